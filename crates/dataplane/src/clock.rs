@@ -1,0 +1,45 @@
+//! This host's clocks, and waiting until a reading.
+//!
+//! Never sets a clock, and never compares two hosts' clocks.
+
+use std::time::Duration;
+
+use measure::Nanos;
+
+/// CLOCK_MONOTONIC: for windows and gaps. Comparable only within one host's boot.
+#[inline]
+pub fn monotonic() -> Nanos {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// CLOCK_REALTIME: nanoseconds since 1970, for labelling, and for the kernel's packet stamps.
+#[inline]
+pub fn realtime() -> Nanos {
+    read(libc::CLOCK_REALTIME)
+}
+
+#[inline]
+#[expect(unsafe_code, reason = "clock_gettime through the vDSO: the data path can't afford more")]
+fn read(clock: libc::clockid_t) -> Nanos {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writing and the clock ids used here always exist.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Sleeps until shortly before `at` and spins the rest, so that it returns within about a microsecond.
+pub fn wait_until(at: Nanos) {
+    /// Timer slack and wake-up of an idle core, with room: below this, spin.
+    const SPIN: Nanos = Nanos::from_micros(120);
+    loop {
+        let left = at.saturating_sub(monotonic());
+        if left == Nanos::ZERO {
+            return;
+        }
+        if left > SPIN {
+            std::thread::sleep(Duration::from_nanos(left.0 - SPIN.0));
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Real packets out and in, and the kernel's counters of them.
+//!
+//! Owns the sockets of a trial's flows, their time stamps and pacing, and the counters that tell
+//! where a frame went. The only crate with `unsafe`. Never decides policy: which flows, how long,
+//! what a loss means. Each flow has two sides; both are made first (`bind`, `connect`), and run over
+//! one [`Window`] on threads of the caller's.
+
+#![allow(clippy::disallowed_methods, reason = "this crate faces the kernel: it reads clocks and waits")]
+
+pub mod bulk;
+pub mod clock;
+pub mod counters;
+pub mod datagram;
+pub mod echo;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use measure::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// When a flow's side works, on this host's monotonic clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// The load starts.
+    pub start: Nanos,
+    /// The load ends: nothing is sent from here on.
+    pub stop: Nanos,
+    /// Receivers close: residual frames have had their time.
+    pub closed: Nanos,
+}
+
+/// What every packet of a flow carries, so that nothing else can be taken for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The trial's random token.
+    pub token: u32,
+    /// The flow's number in the trial.
+    pub flow: u16,
+}
+
+/// When a flow sends.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// As fast as it goes.
+    Greedy,
+    /// One every so many nanoseconds (a fraction matters at high rates).
+    Every(f64),
+}
+
+/// Asks every side of a trial to end early; shared, and never taken back.
+#[derive(Debug, Clone, Default)]
+pub struct Halt(Arc<AtomicBool>);
+
+impl Halt {
+    /// Not yet asked.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks.
+    pub fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was asked.
+    #[inline]
+    pub fn asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A flow's side could not be made, or broke while it ran.
+#[derive(Debug, thiserror::Error)]
+pub enum FlowError {
+    /// A system call failed.
+    #[error("{deed} {object}")]
+    Kernel {
+        /// What was attempted: "bind udp socket to".
+        deed: &'static str,
+        /// On what: an address, an interface.
+        object: String,
+        /// The kernel's answer.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The peer did not answer during set-up.
+    #[error("reach {peer}: no answer to learning frames within {waited}")]
+    NoAnswer {
+        /// Whom.
+        peer: SocketAddr,
+        /// How long.
+        waited: Nanos,
+    },
+    /// What was asked for can't be sent this way.
+    #[error("{0}")]
+    Unsuitable(String),
+}
+
+impl FlowError {
+    /// From the last system call.
+    pub fn kernel(deed: &'static str, object: impl ToString, cause: std::io::Error) -> Self {
+        Self::Kernel { deed, object: object.to_string(), cause }
+    }
+}

@@ -1,0 +1,124 @@
+//! A mergeable histogram of nanoseconds: HdrHistogram with 3 significant digits, 1 ns…1 h.
+//!
+//! Serialised as base64 HdrHistogram V2, so that any HDR tool reads it. Values beyond the range are
+//! clamped to it, never dropped.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
+use serde::{Deserialize, Serialize};
+
+use crate::Nanos;
+
+const HIGHEST_NS: u64 = 3_600_000_000_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// A distribution of durations with bounded relative error (0.1 %).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Histogram(hdrhistogram::Histogram<u64>);
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Histogram {
+    /// An empty one; all memory is taken here, so that recording never allocates.
+    pub fn new() -> Self {
+        Self(
+            hdrhistogram::Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS)
+                .expect("constant bounds are valid"),
+        )
+    }
+
+    /// Counts one value.
+    #[inline]
+    pub fn record(&mut self, value: Nanos) {
+        self.0.saturating_record(value.0.min(HIGHEST_NS));
+    }
+
+    /// How many values it holds.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Smallest value, to the histogram's resolution.
+    pub fn min(&self) -> Nanos {
+        Nanos(self.0.min())
+    }
+
+    /// Largest value, to the histogram's resolution.
+    pub fn max(&self) -> Nanos {
+        Nanos(self.0.max())
+    }
+
+    /// Arithmetic mean in nanoseconds.
+    pub fn mean(&self) -> f64 {
+        self.0.mean()
+    }
+
+    /// The smallest value at or below which a share `q` (0…1) of the values lie; zero when empty.
+    pub fn quantile(&self, q: f64) -> Nanos {
+        Nanos(self.0.value_at_quantile(q))
+    }
+
+    /// The share of values at or below `value`, 0…1.
+    pub fn share_at_or_below(&self, value: Nanos) -> f64 {
+        self.0.quantile_below(value.0)
+    }
+
+    /// Adds all of `other`'s values. Order never matters.
+    pub fn merge(&mut self, other: &Self) {
+        self.0.add(&other.0).expect("all our histograms share their bounds");
+    }
+
+    /// Every bucket that holds something: its highest value and its count, in ascending order.
+    pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
+        self.0.iter_recorded().map(|step| (Nanos(step.value_iterated_to()), step.count_at_value()))
+    }
+
+    /// As base64 HdrHistogram V2.
+    pub fn to_base64(&self) -> String {
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&self.0, &mut bytes).expect("writing to memory succeeds");
+        BASE64.encode(bytes)
+    }
+
+    /// From base64 HdrHistogram V2 of any bounds; what does not fit ours is clamped.
+    pub fn from_base64(text: &str) -> Result<Self, HistogramError> {
+        let bytes = BASE64.decode(text).map_err(|e| HistogramError(e.to_string()))?;
+        let read: hdrhistogram::Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|e| HistogramError(format!("{e:?}")))?;
+        let mut histogram = Self::new();
+        for step in read.iter_recorded() {
+            let value = step.value_iterated_to().min(HIGHEST_NS);
+            histogram.0.saturating_record_n(value, step.count_at_value());
+        }
+        Ok(histogram)
+    }
+}
+
+/// A text is not a histogram.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("read a base64 HdrHistogram: {0}")]
+pub struct HistogramError(String);
+
+impl Serialize for Histogram {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.to_base64())
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Self::from_base64(&text).map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,15 @@
+//! Units and statistics: what a number means and how sure it is.
+//!
+//! Owns the unit types (`Nanos`, `Rate`, `FrameSize`…), sequence accounting, histograms and every
+//! interval. Never does I/O, never reads a clock, never draws a random number that the caller did
+//! not seed.
+
+pub mod histogram;
+pub mod interval;
+pub mod reading;
+pub mod sequence;
+pub mod units;
+
+pub use histogram::Histogram;
+pub use interval::Interval;
+pub use units::{ByteCount, FrameRate, FrameSize, Nanos, Rate, RateConvention, UnitError};

@@ -1,0 +1,79 @@
+//! Which frames came, how often and in which order, told by their sequence numbers.
+//!
+//! Reordering is RFC 4737's: a first arrival below the next expected number is reordered. A duplicate
+//! never hides a loss: unique arrivals are counted apart, over the whole trial and not a window.
+//! Never decides what a loss means.
+
+use serde::{Deserialize, Serialize};
+
+/// What the receiver saw of one flow. `lost` needs the sender's count and is therefore a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SequenceCounts {
+    /// Distinct sequence numbers that arrived.
+    pub unique: u64,
+    /// Arrivals of a number that had arrived before.
+    pub duplicated: u64,
+    /// First arrivals below the next expected number (RFC 4737 §3.3).
+    pub reordered: u64,
+    /// Arrivals with a number the sender can't have used (beyond the trial's limit).
+    pub beyond_limit: u64,
+}
+
+impl SequenceCounts {
+    /// Frames of `sent` that never came, tail included.
+    pub const fn lost(&self, sent: u64) -> u64 {
+        sent.saturating_sub(self.unique)
+    }
+
+    /// Adds what another part of the same receiver saw (other numbers, other flow).
+    pub const fn merge(&mut self, other: &Self) {
+        self.unique += other.unique;
+        self.duplicated += other.duplicated;
+        self.reordered += other.reordered;
+        self.beyond_limit += other.beyond_limit;
+    }
+}
+
+/// Follows one flow's sequence numbers, exactly, with one bit a number.
+#[derive(Debug, Clone)]
+pub struct SequenceTracker {
+    seen: Vec<u64>,
+    limit: u64,
+    next_expected: u64,
+    counts: SequenceCounts,
+}
+
+impl SequenceTracker {
+    /// For numbers 0…`limit`-1. All memory (limit / 8 bytes) is taken here.
+    pub fn new(limit: u64) -> Self {
+        let words = usize::try_from(limit.div_ceil(64)).expect("a trial's frames fit in memory");
+        Self { seen: vec![0; words], limit, next_expected: 0, counts: SequenceCounts::default() }
+    }
+
+    /// Counts one arrival; true when it is the number's first.
+    #[inline]
+    pub fn arrive(&mut self, sequence: u64) -> bool {
+        if sequence >= self.limit {
+            self.counts.beyond_limit += 1;
+            return false;
+        }
+        let (word, bit) = ((sequence / 64) as usize, 1u64 << (sequence % 64));
+        if self.seen[word] & bit != 0 {
+            self.counts.duplicated += 1;
+            return false;
+        }
+        self.seen[word] |= bit;
+        self.counts.unique += 1;
+        if sequence < self.next_expected {
+            self.counts.reordered += 1;
+        } else {
+            self.next_expected = sequence + 1;
+        }
+        true
+    }
+
+    /// What was seen so far.
+    pub const fn counts(&self) -> SequenceCounts {
+        self.counts
+    }
+}

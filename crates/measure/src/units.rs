@@ -1,0 +1,48 @@
+//! The unit types. Each knows how it is written by people (`"1Gbit"`, `"50ms"`, `"64KiB"`), how it
+//! is serialised, and the arithmetic that the standards define on it.
+//!
+//! Never holds a float where the field counts whole things; `FrameRate` is the one exception.
+
+mod bytes;
+mod frame_size;
+mod nanos;
+mod rate;
+mod text;
+
+pub use bytes::ByteCount;
+pub use frame_size::{FrameSize, WIRE_OVERHEAD_OCTETS};
+pub use nanos::Nanos;
+pub use rate::{FrameRate, Rate, RateConvention};
+
+/// Why a text is not a value of the unit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    /// The text has no number in front, or the number does not parse.
+    #[error("`{text}` does not start with a number")]
+    NoNumber {
+        /// What was read.
+        text: String,
+    },
+    /// The suffix is not one of the unit's.
+    #[error("`{suffix}` is not a unit of {quantity}; known are {known}")]
+    UnknownSuffix {
+        /// What stood behind the number.
+        suffix: String,
+        /// What was expected: "time", "rate"…
+        quantity: &'static str,
+        /// The suffixes that would have been understood.
+        known: &'static str,
+    },
+    /// The value lies outside what the unit can hold or the field allows.
+    #[error("{value} is outside {quantity}'s range {low}…{high}")]
+    OutOfRange {
+        /// What was read.
+        value: String,
+        /// What was expected.
+        quantity: &'static str,
+        /// Smallest allowed.
+        low: u64,
+        /// Largest allowed.
+        high: u64,
+    },
+}

@@ -1,0 +1,103 @@
+//! Rates: bits a second and frames a second, and which octets a bit rate counts.
+//!
+//! The conventions follow RFC 1242 and RFC 2544: a rate without its convention is not a figure.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::text::{Suffix, parse_scaled, serde_as_text};
+use super::{FrameSize, UnitError};
+
+/// Bits a second. Written by people as `"1Gbit"`, `"100Mbit"`, `"2.5Gbit"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Rate(pub u64);
+
+const SUFFIXES: &[Suffix] = &[
+    ("Tbit", 1_000_000_000_000),
+    ("Gbit", 1_000_000_000),
+    ("Mbit", 1_000_000),
+    ("kbit", 1_000),
+    ("bit", 1),
+];
+
+impl Rate {
+    /// In bits a second.
+    pub fn bits_per_second(self) -> f64 {
+        self.0 as f64
+    }
+
+    /// The most frames of `size` that a link of this rate carries in a second, preamble and gap
+    /// included: C / (8 * (L + 20)).
+    pub fn line_rate(self, size: FrameSize) -> FrameRate {
+        FrameRate(self.bits_per_second() / (8.0 * f64::from(size.wire_octets())))
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (suffix, scale) = SUFFIXES
+            .iter()
+            .find(|(_, scale)| self.0 >= *scale && self.0.is_multiple_of(*scale))
+            .unwrap_or(&("bit", 1));
+        f.pad(&format!("{}{suffix}", self.0 / scale))
+    }
+}
+
+impl FromStr for Rate {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        parse_scaled(text, "rate", "bit, kbit, Mbit, Gbit, Tbit", SUFFIXES).map(Self)
+    }
+}
+
+serde_as_text!(Rate);
+
+/// Frames a second.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FrameRate(pub f64);
+
+impl FrameRate {
+    /// What these frames of `size` come to in bits a second, counted by `convention` (UDP over IPv4
+    /// without a VLAN tag for the payload).
+    pub fn bits_per_second(self, size: FrameSize, convention: RateConvention) -> f64 {
+        let octets = match convention {
+            RateConvention::L1 => size.wire_octets(),
+            RateConvention::L2 => size.octets(),
+            RateConvention::L3 => size.ip_length(),
+            RateConvention::Payload => size.udp_payload_v4(),
+        };
+        self.0 * 8.0 * f64::from(octets)
+    }
+}
+
+/// Which octets of a frame a bit rate counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum RateConvention {
+    /// Frame, preamble and inter-frame gap: what the wire is busy with.
+    L1,
+    /// The frame with its FCS.
+    L2,
+    /// The IP packet.
+    L3,
+    /// The UDP payload, as iperf3 counts.
+    #[serde(rename = "payload")]
+    Payload,
+}
+
+impl RateConvention {
+    /// All four, outermost first.
+    pub const ALL: [Self; 4] = [Self::L1, Self::L2, Self::L3, Self::Payload];
+
+    /// As written in figures: `L1`, `L2`, `L3`, `payload`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::L1 => "L1",
+            Self::L2 => "L2",
+            Self::L3 => "L3",
+            Self::Payload => "payload",
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! A figure: one row shape for JSON, CSV, the terminal and the report. Every figure carries its n, an
+//! interval, its conditions, a verdict and its caveats.
+
+use std::collections::BTreeMap;
+
+use measure::Interval;
+use serde::{Deserialize, Serialize};
+
+/// One measured value and everything that must stand beside it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// What was measured.
+    pub metric: Metric,
+    /// For a point of a distribution: 0…1, with 0 the minimum and 1 the maximum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quantile: Option<f64>,
+    /// Base unit of value, low and high.
+    pub unit: Unit,
+    /// The value; `None` where the procedure ended without one (a caveat says why).
+    pub value: Option<f64>,
+    /// The interval's lower end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// The interval's upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// The confidence of the interval, 0…1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// Samples behind it: packets for a distribution, trials for a search.
+    pub n: u64,
+    /// Blocks behind it: the sampling unit.
+    pub blocks: u32,
+    /// Under which conditions: `protocol`, `frame_size`, `from`, `to`, `device`, `path`, `load`…
+    #[serde(rename = "where")]
+    pub conditions: BTreeMap<String, Condition>,
+    /// Whose limit it shows.
+    pub verdict: Verdict,
+    /// Every doubt.
+    pub caveats: Vec<Caveat>,
+}
+
+impl Figure {
+    /// Takes the interval's three numbers.
+    pub fn set_interval(&mut self, interval: Option<Interval>) {
+        self.low = interval.map(|i| i.low);
+        self.high = interval.map(|i| i.high);
+        self.confidence = interval.map(|i| i.confidence);
+    }
+}
+
+/// The value of one condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Condition {
+    /// A yes or no.
+    Flag(bool),
+    /// A count or size.
+    Integer(u64),
+    /// A share or rate.
+    Number(f64),
+    /// A name.
+    Text(String),
+}
+
+impl From<&str> for Condition {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Condition {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<u64> for Condition {
+    fn from(value: u64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<f64> for Condition {
+    fn from(value: f64) -> Self {
+        Self::Number(value)
+    }
+}
+
+/// Names of what is measured; docs/reference says what each means, and an old one keeps its meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Round-trip time.
+    Rtt,
+    /// Round-trip time of the device path less that of the direct cable, block by block.
+    RttAdded,
+    /// Delay variation against the minimum: D(i) - D_min (RFC 5481).
+    Pdv,
+    /// Delay variation between successive packets: D(i) - D(i-1), signed (RFC 5481).
+    Ipdv,
+    /// Frames a second asked for.
+    Offered,
+    /// Frames a second that left.
+    Sent,
+    /// Distinct frames a second that arrived.
+    Received,
+    /// Frames a second that never arrived.
+    Lost,
+    /// Frames a second that arrived again.
+    Duplicated,
+    /// Frames a second that arrived late (RFC 4737).
+    Reordered,
+    /// Lost share of the frames sent.
+    LossRatio,
+    /// Highest rate at which the goal holds; `goal` in the conditions names it.
+    Throughput,
+    /// TCP payload a second at the receiver.
+    Goodput,
+    /// TCP segments sent again.
+    Retransmits,
+}
+
+/// Base units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unit {
+    /// Nanoseconds.
+    #[serde(rename = "ns")]
+    Nanoseconds,
+    /// Octets.
+    #[serde(rename = "bytes")]
+    Bytes,
+    /// Bits a second; `rate_convention` in the conditions tells of what.
+    #[serde(rename = "bits/s")]
+    BitsPerSecond,
+    /// Frames a second.
+    #[serde(rename = "frames/s")]
+    FramesPerSecond,
+    /// A share or quotient.
+    #[serde(rename = "ratio")]
+    Ratio,
+    /// A plain count.
+    #[serde(rename = "count")]
+    Count,
+}
+
+/// Whose limit a figure shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The device's own: the bypass did clearly better.
+    DeviceLimited,
+    /// The tester's: the bypass did no better, so this is only a bound on the device.
+    TesterLimited,
+    /// There is no bypass, or the two can't be told apart.
+    Undetermined,
+}
+
+/// A doubt about a figure. Not an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Caveat {
+    /// No direct cable between the same hosts: nothing tells the tester's share.
+    NoBypass,
+    /// Too few blocks for the confidence asked; the interval states what could be had.
+    FewBlocks,
+    /// Too few samples for so high a quantile; the value is a bound by order statistics.
+    FewSamples,
+    /// Stamped by software: absolute times contain the hosts' own stacks.
+    SoftwareTimestamps,
+    /// Phases shorter than RFC 2544's.
+    QuickProfile,
+    /// The frame is larger than asked, because the protocol's headers do not fit.
+    FrameSizeRaised,
+    /// The tester itself dropped frames.
+    TesterDrops,
+    /// Some trials were invalid and repeated.
+    RepeatedTrials,
+    /// No valid trial in as many tries as allowed.
+    NoValidTrial,
+    /// Hosts and device share one machine: they disturb each other.
+    SharedMachine,
+    /// The search hit its upper end: the device was never seen to fail.
+    SearchCeiling,
+    /// The difference from the bypass is below what the blocks resolve.
+    NotResolved,
+    /// Part of the probes got no answer; the distribution is of those that did.
+    SomeLost,
+}

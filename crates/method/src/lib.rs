@@ -1,0 +1,17 @@
+//! What is measured, how it is decided, and what the result may be called.
+//!
+//! Owns the vocabulary (topology, flow, trial, record, figure, verdict, caveat), the `Testbed` seam,
+//! the studies and the searches. Never does I/O, never reads a clock, and knows no testbed: a study
+//! sees only `Testbed::run(&Trial) -> TrialRecord`.
+
+pub mod figure;
+pub mod record;
+pub mod testbed;
+pub mod topology;
+pub mod trial;
+
+pub use figure::{Caveat, Figure, Metric, Unit, Verdict};
+pub use record::{FlowRecord, Outcome, TrialRecord};
+pub use testbed::{Testbed, TestbedError};
+pub use topology::{PortRef, Topology};
+pub use trial::{Flow, Trial};

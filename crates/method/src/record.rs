@@ -1,0 +1,219 @@
+//! What came of a trial: everything needed to analyse it again, and nothing computed from several
+//! trials. Live and virtual testbeds return the same shape.
+
+use std::collections::BTreeMap;
+
+use measure::reading::{Rejected, Stamps, StreamPoint};
+use measure::sequence::SequenceCounts;
+use measure::{ByteCount, FrameSize, Histogram, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// One trial's outcome, as the journal keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// Wall clock at the load's start, nanoseconds since 1970.
+    pub started_unix_ns: u64,
+    /// Whether its figures may be used.
+    pub outcome: Outcome,
+    /// One for each flow, in the trial's order; fewer when the trial failed.
+    pub flows: Vec<FlowRecord>,
+    /// What the kernel counted on each port, hosts' and (where it can be read) devices'.
+    pub ports: Vec<PortCounters>,
+    /// How busy each host was.
+    pub hosts: Vec<HostUsage>,
+    /// Between the first and the last flow's start, as the agents' clocks tell.
+    pub start_spread: Nanos,
+}
+
+/// Whether a trial may be used.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every gate held.
+    Valid,
+    /// It ran, but a gate did not hold: not a device loss, not a figure.
+    Invalid {
+        /// Each broken gate.
+        reasons: Vec<Defect>,
+    },
+    /// It did not run to its end.
+    Failed {
+        /// What happened, in the failing part's own words.
+        reason: String,
+    },
+}
+
+impl Outcome {
+    /// Whether figures may come from it.
+    pub const fn is_valid(&self) -> bool {
+        matches!(self, Self::Valid)
+    }
+}
+
+/// A gate that did not hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Defect {
+    /// What was sent differs from what was asked for by more than 0.1 %.
+    OfferedLoad {
+        /// The flow.
+        flow: u16,
+        /// Frames a second asked for.
+        asked: f64,
+        /// Frames a second sent.
+        sent: f64,
+    },
+    /// The sender caught up with more frames back to back than allowed.
+    Burst {
+        /// The flow.
+        flow: u16,
+        /// Longest run.
+        longest: u64,
+        /// Allowed.
+        limit: u32,
+    },
+    /// A counter on the tester's side moved.
+    TesterCounter {
+        /// The port, or `host` for counters of the whole host.
+        place: String,
+        /// The counter's name.
+        counter: String,
+        /// By how much.
+        by: u64,
+    },
+    /// A link went down or up while the load ran.
+    LinkFlap {
+        /// The port.
+        place: String,
+    },
+    /// The peer saw nothing at all.
+    NothingReceived {
+        /// The flow.
+        flow: u16,
+    },
+}
+
+/// What one flow did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlowRecord {
+    /// Of an `Echo` flow.
+    Echo(EchoRecord),
+    /// Of a `Datagrams` flow.
+    Datagrams(DatagramsRecord),
+    /// Of a `Bulk` flow.
+    Bulk(BulkRecord),
+}
+
+/// Round trips.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EchoRecord {
+    /// The frame size that was really sent (TCP can't go below its headers).
+    pub frame_size: FrameSize,
+    /// Requests sent.
+    pub sent: u64,
+    /// Answers, by sequence number of the request.
+    pub answers: SequenceCounts,
+    /// From (intended) send to receipt.
+    pub rtt: Histogram,
+    /// Successive differences of RTT, upward ones. IPDV(i) = D(i) - D(i-1) (RFC 3393).
+    pub ipdv_up: Histogram,
+    /// Successive differences of RTT, downward ones, as magnitudes.
+    pub ipdv_down: Histogram,
+    /// Effective number of independent samples: n / (1 + 2 * sum of autocorrelations).
+    pub effective_samples: f64,
+    /// How the two ends were stamped.
+    pub stamps: Stamps,
+    /// What else came in.
+    pub rejected: Rejected,
+    /// From the load's start to the last answer or the load's end.
+    pub elapsed: Nanos,
+}
+
+/// One-way frames.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DatagramsRecord {
+    /// What sent them, and why that backend.
+    pub backend: String,
+    /// Why that one was taken.
+    pub backend_reason: String,
+    /// Frames the schedule asked for; for a greedy flow, those tried.
+    pub offered: u64,
+    /// Frames the kernel took.
+    pub sent: u64,
+    /// What came, by sequence number.
+    pub received: SequenceCounts,
+    /// What else came in.
+    pub rejected: Rejected,
+    /// From first to last departure, at the sender.
+    pub sending: Nanos,
+    /// From first to last arrival, at the receiver.
+    pub receiving: Nanos,
+    /// Gaps between departures (by the sender's clock, one entry a frame; frames of one batch have gap 0).
+    pub departures: Histogram,
+    /// Gaps between arrivals.
+    pub arrivals: Histogram,
+    /// The longest run of frames sent back to back to catch up.
+    pub longest_burst: u64,
+    /// Dropped at the receiving socket, as its own counter tells: the tester's loss, not the device's.
+    pub socket_drops: u64,
+}
+
+/// TCP streams.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BulkRecord {
+    /// The algorithm that the kernel confirmed.
+    pub congestion_control: String,
+    /// Payload received over the load phase.
+    pub received: ByteCount,
+    /// Over this long, by the receiver's clock.
+    pub elapsed: Nanos,
+    /// One series for each stream.
+    pub streams: Vec<StreamRecord>,
+}
+
+/// One TCP connection over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StreamRecord {
+    /// Read at the sender at the end of each interval.
+    pub points: Vec<StreamPoint>,
+    /// Payload that the receiver took in each interval of its own clock.
+    pub received: Vec<ByteCount>,
+}
+
+/// The change of one port's kernel counters over a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortCounters {
+    /// `h1/eth1`, or `sw1/p1` for a device's port.
+    pub place: String,
+    /// Whose it is.
+    pub side: Side,
+    /// By the kernel's own names: `rx_packets`, `tx_packets`, `rx_dropped`, `tx_dropped`,
+    /// `rx_missed_errors`, `qdisc_drops`, `carrier_changes`… Only what could be read; zeros kept.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// Whether a counter is the tester's or the device's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// A host's.
+    Tester,
+    /// The device's.
+    Device,
+}
+
+/// How busy a host was while the load ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostUsage {
+    /// The host's name.
+    pub host: String,
+    /// Busy share of all its processors, 0…1.
+    pub busy: f64,
+    /// Share of all its processors spent in softirq, 0…1.
+    pub softirq: f64,
+    /// Share that a hypervisor took away, 0…1.
+    pub stolen: f64,
+    /// Counters of the whole host that moved: `softnet_dropped`, `udp_rcvbuf_errors`…
+    pub counters: BTreeMap<String, u64>,
+}

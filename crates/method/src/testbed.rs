@@ -1,0 +1,46 @@
+//! The seam between deciding and doing. A study sees a testbed and nothing below it; the journal is
+//! a testbed around a testbed.
+
+use crate::{Topology, Trial, TrialRecord};
+
+/// Carries trials out.
+pub trait Testbed {
+    /// Where they run.
+    fn topology(&self) -> &Topology;
+
+    /// Runs one trial. A trial that went wrong is a record that says so; an error means that no
+    /// further trial can be run.
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError>;
+}
+
+/// No further trial can be run here.
+#[derive(Debug, thiserror::Error)]
+pub enum TestbedError {
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// The testbed itself is gone: an agent died, a namespace vanished.
+    #[error("run trial `{label}`")]
+    Lost {
+        /// The trial under way.
+        label: String,
+        /// What happened.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A record could not be kept.
+    #[error("record trial `{label}`")]
+    NotRecorded {
+        /// The trial.
+        label: String,
+        /// What happened.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A journal holds no further trial and there is nothing to run one on.
+    #[error("the journal ends before trial `{label}`")]
+    JournalEnds {
+        /// The trial asked for.
+        label: String,
+    },
+}

@@ -1,0 +1,223 @@
+//! Hosts, their test ports, the devices between them, and which cable goes where.
+//!
+//! Names only: knows no socket, namespace or agent. A port whose cable ends at another host's port
+//! is a *bypass*: the same hosts without the device.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use measure::{ByteCount, Rate};
+use serde::{Deserialize, Serialize};
+
+/// Everything a study may know of where its trials run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Topology {
+    /// As the user named it: `lab:bridge`, or the testbed file's name.
+    pub name: String,
+    /// Hosts in the order they were given.
+    pub hosts: Vec<Host>,
+    /// Devices under test; empty for a bare cable.
+    pub devices: Vec<Device>,
+}
+
+/// A Linux host with at least one test port.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// `h1`
+    pub name: String,
+    /// How an agent gets there: `lab`, `local`, `netns:NAME`, `pid:N`.
+    pub reach: String,
+    /// Its test ports.
+    pub ports: Vec<HostPort>,
+}
+
+/// One end of a test cable, on a host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostPort {
+    /// As the plan names it; for ordinary ports also the kernel's interface name.
+    pub name: String,
+    /// The kernel interfaces whose counters belong to it: itself, or several where the host spreads
+    /// its traffic over equal-cost paths.
+    pub interfaces: Vec<String>,
+    /// The test address.
+    pub address: IpAddr,
+    /// Where its cable ends.
+    pub cable: CableEnd,
+    /// The port's own speed where it is known.
+    pub rate: Option<Rate>,
+}
+
+/// The far end of a host port's cable.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum CableEnd {
+    /// A port of a device under test: `sw1/1`.
+    Device {
+        /// The device's name.
+        device: String,
+        /// The device's own name for the port.
+        port: String,
+    },
+    /// Another host's port: a direct cable.
+    Host(PortRef),
+}
+
+/// A host's port, written `h1/eth1`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct PortRef {
+    /// The host's name.
+    pub host: String,
+    /// The port's name on that host.
+    pub port: String,
+}
+
+/// What stands between the hosts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// `sw1`
+    pub name: String,
+    /// What it is.
+    pub kind: DeviceKind,
+    /// The rate its ports were limited to, where the lab did so: a truth to test against.
+    pub port_rate: Option<Rate>,
+    /// The byte limit of each limited port's queue.
+    pub port_queue: Option<ByteCount>,
+    /// What the user wrote about it: model, firmware, price.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// How a device forwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeviceKind {
+    /// By MAC address.
+    Switch,
+    /// By IP address.
+    Router,
+}
+
+/// Two ports that can talk, and what is between them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pair {
+    /// Sending or asking end.
+    pub from: PortRef,
+    /// Receiving or answering end.
+    pub to: PortRef,
+}
+
+impl Topology {
+    /// The named port.
+    pub fn port(&self, port: &PortRef) -> Option<&HostPort> {
+        self.host(&port.host)?.ports.iter().find(|p| p.name == port.port)
+    }
+
+    /// The named host.
+    pub fn host(&self, name: &str) -> Option<&Host> {
+        self.hosts.iter().find(|h| h.name == name)
+    }
+
+    /// The first port of each host that leads to a device, or, where there is no device, to another
+    /// host; paired in order: first with second, third with fourth.
+    pub fn measured_pairs(&self) -> Vec<Pair> {
+        let measured = |p: &&HostPort| {
+            self.devices.is_empty() || matches!(p.cable, CableEnd::Device { .. })
+        };
+        let ports: Vec<PortRef> = self
+            .hosts
+            .iter()
+            .filter_map(|h| {
+                let port = h.ports.iter().find(measured)?;
+                Some(PortRef { host: h.name.clone(), port: port.name.clone() })
+            })
+            .collect();
+        ports
+            .chunks_exact(2)
+            .map(|two| Pair { from: two[0].clone(), to: two[1].clone() })
+            .collect()
+    }
+
+    /// The direct cable between the same two hosts; `None` where there is none, and for a pair that
+    /// is itself a direct cable.
+    pub fn bypass_of(&self, pair: &Pair) -> Option<Pair> {
+        let host = self.host(&pair.from.host)?;
+        host.ports.iter().find_map(|p| match &p.cable {
+            CableEnd::Host(end) if end.host == pair.to.host => {
+                let from = PortRef { host: host.name.clone(), port: p.name.clone() };
+                (from != pair.from).then(|| Pair { from, to: end.clone() })
+            }
+            _ => None,
+        })
+    }
+
+    /// The device that the pair's traffic crosses; `None` for a direct cable.
+    pub fn device_between(&self, pair: &Pair) -> Option<&Device> {
+        match &self.port(&pair.from)?.cable {
+            CableEnd::Device { device, .. } => self.devices.iter().find(|d| d.name == *device),
+            CableEnd::Host(_) => None,
+        }
+    }
+}
+
+/// A text is not of the form `name/port`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not of the form name/port")]
+pub struct NotAPort(pub String);
+
+impl fmt::Display for PortRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}/{}", self.host, self.port))
+    }
+}
+
+impl FromStr for PortRef {
+    type Err = NotAPort;
+    fn from_str(text: &str) -> Result<Self, NotAPort> {
+        match text.split_once('/') {
+            Some((host, port)) if !host.is_empty() && !port.is_empty() && !port.contains('/') => {
+                Ok(Self { host: host.to_owned(), port: port.to_owned() })
+            }
+            _ => Err(NotAPort(text.to_owned())),
+        }
+    }
+}
+
+impl From<PortRef> for String {
+    fn from(port: PortRef) -> Self {
+        port.to_string()
+    }
+}
+
+impl TryFrom<String> for PortRef {
+    type Error = NotAPort;
+    fn try_from(text: String) -> Result<Self, NotAPort> {
+        text.parse()
+    }
+}
+
+/// How a cable end is told from a journal's text: a device's is written `device:sw1/1`, because
+/// only the testbed file knows whether a name is a host's.
+impl From<CableEnd> for String {
+    fn from(end: CableEnd) -> Self {
+        match end {
+            CableEnd::Device { device, port } => format!("device:{device}/{port}"),
+            CableEnd::Host(port) => format!("host:{port}"),
+        }
+    }
+}
+
+impl TryFrom<String> for CableEnd {
+    type Error = NotAPort;
+    fn try_from(text: String) -> Result<Self, NotAPort> {
+        let read = |rest: &str| rest.parse::<PortRef>();
+        match text.split_once(':') {
+            Some(("device", rest)) => {
+                read(rest).map(|p| Self::Device { device: p.host, port: p.port })
+            }
+            Some(("host", rest)) => read(rest).map(Self::Host),
+            _ => Err(NotAPort(text)),
+        }
+    }
+}
