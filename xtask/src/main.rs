@@ -1,2 +1,52 @@
-//! (under construction)
-fn main() {}
+//! `cargo xtask check | test | bench`: the same commands for people and for CI.
+//!
+//! Owns what "clean" and "passing" mean and the installing of what tests need. Never holds product
+//! code, and is never shipped.
+
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a developer's tool: it may read the clock and wait for children"
+)]
+
+mod deny;
+mod edges;
+mod packages;
+mod steps;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  check          fmt, clippy, tidy (door signs, crate edges, file length, licences)
+  test [--full]  install what the tests need where possible, then run every test;
+                 --full runs the long statistical profile too
+  bench [NAME]   run us and the peers interleaved, print ratios (see docs/benchmarks.md)";
+
+fn main() -> ExitCode {
+    match dispatch() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            for cause in error.chain().skip(1) {
+                eprintln!("  {cause}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["check"] => steps::check(),
+        ["test"] => steps::test(false),
+        ["test", "--full"] => steps::test(true),
+        ["bench", names @ ..] => steps::bench(names),
+        _ => bail!("{USAGE}"),
+    }
+}

@@ -1,0 +1,71 @@
+//! What the tests need beyond cargo, and the installing of it.
+//!
+//! Installs only as root and only what is missing, and says so first. Without root a missing program
+//! is named and its tests say that they are skipped.
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// A program the tests call, and Debian's package that holds it.
+const NEEDED: &[(&str, &str)] = &[
+    ("chromium", "chromium"),
+    ("ethtool", "ethtool"),
+    ("ip", "iproute2"),
+    ("iperf3", "iperf3"),
+    ("ping", "iputils-ping"),
+    ("qperf", "qperf"),
+    ("runuser", "util-linux"),
+    ("sockperf", "sockperf"),
+    ("tcpdump", "tcpdump"),
+    ("tshark", "tshark"),
+];
+
+/// Makes every needed program available, or says which are missing.
+pub fn ensure() -> Result<()> {
+    let missing: Vec<&str> = NEEDED
+        .iter()
+        .filter(|(program, _)| !on_path(program))
+        .map(|(_, package)| *package)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !is_root() || !on_path("apt-get") {
+        eprintln!("missing: {}", missing.join(" "));
+        eprintln!(
+            "hint: as root, `apt-get install {}`; their tests are skipped now",
+            missing.join(" ")
+        );
+        return Ok(());
+    }
+    eprintln!("installing what the tests need: {}", missing.join(" "));
+    apt(&["update", "-qq"])?;
+    let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
+    install.extend(&missing);
+    apt(&install)
+}
+
+fn apt(args: &[&str]) -> Result<()> {
+    let output = Command::new("apt-get")
+        .args(args)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .output()
+        .context("start apt-get")?;
+    if !output.status.success() {
+        bail!("apt-get {}: {}", args.join(" "), String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}
+
+fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin".into(), "/sbin".into()])
+        .any(|folder| folder.join(program).is_file())
+}
+
+fn is_root() -> bool {
+    let uid = Command::new("id").arg("-u").output();
+    uid.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+}

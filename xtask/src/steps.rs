@@ -1,0 +1,75 @@
+//! The commands themselves, each as the list of steps it is.
+//!
+//! Never parses a tool's output beyond its exit status.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::{deny, edges, packages, tidy};
+
+/// The workspace's root: the folder above this crate's.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
+}
+
+/// Format, lints and house rules. The release profile is shared with `test` and `cargo run --release`,
+/// so that the bundled C code is compiled once.
+pub fn check() -> Result<()> {
+    step("format", || run(cargo(&["fmt", "--all", "--check"])))?;
+    step("tidy", || tidy::check(&root()))?;
+    step("crate edges", edges::check)?;
+    step("licences and sources", || deny::check(&root()))?;
+    step("clippy", || {
+        let args = ["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        run(cargo(&args))
+    })
+}
+
+/// Every test of the workspace, one at a time: many of them own a network lab and measure.
+pub fn test(full: bool) -> Result<()> {
+    step("packages", packages::ensure)?;
+    step("build", || run(cargo(&["build", "--release"])))?;
+    step("tests", || {
+        let mut tests = cargo(&["test", "--release", "--workspace", "--", "--test-threads=1"]);
+        if full {
+            tests.env("SWITCHMARK_TESTS", "full");
+        }
+        run(tests)
+    })
+}
+
+/// Benchmarks are ignored tests that print tables; they need the peers installed.
+pub fn bench(names: &[&str]) -> Result<()> {
+    step("packages", packages::ensure)?;
+    step("bench", || {
+        let args = ["test", "--release", "--package", "switchmark", "--test", "against_peers"];
+        let mut bench = cargo(&args);
+        bench.args(["--", "--ignored", "--nocapture", "--test-threads=1"]).args(names);
+        run(bench)
+    })
+}
+
+fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    eprintln!("== {name}");
+    let begun = Instant::now();
+    work().with_context(|| format!("step `{name}`"))?;
+    eprintln!("== {name}: ok, {:.0} s", begun.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn cargo(args: &[&str]) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(args).current_dir(root());
+    cargo
+}
+
+fn run(mut command: Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("start {command:?}"))?;
+    if !status.success() {
+        bail!("{command:?} ended with {status}");
+    }
+    Ok(())
+}
