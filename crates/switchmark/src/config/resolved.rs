@@ -1,0 +1,147 @@
+//! What a testbed file or a testbed name comes to: checked, complete, with every default filled in.
+//!
+//! Data only. Whoever holds one of these need not ask again whether a cable's far end exists.
+
+use std::net::IpAddr;
+
+use measure::{ByteCount, Rate};
+use method::topology::{CableEnd, Device, Host, HostPort, Topology};
+
+/// Where trials shall run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Testbed {
+    /// As the user named it: `lab:bridge`, or the testbed file's path.
+    pub name: String,
+    /// A lab to build, or hosts to reach.
+    pub source: Source,
+}
+
+/// What a testbed is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// Namespaces on this machine, built for the run and gone after it.
+    Lab(LabConfig),
+    /// Hosts that exist already.
+    Hosts(HostsConfig),
+}
+
+/// A lab to build on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabConfig {
+    /// What stands between the hosts.
+    pub device: LabDevice,
+    /// How many hosts, at least 2.
+    pub hosts: u32,
+    /// The token bucket's rate on every device port; `None` is unlimited.
+    pub rate: Option<Rate>,
+    /// The byte limit of each limited port's queue; `None` where the rate is unlimited.
+    pub queue: Option<ByteCount>,
+    /// The links' MTU.
+    pub mtu: u32,
+    /// Whether neighbouring hosts also get a direct cable, to tell the tester's share.
+    pub bypass: bool,
+}
+
+/// What stands between a lab's hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LabDevice {
+    /// Nothing: host to host.
+    Cable,
+    /// The kernel's bridge.
+    Bridge,
+    /// The kernel's forwarding between two subnets.
+    Router,
+    /// Two such routers side by side, equal-cost paths at the hosts.
+    Routers,
+}
+
+impl LabDevice {
+    /// As it is named in files and on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cable => "cable",
+            Self::Bridge => "bridge",
+            Self::Router => "router",
+            Self::Routers => "routers",
+        }
+    }
+}
+
+/// Hosts that exist already, and how they are cabled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostsConfig {
+    /// In the file's order.
+    pub hosts: Vec<HostConfig>,
+    /// In the file's order.
+    pub devices: Vec<Device>,
+}
+
+/// A host and how an agent gets there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostConfig {
+    /// `h1`
+    pub name: String,
+    /// The launcher.
+    pub reach: Reach,
+    /// Its test ports, at least one.
+    pub ports: Vec<PortConfig>,
+}
+
+/// A test port of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortConfig {
+    /// The kernel's interface name.
+    pub name: String,
+    /// The test address, which the host must already have.
+    pub address: IpAddr,
+    /// Its prefix length.
+    pub prefix: u8,
+    /// Where its cable ends; both ends of a direct cable name each other.
+    pub cable: CableEnd,
+    /// The port's own speed where the file states it.
+    pub rate: Option<Rate>,
+}
+
+/// How an agent gets to a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// This host, as it is.
+    Local,
+    /// A named network namespace of this host (`/var/run/netns/NAME`).
+    Netns(String),
+    /// The network namespace of a process of this host.
+    Pid(u32),
+}
+
+impl std::fmt::Display for Reach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Local => f.pad("local"),
+            Self::Netns(name) => write!(f, "netns:{name}"),
+            Self::Pid(pid) => write!(f, "pid:{pid}"),
+        }
+    }
+}
+
+impl HostsConfig {
+    /// What a study may know of these hosts.
+    pub fn topology(&self, name: &str) -> Topology {
+        let port = |p: &PortConfig| HostPort {
+            name: p.name.clone(),
+            interfaces: vec![p.name.clone()],
+            address: p.address,
+            cable: p.cable.clone(),
+            rate: p.rate,
+        };
+        let host = |h: &HostConfig| Host {
+            name: h.name.clone(),
+            reach: h.reach.to_string(),
+            ports: h.ports.iter().map(port).collect(),
+        };
+        Topology {
+            name: name.to_owned(),
+            hosts: self.hosts.iter().map(host).collect(),
+            devices: self.devices.clone(),
+        }
+    }
+}

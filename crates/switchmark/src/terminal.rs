@@ -1,0 +1,1 @@
+//! What people see in a terminal: progress, tables, units. Never decides what is measured.
