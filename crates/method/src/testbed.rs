@@ -37,6 +37,15 @@ pub enum TestbedError {
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A recorded trial can't stand for the one asked for: the plan changed, or it can't be read.
+    #[error("replay trial `{label}`")]
+    NotReplayed {
+        /// The trial asked for.
+        label: String,
+        /// What happened.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A journal holds no further trial and there is nothing to run one on.
     #[error("the journal ends before trial `{label}`")]
     JournalEnds {

@@ -1,1 +1,19 @@
-//! (room under construction)
+//! What was measured, kept and shown: the journal of trials, the rows of figures, the report.
+//!
+//! Owns the SQLite store and its schema, the `Journal` (a testbed that records and replays another),
+//! the one JSON object a verb prints, and the HTML report with its plots. Never measures, never reads
+//! a clock, never draws randomness: run ids and times come from the caller.
+
+pub mod journal;
+pub mod report;
+pub mod rows;
+pub mod run;
+pub mod store;
+mod svg;
+mod words;
+
+pub use journal::{Journal, JournalCounts, ReplayError, hint_for};
+pub use report::{ReportError, ReportInput};
+pub use rows::figures_json;
+pub use run::{RunMeta, RunStatus, RunSummary, StudySpec};
+pub use store::{Store, StoreError};

@@ -1,0 +1,176 @@
+//! The journal: a testbed around a testbed that records every trial and replays what is recorded.
+//!
+//! Resuming a run is running its studies again over the same journal: what is recorded comes back
+//! unrun, and the first trial that isn't goes to the testbed inside. Analysing a run again is the same
+//! without a testbed inside. Never decides what is asked; a study that asks otherwise than the record
+//! has it is told so.
+
+use std::error::Error;
+
+use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+
+use crate::store::{Store, StoreError};
+
+/// Records one run's trials, or replays them.
+pub struct Journal<'a> {
+    store: &'a Store,
+    run: String,
+    topology: Topology,
+    inner: Option<Box<dyn Testbed + 'a>>,
+    next: u64,
+    resume_point: u64,
+    counts: JournalCounts,
+}
+
+/// What a journal did so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct JournalCounts {
+    /// Trials that were answered from the record.
+    pub replayed: u64,
+    /// Trials that were carried out and recorded.
+    pub run: u64,
+}
+
+/// A recorded trial can't stand for the one that is asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// Another trial is recorded at this place.
+    #[error(
+        "trial {ordinal} of run `{run}` is recorded as `{recorded}`, and `{asked}` is asked for{}",
+        if recorded == asked { " with other settings" } else { "" }
+    )]
+    PlanChanged {
+        /// The run.
+        run: String,
+        /// From 0.
+        ordinal: u64,
+        /// The recorded trial's label.
+        recorded: String,
+        /// The asked trial's label.
+        asked: String,
+    },
+    /// It can't be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ReplayError {
+    /// What the user can do about it, for a `hint:` line.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::PlanChanged { .. } => {
+                Some("the plan or the program changed since: start a new run instead of resuming")
+            }
+            Self::Store(error) => error.hint(),
+        }
+    }
+}
+
+/// The hint of the first of this crate's errors in a chain of causes, if any has one.
+pub fn hint_for(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    let mut link = Some(error);
+    while let Some(error) = link {
+        let hint = error
+            .downcast_ref::<StoreError>()
+            .and_then(StoreError::hint)
+            .or_else(|| error.downcast_ref::<ReplayError>().and_then(ReplayError::hint));
+        if hint.is_some() {
+            return hint;
+        }
+        link = error.source();
+    }
+    None
+}
+
+impl<'a> Journal<'a> {
+    /// A journal of `run` (full id) in `store`, over `inner`; without one it only replays.
+    pub fn new(
+        store: &'a Store,
+        run: &str,
+        inner: Option<Box<dyn Testbed + 'a>>,
+    ) -> Result<Self, StoreError> {
+        let meta = store.load(run)?;
+        if let Some(present) = inner.as_ref().map(|i| i.topology())
+            && *present != meta.topology
+        {
+            return Err(StoreError::TestbedChanged {
+                run: meta.id,
+                recorded: meta.topology.name,
+                present: present.name.clone(),
+            });
+        }
+        let resume_point = store.resume_point(&meta.id)?;
+        Ok(Self {
+            store,
+            run: meta.id,
+            topology: meta.topology,
+            inner,
+            next: 0,
+            resume_point,
+            counts: JournalCounts::default(),
+        })
+    }
+
+    /// How many trials were replayed and how many run.
+    pub const fn counts(&self) -> JournalCounts {
+        self.counts
+    }
+
+    /// How many trials from the start will be replayed rather than run.
+    pub const fn recorded(&self) -> u64 {
+        self.resume_point
+    }
+
+    /// Every trial of the run so far with its record, in the order they ran.
+    pub fn records(&self) -> Result<Vec<(Trial, TrialRecord)>, StoreError> {
+        self.store.records(&self.run)
+    }
+
+    /// The recorded answer to `trial`, where there is one that counts.
+    fn replay(&self, trial: &Trial) -> Result<Option<TrialRecord>, ReplayError> {
+        let Some(stored) = self.store.trial(&self.run, self.next)? else { return Ok(None) };
+        let what = format!("trial {} of run {}", self.next, self.run);
+        if self.store.decode::<Trial>(&what, &stored.trial)? != *trial {
+            return Err(ReplayError::PlanChanged {
+                run: self.run.clone(),
+                ordinal: self.next,
+                recorded: stored.label,
+                asked: trial.label.clone(),
+            });
+        }
+        // A failure with finished trials behind it is part of the history that the study reacted to.
+        // One at the end is where the run broke off: with a testbed at hand, it is tried again.
+        if stored.failed && self.inner.is_some() && self.next >= self.resume_point {
+            return Ok(None);
+        }
+        Ok(Some(self.store.decode(&what, &stored.record)?))
+    }
+}
+
+impl Testbed for Journal<'_> {
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        let label = || trial.label.clone();
+        let replayed = self
+            .replay(trial)
+            .map_err(|e| TestbedError::NotReplayed { label: label(), cause: Box::new(e) })?;
+        if let Some(record) = replayed {
+            self.next += 1;
+            self.counts.replayed += 1;
+            return Ok(record);
+        }
+        let inner =
+            self.inner.as_mut().ok_or_else(|| TestbedError::JournalEnds { label: label() })?;
+        let fresh = inner.run(trial)?;
+        let record = self
+            .store
+            .keep(&self.run, self.next, trial, &fresh)
+            .map_err(|e| TestbedError::NotRecorded { label: label(), cause: Box::new(e) })?;
+        self.next += 1;
+        self.counts.run += 1;
+        Ok(record)
+    }
+}

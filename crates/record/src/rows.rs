@@ -1,0 +1,15 @@
+//! The one JSON object that a verb prints: its figures, under a schema name that scripts can check.
+//! docs/reference/figures.md describes the rows. Never rounds or converts: base units throughout.
+
+use method::Figure;
+use serde_json::{Value, json};
+
+use crate::run::RunMeta;
+
+/// The shape's name; a change that breaks readers takes the next number.
+pub const SCHEMA: &str = "switchmark/1";
+
+/// `{"schema": "switchmark/1", "run": "…", "verb": "latency", "figures": [...]}`
+pub fn figures_json(run: &RunMeta, figures: &[Figure]) -> Value {
+    json!({ "schema": SCHEMA, "run": run.id, "verb": run.verb, "figures": figures })
+}

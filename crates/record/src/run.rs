@@ -1,0 +1,86 @@
+//! What a run is: how it was asked for, where it ran, and how it ended. Data only.
+//!
+//! Never holds a result: those are the run's trials, and figures are computed from them again.
+
+use std::collections::BTreeMap;
+
+use method::Topology;
+use serde::{Deserialize, Serialize};
+
+/// What a study was asked to do, as the journal keeps it.
+pub type StudySpec = serde_json::Value;
+
+/// Everything about a run that is known when it starts: enough to resume it and to state its conditions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunMeta {
+    /// Short and sortable: `20261121-140312-3f9a`. The caller has the clock and the randomness.
+    pub id: String,
+    /// Nanoseconds since 1970.
+    pub created_unix_ns: u64,
+    /// The verb: `latency`, `demo`…
+    pub verb: String,
+    /// As it was typed.
+    pub command_line: String,
+    /// Of the program.
+    pub version: String,
+    /// Of every random choice in the run.
+    pub seed: u64,
+    /// What was asked.
+    pub studies: Vec<StudySpec>,
+    /// Where it ran.
+    pub topology: Topology,
+    /// Per host: kernel, cpu, governor, offloads, clock source…
+    pub facts: BTreeMap<String, BTreeMap<String, String>>,
+    /// Anything a reader should know.
+    pub notes: Vec<String>,
+}
+
+/// How a run stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunStatus {
+    /// Under way; or its controller was killed, which can't be told from the journal.
+    Running,
+    /// Every study ended.
+    Done,
+    /// The user stopped it.
+    Interrupted,
+    /// It could not go on.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl RunStatus {
+    /// `running`, `done`, `interrupted`, `failed`
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Interrupted => "interrupted",
+            Self::Failed { .. } => "failed",
+        }
+    }
+}
+
+/// One line of `runs`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// The run.
+    pub id: String,
+    /// Nanoseconds since 1970.
+    pub created_unix_ns: u64,
+    /// The verb.
+    pub verb: String,
+    /// The testbed's name.
+    pub testbed: String,
+    /// How it stands.
+    pub status: RunStatus,
+    /// Trials recorded, of any outcome.
+    pub trials: u64,
+    /// Of those, invalid.
+    pub invalid: u64,
+    /// Of those, failed.
+    pub failed: u64,
+}

@@ -1,0 +1,374 @@
+//! The store: one SQLite file that holds runs and their trials, each trial in its own transaction.
+//!
+//! Owns the file, its schema and every SQL statement. Figures are not kept: they are a pure function
+//! of the records. Never decides which trial comes next; that is the study's.
+
+mod error;
+mod schema;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use method::{Outcome, Trial, TrialRecord};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use serde::de::DeserializeOwned;
+
+use crate::run::{RunMeta, RunStatus, RunSummary};
+pub use error::StoreError;
+
+/// How long a writer waits for another process's transaction; each of ours takes milliseconds.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    db: Connection,
+}
+
+/// A trial as it is kept, not yet decoded.
+#[derive(Debug)]
+pub(crate) struct StoredTrial {
+    pub label: String,
+    pub trial: String,
+    pub record: String,
+    pub failed: bool,
+}
+
+impl Store {
+    /// Opens the store at `path`, creating it and its directory where they are missing and bringing
+    /// an older file up to date. The path `:memory:` gives a store that nothing outlives.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
+            std::fs::create_dir_all(directory)
+                .map_err(|cause| StoreError::Directory { path: directory.to_owned(), cause })?;
+        }
+        let failed = |cause| StoreError::Open { path: path.to_owned(), cause };
+        let db = Connection::open(path).map_err(failed)?;
+        let mut store = Self { path: path.to_owned(), db };
+        // First of all, so that another program's database is left as it was found.
+        let up_to_date = store.check_version()?;
+        store.configure().map_err(failed)?;
+        if !up_to_date {
+            store.migrate()?;
+        }
+        Ok(store)
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the file has our newest schema; an error where it is not ours or newer.
+    fn check_version(&self) -> Result<bool, StoreError> {
+        let path = || self.path.clone();
+        let number = |sql| {
+            self.db
+                .query_row(sql, [], |row| row.get::<_, i64>(0))
+                .map_err(|cause| StoreError::Open { path: path(), cause })
+        };
+        self.db
+            .busy_timeout(BUSY_TIMEOUT)
+            .map_err(|cause| StoreError::Open { path: path(), cause })?;
+        let found = number("SELECT user_version FROM pragma_user_version")?;
+        let application = number("SELECT application_id FROM pragma_application_id")?;
+        let tables = number("SELECT count(*) FROM sqlite_schema")?;
+        let ours = application == i64::from(schema::APPLICATION_ID);
+        if !ours && (tables > 0 || found != 0 || application != 0) {
+            return Err(StoreError::Foreign { path: path() });
+        }
+        if found > schema::VERSION {
+            return Err(StoreError::Newer { path: path(), found, known: schema::VERSION });
+        }
+        Ok(found == schema::VERSION)
+    }
+
+    fn configure(&self) -> rusqlite::Result<()> {
+        self.db.pragma_update(None, "foreign_keys", true)?;
+        // A reader (`runs`, `report`) never blocks the writer of a running trial.
+        self.db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        // NORMAL would keep the file intact but could lose the last trials when power fails. A trial
+        // takes a hundred milliseconds or more, so one fsync each is cheap.
+        self.db.pragma_update(None, "synchronous", "FULL")
+    }
+
+    fn migrate(&mut self) -> Result<(), StoreError> {
+        let path = self.path.clone();
+        let failed = |cause| StoreError::Open { path: path.clone(), cause };
+        // Immediate: of two processes that open a new store at once, one builds it.
+        let tx = self
+            .db
+            .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        let found: i64 =
+            tx.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
+        let taken = usize::try_from(found).unwrap_or(0).min(schema::MIGRATIONS.len());
+        for step in &schema::MIGRATIONS[taken..] {
+            tx.execute_batch(step).map_err(failed)?;
+        }
+        tx.pragma_update(None, "application_id", schema::APPLICATION_ID).map_err(failed)?;
+        tx.pragma_update(None, "user_version", schema::VERSION).map_err(failed)?;
+        tx.commit().map_err(failed)
+    }
+
+    /// Begins a run, with status [`RunStatus::Running`].
+    pub fn create_run(&self, run: &RunMeta) -> Result<(), StoreError> {
+        let what = || format!("run {}", run.id);
+        let meta = self.encode(&what(), run)?;
+        let sql = "INSERT INTO run (id, created_unix_ns, verb, testbed, meta, status)
+                   VALUES (?1, ?2, ?3, ?4, ?5, 'running')";
+        let values = params![run.id, run.created_unix_ns as i64, run.verb, run.topology.name, meta];
+        self.db.execute(sql, values).map_err(|e| self.write_error(what(), e))?;
+        Ok(())
+    }
+
+    /// Replaces what is known of a run: a note was added, a fact learnt.
+    pub fn update_run(&self, run: &RunMeta) -> Result<(), StoreError> {
+        let what = || format!("run {}", run.id);
+        let meta = self.encode(&what(), run)?;
+        let changed = self
+            .db
+            .execute("UPDATE run SET meta = ?2 WHERE id = ?1", params![run.id, meta])
+            .map_err(|e| self.write_error(what(), e))?;
+        self.found(changed, &run.id)
+    }
+
+    /// Sets how the run stands.
+    pub fn set_status(&self, run: &str, status: &RunStatus) -> Result<(), StoreError> {
+        let reason = match status {
+            RunStatus::Failed { reason } => Some(reason),
+            _ => None,
+        };
+        let sql = "UPDATE run SET status = ?2, status_reason = ?3 WHERE id = ?1";
+        let changed = self
+            .db
+            .execute(sql, params![run, status.as_str(), reason])
+            .map_err(|e| self.write_error(format!("status of run {run}"), e))?;
+        self.found(changed, run)
+    }
+
+    /// How the run stands; `asked` as for [`Store::load`].
+    pub fn status(&self, asked: &str) -> Result<RunStatus, StoreError> {
+        let id = self.resolve(asked)?;
+        self.db
+            .query_row("SELECT status, status_reason FROM run WHERE id = ?1", [&id], |row| {
+                Ok(status_from(&row.get::<_, String>(0)?, row.get(1)?))
+            })
+            .map_err(|e| self.read_error(format!("status of run {id}"), e))
+    }
+
+    /// All runs, oldest first.
+    pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        let sql = "SELECT id, created_unix_ns, verb, testbed, status, status_reason,
+                          count(trial.ordinal),
+                          coalesce(sum(outcome = 'invalid'), 0), coalesce(sum(outcome = 'failed'), 0)
+                   FROM run LEFT JOIN trial ON trial.run = run.id
+                   GROUP BY run.id ORDER BY created_unix_ns, id";
+        let listed = || -> rusqlite::Result<Vec<RunSummary>> {
+            self.db.prepare(sql)?.query_map([], summary_from)?.collect()
+        };
+        listed().map_err(|e| self.read_error("the list of runs".into(), e))
+    }
+
+    /// The run called `asked`: a full id, a prefix that fits only one, or `latest`.
+    pub fn load(&self, asked: &str) -> Result<RunMeta, StoreError> {
+        let id = self.resolve(asked)?;
+        let meta: String = self
+            .db
+            .query_row("SELECT meta FROM run WHERE id = ?1", [&id], |row| row.get(0))
+            .map_err(|e| self.read_error(format!("run {id}"), e))?;
+        self.decode(&format!("run {id}"), &meta)
+    }
+
+    /// Every trial of a run (full id) with its record, in the order they ran.
+    pub fn records(&self, run: &str) -> Result<Vec<(Trial, TrialRecord)>, StoreError> {
+        let sql = "SELECT ordinal, trial, record FROM trial WHERE run = ?1 ORDER BY ordinal";
+        let fetch = || -> rusqlite::Result<Vec<(u64, String, String)>> {
+            let row = |r: &Row<'_>| Ok((r.get::<_, i64>(0)? as u64, r.get(1)?, r.get(2)?));
+            self.db.prepare(sql)?.query_map([run], row)?.collect()
+        };
+        let rows = fetch().map_err(|e| self.read_error(format!("trials of run {run}"), e))?;
+        rows.into_iter()
+            .map(|(ordinal, trial, record)| {
+                let what = format!("trial {ordinal} of run {run}");
+                Ok((self.decode(&what, &trial)?, self.decode(&what, &record)?))
+            })
+            .collect()
+    }
+
+    /// The full id behind `asked`.
+    fn resolve(&self, asked: &str) -> Result<String, StoreError> {
+        let fetch = || -> rusqlite::Result<Vec<String>> {
+            if asked == "latest" {
+                let sql = "SELECT id FROM run ORDER BY created_unix_ns DESC, id DESC LIMIT 1";
+                return self.db.prepare(sql)?.query_map([], |row| row.get(0))?.collect();
+            }
+            // substr, not LIKE: a user's `%` or `_` is no wildcard.
+            let sql = "SELECT id FROM run WHERE substr(id, 1, length(?1)) = ?1
+                       ORDER BY id <> ?1, id LIMIT 5";
+            self.db.prepare(sql)?.query_map([asked], |row| row.get(0))?.collect()
+        };
+        let mut fitting = fetch().map_err(|e| self.read_error(format!("run `{asked}`"), e))?;
+        match fitting.len() {
+            _ if asked.is_empty() => Err(self.no_run(asked)),
+            0 => Err(self.no_run(asked)),
+            1 => Ok(fitting.remove(0)),
+            _ if fitting[0] == asked => Ok(fitting.remove(0)),
+            _ => Err(StoreError::Ambiguous { asked: asked.to_owned(), fitting }),
+        }
+    }
+
+    /// The ordinal behind the run's last finished (valid or invalid) trial, which is where it resumes.
+    pub(crate) fn resume_point(&self, run: &str) -> Result<u64, StoreError> {
+        let sql = "SELECT coalesce(max(ordinal) + 1, 0) FROM trial
+                   WHERE run = ?1 AND outcome <> 'failed'";
+        self.db
+            .query_row(sql, [run], |row| row.get::<_, i64>(0))
+            .map(|n| n as u64)
+            .map_err(|e| self.read_error(format!("trials of run {run}"), e))
+    }
+
+    pub(crate) fn trial(&self, run: &str, ordinal: u64) -> Result<Option<StoredTrial>, StoreError> {
+        let sql = "SELECT label, trial, record, outcome FROM trial WHERE run = ?1 AND ordinal = ?2";
+        let row = |r: &Row<'_>| {
+            Ok(StoredTrial {
+                label: r.get(0)?,
+                trial: r.get(1)?,
+                record: r.get(2)?,
+                failed: r.get::<_, String>(3)? == "failed",
+            })
+        };
+        self.db
+            .prepare_cached(sql)
+            .and_then(|mut s| s.query_row(params![run, ordinal as i64], row).optional())
+            .map_err(|e| self.read_error(format!("trial {ordinal} of run {run}"), e))
+    }
+
+    /// Keeps one trial in one transaction. Failed trials at or behind `ordinal` step aside: they are
+    /// what a resumed run tries again. A finished one there is an error (two controllers on one run).
+    ///
+    /// Returns the record as it will be read back, so that a finding doesn't depend on whether its
+    /// records are fresh or replayed.
+    pub(crate) fn keep(
+        &self,
+        run: &str,
+        ordinal: u64,
+        trial: &Trial,
+        record: &TrialRecord,
+    ) -> Result<TrialRecord, StoreError> {
+        let what = format!("trial {ordinal} of run {run}");
+        let trial_text = self.encode(&what, trial)?;
+        let record_text = self.encode(&what, record)?;
+        let read_back = self.decode(&what, &record_text)?;
+        let (hash, at) = (hash_hex(&trial_text), ordinal as i64);
+        let insert = || -> rusqlite::Result<()> {
+            let tx = self.db.unchecked_transaction()?;
+            tx.prepare_cached(
+                "INSERT INTO abandoned_trial
+                   (run, ordinal, trial_hash, label, started_unix_ns, trial, record)
+                 SELECT run, ordinal, trial_hash, label, started_unix_ns, trial, record
+                 FROM trial WHERE run = ?1 AND ordinal >= ?2 AND outcome = 'failed'",
+            )?
+            .execute(params![run, at])?;
+            tx.prepare_cached(
+                "DELETE FROM trial WHERE run = ?1 AND ordinal >= ?2 AND outcome = 'failed'",
+            )?
+            .execute(params![run, at])?;
+            tx.prepare_cached(
+                "INSERT INTO trial
+                   (run, ordinal, trial_hash, label, outcome, started_unix_ns, trial, record)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            )?
+            .execute(params![
+                run,
+                at,
+                hash,
+                trial.label,
+                outcome_word(&record.outcome),
+                record.started_unix_ns as i64,
+                trial_text,
+                record_text,
+            ])?;
+            tx.commit()
+        };
+        insert().map_err(|e| self.write_error(what, e))?;
+        Ok(read_back)
+    }
+
+    pub(crate) fn decode<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        text: &str,
+    ) -> Result<T, StoreError> {
+        serde_json::from_str(text).map_err(|cause| StoreError::Decode {
+            what: what.to_owned(),
+            path: self.path.clone(),
+            cause,
+        })
+    }
+
+    fn encode<T: serde::Serialize>(&self, what: &str, value: &T) -> Result<String, StoreError> {
+        serde_json::to_string(value).map_err(|cause| StoreError::Decode {
+            what: what.to_owned(),
+            path: self.path.clone(),
+            cause,
+        })
+    }
+
+    fn found(&self, changed: usize, run: &str) -> Result<(), StoreError> {
+        if changed == 0 { Err(self.no_run(run)) } else { Ok(()) }
+    }
+
+    fn no_run(&self, asked: &str) -> StoreError {
+        StoreError::NoRun { asked: asked.to_owned(), path: self.path.clone() }
+    }
+
+    fn write_error(&self, what: String, cause: rusqlite::Error) -> StoreError {
+        StoreError::Write { what, path: self.path.clone(), cause }
+    }
+
+    fn read_error(&self, what: String, cause: rusqlite::Error) -> StoreError {
+        StoreError::Read { what, path: self.path.clone(), cause }
+    }
+}
+
+fn summary_from(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+    let count = |i| row.get::<_, i64>(i).map(|n| n as u64);
+    Ok(RunSummary {
+        id: row.get(0)?,
+        created_unix_ns: count(1)?,
+        verb: row.get(2)?,
+        testbed: row.get(3)?,
+        status: status_from(&row.get::<_, String>(4)?, row.get(5)?),
+        trials: count(6)?,
+        invalid: count(7)?,
+        failed: count(8)?,
+    })
+}
+
+fn status_from(word: &str, reason: Option<String>) -> RunStatus {
+    match word {
+        "done" => RunStatus::Done,
+        "interrupted" => RunStatus::Interrupted,
+        "failed" => RunStatus::Failed { reason: reason.unwrap_or_default() },
+        _ => RunStatus::Running,
+    }
+}
+
+const fn outcome_word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Valid => "valid",
+        Outcome::Invalid { .. } => "invalid",
+        Outcome::Failed { .. } => "failed",
+    }
+}
+
+/// FNV-1a of a trial's JSON, 64 bits in hex: stable between versions, for people who query the file.
+/// Whether two trials are the same is decided on the trials themselves.
+fn hash_hex(text: &str) -> String {
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+    format!("{hash:016x}")
+}

@@ -1,0 +1,143 @@
+//! What can go wrong with a store, and what to do about it.
+
+use std::path::PathBuf;
+
+/// A store could not be opened, read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The directory it should lie in can't be made.
+    #[error("create directory {} for the store", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The kernel's answer.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// The file can't be opened or is no database.
+    #[error("open store {}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// SQLite's answer.
+        #[source]
+        cause: rusqlite::Error,
+    },
+    /// The file is a database of another program.
+    #[error("open store {}: it is another program's database", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file was written by a newer version.
+    #[error("open store {}: its schema is version {found}, this program knows up to {known}", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+        /// Ours.
+        known: i64,
+    },
+    /// Something could not be kept.
+    #[error("write {what} to store {}", path.display())]
+    Write {
+        /// What.
+        what: String,
+        /// The file.
+        path: PathBuf,
+        /// SQLite's answer.
+        #[source]
+        cause: rusqlite::Error,
+    },
+    /// Something could not be fetched.
+    #[error("read {what} from store {}", path.display())]
+    Read {
+        /// What.
+        what: String,
+        /// The file.
+        path: PathBuf,
+        /// SQLite's answer.
+        #[source]
+        cause: rusqlite::Error,
+    },
+    /// What is kept, or what should be kept, is not of the expected shape.
+    #[error("decode {what} of store {}", path.display())]
+    Decode {
+        /// What.
+        what: String,
+        /// The file.
+        path: PathBuf,
+        /// Where it differs.
+        #[source]
+        cause: serde_json::Error,
+    },
+    /// No such run.
+    #[error("find run `{asked}` in store {}", path.display())]
+    NoRun {
+        /// As the user wrote it.
+        asked: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A prefix of several runs.
+    #[error("find run `{asked}`: it fits {}", fitting.join(", "))]
+    Ambiguous {
+        /// As the user wrote it.
+        asked: String,
+        /// Some of the runs it fits.
+        fitting: Vec<String>,
+    },
+    /// The testbed at hand is not the one the run was recorded on.
+    #[error(
+        "resume run `{run}`: it was recorded on testbed `{recorded}`, which differs from `{present}` now"
+    )]
+    TestbedChanged {
+        /// The run.
+        run: String,
+        /// The recorded testbed's name.
+        recorded: String,
+        /// The present one's name.
+        present: String,
+    },
+}
+
+impl StoreError {
+    /// What the user can do about it, for a `hint:` line.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Directory { .. } => Some("name a writable place with --store FILE"),
+            Self::Open { cause, .. } | Self::Write { cause, .. } => Some(hint_for_sqlite(cause)),
+            Self::Read { cause, .. } => match cause.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::DatabaseCorrupt) => Some(hint_for_sqlite(cause)),
+                _ => None,
+            },
+            Self::Foreign { .. } => Some("name another file with --store FILE"),
+            Self::Newer { .. } => {
+                Some("use the newer switchmark that wrote it, or another file with --store FILE")
+            }
+            Self::Decode { .. } => None,
+            Self::NoRun { .. } => Some("`switchmark runs` lists the runs of a store"),
+            Self::Ambiguous { .. } => Some("write more of the run's id"),
+            Self::TestbedChanged { .. } => {
+                Some("restore the testbed, or start a new run: results of two testbeds don't mix")
+            }
+        }
+    }
+}
+
+fn hint_for_sqlite(cause: &rusqlite::Error) -> &'static str {
+    use rusqlite::ErrorCode;
+    match cause.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => {
+            "free some space and use --resume: what was recorded is kept and readable"
+        }
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            "the file is no intact SQLite database: name another with --store FILE"
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            "another process holds the store: let it finish, or name another with --store FILE"
+        }
+        _ => "name a writable place with --store FILE",
+    }
+}

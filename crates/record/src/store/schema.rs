@@ -1,0 +1,46 @@
+//! The store's tables, and the steps that bring an older file up to date.
+//!
+//! `PRAGMA user_version` counts the steps a file has taken. A step is never edited once it has been
+//! released; a change is a further step. docs/reference/journal.md describes the result.
+
+/// `SWMK`: tells our files from other people's databases.
+pub(super) const APPLICATION_ID: i32 = 0x5357_4d4b;
+
+/// Step n brings a file from `user_version` n to n + 1.
+pub(super) const MIGRATIONS: &[&str] = &["
+CREATE TABLE run (
+    id              TEXT PRIMARY KEY,
+    created_unix_ns INTEGER NOT NULL,
+    verb            TEXT NOT NULL,
+    testbed         TEXT NOT NULL,
+    meta            TEXT NOT NULL,
+    status          TEXT NOT NULL CHECK (status IN ('running', 'done', 'interrupted', 'failed')),
+    status_reason   TEXT
+) STRICT;
+
+CREATE TABLE trial (
+    run             TEXT NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    ordinal         INTEGER NOT NULL,
+    trial_hash      TEXT NOT NULL,
+    label           TEXT NOT NULL,
+    outcome         TEXT NOT NULL CHECK (outcome IN ('valid', 'invalid', 'failed')),
+    started_unix_ns INTEGER NOT NULL,
+    trial           TEXT NOT NULL,
+    record          TEXT NOT NULL,
+    PRIMARY KEY (run, ordinal)
+) STRICT;
+
+CREATE TABLE abandoned_trial (
+    id              INTEGER PRIMARY KEY,
+    run             TEXT NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    ordinal         INTEGER NOT NULL,
+    trial_hash      TEXT NOT NULL,
+    label           TEXT NOT NULL,
+    started_unix_ns INTEGER NOT NULL,
+    trial           TEXT NOT NULL,
+    record          TEXT NOT NULL
+) STRICT;
+"];
+
+/// The version this program writes.
+pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;
