@@ -4,14 +4,24 @@
 //! the studies and the searches. Never does I/O, never reads a clock, and knows no testbed: a study
 //! sees only `Testbed::run(&Trial) -> TrialRecord`.
 
+pub mod explain;
 pub mod figure;
+pub mod reconcile;
 pub mod record;
+pub mod study;
 pub mod testbed;
 pub mod topology;
 pub mod trial;
+pub mod validity;
 
+pub use explain::{explain_size, explain_size_at};
 pub use figure::{Caveat, Figure, Metric, Unit, Verdict};
+pub use reconcile::{Reconciliation, reconcile};
 pub use record::{FlowRecord, Outcome, TrialRecord};
+pub use study::{
+    ForwardingSpec, ForwardingTest, LatencySpec, Load, Profile, SpecProblem, StudySpec,
+};
 pub use testbed::{Testbed, TestbedError};
 pub use topology::{PortRef, Topology};
 pub use trial::{Flow, Trial};
+pub use validity::judge;

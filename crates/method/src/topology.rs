@@ -122,9 +122,8 @@ impl Topology {
     /// The first port of each host that leads to a device, or, where there is no device, to another
     /// host; paired in order: first with second, third with fourth.
     pub fn measured_pairs(&self) -> Vec<Pair> {
-        let measured = |p: &&HostPort| {
-            self.devices.is_empty() || matches!(p.cable, CableEnd::Device { .. })
-        };
+        let measured =
+            |p: &&HostPort| self.devices.is_empty() || matches!(p.cable, CableEnd::Device { .. });
         let ports: Vec<PortRef> = self
             .hosts
             .iter()
@@ -133,10 +132,7 @@ impl Topology {
                 Some(PortRef { host: h.name.clone(), port: port.name.clone() })
             })
             .collect();
-        ports
-            .chunks_exact(2)
-            .map(|two| Pair { from: two[0].clone(), to: two[1].clone() })
-            .collect()
+        ports.chunks_exact(2).map(|two| Pair { from: two[0].clone(), to: two[1].clone() }).collect()
     }
 
     /// The direct cable between the same two hosts; `None` where there is none, and for a pair that

@@ -1,0 +1,92 @@
+//! Studies: each asks a testbed for trials and turns their records into figures.
+//!
+//! Owns the resolved request for each study and what they share. Never holds an `Option` that means
+//! "default", and never knows where its trials run: the same request, seed, topology and records
+//! give the same trials in the same order, which is what makes a journal a resume.
+
+pub mod forwarding;
+pub mod latency;
+mod problem;
+
+use measure::{FrameSize, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::trial::Phases;
+use crate::{Figure, Testbed, TestbedError, Topology};
+
+pub use forwarding::{ForwardingSpec, ForwardingTest};
+pub use latency::{LatencySpec, Load};
+pub use problem::SpecProblem;
+
+/// A study and everything it was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StudySpec {
+    /// Round-trip times by size, protocol and load.
+    Latency(LatencySpec),
+    /// Frames a second: flood, throughput, loss curve.
+    Forwarding(ForwardingSpec),
+}
+
+impl StudySpec {
+    /// `latency`, `forwarding`
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Latency(_) => "latency",
+            Self::Forwarding(_) => "forwarding",
+        }
+    }
+
+    /// How long all trials should take, for a progress bar. A search counts with the trials that it
+    /// needs when the device behaves.
+    pub fn estimate(&self, topology: &Topology) -> Nanos {
+        match self {
+            Self::Latency(spec) => spec.estimate(topology),
+            Self::Forwarding(spec) => spec.estimate(topology),
+        }
+    }
+
+    /// Whether it can be carried out there at all; call it before anything is built or sent.
+    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        match self {
+            Self::Latency(spec) => spec.check(topology),
+            Self::Forwarding(spec) => spec.check(topology),
+        }
+    }
+
+    /// Asks for all trials and returns the figures. An error means that no further trial could be
+    /// run; trials that went wrong are caveats of their figures.
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+        match self {
+            Self::Latency(spec) => spec.run(testbed, seed),
+            Self::Forwarding(spec) => spec.run(testbed, seed),
+        }
+    }
+}
+
+/// How long the phases around the load are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// Shortened for a look; every figure says so.
+    Quick,
+    /// RFC 2544 §23: two seconds before, two after, five to settle.
+    Strict,
+}
+
+impl Profile {
+    /// The phases around a load of that length.
+    pub const fn phases(self, load: Nanos) -> Phases {
+        match self {
+            Self::Quick => Phases::quick(load),
+            Self::Strict => Phases::strict(load),
+        }
+    }
+}
+
+/// RFC 2544 §9.1, for an Ethernet of 1,500-octet MTU.
+fn rfc2544_sizes() -> Vec<FrameSize> {
+    [64, 128, 256, 512, 1024, 1280, 1518]
+        .map(|octets| FrameSize::new(octets).expect("the RFC's sizes are legal"))
+        .to_vec()
+}

@@ -1,0 +1,61 @@
+//! Why a study can't be carried out on a testbed, told before anything is sent.
+
+use measure::{FrameRate, FrameSize, Rate};
+
+/// A request that no trial could satisfy.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SpecProblem {
+    /// Fewer than two hosts with a usable port.
+    #[error("find two ports to measure between on testbed `{testbed}`")]
+    NoPair {
+        /// The topology's name.
+        testbed: String,
+    },
+    /// A list that must name something is empty.
+    #[error("nothing to do: no {what}")]
+    Nothing {
+        /// `frame size`, `protocol`, `load`, `test`
+        what: &'static str,
+    },
+    /// A number that makes no sense.
+    #[error("{what} is {value}, but must be {range}")]
+    OutOfRange {
+        /// Its name in the request.
+        what: &'static str,
+        /// As given.
+        value: String,
+        /// What is allowed, in words.
+        range: &'static str,
+    },
+    /// More frames a second than the link carries.
+    #[error(
+        "{:.0} frames/s of {size} octets is above the line rate of a {link} link: \
+         {link} / (8 * ({size} + 20)) = {:.0} frames/s", rate.0, line_rate.0
+    )]
+    AboveLineRate {
+        /// Asked for.
+        rate: FrameRate,
+        /// The frames' size.
+        size: FrameSize,
+        /// The link.
+        link: Rate,
+        /// What it carries of that size.
+        line_rate: FrameRate,
+    },
+}
+
+impl SpecProblem {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoPair { .. } => {
+                "a testbed needs two hosts, each with a port cabled to the device".to_owned()
+            }
+            Self::Nothing { what } => format!("name at least one {what}"),
+            Self::OutOfRange { what, range, .. } => format!("give {what} as {range}"),
+            Self::AboveLineRate { line_rate, .. } => {
+                format!("ask for at most {:.0} frames/s", line_rate.0.floor())
+            }
+        }
+    }
+}
