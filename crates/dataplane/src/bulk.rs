@@ -1,1 +1,87 @@
-//! (under construction)
+//! TCP as fast as it goes, over one or several connections at once.
+//!
+//! Owns the connections, their congestion control, the readings of tcp_info at the sender and the
+//! bytes of each interval at the receiver. Never sets a buffer size, so that the kernel tunes it as
+//! for any program, and never judges what limited a stream.
+
+mod hello;
+mod info;
+mod sink;
+mod socket;
+mod source;
+
+pub use sink::Sink;
+pub use source::Source;
+
+use std::net::{IpAddr, SocketAddr};
+
+use measure::reading::{Rejected, StreamPoint};
+use measure::{ByteCount, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::Identity;
+
+/// Where a sink listens and whom it reads from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SinkSpec {
+    /// The address to listen at; the kernel chooses the port.
+    pub local: IpAddr,
+    /// The only address that may connect.
+    pub peer: IpAddr,
+    /// The only token and flow that are read.
+    pub identity: Identity,
+    /// How many connections to expect.
+    pub streams: u16,
+    /// The length of each counting interval.
+    pub interval: Nanos,
+}
+
+/// What a sink read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SinkReport {
+    /// Payload of all streams between the load's start and its end.
+    pub received: ByteCount,
+    /// That long, by this host's clock; shorter than the load when halted.
+    pub elapsed: Nanos,
+    /// For each stream, the payload of each interval; their sum is `received`.
+    pub intervals: Vec<Vec<ByteCount>>,
+    /// For each stream, what came before the load's start and after its end: what was still queued
+    /// at the sender or under way.
+    pub outside: Vec<ByteCount>,
+    /// Connections that were not the flow's: a wrong hello is malformed, a wrong token, flow, stream
+    /// or address is foreign.
+    pub rejected: Rejected,
+}
+
+/// Where a source connects and how it sends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceSpec {
+    /// The address to connect from.
+    pub local: IpAddr,
+    /// The sink.
+    pub remote: SocketAddr,
+    /// What every connection's hello carries.
+    pub identity: Identity,
+    /// How many connections.
+    pub streams: u16,
+    /// Set on every socket before it connects: `cubic`.
+    pub congestion_control: String,
+    /// How often tcp_info is read.
+    pub interval: Nanos,
+}
+
+/// What a source did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceReport {
+    /// As the kernel confirms it.
+    pub congestion_control: String,
+    /// Payload of a full segment at the end of the load, in octets (first stream).
+    pub mss: u32,
+    /// For each stream, one reading at the end of each interval of the load.
+    pub streams: Vec<Vec<StreamPoint>>,
+    /// For each stream, the payload acknowledged by the time it was closed.
+    pub acked: Vec<ByteCount>,
+    /// For each stream, the payload that the kernel took. What of it was never acknowledged was cut
+    /// off at the window's close.
+    pub written: Vec<ByteCount>,
+}

@@ -1,1 +1,44 @@
-//! (under construction)
+//! The kernel's counters on this host: of interfaces, of the host's own network stack, of its processors.
+//!
+//! Reads and subtracts; never decides which change spoils a trial. Everything is read in the network
+//! namespace of the calling thread, except the softnet and processor counters, which the machine
+//! has only once.
+
+mod ethtool;
+mod host;
+mod interface;
+
+pub use ethtool::pause_frames;
+pub use host::{HostChange, HostSnapshot, host};
+pub use interface::{InterfaceCounters, interfaces};
+
+/// A counter could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CountersError {
+    /// A file of the kernel's could not be read.
+    #[error("read {path}")]
+    Read {
+        /// The file.
+        path: &'static str,
+        /// The kernel's answer.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// A file of the kernel's reads otherwise than expected.
+    #[error("find {what} in {path}")]
+    Unreadable {
+        /// The file.
+        path: &'static str,
+        /// What is missing or no number.
+        what: String,
+    },
+    /// There is no such interface here.
+    #[error("read the counters of interface {name}: there is none of that name here")]
+    NoInterface {
+        /// The name asked for.
+        name: String,
+    },
+    /// The kernel did not answer about its interfaces.
+    #[error("list interfaces and their queues")]
+    Netlink(#[source] Box<dyn std::error::Error + Send + Sync>),
+}

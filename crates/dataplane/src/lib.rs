@@ -7,6 +7,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "this crate faces the kernel: it reads clocks and waits")]
 
+pub mod affinity;
 pub mod bulk;
 pub mod clock;
 pub mod counters;
