@@ -68,6 +68,20 @@ impl Histogram {
         Nanos(self.0.value_at_quantile(q))
     }
 
+    /// The `rank`-th smallest value, counted from 1; `None` where there are fewer.
+    pub fn value_at_rank(&self, rank: u64) -> Option<Nanos> {
+        let mut below = 0;
+        self.buckets().find_map(|(value, count)| {
+            below += count;
+            (rank >= 1 && below >= rank).then_some(value)
+        })
+    }
+
+    /// The smallest duration that this histogram can't tell from `value`.
+    pub fn lowest_equivalent(&self, value: Nanos) -> Nanos {
+        Nanos(self.0.lowest_equivalent(value.0.min(HIGHEST_NS)))
+    }
+
     /// The share of values at or below `value`, 0…1.
     pub fn share_at_or_below(&self, value: Nanos) -> f64 {
         self.0.quantile_below(value.0)

@@ -4,12 +4,20 @@
 //! interval. Never does I/O, never reads a clock, never draws a random number that the caller did
 //! not seed.
 
+pub mod autocorrelation;
+mod binomial;
+pub mod blocks;
+pub mod bootstrap;
+pub mod delay;
 pub mod histogram;
 pub mod interval;
+mod normal;
+pub mod quantile;
 pub mod reading;
 pub mod sequence;
 pub mod units;
 
+pub use blocks::BlockEstimate;
 pub use histogram::Histogram;
 pub use interval::Interval;
 pub use units::{ByteCount, FrameRate, FrameSize, Nanos, Rate, RateConvention, UnitError};

@@ -24,7 +24,9 @@ const SUFFIXES: &[Suffix] = &[
 
 impl fmt::Display for ByteCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let binary = SUFFIXES[..3].iter().find(|(_, scale)| self.0 >= *scale && self.0.is_multiple_of(*scale));
+        let binary = SUFFIXES[..3]
+            .iter()
+            .find(|(_, scale)| self.0 >= *scale && self.0.is_multiple_of(*scale));
         match binary {
             Some((suffix, scale)) => f.pad(&format!("{}{suffix}", self.0 / scale)),
             None => f.pad(&format!("{}B", self.0)),

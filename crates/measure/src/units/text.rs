@@ -25,12 +25,8 @@ pub(super) fn parse_scaled(
         }
         return Err(UnitError::UnknownSuffix { suffix: suffix.to_owned(), quantity, known });
     };
-    let out_of_range = || UnitError::OutOfRange {
-        value: text.to_owned(),
-        quantity,
-        low: 0,
-        high: u64::MAX,
-    };
+    let out_of_range =
+        || UnitError::OutOfRange { value: text.to_owned(), quantity, low: 0, high: u64::MAX };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let no_number = || UnitError::NoNumber { text: text.to_owned() };
     if whole.is_empty() || fraction.contains('.') || fraction.len() > 18 {

@@ -1,0 +1,115 @@
+//! Delays of one flow as they come in: round trips, their variation, and how independent they are.
+//!
+//! Owns the selection of pairs for IPDV (RFC 3393: consecutive sequence numbers only) and the two
+//! variations of RFC 5481, IPDV and PDV. Never reads a clock: the caller subtracts the stamps.
+
+use crate::autocorrelation::effective_samples;
+use crate::{Histogram, Nanos};
+
+/// Takes a flow's round trips one by one. All memory is taken by `new`; recording never allocates.
+#[derive(Debug, Clone)]
+pub struct DelayRecorder {
+    rtt: Histogram,
+    ipdv_up: Histogram,
+    ipdv_down: Histogram,
+    previous: Option<(u64, Nanos)>,
+    kept: Vec<f64>,
+    capacity: usize,
+}
+
+/// What a flow's round trips came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DelaySummary {
+    /// Every delay.
+    pub rtt: Histogram,
+    /// IPDV(i) = D(i) - D(i-1) where it is zero or more.
+    pub ipdv_up: Histogram,
+    /// IPDV where it is below zero, as magnitudes.
+    pub ipdv_down: Histogram,
+    /// How many independent samples the delays are worth, 0…`rtt.count()`.
+    pub effective_samples: f64,
+}
+
+impl DelayRecorder {
+    /// Keeps the first `capacity` delays (8 octets each) as they are, to tell how they depend on each
+    /// other; the histograms take any number.
+    pub fn new(capacity: usize) -> Self {
+        // Written once, so that its pages are there before the first packet is.
+        let mut kept = vec![1.0; capacity];
+        kept.clear();
+        Self {
+            rtt: Histogram::new(),
+            ipdv_up: Histogram::new(),
+            ipdv_down: Histogram::new(),
+            previous: None,
+            kept,
+            capacity,
+        }
+    }
+
+    /// Takes the delay of packet `sequence`, at its first arrival and in order of arrival.
+    ///
+    /// A difference is taken only from the packet with the number before, and only where that one
+    /// came just before: RFC 3393 §4.5 leaves an IPDV undefined where either packet is lost, so a
+    /// gap must not look like a jump.
+    #[inline]
+    pub fn record(&mut self, sequence: u64, rtt: Nanos) {
+        self.rtt.record(rtt);
+        if self.kept.len() < self.capacity {
+            self.kept.push(rtt.0 as f64);
+        }
+        if let Some((before, earlier)) = self.previous
+            && before.checked_add(1) == Some(sequence)
+        {
+            if rtt >= earlier {
+                self.ipdv_up.record(rtt - earlier);
+            } else {
+                self.ipdv_down.record(earlier - rtt);
+            }
+        }
+        self.previous = Some((sequence, rtt));
+    }
+
+    /// How many delays it has taken.
+    pub fn count(&self) -> u64 {
+        self.rtt.count()
+    }
+
+    /// The distributions, and the effective number of samples. Where more delays came than were kept,
+    /// the later ones are taken to depend on each other as the kept ones do.
+    pub fn finish(self) -> DelaySummary {
+        let effective = if self.kept.is_empty() {
+            // Nothing is known of their dependence: claim the least that delays can be worth.
+            self.rtt.count().min(1) as f64
+        } else {
+            effective_samples(&self.kept) * (self.rtt.count() as f64 / self.kept.len() as f64)
+        };
+        DelaySummary {
+            rtt: self.rtt,
+            ipdv_up: self.ipdv_up,
+            ipdv_down: self.ipdv_down,
+            effective_samples: effective,
+        }
+    }
+}
+
+/// PDV at quantile `q` (0…1): the delay there minus the smallest (RFC 5481 §4.2). A constant offset
+/// between two clocks cancels. Zero when empty.
+pub fn pdv_quantile(delays: &Histogram, q: f64) -> Nanos {
+    delays.quantile(q).saturating_sub(delays.min())
+}
+
+/// The signed IPDV in nanoseconds at quantile `q` (0…1) of upward and downward differences taken
+/// together; zero when both are empty.
+pub fn ipdv_quantile(up: &Histogram, down: &Histogram, q: f64) -> i64 {
+    let (ups, downs) = (up.count(), down.count());
+    let total = ups + downs;
+    let rank = ((q.clamp(0.0, 1.0) * total as f64).ceil() as u64).clamp(1, total.max(1));
+    // From the lowest: the largest fall comes first, then the smaller falls, then the rises.
+    let signed = if rank <= downs {
+        down.value_at_rank(downs - rank + 1).map(|fall| -(fall.0 as i64))
+    } else {
+        up.value_at_rank(rank - downs).map(|rise| rise.0 as i64)
+    };
+    signed.unwrap_or(0)
+}
