@@ -17,7 +17,7 @@ impl Checksum {
 
     /// Adds octets, an odd last one as if a zero followed (RFC 1071 §1).
     #[must_use]
-    pub fn octets(mut self, octets: &[u8]) -> Self {
+    pub fn with(mut self, octets: &[u8]) -> Self {
         let mut words = octets.chunks_exact(2);
         for word in &mut words {
             self.0 += u64::from(u16::from_be_bytes([word[0], word[1]]));
@@ -31,33 +31,33 @@ impl Checksum {
     /// Adds one number of 32 bits, as its two words.
     #[inline]
     #[must_use]
-    pub const fn u32(self, value: u32) -> Self {
+    pub const fn with_u32(self, value: u32) -> Self {
         Self(self.0 + (value >> 16) as u64 + (value & 0xffff) as u64)
     }
 
     /// Adds one number of 64 bits, as its four words.
     #[inline]
     #[must_use]
-    pub const fn u64(self, value: u64) -> Self {
-        self.u32((value >> 32) as u32).u32(value as u32)
+    pub const fn with_u64(self, value: u64) -> Self {
+        self.with_u32((value >> 32) as u32).with_u32(value as u32)
     }
 
     /// Adds the pseudo header of UDP over IPv4 (RFC 768).
     #[must_use]
-    pub fn pseudo_v4(self, source: Ipv4Addr, destination: Ipv4Addr, length: u16) -> Self {
-        self.octets(&source.octets())
-            .octets(&destination.octets())
-            .u32(IpProtocol::UDP.0.into())
-            .u32(length.into())
+    pub fn with_pseudo_v4(self, source: Ipv4Addr, destination: Ipv4Addr, length: u16) -> Self {
+        self.with(&source.octets())
+            .with(&destination.octets())
+            .with_u32(IpProtocol::UDP.0.into())
+            .with_u32(length.into())
     }
 
     /// Adds the pseudo header of UDP over IPv6 (RFC 8200 §8.1).
     #[must_use]
-    pub fn pseudo_v6(self, source: Ipv6Addr, destination: Ipv6Addr, length: u16) -> Self {
-        self.octets(&source.octets())
-            .octets(&destination.octets())
-            .u32(length.into())
-            .u32(IpProtocol::UDP.0.into())
+    pub fn with_pseudo_v6(self, source: Ipv6Addr, destination: Ipv6Addr, length: u16) -> Self {
+        self.with(&source.octets())
+            .with(&destination.octets())
+            .with_u32(length.into())
+            .with_u32(IpProtocol::UDP.0.into())
     }
 
     /// The field's value for what was added (with the field itself as zero).

@@ -112,13 +112,17 @@ impl Network {
     fn udp_checksum(&self, header: UdpHeader, datagram: &[u8]) -> UdpChecksum {
         let pseudo = match self {
             Self::V4(_) if header.checksum == 0 => return UdpChecksum::Absent,
-            Self::V4(ip) => Checksum::new().pseudo_v4(ip.source, ip.destination, header.length),
+            Self::V4(ip) => {
+                Checksum::new().with_pseudo_v4(ip.source, ip.destination, header.length)
+            }
             // RFC 8200 §8.1: over IPv6 a zero is not "none" but an error.
             Self::V6(_) if header.checksum == 0 => return UdpChecksum::Wrong,
-            Self::V6(ip) => Checksum::new().pseudo_v6(ip.source, ip.destination, header.length),
+            Self::V6(ip) => {
+                Checksum::new().with_pseudo_v6(ip.source, ip.destination, header.length)
+            }
         };
         let covered = &datagram[..usize::from(header.length)];
-        if pseudo.octets(covered).verifies() { UdpChecksum::Right } else { UdpChecksum::Wrong }
+        if pseudo.with(covered).verifies() { UdpChecksum::Right } else { UdpChecksum::Wrong }
     }
 }
 

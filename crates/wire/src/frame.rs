@@ -83,8 +83,8 @@ impl UdpFrame {
         udp.emit(&mut octets[UDP_AT..]);
         Probe { token, flow, sequence: 0, time_ns: 0 }.emit(&mut octets[PROBE_AT..]);
         let constant = Checksum::new()
-            .pseudo_v4(ipv4.source, ipv4.destination, udp.length)
-            .octets(&octets[UDP_AT..]);
+            .with_pseudo_v4(ipv4.source, ipv4.destination, udp.length)
+            .with(&octets[UDP_AT..]);
         let mut frame = Self { octets, udp, constant };
         frame.stamp(0, 0);
         Ok(frame)
@@ -98,7 +98,7 @@ impl UdpFrame {
     pub fn stamp(&mut self, sequence: u32, time_ns: u64) {
         Probe::stamp(&mut self.octets[PROBE_AT..], sequence, time_ns);
         // Both lie at even offsets of the datagram, so their words add as they are.
-        self.udp.checksum = self.constant.u32(sequence).u64(time_ns).finish_udp();
+        self.udp.checksum = self.constant.with_u32(sequence).with_u64(time_ns).finish_udp();
         self.udp.emit_checksum(&mut self.octets[UDP_AT..]);
     }
 

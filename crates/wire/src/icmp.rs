@@ -50,7 +50,7 @@ impl IcmpEcho {
             let value = header[field::CODE].into();
             return Err(WireError::Malformed { what: WHAT, field: "code", value });
         }
-        if !Checksum::new().octets(message).verifies() {
+        if !Checksum::new().with(message).verifies() {
             let found = u16_at(header, field::CHECKSUM);
             return Err(WireError::Checksum { what: WHAT, found });
         }
@@ -73,7 +73,7 @@ impl IcmpEcho {
         put_u16(message, field::CHECKSUM, 0);
         put_u16(message, field::IDENTIFIER, self.identifier);
         put_u16(message, field::SEQUENCE, self.sequence);
-        let sum = Checksum::new().octets(message).finish();
+        let sum = Checksum::new().with(message).finish();
         put_u16(message, field::CHECKSUM, sum);
     }
 }

@@ -75,7 +75,7 @@ impl Ipv4Header {
             5 => {}
             _ => return Err(WireError::Unsupported { what: WHAT, feature: "an option" }),
         }
-        if !Checksum::new().octets(header).verifies() {
+        if !Checksum::new().with(header).verifies() {
             let found = u16_at(header, field::CHECKSUM);
             return Err(WireError::Checksum { what: WHAT, found });
         }
@@ -117,7 +117,7 @@ impl Ipv4Header {
         put_u16(into, field::CHECKSUM, 0);
         into[field::SOURCE].copy_from_slice(&self.source.octets());
         into[field::DESTINATION].copy_from_slice(&self.destination.octets());
-        let sum = Checksum::new().octets(&into[..Self::LEN]).finish();
+        let sum = Checksum::new().with(&into[..Self::LEN]).finish();
         put_u16(into, field::CHECKSUM, sum);
     }
 }
