@@ -1,1 +1,44 @@
-//! (room under construction)
+//! One blocking conversation with the kernel about links, routes, queues and offloads.
+//!
+//! Owns the request and answer loop over rtnetlink and generic netlink, and the few kernel facts
+//! that both the lab and the data path need: link counters, queue drops, neighbours, offloads.
+//! Speaks of the namespace in which its thread stood when [`Netlink::open`] was called, whichever
+//! thread uses it later. Never starts a thread, never keeps what it was told, never decides policy.
+
+mod address;
+mod conversation;
+mod error;
+mod ethtool;
+mod link;
+mod neighbour;
+mod offload;
+mod qdisc;
+mod route;
+
+pub use error::{KernelAnswer, NetlinkError};
+pub use link::{Link, LinkStats};
+pub use offload::{Offloads, PreviousFeatures};
+pub use qdisc::{Qdisc, QdiscHandle, QdiscStats, Tbf};
+pub use route::{NextHop, Route};
+
+use conversation::Conversation;
+
+/// An open conversation about one network namespace.
+///
+/// Two sockets, rtnetlink and generic netlink (for offloads), both closed on exec. Every request
+/// waits for its answer, at most five seconds.
+#[derive(Debug)]
+pub struct Netlink {
+    route: Conversation,
+    ethtool: ethtool::Ethtool,
+}
+
+impl Netlink {
+    /// Opens the conversation in the namespace in which the calling thread stands.
+    pub fn open() -> Result<Self, NetlinkError> {
+        Ok(Self {
+            route: Conversation::open(netlink_sys::protocols::NETLINK_ROUTE, "rtnetlink socket")?,
+            ethtool: ethtool::Ethtool::open()?,
+        })
+    }
+}

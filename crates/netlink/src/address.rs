@@ -1,0 +1,33 @@
+//! A link's IP addresses.
+//!
+//! Owns RTM_NEWADDR. Never waits for duplicate address detection: there is none in a lab.
+
+use std::net::IpAddr;
+
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+
+use crate::conversation::Errand;
+use crate::{Netlink, NetlinkError};
+
+impl Netlink {
+    /// Gives a link an address; `prefix` is the length of its subnet in bits.
+    pub fn add_address(&mut self, index: u32, ip: IpAddr, prefix: u8) -> Result<(), NetlinkError> {
+        let mut message = AddressMessage::default();
+        message.header.family = family(ip);
+        message.header.prefix_len = prefix;
+        message.header.index = index;
+        message.attributes = vec![AddressAttribute::Local(ip), AddressAttribute::Address(ip)];
+        if ip.is_ipv6() {
+            message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
+        }
+        let errand = Errand { deed: "add address", object: &format_args!("{ip}/{prefix}") };
+        let request = RouteNetlinkMessage::NewAddress(message);
+        self.route.ask(errand, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
+    }
+}
+
+pub(crate) fn family(ip: IpAddr) -> AddressFamily {
+    if ip.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}

@@ -1,0 +1,134 @@
+//! What can go wrong between us and the kernel, and what to do about it.
+//!
+//! Owns the error type and its hints. Never prints.
+
+use std::fmt;
+use std::io;
+
+use netlink_packet_core::DecodeError;
+use nix::errno::Errno;
+
+/// A request to the kernel failed.
+#[derive(Debug, thiserror::Error)]
+pub enum NetlinkError {
+    /// The kernel said no.
+    #[error("{deed} {object}")]
+    Refused {
+        /// What was attempted: "create bridge".
+        deed: &'static str,
+        /// On what: a link's name or number, an address.
+        object: String,
+        /// The kernel's answer.
+        #[source]
+        cause: KernelAnswer,
+    },
+    /// The socket failed, or no answer came in time.
+    #[error("{deed} {object}")]
+    Socket {
+        /// What was attempted.
+        deed: &'static str,
+        /// On what.
+        object: String,
+        /// The system call's error.
+        #[source]
+        cause: io::Error,
+    },
+    /// The kernel's answer is not what its interface promises.
+    #[error("{deed} {object}: the answer can't be read")]
+    Unreadable {
+        /// What was attempted.
+        deed: &'static str,
+        /// On what.
+        object: String,
+        /// Where reading stopped.
+        #[source]
+        cause: DecodeError,
+    },
+    /// A table kept changing while it was being listed.
+    #[error("{deed} {object}: the table changed during each of {attempts} attempts")]
+    Unsteady {
+        /// What was attempted.
+        deed: &'static str,
+        /// On what.
+        object: String,
+        /// How often it was tried.
+        attempts: u32,
+    },
+    /// A feature kept its value although the kernel accepted the request.
+    #[error("set features of {interface}: {} can't be changed", .features.join(", "))]
+    Fixed {
+        /// The interface.
+        interface: String,
+        /// The features, by the kernel's names.
+        features: Vec<String>,
+    },
+    /// The value can't be expressed to the kernel.
+    #[error("{deed} {object}: {reason}")]
+    Unsuitable {
+        /// What was attempted.
+        deed: &'static str,
+        /// On what.
+        object: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// The kernel's own words: an error number, and since Linux 4.12 often a sentence.
+#[derive(Debug)]
+pub struct KernelAnswer {
+    /// The error number.
+    pub errno: Errno,
+    /// The kernel's explanation, where it gave one.
+    pub explanation: Option<String>,
+}
+
+impl fmt::Display for KernelAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.errno)?;
+        match &self.explanation {
+            Some(text) => write!(f, ": {text}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for KernelAnswer {}
+
+impl NetlinkError {
+    /// The kernel's error number, where there is one.
+    pub fn errno(&self) -> Option<Errno> {
+        match self {
+            Self::Refused { cause, .. } => Some(cause.errno),
+            Self::Socket { cause, .. } => cause.raw_os_error().map(Errno::from_raw),
+            _ => None,
+        }
+    }
+
+    /// Whether the object asked for does not exist.
+    pub fn is_absent(&self) -> bool {
+        matches!(self.errno(), Some(Errno::ENODEV | Errno::ENOENT | Errno::ESRCH))
+    }
+
+    /// What the user can do about it, where we know.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match (self, self.errno()) {
+            (Self::Fixed { .. }, _) => {
+                "the driver fixes these; a virtual link (veth) lets them be changed"
+            }
+            (_, Some(Errno::EPERM | Errno::EACCES)) => {
+                "this needs CAP_NET_ADMIN: run as root, or in a user namespace of your own"
+            }
+            (_, Some(Errno::EOPNOTSUPP | Errno::EAFNOSUPPORT | Errno::EPROTONOSUPPORT)) => {
+                "this kernel lacks it: look for veth, bridge, sch_tbf and ethtool-netlink in its \
+                 configuration, and load their modules as root beforehand"
+            }
+            (Self::Refused { deed: "set token bucket filter on", .. }, Some(Errno::ENOENT)) => {
+                "this kernel lacks the tbf queue: load the module sch_tbf as root"
+            }
+            (_, Some(Errno::EAGAIN)) => "the kernel did not answer: see its log",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}

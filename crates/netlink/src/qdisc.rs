@@ -1,0 +1,191 @@
+//! Queues: limiting a link's rate, and the kernel's count of what each queue passed and dropped.
+//!
+//! Owns RTM_*QDISC. The token bucket filter is written byte for byte, because the packet crate has
+//! no type for it. Never removes a queue: it goes with its link.
+
+use measure::{ByteCount, Rate};
+use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::tc::{
+    TcAttribute, TcHandle, TcMessage, TcOption, TcStats2, TcStatsBasic, TcStatsQueue,
+};
+
+use crate::conversation::Errand;
+use crate::{Netlink, NetlinkError};
+
+/// A token bucket filter: a rate, how far it may be exceeded at once, and how much may wait.
+///
+/// The kernel counts a frame as its Ethernet header and everything behind it, *without* FCS,
+/// preamble and gap: a 64-byte frame of RFC 2544 counts 60.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tbf {
+    /// In bits a second; rounded down to whole bytes a second.
+    pub rate: Rate,
+    /// The bucket: what may go at once after a pause. A frame larger than this is dropped.
+    pub burst: ByteCount,
+    /// How many bytes may wait; the frame that would exceed it is dropped.
+    pub limit: ByteCount,
+}
+
+/// A queue's name: `major:minor`, of which only the major part is the queue's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QdiscHandle {
+    /// The queue.
+    pub major: u16,
+    /// A class in it; zero for the queue itself.
+    pub minor: u16,
+}
+
+/// One queue as the kernel lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Qdisc {
+    /// The link it belongs to.
+    pub index: u32,
+    /// `tbf`, `noqueue`, `fq_codel`, …
+    pub kind: String,
+    /// Its handle.
+    pub handle: QdiscHandle,
+    /// Whether it is its link's outermost queue.
+    pub root: bool,
+    /// What passed and what did not.
+    pub stats: QdiscStats,
+}
+
+/// A queue's counters since it was made. The kernel keeps all but `bytes` and `packets` in 32 bits:
+/// differences must be taken modulo 2³².
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QdiscStats {
+    /// Frames that left it.
+    pub packets: u64,
+    /// Octets that left it, without FCS.
+    pub bytes: u64,
+    /// Frames dropped, its inner queue's included.
+    pub drops: u32,
+    /// How often a frame had to wait for tokens.
+    pub overlimits: u32,
+    /// How often the link took no frame.
+    pub requeues: u32,
+    /// Octets waiting now.
+    pub backlog: u32,
+    /// Frames waiting now.
+    pub qlen: u32,
+}
+
+impl Netlink {
+    /// Makes `tbf` a link's outermost queue, in place of what was there.
+    pub fn set_tbf(&mut self, index: u32, tbf: &Tbf) -> Result<(), NetlinkError> {
+        let errand = Errand { deed: "set token bucket filter on", object: &index };
+        let options = tbf_options(errand, tbf)?;
+        let mut message = TcMessage::with_index(index as i32);
+        message.header.parent = TcHandle::ROOT;
+        message.header.handle = TcHandle { major: 1, minor: 0 };
+        message.attributes =
+            vec![TcAttribute::Kind("tbf".to_owned()), TcAttribute::Options(options)];
+        let request = RouteNetlinkMessage::NewQueueDiscipline(message);
+        self.route.ask(errand, request, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
+    }
+
+    /// Every queue of the namespace.
+    pub fn qdiscs(&mut self) -> Result<Vec<Qdisc>, NetlinkError> {
+        let errand = Errand { deed: "list", object: &"queues" };
+        let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
+        let answers = self.route.dump(errand, request)?;
+        Ok(answers
+            .iter()
+            .filter_map(|answer| match answer {
+                RouteNetlinkMessage::NewQueueDiscipline(queue) => Some(as_qdisc(queue)),
+                _ => None,
+            })
+            .collect())
+    }
+}
+
+/// `TCA_TBF_PARMS`, a `struct tc_tbf_qopt`.
+const PARAMETERS: u16 = 1;
+/// `TCA_TBF_RATE64`, for rates that 32 bits of bytes a second can't hold.
+const RATE64: u16 = 4;
+/// `TCA_TBF_BURST`, in bytes: exact, where the parameters hold it as a rounded time.
+const BURST: u16 = 6;
+/// `TC_LINKLAYER_ETHERNET`; with it the kernel wants no rate table.
+const ETHERNET: u8 = 1;
+/// A tick of the packet scheduler, `PSCHED_SHIFT`.
+const TICK_NS: u128 = 64;
+
+fn tbf_options(errand: Errand<'_>, tbf: &Tbf) -> Result<Vec<TcOption>, NetlinkError> {
+    let bytes_per_second = tbf.rate.0 / 8;
+    if bytes_per_second == 0 {
+        return Err(errand.unsuitable("the rate is below one byte a second"));
+    }
+    let whole = |quantity: &str, bytes: ByteCount| {
+        u32::try_from(bytes.0)
+            .ok()
+            .filter(|bytes| *bytes > 0)
+            .ok_or_else(|| errand.unsuitable(format!("{quantity} of {bytes} is outside 1B…4GiB")))
+    };
+    let (burst, limit) = (whole("a burst", tbf.burst)?, whole("a limit", tbf.limit)?);
+    let burst_ns = u128::from(burst) * 1_000_000_000 / u128::from(bytes_per_second);
+    let ticks = u32::try_from(burst_ns / TICK_NS).unwrap_or(u32::MAX).max(1);
+    let rate32 = u32::try_from(bytes_per_second).unwrap_or(u32::MAX);
+
+    // tc_tbf_qopt: rate and peak rate (tc_ratespec, 12 bytes each), limit, buffer, mtu.
+    let mut parameters = [0; 36];
+    parameters[1] = ETHERNET;
+    parameters[8..12].copy_from_slice(&rate32.to_ne_bytes());
+    parameters[24..28].copy_from_slice(&limit.to_ne_bytes());
+    parameters[28..32].copy_from_slice(&ticks.to_ne_bytes());
+
+    let option = |kind, value: &[u8]| TcOption::Other(DefaultNla::new(kind, value.to_vec()));
+    let mut options = vec![option(PARAMETERS, &parameters), option(BURST, &burst.to_ne_bytes())];
+    if bytes_per_second > u64::from(u32::MAX) {
+        options.push(option(RATE64, &bytes_per_second.to_ne_bytes()));
+    }
+    Ok(options)
+}
+
+/// `TCA_STATS_PKT64`: frames in 64 bits, given once 32 no longer hold them.
+const PACKETS64: u16 = 8;
+
+fn as_qdisc(message: &TcMessage) -> Qdisc {
+    let TcHandle { major, minor } = message.header.handle;
+    let mut qdisc = Qdisc {
+        index: message.header.index as u32,
+        kind: String::new(),
+        handle: QdiscHandle { major, minor },
+        root: message.header.parent == TcHandle::ROOT,
+        stats: QdiscStats::default(),
+    };
+    for attribute in &message.attributes {
+        match attribute {
+            TcAttribute::Kind(kind) => qdisc.kind.clone_from(kind),
+            TcAttribute::Stats2(all) => all.iter().for_each(|one| qdisc.stats.take(one)),
+            _ => {}
+        }
+    }
+    qdisc
+}
+
+impl QdiscStats {
+    fn take(&mut self, stats: &TcStats2) {
+        use netlink_packet_core::Nla;
+        match stats {
+            TcStats2::Basic(TcStatsBasic { bytes, packets, .. }) => {
+                self.bytes = *bytes;
+                self.packets = self.packets.max(u64::from(*packets));
+            }
+            TcStats2::Queue(TcStatsQueue {
+                qlen, backlog, drops, requeues, overlimits, ..
+            }) => {
+                (self.qlen, self.backlog, self.drops) = (*qlen, *backlog, *drops);
+                (self.requeues, self.overlimits) = (*requeues, *overlimits);
+            }
+            TcStats2::Other(other) if other.kind() == PACKETS64 => {
+                let mut octets = [0; 8];
+                if other.value_len() == octets.len() {
+                    other.emit_value(&mut octets);
+                    self.packets = u64::from_ne_bytes(octets);
+                }
+            }
+            _ => {}
+        }
+    }
+}
