@@ -3,4 +3,16 @@
 //! Owns the testbed and plan files, `lab:bridge,…` names, and errors that show the line they speak of.
 //! Never opens a socket or starts anything.
 
+pub mod frame_rate;
+pub mod lab_name;
+pub mod plan;
 pub mod resolved;
+pub mod source;
+pub mod study;
+mod suggest;
+pub mod testbed;
+mod typed;
+
+pub use plan::Plan;
+pub use resolved::Testbed;
+pub use source::{ConfigError, Fault, SourceText};

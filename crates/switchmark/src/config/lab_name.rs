@@ -1,0 +1,254 @@
+//! Labs named on the command line: `lab:bridge,rate=100Mbit,queue=64KiB,hosts=4,mtu=9000,bypass=no`.
+//!
+//! Owns the lab's defaults and limits, also for the `[lab]` table of a file. Pure.
+
+use std::ops::Range;
+
+use measure::{ByteCount, Rate};
+
+use super::resolved::{LabConfig, LabDevice};
+use super::source::Fault;
+use super::suggest;
+
+/// What stands before a lab's name.
+pub const PREFIX: &str = "lab:";
+const DEVICES: [LabDevice; 4] =
+    [LabDevice::Cable, LabDevice::Bridge, LabDevice::Router, LabDevice::Routers];
+const OPTIONS: [&str; 5] = ["rate", "queue", "hosts", "mtu", "bypass"];
+
+/// Every host and device costs processes and links of this machine.
+const HOSTS: Range<u64> = 2..65;
+/// IPv4's least, and what a 9,018-octet frame needs.
+const MTU: Range<u64> = 576..9001;
+/// Deep enough that a whole catch-up burst of full frames fits, shallow enough to overflow soon.
+const DEFAULT_QUEUE: ByteCount = ByteCount(64 * 1024);
+
+impl LabConfig {
+    /// A lab with every default.
+    pub const fn of(device: LabDevice) -> Self {
+        Self { device, hosts: 2, rate: None, queue: None, mtu: 1500, bypass: true }
+    }
+}
+
+/// Reads a whole name, `lab:` included. Spans are offsets into `text`.
+pub fn parse(text: &str) -> Result<LabConfig, Fault> {
+    let body = text.strip_prefix(PREFIX).unwrap_or(text);
+    let mut at = text.len() - body.len();
+    let mut config = None;
+    let mut seen: Vec<&str> = Vec::new();
+    for part in body.split(',') {
+        let span = at..at + part.len();
+        at = span.end + 1;
+        match &mut config {
+            None => config = Some(LabConfig::of(device(part, span)?)),
+            Some(config) => {
+                let (key, value) = option(part, span)?;
+                if seen.contains(&key.text) {
+                    return Err(Fault::new(
+                        key.span,
+                        format!("option `{}` is given twice", key.text),
+                        "keep one of the two",
+                    ));
+                }
+                seen.push(key.text);
+                set(config, &key, &value)?;
+            }
+        }
+    }
+    let config = config.ok_or_else(|| Fault::new(0..text.len(), "a lab needs a device", NAMES))?;
+    finish(config, &(0..text.len()))
+}
+
+const NAMES: &str = "labs are `lab:cable`, `lab:bridge`, `lab:router` and `lab:routers`";
+
+/// A part of the text and where it stands.
+pub struct Word<'a> {
+    /// As written.
+    pub text: &'a str,
+    /// Where.
+    pub span: Range<usize>,
+}
+
+/// The device of that name.
+pub fn device(name: &str, span: Range<usize>) -> Result<LabDevice, Fault> {
+    if let Some(device) = DEVICES.into_iter().find(|d| d.as_str() == name) {
+        return Ok(device);
+    }
+    if name == "emulated" || name.starts_with("emulated=") {
+        return Err(Fault::new(
+            span,
+            "the emulated device is not yet available in this version",
+            NAMES,
+        ));
+    }
+    let known = DEVICES.map(LabDevice::as_str);
+    Err(Fault::new(span, format!("unknown lab device `{name}`"), suggest::hint(name, &known)))
+}
+
+fn option(part: &str, span: Range<usize>) -> Result<(Word<'_>, Word<'_>), Fault> {
+    let Some((key, value)) = part.split_once('=') else {
+        return Err(Fault::new(
+            span,
+            format!("`{part}` is not of the form option=value"),
+            format!("options are {}", suggest::list(&OPTIONS)),
+        ));
+    };
+    let middle = span.start + key.len();
+    Ok((
+        Word { text: key, span: span.start..middle },
+        Word { text: value, span: middle + 1..span.end },
+    ))
+}
+
+fn set(config: &mut LabConfig, key: &Word<'_>, value: &Word<'_>) -> Result<(), Fault> {
+    match key.text {
+        "rate" => config.rate = Some(rate(value)?),
+        "queue" => config.queue = Some(queue(value)?),
+        "hosts" => config.hosts = hosts(number(value)?, value.span.clone())?,
+        "mtu" => config.mtu = mtu(number(value)?, value.span.clone())?,
+        "bypass" => config.bypass = yes_no(value)?,
+        other => {
+            return Err(Fault::new(
+                key.span.clone(),
+                format!("unknown lab option `{other}`"),
+                suggest::hint(other, &OPTIONS),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What only the whole can tell: a queue without a rate, an odd host, a cable between many.
+pub fn finish(mut config: LabConfig, span: &Range<usize>) -> Result<LabConfig, Fault> {
+    if config.rate.is_some() && config.device == LabDevice::Cable {
+        return Err(Fault::new(
+            span.clone(),
+            "a cable has no device port whose rate could be limited",
+            "limit the ports of `lab:bridge` or `lab:router` instead",
+        ));
+    }
+    match (config.rate, config.queue) {
+        (None, Some(_)) => {
+            return Err(Fault::new(
+                span.clone(),
+                "a queue limit needs a rate: an unlimited port never queues",
+                "add the port's rate, such as rate=100Mbit",
+            ));
+        }
+        (Some(_), None) => config.queue = Some(DEFAULT_QUEUE),
+        _ => {}
+    }
+    if config.device == LabDevice::Cable && config.hosts % 2 == 1 {
+        return Err(Fault::new(
+            span.clone(),
+            format!("{} hosts can't be paired off by cables", config.hosts),
+            "give an even number of hosts",
+        ));
+    }
+    Ok(config)
+}
+
+/// A port rate of at least 1 kbit.
+pub fn rate(value: &Word<'_>) -> Result<Rate, Fault> {
+    let fault = |message: String| {
+        Fault::new(value.span.clone(), message, "write a rate with its unit, such as 100Mbit")
+    };
+    let rate: Rate = value.text.parse().map_err(|e: measure::UnitError| fault(e.to_string()))?;
+    if rate.0 < 1_000 {
+        return Err(fault(format!("a rate of {rate} is below the least, 1kbit")));
+    }
+    Ok(rate)
+}
+
+/// A queue that holds at least one full frame.
+pub fn queue(value: &Word<'_>) -> Result<ByteCount, Fault> {
+    let fault = |message: String| {
+        Fault::new(value.span.clone(), message, "write a size with its unit, such as 64KiB")
+    };
+    let queue: ByteCount =
+        value.text.parse().map_err(|e: measure::UnitError| fault(e.to_string()))?;
+    if queue.0 < 1518 || queue.0 > u64::from(u32::MAX) {
+        return Err(fault(format!("a queue of {queue} is outside the range 1518B…4GiB")));
+    }
+    Ok(queue)
+}
+
+/// A number of hosts in range.
+pub fn hosts(value: u64, span: Range<usize>) -> Result<u32, Fault> {
+    in_range(value, &HOSTS, "hosts", span)
+}
+
+/// An MTU in range.
+pub fn mtu(value: u64, span: Range<usize>) -> Result<u32, Fault> {
+    in_range(value, &MTU, "an MTU", span)
+}
+
+fn in_range(value: u64, range: &Range<u64>, what: &str, span: Range<usize>) -> Result<u32, Fault> {
+    if range.contains(&value) {
+        return Ok(value as u32);
+    }
+    let (low, high) = (range.start, range.end - 1);
+    Err(Fault::new(
+        span,
+        format!("{value} is outside the range of {what}, {low}…{high}"),
+        format!("give a number from {low} to {high}"),
+    ))
+}
+
+fn number(value: &Word<'_>) -> Result<u64, Fault> {
+    value.text.parse().map_err(|_| {
+        Fault::new(
+            value.span.clone(),
+            format!("`{}` is not a whole number", value.text),
+            "give digits only",
+        )
+    })
+}
+
+fn yes_no(value: &Word<'_>) -> Result<bool, Fault> {
+    match value.text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        other => Err(Fault::new(
+            value.span.clone(),
+            format!("`{other}` is neither yes nor no"),
+            "write bypass=yes or bypass=no",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_name_has_every_default() {
+        assert_eq!(parse("lab:bridge"), Ok(LabConfig::of(LabDevice::Bridge)));
+    }
+
+    #[test]
+    fn options_are_read_and_a_limited_port_gets_a_queue() {
+        let lab = parse("lab:router,rate=100Mbit,hosts=4,mtu=9000,bypass=no").unwrap();
+        assert_eq!(lab.rate, Some(Rate(100_000_000)));
+        assert_eq!(lab.queue, Some(DEFAULT_QUEUE));
+        assert_eq!((lab.hosts, lab.mtu, lab.bypass), (4, 9000, false));
+    }
+
+    #[test]
+    fn a_fault_points_at_the_word() {
+        let cases = [
+            ("lab:brigde", "brigde"),
+            ("lab:bridge,rat=1Gbit", "rat"),
+            ("lab:bridge,rate=1Gb", "1Gb"),
+            ("lab:bridge,hosts=1", "1"),
+            ("lab:bridge,mtu=big", "big"),
+            ("lab:bridge,bypass=maybe", "maybe"),
+            ("lab:bridge,mtu", "mtu"),
+            ("lab:emulated=x.toml", "emulated=x.toml"),
+        ];
+        for (text, word) in cases {
+            let fault = parse(text).expect_err(text);
+            assert_eq!(&text[fault.span], word, "{text}: {}", fault.message);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! A text the user wrote, and errors that show the very place they speak of.
+//!
+//! Owns the rendering: message, `file:line:column`, the line with a caret under it, a hint. Never
+//! knows what the text means.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// What is wrong with a text, and where: byte offsets, not yet lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Bytes of the text it speaks of.
+    pub span: Range<usize>,
+    /// What is wrong: lower case, no full stop.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Fault {
+    /// A fault in `span`.
+    pub fn new(span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { span, message: message.into(), hint: hint.into() }
+    }
+}
+
+/// A file or an argument, as the user wrote it.
+#[derive(Debug, Clone)]
+pub struct SourceText {
+    /// The path, or the flag: `--testbed`.
+    pub name: String,
+    /// All of it.
+    pub text: String,
+    /// Whether lines count: false for an argument.
+    pub is_file: bool,
+}
+
+/// A text can't be used. Shown with its place; the exit code is 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ConfigError {
+    /// What is wrong.
+    pub message: String,
+    /// The lines that show where, ready to print; empty where there is no text.
+    pub excerpt: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl ConfigError {
+    /// An error about something that is in no text.
+    pub fn bare(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), excerpt: String::new(), hint: hint.into() }
+    }
+}
+
+impl SourceText {
+    /// A file's text.
+    pub fn file(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { name: name.into(), text: text.into(), is_file: true }
+    }
+
+    /// A command-line argument's text.
+    pub fn argument(name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { name: name.into(), text: text.into(), is_file: false }
+    }
+
+    /// Reads a file; a file that can't be read, or is no text, is bad input.
+    pub fn read(path: &std::path::Path) -> Result<Self, ConfigError> {
+        let name = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok(Self::file(name, text)),
+            Err(cause) => Err(ConfigError::bare(
+                format!("read {name}: {}", plain(&cause)),
+                "paths are relative to the file that names them, or to the working directory",
+            )),
+        }
+    }
+
+    /// Turns byte offsets into an error that shows the place.
+    pub fn locate(&self, fault: Fault) -> ConfigError {
+        let excerpt = self.excerpt(&fault.span);
+        ConfigError { message: fault.message, excerpt, hint: fault.hint }
+    }
+
+    fn excerpt(&self, span: &Range<usize>) -> String {
+        let start = floor_char(&self.text, span.start.min(self.text.len()));
+        let end = floor_char(&self.text, span.end.clamp(start, self.text.len()));
+        let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = self.text[start..].find('\n').map_or(self.text.len(), |at| start + at);
+        let number = self.text[..start].matches('\n').count() + 1;
+        // A tab would make the caret drift, whatever width the terminal gives it.
+        let line = self.text[line_start..line_end].trim_end_matches('\r').replace('\t', " ");
+        let column = self.text[line_start..start].chars().count() + 1;
+        let width = self.text[start..end.min(line_end)].chars().count().max(1);
+
+        let margin = " ".repeat(number.to_string().len());
+        let mut out = String::new();
+        if self.is_file {
+            let _ = writeln!(out, "{margin}--> {}:{number}:{column}", self.name);
+        } else {
+            let _ = writeln!(out, "{margin}--> {}", self.name);
+        }
+        let _ = writeln!(out, "{margin} |");
+        let _ = writeln!(out, "{number} | {line}");
+        let _ = writeln!(out, "{margin} | {}{}", " ".repeat(column - 1), "^".repeat(width));
+        out
+    }
+}
+
+/// The kernel's words without the error number, in lower case.
+pub fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+fn floor_char(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}

@@ -1,0 +1,387 @@
+//! The testbed file: hosts and devices and their cables, or a lab to build.
+//!
+//! Owns the file's typed form and every check on it. Never reaches a host: what it accepts may still
+//! turn out to be unreachable.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::ops::Range;
+use std::path::Path;
+
+use method::topology::{CableEnd, Device, DeviceKind, PortRef};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::lab_name::{self, Word};
+use super::resolved::{HostConfig, HostsConfig, LabConfig, PortConfig, Reach, Source, Testbed};
+use super::source::{ConfigError, Fault, SourceText};
+use super::typed::{self, Text, not_yet};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TestbedFile {
+    #[serde(default)]
+    host: Vec<HostFile>,
+    #[serde(default)]
+    device: Vec<DeviceFile>,
+    lab: Option<Spanned<LabFile>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HostFile {
+    name: Text,
+    reach: Text,
+    #[serde(default)]
+    port: Vec<PortFile>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PortFile {
+    name: Text,
+    address: Text,
+    cable: Text,
+    rate: Option<Text>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DeviceFile {
+    name: Text,
+    kind: KindFile,
+    #[serde(default)]
+    facts: BTreeMap<String, String>,
+    variant: Option<Spanned<toml::Value>>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum KindFile {
+    Switch,
+    Router,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LabFile {
+    device: Text,
+    hosts: Option<Spanned<u64>>,
+    rate: Option<Text>,
+    queue: Option<Text>,
+    mtu: Option<Spanned<u64>>,
+    bypass: Option<bool>,
+    profile: Option<Text>,
+}
+
+/// Resolves a `lab:…` name or a testbed file's path from the command line.
+pub fn from_argument(flag: &str, text: &str) -> Result<Testbed, ConfigError> {
+    if text.starts_with(lab_name::PREFIX) {
+        let source = SourceText::argument(flag, text);
+        let lab = lab_name::parse(text).map_err(|fault| source.locate(fault))?;
+        return Ok(Testbed { name: text.to_owned(), source: Source::Lab(lab) });
+    }
+    if text.starts_with("sim:") {
+        let source = SourceText::argument(flag, text);
+        let fault = Fault::new(
+            0..text.len(),
+            "the simulator is not yet available in this version",
+            "use a lab, such as lab:bridge, or a testbed file",
+        );
+        return Err(source.locate(fault));
+    }
+    if !Path::new(text).exists() {
+        let source = SourceText::argument(flag, text);
+        let fault = Fault::new(
+            0..text.len(),
+            format!("there is no testbed file `{text}`"),
+            "give a testbed file, or a lab such as lab:bridge",
+        );
+        return Err(source.locate(fault));
+    }
+    from_source(text, &SourceText::read(Path::new(text))?)
+}
+
+/// Resolves a testbed file's text. `name` is what the user called it.
+pub fn from_source(name: &str, source: &SourceText) -> Result<Testbed, ConfigError> {
+    let file: TestbedFile = typed::read(source)?;
+    let made = match &file.lab {
+        Some(lab) => lab_of(lab, &file).map(Source::Lab),
+        None => hosts_of(&file, source.text.len()).map(Source::Hosts),
+    };
+    made.map(|source| Testbed { name: name.to_owned(), source })
+        .map_err(|fault| source.locate(fault))
+}
+
+fn lab_of(lab: &Spanned<LabFile>, file: &TestbedFile) -> Result<LabConfig, Fault> {
+    if let Some(host) = file.host.first() {
+        return Err(Fault::new(
+            host.name.span(),
+            "a testbed has either hosts or a lab, not both",
+            "remove the [lab] table, or the [[host]] tables",
+        ));
+    }
+    let lab = lab.get_ref();
+    if let Some(profile) = &lab.profile {
+        return Err(not_yet("a device profile", profile.span()));
+    }
+    let device_span = inside(&lab.device);
+    let mut config = LabConfig::of(lab_name::device(lab.device.get_ref(), device_span)?);
+    if let Some(hosts) = &lab.hosts {
+        config.hosts = lab_name::hosts(*hosts.get_ref(), hosts.span())?;
+    }
+    if let Some(mtu) = &lab.mtu {
+        config.mtu = lab_name::mtu(*mtu.get_ref(), mtu.span())?;
+    }
+    let word = |text: &'_ Text| (text.get_ref().clone(), text.span());
+    if let Some((text, span)) = lab.rate.as_ref().map(word) {
+        config.rate = Some(lab_name::rate(&Word { text: &text, span })?);
+    }
+    if let Some((text, span)) = lab.queue.as_ref().map(word) {
+        config.queue = Some(lab_name::queue(&Word { text: &text, span })?);
+    }
+    config.bypass = lab.bypass.unwrap_or(config.bypass);
+    lab_name::finish(config, &lab.device.span())
+}
+
+/// A text's place without its quotes, where that is how it was written.
+fn inside(text: &Text) -> Range<usize> {
+    let span = text.span();
+    if span.len() == text.get_ref().len() + 2 { span.start + 1..span.end - 1 } else { span }
+}
+
+fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
+    if file.host.len() < 2 {
+        let span = file.host.first().map_or(length..length, |h| h.name.span());
+        return Err(Fault::new(
+            span,
+            format!("a testbed needs at least two hosts, here are {}", file.host.len()),
+            "add a [[host]] table, or a [lab] table to have hosts built",
+        ));
+    }
+    names_are_unique(file)?;
+    let devices = file.device.iter().map(device_of).collect::<Result<Vec<_>, _>>()?;
+    let hosts = file.host.iter().map(|h| host_of(h, file)).collect::<Result<Vec<_>, _>>()?;
+    addresses_are_unique(file, &hosts)?;
+    cables_fit(file, &hosts)?;
+    Ok(HostsConfig { hosts, devices })
+}
+
+fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
+    let hosts = file.host.iter().map(|h| ("host", &h.name));
+    let devices = file.device.iter().map(|d| ("device", &d.name));
+    let mut seen = HashMap::new();
+    for (what, name) in hosts.chain(devices) {
+        let text = name.get_ref().as_str();
+        if text.is_empty() || text.contains(['/', ':']) || text.contains(char::is_whitespace) {
+            return Err(Fault::new(
+                name.span(),
+                format!("`{text}` can't be the name of a {what}"),
+                "names are not empty and have no slash, colon or blank",
+            ));
+        }
+        if let Some(other) = seen.insert(text, what) {
+            return Err(Fault::new(
+                name.span(),
+                format!("there is already a {other} called `{text}`"),
+                "hosts and devices share one set of names: rename one of the two",
+            ));
+        }
+    }
+    for host in &file.host {
+        let mut seen = HashMap::new();
+        for port in &host.port {
+            if seen.insert(port.name.get_ref(), ()).is_some() {
+                let (host, port_name) = (host.name.get_ref(), port.name.get_ref());
+                return Err(Fault::new(
+                    port.name.span(),
+                    format!("host `{host}` already has a port `{port_name}`"),
+                    "a port's name is its interface's: each can be named once",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn device_of(file: &DeviceFile) -> Result<Device, Fault> {
+    if let Some(variant) = &file.variant {
+        return Err(not_yet("a device variant", variant.span()));
+    }
+    let kind = match file.kind {
+        KindFile::Switch => DeviceKind::Switch,
+        KindFile::Router => DeviceKind::Router,
+    };
+    Ok(Device {
+        name: file.name.get_ref().clone(),
+        kind,
+        port_rate: None,
+        port_queue: None,
+        facts: file.facts.clone(),
+    })
+}
+
+fn host_of(host: &HostFile, file: &TestbedFile) -> Result<HostConfig, Fault> {
+    if host.port.is_empty() {
+        return Err(Fault::new(
+            host.name.span(),
+            format!("host `{}` has no test port", host.name.get_ref()),
+            "add a [[host.port]] table below it",
+        ));
+    }
+    let ports = host.port.iter().map(|p| port_of(p, file)).collect::<Result<Vec<_>, _>>()?;
+    Ok(HostConfig { name: host.name.get_ref().clone(), reach: reach_of(&host.reach)?, ports })
+}
+
+const REACHES: &str = "a host is reached by `local`, `netns:NAME` or `pid:N`";
+
+fn reach_of(text: &Text) -> Result<Reach, Fault> {
+    let fault = |message: String| Fault::new(text.span(), message, REACHES);
+    match text.get_ref().split_once(':').unwrap_or((text.get_ref(), "")) {
+        ("local", "") => Ok(Reach::Local),
+        ("netns", name) if !name.is_empty() && !name.contains('/') => {
+            Ok(Reach::Netns(name.to_owned()))
+        }
+        ("pid", number) => match number.parse() {
+            Ok(pid) if pid > 0 => Ok(Reach::Pid(pid)),
+            _ => Err(fault(format!("`{number}` is not a process id"))),
+        },
+        ("ssh", _) => {
+            Err(fault("reaching a host by ssh is not yet available in this version".into()))
+        }
+        _ => Err(fault(format!("unknown way to reach a host, `{}`", text.get_ref()))),
+    }
+}
+
+fn port_of(port: &PortFile, file: &TestbedFile) -> Result<PortConfig, Fault> {
+    let (address, prefix) = address_of(&port.address)?;
+    let rate =
+        port.rate.as_ref().map(|r| lab_name::rate(&Word { text: r.get_ref(), span: r.span() }));
+    Ok(PortConfig {
+        name: port.name.get_ref().clone(),
+        address,
+        prefix,
+        cable: cable_of(&port.cable, file)?,
+        rate: rate.transpose()?,
+    })
+}
+
+fn address_of(text: &Text) -> Result<(IpAddr, u8), Fault> {
+    let fault = |message: String| {
+        Fault::new(text.span(), message, "write the address with its prefix, such as 198.18.0.1/24")
+    };
+    let Some((address, prefix)) = text.get_ref().split_once('/') else {
+        return Err(fault(format!("address `{}` has no prefix length", text.get_ref())));
+    };
+    let address: IpAddr =
+        address.parse().map_err(|_| fault(format!("`{address}` is not an IP address")))?;
+    if address.is_ipv6() {
+        return Err(fault("IPv6 test addresses are not yet available in this version".into()));
+    }
+    match prefix.parse() {
+        Ok(length @ 1..=31) => Ok((address, length)),
+        _ => Err(fault(format!("`{prefix}` is not a prefix length from 1 to 31"))),
+    }
+}
+
+fn cable_of(text: &Text, file: &TestbedFile) -> Result<CableEnd, Fault> {
+    let end: PortRef = text.get_ref().parse().map_err(|e: method::topology::NotAPort| {
+        Fault::new(
+            text.span(),
+            e.to_string(),
+            "write a device's port as sw1/1, a host's as h2/eth1",
+        )
+    })?;
+    if file.device.iter().any(|d| *d.name.get_ref() == end.host) {
+        return Ok(CableEnd::Device { device: end.host, port: end.port });
+    }
+    let Some(host) = file.host.iter().find(|h| *h.name.get_ref() == end.host) else {
+        let names = file.device.iter().map(|d| &d.name).chain(file.host.iter().map(|h| &h.name));
+        let known: Vec<&str> = names.map(|n| n.get_ref().as_str()).collect();
+        return Err(Fault::new(
+            text.span(),
+            format!("there is no device or host `{}`", end.host),
+            super::suggest::hint(&end.host, &known),
+        ));
+    };
+    let known: Vec<&str> = host.port.iter().map(|p| p.name.get_ref().as_str()).collect();
+    if known.contains(&end.port.as_str()) {
+        return Ok(CableEnd::Host(end));
+    }
+    Err(Fault::new(
+        text.span(),
+        format!("host `{}` has no port `{}`", end.host, end.port),
+        super::suggest::hint(&end.port, &known),
+    ))
+}
+
+fn addresses_are_unique(file: &TestbedFile, hosts: &[HostConfig]) -> Result<(), Fault> {
+    let mut owner: HashMap<IpAddr, PortRef> = HashMap::new();
+    for (written, host) in file.host.iter().zip(hosts) {
+        for (text, port) in written.port.iter().zip(&host.ports) {
+            let place = PortRef { host: host.name.clone(), port: port.name.clone() };
+            if let Some(other) = owner.insert(port.address, place) {
+                return Err(Fault::new(
+                    text.address.span(),
+                    format!("address {} is already that of {other}", port.address),
+                    "every test port needs an address of its own",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A device's port takes one cable; a direct cable is named at both its ends.
+fn cables_fit(file: &TestbedFile, hosts: &[HostConfig]) -> Result<(), Fault> {
+    let mut taken: HashMap<&CableEnd, PortRef> = HashMap::new();
+    for (written, host) in file.host.iter().zip(hosts) {
+        for (text, port) in written.port.iter().zip(&host.ports) {
+            let here = PortRef { host: host.name.clone(), port: port.name.clone() };
+            let span = text.cable.span();
+            if let CableEnd::Host(there) = &port.cable {
+                fits_back(&here, there, hosts, span.clone())?;
+            }
+            if let Some(other) = taken.insert(&port.cable, here) {
+                return Err(Fault::new(
+                    span,
+                    format!("port `{}` already takes the cable of {other}", text.cable.get_ref()),
+                    "one port takes one cable: name another port",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn fits_back(
+    here: &PortRef,
+    there: &PortRef,
+    hosts: &[HostConfig],
+    span: Range<usize>,
+) -> Result<(), Fault> {
+    if there.host == here.host {
+        return Err(Fault::new(
+            span,
+            format!("the cable of {here} ends at its own host"),
+            "a direct cable joins two hosts",
+        ));
+    }
+    let far = hosts.iter().find(|h| h.name == there.host);
+    let port = far.and_then(|h| h.ports.iter().find(|p| p.name == there.port));
+    match port.map(|p| &p.cable) {
+        Some(CableEnd::Host(back)) if back == here => Ok(()),
+        Some(other) => {
+            let end = match other {
+                CableEnd::Host(port) => port.to_string(),
+                CableEnd::Device { device, port } => format!("{device}/{port}"),
+            };
+            Err(Fault::new(
+                span,
+                format!("port {there} is already cabled to {end}"),
+                format!("a direct cable is named at both ends: set its cable to \"{here}\""),
+            ))
+        }
+        None => Ok(()),
+    }
+}
