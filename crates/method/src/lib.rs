@@ -4,15 +4,18 @@
 //! the studies and the searches. Never does I/O, never reads a clock, and knows no testbed: a study
 //! sees only `Testbed::run(&Trial) -> TrialRecord`.
 
+mod counters;
 pub mod explain;
 pub mod figure;
 pub mod reconcile;
 pub mod record;
+pub mod search;
 pub mod study;
 pub mod testbed;
 pub mod topology;
 pub mod trial;
 pub mod validity;
+pub mod verdict;
 
 pub use explain::{explain_size, explain_size_at};
 pub use figure::{Caveat, Figure, Metric, Unit, Verdict};

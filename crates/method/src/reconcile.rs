@@ -2,8 +2,9 @@
 //!
 //! Never decides whether a trial is valid; never guesses: what no counter explains is left over.
 
-use crate::record::TrialRecord;
-use crate::trial::Trial;
+use crate::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED, sum};
+use crate::record::{DatagramsRecord, FlowRecord, PortCounters, Side, TrialRecord};
+use crate::trial::{Flow, FlowKind, Trial};
 
 /// The books of one flow of datagrams.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub struct Reconciliation {
     pub tester: u64,
     /// `lost - device - tester`; negative where counters moved for frames that were not the flow's.
     pub unexplained: i64,
-    /// Every counter behind it: place, name, frames.
+    /// Every counter behind it, none of them zero.
     pub entries: Vec<Entry>,
 }
 
@@ -25,6 +26,8 @@ pub struct Reconciliation {
 pub struct Entry {
     /// The port, as in the record.
     pub place: String,
+    /// Whose it is.
+    pub side: Side,
     /// The counter's name.
     pub counter: String,
     /// Frames attributed to it.
@@ -32,6 +35,94 @@ pub struct Entry {
 }
 
 /// Balances the trial's one datagram flow; `None` where it has none or several, or no record of it.
-pub fn reconcile(_trial: &Trial, _record: &TrialRecord) -> Option<Reconciliation> {
-    None
+///
+/// A frame that a veth's peer refuses is counted at both ends of the cable: it is put down to the
+/// end that refused it. A full receive queue of the device is so the device's loss, and a full
+/// backlog of the receiving host the tester's.
+pub fn reconcile(trial: &Trial, record: &TrialRecord) -> Option<Reconciliation> {
+    let (flow, seen) = only_datagrams(trial, record)?;
+    let mut entries = Vec::new();
+    sender_side(flow, record, &mut entries);
+    device_side(flow, record, &mut entries);
+    receiver_side(flow, seen, record, &mut entries);
+    entries.retain(|entry| entry.frames > 0);
+    let total = |side| entries.iter().filter(|e| e.side == side).map(|e| e.frames).sum::<u64>();
+    let lost = seen.received.lost(seen.sent);
+    let (device, tester) = (total(Side::Device), total(Side::Tester));
+    let unexplained = lost as i64 - device as i64 - tester as i64;
+    Some(Reconciliation { lost, device, tester, unexplained, entries })
+}
+
+fn only_datagrams<'a>(
+    trial: &'a Trial,
+    record: &'a TrialRecord,
+) -> Option<(&'a Flow, &'a DatagramsRecord)> {
+    let mut flows = trial.flows.iter().enumerate();
+    let (at, flow) = flows.find(|(_, f)| matches!(f.kind, FlowKind::Datagrams(_)))?;
+    if flows.any(|(_, f)| matches!(f.kind, FlowKind::Datagrams(_))) {
+        return None;
+    }
+    match record.flows.get(at)? {
+        FlowRecord::Datagrams(seen) => Some((flow, seen)),
+        _ => None,
+    }
+}
+
+fn tester_port<'a>(record: &'a TrialRecord, place: &str) -> Option<&'a PortCounters> {
+    record.ports.iter().find(|p| p.side == Side::Tester && p.place == place)
+}
+
+fn read(port: Option<&PortCounters>, counter: &str) -> u64 {
+    port.and_then(|p| p.counters.get(counter)).copied().unwrap_or(0)
+}
+
+fn entry(place: &str, side: Side, counter: &str, frames: u64) -> Entry {
+    Entry { place: place.to_owned(), side, counter: counter.to_owned(), frames }
+}
+
+/// The sender's queue, and its driver's drops beyond those that the other end owns to.
+fn sender_side(flow: &Flow, record: &TrialRecord, entries: &mut Vec<Entry>) {
+    let place = flow.from.to_string();
+    let port = tester_port(record, &place);
+    let peer = if record.ports.iter().any(|p| p.side == Side::Device) {
+        sum(&record.ports, Side::Device, RX_DROPPED)
+    } else {
+        read(tester_port(record, &flow.to.to_string()), RX_DROPPED)
+    };
+    let own = read(port, TX_DROPPED).saturating_sub(peer);
+    entries.push(entry(&place, Side::Tester, QDISC_DROPS, read(port, QDISC_DROPS)));
+    entries.push(entry(&place, Side::Tester, TX_DROPPED, own));
+}
+
+fn device_side(flow: &Flow, record: &TrialRecord, entries: &mut Vec<Entry>) {
+    let receiver = tester_port(record, &flow.to.to_string());
+    let mut refused = read(receiver, RX_DROPPED);
+    for port in record.ports.iter().filter(|p| p.side == Side::Device) {
+        for counter in [RX_DROPPED, RX_MISSED, QDISC_DROPS] {
+            let frames = read(Some(port), counter);
+            entries.push(entry(&port.place, Side::Device, counter, frames));
+        }
+        let out = read(Some(port), TX_DROPPED);
+        let receivers = out.min(refused);
+        refused -= receivers;
+        entries.push(entry(&port.place, Side::Device, TX_DROPPED, out - receivers));
+    }
+}
+
+/// The receiver's NIC and backlog, then its socket, by the socket's own counter or the host's.
+fn receiver_side(
+    flow: &Flow,
+    seen: &DatagramsRecord,
+    record: &TrialRecord,
+    entries: &mut Vec<Entry>,
+) {
+    let place = flow.to.to_string();
+    let port = tester_port(record, &place);
+    for counter in [RX_DROPPED, RX_MISSED] {
+        entries.push(entry(&place, Side::Tester, counter, read(port, counter)));
+    }
+    let host = record.hosts.iter().find(|h| h.host == flow.to.host);
+    let counted = HOST_LOSS.iter().filter_map(|name| host?.counters.get(*name)).sum::<u64>();
+    let socket = seen.socket_drops.max(counted);
+    entries.push(entry(&place, Side::Tester, "socket_drops", socket));
 }

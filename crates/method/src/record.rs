@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use measure::reading::{Rejected, Stamps, StreamPoint};
 use measure::sequence::SequenceCounts;
-use measure::{ByteCount, FrameSize, Histogram, Nanos};
+use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// One trial's outcome, as the journal keeps it.
@@ -216,4 +216,31 @@ pub struct HostUsage {
     pub stolen: f64,
     /// Counters of the whole host that moved: `softnet_dropped`, `udp_rcvbuf_errors`…
     pub counters: BTreeMap<String, u64>,
+}
+
+impl DatagramsRecord {
+    /// The offered load as it really was: departures after the first, over the time they took. Zero
+    /// for fewer than two frames.
+    pub fn sending_rate(&self) -> FrameRate {
+        rate_of(self.sent, self.sending)
+    }
+
+    /// The forwarding rate as the receiver saw it: distinct arrivals after the first, over the time
+    /// they took, so that frames still queued when the sender stops don't raise it.
+    pub fn receiving_rate(&self) -> FrameRate {
+        rate_of(self.received.unique, self.receiving)
+    }
+
+    /// The lost share of the frames sent, 0…1; zero when none was sent.
+    pub fn loss_ratio(&self) -> f64 {
+        self.received.lost(self.sent) as f64 / self.sent.max(1) as f64
+    }
+}
+
+fn rate_of(frames: u64, span: Nanos) -> FrameRate {
+    let seconds = span.as_secs_f64();
+    if frames < 2 || seconds <= 0.0 {
+        return FrameRate(0.0);
+    }
+    FrameRate((frames - 1) as f64 / seconds)
 }

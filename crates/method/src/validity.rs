@@ -1,17 +1,168 @@
 //! Whether a trial may be used (METHODS: a valid trial). Pure: counts in, outcome out.
 //!
-//! Owns the gates and the lists of counters that belong to the tester. Never decides what a loss
-//! means; it only says that a trial's loss can't be laid at the device's door.
+//! Owns the gates. Never decides what a loss means; it only says that a trial's loss can't be laid
+//! at the device's door.
 
-use crate::record::{FlowRecord, HostUsage, Outcome, PortCounters};
-use crate::trial::Trial;
+use crate::counters::{
+    HOST_LOSS, LINK_CHANGES, RX_DROPPED, SOFTNET_DROPPED, TESTER_LOSS, TX_DROPPED, is_pause, sum,
+};
+use crate::record::{
+    DatagramsRecord, Defect, EchoRecord, FlowRecord, HostUsage, Outcome, PortCounters, Side,
+};
+use crate::trial::{Datagrams, Echo, Flow, FlowKind, Gate, Schedule, Trial};
 
-/// Judges a trial that ran to its end.
+/// Largest share by which the offered load may differ from what was asked.
+pub const OFFERED_LOAD_TOLERANCE: f64 = 0.001;
+
+/// Judges a trial that ran to its end. `flows` are in the trial's order.
+///
+/// Under [`Gate::Flood`] only a link that flapped and a flow that arrived nowhere make it invalid.
 pub fn judge(
-    _trial: &Trial,
-    _flows: &[FlowRecord],
-    _ports: &[PortCounters],
-    _hosts: &[HostUsage],
+    trial: &Trial,
+    flows: &[FlowRecord],
+    ports: &[PortCounters],
+    hosts: &[HostUsage],
 ) -> Outcome {
-    Outcome::Valid
+    if flows.len() != trial.flows.len() {
+        let (got, asked) = (flows.len(), trial.flows.len());
+        return Outcome::Failed { reason: format!("{got} of {asked} flows reported") };
+    }
+    let mut reasons = link_flaps(ports);
+    for (flow, record) in trial.flows.iter().zip(flows) {
+        match flow_defects(flow, record, trial) {
+            Ok(defects) => reasons.extend(defects),
+            Err(reason) => return Outcome::Failed { reason },
+        }
+    }
+    if trial.gate == Gate::Strict {
+        reasons.extend(tester_losses(trial, flows, ports, hosts));
+    }
+    if reasons.is_empty() { Outcome::Valid } else { Outcome::Invalid { reasons } }
+}
+
+/// Every counter that shows a loss on the tester's side, whatever the gate.
+///
+/// Three counters can't tell the trial's frames from others: `rx_dropped` also counts protocols that
+/// nobody speaks (a switch's spanning tree), `tx_dropped` and `softnet_dropped` may be the device's
+/// where hosts and device share a kernel. They count only when one of the trial's own frames is
+/// missing; `tx_dropped` only beyond what the device's ports dropped on receipt, and
+/// `softnet_dropped` only where no port tells its own share of it by `rx_dropped`.
+pub fn tester_losses(
+    trial: &Trial,
+    flows: &[FlowRecord],
+    ports: &[PortCounters],
+    hosts: &[HostUsage],
+) -> Vec<Defect> {
+    let missing = flows.iter().any(misses_something);
+    let mut found = Vec::new();
+    let mut moved = |place: &str, counter: &str, by: u64| {
+        if by > 0 {
+            let (place, counter) = (place.to_owned(), counter.to_owned());
+            found.push(Defect::TesterCounter { place, counter, by });
+        }
+    };
+    let mut crossed = sum(ports, Side::Device, RX_DROPPED);
+    for port in ports.iter().filter(|p| p.side == Side::Tester) {
+        for (name, &by) in &port.counters {
+            if TESTER_LOSS.contains(&name.as_str()) || is_pause(name) {
+                moved(&port.place, name, by);
+            } else if missing && name == RX_DROPPED {
+                moved(&port.place, name, by);
+            } else if missing && name == TX_DROPPED {
+                let devices = by.min(crossed);
+                crossed -= devices;
+                moved(&port.place, name, by - devices);
+            }
+        }
+    }
+    let told_by_port = |p: &PortCounters| {
+        p.side == Side::Tester && p.counters.contains_key(RX_DROPPED)
+    };
+    let softnet_matters = missing && !ports.iter().any(told_by_port);
+    for host in hosts {
+        for (name, &by) in &host.counters {
+            let softnet = softnet_matters && name == SOFTNET_DROPPED;
+            if softnet || HOST_LOSS.contains(&name.as_str()) {
+                moved(&host.host, name, by);
+            }
+        }
+    }
+    for (flow, record) in trial.flows.iter().zip(flows) {
+        if let FlowRecord::Datagrams(record) = record {
+            moved(&flow.to.to_string(), "socket_drops", record.socket_drops);
+        }
+    }
+    found
+}
+
+/// Whether a frame of the flow did not come (for TCP: had to be sent again).
+fn misses_something(record: &FlowRecord) -> bool {
+    match record {
+        FlowRecord::Echo(echo) => echo.answers.lost(echo.sent) > 0,
+        FlowRecord::Datagrams(datagrams) => datagrams.received.lost(datagrams.sent) > 0,
+        FlowRecord::Bulk(bulk) => {
+            bulk.streams.iter().filter_map(|s| s.points.last()).any(|p| p.retransmits > 0)
+        }
+    }
+}
+
+fn link_flaps(ports: &[PortCounters]) -> Vec<Defect> {
+    let flapped = |p: &&PortCounters| {
+        LINK_CHANGES.iter().any(|name| p.counters.get(*name).is_some_and(|by| *by > 0))
+    };
+    ports.iter().filter(flapped).map(|p| Defect::LinkFlap { place: p.place.clone() }).collect()
+}
+
+fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<Defect>, String> {
+    let strict = trial.gate == Gate::Strict;
+    let (arrived, defect) = match (&flow.kind, record) {
+        (FlowKind::Echo(asked), FlowRecord::Echo(record)) => {
+            (record.answers.unique, echo_load(flow.id, asked, record, trial))
+        }
+        (FlowKind::Datagrams(asked), FlowRecord::Datagrams(record)) => {
+            (record.received.unique, datagram_load(flow.id, asked, record))
+        }
+        (FlowKind::Bulk(_), FlowRecord::Bulk(record)) => (record.received.0, Vec::new()),
+        _ => return Err(format!("flow {} reported as another kind of flow", flow.id)),
+    };
+    if arrived == 0 {
+        return Ok(vec![Defect::NothingReceived { flow: flow.id }]);
+    }
+    Ok(if strict { defect } else { Vec::new() })
+}
+
+/// RFC 2544's constant load: the frames whose time came must have left, at the rate asked for. One
+/// frame more or less is no deviation, however few there are.
+fn datagram_load(id: u16, asked: &Datagrams, record: &DatagramsRecord) -> Vec<Defect> {
+    let Schedule::Paced(rate) = asked.schedule else { return Vec::new() };
+    let seconds = record.sending.as_secs_f64();
+    let mut defects = Vec::new();
+    let gaps = record.sent.saturating_sub(1) as f64;
+    let due = rate.0 * seconds;
+    let refused = deviates(record.sent as f64, record.offered as f64);
+    if refused || deviates(gaps, due) || record.sent < 2 {
+        let taken = record.sent as f64 / record.offered.max(1) as f64;
+        let sent = record.sending_rate().0.min(rate.0 * taken);
+        defects.push(Defect::OfferedLoad { flow: id, asked: rate.0, sent });
+    }
+    if record.longest_burst > u64::from(asked.burst_limit) {
+        let (longest, limit) = (record.longest_burst, asked.burst_limit);
+        defects.push(Defect::Burst { flow: id, longest, limit });
+    }
+    defects
+}
+
+/// An open loop's requests must all have left; when each of them did is in its latency already.
+fn echo_load(id: u16, asked: &Echo, record: &EchoRecord, trial: &Trial) -> Vec<Defect> {
+    let Schedule::Paced(rate) = asked.schedule else { return Vec::new() };
+    let seconds = trial.phases.load.as_secs_f64();
+    let due = rate.0 * seconds;
+    if !deviates(record.sent as f64, due) {
+        return Vec::new();
+    }
+    vec![Defect::OfferedLoad { flow: id, asked: rate.0, sent: record.sent as f64 / seconds }]
+}
+
+fn deviates(count: f64, due: f64) -> bool {
+    (count - due).abs() > (OFFERED_LOAD_TOLERANCE * due).max(1.0)
 }

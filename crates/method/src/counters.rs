@@ -1,0 +1,51 @@
+//! Names of kernel counters and what a movement of each means, once for validity and reconciliation.
+//!
+//! Never reads a counter; unknown names mean nothing here.
+//!
+//! A veth that can't hand a frame to its peer counts it as its own `tx_dropped` although the peer
+//! has counted it as `rx_dropped`: such a frame belongs to the peer, and is counted once.
+
+use crate::record::{PortCounters, Side};
+
+/// Receive-side losses of the host's own NIC and socket layer, and of its own queue: certain.
+pub(crate) const TESTER_LOSS: [&str; 7] = [
+    "rx_missed_errors",
+    "rx_no_buffer",
+    "rx_no_buffer_count",
+    "rx_out_of_buffer",
+    "rx_fifo_errors",
+    "rx_over_errors",
+    "qdisc_drops",
+];
+
+/// Dropped on the way up: the backlog was full, but also any frame of a protocol nobody speaks.
+pub(crate) const RX_DROPPED: &str = "rx_dropped";
+
+/// Dropped by the driver on the way out.
+pub(crate) const TX_DROPPED: &str = "tx_dropped";
+
+/// Dropped by a queueing discipline.
+pub(crate) const QDISC_DROPS: &str = "qdisc_drops";
+
+/// Dropped by the NIC for want of descriptors.
+pub(crate) const RX_MISSED: &str = "rx_missed_errors";
+
+/// Whole-host counters of the network namespace: certain.
+pub(crate) const HOST_LOSS: [&str; 2] = ["udp_rcvbuf_errors", "udp_mem_errors"];
+
+/// The machine's backlog drops; every namespace reads the same number.
+pub(crate) const SOFTNET_DROPPED: &str = "softnet_dropped";
+
+/// The link went down or came up.
+pub(crate) const LINK_CHANGES: [&str; 3] =
+    ["carrier_changes", "carrier_up_count", "carrier_down_count"];
+
+/// Whether a counter is about PAUSE frames; drivers agree on no name.
+pub(crate) fn is_pause(name: &str) -> bool {
+    name.contains("pause")
+}
+
+/// One counter's sum over all ports of a side.
+pub(crate) fn sum(ports: &[PortCounters], side: Side, name: &str) -> u64 {
+    ports.iter().filter(|p| p.side == side).filter_map(|p| p.counters.get(name)).sum()
+}

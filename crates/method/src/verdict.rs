@@ -1,0 +1,42 @@
+//! Whose limit a figure shows, from the same figure over the direct cable.
+//!
+//! Owns the rules and their numbers. Never looks at a record: the tester's own counters have been
+//! heard before (validity).
+
+use measure::Interval;
+
+use crate::Verdict;
+
+/// A device at or above this share of its bypass is only known to be no worse than the tester.
+pub const TESTER_SHARE: f64 = 0.95;
+
+/// For rates, more is better: at 95 % of the bypass or above, the tester was the limit.
+pub fn of_rate(device: Option<f64>, bypass: Option<f64>) -> Verdict {
+    match (device, bypass) {
+        (Some(device), Some(bypass)) if device >= TESTER_SHARE * bypass => Verdict::TesterLimited,
+        (Some(_), Some(_)) => Verdict::DeviceLimited,
+        _ => Verdict::Undetermined,
+    }
+}
+
+/// For delays, less is better: the device shows only where its whole interval lies above the
+/// bypass's; else the figure is the tester's own delay and an upper bound of the device's.
+pub fn of_delay(device: Option<Interval>, bypass: Option<Interval>) -> Verdict {
+    match (device, bypass) {
+        (Some(device), Some(bypass)) if device.low > bypass.high => Verdict::DeviceLimited,
+        (Some(_), Some(_)) => Verdict::TesterLimited,
+        _ => Verdict::Undetermined,
+    }
+}
+
+/// For loss at one load: the device's where the bypass lost at most a twentieth as much, the
+/// tester's where it lost at least 95 % as much or the device lost nothing, else undetermined.
+pub fn of_loss(device: Option<f64>, bypass: Option<f64>) -> Verdict {
+    match (device, bypass) {
+        (Some(device), Some(bypass)) if bypass >= TESTER_SHARE * device => Verdict::TesterLimited,
+        (Some(device), Some(bypass)) if bypass <= (1.0 - TESTER_SHARE) * device => {
+            Verdict::DeviceLimited
+        }
+        _ => Verdict::Undetermined,
+    }
+}
