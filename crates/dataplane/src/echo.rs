@@ -4,13 +4,25 @@
 //! Owns its sockets and the thread that reflects. All times are the asker's own: the reflector never
 //! reads a clock into a packet. A reflector answers nobody but the flow's asker.
 
-use std::net::{IpAddr, SocketAddr};
+mod closed;
+mod icmp;
+mod line;
+mod open;
+mod reflector;
+mod tally;
+mod tcp;
+mod udp;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use measure::reading::{Rejected, Stamps};
 use measure::sequence::SequenceCounts;
 use measure::{FrameSize, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
+use self::line::Line;
+use self::reflector::Worker;
+use self::tally::{Departures, Tally};
 use crate::{FlowError, Halt, Identity, Pace, Window};
 
 /// What carries requests and answers.
@@ -44,6 +56,7 @@ pub struct ReflectorSpec {
 #[derive(Debug)]
 pub struct Reflector {
     port: u16,
+    worker: Worker,
 }
 
 /// What a reflector did.
@@ -57,8 +70,26 @@ pub struct ReflectorReport {
 
 impl Reflector {
     /// Opens an ephemeral port on `spec.local`.
-    pub fn bind(_spec: &ReflectorSpec) -> Result<Self, FlowError> {
-        Err(FlowError::Unsuitable("echo is under construction".into()))
+    pub fn bind(spec: &ReflectorSpec) -> Result<Self, FlowError> {
+        demand_v4(spec.local)?;
+        demand_v4(spec.peer)?;
+        let theirs = spec.clone();
+        let (address, worker) = match spec.protocol {
+            Carrier::Icmp => {
+                let reason = "reflect icmp: the peer's kernel does, ask it without a reflector";
+                return Err(FlowError::Unsuitable(reason.into()));
+            }
+            Carrier::Udp => {
+                let socket = udp::bind(spec)?;
+                (socket.local_addr(), Worker::start(move |o| udp::reflect(&socket, &theirs, o))?)
+            }
+            Carrier::Tcp => {
+                let listener = tcp::bind(spec)?;
+                (listener.local_addr(), Worker::start(move |o| tcp::reflect(listener, &theirs, o))?)
+            }
+        };
+        let address = address.map_err(|e| FlowError::kernel("read port of", spec.local, e))?;
+        Ok(Self { port: address.port(), worker })
     }
 
     /// The port it answers on.
@@ -67,8 +98,8 @@ impl Reflector {
     }
 
     /// Answers until the window closes or `halt` is asked, and tells what it did.
-    pub fn run(self, _window: Window, _halt: &Halt) -> Result<ReflectorReport, FlowError> {
-        Err(FlowError::Unsuitable("echo is under construction".into()))
+    pub fn run(self, window: Window, halt: &Halt) -> Result<ReflectorReport, FlowError> {
+        self.worker.finish(window, halt)
     }
 }
 
@@ -90,9 +121,10 @@ pub struct AskerSpec {
 }
 
 /// The asking side.
-#[derive(Debug)]
 pub struct Asker {
-    frame_size: FrameSize,
+    line: Line,
+    pace: Pace,
+    learned: Nanos,
 }
 
 /// What an asker saw.
@@ -123,17 +155,63 @@ pub struct AskerReport {
 impl Asker {
     /// Opens the socket and learns the path with a few round trips that are not counted
     /// (RFC 2544 §23). [`FlowError::NoAnswer`] after about a second without any.
-    pub fn connect(_spec: &AskerSpec) -> Result<Self, FlowError> {
-        Err(FlowError::Unsuitable("echo is under construction".into()))
+    pub fn connect(spec: &AskerSpec) -> Result<Self, FlowError> {
+        let local = demand_v4(spec.local)?;
+        let remote = demand_v4(spec.remote.ip())?;
+        // An open loop's receiving thread may wait for its turn; a closed loop's round trip is what an
+        // application sees, its wake-up included.
+        let stamped = match spec.pace {
+            Pace::Greedy => false,
+            Pace::Every(gap_ns) if gap_ns.is_finite() && gap_ns >= 1.0 => true,
+            Pace::Every(gap_ns) => {
+                return Err(FlowError::Unsuitable(format!("ask every {gap_ns} ns")));
+            }
+        };
+        let mut line = match spec.carrier {
+            Carrier::Icmp => icmp::connect(spec, local, remote)?,
+            Carrier::Udp => udp::connect(spec, stamped)?,
+            Carrier::Tcp => tcp::connect(spec, stamped)?,
+        };
+        let learned = line.learn()?;
+        Ok(Self { line, pace: spec.pace, learned })
     }
 
     /// What is really sent: TCP's headers may leave no room in the frame asked for.
     pub fn frame_size(&self) -> FrameSize {
-        self.frame_size
+        self.line.frame_size
     }
 
     /// Asks from the window's start to its stop, and waits for stragglers until it closes.
-    pub fn run(self, _window: Window, _halt: &Halt) -> Result<AskerReport, FlowError> {
-        Err(FlowError::Unsuitable("echo is under construction".into()))
+    pub fn run(mut self, window: Window, halt: &Halt) -> Result<AskerReport, FlowError> {
+        let departures = match self.pace {
+            Pace::Greedy => Departures::Greedy { last: None },
+            Pace::Every(gap_ns) => Departures::Every { start: window.start, gap_ns },
+        };
+        let mut tally = Tally::new(departures, window);
+        let end = match self.pace {
+            Pace::Greedy => closed::run(&mut self.line, &mut tally, self.learned, window, halt)?,
+            Pace::Every(gap_ns) => open::run(&mut self.line, &mut tally, gap_ns, window, halt)?,
+        };
+        Ok(tally.close(self.line.frame_size, window.start, end))
+    }
+}
+
+impl std::fmt::Debug for Asker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Asker")
+            .field("remote", &self.line.remote)
+            .field("frame_size", &self.line.frame_size)
+            .field("pace", &self.pace)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Frame sizes are converted for IPv4 headers only, as yet.
+fn demand_v4(address: IpAddr) -> Result<Ipv4Addr, FlowError> {
+    match address {
+        IpAddr::V4(address) => Ok(address),
+        IpAddr::V6(_) => {
+            Err(FlowError::Unsuitable(format!("echo to or from {address}: IPv4 only")))
+        }
     }
 }

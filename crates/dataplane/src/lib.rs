@@ -5,7 +5,10 @@
 //! what a loss means. Each flow has two sides; both are made first (`bind`, `connect`), and run over
 //! one [`Window`] on threads of the caller's.
 
-#![allow(clippy::disallowed_methods, reason = "this crate faces the kernel: it reads clocks and waits")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this crate faces the kernel: it reads clocks and waits"
+)]
 
 pub mod affinity;
 pub mod bulk;
@@ -13,6 +16,8 @@ pub mod clock;
 pub mod counters;
 pub mod datagram;
 pub mod echo;
+mod socket;
+mod stamp;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

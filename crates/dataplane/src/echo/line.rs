@@ -1,0 +1,151 @@
+//! What a carrier owes to the asking loops: a half that sends one request, and a half that receives
+//! one arrival. Also the learning frames, which are the same over every carrier.
+//!
+//! A half never counts and never decides when: the loops do.
+
+use std::io;
+use std::net::SocketAddr;
+
+use measure::{FrameSize, Nanos};
+
+use crate::socket::{is_away, is_pause, is_too_long};
+use crate::{FlowError, clock};
+use wire::Probe;
+
+/// Sequence numbers from here on are learning frames and greetings; they are never counted.
+pub(super) const LEARNING: u32 = u32::MAX - 0xFF;
+
+/// One request that came back.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Answer {
+    pub sequence: u32,
+    /// The send time that the packet itself carries; `None` where there is no room for one.
+    pub carried: Option<Nanos>,
+    /// When it arrived.
+    pub at: Nanos,
+    /// Whether the kernel stamped `at`.
+    pub by_kernel: bool,
+}
+
+/// What a receiving call brought.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Arrival {
+    Answer(Answer),
+    Malformed,
+    Foreign,
+    /// Nothing within the socket's patience.
+    Nothing,
+}
+
+/// The half that sends.
+pub(super) trait Outbound: Send {
+    /// Sends request `sequence`, which carries `time`. After an error that `is_pause`, the same
+    /// request must be sent again: a part of it may already be gone.
+    fn send(&mut self, sequence: u32, time: Nanos) -> io::Result<()>;
+}
+
+/// The half that receives.
+pub(super) trait Inbound: Send {
+    /// The next arrival; waits at most [`crate::socket::TICK`].
+    fn receive(&mut self) -> io::Result<Arrival>;
+}
+
+/// A path to a peer that answers.
+pub(super) struct Line {
+    pub outbound: Box<dyn Outbound>,
+    pub inbound: Box<dyn Inbound>,
+    /// What is really sent.
+    pub frame_size: FrameSize,
+    /// Late requests are lost ones. False where the carrier repeats them itself (TCP).
+    pub lossy: bool,
+    pub remote: SocketAddr,
+}
+
+impl Line {
+    /// Learns the path: a few round trips that warm addresses, routes and caches (RFC 2544 §23).
+    /// Returns the last one's duration.
+    pub(super) fn learn(&mut self) -> Result<Nanos, FlowError> {
+        const ROUNDS: u32 = 5;
+        const PATIENCE: Nanos = Nanos::from_secs(1);
+        const EACH: Nanos = Nanos::from_millis(100);
+        let start = clock::monotonic();
+        let mut last = None;
+        let mut answered = 0;
+        let mut round = 0;
+        while answered < ROUNDS && clock::monotonic() < start + PATIENCE {
+            let sequence = LEARNING + round % 0x80;
+            round += 1;
+            let sent = clock::monotonic();
+            match self.outbound.send(sequence, sent) {
+                Ok(()) => {}
+                Err(e) if is_too_long(&e) => return Err(self.too_long()),
+                Err(e) if is_pause(&e) || is_not_yet(&e) => {
+                    clock::wait_until(sent + EACH / 10);
+                    continue;
+                }
+                Err(e) => return Err(self.broke("send learning frame to", e)),
+            }
+            if let Some(at) = self.learned(sequence, sent + EACH)? {
+                last = Some(at.saturating_sub(sent));
+                answered += 1;
+            }
+        }
+        last.ok_or(FlowError::NoAnswer { peer: self.remote, waited: PATIENCE })
+    }
+
+    fn learned(&mut self, sequence: u32, until: Nanos) -> Result<Option<Nanos>, FlowError> {
+        while clock::monotonic() < until {
+            match self.inbound.receive() {
+                Ok(Arrival::Answer(answer)) if answer.sequence == sequence => {
+                    return Ok(Some(answer.at));
+                }
+                Ok(_) => {}
+                Err(e) if is_pause(&e) || is_not_yet(&e) => {}
+                Err(e) if is_too_long(&e) => return Err(self.too_long()),
+                Err(e) => return Err(self.broke("receive learning frame from", e)),
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) fn too_long(&self) -> FlowError {
+        too_long(self.frame_size, self.remote)
+    }
+
+    pub(super) fn broke(&self, deed: &'static str, cause: io::Error) -> FlowError {
+        FlowError::kernel(deed, self.remote, cause)
+    }
+}
+
+/// A frame that the path won't carry whole.
+pub(super) fn too_long(frame_size: FrameSize, remote: SocketAddr) -> FlowError {
+    FlowError::Unsuitable(format!(
+        "send {frame_size}-octet frames to {}: they need an MTU of {} on the whole path",
+        remote.ip(),
+        frame_size.mtu()
+    ))
+}
+
+/// The peer's port may open any moment, or its address be learned.
+fn is_not_yet(error: &io::Error) -> bool {
+    is_away(error) || error.kind() == io::ErrorKind::ConnectionRefused
+}
+
+/// Judges a probe that came back to the asker of `expected`.
+pub(super) fn judge(
+    probe: Option<Probe>,
+    expected: crate::Identity,
+    at: Nanos,
+    by_kernel: bool,
+) -> Arrival {
+    let Some(probe) = probe else { return Arrival::Malformed };
+    if probe.token != expected.token || probe.flow != expected.flow {
+        return Arrival::Foreign;
+    }
+    Arrival::Answer(Answer {
+        sequence: probe.sequence,
+        carried: Some(Nanos(probe.time_ns)),
+        at,
+        by_kernel,
+    })
+}

@@ -1,0 +1,134 @@
+//! The open loop: requests leave on schedule, whatever comes back; a second thread collects answers.
+//!
+//! A round trip counts from the time the request was due, so a tester that falls behind can't hide
+//! it (no coordinated omission). Never sends after the window's stop.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use measure::Nanos;
+
+use super::closed::AWAY;
+use super::line::{Inbound, LEARNING, Line, Outbound};
+use super::tally::{Departures, Tally};
+use crate::socket::{is_away, is_pause, is_too_long};
+use crate::{FlowError, Halt, Window, clock};
+
+/// Asks every `gap_ns` over `window`. Returns when the load ended.
+pub(super) fn run(
+    line: &mut Line,
+    tally: &mut Tally,
+    gap_ns: f64,
+    window: Window,
+    halt: &Halt,
+) -> Result<Nanos, FlowError> {
+    let broken = AtomicBool::new(false);
+    let (outbound, inbound) = (line.outbound.as_mut(), line.inbound.as_mut());
+    let (sent, received) = thread::scope(|threads| {
+        let collector = threads.spawn(|| {
+            let over = || halt.asked() || broken.load(Ordering::Relaxed);
+            let outcome = collect(inbound, tally, window, &over);
+            if outcome.is_err() {
+                broken.store(true, Ordering::Relaxed);
+            }
+            outcome
+        });
+        let over = || halt.asked() || broken.load(Ordering::Relaxed);
+        let sent = send_on_schedule(outbound, gap_ns, window, &over);
+        if sent.is_err() {
+            broken.store(true, Ordering::Relaxed);
+        }
+        let received = collector.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (sent, received)
+    });
+    let (sent, end) = match sent {
+        Ok(done) => done,
+        Err(e) if is_too_long(&e) => return Err(line.too_long()),
+        Err(e) => return Err(line.broke("send request to", e)),
+    };
+    received.map_err(|e| line.broke("receive answer from", e))?;
+    tally.sent = sent;
+    Ok(end)
+}
+
+/// How many were sent, and when the load ended.
+fn send_on_schedule(
+    outbound: &mut dyn Outbound,
+    gap_ns: f64,
+    window: Window,
+    over: &dyn Fn() -> bool,
+) -> io::Result<(u64, Nanos)> {
+    let mut sent = 0;
+    let mut sequence = 0;
+    while sequence < LEARNING {
+        let due = Departures::due(window.start, gap_ns, sequence);
+        if due >= window.stop {
+            rest(window.stop, over);
+            break;
+        }
+        rest(due, over);
+        if over() || clock::monotonic() >= window.stop {
+            break;
+        }
+        match outbound.send(sequence, due) {
+            Ok(()) => {
+                sent += 1;
+                sequence += 1;
+            }
+            // No room: the same request again; its lateness will show, as it counts from its due time.
+            Err(e) if is_pause(&e) => {}
+            Err(e) if is_away(&e) => {
+                // What falls due while the way is gone is unsent; go on with what is due next.
+                rest(clock::monotonic() + AWAY, over);
+                let passed = clock::monotonic().saturating_sub(window.start);
+                sequence = (sequence + 1).max((passed.0 as f64 / gap_ns) as u32);
+            }
+            Err(e) => return Err(e),
+        }
+    }
+    Ok((sent, clock::monotonic().min(window.stop)))
+}
+
+/// Takes arrivals until the window closes or `over`.
+pub(super) fn collect(
+    inbound: &mut dyn Inbound,
+    tally: &mut Tally,
+    window: Window,
+    over: &dyn Fn() -> bool,
+) -> io::Result<()> {
+    loop {
+        let now = clock::monotonic();
+        if now >= window.closed || over() {
+            return Ok(());
+        }
+        match inbound.receive() {
+            Ok(arrival) => {
+                tally.arrive(arrival);
+            }
+            // The load is over and so may be the reflector: nothing more will come.
+            Err(_) if now >= window.stop => {
+                rest(window.closed, over);
+                return Ok(());
+            }
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// Waits until `at`, or until `halt` is asked.
+pub(super) fn pause_until(at: Nanos, halt: &Halt) {
+    rest(at, &|| halt.asked());
+}
+
+/// Waits until `at`, or until `over`, which is asked ten times a second.
+fn rest(at: Nanos, over: &dyn Fn() -> bool) {
+    const STEP: Nanos = Nanos::from_millis(100);
+    loop {
+        let now = clock::monotonic();
+        if now >= at || over() {
+            return;
+        }
+        clock::wait_until(at.min(now + STEP));
+    }
+}

@@ -1,0 +1,104 @@
+//! The reflecting thread: it answers learning frames from the moment the port is open, and is told
+//! the window later.
+//!
+//! Owns the thread and its orders; what a packet is belongs to the carriers. Dropping the worker ends
+//! its thread within a tick.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{Builder, JoinHandle};
+
+use super::ReflectorReport;
+use super::line::LEARNING;
+use crate::{FlowError, Halt, Identity, Window, clock};
+use wire::Probe;
+
+/// Until when to reflect; unknown at first.
+#[derive(Debug, Default)]
+pub(super) struct Orders {
+    given: OnceLock<(Window, Halt)>,
+    abandoned: AtomicBool,
+}
+
+impl Orders {
+    /// Whether to end. Asked between an answer and the next request, where it costs the asker nothing.
+    pub(super) fn over(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed)
+            || self
+                .given
+                .get()
+                .is_some_and(|(window, halt)| halt.asked() || clock::monotonic() >= window.closed)
+    }
+}
+
+/// What a reflector has counted, and whom it answers.
+pub(super) struct Reflection {
+    identity: Identity,
+    pub report: ReflectorReport,
+}
+
+impl Reflection {
+    pub(super) fn new(identity: Identity) -> Self {
+        Self { identity, report: ReflectorReport::default() }
+    }
+
+    /// Counts what may not be answered, and hands back what may.
+    pub(super) fn admit(&mut self, probe: Option<Probe>) -> Option<Probe> {
+        let Some(probe) = probe else {
+            self.report.rejected.malformed += 1;
+            return None;
+        };
+        if probe.token != self.identity.token || probe.flow != self.identity.flow {
+            self.report.rejected.foreign += 1;
+            return None;
+        }
+        Some(probe)
+    }
+
+    /// Counts an answer, unless it was to a learning frame.
+    pub(super) fn answered(&mut self, sequence: u32) {
+        self.report.answered += u64::from(sequence < LEARNING);
+    }
+}
+
+type Outcome = Result<ReflectorReport, FlowError>;
+
+/// A running reflector.
+#[derive(Debug)]
+pub(super) struct Worker {
+    orders: Arc<Orders>,
+    thread: Option<JoinHandle<Outcome>>,
+}
+
+impl Worker {
+    /// Starts `reflect` on a thread of its own.
+    pub(super) fn start(
+        reflect: impl FnOnce(&Orders) -> Outcome + Send + 'static,
+    ) -> Result<Self, FlowError> {
+        let orders = Arc::new(Orders::default());
+        let theirs = Arc::clone(&orders);
+        let thread = Builder::new()
+            .name("reflector".into())
+            .spawn(move || reflect(&theirs))
+            .map_err(|e| FlowError::kernel("start thread of", "a reflector", e))?;
+        Ok(Self { orders, thread: Some(thread) })
+    }
+
+    /// Tells it the window, and waits for its end.
+    pub(super) fn finish(mut self, window: Window, halt: &Halt) -> Outcome {
+        let told = self.orders.given.set((window, halt.clone()));
+        debug_assert!(told.is_ok(), "a reflector is run once");
+        let thread = self.thread.take().expect("a thread is joined once");
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.orders.abandoned.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // It ends within a tick; what it counted is of no interest any more.
+            let _ = thread.join();
+        }
+    }
+}

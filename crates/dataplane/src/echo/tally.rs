@@ -1,0 +1,145 @@
+//! The asker's books: which answers came, how long each took, and what else came in.
+//!
+//! Owns the rule that an answer is timed from its own request, whatever else has been sent since; an
+//! answer to what was never asked is foreign. Never reads a clock.
+
+use measure::delay::DelayRecorder;
+use measure::reading::{Rejected, Stamp, Stamps};
+use measure::sequence::SequenceTracker;
+use measure::{FrameSize, Nanos};
+
+use super::AskerReport;
+use super::line::{Answer, Arrival, LEARNING};
+use crate::Window;
+
+/// How many round trips are kept one by one, to tell how they depend on each other.
+const KEPT_DELAYS: usize = 1 << 16;
+
+/// No closed loop on one host asks faster than this.
+const FASTEST_PER_SECOND: u64 = 2_000_000;
+
+/// When each request left, by its number.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Departures {
+    /// One after another: only the last is known here, the earlier ones carry their time.
+    Greedy {
+        /// Number and time of the last one; `None` before the first.
+        last: Option<(u32, Nanos)>,
+    },
+    /// On schedule: number `k` was due at `start + k * gap`.
+    Every { start: Nanos, gap_ns: f64 },
+}
+
+impl Departures {
+    /// When a scheduled request is due.
+    pub(super) fn due(start: Nanos, gap_ns: f64, sequence: u32) -> Nanos {
+        start + Nanos((f64::from(sequence) * gap_ns) as u64)
+    }
+
+    /// When the request of `answer` left, if there can have been such a request.
+    fn of(&self, answer: &Answer) -> Option<Nanos> {
+        let departed = match *self {
+            Self::Greedy { last } => {
+                let (sequence, time) = last?;
+                match answer.sequence.cmp(&sequence) {
+                    std::cmp::Ordering::Equal => time,
+                    std::cmp::Ordering::Less => {
+                        answer.carried.filter(|&carried| carried <= time)?
+                    }
+                    std::cmp::Ordering::Greater => return None,
+                }
+            }
+            Self::Every { start, gap_ns } => Self::due(start, gap_ns, answer.sequence),
+        };
+        (departed <= answer.at).then_some(departed)
+    }
+}
+
+/// What has been sent and has come back.
+pub(super) struct Tally {
+    pub departures: Departures,
+    pub sent: u64,
+    tracker: SequenceTracker,
+    delays: DelayRecorder,
+    rejected: Rejected,
+    last_answer: Nanos,
+    all_by_kernel: bool,
+}
+
+impl Tally {
+    pub(super) fn new(departures: Departures, window: Window) -> Self {
+        let load = window.stop.saturating_sub(window.start);
+        let most = match departures {
+            Departures::Greedy { .. } => (load.as_secs_f64() * FASTEST_PER_SECOND as f64) as u64,
+            Departures::Every { gap_ns, .. } => (load.0 as f64 / gap_ns) as u64 + 1,
+        };
+        Self {
+            departures,
+            sent: 0,
+            tracker: SequenceTracker::new(most.clamp(1, LEARNING.into())),
+            delays: DelayRecorder::new(KEPT_DELAYS),
+            rejected: Rejected::default(),
+            last_answer: Nanos::ZERO,
+            all_by_kernel: true,
+        }
+    }
+
+    /// Counts one arrival. For an answer's first arrival: its number and its round trip.
+    pub(super) fn arrive(&mut self, arrival: Arrival) -> Option<(u32, Nanos)> {
+        match arrival {
+            Arrival::Nothing => None,
+            Arrival::Malformed => {
+                self.rejected.malformed += 1;
+                None
+            }
+            Arrival::Foreign => {
+                self.rejected.foreign += 1;
+                None
+            }
+            // A straggler of the learning frames.
+            Arrival::Answer(answer) if answer.sequence >= LEARNING => None,
+            Arrival::Answer(answer) => self.answer(&answer),
+        }
+    }
+
+    fn answer(&mut self, answer: &Answer) -> Option<(u32, Nanos)> {
+        let Some(departed) = self.departures.of(answer) else {
+            self.rejected.foreign += 1;
+            return None;
+        };
+        if !self.tracker.arrive(answer.sequence.into()) {
+            return None;
+        }
+        let rtt = answer.at - departed;
+        self.delays.record(answer.sequence.into(), rtt);
+        self.last_answer = self.last_answer.max(answer.at);
+        self.all_by_kernel &= answer.by_kernel;
+        Some((answer.sequence, rtt))
+    }
+
+    /// Closes the books on a load that ran from `start` to `end`.
+    pub(super) fn close(self, frame_size: FrameSize, start: Nanos, end: Nanos) -> AskerReport {
+        let by_kernel = self.all_by_kernel && self.last_answer > Nanos::ZERO;
+        let stamps = Stamps {
+            sent: match self.departures {
+                Departures::Greedy { .. } => Stamp::User,
+                Departures::Every { .. } => Stamp::Intended,
+            },
+            // One answer that the kernel did not stamp makes the weaker claim true of all.
+            received: if by_kernel { Stamp::Kernel } else { Stamp::User },
+        };
+        let delays = self.delays.finish();
+        AskerReport {
+            frame_size,
+            sent: self.sent,
+            answers: self.tracker.counts(),
+            rtt: delays.rtt,
+            ipdv_up: delays.ipdv_up,
+            ipdv_down: delays.ipdv_down,
+            effective_samples: delays.effective_samples,
+            stamps,
+            rejected: self.rejected,
+            elapsed: self.last_answer.max(end).saturating_sub(start),
+        }
+    }
+}

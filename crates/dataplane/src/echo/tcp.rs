@@ -1,0 +1,364 @@
+//! Requests and answers over one TCP connection, each a segment of its own and of an exact size.
+//!
+//! A greeting with the trial's token opens the connection; a message then needs only its sequence
+//! number and flow, so that it fits the 6 octets of a 64-octet frame without the time-stamp option.
+//! Nagle is off, and end-of-record marks keep the kernel from joining messages (MSG_EOR).
+
+use std::io;
+use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+
+use measure::{FrameSize, Nanos};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockType, SockaddrIn, bind as bind_to,
+    connect as connect_to, send, socket as open,
+};
+
+use super::line::{Answer, Arrival, Inbound, LEARNING, Line, Outbound, too_long};
+use super::reflector::{Orders, Reflection};
+use super::{AskerSpec, ReflectorReport, ReflectorSpec, demand_v4};
+use crate::socket::{self, TICK, is_away, is_pause};
+use crate::{FlowError, Identity, clock, stamp};
+use wire::Probe;
+
+/// Sequence number (4) and flow (2).
+const MESSAGE_HEADER_OCTETS: usize = 6;
+/// The greeting's sequence number.
+const GREETING: u32 = u32::MAX;
+/// How long either side waits for the other during set-up.
+const PATIENCE: Nanos = Nanos::from_secs(1);
+/// How long a new connection may take to greet; the next one waits meanwhile.
+const GREETING_PATIENCE: Nanos = Nanos::from_millis(100);
+/// A stretch of stream read at once.
+const STRETCH_OCTETS: usize = 64 << 10;
+
+/// The frame that is sent for the one asked for, and its payload.
+fn sized(asked: FrameSize, timestamps: bool) -> (FrameSize, usize) {
+    let mut size = asked;
+    loop {
+        match size.tcp_payload_v4(timestamps) {
+            Some(payload) if payload as usize >= MESSAGE_HEADER_OCTETS => {
+                return (size, payload as usize);
+            }
+            _ => size = FrameSize::new(size.octets() + 1).expect("76 octets hold every header"),
+        }
+    }
+}
+
+/// What the connection makes of the frame asked for; refuses what would be cut into segments.
+fn fit(
+    stream: &TcpStream,
+    asked: FrameSize,
+    peer: SocketAddr,
+) -> Result<(FrameSize, usize), FlowError> {
+    let segments = socket::segments(stream)
+        .map_err(|e| FlowError::kernel("read tcp_info of connection to", peer, e))?;
+    let (size, payload) = sized(asked, segments.timestamps);
+    if payload > segments.mss as usize { Err(too_long(size, peer)) } else { Ok((size, payload)) }
+}
+
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    socket::bound_waits(stream, TICK)
+}
+
+/// A greeted connection to the reflector. With `stamped`, the kernel stamps arrivals.
+pub(super) fn connect(spec: &AskerSpec, stamped: bool) -> Result<Line, FlowError> {
+    let stream = dial(spec)?;
+    prepare(&stream).map_err(|e| FlowError::kernel("set up tcp socket to", spec.remote, e))?;
+    let (frame_size, payload) = fit(&stream, spec.frame_size, spec.remote)?;
+    greet(&stream, spec)?;
+    if stamped {
+        stamp::request(&stream)
+            .map_err(|e| FlowError::kernel("ask for stamps on tcp socket to", spec.remote, e))?;
+    }
+    let stream = Arc::new(stream);
+    Ok(Line {
+        outbound: Box::new(Sender {
+            messages: Messages::new(Arc::clone(&stream), payload),
+            flow: spec.identity.flow,
+        }),
+        inbound: Box::new(Receiver {
+            stretch: Stretch::new(stream, payload, stamped),
+            flow: spec.identity.flow,
+        }),
+        frame_size,
+        lossy: false,
+        remote: spec.remote,
+    })
+}
+
+fn dial(spec: &AskerSpec) -> Result<TcpStream, FlowError> {
+    let failed = |deed| move |e: nix::Error| FlowError::kernel(deed, spec.remote, e.into());
+    let (local, remote) = (demand_v4(spec.local)?, demand_v4(spec.remote.ip())?);
+    let socket = open(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
+        .map_err(failed("open tcp socket to"))?;
+    bind_to(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(local, 0)))
+        .map_err(|e| FlowError::kernel("bind tcp socket to", spec.local, e.into()))?;
+    // The send timeout bounds connecting too (socket(7)).
+    socket::bound_waits(&socket, PATIENCE)
+        .map_err(|e| FlowError::kernel("set up tcp socket to", spec.remote, e))?;
+    let to = SockaddrIn::from(SocketAddrV4::new(remote, spec.remote.port()));
+    match connect_to(socket.as_raw_fd(), &to) {
+        Ok(()) => Ok(TcpStream::from(socket)),
+        Err(nix::Error::EINPROGRESS | nix::Error::EAGAIN | nix::Error::ETIMEDOUT) => {
+            Err(FlowError::NoAnswer { peer: spec.remote, waited: PATIENCE })
+        }
+        Err(nix::Error::ECONNREFUSED | nix::Error::EHOSTUNREACH) => {
+            Err(FlowError::NoAnswer { peer: spec.remote, waited: Nanos::ZERO })
+        }
+        Err(e) => Err(failed("connect tcp socket to")(e)),
+    }
+}
+
+/// Says who we are, and waits for the same greeting back.
+fn greet(stream: &TcpStream, spec: &AskerSpec) -> Result<(), FlowError> {
+    let broke = |e| FlowError::kernel("greet", spec.remote, e);
+    let Identity { token, flow } = spec.identity;
+    let greeting = Probe { token, flow, sequence: GREETING, time_ns: 0 };
+    let mut octets = [0; Probe::LEN];
+    greeting.emit(&mut octets);
+    write_record(stream, &octets).map_err(broke)?;
+    match read_greeting(stream, PATIENCE).map_err(broke)? {
+        Some(answer) if answer == greeting => Ok(()),
+        _ => Err(FlowError::NoAnswer { peer: spec.remote, waited: PATIENCE }),
+    }
+}
+
+/// A greeting, unless the peer closes or takes too long.
+fn read_greeting(stream: &TcpStream, patience: Nanos) -> io::Result<Option<Probe>> {
+    let deadline = clock::monotonic() + patience;
+    let mut octets = [0; Probe::LEN];
+    let mut filled = 0;
+    while filled < octets.len() {
+        if clock::monotonic() >= deadline {
+            return Ok(None);
+        }
+        match io::Read::read(&mut &*stream, &mut octets[filled..]) {
+            Ok(0) => return Ok(None),
+            Ok(more) => filled += more,
+            Err(e) if is_pause(&e) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(Probe::parse(&octets).ok())
+}
+
+/// Sends without SIGPIPE, and ends the record, so that nothing later joins this segment.
+fn write_record(stream: &TcpStream, octets: &[u8]) -> io::Result<usize> {
+    Ok(send(stream.as_raw_fd(), octets, MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_EOR)?)
+}
+
+/// Whole messages out. One that the socket took in part is continued, never begun anew.
+struct Messages {
+    stream: Arc<TcpStream>,
+    message: Vec<u8>,
+    taken: usize,
+}
+
+impl Messages {
+    fn new(stream: Arc<TcpStream>, payload: usize) -> Self {
+        Self { stream, message: vec![0; payload], taken: 0 }
+    }
+
+    fn send(&mut self, sequence: u32, flow: u16) -> io::Result<()> {
+        if self.taken == 0 {
+            self.message[..4].copy_from_slice(&sequence.to_be_bytes());
+            self.message[4..6].copy_from_slice(&flow.to_be_bytes());
+        }
+        while self.taken < self.message.len() {
+            self.taken += write_record(&self.stream, &self.message[self.taken..])?;
+        }
+        self.taken = 0;
+        Ok(())
+    }
+}
+
+/// Whole messages in, cut from what the stream brings.
+struct Stretch {
+    stream: Arc<TcpStream>,
+    stamped: bool,
+    payload: usize,
+    buffer: Vec<u8>,
+    taken: usize,
+    filled: usize,
+    at: Nanos,
+    by_kernel: bool,
+}
+
+impl Stretch {
+    fn new(stream: Arc<TcpStream>, payload: usize, stamped: bool) -> Self {
+        Self {
+            stream,
+            stamped,
+            payload,
+            buffer: vec![0; STRETCH_OCTETS],
+            taken: 0,
+            filled: 0,
+            at: Nanos::ZERO,
+            by_kernel: false,
+        }
+    }
+
+    /// The next message's sequence number and flow; `None` while it is not whole. An error of kind
+    /// `UnexpectedEof` when the peer has closed.
+    fn next(&mut self) -> io::Result<Option<(u32, u16)>> {
+        if self.filled - self.taken < self.payload {
+            self.read()?;
+        }
+        if self.filled - self.taken < self.payload {
+            return Ok(None);
+        }
+        let message = &self.buffer[self.taken..self.taken + self.payload];
+        let sequence = u32::from_be_bytes([message[0], message[1], message[2], message[3]]);
+        let flow = u16::from_be_bytes([message[4], message[5]]);
+        self.taken += self.payload;
+        Ok(Some((sequence, flow)))
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        if self.taken > 0 {
+            self.buffer.copy_within(self.taken..self.filled, 0);
+            self.filled -= self.taken;
+            self.taken = 0;
+        }
+        let room = &mut self.buffer[self.filled..];
+        let (length, kernel) = if self.stamped {
+            stamp::receive(&self.stream, room)?
+        } else {
+            (io::Read::read(&mut &*self.stream, room)?, None)
+        };
+        // Of several messages read at once, the last one's stamp serves all: late, never early.
+        self.at = kernel.unwrap_or_else(clock::monotonic);
+        self.by_kernel = kernel.is_some();
+        if length == 0 {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the peer closed"));
+        }
+        self.filled += length;
+        Ok(())
+    }
+}
+
+struct Sender {
+    messages: Messages,
+    flow: u16,
+}
+
+impl Outbound for Sender {
+    fn send(&mut self, sequence: u32, _time: Nanos) -> io::Result<()> {
+        self.messages.send(sequence, self.flow)
+    }
+}
+
+struct Receiver {
+    stretch: Stretch,
+    flow: u16,
+}
+
+impl Inbound for Receiver {
+    fn receive(&mut self) -> io::Result<Arrival> {
+        match self.stretch.next() {
+            Ok(Some((sequence, flow))) if flow == self.flow => Ok(Arrival::Answer(Answer {
+                sequence,
+                carried: None,
+                at: self.stretch.at,
+                by_kernel: self.stretch.by_kernel,
+            })),
+            Ok(Some(_)) => Ok(Arrival::Malformed),
+            Ok(None) => Ok(Arrival::Nothing),
+            Err(e) if is_pause(&e) || is_away(&e) => Ok(Arrival::Nothing),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+/// The reflector's listener.
+pub(super) fn bind(spec: &ReflectorSpec) -> Result<TcpListener, FlowError> {
+    let listener = TcpListener::bind(SocketAddr::new(spec.local, 0))
+        .map_err(|e| FlowError::kernel("bind tcp socket to", spec.local, e))?;
+    // The receive timeout bounds accepting too (socket(7)).
+    socket::bound_waits(&listener, TICK)
+        .map_err(|e| FlowError::kernel("set up tcp socket on", spec.local, e))?;
+    Ok(listener)
+}
+
+/// Takes the first connection that greets as the asker does, closes the port to everybody else, and
+/// sends its messages back until the orders are over.
+pub(super) fn reflect(
+    listener: TcpListener,
+    spec: &ReflectorSpec,
+    orders: &Orders,
+) -> Result<ReflectorReport, FlowError> {
+    let mut reflection = Reflection::new(spec.identity);
+    let Some((stream, asker)) = accept(&listener, spec, orders, &mut reflection)? else {
+        return Ok(reflection.report);
+    };
+    drop(listener);
+    let (_, payload) = fit(&stream, spec.frame_size, asker)?;
+    let stream = Arc::new(stream);
+    let mut inbound = Stretch::new(Arc::clone(&stream), payload, false);
+    let mut outbound = Messages::new(stream, payload);
+    while !orders.over() {
+        let (sequence, flow) = match inbound.next() {
+            Ok(Some(message)) => message,
+            Ok(None) => continue,
+            Err(e) if is_pause(&e) || is_away(&e) => continue,
+            // The asker has what it wanted, or its own report says what broke.
+            Err(e) if is_farewell(&e) => break,
+            Err(e) => return Err(FlowError::kernel("receive request from", asker, e)),
+        };
+        if flow != spec.identity.flow {
+            reflection.report.rejected.malformed += 1;
+            continue;
+        }
+        loop {
+            match outbound.send(sequence, flow) {
+                Ok(()) => {
+                    reflection.answered(sequence);
+                    break;
+                }
+                Err(e) if (is_pause(&e) || is_away(&e)) && !orders.over() => {}
+                Err(e) if is_pause(&e) || is_away(&e) || is_farewell(&e) => break,
+                Err(e) => return Err(FlowError::kernel("answer", asker, e)),
+            }
+        }
+    }
+    Ok(reflection.report)
+}
+
+fn accept(
+    listener: &TcpListener,
+    spec: &ReflectorSpec,
+    orders: &Orders,
+    reflection: &mut Reflection,
+) -> Result<Option<(TcpStream, SocketAddr)>, FlowError> {
+    while !orders.over() {
+        let (stream, source) = match listener.accept() {
+            Ok(accepted) => accepted,
+            Err(e) if is_pause(&e) || is_away(&e) || is_farewell(&e) => continue,
+            Err(e) => return Err(FlowError::kernel("accept on tcp port of", spec.local, e)),
+        };
+        if source.ip() != spec.peer {
+            reflection.report.rejected.foreign += 1;
+            continue;
+        }
+        let greeting = prepare(&stream).and_then(|()| read_greeting(&stream, GREETING_PATIENCE));
+        let greeting = greeting.ok().flatten().filter(|greeting| greeting.sequence == GREETING);
+        let Some(greeting) = reflection.admit(greeting) else { continue };
+        let mut octets = [0; Probe::LEN];
+        greeting.emit(&mut octets);
+        if write_record(&stream, &octets).is_ok() {
+            return Ok(Some((stream, source)));
+        }
+    }
+    Ok(None)
+}
+
+/// The other side is gone.
+fn is_farewell(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+}
+
+const _: () = assert!(GREETING >= LEARNING, "a greeting is never counted");

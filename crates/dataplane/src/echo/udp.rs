@@ -1,0 +1,147 @@
+//! Requests and answers as UDP datagrams of an exact size.
+//!
+//! The asker's socket is connected: the kernel itself turns away every other address. Never sends
+//! fragments: what exceeds the path is refused.
+
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+
+use super::line::{Arrival, Inbound, Line, Outbound, judge};
+use super::reflector::{Orders, Reflection};
+use super::{AskerSpec, ReflectorReport, ReflectorSpec};
+use crate::socket::{self, TICK, is_away, is_pause};
+use crate::{FlowError, Identity, clock, stamp};
+use wire::Probe;
+
+/// Room for answers of an open loop while the receiving thread waits for its turn.
+const RECEIVE_BUFFER_OCTETS: usize = 4 << 20;
+
+/// A connected socket to the reflector. With `stamped`, the kernel stamps arrivals.
+pub(super) fn connect(spec: &AskerSpec, stamped: bool) -> Result<Line, FlowError> {
+    let socket = UdpSocket::bind(SocketAddr::new(spec.local, 0))
+        .map_err(|e| FlowError::kernel("bind udp socket to", spec.local, e))?;
+    socket
+        .connect(spec.remote)
+        .map_err(|e| FlowError::kernel("connect udp socket to", spec.remote, e))?;
+    prepare(&socket).map_err(|e| FlowError::kernel("set up udp socket to", spec.remote, e))?;
+    if stamped {
+        stamp::request(&socket)
+            .map_err(|e| FlowError::kernel("ask for stamps on udp socket to", spec.remote, e))?;
+    }
+    let socket = Arc::new(socket);
+    let payload = spec.frame_size.udp_payload_v4() as usize;
+    Ok(Line {
+        outbound: Box::new(Sender {
+            socket: Arc::clone(&socket),
+            identity: spec.identity,
+            payload: vec![0; payload],
+        }),
+        inbound: Box::new(Receiver {
+            socket,
+            identity: spec.identity,
+            stamped,
+            payload,
+            // One octet more than is right, so that a longer datagram shows.
+            buffer: vec![0; payload + 1],
+        }),
+        frame_size: spec.frame_size,
+        lossy: true,
+        remote: spec.remote,
+    })
+}
+
+fn prepare(socket: &UdpSocket) -> io::Result<()> {
+    socket::dont_fragment(socket)?;
+    socket::bound_waits(socket, TICK)?;
+    socket::enlarge_receive_buffer(socket, RECEIVE_BUFFER_OCTETS);
+    Ok(())
+}
+
+struct Sender {
+    socket: Arc<UdpSocket>,
+    identity: Identity,
+    payload: Vec<u8>,
+}
+
+impl Outbound for Sender {
+    fn send(&mut self, sequence: u32, time: measure::Nanos) -> io::Result<()> {
+        let Identity { token, flow } = self.identity;
+        Probe { token, flow, sequence, time_ns: time.0 }.emit(&mut self.payload);
+        self.socket.send(&self.payload).map(drop)
+    }
+}
+
+struct Receiver {
+    socket: Arc<UdpSocket>,
+    identity: Identity,
+    stamped: bool,
+    payload: usize,
+    buffer: Vec<u8>,
+}
+
+impl Inbound for Receiver {
+    fn receive(&mut self) -> io::Result<Arrival> {
+        let received = if self.stamped {
+            stamp::receive(&self.socket, &mut self.buffer)
+        } else {
+            self.socket.recv(&mut self.buffer).map(|length| (length, None))
+        };
+        let (length, kernel) = match received {
+            Ok(received) => received,
+            Err(e) if is_pause(&e) || is_away(&e) => return Ok(Arrival::Nothing),
+            Err(e) => return Err(e),
+        };
+        let at = kernel.unwrap_or_else(clock::monotonic);
+        if length != self.payload {
+            return Ok(Arrival::Malformed);
+        }
+        Ok(judge(Probe::parse(&self.buffer).ok(), self.identity, at, kernel.is_some()))
+    }
+}
+
+/// The reflector's socket.
+pub(super) fn bind(spec: &ReflectorSpec) -> Result<UdpSocket, FlowError> {
+    let socket = UdpSocket::bind(SocketAddr::new(spec.local, 0))
+        .map_err(|e| FlowError::kernel("bind udp socket to", spec.local, e))?;
+    prepare(&socket).map_err(|e| FlowError::kernel("set up udp socket on", spec.local, e))?;
+    Ok(socket)
+}
+
+/// Sends back what is the asker's, until the orders are over. The first valid request fixes the
+/// asker's port.
+pub(super) fn reflect(
+    socket: &UdpSocket,
+    spec: &ReflectorSpec,
+    orders: &Orders,
+) -> Result<ReflectorReport, FlowError> {
+    let payload = spec.frame_size.udp_payload_v4() as usize;
+    let mut buffer = vec![0; payload + 1];
+    let mut reflection = Reflection::new(spec.identity);
+    let mut asker: Option<SocketAddr> = None;
+    while !orders.over() {
+        let (length, source) = match socket.recv_from(&mut buffer) {
+            Ok(received) => received,
+            Err(e) if is_pause(&e) || is_away(&e) => continue,
+            Err(e) => return Err(FlowError::kernel("receive on udp port of", spec.local, e)),
+        };
+        let ours = asker.map_or(source.ip() == spec.peer, |known| known == source);
+        if !ours {
+            reflection.report.rejected.foreign += 1;
+            continue;
+        }
+        let probe = if length == payload { Probe::parse(&buffer).ok() } else { None };
+        let Some(probe) = reflection.admit(probe) else { continue };
+        asker = Some(source);
+        match socket.send_to(&buffer[..payload], source) {
+            Ok(_) => reflection.answered(probe.sequence),
+            // The way back is gone: the asker sees a loss, and the link's counters say why.
+            Err(e) if is_pause(&e) || is_away(&e) => {}
+            Err(e) if socket::is_too_long(&e) => {
+                return Err(super::line::too_long(spec.frame_size, source));
+            }
+            Err(e) => return Err(FlowError::kernel("answer", source, e)),
+        }
+    }
+    Ok(reflection.report)
+}

@@ -1,0 +1,122 @@
+//! Socket options that neither the standard library nor nix has, and the classes of error that a
+//! running flow treats alike.
+//!
+//! Owns no socket: every function works on a descriptor that the caller keeps. Never retries.
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+
+use measure::Nanos;
+use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::time::TimeVal;
+
+/// The longest a blocked call lets its thread overlook a halt or the window's end.
+pub(crate) const TICK: Nanos = Nanos::from_millis(20);
+
+/// What a TCP connection negotiated that decides how a message becomes a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segments {
+    /// Whether every segment carries the time-stamp option (12 octets of header).
+    pub timestamps: bool,
+    /// The most payload one segment takes.
+    pub mss: u32,
+}
+
+/// Sets don't-fragment on all that leaves, and refuses what exceeds the path's MTU (EMSGSIZE).
+pub(crate) fn dont_fragment(socket: impl AsFd) -> io::Result<()> {
+    set(socket.as_fd(), libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DO)
+}
+
+/// Lets a raw ICMP socket receive echo replies only.
+pub(crate) fn only_echo_replies(socket: impl AsFd) -> io::Result<()> {
+    const ICMP_FILTER: libc::c_int = 1;
+    const ECHO_REPLY: libc::c_int = 0;
+    // A set bit blocks its type.
+    set(socket.as_fd(), libc::SOL_RAW, ICMP_FILTER, !(1 << ECHO_REPLY))
+}
+
+/// Bounds both blocking directions.
+pub(crate) fn bound_waits(socket: impl AsFd, longest: Nanos) -> io::Result<()> {
+    let micros = i64::try_from(longest.0 / 1_000).unwrap_or(i64::MAX);
+    let longest = TimeVal::new(micros / 1_000_000, micros % 1_000_000);
+    setsockopt(&socket, sockopt::ReceiveTimeout, &longest)?;
+    setsockopt(&socket, sockopt::SendTimeout, &longest)?;
+    Ok(())
+}
+
+/// Asks for room for `octets` at the receiving side; past the system's limit where that is permitted.
+pub(crate) fn enlarge_receive_buffer(socket: impl AsFd, octets: usize) {
+    if setsockopt(&socket, sockopt::RcvBufForce, &octets).is_err() {
+        // Within the limit then; what overflows shows in the host's counters.
+        let _ = setsockopt(&socket, sockopt::RcvBuf, &octets);
+    }
+}
+
+/// Reads what a TCP connection negotiated.
+#[expect(unsafe_code, reason = "TCP_INFO is a structure that nix has no option for")]
+pub(crate) fn segments(socket: impl AsFd) -> io::Result<Segments> {
+    /// `TCPI_OPT_TIMESTAMPS` of the kernel's `linux/tcp.h`.
+    const TIMESTAMPS: u8 = 1;
+    // SAFETY: tcp_info is plain integers; all zeros is a value of it.
+    let mut info: libc::tcp_info = unsafe { mem::zeroed() };
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: `info` is valid for writing `length` octets, and the kernel writes no more than that.
+    let answer = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    if answer != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Segments { timestamps: info.tcpi_options & TIMESTAMPS != 0, mss: info.tcpi_snd_mss })
+}
+
+/// Nothing to receive, or no room to send, within the bound; or a signal came between.
+pub(crate) fn is_pause(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+/// The way to the peer is gone for now and may come back: the frame was not sent.
+pub(crate) fn is_away(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(
+            libc::ENETDOWN
+                | libc::ENETUNREACH
+                | libc::EHOSTDOWN
+                | libc::EHOSTUNREACH
+                | libc::ENOBUFS
+        )
+    )
+}
+
+/// The frame exceeds what the path takes.
+pub(crate) fn is_too_long(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EMSGSIZE)
+}
+
+#[expect(unsafe_code, reason = "options that nix does not know")]
+fn set(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
+    // SAFETY: `value` is valid for reading the length given.
+    let answer = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of_val(&value) as libc::socklen_t,
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
