@@ -107,6 +107,7 @@ pub enum FlowError {
 
 impl FlowError {
     /// From the last system call.
+    #[expect(clippy::needless_pass_by_value, reason = "`&` at every call would say nothing")]
     pub fn kernel(deed: &'static str, object: impl ToString, cause: std::io::Error) -> Self {
         Self::Kernel { deed, object: object.to_string(), cause }
     }

@@ -1,0 +1,60 @@
+//! Round trips between two threads of this host, to hold beside `ping`, `qperf` and `sockperf`.
+//!
+//! `echo_loopback CARRIER FRAME_SIZE LOAD_MS [GAP_NS]` prints sent, lost and the quantiles of one flow
+//! over 127.0.0.1. Never measures a device.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::thread;
+
+use dataplane::echo::{Asker, AskerSpec, Carrier, Reflector, ReflectorSpec};
+use dataplane::{Halt, Identity, Pace, Window, clock};
+use measure::{FrameSize, Nanos};
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut words = std::env::args().skip(1);
+    let mut word = || words.next().ok_or("say: CARRIER FRAME_SIZE LOAD_MS [GAP_NS]");
+    let carrier = match word()?.as_str() {
+        "icmp" => Carrier::Icmp,
+        "udp" => Carrier::Udp,
+        "tcp" => Carrier::Tcp,
+        other => return Err(format!("`{other}` is not icmp, udp or tcp").into()),
+    };
+    let frame_size = FrameSize::new(word()?.parse()?)?;
+    let load = Nanos::from_millis(word()?.parse()?);
+    let pace = match word() {
+        Ok(gap_ns) => Pace::Every(gap_ns.parse()?),
+        Err(_) => Pace::Greedy,
+    };
+    let identity = Identity { token: std::process::id(), flow: 1 };
+    let reflector = (carrier != Carrier::Icmp).then(|| {
+        let spec =
+            ReflectorSpec { protocol: carrier, local: HERE, peer: HERE, identity, frame_size };
+        Reflector::bind(&spec)
+    });
+    let reflector = reflector.transpose()?;
+    let remote = SocketAddr::new(HERE, reflector.as_ref().map_or(0, Reflector::port));
+    let asker =
+        Asker::connect(&AskerSpec { carrier, local: HERE, remote, identity, frame_size, pace })?;
+    let start = clock::monotonic() + Nanos::from_millis(20);
+    let stop = start + load;
+    let window = Window { start, stop, closed: stop + Nanos::from_millis(50) };
+    let answering = thread::spawn(move || reflector.map(|r| r.run(window, &Halt::new())));
+    let report = asker.run(window, &Halt::new())?;
+    if let Some(outcome) = answering.join().map_err(|_| "the reflector panicked")? {
+        outcome?;
+    }
+    println!(
+        "{carrier:?} {} octets: sent {} lost {} p50 {} p90 {} p99 {} max {} ({:?})",
+        report.frame_size,
+        report.sent,
+        report.answers.lost(report.sent),
+        report.rtt.quantile(0.5),
+        report.rtt.quantile(0.9),
+        report.rtt.quantile(0.99),
+        report.rtt.max(),
+        report.stamps,
+    );
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Round trips where the link is short of MTU or goes away, in a network namespace of the test's own.
+//!
+//! Its loopback is the only link; it vanishes with the thread that made it.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use dataplane::echo::{Asker, AskerReport, AskerSpec, Carrier, Reflector, ReflectorSpec};
+use dataplane::{FlowError, Halt, Identity, Pace, Window, clock};
+use measure::{FrameSize, Nanos};
+use nix::sched::{CloneFlags, unshare};
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const US: Identity = Identity { token: 0x5eed_0002, flow: 3 };
+
+/// Runs `test` on a thread with a namespace of its own, whose loopback is up with an MTU of 1500.
+fn alone(test: fn()) {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: a network namespace needs root");
+        return;
+    }
+    let inside = thread::spawn(move || {
+        unshare(CloneFlags::CLONE_NEWNET).unwrap();
+        loopback(&["mtu", "1500", "up"]);
+        test();
+    });
+    inside.join().unwrap();
+}
+
+/// `ip` acts in the namespace of the thread that starts it.
+fn loopback(change: &[&str]) {
+    let outcome = Command::new("ip").args(["link", "set", "lo"]).args(change).status().unwrap();
+    assert!(outcome.success(), "ip link set lo {change:?}");
+}
+
+fn connect(
+    carrier: Carrier,
+    octets: u32,
+    pace: Pace,
+) -> (Result<Asker, FlowError>, Option<Reflector>) {
+    let frame_size = FrameSize::new(octets).unwrap();
+    let reflector = (carrier != Carrier::Icmp).then(|| {
+        let spec =
+            ReflectorSpec { protocol: carrier, local: HERE, peer: HERE, identity: US, frame_size };
+        Reflector::bind(&spec).unwrap()
+    });
+    let remote = SocketAddr::new(HERE, reflector.as_ref().map_or(0, Reflector::port));
+    let spec = AskerSpec { carrier, local: HERE, remote, identity: US, frame_size, pace };
+    (Asker::connect(&spec), reflector)
+}
+
+#[test]
+fn a_frame_beyond_the_mtu_is_refused_and_not_cut() {
+    alone(|| {
+        for carrier in [Carrier::Icmp, Carrier::Udp, Carrier::Tcp] {
+            let (fits, _reflector) = connect(carrier, 1518, Pace::Greedy);
+            assert!(fits.is_ok(), "{carrier:?}: {fits:?}");
+            let (exceeds, _reflector) = connect(carrier, 1519, Pace::Greedy);
+            assert!(matches!(exceeds, Err(FlowError::Unsuitable(_))), "{carrier:?}: {exceeds:?}");
+        }
+    });
+}
+
+/// A flow of 400 ms whose link is away in the middle of it.
+fn interrupted(carrier: Carrier, pace: Pace) -> AskerReport {
+    let (asker, reflector) = connect(carrier, 128, pace);
+    let asker = asker.unwrap();
+    let start = clock::monotonic() + Nanos::from_millis(10);
+    let stop = start + Nanos::from_millis(400);
+    let window = Window { start, stop, closed: stop + Nanos::from_millis(50) };
+    let reflecting = reflector.map(|r| thread::spawn(move || r.run(window, &Halt::new())));
+    let asking = thread::spawn(move || asker.run(window, &Halt::new()));
+    thread::sleep(Duration::from_millis(100));
+    loopback(&["down"]);
+    thread::sleep(Duration::from_millis(50));
+    loopback(&["up"]);
+    let report = asking.join().unwrap().unwrap();
+    if let Some(reflecting) = reflecting {
+        reflecting.join().unwrap().unwrap();
+    }
+    report
+}
+
+#[test]
+fn a_link_that_goes_away_costs_requests_and_not_the_flow() {
+    alone(|| {
+        for carrier in [Carrier::Icmp, Carrier::Udp, Carrier::Tcp] {
+            for pace in [Pace::Greedy, Pace::Every(1e6)] {
+                let report = interrupted(carrier, pace);
+                let what =
+                    format!("{carrier:?} {pace:?}: {} of {}", report.answers.unique, report.sent);
+                assert!(report.answers.unique > 0, "{what}");
+                assert_eq!(report.rtt.count(), report.answers.unique, "{what}");
+                // Whether the kernel refuses a request or swallows it is its own affair.
+                if let (Pace::Every(_), Carrier::Icmp | Carrier::Udp) = (pace, carrier) {
+                    assert!(report.answers.unique < 400, "{what}");
+                }
+            }
+        }
+    });
+}
