@@ -1,1 +1,27 @@
-//! (room under construction)
+//! Hosts, cables and a device on this machine, out of nothing but the kernel.
+//!
+//! Owns the namespaces, virtual cables, bridges, routers and port limits of a lab, and the general
+//! business of entering a namespace. A lab is planned first, without touching anything, and then
+//! built. What it made lives in file descriptors of this process: dropping the [`Lab`], or the death
+//! of the process by whatever signal, removes all of it. Never writes a name under `/var/run/netns`,
+//! never changes a sysctl or link outside its own namespaces, and knows nothing of studies.
+
+mod build;
+mod error;
+mod limit;
+mod namespace;
+mod plan;
+mod privilege;
+mod spec;
+mod sysctl;
+
+pub use build::Lab;
+pub use error::LabError;
+pub use limit::PortLimit;
+pub use namespace::Namespace;
+pub use plan::{
+    CablePlan, DeviceKind, DevicePlan, DevicePortPlan, FarEnd, HostPlan, HostPortPlan,
+    InterfacePlan, LabPlan, NodePlan, RoutePlan,
+};
+pub use privilege::{Privilege, enter_user_namespace, privilege};
+pub use spec::{DEFAULT_MTU, LabDevice, LabSpec, MAX_HOSTS, SpecError};

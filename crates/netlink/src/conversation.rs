@@ -46,11 +46,11 @@ impl Errand<'_> {
         NetlinkError::Unreadable { deed: self.deed, object: self.object.to_string(), cause }
     }
 
-    pub fn unsuitable(self, reason: impl ToString) -> NetlinkError {
+    pub fn unsuitable(self, reason: impl Into<String>) -> NetlinkError {
         NetlinkError::Unsuitable {
             deed: self.deed,
             object: self.object.to_string(),
-            reason: reason.to_string(),
+            reason: reason.into(),
         }
     }
 
@@ -114,7 +114,7 @@ impl Conversation {
     }
 
     /// Lists a table; a table that changed meanwhile is listed again.
-    pub fn dump<M>(&mut self, errand: Errand<'_>, message: M) -> Result<Vec<M>, NetlinkError>
+    pub fn dump<M>(&mut self, errand: Errand<'_>, message: &M) -> Result<Vec<M>, NetlinkError>
     where
         M: NetlinkSerializable + NetlinkDeserializable + Debug + Clone,
     {

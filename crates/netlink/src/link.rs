@@ -166,7 +166,7 @@ impl Netlink {
         let errand = Errand { deed: "list", object: &"links" };
         let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
         let mut links: Vec<Link> =
-            self.route.dump(errand, request)?.iter().filter_map(as_link).collect();
+            self.route.dump(errand, &request)?.iter().filter_map(as_link).collect();
         links.sort_by_key(|link| link.index);
         Ok(links)
     }

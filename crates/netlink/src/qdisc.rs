@@ -89,7 +89,7 @@ impl Netlink {
     pub fn qdiscs(&mut self) -> Result<Vec<Qdisc>, NetlinkError> {
         let errand = Errand { deed: "list", object: &"queues" };
         let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
-        let answers = self.route.dump(errand, request)?;
+        let answers = self.route.dump(errand, &request)?;
         Ok(answers
             .iter()
             .filter_map(|answer| match answer {

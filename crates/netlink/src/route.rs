@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteNextHop, RouteProtocol,
@@ -36,14 +36,36 @@ pub struct Route {
 }
 
 impl Netlink {
-    /// Adds a route to `destination`/`prefix`. Several next hops share the flows equally; `source`
-    /// is what an unbound socket sends from.
+    /// Adds a route to `destination`/`prefix`; fails where there is one. Several next hops share the
+    /// flows equally; `source` is what an unbound socket sends from.
     pub fn add_route(
         &mut self,
         destination: IpAddr,
         prefix: u8,
         next_hops: &[NextHop],
         source: Option<IpAddr>,
+    ) -> Result<(), NetlinkError> {
+        self.write_route(destination, prefix, next_hops, source, NLM_F_EXCL)
+    }
+
+    /// As [`Self::add_route`], in place of the one that may be there.
+    pub fn replace_route(
+        &mut self,
+        destination: IpAddr,
+        prefix: u8,
+        next_hops: &[NextHop],
+        source: Option<IpAddr>,
+    ) -> Result<(), NetlinkError> {
+        self.write_route(destination, prefix, next_hops, source, NLM_F_REPLACE)
+    }
+
+    fn write_route(
+        &mut self,
+        destination: IpAddr,
+        prefix: u8,
+        next_hops: &[NextHop],
+        source: Option<IpAddr>,
+        where_present: u16,
     ) -> Result<(), NetlinkError> {
         let object = format!("{destination}/{prefix}");
         let errand = Errand { deed: "add route to", object: &object };
@@ -70,7 +92,7 @@ impl Netlink {
             }
         }
         let request = RouteNetlinkMessage::NewRoute(message);
-        self.route.ask(errand, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
+        self.route.ask(errand, request, NLM_F_CREATE | where_present).map(drop)
     }
 
     /// Which way a packet with these addresses and ports goes. `protocol` is the IP protocol number

@@ -1,0 +1,103 @@
+//! What can go wrong with a lab or a namespace, and what to do about it.
+//!
+//! Owns the error type and its hints. Never prints.
+
+use std::io;
+
+use netlink::NetlinkError;
+use nix::errno::Errno;
+
+use crate::spec::SpecError;
+
+/// A lab can't be planned, built or used.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// It can't be as asked.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A system call failed.
+    #[error("{deed} {object}")]
+    Kernel {
+        /// What was attempted: "create network namespace for".
+        deed: &'static str,
+        /// On what.
+        object: String,
+        /// The kernel's answer.
+        #[source]
+        cause: io::Error,
+    },
+    /// A request about links, routes or queues failed.
+    #[error("set up {node}")]
+    Netlink {
+        /// The node in whose namespace it was made.
+        node: String,
+        /// What the kernel refused.
+        #[source]
+        cause: NetlinkError,
+    },
+    /// No host or device has this name.
+    #[error("find node {name}: the lab has {}", .known.join(", "))]
+    NoSuchNode {
+        /// As asked.
+        name: String,
+        /// The nodes that there are.
+        known: Vec<String>,
+    },
+    /// The process already has more than one thread.
+    #[error("enter a user namespace: the process has {threads} threads, and must have one")]
+    NotSingleThreaded {
+        /// How many.
+        threads: usize,
+    },
+    /// A name that can't be a file's.
+    #[error("open network namespace {name}: not a plain name")]
+    BadName {
+        /// As asked.
+        name: String,
+    },
+}
+
+impl LabError {
+    pub(crate) fn kernel(
+        deed: &'static str,
+        object: impl std::fmt::Display,
+        cause: impl Into<io::Error>,
+    ) -> Self {
+        Self::Kernel { deed, object: format!("{object}"), cause: cause.into() }
+    }
+
+    /// What the user can do about it, where we know.
+    pub fn hint(&self) -> Option<String> {
+        let (deed, cause) = match self {
+            Self::Netlink { cause, .. } => return cause.hint(),
+            Self::Kernel { deed, cause, .. } => (*deed, cause),
+            Self::NotSingleThreaded { .. } => {
+                return Some("this is a fault of the program: enter before any thread".to_owned());
+            }
+            _ => return None,
+        };
+        let hint = match (deed, cause.raw_os_error().map(Errno::from_raw)?) {
+            (USER_NAMESPACE, Errno::EPERM | Errno::EACCES) => {
+                "the kernel keeps user namespaces from ordinary users: as root set \
+                 kernel.unprivileged_userns_clone=1 (Debian) or \
+                 kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), or run as root"
+            }
+            (USER_NAMESPACE, Errno::ENOSPC | Errno::EUSERS) => {
+                "too many user namespaces: raise user.max_user_namespaces, or run as root"
+            }
+            (USER_NAMESPACE, Errno::EINVAL) => {
+                "this kernel has no user namespaces (CONFIG_USER_NS): run as root"
+            }
+            (_, Errno::EPERM | Errno::EACCES) => {
+                "this needs CAP_SYS_ADMIN and CAP_NET_ADMIN: run as root, or in a user namespace"
+            }
+            (_, Errno::ENOENT | Errno::ESRCH) => "no such namespace or process: is it still there?",
+            (_, Errno::EMFILE | Errno::ENFILE) => "too many open files: raise `ulimit -n`",
+            _ => return None,
+        };
+        Some(hint.to_owned())
+    }
+}
+
+/// The deed whose failures have hints of their own.
+pub(crate) const USER_NAMESPACE: &str = "enter a user namespace as";

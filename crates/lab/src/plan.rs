@@ -1,0 +1,195 @@
+//! A lab as a description: what a study may know of it, and what the kernel is to be told.
+//!
+//! Owns names, addresses, Ethernet addresses and routes of every node; the same spec gives the same
+//! plan. Pure: reads and changes nothing. Addresses come from 198.18.0.0/15, which RFC 2544 C.2.2
+//! sets aside for measuring devices: 198.18 across the device, 198.19 on the direct cables.
+
+mod layout;
+
+use std::net::Ipv4Addr;
+
+use measure::Rate;
+
+use crate::LabError;
+use crate::limit::PortLimit;
+use crate::spec::{LabDevice, LabSpec};
+
+/// Everything about a lab, before there is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabPlan {
+    /// What stands between the hosts.
+    pub device: LabDevice,
+    /// The largest IP packet of every link, in octets.
+    pub mtu: u32,
+    /// The limit of each device port towards its host; in a cable lab, of each end.
+    pub limit: Option<PortLimit>,
+    /// `h1`, `h2`, …: what a study sees.
+    pub hosts: Vec<HostPlan>,
+    /// `bridge`, `router`, or `r1` and `r2`; none for a cable.
+    pub devices: Vec<DevicePlan>,
+    /// What the kernel is told: one namespace for each host and each device, hosts first.
+    pub nodes: Vec<NodePlan>,
+    /// Which interfaces are two ends of one cable.
+    pub cables: Vec<CablePlan>,
+}
+
+/// A host with its test ports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPlan {
+    /// `h1`; also the name of its node.
+    pub name: String,
+    /// First the one to the device (`eth1`, or `ecmp`), then `direct` where there is a bypass.
+    pub ports: Vec<HostPortPlan>,
+}
+
+/// A host's test port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPortPlan {
+    /// `eth1`, `direct`, or `ecmp`.
+    pub name: String,
+    /// The kernel interfaces whose counters belong to it; two for `ecmp`.
+    pub interfaces: Vec<String>,
+    /// The test address. That of `ecmp` is the loopback's.
+    pub address: Ipv4Addr,
+    /// The length of its subnet, in bits.
+    pub prefix: u8,
+    /// Where each of `interfaces` leads, in the same order. All are of one kind.
+    pub far_ends: Vec<FarEnd>,
+    /// The rate to which the host's own sending is limited: in a cable lab with a rate. A device
+    /// port's limit is in [`DevicePortPlan`].
+    pub rate: Option<Rate>,
+}
+
+impl HostPortPlan {
+    /// Where its first interface leads.
+    pub fn far_end(&self) -> &FarEnd {
+        &self.far_ends[0]
+    }
+}
+
+/// The other end of a host's cable.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FarEnd {
+    /// A device's port.
+    Device {
+        /// The device's name.
+        device: String,
+        /// The port's name on it: `1`, `2`, …
+        port: String,
+    },
+    /// Another host's port.
+    Host {
+        /// The host's name.
+        host: String,
+        /// The port's name on it.
+        port: String,
+    },
+}
+
+/// A device under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DevicePlan {
+    /// `bridge`, `router`, `r1`, `r2`; also the name of its node.
+    pub name: String,
+    /// How it forwards.
+    pub kind: DeviceKind,
+    /// Port `1` leads to `h1`, and so on.
+    pub ports: Vec<DevicePortPlan>,
+}
+
+/// How a device forwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceKind {
+    /// By MAC address.
+    Switch,
+    /// By IP address.
+    Router,
+}
+
+/// A device's port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DevicePortPlan {
+    /// `1`, `2`, …
+    pub name: String,
+    /// Its kernel interface in the device's node: `p1`, `p2`, …
+    pub interface: String,
+    /// The limit of what it sends to its host.
+    pub limit: Option<PortLimit>,
+}
+
+/// One namespace and all that is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodePlan {
+    /// As a host or device.
+    pub name: String,
+    /// Whether it forwards IP packets.
+    pub forwards: bool,
+    /// A bridge that all of its interfaces are ports of.
+    pub bridge: Option<String>,
+    /// An address of the node rather than of a link, as a /32 on its loopback.
+    pub loopback: Option<Ipv4Addr>,
+    /// Its interfaces, without the loopback.
+    pub interfaces: Vec<InterfacePlan>,
+    /// Routes beyond those to its own subnets.
+    pub routes: Vec<RoutePlan>,
+}
+
+/// An interface of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InterfacePlan {
+    /// `eth1`, `direct`, `p1`…
+    pub name: String,
+    /// Locally administered, the same in every lab of the same shape.
+    pub mac: [u8; 6],
+    /// Address and length of the subnet; none for a bridge's ports.
+    pub address: Option<(Ipv4Addr, u8)>,
+    /// The limit of what it sends.
+    pub limit: Option<PortLimit>,
+    /// Whom it can reach without asking: the permanent neighbours.
+    pub neighbours: Vec<(Ipv4Addr, [u8; 6])>,
+}
+
+/// A route of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoutePlan {
+    /// The destination and the length of its prefix.
+    pub destination: (Ipv4Addr, u8),
+    /// Next router and interface; several share the flows equally.
+    pub next_hops: Vec<(Ipv4Addr, String)>,
+    /// What an unbound socket sends from, where it is not the link's address.
+    pub source: Option<Ipv4Addr>,
+}
+
+/// A virtual cable: two interfaces, each as node and name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CablePlan {
+    /// One end; the device's where there is one.
+    pub a: (String, String),
+    /// The other; a host's.
+    pub b: (String, String),
+}
+
+impl LabSpec {
+    /// Works the lab out. Touches nothing.
+    pub fn plan(&self) -> Result<LabPlan, LabError> {
+        self.check()?;
+        Ok(layout::lay_out(self))
+    }
+}
+
+impl LabPlan {
+    /// The named host.
+    pub fn host(&self, name: &str) -> Option<&HostPlan> {
+        self.hosts.iter().find(|host| host.name == name)
+    }
+
+    /// The named device.
+    pub fn device(&self, name: &str) -> Option<&DevicePlan> {
+        self.devices.iter().find(|device| device.name == name)
+    }
+
+    /// The named node: a host or a device.
+    pub fn node(&self, name: &str) -> Option<&NodePlan> {
+        self.nodes.iter().find(|node| node.name == name)
+    }
+}

@@ -1,0 +1,120 @@
+//! What a user asks of a lab, and what can't be asked.
+//!
+//! Owns the limits. Never touches the kernel.
+
+use measure::{ByteCount, Rate};
+
+/// What stands between the hosts of a lab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LabDevice {
+    /// Nothing: hosts are joined in pairs.
+    Cable,
+    /// The kernel's bridge.
+    Bridge,
+    /// One host that forwards by IP address; each of its ports is a subnet of its own.
+    Router,
+    /// Two of these side by side; the hosts spread their flows over both.
+    Routers,
+}
+
+/// The most hosts of a lab: one /24 holds them, and each is two or three interfaces.
+pub const MAX_HOSTS: u16 = 64;
+/// 9000: with it a link carries every frame size up to 9018 octets, Ethernet header and FCS
+/// included, without fragments. It is not the habitual 1500, because a lab's cables cost nothing and
+/// a size that does not fit would have to be refused.
+pub const DEFAULT_MTU: u32 = 9000;
+const MTU_RANGE: std::ops::RangeInclusive<u32> = 576..=65_535;
+
+/// A lab to be planned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabSpec {
+    /// What stands between the hosts.
+    pub device: LabDevice,
+    /// How many hosts, 2…64; an even number for a cable.
+    pub hosts: u16,
+    /// The limit of each device port towards its host, counted as [`crate::PortLimit`] says.
+    pub rate: Option<Rate>,
+    /// How much may wait at each limited port; absent, what [`crate::PortLimit::new`] finds fit.
+    pub queue: Option<ByteCount>,
+    /// The largest IP packet of every link, in octets.
+    pub mtu: u32,
+    /// Whether the hosts of a pair are also joined by a cable of their own, past the device.
+    pub bypass: bool,
+}
+
+impl LabSpec {
+    /// Two hosts, no limit, jumbo frames, with a bypass.
+    pub fn new(device: LabDevice) -> Self {
+        Self { device, hosts: 2, rate: None, queue: None, mtu: DEFAULT_MTU, bypass: true }
+    }
+
+    /// Whether every value is one that a lab can have.
+    pub fn check(&self) -> Result<(), SpecError> {
+        let hosts = self.hosts;
+        if !(2..=MAX_HOSTS).contains(&hosts) {
+            return Err(SpecError::Hosts { hosts });
+        }
+        if self.device == LabDevice::Cable && !hosts.is_multiple_of(2) {
+            return Err(SpecError::OddCable { hosts });
+        }
+        if !MTU_RANGE.contains(&self.mtu) {
+            return Err(SpecError::Mtu { mtu: self.mtu });
+        }
+        match (self.rate, self.queue) {
+            (Some(rate), _) if rate.0 < 8 => Err(SpecError::Rate { rate }),
+            (None, Some(queue)) => Err(SpecError::QueueWithoutRate { queue }),
+            (Some(_), Some(queue)) if queue.0 < u64::from(self.mtu) + 14 => {
+                Err(SpecError::Queue { queue, mtu: self.mtu })
+            }
+            (Some(_), Some(queue)) if queue.0 > u64::from(u32::MAX) => {
+                Err(SpecError::Queue { queue, mtu: self.mtu })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A lab can't be as asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// Too few or too many.
+    #[error("plan a lab of {hosts} hosts: it has 2…{MAX_HOSTS}")]
+    Hosts {
+        /// As asked.
+        hosts: u16,
+    },
+    /// A host would be left over.
+    #[error("plan a cable lab of {hosts} hosts: a cable joins two, so their number is even")]
+    OddCable {
+        /// As asked.
+        hosts: u16,
+    },
+    /// Out of IPv4's or the kernel's range.
+    #[error("plan a lab with an mtu of {mtu}: it is 576…65535 octets")]
+    Mtu {
+        /// As asked, in octets.
+        mtu: u32,
+    },
+    /// Less than a byte a second.
+    #[error("plan a lab with ports of {rate}: the least is 8bit")]
+    Rate {
+        /// As asked.
+        rate: Rate,
+    },
+    /// Nothing waits at a port without a limit.
+    #[error("plan a lab with a queue of {queue}: a queue needs a rate")]
+    QueueWithoutRate {
+        /// As asked.
+        queue: ByteCount,
+    },
+    /// Less than one frame, or more than the kernel can count.
+    #[error(
+        "plan a lab with a queue of {queue}: it holds at least a frame of mtu {mtu}, at most 4GiB"
+    )]
+    Queue {
+        /// As asked.
+        queue: ByteCount,
+        /// The lab's.
+        mtu: u32,
+    },
+}
