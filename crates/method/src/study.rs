@@ -4,9 +4,13 @@
 //! "default", and never knows where its trials run: the same request, seed, topology and records
 //! give the same trials in the same order, which is what makes a journal a resume.
 
+mod burst;
 pub mod forwarding;
 pub mod latency;
+mod paths;
 mod problem;
+mod rows;
+mod session;
 
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
@@ -17,6 +21,8 @@ use crate::{Figure, Testbed, TestbedError, Topology};
 pub use forwarding::{ForwardingSpec, ForwardingTest};
 pub use latency::{LatencySpec, Load};
 pub use problem::SpecProblem;
+
+use paths::Paths;
 
 /// A study and everything it was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -75,9 +75,8 @@ pub fn tester_losses(
             }
         }
     }
-    let told_by_port = |p: &PortCounters| {
-        p.side == Side::Tester && p.counters.contains_key(RX_DROPPED)
-    };
+    let told_by_port =
+        |p: &PortCounters| p.side == Side::Tester && p.counters.contains_key(RX_DROPPED);
     let softnet_matters = missing && !ports.iter().any(told_by_port);
     for host in hosts {
         for (name, &by) in &host.counters {

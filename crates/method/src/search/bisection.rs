@@ -174,11 +174,8 @@ mod tests {
     #[test]
     fn a_device_that_never_fails_is_found_in_two_trials() {
         let result = run(bounds(0.005), |a| counted(a, false));
-        let expected = SearchResult {
-            lossless: Some(FrameRate(1_000_000.0)),
-            failed: None,
-            trials: 2,
-        };
+        let expected =
+            SearchResult { lossless: Some(FrameRate(1_000_000.0)), failed: None, trials: 2 };
         assert_eq!(result, expected);
     }
 

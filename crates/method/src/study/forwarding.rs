@@ -3,12 +3,21 @@
 //! Owns its request and the order of its trials. Never calls a tester's limit a device's: each
 //! figure is paired with the same procedure over the direct cable.
 
+mod flood;
+mod loss_curve;
+mod rig;
+mod throughput;
+
 use measure::{FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use super::{Profile, SpecProblem};
+use super::session::{Session, TRIAL_OVERHEAD};
+use super::{Paths, Profile, SpecProblem, problem};
+use crate::search::Bisection;
 use crate::trial::Backend;
 use crate::{Figure, Testbed, TestbedError, Topology};
+
+use rig::Rig;
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -81,17 +90,79 @@ impl ForwardingSpec {
     }
 
     /// See [`super::StudySpec::estimate`].
-    pub fn estimate(&self, _topology: &Topology) -> Nanos {
-        Nanos::ZERO
+    pub fn estimate(&self, topology: &Topology) -> Nanos {
+        let paths = Paths::of(topology).map_or(0, |paths| paths.all().len());
+        let short = self.profile.phases(self.duration).total() + TRIAL_OVERHEAD;
+        let long = self.profile.phases(self.final_duration).total() + TRIAL_OVERHEAD;
+        let mut each = Nanos::ZERO;
+        if self.wants(ForwardingTest::Flood) {
+            each += short * u64::from(self.blocks);
+        } else if self.wants(ForwardingTest::Throughput) || self.wants(ForwardingTest::LossCurve) {
+            each += short;
+        }
+        if self.wants(ForwardingTest::Throughput) {
+            each += short * (Bisection::usual_trials(self.precision) - 1) + long;
+        }
+        if self.wants(ForwardingTest::LossCurve) {
+            each += short * loss_curve::USUAL_STEPS;
+        }
+        each * (self.sizes.len() * paths) as u64
     }
 
     /// See [`super::StudySpec::check`].
-    pub fn check(&self, _topology: &Topology) -> Result<(), SpecProblem> {
-        Ok(())
+    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        problem::some("frame size", &self.sizes)?;
+        problem::some("test", &self.tests)?;
+        problem::counts(self.blocks, self.tries, self.duration)?;
+        if self.final_duration < self.duration {
+            return Err(SpecProblem::OutOfRange {
+                what: "the final trial's duration",
+                value: self.final_duration.to_string(),
+                range: "at least the other trials' duration",
+            });
+        }
+        if !(self.precision > 0.0 && self.precision <= 0.5) {
+            return Err(SpecProblem::OutOfRange {
+                what: "the precision",
+                value: self.precision.to_string(),
+                range: "above 0 and at most 0.5",
+            });
+        }
+        if self.link_rate == Some(Rate(0)) {
+            return Err(SpecProblem::OutOfRange {
+                what: "the link's rate",
+                value: "0bit".to_owned(),
+                range: "more than 0",
+            });
+        }
+        match Paths::of(topology) {
+            Some(_) => Ok(()),
+            None => Err(SpecProblem::NoPair { testbed: topology.name.clone() }),
+        }
     }
 
     /// See [`super::StudySpec::run`].
-    pub fn run(&self, _testbed: &mut dyn Testbed, _seed: u64) -> Result<Vec<Figure>, TestbedError> {
-        Ok(Vec::new())
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+        let session = Session::new(testbed, "forwarding", seed, self.profile, self.tries)?;
+        let mut rig = Rig::new(self, session);
+        let mut figures = Vec::new();
+        if self.wants(ForwardingTest::Flood) {
+            figures.extend(flood::run(&mut rig)?);
+        }
+        if self.wants(ForwardingTest::Throughput) {
+            for &size in &self.sizes {
+                figures.extend(throughput::run(&mut rig, size)?);
+            }
+        }
+        if self.wants(ForwardingTest::LossCurve) {
+            for &size in &self.sizes {
+                figures.extend(loss_curve::run(&mut rig, size)?);
+            }
+        }
+        Ok(figures)
+    }
+
+    fn wants(&self, test: ForwardingTest) -> bool {
+        self.tests.contains(&test)
     }
 }

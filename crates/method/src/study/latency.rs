@@ -3,12 +3,20 @@
 //! Owns its request and the order of its trials. What the records mean is in `figures`; never
 //! reports an absolute switch latency, because software stamps contain the hosts' own stacks.
 
+mod cell;
+mod figures;
+
+use std::collections::BTreeMap;
+
 use measure::{FrameRate, FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::{Profile, SpecProblem};
-use crate::trial::{Protocol, Schedule};
+use super::session::{Ask, Session, TRIAL_OVERHEAD};
+use super::{Paths, Profile, SpecProblem, problem};
+use crate::trial::{Gate, Path, Protocol, Schedule};
 use crate::{Figure, Testbed, TestbedError, Topology};
+
+use cell::{Cell, CellData};
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,17 +88,81 @@ impl LatencySpec {
     }
 
     /// See [`super::StudySpec::estimate`].
-    pub fn estimate(&self, _topology: &Topology) -> Nanos {
-        Nanos::ZERO
+    pub fn estimate(&self, topology: &Topology) -> Nanos {
+        let paths = Paths::of(topology).map_or(0, |paths| paths.all().len());
+        let trials = u64::from(self.blocks) * (paths * self.cells().len()) as u64;
+        (self.profile.phases(self.duration).total() + TRIAL_OVERHEAD) * trials
     }
 
     /// See [`super::StudySpec::check`].
-    pub fn check(&self, _topology: &Topology) -> Result<(), SpecProblem> {
+    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        problem::some("protocol", &self.protocols)?;
+        problem::some("frame size", &self.sizes)?;
+        problem::some("load", &self.loads)?;
+        problem::counts(self.blocks, self.tries, self.duration)?;
+        let paths = Paths::of(topology)
+            .ok_or_else(|| SpecProblem::NoPair { testbed: topology.name.clone() })?;
+        let link = paths.link(topology);
+        if let Schedule::Paced(rate) = self.schedule {
+            for &size in &self.sizes {
+                problem::rate("the schedule's rate", rate, size, link)?;
+            }
+        }
+        for load in &self.loads {
+            match load {
+                Load::Idle => {}
+                Load::Datagrams { frame_size, rate } => {
+                    problem::rate("the load's rate", *rate, *frame_size, link)?;
+                }
+                Load::Bulk { streams: 0, .. } => {
+                    return Err(SpecProblem::OutOfRange {
+                        what: "the load's number of streams",
+                        value: "0".to_owned(),
+                        range: "1 or more",
+                    });
+                }
+                Load::Bulk { .. } => {}
+            }
+        }
         Ok(())
     }
 
     /// See [`super::StudySpec::run`].
-    pub fn run(&self, _testbed: &mut dyn Testbed, _seed: u64) -> Result<Vec<Figure>, TestbedError> {
-        Ok(Vec::new())
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+        let mut session = Session::new(testbed, "latency", seed, self.profile, self.tries)?;
+        let cells = self.cells();
+        let mut data: BTreeMap<(usize, Path), CellData> = BTreeMap::new();
+        for block in 0..self.blocks {
+            let paths = session.paths.all();
+            let mut order: Vec<(usize, Path)> =
+                (0..cells.len()).flat_map(|cell| paths.iter().map(move |p| (cell, *p))).collect();
+            session.shuffle(&mut order);
+            for (cell, path) in order {
+                let flows = cells[cell].flows(session.paths.pair(path), self);
+                let tried = session.run(Ask {
+                    label: cells[cell].label(),
+                    path,
+                    block,
+                    duration: self.duration,
+                    gate: Gate::Strict,
+                    flows,
+                })?;
+                data.entry((cell, path)).or_default().take(block, &tried);
+            }
+        }
+        Ok(figures::all(self, &cells, &data, &session.paths, seed))
+    }
+
+    /// Every combination of load, protocol and size.
+    fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for load in &self.loads {
+            for &protocol in &self.protocols {
+                for &size in &self.sizes {
+                    cells.push(Cell { load: load.clone(), protocol, size });
+                }
+            }
+        }
+        cells
     }
 }

@@ -1,6 +1,6 @@
 //! Why a study can't be carried out on a testbed, told before anything is sent.
 
-use measure::{FrameRate, FrameSize, Rate};
+use measure::{FrameRate, FrameSize, Nanos, Rate};
 
 /// A request that no trial could satisfy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -57,5 +57,44 @@ impl SpecProblem {
                 format!("ask for at most {:.0} frames/s", line_rate.0.floor())
             }
         }
+    }
+}
+
+/// A list that must name something.
+pub(super) const fn some<T>(what: &'static str, list: &[T]) -> Result<(), SpecProblem> {
+    if list.is_empty() { Err(SpecProblem::Nothing { what }) } else { Ok(()) }
+}
+
+/// The counts that every study has.
+pub(super) fn counts(blocks: u32, tries: u32, duration: Nanos) -> Result<(), SpecProblem> {
+    let checks = [
+        ("the number of blocks", u64::from(blocks)),
+        ("the number of tries", u64::from(tries)),
+        ("a trial's duration in nanoseconds", duration.0),
+    ];
+    match checks.into_iter().find(|(_, value)| *value == 0) {
+        Some((what, _)) => {
+            Err(SpecProblem::OutOfRange { what, value: "0".to_owned(), range: "1 or more" })
+        }
+        None => Ok(()),
+    }
+}
+
+/// A rate that is one, and that the link can carry.
+pub(super) fn rate(
+    what: &'static str,
+    rate: FrameRate,
+    size: FrameSize,
+    link: Option<Rate>,
+) -> Result<(), SpecProblem> {
+    if !(rate.0.is_finite() && rate.0 > 0.0) {
+        let value = format!("{} frames/s", rate.0);
+        return Err(SpecProblem::OutOfRange { what, value, range: "more than 0" });
+    }
+    match link.map(|link| (link, link.line_rate(size))) {
+        Some((link, line_rate)) if rate.0 > line_rate.0 => {
+            Err(SpecProblem::AboveLineRate { rate, size, link, line_rate })
+        }
+        _ => Ok(()),
     }
 }

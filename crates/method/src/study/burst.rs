@@ -1,0 +1,9 @@
+//! How many frames a late sender may send back to back, the same for every study.
+
+use measure::FrameSize;
+
+/// 32 KiB worth, 4…256 frames: a pause of a millisecond or two at the rates that software reaches,
+/// and no more than the shallowest switch buffers hold.
+pub(super) fn limit(size: FrameSize) -> u32 {
+    (32 * 1024 / size.octets()).clamp(4, 256)
+}

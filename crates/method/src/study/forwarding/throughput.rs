@@ -1,0 +1,128 @@
+//! The highest rate without a single loss (RFC 1242 §3.17, RFC 2544 §26.1), by a search, on the
+//! device and on the direct cable.
+//!
+//! Never counts what the tester could not do as a loss: such a load only bounds the search, and the
+//! figure then shows the tester's limit. A buffer makes a trial of T seconds lossless up to the true
+//! rate plus buffer / T; the final trial's duration is what bounds that error.
+
+use measure::FrameSize;
+
+use super::super::rows::{Row, in_bits};
+use super::rig::{Notes, Offer, Rig, seen};
+use crate::search::{Bisection, Bounds, FailedBy, Search, SearchResult, Seen, Step};
+use crate::trial::{Path, Schedule};
+use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict, verdict};
+
+/// A path's search, over.
+#[derive(Debug, Clone, Default)]
+struct Searched {
+    result: Option<SearchResult>,
+    trials: u32,
+    notes: Notes,
+}
+
+impl Searched {
+    /// Frames a second; zero where even the lowest load lost frames, `None` where nothing is known.
+    fn value(&self) -> Option<f64> {
+        let result = self.result?;
+        match (result.lossless, result.failed) {
+            (Some(rate), _) => Some(rate.0),
+            (None, Some(failure)) if failure.by == FailedBy::Loss => Some(0.0),
+            _ => None,
+        }
+    }
+
+    fn stopped_by_tester(&self) -> bool {
+        let failed = self.result.and_then(|result| result.failed);
+        failed.is_some_and(|failure| failure.by == FailedBy::Tester)
+    }
+}
+
+/// Searches both paths, in random order, and returns the size's figures.
+pub(super) fn run(rig: &mut Rig<'_, '_>, size: FrameSize) -> Result<Vec<Figure>, TestbedError> {
+    let mut order = rig.session.paths.all();
+    rig.session.shuffle(&mut order);
+    let (mut device, mut bypass) = (Searched::default(), Searched::default());
+    for path in order {
+        let searched = search(rig, size, path)?;
+        match path {
+            Path::Device => device = searched,
+            Path::Bypass => bypass = searched,
+        }
+    }
+    let mut figures = Vec::new();
+    for path in rig.session.paths.all() {
+        let own = if path == Path::Device { &device } else { &bypass };
+        let mut row = rig.row(size, path, &own.notes);
+        row.n = own.trials.into();
+        row.verdict = rig.session.paths.verdict(path, || match own.stopped_by_tester() {
+            true => Verdict::TesterLimited,
+            false => verdict::of_rate(device.value(), bypass.value()),
+        });
+        figures.extend(of_search(rig, row, own, size));
+    }
+    Ok(figures)
+}
+
+fn search(rig: &mut Rig<'_, '_>, size: FrameSize, path: Path) -> Result<Searched, TestbedError> {
+    let mut searched = Searched::default();
+    let Some(most) = rig.most(size, path)? else {
+        searched.notes.caveats.push(Caveat::NoValidTrial);
+        return Ok(searched);
+    };
+    let ceiling = rig.line_rate(size).filter(|line| line.0 < most.0).unwrap_or(most);
+    let mut search = Bisection::new(Bounds {
+        ceiling,
+        precision: rig.spec.precision,
+        duration: rig.spec.duration,
+        final_duration: rig.spec.final_duration,
+    });
+    loop {
+        let attempt = match search.next() {
+            Step::Try(attempt) => attempt,
+            Step::Done(result) => {
+                searched.result = Some(result);
+                break;
+            }
+        };
+        let (schedule, duration) = (Schedule::Paced(attempt.rate), attempt.duration);
+        let offer = Offer { test: "throughput", size, path, block: 0, schedule, duration };
+        let tried = rig.offer(offer)?;
+        searched.trials += 1;
+        searched.notes.hear(&tried);
+        if let Some(flow) = seen(&tried) {
+            let (offered, lost) = (flow.sending_rate(), flow.received.lost(flow.sent));
+            search.learn(Seen::Counted { offered, lost });
+        } else if tried.beyond_tester() {
+            search.learn(Seen::BeyondTester);
+        } else {
+            searched.notes.caveats.push(Caveat::NoValidTrial);
+            break;
+        }
+    }
+    if searched.result.is_some_and(|result| result.failed.is_none()) {
+        searched.notes.caveats.push(Caveat::SearchCeiling);
+    }
+    if searched.result.is_some() && searched.value().is_none() {
+        searched.notes.caveats.push(Caveat::NoValidTrial);
+    }
+    Ok(searched)
+}
+
+/// The rate is the confirmed trial's offered load as it really was; the interval is the search's
+/// bracket, which has no confidence.
+fn of_search(rig: &Rig<'_, '_>, mut row: Row, own: &Searched, size: FrameSize) -> Vec<Figure> {
+    let mut add = |name: &str, value| row.conditions.insert(name.to_owned(), value);
+    add("test", "throughput".into());
+    add("goal", "rfc2544".into());
+    add("interval", "search bracket".into());
+    add("final_duration_ns", rig.spec.final_duration.0.into());
+    let value = own.value();
+    let mut frames = row.single(Metric::Throughput, Unit::FramesPerSecond, value);
+    if let (Some(value), Some(result)) = (value, own.result) {
+        frames.low = Some(value);
+        frames.high = result.failed.map(|failure| failure.rate.0.max(value));
+    }
+    let bits: Vec<Figure> = in_bits(&frames, size).collect();
+    std::iter::once(frames).chain(bits).collect()
+}

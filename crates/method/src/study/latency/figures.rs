@@ -1,0 +1,190 @@
+//! From blocks to the latency study's figures: quantiles, what the device adds, and the TCP load's own.
+//!
+//! Owns when there are too few samples for a quantile and when a difference is not resolved. Pure.
+
+use std::collections::BTreeMap;
+
+use measure::blocks::{BlockEstimate, paired_shift};
+use measure::reading::{Stamp, Stamps};
+
+use super::super::rows::{CONFIDENCE, Row};
+use super::cell::{BulkSample, Cell, CellData, POINTS, Sample};
+use super::{LatencySpec, Load, Paths};
+use crate::study::Profile;
+use crate::trial::Path;
+use crate::{Caveat, Figure, Metric, Unit, Verdict, verdict};
+
+/// Effective samples that must lie beyond a quantile: 1 / (1 - confidence), so that p99.9 needs
+/// 20,000 of them.
+const SAMPLES_BEYOND: f64 = 1.0 / (1.0 - CONFIDENCE);
+
+/// Quantiles at which the device's addition is stated.
+const ADDED: [f64; 2] = [0.5, 0.99];
+
+type Data = BTreeMap<(usize, Path), CellData>;
+
+/// Every figure of the study, cell by cell.
+pub(super) fn all(
+    spec: &LatencySpec,
+    cells: &[Cell],
+    data: &Data,
+    paths: &Paths,
+    seed: u64,
+) -> Vec<Figure> {
+    let empty = CellData::default();
+    let mut figures = Vec::new();
+    for (at, cell) in cells.iter().enumerate() {
+        let side = |path| data.get(&(at, path)).unwrap_or(&empty);
+        let (device, bypass) = (side(Path::Device), side(Path::Bypass));
+        for path in paths.all() {
+            let own = side(path);
+            let row = row(spec, cell, own, paths, path);
+            for index in 0..POINTS.len() {
+                let judged = paths.verdict(path, || of_point(device, bypass, index));
+                figures.push(quantile(&row, own, index, judged));
+            }
+            let judged = paths.verdict(path, || of_goodput(device, bypass));
+            if matches!(cell.load, Load::Bulk { .. }) {
+                figures.extend(load(Row { verdict: judged, ..row }, own));
+            }
+        }
+        if paths.all().contains(&Path::Bypass) {
+            let row = row(spec, cell, device, paths, Path::Device);
+            figures.extend(ADDED.map(|q| added(row.clone(), device, bypass, q, seed)));
+        }
+    }
+    figures
+}
+
+fn row(spec: &LatencySpec, cell: &Cell, data: &CellData, paths: &Paths, path: Path) -> Row {
+    let mut row = Row {
+        conditions: paths.conditions(path),
+        caveats: paths.caveats().into_iter().chain(data.troubles.iter().copied()).collect(),
+        n: data.answers,
+        verdict: Verdict::Undetermined,
+    };
+    row.conditions.extend(cell.conditions(spec.schedule));
+    if spec.profile == Profile::Quick {
+        row.caveats.insert(Caveat::QuickProfile);
+    }
+    if data.some_lost {
+        row.caveats.insert(Caveat::SomeLost);
+    }
+    if let Some(stamps) = data.stamps {
+        row.conditions.insert("stamped".to_owned(), stamped(stamps).into());
+        if stamps.sent != Stamp::Hardware || stamps.received != Stamp::Hardware {
+            row.caveats.insert(Caveat::SoftwareTimestamps);
+        }
+    }
+    if let Some(sent) = data.frame_size.filter(|sent| *sent > cell.size) {
+        row.caveats.insert(Caveat::FrameSizeRaised);
+        row.conditions.insert("frame_size_sent".to_owned(), u64::from(sent.octets()).into());
+    }
+    row
+}
+
+/// `kernel/kernel`: request's departure, answer's arrival.
+fn stamped(stamps: Stamps) -> String {
+    let name = |stamp| match stamp {
+        Stamp::User => "user",
+        Stamp::Kernel => "kernel",
+        Stamp::Hardware => "hardware",
+        Stamp::Intended => "intended",
+    };
+    format!("{}/{}", name(stamps.sent), name(stamps.received))
+}
+
+fn values(data: &CellData, index: usize) -> Vec<f64> {
+    data.samples.iter().map(|sample| sample.points[index]).collect()
+}
+
+fn estimate(data: &CellData, index: usize) -> Option<BlockEstimate> {
+    BlockEstimate::of(&values(data, index), CONFIDENCE)
+}
+
+fn quantile(row: &Row, data: &CellData, index: usize, verdict: Verdict) -> Figure {
+    let (metric, q) = POINTS[index];
+    let mut row = Row { verdict, ..row.clone() };
+    if data.samples.iter().any(|sample| too_few(sample.effective, q)) {
+        row.caveats.insert(Caveat::FewSamples);
+    }
+    let mut figure = row.over_blocks(metric, Unit::Nanoseconds, &values(data, index));
+    figure.quantile = Some(q);
+    figure
+}
+
+/// The extremes are what they are; in between, enough samples must lie beyond on the thinner side.
+fn too_few(effective: f64, q: f64) -> bool {
+    let tail = q.min(1.0 - q);
+    tail > 0.0 && effective * tail < SAMPLES_BEYOND
+}
+
+/// One block can't tell the two apart. The lower tail of a signed variation is worse when lower.
+fn of_point(device: &CellData, bypass: &CellData, index: usize) -> Verdict {
+    let both = [device, bypass].map(|data| {
+        estimate(data, index).filter(|e| e.blocks >= 2).map(|e| {
+            let mut interval = e.interval;
+            if matches!(POINTS[index], (Metric::Ipdv, q) if q < 0.5) {
+                (interval.low, interval.high) = (-interval.high, -interval.low);
+            }
+            interval
+        })
+    });
+    verdict::of_delay(both[0], both[1])
+}
+
+fn added(mut row: Row, device: &CellData, bypass: &CellData, q: f64, seed: u64) -> Figure {
+    let index = POINTS.iter().position(|point| *point == (Metric::Rtt, q)).expect("q is a point");
+    let in_block = |sample: &Sample| {
+        let other = bypass.samples.iter().find(|s| s.block == sample.block)?;
+        Some((sample.points[index], other.points[index]))
+    };
+    let pairs: Vec<(f64, f64)> = device.samples.iter().filter_map(in_block).collect();
+    let shift = paired_shift(&pairs, CONFIDENCE, seed);
+    let floor = estimate(bypass, index).map_or(0.0, |e| (e.interval.high - e.interval.low) / 2.0);
+    row.conditions.insert("bypass_repeatability_ns".to_owned(), floor.into());
+    row.caveats.extend(&bypass.troubles);
+    let few = |sample: &Sample| too_few(sample.effective, q);
+    if device.samples.iter().chain(&bypass.samples).any(few) {
+        row.caveats.insert(Caveat::FewSamples);
+    }
+    let Some(shift) = shift else {
+        let mut figure = row.single(Metric::RttAdded, Unit::Nanoseconds, None);
+        figure.blocks = 0;
+        figure.quantile = Some(q);
+        return figure;
+    };
+    let resolved = shift.blocks >= 2 && shift.interval.low > 0.0 && shift.value > floor;
+    row.verdict = match resolved {
+        true => Verdict::DeviceLimited,
+        false if shift.blocks < 2 => Verdict::Undetermined,
+        false => Verdict::TesterLimited,
+    };
+    if !resolved {
+        row.caveats.insert(Caveat::NotResolved);
+    }
+    let mut figure = row.of_estimate(Metric::RttAdded, Unit::Nanoseconds, Some(shift));
+    figure.quantile = Some(q);
+    figure
+}
+
+fn bulk(data: &CellData, value: impl Fn(BulkSample) -> f64) -> Vec<f64> {
+    data.samples.iter().filter_map(|sample| sample.bulk).map(value).collect()
+}
+
+fn of_goodput(device: &CellData, bypass: &CellData) -> Verdict {
+    let median =
+        |data| BlockEstimate::of(&bulk(data, |sample| sample.goodput), CONFIDENCE).map(|e| e.value);
+    verdict::of_rate(median(device), median(bypass))
+}
+
+/// What the TCP load beside the round trips got.
+fn load(mut row: Row, data: &CellData) -> [Figure; 2] {
+    let goodput = bulk(data, |sample| sample.goodput);
+    row.n = goodput.len() as u64;
+    row.caveats.remove(&Caveat::SomeLost);
+    let mut goodput = row.over_blocks(Metric::Goodput, Unit::BitsPerSecond, &goodput);
+    goodput.conditions.insert("rate_convention".to_owned(), "payload".into());
+    let retransmits = bulk(data, |sample| sample.retransmits as f64);
+    [goodput, row.over_blocks(Metric::Retransmits, Unit::Count, &retransmits)]
+}

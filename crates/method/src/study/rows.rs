@@ -1,0 +1,80 @@
+//! From values over blocks to a figure's row.
+//!
+//! Owns the confidence and what too few blocks or samples mean. Never decides a verdict.
+
+use std::collections::BTreeSet;
+
+use measure::blocks::BlockEstimate;
+use measure::{FrameRate, FrameSize, RateConvention};
+
+use super::paths::Conditions;
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
+
+/// Of every interval over blocks.
+pub(super) const CONFIDENCE: f64 = 0.95;
+
+/// What every row of one measured thing shares.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) conditions: Conditions,
+    pub(super) caveats: BTreeSet<Caveat>,
+    /// Samples behind it.
+    pub(super) n: u64,
+    pub(super) verdict: Verdict,
+}
+
+impl Row {
+    /// A figure from one value a block; without any, its value is `None`.
+    pub(super) fn over_blocks(&self, metric: Metric, unit: Unit, values: &[f64]) -> Figure {
+        self.of_estimate(metric, unit, BlockEstimate::of(values, CONFIDENCE))
+    }
+
+    /// A figure from an estimate over blocks.
+    pub(super) fn of_estimate(
+        &self,
+        metric: Metric,
+        unit: Unit,
+        estimate: Option<BlockEstimate>,
+    ) -> Figure {
+        let mut figure = self.single(metric, unit, estimate.map(|e| e.value));
+        figure.blocks = estimate.map_or(0, |e| e.blocks as u32);
+        figure.set_interval(estimate.map(|e| e.interval));
+        if estimate.is_some_and(|e| e.interval.confidence < CONFIDENCE) {
+            figure.caveats.push(Caveat::FewBlocks);
+            figure.caveats.sort();
+        }
+        figure
+    }
+
+    /// A figure from one procedure, with no interval yet.
+    pub(super) fn single(&self, metric: Metric, unit: Unit, value: Option<f64>) -> Figure {
+        Figure {
+            metric,
+            quantile: None,
+            unit,
+            value,
+            low: None,
+            high: None,
+            confidence: None,
+            n: self.n,
+            blocks: 1,
+            conditions: self.conditions.clone(),
+            verdict: self.verdict,
+            caveats: self.caveats.iter().copied().collect(),
+        }
+    }
+}
+
+/// A frame rate's figure again in bits a second, once for each convention.
+pub(super) fn in_bits(frames: &Figure, size: FrameSize) -> impl Iterator<Item = Figure> + '_ {
+    RateConvention::ALL.into_iter().map(move |convention| {
+        let bits = |rate: f64| FrameRate(rate).bits_per_second(size, convention);
+        let mut figure = frames.clone();
+        figure.unit = Unit::BitsPerSecond;
+        figure.value = frames.value.map(bits);
+        figure.low = frames.low.map(bits);
+        figure.high = frames.high.map(bits);
+        figure.conditions.insert("rate_convention".to_owned(), convention.as_str().into());
+        figure
+    })
+}
