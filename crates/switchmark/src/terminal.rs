@@ -1,1 +1,6 @@
 //! What people see in a terminal: progress, tables, units. Never decides what is measured.
+
+pub mod caveats;
+pub mod numbers;
+pub mod progress;
+pub mod tables;

@@ -20,13 +20,11 @@ const OPTIONS: [&str; 5] = ["rate", "queue", "hosts", "mtu", "bypass"];
 const HOSTS: Range<u64> = 2..65;
 /// IPv4's least, and what a 9,018-octet frame needs.
 const MTU: Range<u64> = 576..9001;
-/// Deep enough that a whole catch-up burst of full frames fits, shallow enough to overflow soon.
-const DEFAULT_QUEUE: ByteCount = ByteCount(64 * 1024);
 
 impl LabConfig {
     /// A lab with every default.
     pub const fn of(device: LabDevice) -> Self {
-        Self { device, hosts: 2, rate: None, queue: None, mtu: 1500, bypass: true }
+        Self { device, hosts: 2, rate: None, queue: None, mtu: lab::DEFAULT_MTU, bypass: true }
     }
 }
 
@@ -119,7 +117,7 @@ fn set(config: &mut LabConfig, key: &Word<'_>, value: &Word<'_>) -> Result<(), F
 }
 
 /// What only the whole can tell: a queue without a rate, an odd host, a cable between many.
-pub fn finish(mut config: LabConfig, span: &Range<usize>) -> Result<LabConfig, Fault> {
+pub fn finish(config: LabConfig, span: &Range<usize>) -> Result<LabConfig, Fault> {
     if config.rate.is_some() && config.device == LabDevice::Cable {
         return Err(Fault::new(
             span.clone(),
@@ -127,16 +125,25 @@ pub fn finish(mut config: LabConfig, span: &Range<usize>) -> Result<LabConfig, F
             "limit the ports of `lab:bridge` or `lab:router` instead",
         ));
     }
-    match (config.rate, config.queue) {
-        (None, Some(_)) => {
+    if let Some(queue) = config.queue {
+        let least = u64::from(config.mtu) + 14;
+        if config.rate.is_none() {
             return Err(Fault::new(
                 span.clone(),
                 "a queue limit needs a rate: an unlimited port never queues",
                 "add the port's rate, such as rate=100Mbit",
             ));
         }
-        (Some(_), None) => config.queue = Some(DEFAULT_QUEUE),
-        _ => {}
+        if queue.0 < least {
+            return Err(Fault::new(
+                span.clone(),
+                format!(
+                    "a queue of {queue} can't hold a frame of MTU {}: {least} octets",
+                    config.mtu
+                ),
+                format!("give at least {least}B, or a smaller mtu"),
+            ));
+        }
     }
     if config.device == LabDevice::Cable && config.hosts % 2 == 1 {
         return Err(Fault::new(
@@ -160,15 +167,15 @@ pub fn rate(value: &Word<'_>) -> Result<Rate, Fault> {
     Ok(rate)
 }
 
-/// A queue that holds at least one full frame.
+/// A queue that the kernel can count.
 pub fn queue(value: &Word<'_>) -> Result<ByteCount, Fault> {
     let fault = |message: String| {
         Fault::new(value.span.clone(), message, "write a size with its unit, such as 64KiB")
     };
     let queue: ByteCount =
         value.text.parse().map_err(|e: measure::UnitError| fault(e.to_string()))?;
-    if queue.0 < 1518 || queue.0 > u64::from(u32::MAX) {
-        return Err(fault(format!("a queue of {queue} is outside the range 1518B…4GiB")));
+    if queue.0 == 0 || queue.0 > u64::from(u32::MAX) {
+        return Err(fault(format!("a queue of {queue} is outside the range 1B…4GiB")));
     }
     Ok(queue)
 }
@@ -227,10 +234,10 @@ mod tests {
     }
 
     #[test]
-    fn options_are_read_and_a_limited_port_gets_a_queue() {
+    fn options_are_read_in_any_order() {
         let lab = parse("lab:router,rate=100Mbit,hosts=4,mtu=9000,bypass=no").unwrap();
         assert_eq!(lab.rate, Some(Rate(100_000_000)));
-        assert_eq!(lab.queue, Some(DEFAULT_QUEUE));
+        assert_eq!(lab.queue, None);
         assert_eq!((lab.hosts, lab.mtu, lab.bypass), (4, 9000, false));
     }
 

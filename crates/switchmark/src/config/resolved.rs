@@ -34,7 +34,8 @@ pub struct LabConfig {
     pub hosts: u32,
     /// The token bucket's rate on every device port; `None` is unlimited.
     pub rate: Option<Rate>,
-    /// The byte limit of each limited port's queue; `None` where the rate is unlimited.
+    /// The byte limit of each limited port's queue; `None` leaves it to the lab, which fits it to the
+    /// rate, and records it.
     pub queue: Option<ByteCount>,
     /// The links' MTU.
     pub mtu: u32,

@@ -1,0 +1,35 @@
+//! What each caveat means and what to do about it, in a line for a footnote. Pure.
+
+use method::{Caveat, Verdict};
+
+/// Meaning and advice.
+pub const fn advice(caveat: Caveat) -> &'static str {
+    match caveat {
+        Caveat::NoBypass => {
+            "no direct cable between these hosts: add one to tell the tester's share"
+        }
+        Caveat::FewBlocks => "too few blocks for a 95 % interval: ask for more with --blocks",
+        Caveat::FewSamples => "too few samples for so high a quantile: measure longer with -t",
+        Caveat::SoftwareTimestamps => {
+            "stamped by software: absolute times contain the hosts' stacks; compare the two paths"
+        }
+        Caveat::QuickProfile => "phases shorter than RFC 2544's: --profile strict for its own",
+        Caveat::FrameSizeRaised => "the frame is larger than asked: the headers do not fit",
+        Caveat::TesterDrops => "the tester itself dropped frames: a lower bound",
+        Caveat::RepeatedTrials => "some trials were invalid and were repeated",
+        Caveat::NoValidTrial => "no valid trial in all tries: see `report` for the reasons",
+        Caveat::SharedMachine => "hosts and device share this machine and disturb each other",
+        Caveat::SearchCeiling => "the search hit its upper end: the device was never seen to fail",
+        Caveat::NotResolved => "the difference from the bypass is below what the blocks resolve",
+        Caveat::SomeLost => "some probes got no answer: the distribution is of those that did",
+    }
+}
+
+/// `device-limited`…
+pub const fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::DeviceLimited => "device-limited",
+        Verdict::TesterLimited => "tester-limited",
+        Verdict::Undetermined => "undetermined",
+    }
+}
