@@ -1,1 +1,188 @@
-//! (under construction)
+//! Many frames with one system call: sendmmsg and recvmmsg over memory taken once.
+//!
+//! Owns the kernel's message headers, and the receiver's buffers. Headers are pointed afresh before
+//! every call, so that none of them is trusted between calls. Never allocates after `new`, never
+//! interprets what it carries.
+
+use std::io;
+use std::mem;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr;
+
+use measure::Nanos;
+
+/// Messages of one call. More gain little and make a sender's clock readings rarer.
+pub(super) const SLOTS: usize = 64;
+
+/// Octets of a message that the receiver looks at; the kernel tells the whole length.
+pub(super) const HEAD: usize = wire::Probe::LEN;
+
+/// Room for one time stamp's control message, aligned for its header.
+type Control = [u64; 4];
+
+/// The message headers of frames to go.
+pub(super) struct SendBatch {
+    parts: Vec<libc::iovec>,
+    headers: Vec<libc::mmsghdr>,
+}
+
+/// Room for frames that came.
+pub(super) struct ReceiveBatch {
+    heads: Vec<[u8; HEAD]>,
+    sources: Vec<libc::sockaddr_in>,
+    controls: Vec<Control>,
+    parts: Vec<libc::iovec>,
+    headers: Vec<libc::mmsghdr>,
+}
+
+/// One message that came.
+pub(super) struct Arrival<'a> {
+    /// Its first octets; fewer than `HEAD` when it is shorter.
+    pub head: &'a [u8],
+    /// Its whole length.
+    pub octets: usize,
+    /// Who sent it.
+    pub source: Ipv4Addr,
+    /// When the kernel had it, in CLOCK_REALTIME.
+    pub stamp: Option<Nanos>,
+}
+
+#[expect(unsafe_code, reason = "the kernel's headers hold pointers")]
+// SAFETY: the pointers in `parts` and `headers` are written before each call and not used after it.
+unsafe impl Send for SendBatch {}
+
+#[expect(unsafe_code, reason = "the kernel's headers hold pointers")]
+// SAFETY: the pointers in `parts` and `headers` are written before each call; `arrival` reads through
+// them only memory that the batch itself owns and that never moves.
+unsafe impl Send for ReceiveBatch {}
+
+impl SendBatch {
+    /// Room for [`SLOTS`] frames.
+    pub(super) fn new() -> Self {
+        Self { parts: vec![no_part(); SLOTS], headers: vec![no_header(); SLOTS] }
+    }
+
+    /// Hands the frames, at most [`SLOTS`] of them, to the kernel: how many it took, at least one.
+    #[expect(unsafe_code, reason = "sendmmsg without an allocation a call")]
+    pub(super) fn send<'a>(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        frames: impl Iterator<Item = &'a [u8]>,
+    ) -> io::Result<usize> {
+        let mut count = 0;
+        for (frame, (part, header)) in
+            frames.zip(self.parts.iter_mut().zip(self.headers.iter_mut()))
+        {
+            // The kernel only reads what a sender's part points to.
+            part.iov_base = frame.as_ptr().cast_mut().cast();
+            part.iov_len = frame.len();
+            header.msg_hdr.msg_iov = &raw mut *part;
+            header.msg_hdr.msg_iovlen = 1;
+            count += 1;
+        }
+        // SAFETY: the first `count` headers point to one part each, which points to a whole frame;
+        // all of it outlives the call.
+        let taken =
+            unsafe { libc::sendmmsg(socket.as_raw_fd(), self.headers.as_mut_ptr(), count, 0) };
+        usize::try_from(taken).map_err(|_| io::Error::last_os_error())
+    }
+}
+
+impl ReceiveBatch {
+    /// Empty.
+    pub(super) fn new() -> Self {
+        Self {
+            heads: vec![[0; HEAD]; SLOTS],
+            sources: vec![no_source(); SLOTS],
+            controls: vec![[0; 4]; SLOTS],
+            parts: vec![no_part(); SLOTS],
+            headers: vec![no_header(); SLOTS],
+        }
+    }
+
+    /// Takes what is queued: how many messages. Blocks for the first one only when asked to, and then
+    /// no longer than the socket's own bound.
+    #[expect(unsafe_code, reason = "recvmmsg without an allocation a call")]
+    pub(super) fn receive(&mut self, socket: BorrowedFd<'_>, block: bool) -> io::Result<usize> {
+        for index in 0..SLOTS {
+            self.parts[index] = part(&mut self.heads[index]);
+            let header = &mut self.headers[index].msg_hdr;
+            header.msg_name = (&raw mut self.sources[index]).cast();
+            header.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+            header.msg_iov = &raw mut self.parts[index];
+            header.msg_iovlen = 1;
+            header.msg_control = (&raw mut self.controls[index]).cast();
+            header.msg_controllen = size_of::<Control>();
+            header.msg_flags = 0;
+        }
+        // MSG_TRUNC makes the kernel tell a message's real length though it copies only the head.
+        let wait = if block { libc::MSG_WAITFORONE } else { libc::MSG_DONTWAIT };
+        // SAFETY: every header points to a name, a part and a control buffer of its own, each of the
+        // length stated beside it, and all of it outlives the call.
+        let came = unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                self.headers.as_mut_ptr(),
+                SLOTS as libc::c_uint,
+                wait | libc::MSG_TRUNC,
+                ptr::null_mut(),
+            )
+        };
+        usize::try_from(came).map_err(|_| io::Error::last_os_error())
+    }
+
+    /// The `index`th message of the last `receive`.
+    #[inline]
+    pub(super) fn arrival(&self, index: usize) -> Arrival<'_> {
+        let octets = self.headers[index].msg_len as usize;
+        Arrival {
+            head: &self.heads[index][..octets.min(HEAD)],
+            octets,
+            source: Ipv4Addr::from(u32::from_be(self.sources[index].sin_addr.s_addr)),
+            stamp: self.stamp(index),
+        }
+    }
+
+    #[inline]
+    #[expect(unsafe_code, reason = "control messages are read through pointers")]
+    fn stamp(&self, index: usize) -> Option<Nanos> {
+        let header = &self.headers[index].msg_hdr;
+        // SAFETY: the kernel set the control length to what it wrote into our aligned buffer; the
+        // macros stay within it and give null where there is no control message.
+        unsafe {
+            let control = libc::CMSG_FIRSTHDR(&raw const *header);
+            if control.is_null()
+                || (*control).cmsg_level != libc::SOL_SOCKET
+                || (*control).cmsg_type != libc::SCM_TIMESTAMPNS
+            {
+                return None;
+            }
+            let time: libc::timespec = ptr::read_unaligned(libc::CMSG_DATA(control).cast());
+            Some(Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64))
+        }
+    }
+}
+
+fn part(octets: &mut [u8]) -> libc::iovec {
+    libc::iovec { iov_base: octets.as_mut_ptr().cast(), iov_len: octets.len() }
+}
+
+fn no_part() -> libc::iovec {
+    libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 }
+}
+
+#[expect(unsafe_code, reason = "a header has private padding on some targets")]
+fn no_header() -> libc::mmsghdr {
+    // SAFETY: integers and pointers; all zeros is an empty header.
+    unsafe { mem::zeroed() }
+}
+
+fn no_source() -> libc::sockaddr_in {
+    libc::sockaddr_in {
+        sin_family: 0,
+        sin_port: 0,
+        sin_addr: libc::in_addr { s_addr: 0 },
+        sin_zero: [0; 8],
+    }
+}

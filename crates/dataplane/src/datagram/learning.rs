@@ -1,1 +1,51 @@
-//! (under construction)
+//! Learning frames: sent before a trial so that devices and hosts know each other's addresses
+//! (RFC 2544 §23). They carry the flow's identity and the highest sequence numbers there are, so
+//! that a receiver tells them from counted ones. Never counted.
+
+use std::time::Duration;
+
+use crate::FlowError;
+
+/// How many a sender sends.
+pub(super) const FRAMES: u32 = 3;
+
+/// Between two of them.
+pub(super) const GAP: Duration = Duration::from_millis(2);
+
+/// Numbers from here up are learning frames'.
+const FIRST: u32 = u32::MAX - NUMBERS;
+
+const NUMBERS: u32 = 16;
+
+/// The number of the `index`th learning frame.
+pub(super) fn sequence(index: u32) -> u32 {
+    FIRST + index % NUMBERS
+}
+
+/// Whether a number is a learning frame's.
+pub(super) fn is_learning(sequence: u32) -> bool {
+    sequence >= FIRST
+}
+
+/// Refuses a limit that would run into the learning frames' numbers.
+pub(super) fn check_limit(limit: u64) -> Result<(), FlowError> {
+    if limit <= u64::from(FIRST) {
+        return Ok(());
+    }
+    Err(FlowError::Unsuitable(format!(
+        "number {limit} frames of one flow: at most {FIRST} can be told apart; shorten the load or lower its rate"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn learning_numbers_lie_above_every_limit() {
+        assert!((0..FRAMES).all(|i| is_learning(sequence(i))));
+        assert!(!is_learning(FIRST - 1));
+        assert!(check_limit(u64::from(FIRST)).is_ok());
+        assert!(check_limit(u64::from(FIRST) + 1).is_err());
+    }
+}

@@ -1,1 +1,116 @@
-//! (under construction)
+//! Socket options of datagram sockets that neither the standard library nor nix has.
+//!
+//! Owns no socket. Never retries and never decides what a refusal means.
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// The MTU of the route that a connected socket takes, in octets of IP packet.
+pub(super) fn route_mtu(socket: impl AsFd) -> io::Result<u32> {
+    let mut mtu = [0_i32; 1];
+    get(socket.as_fd(), libc::IPPROTO_IP, libc::IP_MTU, &mut mtu)?;
+    Ok(mtu[0] as u32)
+}
+
+/// Has the kernel tell a sender of frames that the queueing discipline dropped (ENOBUFS); without it
+/// a UDP socket calls them sent.
+pub(super) fn tell_of_local_drops(socket: impl AsFd) -> io::Result<()> {
+    set(socket.as_fd(), libc::IPPROTO_IP, libc::IP_RECVERR, &1_i32)
+}
+
+/// Sends past the queueing discipline, straight to the driver.
+pub(super) fn bypass_qdisc(socket: impl AsFd) -> io::Result<()> {
+    set(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)
+}
+
+/// How many messages this socket dropped since it was made (its buffer was full, or a checksum or
+/// filter refused them).
+pub(super) fn drops(socket: impl AsFd) -> io::Result<u64> {
+    /// Places in SO_MEMINFO's answer, and which one is the drops (`linux/sock_diag.h`).
+    const PLACES: usize = 9;
+    const DROPS: usize = 8;
+    const SO_MEMINFO: libc::c_int = 55;
+    let mut places = [0_u32; PLACES];
+    get(socket.as_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut places)?;
+    Ok(u64::from(places[DROPS]))
+}
+
+/// Lets nothing more into the socket; what is queued stays.
+pub(super) fn refuse_all(socket: impl AsFd) -> io::Result<()> {
+    /// `return 0`: keep none of the packet.
+    const RETURN_NOTHING: libc::sock_filter =
+        libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 };
+    let mut program = [RETURN_NOTHING];
+    let program = libc::sock_fprog { len: 1, filter: program.as_mut_ptr() };
+    set(socket.as_fd(), libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+}
+
+/// A raw packet socket that sends on interface `index` and receives nothing.
+#[expect(unsafe_code, reason = "nix makes no packet socket that receives nothing")]
+pub(super) fn packet_sender(index: u32) -> io::Result<OwnedFd> {
+    // Protocol 0: no frame is ever queued at it.
+    // SAFETY: no memory is involved.
+    let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: `fd` was just made and belongs to nobody else.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    // SAFETY: integers only; all zeros is a value of it.
+    let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_ifindex = index as i32;
+    // SAFETY: `address` is valid for reading the length given.
+    let answer = unsafe {
+        libc::bind(
+            socket.as_raw_fd(),
+            (&raw const address).cast(),
+            size_of_val(&address) as libc::socklen_t,
+        )
+    };
+    if answer == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
+}
+
+#[expect(unsafe_code, reason = "options that nix does not know")]
+fn set<T>(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: &T,
+) -> io::Result<()> {
+    // SAFETY: `value` is valid for reading the length given.
+    let answer = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw const *value).cast(),
+            size_of::<T>() as libc::socklen_t,
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Reads integers; what the kernel does not know of stays as it was.
+#[expect(unsafe_code, reason = "options that nix does not know")]
+fn get<T: Copy, const N: usize>(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+    values: &mut [T; N],
+) -> io::Result<()> {
+    let mut length = size_of_val(values) as libc::socklen_t;
+    // SAFETY: `values` is valid for writing `length` octets, the kernel writes no more, and the
+    // callers above ask for integers only, of which any bits are a value.
+    let answer = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            values.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
