@@ -1,9 +1,17 @@
-//! (under construction)
+//! One interface: what the kernel counted on it, and what its queue dropped.
+//!
+//! Owns the names that records use. Counts a queueing discipline only at the root, because a root's
+//! drops hold its children's already.
+
 use std::collections::BTreeMap;
 
+use netlink::{Link, Netlink, NetlinkError, Qdisc};
 use serde::{Deserialize, Serialize};
 
-use super::CountersError;
+use super::{CountersError, ethtool};
+
+/// What the kernel keeps in 32 bits wraps there.
+const WRAPS_AT_32_BITS: [&str; 2] = ["qdisc_drops", "carrier_changes"];
 
 /// One interface's counters at one moment, or their change between two.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,21 +20,86 @@ pub struct InterfaceCounters {
     pub name: String,
     /// Whether it is up and has a carrier.
     pub running: bool,
-    /// By the kernel's own names, and `qdisc_drops`: the sum over its root queueing disciplines.
+    /// By the kernel's own names (`rx_packets`, `rx_missed_errors`, `rx_nohandler`,
+    /// `carrier_changes`…), with `qdisc_drops`, the frames that its queue dropped, and whatever its
+    /// driver calls PAUSE frames.
     pub counters: BTreeMap<String, u64>,
 }
 
 /// Reads the named interfaces' counters, in the order of `names`.
 pub fn interfaces(names: &[String]) -> Result<Vec<InterfaceCounters>, CountersError> {
-    let _ = names;
-    Ok(Vec::new())
+    let ask = || -> Result<(Vec<Link>, Vec<Qdisc>), NetlinkError> {
+        let mut netlink = Netlink::open()?;
+        Ok((netlink.links()?, netlink.qdiscs()?))
+    };
+    let (links, qdiscs) = ask().map_err(|e| CountersError::Netlink(Box::new(e)))?;
+    names
+        .iter()
+        .map(|name| {
+            let link = links
+                .iter()
+                .find(|link| link.name == *name)
+                .ok_or_else(|| CountersError::NoInterface { name: name.clone() })?;
+            Ok(counters(link, &qdiscs))
+        })
+        .collect()
 }
 
 impl InterfaceCounters {
-    /// The change of every counter since `before`; `running` only if it was and is.
+    /// The change of every counter since `before`, zeros kept; `running` only if it was and is.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        let _ = before;
-        self.clone()
+        let change = |(name, now): (&String, &u64)| {
+            let then = before.counters.get(name).copied().unwrap_or(0);
+            let by = if WRAPS_AT_32_BITS.contains(&name.as_str()) {
+                u64::from((*now as u32).wrapping_sub(then as u32))
+            } else {
+                now.saturating_sub(then)
+            };
+            (name.clone(), by)
+        };
+        Self {
+            name: self.name.clone(),
+            running: self.running && before.running,
+            counters: self.counters.iter().map(change).collect(),
+        }
+    }
+}
+
+fn counters(link: &Link, qdiscs: &[Qdisc]) -> InterfaceCounters {
+    let mut counters: BTreeMap<String, u64> =
+        link.stats.named().map(|(name, value)| (name.to_owned(), value)).collect();
+    let dropped = qdiscs
+        .iter()
+        .filter(|qdisc| qdisc.index == link.index && qdisc.root)
+        .map(|qdisc| u64::from(qdisc.stats.drops))
+        .sum();
+    counters.insert("qdisc_drops".to_owned(), dropped);
+    if let Some(changes) = link.carrier_changes {
+        counters.insert("carrier_changes".to_owned(), u64::from(changes));
+    }
+    counters.extend(ethtool::pause_frames(&link.name));
+    InterfaceCounters { name: link.name.clone(), running: link.running, counters }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(running: bool, pairs: &[(&str, u64)]) -> InterfaceCounters {
+        InterfaceCounters {
+            name: "eth1".to_owned(),
+            running,
+            counters: pairs.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect(),
+        }
+    }
+
+    #[test]
+    fn changes_keep_zeros_and_wrap_where_the_kernel_does() {
+        let before = of(true, &[("rx_packets", 10), ("qdisc_drops", u64::from(u32::MAX)), ("tx", 3)]);
+        let after = of(true, &[("rx_packets", 10), ("qdisc_drops", 4), ("tx", 1)]);
+        let change = after.since(&before);
+        assert_eq!(change, of(true, &[("rx_packets", 0), ("qdisc_drops", 5), ("tx", 0)]));
+        assert!(!after.since(&of(false, &[])).running);
     }
 }
