@@ -4,5 +4,52 @@
 //! message asks for, and never trusts a length or a byte that it reads.
 
 mod frame;
+mod message;
+mod orders;
+mod usage;
+
+use std::io::{Read, Write};
 
 pub use frame::{FRAME_LIMIT, FrameError};
+pub use message::{
+    Answer, Ask, Collected, FlowReport, Hello, HostFacts, Message, MessageError, OffloadChange,
+    PROTOCOL, Reply, Request, decode, encode,
+};
+pub use orders::{ReceiverOrder, SenderOrder, SideReport};
+pub use usage::Usage;
+
+/// Bytes from a pipe are not what was agreed.
+#[derive(Debug, thiserror::Error)]
+pub enum ProtocolError {
+    /// Not a frame.
+    #[error("hear the peer")]
+    Frame(#[from] FrameError),
+    /// Not a message, or not one for us.
+    #[error("understand the peer")]
+    Message(#[from] MessageError),
+}
+
+/// Reads one message; `None` where the stream ends between messages.
+pub fn read(from: &mut impl Read) -> Result<Option<Message>, ProtocolError> {
+    match frame::read(from)? {
+        Some(content) => Ok(Some(decode(&content)?)),
+        None => Ok(None),
+    }
+}
+
+/// Writes one message and flushes it.
+pub fn write(to: &mut impl Write, message: &Message) -> Result<(), ProtocolError> {
+    Ok(frame::write(to, &encode(message)?)?)
+}
+
+/// An error with all its causes, joined by `: `, as it crosses a pipe.
+pub fn in_words(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(under) = cause {
+        words.push_str(": ");
+        words.push_str(&under.to_string());
+        cause = under.source();
+    }
+    words
+}

@@ -1,40 +1,202 @@
 //! Real packets between real hosts, or between namespaces of a lab on this machine.
 //!
-//! Owns the order of a trial's phases. Never retries: a trial that went wrong is a record that says so.
+//! Owns the lab, the agents and the answer to "what happened". Never retries: a trial that went wrong
+//! is a record that says so, and the journal can keep it. Only the trial after an agent's death is an
+//! error.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
-use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use dataplane::clock;
+use lab::{Lab, LabError};
+use method::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-use super::Stop;
-use crate::config::resolved;
+use super::conduct::Conduct;
+use super::crew::Crew;
+use super::facts::Facts;
+use super::handle::{Agent, AgentError};
+use super::launcher::{LaunchError, Launcher};
+use super::mishap::Mishap;
+use super::{Stop, site};
+use crate::config::resolved::{self, Source};
+use crate::protocol::{Answer, Ask, HostFacts, in_words};
+
+/// Facts are a few dozen files.
+const FACTS: Duration = Duration::from_secs(10);
 
 /// The testbed could not be brought up.
 #[derive(Debug, thiserror::Error)]
 pub enum ControllerError {
-    /// Not written yet.
-    #[error("bring up testbed `{0}`")]
-    Unfinished(String),
+    /// The lab could not be planned, built or prepared.
+    #[error("build lab `{name}`")]
+    Lab {
+        /// As the user named it.
+        name: String,
+        /// Why.
+        #[source]
+        cause: LabError,
+    },
+    /// This program's own file is unknown, so no agent can be started from it.
+    #[error("find this program's own file")]
+    Program(#[source] std::io::Error),
+    /// An agent could not be started.
+    #[error("reach host `{host}`")]
+    Launch {
+        /// The host's name.
+        host: String,
+        /// Why.
+        #[source]
+        cause: LaunchError,
+    },
+    /// An agent was started and is of no use.
+    #[error("bring up the agent on host `{host}`")]
+    Agent {
+        /// The host's name.
+        host: String,
+        /// Why.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
 }
 
-/// Carries trials out through agents.
+/// Carries trials out through agents. Dropping it ends them and removes the lab.
 #[derive(Debug)]
 pub struct LiveTestbed {
+    // Before the lab: fields are dropped in this order.
+    crew: Crew,
+    lab: Option<Lab>,
     topology: Topology,
+    facts: Facts,
+    lost: Option<Arc<AgentError>>,
 }
 
 impl LiveTestbed {
     /// Builds the lab where one is asked for, and starts an agent on every host. Call it from a
     /// thread that lives as long as the testbed: agents die with the thread that started them.
     pub fn open(testbed: &resolved::Testbed, stop: Stop) -> Result<Self, ControllerError> {
-        let _ = stop;
-        Err(ControllerError::Unfinished(testbed.name.clone()))
+        let program = std::env::current_exe().map_err(ControllerError::Program)?;
+        Self::open_with(testbed, stop, &program)
     }
 
-    /// What the hosts are, for the report: `h1.kernel`, `h1.cpu_model`, `h1/eth0.driver`,
-    /// `testbed.shared_machine`…
-    pub fn facts(&self) -> BTreeMap<String, String> {
-        BTreeMap::new()
+    /// As [`Self::open`], with the agents' program stated.
+    pub fn open_with(
+        testbed: &resolved::Testbed,
+        stop: Stop,
+        program: &Path,
+    ) -> Result<Self, ControllerError> {
+        let mut this = match &testbed.source {
+            Source::Lab(config) => Self::in_lab(&testbed.name, config, stop, program)?,
+            Source::Hosts(config) => {
+                let mut crew = Crew::new(stop);
+                for host in &config.hosts {
+                    crew.join(launch(&host.name, &Launcher::Host(&host.reach), program)?);
+                }
+                Self::new(crew, None, config.topology(&testbed.name))
+            }
+        };
+        this.gather_facts()?;
+        Ok(this)
+    }
+
+    fn in_lab(
+        name: &str,
+        config: &resolved::LabConfig,
+        stop: Stop,
+        program: &Path,
+    ) -> Result<Self, ControllerError> {
+        let failed = |cause| ControllerError::Lab { name: name.to_owned(), cause };
+        let lab = Lab::build(&site::spec(config)).map_err(failed)?;
+        site::device_offloads_off(&lab).map_err(failed)?;
+        let topology = site::topology(name, lab.plan());
+        // Made before the agents: should one fail, those before it go, and then the lab.
+        let mut this = Self::new(Crew::new(stop), Some(lab), topology);
+        for host in &this.topology.hosts {
+            let Some(lab) = &this.lab else { continue };
+            let launcher = Launcher::Lab { lab, node: &host.name };
+            this.crew.join(launch(&host.name, &launcher, program)?);
+        }
+        Ok(this)
+    }
+
+    fn new(crew: Crew, lab: Option<Lab>, topology: Topology) -> Self {
+        Self { crew, lab, topology, facts: Facts::default(), lost: None }
+    }
+
+    fn gather_facts(&mut self) -> Result<(), ControllerError> {
+        self.facts.shared_machine = self.lab.is_some();
+        for host in &self.topology.hosts {
+            let failed = |cause: Mishap| ControllerError::Agent {
+                host: host.name.clone(),
+                cause: Box::new(cause),
+            };
+            let interfaces = host.ports.iter().flat_map(|p| p.interfaces.clone()).collect();
+            let answer =
+                self.crew.ask(&host.name, Ask::Facts { interfaces }, FACTS).map_err(failed)?;
+            let Answer::Facts(facts) = answer else {
+                return Err(failed(self.crew.unexpected(&host.name, "facts")));
+            };
+            self.facts.hosts.insert(host.name.clone(), facts);
+        }
+        let Some(lab) = &self.lab else { return Ok(()) };
+        for device in &lab.plan().devices {
+            let interfaces = site::interfaces(device);
+            let ports =
+                lab.inside(&device.name, || crate::agent::describe_ports(&interfaces)).map_err(
+                    |cause| ControllerError::Lab { name: self.topology.name.clone(), cause },
+                )?;
+            let facts = HostFacts { host: BTreeMap::new(), ports };
+            self.facts.devices.insert(device.name.clone(), facts);
+        }
+        Ok(())
+    }
+
+    /// What hosts and device are, for the report.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The agents' processes, by host.
+    pub fn agents(&self) -> BTreeMap<String, u32> {
+        self.crew.pids()
+    }
+
+    /// The lab, where the testbed is one.
+    pub fn lab(&self) -> Option<&Lab> {
+        self.lab.as_ref()
+    }
+
+    fn lost(&self, trial: &Trial, cause: &Arc<AgentError>) -> TestbedError {
+        TestbedError::Lost { label: trial.label.clone(), cause: Box::new(Arc::clone(cause)) }
+    }
+
+    /// Ends the trial everywhere and says what happened.
+    fn give_up(&mut self, mishap: Mishap) -> Result<TrialRecord, TestbedError> {
+        let worse = self.crew.abort();
+        if matches!(mishap, Mishap::Stopped) {
+            return Err(TestbedError::Interrupted);
+        }
+        // A peer's complaint about a broken connection comes before the death that broke it is seen.
+        let mishap = match (mishap, worse) {
+            (Mishap::Agent(first), _) if first.is_fatal() => Mishap::Agent(first),
+            (_, Some(death)) => Mishap::Agent(death),
+            (first, None) => first,
+        };
+        let reason = in_words(&mishap);
+        if let Mishap::Agent(error) = mishap
+            && error.is_fatal()
+        {
+            self.lost = Some(Arc::new(error));
+        }
+        Ok(TrialRecord {
+            started_unix_ns: clock::realtime().0,
+            outcome: Outcome::Failed { reason },
+            flows: Vec::new(),
+            ports: Vec::new(),
+            hosts: Vec::new(),
+            start_spread: measure::Nanos::ZERO,
+        })
     }
 }
 
@@ -43,7 +205,32 @@ impl Testbed for LiveTestbed {
         &self.topology
     }
 
+    /// An agent's death is first a failed record, which a journal can keep, and an error from the
+    /// next trial on.
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        Err(TestbedError::JournalEnds { label: trial.label.clone() })
+        if let Some(cause) = &self.lost {
+            return Err(self.lost(trial, cause));
+        }
+        let mut conduct = Conduct {
+            crew: &mut self.crew,
+            topology: &self.topology,
+            lab: self.lab.as_ref(),
+            trial,
+        };
+        match conduct.run() {
+            Ok(record) => match self.crew.rest(trial.phases.settle) {
+                Ok(()) => Ok(record),
+                Err(_) => Err(TestbedError::Interrupted),
+            },
+            Err(mishap) => self.give_up(mishap),
+        }
     }
+}
+
+fn launch(host: &str, launcher: &Launcher<'_>, program: &Path) -> Result<Agent, ControllerError> {
+    let child = launcher
+        .start(program)
+        .map_err(|cause| ControllerError::Launch { host: host.to_owned(), cause })?;
+    Agent::greet(host, child)
+        .map_err(|cause| ControllerError::Agent { host: host.to_owned(), cause: Box::new(cause) })
 }

@@ -1,0 +1,102 @@
+//! Why an agent could not do what was asked.
+//!
+//! Never decides what that means for the trial: the words cross the pipe, and the controller does.
+
+use std::io;
+
+use dataplane::FlowError;
+use dataplane::counters::CountersError;
+use measure::Nanos;
+
+use crate::protocol::{Message, MessageError, ProtocolError};
+
+/// A request failed, or the agent can't go on.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentFault {
+    /// The pipe or what came through it.
+    #[error("talk to the controller")]
+    Protocol(#[from] ProtocolError),
+    /// The leash could not be fastened.
+    #[error("tie this agent's life to its parent's")]
+    Leash(#[source] nix::Error),
+    /// The parent was gone before the leash held.
+    #[error("tie this agent's life to its parent's: the parent is gone")]
+    Orphan,
+    /// A thread could not be made.
+    #[error("start thread `{name}`")]
+    Thread {
+        /// Its name.
+        name: String,
+        /// The kernel's answer.
+        #[source]
+        cause: io::Error,
+    },
+    /// A flow's side could not be made.
+    #[error("open the {side} of flow {flow}")]
+    Open {
+        /// `reflector`, `asker`…
+        side: &'static str,
+        /// The flow's number.
+        flow: u16,
+        /// Why.
+        #[source]
+        cause: FlowError,
+    },
+    /// A flow's side would talk to anybody, or from anywhere.
+    #[error("open the {side} of flow {flow}: {address} is not one host's address")]
+    Address {
+        /// `reflector`, `asker`…
+        side: &'static str,
+        /// The flow's number.
+        flow: u16,
+        /// The address.
+        address: std::net::IpAddr,
+    },
+    /// Requests out of order.
+    #[error("{ask}: {reason}")]
+    Order {
+        /// The request.
+        ask: &'static str,
+        /// Why not now.
+        reason: &'static str,
+    },
+    /// The window can't be kept.
+    #[error("start at {start}: the clock reads {now} already")]
+    Late {
+        /// Asked.
+        start: Nanos,
+        /// Read.
+        now: Nanos,
+    },
+    /// The window is no window, or longer than any trial.
+    #[error("run from {start} to {closed}: {reason}")]
+    Window {
+        /// Asked.
+        start: Nanos,
+        /// Asked.
+        closed: Nanos,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// Counters could not be read.
+    #[error("read counters around the load")]
+    Counters(#[from] CountersError),
+    /// Offloads could not be read or set.
+    #[error("{deed} offloads of `{interface}`")]
+    Offloads {
+        /// `read`, `turn off`, `restore`.
+        deed: &'static str,
+        /// The port.
+        interface: String,
+        /// Why.
+        #[source]
+        cause: netlink::NetlinkError,
+    },
+}
+
+impl AgentFault {
+    /// A message that may not come now.
+    pub fn out_of_turn(expected: &'static str, got: &Message) -> Self {
+        Self::Protocol(MessageError::OutOfTurn { expected, got: got.name() }.into())
+    }
+}

@@ -1,0 +1,217 @@
+//! One trial as this host sees it: sides opened, run on threads of their own, reported.
+//!
+//! Owns the data ports (they close with it), the shared halt, and the counters around the load. Never
+//! runs longer than [`LONGEST_TRIAL`].
+
+use std::collections::BTreeMap;
+use std::thread::{self, JoinHandle};
+
+use dataplane::counters::{self, CountersError, HostChange, HostSnapshot, InterfaceCounters};
+use dataplane::{Halt, Window, clock};
+use measure::Nanos;
+
+use super::fault::AgentFault;
+use super::sides::Side;
+use crate::protocol::{
+    Collected, FlowReport, ReceiverOrder, SenderOrder, SideReport, Usage, in_words,
+};
+
+/// Nothing sends longer than this, whatever a controller says.
+pub const LONGEST_TRIAL: Nanos = Nanos::from_secs(6 * 3600);
+
+/// How often a wait looks whether it was asked to end.
+const GLANCE: Nanos = Nanos::from_millis(20);
+
+/// A trial's part on this host.
+pub struct Trial {
+    halt: Halt,
+    interfaces: Vec<String>,
+    sides: Vec<(u16, Side)>,
+    running: Option<Running>,
+}
+
+/// What runs once it was started.
+struct Running {
+    window: Window,
+    before: Before,
+    threads: Vec<(u16, JoinHandle<Done>)>,
+    usage: JoinHandle<Result<HostChange, CountersError>>,
+}
+
+/// Counters before the load.
+struct Before {
+    host: HostSnapshot,
+    interfaces: Vec<InterfaceCounters>,
+}
+
+/// What a side's thread hands back.
+struct Done {
+    ready: Nanos,
+    report: Result<SideReport, String>,
+}
+
+impl Trial {
+    /// Nothing opened yet. `halt` ends it from outside.
+    pub const fn new(halt: Halt, interfaces: Vec<String>) -> Self {
+        Self { halt, interfaces, sides: Vec::new(), running: None }
+    }
+
+    /// Opens data ports; their numbers in the order of `orders`.
+    pub fn receive(&mut self, orders: &[ReceiverOrder]) -> Result<Vec<u16>, AgentFault> {
+        let mut ports = Vec::with_capacity(orders.len());
+        for order in orders {
+            let (side, port) = Side::receive(order)?;
+            self.sides.push((order.flow(), side));
+            ports.push(port);
+        }
+        Ok(ports)
+    }
+
+    /// Opens the sending sides; each learns its path.
+    pub fn send(&mut self, orders: &[SenderOrder]) -> Result<(), AgentFault> {
+        for order in orders {
+            self.sides.push((order.flow(), Side::send(order)?));
+        }
+        Ok(())
+    }
+
+    /// Whether the flows were let go.
+    pub const fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Reads the counters and lets every side go.
+    pub fn start(&mut self, window: Window) -> Result<(), AgentFault> {
+        check_window(window)?;
+        let before =
+            Before { host: counters::host()?, interfaces: counters::interfaces(&self.interfaces)? };
+        let mut threads = Vec::with_capacity(self.sides.len());
+        for (flow, side) in self.sides.drain(..) {
+            let halt = self.halt.clone();
+            let name = format!("{} {flow}", side.name());
+            threads.push((flow, spawn(name, move || run_side(side, window, &halt))?));
+        }
+        let halt = self.halt.clone();
+        let usage = spawn("usage".into(), move || usage_over(window, &halt))?;
+        self.running = Some(Running { window, before, threads, usage });
+        Ok(())
+    }
+
+    /// Waits for every side, reads the counters again, and reports.
+    pub fn collect(mut self) -> Result<Collected, AgentFault> {
+        let Some(running) = self.running.take() else {
+            return Err(AgentFault::Order { ask: "collect", reason: "no trial was started" });
+        };
+        let reports = running.threads.into_iter().map(|(flow, thread)| {
+            let done = thread.join().unwrap_or_else(|panic| Done {
+                ready: running.window.start,
+                report: Err(format!("the flow's thread panicked: {}", panic_text(&*panic))),
+            });
+            FlowReport { flow, ready: done.ready, report: done.report }
+        });
+        let reports = reports.collect();
+        // A host without receivers is done early, but frames of the trial may still cross its ports.
+        rest_until(running.window.closed, &self.halt);
+        let usage = running.usage.join().unwrap_or_else(|_| Ok(HostChange::default()))?;
+        let host = counters::host()?.since(&running.before.host);
+        let interfaces = counters::interfaces(&self.interfaces)?;
+        Ok(Collected {
+            reports,
+            interfaces: changes(&interfaces, &running.before.interfaces),
+            usage: Usage {
+                busy: usage.busy,
+                softirq: usage.softirq,
+                stolen: usage.stolen,
+                counters: host.counters,
+            },
+        })
+    }
+}
+
+impl Drop for Trial {
+    /// Ends what runs and waits for it, so that no data port outlives the trial.
+    fn drop(&mut self) {
+        let Some(running) = self.running.take() else { return };
+        self.halt.ask();
+        for (_, thread) in running.threads {
+            let _ = thread.join();
+        }
+        let _ = running.usage.join();
+    }
+}
+
+fn check_window(window: Window) -> Result<(), AgentFault> {
+    let now = clock::monotonic();
+    let Window { start, stop, closed } = window;
+    if start < now {
+        return Err(AgentFault::Late { start, now });
+    }
+    let wrong = |reason| Err(AgentFault::Window { start, closed, reason });
+    if !(start <= stop && stop <= closed) {
+        return wrong("a window starts, stops and closes in this order");
+    }
+    if closed.saturating_sub(now) > LONGEST_TRIAL {
+        return wrong("no trial may take longer than six hours");
+    }
+    Ok(())
+}
+
+fn spawn<T: Send + 'static>(
+    name: String,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, AgentFault> {
+    thread::Builder::new()
+        .name(name.clone())
+        .spawn(work)
+        .map_err(|cause| AgentFault::Thread { name, cause })
+}
+
+fn run_side(side: Side, window: Window, halt: &Halt) -> Done {
+    let ready = clock::monotonic();
+    let report = side.run(window, halt).map_err(|fault| {
+        // One broken side makes the trial a failure: the others need not go on.
+        halt.ask();
+        in_words(&fault)
+    });
+    Done { ready, report }
+}
+
+/// How busy the host was from the load's start to its end.
+fn usage_over(window: Window, halt: &Halt) -> Result<HostChange, CountersError> {
+    rest_until(window.start, halt);
+    let before = counters::host()?;
+    rest_until(window.stop, halt);
+    Ok(counters::host()?.since(&before))
+}
+
+/// Sleeps until `at`, or until halted.
+fn rest_until(at: Nanos, halt: &Halt) {
+    while !halt.asked() {
+        let left = at.saturating_sub(clock::monotonic());
+        if left == Nanos::ZERO {
+            return;
+        }
+        thread::park_timeout(left.min(GLANCE).as_duration());
+    }
+}
+
+fn changes(
+    after: &[InterfaceCounters],
+    before: &[InterfaceCounters],
+) -> BTreeMap<String, BTreeMap<String, u64>> {
+    after
+        .iter()
+        .filter_map(|now| {
+            let then = before.iter().find(|b| b.name == now.name)?;
+            Some((now.name.clone(), now.since(then).counters))
+        })
+        .collect()
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without words")
+}

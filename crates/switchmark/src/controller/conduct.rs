@@ -1,0 +1,313 @@
+//! One trial, from the first order to the record: the phases of RFC 2544 §23 in their order.
+//!
+//! Owns the common start. Never recovers: the first thing that goes wrong ends it, and the caller
+//! cleans up.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::time::Duration;
+
+use dataplane::{Window, clock};
+use lab::Lab;
+use measure::Nanos;
+use method::record::{HostUsage, PortCounters, Side};
+use method::trial::{Offloads, Path};
+use method::{Topology, Trial, TrialRecord, validity};
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+
+use super::assemble::{Sides, assemble};
+use super::crew::Crew;
+use super::mishap::Mishap;
+use super::offset::Offset;
+use super::orders::Scene;
+use super::site;
+use crate::protocol::{Answer, Ask, Collected, OffloadChange, ReceiverOrder};
+
+/// Between the order to start and the start: agents read counters and make threads meanwhile.
+const LEAD: Nanos = Nanos::from_millis(40);
+/// For each flow, because each is a thread.
+const LEAD_PER_FLOW: Nanos = Nanos::from_millis(2);
+/// Opening sockets, setting offloads.
+const SETTING_UP: Duration = Duration::from_secs(10);
+/// Each sender gives up learning after a second or so, one after another.
+const LEARNING: Duration = Duration::from_secs(3);
+/// After the window, an agent still reads counters and writes its report.
+const REPORTING: Duration = Duration::from_secs(10);
+
+/// A trial under way.
+pub struct Conduct<'a> {
+    /// The agents.
+    pub crew: &'a mut Crew,
+    /// Who is where.
+    pub topology: &'a Topology,
+    /// The lab, where the testbed is one.
+    pub lab: Option<&'a Lab>,
+    /// What is asked.
+    pub trial: &'a Trial,
+}
+
+/// The ports of a trial, by host: each with the kernel interfaces that count for it.
+type PortsInUse = BTreeMap<String, BTreeMap<String, Vec<String>>>;
+type Offsets = BTreeMap<String, Offset>;
+
+impl<'a> Conduct<'a> {
+    /// All of it but the settling.
+    pub fn run(&mut self) -> Result<TrialRecord, Mishap> {
+        let scene = self.scene()?;
+        let ports_in_use = self.ports_in_use();
+        let hosts: Vec<String> = ports_in_use.keys().cloned().collect();
+
+        self.set_offloads(&ports_in_use)?;
+        let offsets = self.crew.offsets(&hosts)?;
+        let ports = self.prepare(&scene, &ports_in_use)?;
+        self.connect(&scene, &ports)?;
+        self.crew.rest(self.trial.phases.learned)?;
+
+        let device_before = self.lab.map(site::device_counters).transpose()?;
+        let (window, started_unix_ns) = self.start(&hosts, &offsets)?;
+        let collected = self.collect(&hosts, window)?;
+        let device_after = self.lab.map(site::device_counters).transpose()?;
+
+        let mut port_counters = host_counters(&ports_in_use, &collected);
+        if let (Some(lab), Some(before), Some(after), Path::Device) =
+            (self.lab, device_before, device_after, self.trial.path)
+        {
+            port_counters.extend(site::device_changes(lab.plan(), &before, &after));
+        }
+        let start_spread = start_spread(self.trial, window, &collected, &offsets);
+        let usage = collected.iter().map(|(host, c)| host_usage(host, c)).collect::<Vec<_>>();
+        let flows = assemble(&self.trial.flows, into_sides(collected)?)?;
+        let outcome = validity::judge(self.trial, &flows, &port_counters, &usage);
+        Ok(TrialRecord {
+            started_unix_ns,
+            outcome,
+            flows,
+            ports: port_counters,
+            hosts: usage,
+            start_spread,
+        })
+    }
+
+    /// Hosts of a lab share this machine's processors; on real hosts the kernel decides.
+    fn scene(&self) -> Result<Scene<'a>, Mishap> {
+        Ok(Scene {
+            topology: self.topology,
+            trial: self.trial,
+            token: draw_token()?,
+            processors: self.lab.map(|_| allowed_processors()).unwrap_or_default(),
+        })
+    }
+
+    /// The ends of all flows.
+    fn ports_in_use(&self) -> PortsInUse {
+        let mut in_use = PortsInUse::new();
+        for end in self.trial.flows.iter().flat_map(|f| [&f.from, &f.to]) {
+            if let Some(port) = self.topology.port(end) {
+                let host = in_use.entry(end.host.clone()).or_default();
+                host.insert(end.port.clone(), port.interfaces.clone());
+            }
+        }
+        in_use
+    }
+
+    fn set_offloads(&mut self, ports: &PortsInUse) -> Result<(), Mishap> {
+        let change = match self.trial.offloads {
+            Offloads::Off => OffloadChange::Off,
+            Offloads::AsFound => OffloadChange::Restore,
+        };
+        let asks = ports.iter().map(|(host, ports)| {
+            (host.clone(), Ask::Offloads { interfaces: interfaces(ports), change })
+        });
+        self.crew.ask_all(asks.collect::<Vec<_>>(), SETTING_UP).map(drop)
+    }
+
+    /// Opens the data ports; their numbers by flow.
+    fn prepare(
+        &mut self,
+        scene: &Scene<'_>,
+        in_use: &PortsInUse,
+    ) -> Result<BTreeMap<u16, u16>, Mishap> {
+        let mut orders = scene.receivers()?;
+        let mut flows: BTreeMap<String, Vec<u16>> = BTreeMap::new();
+        let mut asks = Vec::new();
+        for (host, ports) in in_use {
+            let receivers = orders.remove(host).unwrap_or_default();
+            flows.insert(host.clone(), receivers.iter().map(ReceiverOrder::flow).collect());
+            asks.push((host.clone(), Ask::Prepare { receivers, interfaces: interfaces(ports) }));
+        }
+        let mut by_flow = BTreeMap::new();
+        for (host, answer) in self.crew.ask_all(asks, SETTING_UP)? {
+            let expected = flows.remove(&host).unwrap_or_default();
+            match answer {
+                Answer::Prepared { ports } if ports.len() == expected.len() => {
+                    by_flow.extend(expected.into_iter().zip(ports));
+                }
+                _ => return Err(self.crew.unexpected(&host, "a port for each receiver")),
+            }
+        }
+        Ok(by_flow)
+    }
+
+    /// Opens the sending sides, which learn their paths.
+    fn connect(&mut self, scene: &Scene<'_>, ports: &BTreeMap<u16, u16>) -> Result<(), Mishap> {
+        let orders = scene.senders(ports)?;
+        let most = orders.values().map(Vec::len).max().unwrap_or(0);
+        let asks: Vec<_> =
+            orders.into_iter().map(|(host, senders)| (host, Ask::Connect { senders })).collect();
+        self.crew.ask_all(asks, SETTING_UP + LEARNING * most as u32).map(drop)
+    }
+
+    /// Tells every agent to start at one instant; the window on our clock, and its start on the wall's.
+    fn start(&mut self, hosts: &[String], offsets: &Offsets) -> Result<(Window, u64), Mishap> {
+        let phases = self.trial.phases;
+        let now = clock::monotonic();
+        let start = now + LEAD + LEAD_PER_FLOW * self.trial.flows.len() as u64;
+        let started_unix_ns = clock::realtime().0 + start.saturating_sub(now).0;
+        let stop = start + phases.load;
+        let window = Window { start, stop, closed: stop + phases.residual };
+        let asks: Vec<_> = hosts
+            .iter()
+            .map(|host| {
+                let there = |at| offsets.get(host).map_or(at, |offset| offset.theirs(at));
+                let window = Window {
+                    start: there(window.start),
+                    stop: there(window.stop),
+                    closed: there(window.closed),
+                };
+                (host.clone(), Ask::Start { window })
+            })
+            .collect();
+        self.crew.ask_all(asks, SETTING_UP)?;
+        Ok((window, started_unix_ns))
+    }
+
+    /// Waits for the end and takes the reports. A flow that broke ends the wait.
+    fn collect(
+        &mut self,
+        hosts: &[String],
+        window: Window,
+    ) -> Result<BTreeMap<String, Collected>, Mishap> {
+        let left = window.closed.saturating_sub(clock::monotonic()).as_duration();
+        let asks: Vec<_> = hosts.iter().map(|host| (host.clone(), Ask::Collect)).collect();
+        let mut collected = BTreeMap::new();
+        let mut strange = None;
+        self.crew.ask_each(asks, left + REPORTING, |host, answer| {
+            let Answer::Collected(report) = answer else {
+                strange = Some(host.to_owned());
+                return Ok(());
+            };
+            let broken =
+                report.reports.iter().find_map(|r| Some((r.flow, r.report.as_ref().err()?)));
+            if let Some((flow, reason)) = broken {
+                let (host, reason) = (host.to_owned(), reason.clone());
+                return Err(Mishap::Flow { flow, host, reason });
+            }
+            collected.insert(host.to_owned(), *report);
+            Ok(())
+        })?;
+        match strange {
+            Some(host) => Err(self.crew.unexpected(&host, "reports")),
+            None => Ok(collected),
+        }
+    }
+}
+
+fn interfaces(ports: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+    let all: BTreeSet<&String> = ports.values().flatten().collect();
+    all.into_iter().cloned().collect()
+}
+
+/// What each port in use counted, its interfaces added up, as `h1/eth1`.
+fn host_counters(
+    in_use: &PortsInUse,
+    collected: &BTreeMap<String, Collected>,
+) -> Vec<PortCounters> {
+    let mut all = Vec::new();
+    for (host, ports) in in_use {
+        let Some(collected) = collected.get(host) else { continue };
+        for (port, interfaces) in ports {
+            let mut counters = BTreeMap::new();
+            for change in interfaces.iter().filter_map(|i| collected.interfaces.get(i)) {
+                for (name, by) in change {
+                    *counters.entry(name.clone()).or_insert(0) += by;
+                }
+            }
+            all.push(PortCounters {
+                place: format!("{host}/{port}"),
+                side: Side::Tester,
+                counters,
+            });
+        }
+    }
+    all
+}
+
+fn host_usage(host: &str, collected: &Collected) -> HostUsage {
+    let usage = &collected.usage;
+    HostUsage {
+        host: host.to_owned(),
+        busy: usage.busy,
+        softirq: usage.softirq,
+        stolen: usage.stolen,
+        counters: usage.counters.clone(),
+    }
+}
+
+fn into_sides(collected: BTreeMap<String, Collected>) -> Result<Sides, Mishap> {
+    let mut sides = Sides::default();
+    for (host, collected) in collected {
+        for report in collected.reports {
+            let flow = report.flow;
+            match report.report {
+                Ok(side) => sides.put(flow, side),
+                Err(reason) => return Err(Mishap::Flow { flow, host, reason }),
+            }
+        }
+    }
+    Ok(sides)
+}
+
+/// An upper bound on how far apart the flows' senders began: what their threads' readiness tells, and
+/// between hosts also what their clocks may be off.
+fn start_spread(
+    trial: &Trial,
+    window: Window,
+    collected: &BTreeMap<String, Collected>,
+    offsets: &Offsets,
+) -> Nanos {
+    let mut begins = Vec::new();
+    let mut doubts: BTreeMap<&str, Nanos> = BTreeMap::new();
+    for flow in &trial.flows {
+        let host = flow.from.host.as_str();
+        let (Some(collected), Some(offset)) = (collected.get(host), offsets.get(host)) else {
+            continue;
+        };
+        // Both sides may run on one host; the later of the two is the flow's.
+        let ready = collected.reports.iter().filter(|r| r.flow == flow.id).map(|r| r.ready).max();
+        begins.extend(ready.map(|at| offset.ours(at).max(window.start)));
+        doubts.insert(host, offset.uncertainty);
+    }
+    let (Some(first), Some(last)) = (begins.iter().min(), begins.iter().max()) else {
+        return Nanos::ZERO;
+    };
+    let mut doubts: Vec<Nanos> = doubts.into_values().collect();
+    doubts.sort_unstable_by(|a, b| b.cmp(a));
+    let between = if doubts.len() > 1 { doubts[0] + doubts[1] } else { Nanos::ZERO };
+    last.saturating_sub(*first) + between
+}
+
+/// From the kernel, not from the study's seed: a replayed study must not accept an old trial's frames.
+fn draw_token() -> Result<u32, Mishap> {
+    let mut bytes = [0; 4];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut bytes))
+        .map_err(Mishap::Token)?;
+    Ok(u32::from_ne_bytes(bytes))
+}
+
+/// The processors that this process may use.
+fn allowed_processors() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else { return Vec::new() };
+    (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect()
+}

@@ -1,0 +1,173 @@
+//! The agents of a testbed, asked together.
+//!
+//! Owns the waiting: every wait has a deadline and looks at the user's wish to stop, and the first
+//! agent that fails ends it. Never knows what a trial is.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use dataplane::clock;
+use measure::Nanos;
+
+use super::Stop;
+use super::handle::{Agent, AgentError, Pending};
+use super::mishap::Mishap;
+use super::offset::{Offset, Reading};
+use crate::protocol::{Answer, Ask};
+
+/// How long one agent is listened to before the next one's turn.
+const TURN: Duration = Duration::from_millis(10);
+/// An abort waits for the flows' threads, which look at the halt many times a second.
+const ABORTING: Duration = Duration::from_secs(5);
+/// One reading of a clock.
+const CLOCK: Duration = Duration::from_secs(5);
+/// The shortest of so many round trips is believed.
+const CLOCK_READINGS: usize = 8;
+
+/// Agents by their host's name.
+#[derive(Debug, Default)]
+pub struct Crew {
+    agents: BTreeMap<String, Agent>,
+    stop: Stop,
+}
+
+impl Crew {
+    /// Nobody yet.
+    pub const fn new(stop: Stop) -> Self {
+        Self { agents: BTreeMap::new(), stop }
+    }
+
+    /// One more.
+    pub fn join(&mut self, agent: Agent) {
+        self.agents.insert(agent.host().to_owned(), agent);
+    }
+
+    /// Host and process of each.
+    pub fn pids(&self) -> BTreeMap<String, u32> {
+        self.agents.iter().map(|(host, agent)| (host.clone(), agent.pid())).collect()
+    }
+
+    /// Fails once the user asked to stop.
+    pub fn check_stop(&self) -> Result<(), Mishap> {
+        if self.stop.asked() { Err(Mishap::Stopped) } else { Ok(()) }
+    }
+
+    /// Waits, unless the user asks to stop.
+    pub fn rest(&self, span: Nanos) -> Result<(), Mishap> {
+        let until = clock::monotonic() + span;
+        loop {
+            self.check_stop()?;
+            let left = until.saturating_sub(clock::monotonic());
+            if left == Nanos::ZERO {
+                return Ok(());
+            }
+            std::thread::park_timeout(left.min(Nanos::from_millis(50)).as_duration());
+        }
+    }
+
+    /// Asks one.
+    pub fn ask(&mut self, host: &str, ask: Ask, within: Duration) -> Result<Answer, Mishap> {
+        let name = ask.name();
+        let answers = self.ask_all([(host.to_owned(), ask)], within)?;
+        answers
+            .into_iter()
+            .next()
+            .map(|(_, answer)| answer)
+            .ok_or_else(|| Mishap::NoAgent { host: host.to_owned(), ask: name })
+    }
+
+    /// Asks several at once, and waits for all answers.
+    pub fn ask_all(
+        &mut self,
+        asks: impl IntoIterator<Item = (String, Ask)>,
+        within: Duration,
+    ) -> Result<Vec<(String, Answer)>, Mishap> {
+        let mut answers = Vec::new();
+        self.ask_each(asks, within, |host, answer| {
+            answers.push((host.to_owned(), answer));
+            Ok(())
+        })?;
+        Ok(answers)
+    }
+
+    /// Asks several at once, and hands over each answer as it comes; ends at the first failure.
+    pub fn ask_each(
+        &mut self,
+        asks: impl IntoIterator<Item = (String, Ask)>,
+        within: Duration,
+        mut take: impl FnMut(&str, Answer) -> Result<(), Mishap>,
+    ) -> Result<(), Mishap> {
+        let mut waiting: Vec<(String, Pending)> = Vec::new();
+        for (host, ask) in asks {
+            let name = ask.name();
+            let Some(agent) = self.agents.get_mut(&host) else {
+                return Err(Mishap::NoAgent { host, ask: name });
+            };
+            waiting.push((host, agent.post(ask)?));
+        }
+        let until = clock::monotonic() + within.into();
+        while !waiting.is_empty() {
+            self.check_stop()?;
+            let late = clock::monotonic() >= until;
+            let mut still = Vec::with_capacity(waiting.len());
+            for (host, pending) in waiting {
+                let Some(agent) = self.agents.get_mut(&host) else { continue };
+                match agent.poll(pending, TURN)? {
+                    Some(answer) => take(&host, answer)?,
+                    None if late => return Err(agent.late(pending, within).into()),
+                    None => still.push((host, pending)),
+                }
+            }
+            waiting = still;
+        }
+        Ok(())
+    }
+
+    /// How far each host's clock stands from ours.
+    pub fn offsets(&mut self, hosts: &[String]) -> Result<BTreeMap<String, Offset>, Mishap> {
+        let mut offsets = BTreeMap::new();
+        for host in hosts {
+            let mut readings = Vec::with_capacity(CLOCK_READINGS);
+            for _ in 0..CLOCK_READINGS {
+                let asked = clock::monotonic();
+                let answer = self.ask(host, Ask::Clock, CLOCK)?;
+                let answered = clock::monotonic();
+                let Answer::Clock { monotonic: theirs } = answer else {
+                    return Err(self.unexpected(host, "clock"));
+                };
+                readings.push(Reading { asked, theirs, answered });
+            }
+            if let Some(offset) = Offset::from_readings(&readings) {
+                offsets.insert(host.clone(), offset);
+            }
+        }
+        Ok(offsets)
+    }
+
+    /// Ends whatever runs, everywhere; what an agent had to say about that, where it failed.
+    pub fn abort(&mut self) -> Option<AgentError> {
+        let posted: Vec<_> = self.agents.values_mut().map(|a| a.post(Ask::Abort)).collect();
+        let mut worst = None;
+        for (agent, pending) in self.agents.values_mut().zip(posted) {
+            let answer = pending.and_then(|pending| match agent.poll(pending, ABORTING)? {
+                Some(_) => Ok(()),
+                None => Err(agent.late(pending, ABORTING)),
+            });
+            // One that died explains more than one that is slow to answer.
+            match answer {
+                Err(error @ AgentError::Died { .. }) => worst = Some(error),
+                Err(error) if error.is_fatal() => worst = worst.or(Some(error)),
+                _ => {}
+            }
+        }
+        worst
+    }
+
+    /// That `host` answered something else.
+    pub fn unexpected(&self, host: &str, expected: &'static str) -> Mishap {
+        match self.agents.get(host) {
+            Some(agent) => agent.unexpected(expected).into(),
+            None => Mishap::NoAgent { host: host.to_owned(), ask: expected },
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Why a trial did not run to its end.
+//!
+//! Never recorded as such: its words become the record's reason.
+
+use lab::LabError;
+
+use super::assemble::MissingSide;
+use super::handle::AgentError;
+use super::orders::OrderError;
+
+/// What ended a trial.
+#[derive(Debug, thiserror::Error)]
+pub enum Mishap {
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Stopped,
+    /// The trial asks for what this testbed has not.
+    #[error(transparent)]
+    Order(#[from] OrderError),
+    /// An agent died, was silent, or could not do its part.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// A flow's side broke while it ran.
+    #[error("flow {flow} on host `{host}`: {reason}")]
+    Flow {
+        /// The flow's number.
+        flow: u16,
+        /// The host's name.
+        host: String,
+        /// The agent's own words.
+        reason: String,
+    },
+    /// A report is missing although every agent answered.
+    #[error(transparent)]
+    MissingSide(#[from] MissingSide),
+    /// A host without an agent.
+    #[error("ask for {ask} on host `{host}`: it has no agent")]
+    NoAgent {
+        /// The host's name.
+        host: String,
+        /// The request.
+        ask: &'static str,
+    },
+    /// The device's counters could not be read.
+    #[error("read the counters of device `{device}`")]
+    Device {
+        /// The device's name.
+        device: String,
+        /// Why.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// No randomness for the trial's token.
+    #[error("draw the trial's token")]
+    Token(#[source] std::io::Error),
+}
+
+impl Mishap {
+    /// A device's namespace could not be entered.
+    pub fn device(device: &str, cause: LabError) -> Self {
+        Self::Device { device: device.to_owned(), cause: Box::new(cause) }
+    }
+}

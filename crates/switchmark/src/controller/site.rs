@@ -1,0 +1,167 @@
+//! A lab as a study may see it, and its device's own counters.
+//!
+//! Owns the lab while the testbed lives, and the translation of its plan into a topology. Never runs
+//! anything in a host's namespace: that is the agents'.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use dataplane::counters::{self, InterfaceCounters};
+use lab::{DevicePlan, FarEnd, HostPlan, HostPortPlan, Lab, LabDevice, LabPlan, LabSpec};
+use method::record::{PortCounters, Side};
+use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef, Topology};
+
+use super::mishap::Mishap;
+use crate::config::resolved;
+
+/// The name of two routers side by side, which a study sees as one device.
+const PARALLEL: &str = "routers";
+
+/// The lab's specification, in the lab's own words.
+pub fn spec(config: &resolved::LabConfig) -> LabSpec {
+    LabSpec {
+        device: match config.device {
+            resolved::LabDevice::Cable => LabDevice::Cable,
+            resolved::LabDevice::Bridge => LabDevice::Bridge,
+            resolved::LabDevice::Router => LabDevice::Router,
+            resolved::LabDevice::Routers => LabDevice::Routers,
+        },
+        // Beyond u16 it is beyond the lab's own limit too, which then says so.
+        hosts: u16::try_from(config.hosts).unwrap_or(u16::MAX),
+        rate: config.rate,
+        queue: config.queue,
+        mtu: config.mtu,
+        bypass: config.bypass,
+    }
+}
+
+/// What a study may know of the lab.
+pub fn topology(name: &str, plan: &LabPlan) -> Topology {
+    Topology {
+        name: name.to_owned(),
+        hosts: plan.hosts.iter().map(|h| host(plan, h)).collect(),
+        devices: devices(plan),
+    }
+}
+
+fn host(plan: &LabPlan, host: &HostPlan) -> Host {
+    Host {
+        name: host.name.clone(),
+        reach: "lab".to_owned(),
+        ports: host.ports.iter().map(|p| port(plan, p)).collect(),
+    }
+}
+
+fn port(plan: &LabPlan, port: &HostPortPlan) -> HostPort {
+    let cable = match port.far_end() {
+        FarEnd::Device { device, port } => {
+            CableEnd::Device { device: seen_as(plan, device), port: port.clone() }
+        }
+        FarEnd::Host { host, port } => {
+            CableEnd::Host(PortRef { host: host.clone(), port: port.clone() })
+        }
+    };
+    HostPort {
+        name: port.name.clone(),
+        interfaces: port.interfaces.clone(),
+        address: IpAddr::V4(port.address),
+        cable,
+        rate: port.rate,
+    }
+}
+
+fn seen_as(plan: &LabPlan, device: &str) -> String {
+    if plan.devices.len() > 1 { PARALLEL } else { device }.to_owned()
+}
+
+/// One device, or none: routers side by side are one thing to measure.
+fn devices(plan: &LabPlan) -> Vec<Device> {
+    let Some(first) = plan.devices.first() else { return Vec::new() };
+    let limit = first.ports.first().and_then(|p| p.limit);
+    let names: Vec<&str> = plan.devices.iter().map(|d| d.name.as_str()).collect();
+    let mut facts = BTreeMap::from([
+        ("made_of".to_owned(), format!("this machine's kernel: {}", names.join(", "))),
+        ("mtu".to_owned(), plan.mtu.to_string()),
+        ("shared_machine".to_owned(), "true".to_owned()),
+    ]);
+    if let Some(limit) = limit {
+        facts.insert("port_burst".to_owned(), limit.burst.to_string());
+    }
+    vec![Device {
+        name: seen_as(plan, &first.name),
+        kind: match first.kind {
+            lab::DeviceKind::Switch => DeviceKind::Switch,
+            lab::DeviceKind::Router => DeviceKind::Router,
+        },
+        port_rate: limit.map(|l| l.rate),
+        port_queue: limit.map(|l| l.queue),
+        facts,
+    }]
+}
+
+/// One look at every device's ports.
+pub type DeviceSnapshot = BTreeMap<String, Vec<InterfaceCounters>>;
+
+/// Reads every device's ports, from inside it.
+pub fn device_counters(lab: &Lab) -> Result<DeviceSnapshot, Mishap> {
+    let read = |device: &DevicePlan| {
+        let interfaces = interfaces(device);
+        let counters = lab
+            .inside(&device.name, || counters::interfaces(&interfaces))
+            .map_err(|cause| Mishap::device(&device.name, cause))?
+            .map_err(|cause| Mishap::Device {
+                device: device.name.clone(),
+                cause: Box::new(cause),
+            })?;
+        Ok((device.name.clone(), counters))
+    };
+    lab.plan().devices.iter().map(read).collect()
+}
+
+/// The change of each device port's counters, under the plan's name of the port: `bridge/1`.
+pub fn device_changes(
+    plan: &LabPlan,
+    before: &DeviceSnapshot,
+    after: &DeviceSnapshot,
+) -> Vec<PortCounters> {
+    let mut ports = Vec::new();
+    for device in &plan.devices {
+        let (Some(before), Some(after)) = (before.get(&device.name), after.get(&device.name))
+        else {
+            continue;
+        };
+        for port in &device.ports {
+            let named = |c: &&InterfaceCounters| c.name == port.interface;
+            let (Some(then), Some(now)) = (before.iter().find(named), after.iter().find(named))
+            else {
+                continue;
+            };
+            ports.push(PortCounters {
+                place: format!("{}/{}", device.name, port.name),
+                side: Side::Device,
+                counters: now.since(then).counters,
+            });
+        }
+    }
+    ports
+}
+
+/// Turns segmentation and receive offloads off on every device port, for the lab's whole life: a
+/// device forwards frames, not bundles of them. What could not be read or set is an error.
+pub fn device_offloads_off(lab: &Lab) -> Result<(), lab::LabError> {
+    for device in &lab.plan().devices {
+        let interfaces = interfaces(device);
+        lab.netlink(&device.name, |kernel| {
+            for interface in &interfaces {
+                kernel.offloads_off(interface)?;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// The device's interfaces in its own namespace.
+pub fn interfaces(device: &DevicePlan) -> Vec<String> {
+    device.ports.iter().map(|p| p.interface.clone()).collect()
+}

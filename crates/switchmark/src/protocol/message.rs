@@ -1,0 +1,283 @@
+//! The messages, and their bytes.
+//!
+//! Owns what may be asked of an agent and what it answers: one enum each way. Never blocks, reads or
+//! writes: [`decode`] and [`encode`] are pure, so that a fuzzer can have them.
+
+use std::collections::BTreeMap;
+
+use dataplane::Window;
+use measure::Nanos;
+use serde::{Deserialize, Serialize};
+
+use super::orders::{ReceiverOrder, SenderOrder, SideReport};
+use super::usage::Usage;
+
+/// The number of the protocol spoken here. Another number is refused: controller and agent are one
+/// binary, so a difference means that one of them is old.
+pub const PROTOCOL: u32 = 1;
+
+/// Everything that goes through the pipes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Message {
+    /// The first message each way.
+    Hello(Hello),
+    /// From the controller.
+    Request(Request),
+    /// From the agent, one for each request, in order.
+    Reply(Reply),
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`PROTOCOL`]
+    pub protocol: u32,
+    /// The program's version: `0.1.0`.
+    #[serde(default)]
+    pub version: String,
+    /// What it can do beyond the protocol's minimum; unknown ones are ignored.
+    #[serde(default)]
+    pub features: Vec<String>,
+}
+
+impl Hello {
+    /// This program's own.
+    pub fn ours() -> Self {
+        Self {
+            protocol: PROTOCOL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            features: ["echo", "datagrams", "bulk"].map(str::to_owned).to_vec(),
+        }
+    }
+
+    /// Refuses a peer of another protocol.
+    pub fn check(&self) -> Result<(), MessageError> {
+        if self.protocol == PROTOCOL {
+            return Ok(());
+        }
+        Err(MessageError::Protocol {
+            ours: PROTOCOL,
+            theirs: self.protocol,
+            our_version: env!("CARGO_PKG_VERSION").to_owned(),
+            their_version: self.version.clone(),
+        })
+    }
+}
+
+/// Something asked of an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// Echoed by the reply.
+    pub id: u64,
+    /// What is asked.
+    pub ask: Ask,
+}
+
+/// What may be asked of an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ask {
+    /// The agent's monotonic clock, now. Answered by `clock`.
+    Clock,
+    /// What the host is. Answered by `facts`.
+    Facts {
+        /// The ports to describe.
+        interfaces: Vec<String>,
+    },
+    /// Changes or restores segmentation and receive offloads. Answered by `offloads`.
+    Offloads {
+        /// The ports.
+        interfaces: Vec<String>,
+        /// To what.
+        change: OffloadChange,
+    },
+    /// Begins a trial: opens its data ports. Whatever an earlier trial left is closed first.
+    /// Answered by `prepared`.
+    Prepare {
+        /// In the order in which their ports are answered.
+        receivers: Vec<ReceiverOrder>,
+        /// Ports whose counters are read around the load.
+        interfaces: Vec<String>,
+    },
+    /// Opens the sending sides, which also send learning frames. Answered by `connected`.
+    Connect {
+        /// The sending sides.
+        senders: Vec<SenderOrder>,
+    },
+    /// Runs everything prepared and connected over a window of this host's monotonic clock.
+    /// Answered at once by `started`.
+    Start {
+        /// When.
+        window: Window,
+    },
+    /// Waits for the window's end and hands the reports over. Answered by `collected`.
+    Collect,
+    /// Ends the trial at once, whatever its state; data ports close. Answered by `aborted`.
+    Abort,
+    /// Ends the agent. Answered by `farewell`; then the agent exits.
+    Goodbye,
+}
+
+impl Ask {
+    /// Its name, for errors.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Clock => "clock",
+            Self::Facts { .. } => "facts",
+            Self::Offloads { .. } => "offloads",
+            Self::Prepare { .. } => "prepare",
+            Self::Connect { .. } => "connect",
+            Self::Start { .. } => "start",
+            Self::Collect => "collect",
+            Self::Abort => "abort",
+            Self::Goodbye => "goodbye",
+        }
+    }
+}
+
+/// What happens to a port's offloads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OffloadChange {
+    /// TSO, GSO and GRO off; what was found is remembered until `restore`.
+    Off,
+    /// Back to what was found.
+    Restore,
+}
+
+/// An agent's answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The request's.
+    pub id: u64,
+    /// The answer, or why there is none, causes joined by `: `.
+    pub answer: Result<Answer, String>,
+}
+
+/// What an agent answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// To `clock`.
+    Clock {
+        /// The agent's monotonic clock.
+        monotonic: Nanos,
+    },
+    /// To `facts`.
+    Facts(HostFacts),
+    /// To `offloads`.
+    Offloads {
+        /// By port, each feature that differs now from before the request, and its state.
+        changed: BTreeMap<String, BTreeMap<String, bool>>,
+    },
+    /// To `prepare`.
+    Prepared {
+        /// The port number of each receiver, in the request's order.
+        ports: Vec<u16>,
+    },
+    /// To `connect`.
+    Connected,
+    /// To `start`.
+    Started,
+    /// To `collect`.
+    Collected(Box<Collected>),
+    /// To `abort`.
+    Aborted,
+    /// To `goodbye`.
+    Farewell,
+}
+
+/// What a host is. Names and values as the kernel writes them; what can't be read is absent.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// `kernel`, `cpu_model`, `cpus`, `governor`, `clocksource`, `tcp_congestion_control`…
+    pub host: BTreeMap<String, String>,
+    /// By port: `driver`, `mtu`, `mac`, and each offload feature as `on` or `off`.
+    pub ports: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// What a host has to say of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Collected {
+    /// One for each side that this host ran.
+    pub reports: Vec<FlowReport>,
+    /// By port, the change of the kernel's counters from before the start to after the close.
+    pub interfaces: BTreeMap<String, BTreeMap<String, u64>>,
+    /// How busy the host was.
+    pub usage: Usage,
+}
+
+/// What one side of a flow has to say.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FlowReport {
+    /// The flow's number in the trial.
+    pub flow: u16,
+    /// When the side's thread was ready to work, on this host's monotonic clock: after the window's
+    /// start where it came late.
+    pub ready: Nanos,
+    /// The report, or why there is none.
+    pub report: Result<SideReport, String>,
+}
+
+/// Bytes are not a message, or not one for us.
+#[derive(Debug, thiserror::Error)]
+pub enum MessageError {
+    /// Not JSON, or not of a message's shape.
+    #[error("read a message of {length} bytes")]
+    Malformed {
+        /// The frame's length.
+        length: usize,
+        /// Where it went wrong.
+        #[source]
+        cause: serde_json::Error,
+    },
+    /// A value has no JSON.
+    #[error("write a message")]
+    Unwritable(#[source] serde_json::Error),
+    /// The peer speaks another protocol.
+    #[error(
+        "agree on a protocol: we speak {ours} (version {our_version}), \
+         the peer speaks {theirs} (version {their_version})"
+    )]
+    Protocol {
+        /// Ours.
+        ours: u32,
+        /// The peer's.
+        theirs: u32,
+        /// Our program's version.
+        our_version: String,
+        /// The peer program's version.
+        their_version: String,
+    },
+    /// The message is a message, but not one that may come now.
+    #[error("expected {expected} from the peer, got {got}")]
+    OutOfTurn {
+        /// What should have come.
+        expected: &'static str,
+        /// What came.
+        got: &'static str,
+    },
+}
+
+impl Message {
+    /// Which of the three it is, for errors.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Hello(_) => "hello",
+            Self::Request(_) => "a request",
+            Self::Reply(_) => "a reply",
+        }
+    }
+}
+
+/// A frame's content as a message. Any bytes may come; none of them panic.
+pub fn decode(content: &[u8]) -> Result<Message, MessageError> {
+    serde_json::from_slice(content)
+        .map_err(|cause| MessageError::Malformed { length: content.len(), cause })
+}
+
+/// A message as a frame's content.
+pub fn encode(message: &Message) -> Result<Vec<u8>, MessageError> {
+    serde_json::to_vec(message).map_err(MessageError::Unwritable)
+}

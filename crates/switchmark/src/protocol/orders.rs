@@ -1,0 +1,93 @@
+//! The sides of flows, as they are ordered from an agent and reported by it.
+//!
+//! The specifications and reports are the data plane's own; this only gives one name to each side.
+//! Never runs one: the agent does.
+
+use std::net::IpAddr;
+
+use dataplane::bulk::{SinkReport, SinkSpec, SourceReport, SourceSpec};
+use dataplane::datagram::{ReceiverReport, ReceiverSpec, SenderReport, SenderSpec};
+use dataplane::echo::{AskerReport, AskerSpec, ReflectorReport, ReflectorSpec};
+use serde::{Deserialize, Serialize};
+
+/// A side that opens a data port and waits there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReceiverOrder {
+    /// Answers an echo flow.
+    Reflector(ReflectorSpec),
+    /// Counts a datagram flow.
+    Receiver(ReceiverSpec),
+    /// Takes a bulk flow.
+    Sink(SinkSpec),
+}
+
+/// A side that begins to speak.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SenderOrder {
+    /// Asks in an echo flow.
+    Asker(AskerSpec),
+    /// Sends a datagram flow.
+    Sender(SenderSpec),
+    /// Feeds a bulk flow.
+    Source(SourceSpec),
+}
+
+/// What a side did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SideReport {
+    /// Of the answering side of an echo flow.
+    Reflector(ReflectorReport),
+    /// Of the receiving side of a datagram flow.
+    Receiver(ReceiverReport),
+    /// Of the receiving side of a bulk flow.
+    Sink(SinkReport),
+    /// Of the asking side of an echo flow.
+    Asker(AskerReport),
+    /// Of the sending side of a datagram flow.
+    Sender(SenderReport),
+    /// Of the sending side of a bulk flow.
+    Source(SourceReport),
+}
+
+impl ReceiverOrder {
+    /// The flow's number.
+    pub const fn flow(&self) -> u16 {
+        match self {
+            Self::Reflector(spec) => spec.identity.flow,
+            Self::Receiver(spec) => spec.identity.flow,
+            Self::Sink(spec) => spec.identity.flow,
+        }
+    }
+
+    /// Own address and the only one heard.
+    pub const fn addresses(&self) -> (IpAddr, IpAddr) {
+        match self {
+            Self::Reflector(spec) => (spec.local, spec.peer),
+            Self::Receiver(spec) => (spec.local, spec.peer),
+            Self::Sink(spec) => (spec.local, spec.peer),
+        }
+    }
+}
+
+impl SenderOrder {
+    /// The flow's number.
+    pub const fn flow(&self) -> u16 {
+        match self {
+            Self::Asker(spec) => spec.identity.flow,
+            Self::Sender(spec) => spec.identity.flow,
+            Self::Source(spec) => spec.identity.flow,
+        }
+    }
+
+    /// Own address and the only one spoken to.
+    pub const fn addresses(&self) -> (IpAddr, IpAddr) {
+        match self {
+            Self::Asker(spec) => (spec.local, spec.remote.ip()),
+            Self::Sender(spec) => (spec.local, spec.remote.ip()),
+            Self::Source(spec) => (spec.local, spec.remote.ip()),
+        }
+    }
+}
