@@ -1,8 +1,26 @@
 //! The report: one HTML file that holds a run's answers, plots, tables and conditions.
+//!
+//! It asks nothing of the network, reads without scripts and prints; a short script only shows values
+//! under the pointer sooner. What stands in it was measured: this module selects and words, and
+//! computes nothing but merged histograms, sums and rates in other conventions.
 
+mod answers;
+mod caveats;
+mod conditions;
+mod forwarding;
+mod latency;
+mod picture;
+mod reading;
+mod streams;
+mod trials;
+mod view;
+
+use askama::Template;
 use method::{Figure, Trial, TrialRecord};
 
 use crate::run::RunMeta;
+use crate::words;
+use view::{Answer, Block, Picture, Section};
 
 /// What the report is made from.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +29,7 @@ pub struct ReportInput<'a> {
     pub meta: &'a RunMeta,
     /// Its figures.
     pub figures: &'a [Figure],
-    /// Its trials.
+    /// Its trials, in the order they ran.
     pub records: &'a [(Trial, TrialRecord)],
 }
 
@@ -20,8 +38,56 @@ pub struct ReportInput<'a> {
 #[error("render the report")]
 pub struct ReportError(#[from] askama::Error);
 
-/// One self-contained HTML file for all `runs`.
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page {
+    title: String,
+    generated: String,
+    runs: Vec<RunView>,
+}
+
+struct RunView {
+    anchor: String,
+    heading: String,
+    line: String,
+    answers: Vec<Answer>,
+    testbed: Picture,
+    sections: Vec<Section>,
+}
+
+/// One self-contained HTML file for all `runs`. `generated_unix_ns` is the caller's wall clock.
 pub fn render(runs: &[ReportInput<'_>], generated_unix_ns: u64) -> Result<String, ReportError> {
-    let _ = generated_unix_ns;
-    Ok(format!("<!doctype html><title>{}</title>", runs.len()))
+    let views: Vec<RunView> = runs.iter().enumerate().map(|(i, run)| view_of(i, run)).collect();
+    let title = match runs {
+        [one] => format!("switchmark: {} on {}", one.meta.verb, one.meta.topology.name),
+        _ => "switchmark".to_owned(),
+    };
+    let page = Page { title, generated: words::moment(generated_unix_ns), runs: views };
+    Ok(page.render()?)
+}
+
+fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
+    let anchor = format!("run{}", index + 1);
+    let meta = run.meta;
+    let mut sections = Vec::new();
+    sections.extend(latency::section(&anchor, run.figures, run.records));
+    sections.extend(forwarding::section(&anchor, run));
+    sections.extend(streams::section(&anchor, run.records));
+    sections.extend(caveats::section(&anchor, run.figures));
+    sections.extend(trials::section(&anchor, run.records));
+    sections.push(conditions::section(&anchor, run));
+    sections.extend(conditions::every_figure(&anchor, run.figures));
+    RunView {
+        heading: format!("{} on {}", meta.verb, meta.topology.name),
+        line: format!(
+            "Run {}, {}, switchmark {}",
+            meta.id,
+            words::moment(meta.created_unix_ns),
+            meta.version
+        ),
+        answers: answers::answers(run.figures),
+        testbed: picture::picture(&meta.topology),
+        sections,
+        anchor,
+    }
 }

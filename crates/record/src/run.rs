@@ -5,10 +5,8 @@
 use std::collections::BTreeMap;
 
 use method::Topology;
+use method::study::StudySpec;
 use serde::{Deserialize, Serialize};
-
-/// What a study was asked to do, as the journal keeps it.
-pub type StudySpec = serde_json::Value;
 
 /// Everything about a run that is known when it starts: enough to resume it and to state its conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

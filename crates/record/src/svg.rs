@@ -1,1 +1,45 @@
-//! Plots as SVG text.
+//! Plots and pictures as SVG text, small enough to own: axes with round ticks, lines, points with
+//! interval whiskers, a legend, and a value on every point for a pointer to find.
+//!
+//! Colours are CSS variables of the page (`--c0`…), so that dark mode and print choose them. What tells
+//! series apart is never colour alone: shape and dash do too. Knows no figure and no trial.
+
+mod plot;
+mod scale;
+
+pub(crate) use plot::{Plot, Point, Series};
+pub(crate) use scale::{Axis, Scale};
+
+/// How many colours (and shapes) there are before they repeat.
+pub(crate) const PALETTE: usize = 7;
+
+/// Text for an SVG or HTML context, attributes included. Control characters, which XML forbids, go.
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c if c.is_control() => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// At most `most` characters, the last an ellipsis where something was cut.
+pub(crate) fn shorten(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+/// Roughly how wide a text is at 12 px; there is no font to ask.
+pub(crate) fn text_width(text: &str) -> f64 {
+    text.chars().count() as f64 * 6.6
+}

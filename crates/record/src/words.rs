@@ -1,1 +1,214 @@
-//! Numbers for people.
+//! Numbers as people read them: `31.8 µs`, `1,488,095 frames/s`, `95 % CI 3.8…4.4`.
+//!
+//! Only for pages; data leaves in base units through `rows`. Never decides what is shown.
+
+use method::{Figure, Unit};
+
+/// A unit chosen for a magnitude: divide by, and write behind.
+type Scaled = (f64, &'static str);
+
+const TIMES: &[Scaled] = &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
+const BIT_RATES: &[Scaled] = &[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")];
+const BYTES: &[Scaled] = &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
+
+/// A value in its unit, to three significant digits; frames and counts to the whole number.
+pub(crate) fn value(unit: Unit, value: f64) -> String {
+    let (divisor, suffix) = scale_for(unit, value);
+    let decimals = decimals_for(unit, value / divisor);
+    join(&number(value / divisor, decimals), suffix)
+}
+
+/// Nanoseconds.
+pub(crate) fn time(ns: f64) -> String {
+    value(Unit::Nanoseconds, ns)
+}
+
+/// Bits a second.
+pub(crate) fn bit_rate(bits: f64) -> String {
+    value(Unit::BitsPerSecond, bits)
+}
+
+/// A whole number with separators: `1,488,095`.
+pub(crate) fn count(n: u64) -> String {
+    group(&n.to_string())
+}
+
+/// A share as percent.
+pub(crate) fn percent(share: f64) -> String {
+    value(Unit::Ratio, share)
+}
+
+/// `95 % CI 3.80…4.40 µs`, in the unit that the value itself is shown in.
+pub(crate) fn interval(figure: &Figure) -> Option<String> {
+    let (low, high) = (figure.low?, figure.high?);
+    let of = figure.value.unwrap_or(high);
+    let (divisor, suffix) = scale_for(figure.unit, of);
+    let (low, high) = (low / divisor, high / divisor);
+    let width = high - low;
+    let for_width = if width > 0.0 { 1 - width.log10().floor() as i32 } else { 0 };
+    let mut decimals = decimals_for(figure.unit, of / divisor);
+    if !matches!(figure.unit, Unit::FramesPerSecond | Unit::Count) {
+        decimals = decimals.max(for_width.clamp(0, 4) as usize);
+    }
+    let ends = format!("{}…{}", number(low, decimals), number(high, decimals));
+    Some(format!("{} {}", confidence(figure.confidence), join(&ends, suffix)))
+}
+
+/// `4.10 µs (95 % CI 3.80…4.40 µs)`; a dash where there is no value.
+pub(crate) fn with_interval(figure: &Figure) -> String {
+    match (figure.value, interval(figure)) {
+        (None, _) => "–".to_owned(),
+        (Some(v), None) => value(figure.unit, v),
+        (Some(v), Some(interval)) => format!("{} ({interval})", value(figure.unit, v)),
+    }
+}
+
+/// `2026-11-21 14:03:12 UTC`
+pub(crate) fn moment(unix_ns: u64) -> String {
+    jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).map_or_else(
+        |_| "an unknown time".to_owned(),
+        |t| t.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+    )
+}
+
+/// `p50`, `p99.9`, `max`
+pub(crate) fn quantile(q: f64) -> String {
+    if q <= 0.0 {
+        "min".to_owned()
+    } else if q >= 1.0 {
+        "max".to_owned()
+    } else {
+        format!("p{}", trimmed(q * 100.0, 4))
+    }
+}
+
+/// At most `decimals`, without trailing zeros.
+pub(crate) fn trimmed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+/// For a tick: as short as it stays exact enough.
+pub(crate) fn tick(unit: Unit, value: f64) -> String {
+    let (divisor, suffix) = scale_for(unit, value);
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let text = sign(&group(&trimmed(value / divisor, 4)));
+    if unit == Unit::FramesPerSecond { short_count(value) } else { join(&text, suffix) }
+}
+
+/// `1.5 M`, `20 k`
+fn short_count(value: f64) -> String {
+    let (divisor, suffix) = match value.abs() {
+        v if v >= 1e6 => (1e6, " M"),
+        v if v >= 1e3 => (1e3, " k"),
+        _ => (1.0, ""),
+    };
+    format!("{}{suffix}", sign(&trimmed(value / divisor, 3)))
+}
+
+fn confidence(confidence: Option<f64>) -> String {
+    confidence.map_or_else(
+        || "interval".to_owned(),
+        |c| format!("{} % CI", trimmed((c * 1000.0).round() / 10.0, 1)),
+    )
+}
+
+fn scale_for(unit: Unit, value: f64) -> Scaled {
+    let table = match unit {
+        Unit::Nanoseconds => TIMES,
+        Unit::BitsPerSecond => BIT_RATES,
+        Unit::Bytes => BYTES,
+        Unit::FramesPerSecond => return (1.0, "frames/s"),
+        Unit::Ratio => return (0.01, "%"),
+        Unit::Count => return (1.0, ""),
+    };
+    // 999.6 ns is to be written as 1.00 µs, not as 1000 ns.
+    let magnitude = value.abs() * 1.0005;
+    *table.iter().find(|(from, _)| magnitude >= *from).unwrap_or(&table[table.len() - 1])
+}
+
+fn decimals_for(unit: Unit, scaled: f64) -> usize {
+    let whole = matches!(unit, Unit::FramesPerSecond | Unit::Count);
+    if scaled == 0.0 || !scaled.is_finite() || (whole && scaled.fract() == 0.0) {
+        return 0;
+    }
+    let magnitude = (scaled.abs() * 1.0005).log10().floor() as i32;
+    if unit == Unit::Count && magnitude < 0 {
+        return 2;
+    }
+    (2 - magnitude).clamp(0, 6) as usize
+}
+
+fn number(value: f64, decimals: usize) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    sign(&group(&format!("{value:.decimals$}")))
+}
+
+/// A true minus sign, and none before a zero.
+fn sign(text: &str) -> String {
+    match text.strip_prefix('-') {
+        Some(rest) if rest.chars().all(|c| matches!(c, '0' | '.')) => rest.to_owned(),
+        Some(rest) => format!("−{rest}"),
+        None => text.to_owned(),
+    }
+}
+
+fn join(number: &str, suffix: &str) -> String {
+    // A no-break space, so that a value never parts from its unit.
+    if suffix.is_empty() { number.to_owned() } else { format!("{number}\u{a0}{suffix}") }
+}
+
+fn group(text: &str) -> String {
+    let (minus, digits) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
+    let (whole, fraction) = digits.split_once('.').map_or((digits, ""), |(w, f)| (w, f));
+    let mut grouped = String::new();
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    let dot = if fraction.is_empty() { "" } else { "." };
+    format!("{minus}{grouped}{dot}{fraction}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_read_well() {
+        let check = |unit, v, expect: &str| {
+            assert_eq!(value(unit, v).replace('\u{a0}', " "), expect, "{v}");
+        };
+        check(Unit::Nanoseconds, 31_800.0, "31.8 µs");
+        check(Unit::Nanoseconds, 999.6, "1.00 µs");
+        check(Unit::Nanoseconds, 310.0, "310 ns");
+        check(Unit::Nanoseconds, -4_100.0, "−4.10 µs");
+        check(Unit::Nanoseconds, 0.0, "0 ns");
+        check(Unit::FramesPerSecond, 1_488_095.24, "1,488,095 frames/s");
+        check(Unit::FramesPerSecond, 0.0, "0 frames/s");
+        check(Unit::BitsPerSecond, 1e9, "1.00 Gbit/s");
+        check(Unit::Ratio, 0.000_012_3, "0.00123 %");
+        check(Unit::Ratio, 1.0, "100 %");
+        check(Unit::Count, 12_345.0, "12,345");
+        check(Unit::Nanoseconds, f64::NAN, "– ns");
+    }
+
+    #[test]
+    fn quantiles_are_named() {
+        for (q, expect) in
+            [(0.0, "min"), (0.5, "p50"), (0.99, "p99"), (0.999, "p99.9"), (1.0, "max")]
+        {
+            assert_eq!(quantile(q), expect);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Each verdict and caveat in words, explained once on a page. Never adds or weighs a doubt: that is
+//! the study's.
+
+use std::collections::BTreeSet;
+
+use method::{Caveat, Figure, Verdict};
+
+use super::view::{Block, Cell, Section};
+
+/// The verdict's name, its class in the page's style, and what it says.
+pub(super) const fn verdict(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
+    match verdict {
+        Verdict::DeviceLimited => (
+            "device-limited",
+            "device",
+            "The same hosts did clearly better over a direct cable, so the figure is the device's own.",
+        ),
+        Verdict::TesterLimited => (
+            "tester-limited",
+            "tester",
+            "The same hosts did no better over a direct cable: they were the limit, and the figure is \
+             only a bound on the device.",
+        ),
+        Verdict::Undetermined => (
+            "undetermined",
+            "open",
+            "There is no direct cable to compare with, or the two can't be told apart.",
+        ),
+    }
+}
+
+/// The caveat's name, as in the JSON rows.
+pub(super) const fn name(caveat: Caveat) -> &'static str {
+    match caveat {
+        Caveat::NoBypass => "no-bypass",
+        Caveat::FewBlocks => "few-blocks",
+        Caveat::FewSamples => "few-samples",
+        Caveat::SoftwareTimestamps => "software-timestamps",
+        Caveat::QuickProfile => "quick-profile",
+        Caveat::FrameSizeRaised => "frame-size-raised",
+        Caveat::TesterDrops => "tester-drops",
+        Caveat::RepeatedTrials => "repeated-trials",
+        Caveat::NoValidTrial => "no-valid-trial",
+        Caveat::SharedMachine => "shared-machine",
+        Caveat::SearchCeiling => "search-ceiling",
+        Caveat::NotResolved => "not-resolved",
+        Caveat::SomeLost => "some-lost",
+    }
+}
+
+/// What the doubt is and what would remove it.
+pub(super) const fn advice(caveat: Caveat) -> &'static str {
+    match caveat {
+        Caveat::NoBypass => {
+            "No direct cable runs between the same hosts, so nothing tells the tester's share. Add one \
+             and measure again."
+        }
+        Caveat::FewBlocks => {
+            "There were too few blocks for the confidence asked; the interval states the confidence \
+             that could be had. Ask for more blocks."
+        }
+        Caveat::FewSamples => {
+            "There were too few samples for so high a quantile; its upper end is a bound by order \
+             statistics. Measure longer."
+        }
+        Caveat::SoftwareTimestamps => {
+            "Packets were stamped by software, so absolute times contain the hosts' own stacks. The \
+             difference from the direct cable is the better figure."
+        }
+        Caveat::QuickProfile => {
+            "The phases were shorter than RFC 2544 §23 asks. Use the strict profile for figures that \
+             are to be published."
+        }
+        Caveat::FrameSizeRaised => {
+            "The protocol's headers do not fit into the frame size asked for, so a larger frame was \
+             sent; the record has its size."
+        }
+        Caveat::TesterDrops => {
+            "The tester itself dropped frames, so losses are not all the device's. Lower the load or \
+             raise the hosts' buffers."
+        }
+        Caveat::RepeatedTrials => {
+            "Some trials were invalid and were repeated; the list of trials says why."
+        }
+        Caveat::NoValidTrial => {
+            "No trial was valid in as many tries as allowed, so there is no value. The list of trials \
+             says what went wrong."
+        }
+        Caveat::SharedMachine => {
+            "Hosts and device share one machine and disturb each other: good for comparing, not for \
+             a data sheet."
+        }
+        Caveat::SearchCeiling => {
+            "The search reached the highest rate that could be offered and the device did not fail: \
+             its limit lies at or above the figure."
+        }
+        Caveat::NotResolved => {
+            "The difference from the direct cable is smaller than the blocks can resolve. More or \
+             longer blocks narrow it."
+        }
+        Caveat::SomeLost => {
+            "Part of the probes got no answer; the distribution is of those that did."
+        }
+    }
+}
+
+/// The names of a figure's caveats, for a table's cell.
+pub(super) fn names(figures: &[&Figure]) -> Cell {
+    let all: BTreeSet<Caveat> = figures.iter().flat_map(|f| f.caveats.iter().copied()).collect();
+    let names: Vec<&str> = all.into_iter().map(name).collect();
+    Cell { class: "small", ..Cell::text(names.join(", ")) }
+}
+
+/// The verdict as a table's cell; of several figures, the weakest.
+pub(super) fn verdict_cell(figures: &[&Figure]) -> Cell {
+    let weakest = figures.iter().map(|f| f.verdict).max();
+    weakest.map_or_else(Cell::default, |v| {
+        let (text, class, _) = verdict(v);
+        Cell { text: text.to_owned(), note: String::new(), class }
+    })
+}
+
+/// The section that explains whatever occurs among `figures`, once each.
+pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
+    let verdicts: BTreeSet<Verdict> = figures.iter().map(|f| f.verdict).collect();
+    let caveats: BTreeSet<Caveat> =
+        figures.iter().flat_map(|f| f.caveats.iter().copied()).collect();
+    if figures.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Glossary(
+        verdicts
+            .into_iter()
+            .map(|v| {
+                let (name, _, text) = verdict(v);
+                (name.to_owned(), text.to_owned())
+            })
+            .collect(),
+    )];
+    if !caveats.is_empty() {
+        blocks.push(Block::Subheading("Caveats".to_owned()));
+        let explained = caveats.into_iter().map(|c| (name(c).to_owned(), advice(c).to_owned()));
+        blocks.push(Block::Glossary(explained.collect()));
+    }
+    Some(Section {
+        id: format!("{prefix}-doubts"),
+        heading: "What the verdicts and caveats mean".to_owned(),
+        blocks,
+    })
+}

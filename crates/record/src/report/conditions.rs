@@ -1,0 +1,221 @@
+//! The exact conditions on the page: how the run was asked for, where it ran, with which phases,
+//! offloads and stamps. What is not known is not mentioned, and nothing is guessed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::reading::Stamp;
+use method::figure::Figure;
+use method::record::FlowRecord;
+use method::topology::{CableEnd, DeviceKind};
+use method::trial::{Gate, Offloads, Phases};
+use method::{Topology, Trial, TrialRecord};
+
+use super::view::{Block, Cell, Section, Table};
+use super::{ReportInput, caveats, reading};
+use crate::run::RunMeta;
+use crate::words;
+
+/// The section.
+pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Section {
+    let mut blocks = vec![Block::Glossary(asked(run.meta))];
+    if !run.meta.notes.is_empty() {
+        blocks.push(Block::Subheading("Notes".to_owned()));
+        blocks.extend(run.meta.notes.iter().cloned().map(Block::Paragraph));
+    }
+    blocks.push(Block::Subheading("How each trial ran".to_owned()));
+    blocks.push(Block::Glossary(ran(run.records)));
+    blocks.push(Block::Subheading("Hosts".to_owned()));
+    blocks.extend(facts_table(&run.meta.facts).map(Block::Table));
+    blocks.push(Block::Table(ports_table(&run.meta.topology)));
+    blocks.extend(devices_table(&run.meta.topology).map(Block::Table));
+    let studies = serde_json::to_string_pretty(&run.meta.studies).unwrap_or_default();
+    blocks.push(Block::FoldedText { summary: "What was asked, in full".to_owned(), text: studies });
+    Section { id: format!("{prefix}-conditions"), heading: "Conditions".to_owned(), blocks }
+}
+
+fn asked(meta: &RunMeta) -> Vec<(String, String)> {
+    let studies: Vec<&str> = meta.studies.iter().map(method::study::StudySpec::name).collect();
+    [
+        ("run", meta.id.clone()),
+        ("command line", meta.command_line.clone()),
+        ("version", meta.version.clone()),
+        ("began", words::moment(meta.created_unix_ns)),
+        ("seed", meta.seed.to_string()),
+        ("studies", studies.join(", ")),
+        ("testbed", meta.topology.name.clone()),
+    ]
+    .map(|(term, text)| (term.to_owned(), text))
+    .into()
+}
+
+fn ran(records: &[(Trial, TrialRecord)]) -> Vec<(String, String)> {
+    let mut said: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut say = |term, text: String| {
+        said.entry(term).or_default().insert(text);
+    };
+    let mut spread = 0;
+    for (trial, record) in records {
+        say("phases", phases(&trial.phases));
+        let offloads = match trial.offloads {
+            Offloads::Off => "TSO, GSO and GRO off on the ports in use, restored afterwards",
+            Offloads::AsFound => "as the hosts had them",
+        };
+        say("offloads", offloads.to_owned());
+        let gate = match trial.gate {
+            Gate::Strict => "strict: any loss on the tester's side makes a trial invalid",
+            Gate::Flood => "flood: the tester's own loss makes the figure a lower bound",
+        };
+        say("validity", gate.to_owned());
+        spread = spread.max(record.start_spread.0);
+        for flow in &record.flows {
+            match flow {
+                FlowRecord::Echo(e) => say(
+                    "stamps",
+                    format!(
+                        "round trips: departure {}, arrival {}",
+                        stamp(e.stamps.sent),
+                        stamp(e.stamps.received)
+                    ),
+                ),
+                FlowRecord::Datagrams(d) => {
+                    say("sent by", format!("{} ({})", d.backend, d.backend_reason));
+                }
+                FlowRecord::Bulk(b) => say("congestion control", b.congestion_control.clone()),
+            }
+        }
+    }
+    let mut lines: Vec<(String, String)> = said
+        .into_iter()
+        .map(|(term, texts)| (term.to_owned(), texts.into_iter().collect::<Vec<_>>().join("; ")))
+        .collect();
+    if spread > 0 {
+        let text =
+            format!("{} between the first and the last flow, at most", words::time(spread as f64));
+        lines.push(("start".to_owned(), text));
+    }
+    lines
+}
+
+fn phases(p: &Phases) -> String {
+    let name = if *p == Phases::strict(p.load) {
+        "strict"
+    } else if *p == Phases::quick(p.load) {
+        "quick"
+    } else {
+        "own"
+    };
+    format!(
+        "{name}: {} after learning, {} load, {} for residual frames, {} to settle",
+        p.learned, p.load, p.residual, p.settle
+    )
+}
+
+const fn stamp(stamp: Stamp) -> &'static str {
+    match stamp {
+        Stamp::User => "by the program",
+        Stamp::Kernel => "by the kernel",
+        Stamp::Hardware => "by the NIC",
+        Stamp::Intended => "as scheduled",
+    }
+}
+
+fn facts_table(facts: &BTreeMap<String, BTreeMap<String, String>>) -> Option<Table> {
+    let names: BTreeSet<&String> = facts.values().flat_map(BTreeMap::keys).collect();
+    let mut head = vec!["fact".to_owned()];
+    head.extend(facts.keys().cloned());
+    let rows: Vec<Vec<Cell>> = names
+        .into_iter()
+        .map(|name| {
+            let mut cells = vec![Cell::text(name)];
+            cells.extend(
+                facts.values().map(|host| Cell::text(host.get(name).map_or("–", String::as_str))),
+            );
+            cells
+        })
+        .collect();
+    let caption = "What each host said of itself when the run began.".to_owned();
+    (!rows.is_empty()).then_some(Table { caption, head, rows })
+}
+
+fn ports_table(topology: &Topology) -> Table {
+    let rows = topology.hosts.iter().flat_map(|host| {
+        host.ports.iter().map(|port| {
+            let cable = match &port.cable {
+                CableEnd::Device { device, port } => format!("{device}/{port}"),
+                CableEnd::Host(end) => format!("{end} (direct)"),
+            };
+            vec![
+                Cell::text(format!("{}/{}", host.name, port.name)),
+                Cell::text(&host.reach),
+                Cell::text(port.address.to_string()),
+                Cell::text(cable),
+                Cell::text(port.interfaces.join(", ")),
+                Cell::text(port.rate.map_or_else(|| "not known".to_owned(), |r| r.to_string())),
+            ]
+        })
+    });
+    let rows = rows.collect();
+    let head =
+        ["port", "reached", "address", "cable to", "interfaces", "rate"].map(str::to_owned).into();
+    Table { caption: "The hosts' test ports.".to_owned(), head, rows }
+}
+
+fn devices_table(topology: &Topology) -> Option<Table> {
+    let rows: Vec<Vec<Cell>> = topology
+        .devices
+        .iter()
+        .map(|device| {
+            let kind = match device.kind {
+                DeviceKind::Switch => "switch (forwards by MAC address)",
+                DeviceKind::Router => "router (forwards by IP address)",
+            };
+            let limit =
+                |text: Option<String>| Cell::text(text.unwrap_or_else(|| "none set".to_owned()));
+            let facts: Vec<String> =
+                device.facts.iter().map(|(k, v)| format!("{k}: {v}")).collect();
+            vec![
+                Cell::text(&device.name),
+                Cell::text(kind),
+                limit(device.port_rate.map(|r| r.to_string())),
+                limit(device.port_queue.map(|q| q.to_string())),
+                Cell::text(facts.join(", ")),
+            ]
+        })
+        .collect();
+    let head = ["device", "kind", "port rate", "port queue", "facts"].map(str::to_owned).into();
+    (!rows.is_empty()).then_some(Table { caption: "The devices.".to_owned(), head, rows })
+}
+
+/// Every figure as a row, for an expert who wants no selection.
+pub(super) fn every_figure(prefix: &str, figures: &[Figure]) -> Option<Section> {
+    if figures.is_empty() {
+        return None;
+    }
+    let rows = figures.iter().map(|f| {
+        let conditions: Vec<String> = f
+            .conditions
+            .keys()
+            .map(|k| format!("{k} {}", reading::text(f, k).unwrap_or_default()))
+            .collect();
+        let quantile = f.quantile.map(words::quantile).unwrap_or_default();
+        vec![
+            Cell::text(reading::metric(f.metric)).with_note(quantile),
+            super::latency::value_cell(f),
+            Cell::number(words::count(f.n)).with_note(format!("{} blocks", f.blocks)),
+            Cell { class: "small", ..Cell::text(conditions.join(", ")) },
+            caveats::verdict_cell(&[f]),
+            caveats::names(&[f]),
+        ]
+    });
+    let head = ["metric", "value", "n", "where", "verdict", "caveats"].map(str::to_owned).into();
+    let caption =
+        "As in the JSON rows; the report shows no number that is not among them or counted \
+                   from the trials."
+            .to_owned();
+    let table = Table { caption, head, rows: rows.collect() };
+    Some(Section {
+        id: format!("{prefix}-figures"),
+        heading: "Every figure".to_owned(),
+        blocks: vec![Block::Folded { summary: format!("{} figures", figures.len()), table }],
+    })
+}

@@ -1,0 +1,327 @@
+//! Frames a second on the page: by frame size beside the theoretical line, the loss curve, and the
+//! tables. A rate is shown in all four conventions, so that none can be taken for another.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::{FrameRate, FrameSize, Rate, RateConvention};
+use method::explain::explain_size;
+use method::figure::Unit;
+use method::record::FlowRecord;
+use method::study::StudySpec;
+use method::trial::{FlowKind, Path, Role, Schedule};
+use method::{Figure, Metric, Trial, TrialRecord};
+
+use super::latency::value_cell;
+use super::view::{Block, Cell, Picture, Section, Table};
+use super::{ReportInput, caveats, reading};
+use crate::svg::{Axis, Plot, Point, Scale, Series};
+use crate::words;
+
+/// The section; `None` where nothing of the kind was measured.
+pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
+    let rates: Vec<&Figure> = run
+        .figures
+        .iter()
+        .filter(|f| matches!(f.metric, Metric::Throughput | Metric::Received))
+        .filter(|f| f.unit == Unit::FramesPerSecond)
+        .collect();
+    let link = link_rate(run);
+    let mut blocks = Vec::new();
+    let mut pictures = Vec::new();
+    if rates.iter().any(|f| f.value.is_some() && reading::size(f).is_some()) {
+        pictures.push(by_size_picture(&rates, link));
+    }
+    pictures.extend(loss_picture(run.records));
+    if !pictures.is_empty() {
+        blocks.push(Block::Pictures(pictures));
+    }
+    if !rates.is_empty() {
+        blocks.push(Block::Table(rate_table(&rates, run.figures, link)));
+    }
+    blocks.extend(counts_table(run.figures).map(Block::Table));
+    blocks.extend(
+        loss_table(run.figures)
+            .map(|table| Block::Folded { summary: "Loss ratio by offered load".to_owned(), table }),
+    );
+    if blocks.is_empty() {
+        return None;
+    }
+    let sizes = reading::sizes(rates.iter().copied());
+    blocks.extend(explained(&sizes));
+    Some(Section { id: format!("{prefix}-forwarding"), heading: "Forwarding".to_owned(), blocks })
+}
+
+/// What the links carry, where anything says so: the plan, the device's ports, or the hosts'.
+fn link_rate(run: &ReportInput<'_>) -> Option<Rate> {
+    let planned = run.meta.studies.iter().find_map(|s| match s {
+        StudySpec::Forwarding(spec) => spec.link_rate,
+        StudySpec::Latency(_) => None,
+    });
+    let topology = &run.meta.topology;
+    let device = topology.devices.iter().filter_map(|d| d.port_rate).min();
+    let host = topology.hosts.iter().flat_map(|h| &h.ports).filter_map(|p| p.rate).min();
+    planned.or(device).or(host)
+}
+
+fn frame_size(octets: u64) -> Option<FrameSize> {
+    FrameSize::new(u32::try_from(octets).ok()?).ok()
+}
+
+fn by_size_picture(rates: &[&Figure], link: Option<Rate>) -> Picture {
+    let sizes: Vec<u64> = reading::sizes(rates.iter().copied()).into_iter().collect();
+    let place = |size: u64| sizes.iter().position(|s| *s == size).unwrap_or(0) as f64;
+    let mut series = Vec::new();
+    if let Some(link) = link {
+        series.push(theoretical(&sizes, link));
+    }
+    let kinds: BTreeSet<(Metric, String)> =
+        rates.iter().map(|f| (f.metric, reading::hosts(f))).collect();
+    for (colour, (metric, hosts)) in kinds.iter().enumerate() {
+        for bypass in [false, true] {
+            let mut of: Vec<&&Figure> = rates
+                .iter()
+                .filter(|f| f.metric == *metric && reading::hosts(f) == *hosts)
+                .filter(|f| reading::is_bypass(f) == bypass && f.value.is_some())
+                .collect();
+            of.sort_by_key(|f| reading::size(f));
+            if of.is_empty() {
+                continue;
+            }
+            let what = if *metric == Metric::Throughput { "without loss" } else { "under flood" };
+            let path = if bypass { ", direct cable" } else { "" };
+            let points: Vec<Point> = of.iter().filter_map(|f| point(f, &place)).collect();
+            series.push(Series {
+                name: format!("{hosts} {what}{path}"),
+                colour: Some(colour),
+                dashed: bypass,
+                line: points.iter().map(|p| (p.x, p.y)).collect(),
+                points,
+            });
+        }
+    }
+    let ends = series.iter().flat_map(|s| s.points.iter().map(|p| p.y));
+    let y = Axis::over("frames/s, log scale", Scale::Log, ends, |v| {
+        words::tick(Unit::FramesPerSecond, v)
+    });
+    let names: Vec<String> = sizes.iter().map(u64::to_string).collect();
+    let x = Axis::names("frame size in octets, FCS included", &names);
+    let title = "Frames a second by frame size".to_owned();
+    let line = link.map_or_else(
+        || "The link's rate is not known, so there is no theoretical line.".to_owned(),
+        |l| format!("The thin line is what a {l} link carries: rate / (8 · (size + 20))."),
+    );
+    let caption =
+        format!("{title}. Dashed and hollow: the same hosts over the direct cable. {line}");
+    Picture { svg: Plot { title, x, y, series }.draw(), caption }
+}
+
+fn theoretical(sizes: &[u64], link: Rate) -> Series {
+    let points: Vec<Point> = sizes
+        .iter()
+        .enumerate()
+        .filter_map(|(i, size)| {
+            let y = link.line_rate(frame_size(*size)?).0;
+            let text = format!("{size} octets {}", words::value(Unit::FramesPerSecond, y));
+            Some(Point { x: i as f64, y, whisker: None, text })
+        })
+        .collect();
+    Series {
+        name: format!("line rate at {link}"),
+        colour: None,
+        dashed: false,
+        line: points.iter().map(|p| (p.x, p.y)).collect(),
+        points,
+    }
+}
+
+fn point(figure: &Figure, place: &impl Fn(u64) -> f64) -> Option<Point> {
+    let size = reading::size(figure)?;
+    let whisker = figure.low.zip(figure.high).filter(|(low, _)| *low > 0.0);
+    let text = format!("{size} octets {}", words::with_interval(figure));
+    Some(Point { x: place(size), y: figure.value?, whisker, text })
+}
+
+/// Loss by the rate asked for, over every valid trial: what a search and a loss curve saw alike.
+fn loss_picture(records: &[(Trial, TrialRecord)]) -> Option<Picture> {
+    // Rate asked in whole frames a second -> (frames sent, frames lost, trials).
+    let mut cases: BTreeMap<(u32, Path), BTreeMap<u64, (u64, u64, u32)>> = BTreeMap::new();
+    for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
+        for (flow, done) in trial.flows.iter().zip(&record.flows) {
+            if let (Role::Measured, FlowKind::Datagrams(d), FlowRecord::Datagrams(done)) =
+                (flow.role, &flow.kind, done)
+                && let Schedule::Paced(rate) = d.schedule
+            {
+                let curve = cases.entry((d.frame_size.octets(), trial.path)).or_default();
+                let at = curve.entry(rate.0.round() as u64).or_default();
+                at.0 += done.sent;
+                at.1 += done.received.lost(done.sent);
+                at.2 += 1;
+            }
+        }
+    }
+    if cases.is_empty() {
+        return None;
+    }
+    let sizes: BTreeSet<u32> = cases.keys().map(|(s, _)| *s).collect();
+    let series: Vec<Series> = cases
+        .iter()
+        .map(|((size, path), curve)| {
+            let points: Vec<Point> =
+                curve.iter().map(|(rate, at)| loss_point(*rate, *at)).collect();
+            let bypass = *path == Path::Bypass;
+            Series {
+                name: format!("{size}{}", if bypass { ", direct cable" } else { "" }),
+                colour: sizes.iter().position(|s| s == size),
+                dashed: bypass,
+                line: points.iter().map(|p| (p.x, p.y)).collect(),
+                points,
+            }
+        })
+        .collect();
+    let points = || series.iter().flat_map(|s| &s.points);
+    let x = Axis::over("frames/s asked for", Scale::Linear, points().map(|p| p.x), |v| {
+        words::tick(Unit::FramesPerSecond, v)
+    });
+    let y =
+        Axis::over("frames lost", Scale::Linear, points().map(|p| p.y).chain([0.0, 0.01]), |v| {
+            words::tick(Unit::Ratio, v)
+        });
+    let title = "Loss by offered load".to_owned();
+    let caption = format!(
+        "{title}. One colour for each frame size in octets; every valid paced trial, those of searches \
+         included, repeats at one rate taken together."
+    );
+    Some(Picture { svg: Plot { title, x, y, series }.draw(), caption })
+}
+
+fn loss_point(rate: u64, (sent, lost, trials): (u64, u64, u32)) -> Point {
+    let share = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
+    let text = format!(
+        "{} frames/s asked for, {} of {} frames lost ({}), {trials} trials",
+        words::count(rate),
+        words::count(lost),
+        words::count(sent),
+        words::percent(share)
+    );
+    Point { x: rate as f64, y: share, whisker: None, text }
+}
+
+fn rate_table(rates: &[&Figure], all: &[Figure], link: Option<Rate>) -> Table {
+    let mut head: Vec<String> =
+        ["octets", "what", "path", "frames/s", "of line rate"].map(str::to_owned).into();
+    head.extend(RateConvention::ALL.map(|c| c.as_str().to_owned()));
+    head.extend(["direct cable", "n", "verdict", "caveats"].map(str::to_owned));
+    let mut sorted = rates.to_vec();
+    sorted.sort_by_key(|f| (f.metric, reading::size(f), reading::is_bypass(f), reading::way(f)));
+    let rows = sorted.into_iter().map(|f| {
+        let size = reading::size(f).and_then(frame_size);
+        let what = match reading::text(f, "goal") {
+            Some(goal) => format!("throughput, {goal}"),
+            None => reading::metric(f.metric).to_owned(),
+        };
+        let path = if reading::is_bypass(f) { "direct cable" } else { "device" };
+        let of_line = || Some(words::percent(f.value? / link?.line_rate(size?).0));
+        let mut cells = vec![
+            Cell::number(reading::size(f).map_or_else(|| "–".to_owned(), |s| s.to_string())),
+            Cell::text(what),
+            Cell::text(path).with_note(reading::way(f)),
+            value_cell(f),
+            Cell::number(of_line().unwrap_or_else(|| "–".to_owned())),
+        ];
+        cells.extend(RateConvention::ALL.map(|convention| {
+            let rate = size.zip(f.value);
+            let rate =
+                rate.map(|(s, v)| words::bit_rate(FrameRate(v).bits_per_second(s, convention)));
+            Cell::number(rate.unwrap_or_else(|| "–".to_owned()))
+        }));
+        let bypass = if reading::is_bypass(f) { None } else { reading::bypass_of(f, all) };
+        cells.push(bypass.map_or_else(|| Cell::number("–"), value_cell));
+        cells.push(Cell::number(words::count(f.n)));
+        cells.extend([caveats::verdict_cell(&[f]), caveats::names(&[f])]);
+        cells
+    });
+    let caption =
+        "Forwarding rate in frames a second, and the same rate in all four conventions: L1 \
+                   with preamble and gap, L2 frames with FCS, L3 IP packets, and UDP payload."
+            .to_owned();
+    let rows = rows.collect();
+    Table { caption, head, rows }
+}
+
+/// Offered, sent, received, lost, duplicated and reordered of a flood.
+fn counts_table(figures: &[Figure]) -> Option<Table> {
+    const METRICS: [Metric; 6] = [
+        Metric::Offered,
+        Metric::Sent,
+        Metric::Received,
+        Metric::Lost,
+        Metric::Duplicated,
+        Metric::Reordered,
+    ];
+    let mut rows: BTreeMap<(u64, String, bool), Vec<&Figure>> = BTreeMap::new();
+    for figure in figures {
+        if METRICS.contains(&figure.metric) && figure.unit == Unit::FramesPerSecond {
+            let key = (
+                reading::size(figure).unwrap_or(0),
+                reading::way(figure),
+                reading::is_bypass(figure),
+            );
+            rows.entry(key).or_default().push(figure);
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let mut head: Vec<String> = ["octets", "path"].map(str::to_owned).into();
+    head.extend(METRICS.map(|m| reading::metric(m).to_owned()));
+    let rows = rows.into_iter().map(|((size, way, bypass), row)| {
+        let path = if bypass { "direct cable" } else { "device" };
+        let mut cells = vec![Cell::number(size.to_string()), Cell::text(path).with_note(way)];
+        cells.extend(METRICS.map(|metric| {
+            let found = row.iter().find(|f| f.metric == metric);
+            found.map_or_else(|| Cell::number("–"), |f| value_cell(f))
+        }));
+        cells
+    });
+    let rows = rows.collect();
+    let caption = "Every frame accounted for under a flood, in frames a second.".to_owned();
+    Some(Table { caption, head, rows })
+}
+
+fn loss_table(figures: &[Figure]) -> Option<Table> {
+    let mut of: Vec<&Figure> = reading::of(figures, Metric::LossRatio).collect();
+    if of.is_empty() {
+        return None;
+    }
+    of.sort_by_key(|f| (reading::size(f), reading::is_bypass(f)));
+    let known = ["frame_size", "from", "to", "device", "path"];
+    let rows = of.into_iter().map(|f| {
+        let path = if reading::is_bypass(f) { "direct cable" } else { "device" };
+        let rest: Vec<String> = f
+            .conditions
+            .keys()
+            .filter(|k| !known.contains(&k.as_str()))
+            .map(|k| format!("{k} {}", reading::text(f, k).unwrap_or_default()))
+            .collect();
+        vec![
+            Cell::number(reading::size(f).unwrap_or(0).to_string()),
+            Cell::text(path).with_note(reading::way(f)),
+            Cell::text(rest.join(", ")),
+            value_cell(f),
+            Cell::number(words::count(f.n)),
+            caveats::names(&[f]),
+        ]
+    });
+    let rows = rows.collect();
+    let head = ["octets", "path", "load", "lost", "n", "caveats"].map(str::to_owned).into();
+    Some(Table { caption: "Loss ratio by offered load (RFC 2544 §26.3).".to_owned(), head, rows })
+}
+
+/// The sentence that keeps payload, IP length and frame size apart, for each size in use.
+fn explained(sizes: &BTreeSet<u64>) -> Option<Block> {
+    let lines: Vec<(String, String)> = sizes
+        .iter()
+        .filter_map(|s| Some((format!("{s} octets"), explain_size(frame_size(*s)?))))
+        .collect();
+    (!lines.is_empty()).then_some(Block::Glossary(lines))
+}

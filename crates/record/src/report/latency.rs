@@ -1,0 +1,264 @@
+//! Round trips on the page: a percentile plot and a CDF for each protocol and load, and the table of
+//! quantiles. Histograms are merged over valid trials; intervals come from the figures, never from here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::Histogram;
+use method::figure::Unit;
+use method::record::FlowRecord;
+use method::trial::{FlowKind, Path, Protocol, Role, Schedule};
+use method::{Figure, Metric, Trial, TrialRecord};
+
+use super::view::{Block, Cell, Picture, Section, Table};
+use super::{caveats, reading};
+use crate::svg::{Axis, Plot, Point, Scale, Series};
+use crate::words;
+
+/// The points of a percentile plot that a pointer can find.
+const MARKED: [f64; 9] = [0.0, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999];
+
+/// Which round trips belong in one distribution: protocol, load, size asked, path.
+type Case = (Protocol, String, u32, Path);
+
+/// The section; `None` where nothing of the kind was measured.
+pub(super) fn section(
+    prefix: &str,
+    figures: &[Figure],
+    records: &[(Trial, TrialRecord)],
+) -> Option<Section> {
+    let merged = merge(records);
+    let mut blocks = Vec::new();
+    let plots: BTreeSet<(Protocol, String)> =
+        merged.keys().map(|(p, load, ..)| (*p, load.clone())).collect();
+    for (protocol, load) in plots {
+        let cases: Vec<(u32, Path, &Histogram)> = merged
+            .iter()
+            .filter(|((p, l, ..), _)| *p == protocol && *l == load)
+            .map(|((.., size, path), histogram)| (*size, *path, histogram))
+            .collect();
+        let name = protocol.as_str().to_uppercase();
+        blocks.push(Block::Subheading(format!("{name} round trips, {load}")));
+        blocks.push(Block::Pictures(vec![
+            percentile_picture(&name, &load, &cases),
+            cdf_picture(&name, &load, &cases),
+        ]));
+    }
+    blocks.extend(added_table(figures).map(Block::Table));
+    blocks.extend(rtt_table(figures).map(Block::Table));
+    blocks.extend(pdv_table(figures).map(Block::Table));
+    blocks.extend(ipdv_table(figures).map(Block::Table));
+    (!blocks.is_empty()).then(|| Section {
+        id: format!("{prefix}-latency"),
+        heading: "Latency".to_owned(),
+        blocks,
+    })
+}
+
+fn merge(records: &[(Trial, TrialRecord)]) -> BTreeMap<Case, Histogram> {
+    let mut merged: BTreeMap<Case, Histogram> = BTreeMap::new();
+    for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
+        let load = load_of(trial);
+        for (flow, done) in trial.flows.iter().zip(&record.flows) {
+            if let (Role::Measured, FlowKind::Echo(echo), FlowRecord::Echo(done)) =
+                (flow.role, &flow.kind, done)
+                && !done.rtt.is_empty()
+            {
+                let case = (echo.protocol, load.clone(), echo.frame_size.octets(), trial.path);
+                merged.entry(case).or_default().merge(&done.rtt);
+            }
+        }
+    }
+    merged
+}
+
+/// What kept the path busy beside the measured flows, in words.
+fn load_of(trial: &Trial) -> String {
+    let loads: Vec<String> = trial
+        .flows
+        .iter()
+        .filter(|f| f.role == Role::Load)
+        .map(|f| match &f.kind {
+            FlowKind::Datagrams(d) => match d.schedule {
+                Schedule::Paced(rate) => format!(
+                    "beside {} of {} octets",
+                    words::value(Unit::FramesPerSecond, rate.0),
+                    d.frame_size
+                ),
+                Schedule::Greedy => format!("beside a flood of {} octets", d.frame_size),
+            },
+            FlowKind::Bulk(b) => {
+                format!("beside {} TCP streams ({})", b.streams, b.congestion_control)
+            }
+            FlowKind::Echo(_) => "beside other round trips".to_owned(),
+        })
+        .collect();
+    if loads.is_empty() { "at rest".to_owned() } else { loads.join(", ") }
+}
+
+/// The series' name, colour and dash: colour by size, the bypass dashed and hollow.
+fn style(size: u32, path: Path, cases: &[(u32, Path, &Histogram)]) -> (String, usize, bool) {
+    let sizes: BTreeSet<u32> = cases.iter().map(|(s, ..)| *s).collect();
+    let colour = sizes.iter().position(|s| *s == size).unwrap_or(0);
+    match path {
+        Path::Device => (format!("{size}"), colour, false),
+        Path::Bypass => (format!("{size}, direct cable"), colour, true),
+    }
+}
+
+fn percentile_picture(name: &str, load: &str, cases: &[(u32, Path, &Histogram)]) -> Picture {
+    let last = |h: &Histogram| (1.0 - 1.0 / h.count().max(1) as f64).clamp(0.0, 0.999_999);
+    let highest = cases.iter().map(|(.., h)| last(h)).fold(0.9, f64::max);
+    let series: Vec<Series> = cases
+        .iter()
+        .map(|(size, path, h)| {
+            let (name, colour, dashed) = style(*size, *path, cases);
+            let at = |q: f64| (q, h.quantile(q).0 as f64);
+            // Evenly along the axis, which is logarithmic in 1 - q.
+            let end = -(1.0 - last(h)).log10();
+            let line = (0..=120).map(|i| at(1.0 - 10f64.powf(-end * f64::from(i) / 120.0)));
+            let points = MARKED.iter().filter(|q| **q <= last(h)).map(|q| {
+                let (x, y) = at(*q);
+                let text = format!("{} {}", words::quantile(*q), words::time(y));
+                Point { x, y, whisker: None, text }
+            });
+            Series {
+                name,
+                colour: Some(colour),
+                dashed,
+                line: line.collect(),
+                points: points.collect(),
+            }
+        })
+        .collect();
+    let values = series.iter().flat_map(|s| s.line.iter().map(|(_, y)| *y));
+    let y = Axis::over("round-trip time, log scale", Scale::Log, values, |v| {
+        words::tick(Unit::Nanoseconds, v)
+    });
+    let x = Axis::percentiles("percentile (each further nine as wide as the last)", highest);
+    let title = format!("{name} round-trip time by percentile, {load}");
+    let n: u64 = cases.iter().map(|(.., h)| h.count()).sum();
+    let caption = format!(
+        "{title}. One colour for each frame size in octets; solid through the device, dashed over the \
+         direct cable. All valid trials together, {} round trips.",
+        words::count(n)
+    );
+    Picture { svg: Plot { title, x, y, series }.draw(), caption }
+}
+
+fn cdf_picture(name: &str, load: &str, cases: &[(u32, Path, &Histogram)]) -> Picture {
+    let series: Vec<Series> = cases
+        .iter()
+        .map(|(size, path, h)| {
+            let (name, colour, dashed) = style(*size, *path, cases);
+            let at = |q: f64| (h.quantile(q).0 as f64, q);
+            let line = (0..=199).map(|i| at(f64::from(i) / 200.0)).chain([at(0.999)]);
+            let points = [0.1, 0.25, 0.5, 0.75, 0.9, 0.99].map(|q| {
+                let (x, y) = at(q);
+                let text =
+                    format!("{} of round trips take at most {}", words::percent(q), words::time(x));
+                Point { x, y, whisker: None, text }
+            });
+            Series {
+                name,
+                colour: Some(colour),
+                dashed,
+                line: line.collect(),
+                points: points.into(),
+            }
+        })
+        .collect();
+    let values = series.iter().flat_map(|s| s.line.iter().map(|(x, _)| *x));
+    let x = Axis::over("round-trip time, log scale, up to p99.9", Scale::Log, values, |v| {
+        words::tick(Unit::Nanoseconds, v)
+    });
+    let y = Axis::over("share of round trips", Scale::Linear, [0.0, 1.0].into_iter(), |v| {
+        words::tick(Unit::Ratio, v)
+    });
+    let title = format!("Cumulative distribution of the {name} round-trip time, {load}");
+    let caption = format!("{title}. Steeper and further left is better.");
+    Picture { svg: Plot { title, x, y, series }.draw(), caption }
+}
+
+/// One row for each case, one column for each quantile of the metric.
+fn quantile_table(
+    figures: &[Figure],
+    metric: Metric,
+    caption: &str,
+    with_path: bool,
+) -> Option<Table> {
+    let of: Vec<&Figure> = reading::of(figures, metric).collect();
+    let mut quantiles: Vec<f64> = of.iter().filter_map(|f| f.quantile).collect();
+    quantiles.sort_by(f64::total_cmp);
+    quantiles.dedup();
+    let key = |f: &Figure| {
+        (
+            reading::text(f, "protocol").unwrap_or_default(),
+            reading::load(f),
+            reading::size(f).unwrap_or(0),
+            reading::way(f),
+            reading::is_bypass(f),
+        )
+    };
+    let mut rows: BTreeMap<_, Vec<&Figure>> = BTreeMap::new();
+    for figure in &of {
+        rows.entry(key(figure)).or_default().push(figure);
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let mut head: Vec<String> = ["protocol", "octets"].map(str::to_owned).into();
+    if with_path {
+        head.push("path".to_owned());
+    }
+    head.extend(quantiles.iter().map(|q| words::quantile(*q)));
+    head.extend(["n", "verdict", "caveats"].map(str::to_owned));
+    let rows = rows.into_iter().map(|((protocol, load, size, way, bypass), row)| {
+        let load = if load == "idle" { String::new() } else { format!("load {load}") };
+        let mut cells = vec![
+            Cell::text(protocol.to_uppercase()).with_note(load),
+            Cell::number(size.to_string()),
+        ];
+        if with_path {
+            let path = if bypass { "direct cable" } else { "device" };
+            cells.push(Cell::text(path).with_note(way));
+        }
+        cells.extend(quantiles.iter().map(|q| {
+            let found = row.iter().find(|f| f.quantile.is_some_and(|x| x.total_cmp(q).is_eq()));
+            found.map_or_else(|| Cell::number("–"), |f| value_cell(f))
+        }));
+        let n = row.iter().map(|f| f.n).max().unwrap_or(0);
+        let blocks = row.iter().map(|f| f.blocks).max().unwrap_or(0);
+        cells.push(Cell::number(words::count(n)).with_note(format!("{blocks} blocks")));
+        cells.extend([caveats::verdict_cell(&row), caveats::names(&row)]);
+        cells
+    });
+    let rows = rows.collect();
+    Some(Table { caption: caption.to_owned(), head, rows })
+}
+
+/// A figure's value with its interval beneath.
+pub(super) fn value_cell(figure: &Figure) -> Cell {
+    let value = figure.value.map_or_else(|| "–".to_owned(), |v| words::value(figure.unit, v));
+    Cell::number(value).with_note(words::interval(figure).unwrap_or_default())
+}
+
+fn rtt_table(figures: &[Figure]) -> Option<Table> {
+    let caption = "Round-trip time by quantile. Under each value the interval of that quantile.";
+    quantile_table(figures, Metric::Rtt, caption, true)
+}
+
+fn added_table(figures: &[Figure]) -> Option<Table> {
+    let caption = "What the device adds to the round trip: through it less over the direct cable, block by block.";
+    quantile_table(figures, Metric::RttAdded, caption, false)
+}
+
+fn pdv_table(figures: &[Figure]) -> Option<Table> {
+    let caption = "Delay variation, PDV: each round trip less the smallest (RFC 5481).";
+    quantile_table(figures, Metric::Pdv, caption, true)
+}
+
+fn ipdv_table(figures: &[Figure]) -> Option<Table> {
+    let caption =
+        "Delay variation, IPDV: each round trip less the one before it, signed (RFC 5481).";
+    quantile_table(figures, Metric::Ipdv, caption, true)
+}

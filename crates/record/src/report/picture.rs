@@ -1,0 +1,179 @@
+//! The testbed as a picture: hosts above, devices below, test cables between them, direct cables as
+//! arcs over the hosts. Lays out whatever topology it gets; never checks one.
+
+use std::fmt::Write as _;
+
+use method::Topology;
+use method::topology::{CableEnd, Device, DeviceKind, HostPort};
+
+use super::view::Picture;
+use crate::svg::{escape, shorten};
+
+const PORT_WIDTH: f64 = 136.0;
+const PORT_HEIGHT: f64 = 50.0;
+const HOST_HEAD: f64 = 30.0;
+const GAP: f64 = 44.0;
+const MARGIN: f64 = 16.0;
+const ARC: f64 = 46.0;
+const DROP: f64 = 62.0;
+const DEVICE_HEIGHT: f64 = 50.0;
+/// What fits into a port's width at 12 px.
+const MOST_CHARS: usize = 19;
+
+/// A port that was given its place.
+struct Placed<'a> {
+    host: &'a str,
+    port: &'a HostPort,
+    x: f64,
+}
+
+/// Hosts, devices and cables.
+pub(super) fn picture(topology: &Topology) -> Picture {
+    let mut out = String::new();
+    let mut placed: Vec<Placed<'_>> = Vec::new();
+    let has_arcs =
+        topology.hosts.iter().flat_map(|h| &h.ports).any(|p| matches!(p.cable, CableEnd::Host(_)));
+    let top = if has_arcs { MARGIN + ARC } else { MARGIN };
+    let mut x = MARGIN;
+    for host in &topology.hosts {
+        let width = PORT_WIDTH * host.ports.len().max(1) as f64;
+        put(
+            &mut out,
+            format_args!(
+                r#"<g><title>{0}</title><rect class="host" x="{x}" y="{top}" width="{width}" height="{1}" rx="5"/><text class="name" x="{2}" y="{3}" text-anchor="middle">{4}</text></g>"#,
+                escape(&format!("{}, reached by {}", host.name, host.reach)),
+                HOST_HEAD + PORT_HEIGHT,
+                x + width / 2.0,
+                top + 20.0,
+                escape(&shorten(&host.name, MOST_CHARS * host.ports.len().max(1)))
+            ),
+        );
+        for (i, port) in host.ports.iter().enumerate() {
+            let left = x + i as f64 * PORT_WIDTH;
+            draw_port(&mut out, port, left, top + HOST_HEAD);
+            placed.push(Placed { host: &host.name, port, x: left + PORT_WIDTH / 2.0 });
+        }
+        x += width + GAP;
+    }
+    let width = (x - GAP + MARGIN).max(420.0);
+    let under = top + HOST_HEAD + PORT_HEIGHT;
+    draw_devices(&mut out, topology, &placed, width, under);
+    draw_arcs(&mut out, &placed, top);
+    let height =
+        if topology.devices.is_empty() { under } else { under + DROP + DEVICE_HEIGHT } + MARGIN;
+    let title = format!("Testbed {}", topology.name);
+    let svg = format!(
+        r#"<svg class="testbed" viewBox="0 0 {width} {height}" style="min-width:{}px;max-width:{width}px" role="img" aria-label="{}">{out}</svg>"#,
+        (width * 0.6).round(),
+        escape(&title)
+    );
+    let direct = if has_arcs { " Dashed: direct cables, the bypass." } else { "" };
+    Picture { svg, caption: format!("{title}: hosts, devices and test cables.{direct}") }
+}
+
+fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("writing to a string succeeds");
+}
+
+fn draw_port(out: &mut String, port: &HostPort, left: f64, top: f64) {
+    let rate = port.rate.map_or(String::new(), |r| format!(", {r}"));
+    put(
+        out,
+        format_args!(
+            r#"<g><title>{0}</title><rect class="port" x="{1}" y="{top}" width="{2}" height="{3}" rx="3"/><text class="tick" x="{4}" y="{5}" text-anchor="middle">{6}</text><text class="tick" x="{4}" y="{7}" text-anchor="middle">{8}</text></g>"#,
+            escape(&format!(
+                "{} {}{rate}, interfaces {}",
+                port.name,
+                port.address,
+                port.interfaces.join(", ")
+            )),
+            left + 5.0,
+            PORT_WIDTH - 10.0,
+            PORT_HEIGHT - 6.0,
+            left + PORT_WIDTH / 2.0,
+            top + 18.0,
+            escape(&shorten(&format!("{}{rate}", port.name), MOST_CHARS)),
+            top + 35.0,
+            escape(&shorten(&port.address.to_string(), MOST_CHARS))
+        ),
+    );
+}
+
+/// Each device under the middle of the ports that lead to it, pushed apart where they would meet.
+fn draw_devices(
+    out: &mut String,
+    topology: &Topology,
+    placed: &[Placed<'_>],
+    width: f64,
+    under: f64,
+) {
+    let count = topology.devices.len().max(1) as f64;
+    let room = (width - 2.0 * MARGIN) / count;
+    for (i, device) in topology.devices.iter().enumerate() {
+        let left = MARGIN + i as f64 * room + 8.0;
+        let right = left + room - 16.0;
+        let top = under + DROP;
+        for end in placed {
+            if let CableEnd::Device { device: name, port } = &end.port.cable
+                && *name == device.name
+            {
+                let at = end.x.clamp(left + 14.0, right - 14.0);
+                let title = format!("{}/{} to {name}/{port}", end.host, end.port.name);
+                put(
+                    out,
+                    format_args!(
+                        r#"<path class="cable" d="M{0} {under}L{at} {top}"><title>{1}</title></path><text class="tick" x="{2}" y="{3}">{4}</text>"#,
+                        end.x,
+                        escape(&title),
+                        at + 6.0,
+                        top - 8.0,
+                        escape(&shorten(port, 12))
+                    ),
+                );
+            }
+        }
+        put(
+            out,
+            format_args!(
+                r#"<rect class="device" x="{left}" y="{top}" width="{0}" height="{DEVICE_HEIGHT}" rx="5"/><text class="name" x="{1}" y="{2}" text-anchor="middle">{3}</text><text class="tick" x="{1}" y="{4}" text-anchor="middle">{5}</text>"#,
+                right - left,
+                f64::midpoint(left, right),
+                top + 21.0,
+                escape(&shorten(&device.name, ((right - left) / 8.0) as usize)),
+                top + 39.0,
+                escape(&shorten(&describe(device), ((right - left) / 6.6) as usize))
+            ),
+        );
+    }
+}
+
+fn describe(device: &Device) -> String {
+    let kind = match device.kind {
+        DeviceKind::Switch => "switch",
+        DeviceKind::Router => "router",
+    };
+    let rate = device.port_rate.map_or(String::new(), |r| format!(", ports {r}"));
+    let queue = device.port_queue.map_or(String::new(), |q| format!(", queue {q}"));
+    format!("{kind}{rate}{queue}")
+}
+
+/// Each direct cable once, from the port that comes first.
+fn draw_arcs(out: &mut String, placed: &[Placed<'_>], top: f64) {
+    for (i, end) in placed.iter().enumerate() {
+        let CableEnd::Host(to) = &end.port.cable else { continue };
+        let far = placed.iter().position(|p| p.host == to.host && p.port.name == to.port);
+        if let Some(far) = far.filter(|far| *far > i) {
+            let title = format!("direct cable {}/{} to {to}", end.host, end.port.name);
+            put(
+                out,
+                format_args!(
+                    r#"<path class="cable direct" d="M{0} {top}C{0} {1} {2} {1} {2} {top}"><title>{3}</title></path>"#,
+                    end.x,
+                    top - ARC,
+                    placed[far].x,
+                    escape(&title)
+                ),
+            );
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! TCP streams on the page: goodput, congestion window, smoothed round-trip time and retransmits
+//! over time, of the first valid trials that had streams. Never averages over trials.
+
+use std::collections::BTreeSet;
+
+use measure::reading::StreamPoint;
+use method::figure::Unit;
+use method::record::{BulkRecord, FlowRecord, StreamRecord};
+use method::trial::{Bulk, FlowKind, Path, Role};
+use method::{Trial, TrialRecord};
+
+use super::view::{Block, Picture, Section};
+use crate::svg::{Axis, PALETTE, Plot, Point, Scale, Series};
+use crate::words;
+
+/// One of each label and path is shown, and no more trials than this.
+const MOST_TRIALS: usize = 4;
+
+/// The section; `None` where no trial had streams.
+pub(super) fn section(prefix: &str, records: &[(Trial, TrialRecord)]) -> Option<Section> {
+    let mut seen = BTreeSet::new();
+    let mut blocks = Vec::new();
+    for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
+        for (flow, done) in trial.flows.iter().zip(&record.flows) {
+            if let (FlowKind::Bulk(bulk), FlowRecord::Bulk(done)) = (&flow.kind, done)
+                && seen.len() < MOST_TRIALS
+                && seen.insert((trial.label.clone(), trial.path))
+            {
+                let path = if trial.path == Path::Bypass { "direct cable" } else { "device" };
+                let role = if flow.role == Role::Load { "as load, " } else { "" };
+                blocks.push(Block::Subheading(format!("{} ({role}{path})", trial.label)));
+                blocks.push(Block::Paragraph(summary(done)));
+                blocks.push(Block::Pictures(pictures(bulk, done)));
+            }
+        }
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: format!("{prefix}-streams"),
+        heading: "TCP over time".to_owned(),
+        blocks,
+    })
+}
+
+fn summary(done: &BulkRecord) -> String {
+    let seconds = done.elapsed.as_secs_f64();
+    let goodput = if seconds > 0.0 { done.received.0 as f64 * 8.0 / seconds } else { 0.0 };
+    let last = |pick: fn(&StreamPoint) -> u64| -> u64 {
+        done.streams.iter().filter_map(|s| s.points.last()).map(pick).sum()
+    };
+    let busy = last(|p| p.busy.0).max(1) as f64;
+    format!(
+        "{} streams with {}: {} of payload in {}, goodput {}, {} segments sent again. Of the busy time \
+         {} was spent waiting for the receiver's window and {} for the sender's own buffer.",
+        done.streams.len(),
+        done.congestion_control,
+        words::value(Unit::Bytes, done.received.0 as f64),
+        words::time(done.elapsed.0 as f64),
+        words::bit_rate(goodput),
+        words::count(last(|p| p.retransmits)),
+        words::percent(last(|p| p.rwnd_limited.0) as f64 / busy),
+        words::percent(last(|p| p.sndbuf_limited.0) as f64 / busy),
+    )
+}
+
+fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {
+    let per_second = 1.0 / bulk.interval.as_secs_f64().max(1e-9);
+    let interval = bulk.interval.as_secs_f64();
+    let goodput = |s: &StreamRecord| -> Vec<(f64, f64)> {
+        let ends = s.received.iter().enumerate();
+        ends.map(|(i, b)| ((i + 1) as f64 * interval, b.0 as f64 * 8.0 * per_second)).collect()
+    };
+    let reading = |pick: fn(&StreamPoint) -> f64| {
+        move |s: &StreamRecord| -> Vec<(f64, f64)> {
+            s.points.iter().map(|p| (p.at.as_secs_f64(), pick(p))).collect()
+        }
+    };
+    let retransmits = |s: &StreamRecord| -> Vec<(f64, f64)> {
+        let mut before = 0;
+        let each = |p: &StreamPoint| {
+            let new = p.retransmits.saturating_sub(before);
+            before = p.retransmits;
+            (p.at.as_secs_f64(), new as f64)
+        };
+        s.points.iter().map(each).collect()
+    };
+    let cwnd = reading(|p| p.cwnd.0 as f64);
+    let srtt = reading(|p| p.srtt.0 as f64);
+    vec![
+        picture("Goodput at the receiver", Unit::BitsPerSecond, done, goodput),
+        picture("Congestion window", Unit::Bytes, done, cwnd),
+        picture("Smoothed round-trip time", Unit::Nanoseconds, done, srtt),
+        picture("Segments sent again in each interval", Unit::Count, done, retransmits),
+    ]
+}
+
+fn picture(
+    title: &str,
+    unit: Unit,
+    done: &BulkRecord,
+    mut values: impl FnMut(&StreamRecord) -> Vec<(f64, f64)>,
+) -> Picture {
+    let series: Vec<Series> = done
+        .streams
+        .iter()
+        .enumerate()
+        .map(|(i, stream)| {
+            let line = values(stream);
+            let points = line.iter().map(|(x, y)| Point {
+                x: *x,
+                y: *y,
+                whisker: None,
+                text: format!("at {} s: {}", words::trimmed(*x, 3), words::value(unit, *y)),
+            });
+            let points = points.collect();
+            Series {
+                name: format!("stream {}", i + 1),
+                colour: Some(i),
+                dashed: i >= PALETTE,
+                line,
+                points,
+            }
+        })
+        .collect();
+    let all = || series.iter().flat_map(|s| s.line.iter());
+    let seconds = |v| words::trimmed(v, 3);
+    let x = Axis::over("seconds since the load began", Scale::Linear, all().map(|p| p.0), seconds);
+    let label = match unit {
+        Unit::Count => "segments",
+        _ => "each stream",
+    };
+    let y = Axis::over(label, Scale::Linear, all().map(|p| p.1), |v| words::tick(unit, v));
+    let plot = Plot { title: title.to_owned(), x, y, series };
+    Picture { svg: plot.draw(), caption: format!("{title}, for each stream.") }
+}

@@ -1,0 +1,327 @@
+//! The trials on the page: how many were valid and why others were not, where the frames went by the
+//! kernel's own counters, and how busy the hosts were. Sums and counts only; judges nothing.
+
+use std::collections::BTreeMap;
+
+use method::reconcile::reconcile;
+use method::record::{Defect, FlowRecord, Outcome, PortCounters, Side};
+use method::trial::Path;
+use method::{Trial, TrialRecord};
+
+use super::view::{Block, Cell, Section, Table};
+use crate::words;
+
+/// The list of single trials ends here; the store has the rest.
+const MOST_LISTED: usize = 1000;
+
+type Records = [(Trial, TrialRecord)];
+
+/// The section; `None` where there was no trial.
+pub(super) fn section(prefix: &str, records: &Records) -> Option<Section> {
+    if records.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Paragraph(counted(records))];
+    blocks.extend(reasons_table(records).map(Block::Table));
+    blocks.extend(frames_table(records).map(Block::Table));
+    blocks.extend(ports_table(records).map(Block::Table));
+    blocks.extend(hosts_table(records).map(Block::Table));
+    blocks.push(Block::Folded { summary: "Every trial".to_owned(), table: list(records) });
+    Some(Section {
+        id: format!("{prefix}-trials"),
+        heading: "Trials, and where the frames went".to_owned(),
+        blocks,
+    })
+}
+
+fn counted(records: &Records) -> String {
+    let mut counts = [0u64; 3];
+    for (_, record) in records {
+        match record.outcome {
+            Outcome::Valid => counts[0] += 1,
+            Outcome::Invalid { .. } => counts[1] += 1,
+            Outcome::Failed { .. } => counts[2] += 1,
+        }
+    }
+    let [valid, invalid, failed] = counts.map(words::count);
+    format!(
+        "{} trials: {valid} valid, {invalid} invalid, {failed} failed. Figures come from valid trials \
+         only; an invalid one is a doubt about the tester, never a loss of the device.",
+        words::count(records.len() as u64)
+    )
+}
+
+fn reasons_table(records: &Records) -> Option<Table> {
+    let mut reasons: BTreeMap<(&str, String), (u64, &str)> = BTreeMap::new();
+    let mut note = |outcome, reason, label| {
+        reasons.entry((outcome, reason)).or_insert((0, label)).0 += 1;
+    };
+    for (trial, record) in records {
+        match &record.outcome {
+            Outcome::Valid => {}
+            Outcome::Invalid { reasons } => {
+                for reason in reasons {
+                    note("invalid", kind_of(reason), &trial.label);
+                }
+            }
+            Outcome::Failed { reason } => note("failed", reason.clone(), &trial.label),
+        }
+    }
+    let rows: Vec<Vec<Cell>> = reasons
+        .into_iter()
+        .map(|((outcome, reason), (count, label))| {
+            vec![
+                Cell::text(outcome),
+                Cell::text(reason),
+                Cell::number(words::count(count)),
+                Cell::text(label),
+            ]
+        })
+        .collect();
+    let head = ["outcome", "reason", "trials", "for instance"].map(str::to_owned).into();
+    let caption = "Why trials were not used. One trial can have several reasons.".to_owned();
+    (!rows.is_empty()).then_some(Table { caption, head, rows })
+}
+
+/// The gate that did not hold, without the numbers of the single trial.
+fn kind_of(defect: &Defect) -> String {
+    match defect {
+        Defect::OfferedLoad { .. } => {
+            "what was sent differs from what was asked for by more than 0.1 %".to_owned()
+        }
+        Defect::Burst { limit, .. } => format!("more than {limit} frames back to back to catch up"),
+        Defect::TesterCounter { place, counter, .. } => {
+            format!("the tester's counter {counter} moved on {place}")
+        }
+        Defect::LinkFlap { place } => format!("the link of {place} went down or up"),
+        Defect::NothingReceived { .. } => "the peer saw nothing at all".to_owned(),
+    }
+}
+
+/// The same with the trial's numbers.
+fn exactly(defect: &Defect) -> String {
+    match defect {
+        Defect::OfferedLoad { flow, asked, sent } => {
+            format!("flow {flow}: {asked:.0} frames/s asked for, {sent:.0} sent")
+        }
+        Defect::Burst { flow, longest, limit } => {
+            format!("flow {flow}: {longest} frames back to back, {limit} allowed")
+        }
+        Defect::TesterCounter { place, counter, by } => format!("{place}: {counter} moved by {by}"),
+        Defect::LinkFlap { place } => format!("{place}: the link went down or up"),
+        Defect::NothingReceived { flow } => format!("flow {flow}: nothing received"),
+    }
+}
+
+const fn path_word(path: Path) -> &'static str {
+    match path {
+        Path::Device => "device",
+        Path::Bypass => "direct cable",
+    }
+}
+
+/// Sums over a path's trials of datagrams.
+#[derive(Default)]
+struct Frames {
+    trials: u64,
+    offered: u64,
+    sent: u64,
+    unique: u64,
+    lost: u64,
+    duplicated: u64,
+    reordered: u64,
+    socket_drops: u64,
+    rejected: u64,
+    by_device: u64,
+    by_tester: u64,
+    unexplained: i64,
+    reconciled: u64,
+}
+
+fn frames_table(records: &Records) -> Option<Table> {
+    let mut sums: BTreeMap<Path, Frames> = BTreeMap::new();
+    for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
+        let flows = record.flows.iter().filter_map(|f| match f {
+            FlowRecord::Datagrams(d) => Some(d),
+            _ => None,
+        });
+        for (i, d) in flows.enumerate() {
+            let sum = sums.entry(trial.path).or_default();
+            sum.trials += u64::from(i == 0);
+            sum.offered += d.offered;
+            sum.sent += d.sent;
+            sum.unique += d.received.unique;
+            sum.lost += d.received.lost(d.sent);
+            sum.duplicated += d.received.duplicated;
+            sum.reordered += d.received.reordered;
+            sum.socket_drops += d.socket_drops;
+            sum.rejected += d.rejected.malformed + d.rejected.foreign;
+        }
+        if let (Some(sum), Some(books)) = (sums.get_mut(&trial.path), reconcile(trial, record)) {
+            sum.reconciled += 1;
+            sum.by_device += books.device;
+            sum.by_tester += books.tester;
+            sum.unexplained += books.unexplained;
+        }
+    }
+    let head = [
+        "path",
+        "trials",
+        "offered",
+        "sent",
+        "received",
+        "lost",
+        "of those, device's counters",
+        "tester's counters",
+        "unexplained",
+        "duplicated",
+        "reordered",
+        "socket drops",
+        "rejected",
+    ]
+    .map(str::to_owned)
+    .into();
+    let rows: Vec<Vec<Cell>> = sums
+        .into_iter()
+        .map(|(path, s)| {
+            let number = |n: u64| Cell::number(words::count(n));
+            let booked =
+                |text: String| Cell::number(if s.reconciled > 0 { text } else { "–".to_owned() });
+            let mut cells = vec![Cell::text(path_word(path))];
+            cells.extend([s.trials, s.offered, s.sent, s.unique, s.lost].map(number));
+            cells.push(booked(words::count(s.by_device)));
+            cells.push(booked(words::count(s.by_tester)));
+            cells.push(booked(words::value(method::Unit::Count, s.unexplained as f64)));
+            cells.extend([s.duplicated, s.reordered, s.socket_drops, s.rejected].map(number));
+            cells
+        })
+        .collect();
+    let caption =
+        "Where the frames went: all valid trials with datagrams, in frames. The probes' own \
+                   sequence numbers say what was lost; the kernel's counters say where."
+            .to_owned();
+    (!rows.is_empty()).then_some(Table { caption, head, rows })
+}
+
+fn ports_table(records: &Records) -> Option<Table> {
+    let has_datagrams =
+        |r: &TrialRecord| r.flows.iter().any(|f| matches!(f, FlowRecord::Datagrams(_)));
+    let mut sums: BTreeMap<(Path, bool, &str), BTreeMap<&str, u64>> = BTreeMap::new();
+    for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid() && has_datagrams(r))
+    {
+        for port in &record.ports {
+            let key = (trial.path, port.side == Side::Device, port.place.as_str());
+            let sum = sums.entry(key).or_default();
+            add(sum, port);
+        }
+    }
+    let rows: Vec<Vec<Cell>> = sums
+        .into_iter()
+        .map(|((path, device, place), counters)| {
+            let of = |name| counters.get(name).map_or_else(|| "–".to_owned(), |n| words::count(*n));
+            let others: Vec<String> = counters
+                .iter()
+                .filter(|(name, n)| **n > 0 && !usual(name))
+                .map(|(name, n)| format!("{name} {}", words::count(*n)))
+                .collect();
+            vec![
+                Cell::text(path_word(path)),
+                Cell::text(place),
+                Cell::text(if device { "device" } else { "tester" }),
+                Cell::number(of("rx_packets")),
+                Cell::number(of("tx_packets")),
+                Cell::text(others.join(", ")),
+            ]
+        })
+        .collect();
+    let head = ["path", "port", "side", "received", "sent", "other counters that moved"]
+        .map(str::to_owned)
+        .into();
+    let caption =
+        "What the kernel counted on each port over the same trials, in packets.".to_owned();
+    (!rows.is_empty()).then_some(Table { caption, head, rows })
+}
+
+fn usual(counter: &str) -> bool {
+    matches!(counter, "rx_packets" | "tx_packets" | "rx_bytes" | "tx_bytes")
+}
+
+fn add<'a>(sum: &mut BTreeMap<&'a str, u64>, port: &'a PortCounters) {
+    for (name, n) in &port.counters {
+        *sum.entry(name).or_default() += n;
+    }
+}
+
+fn hosts_table(records: &Records) -> Option<Table> {
+    #[derive(Default)]
+    struct Usage<'a> {
+        trials: f64,
+        sums: [f64; 3],
+        most: [f64; 3],
+        counters: BTreeMap<&'a str, u64>,
+    }
+    let mut hosts: BTreeMap<&str, Usage<'_>> = BTreeMap::new();
+    for usage in records.iter().flat_map(|(_, r)| &r.hosts) {
+        let of = hosts.entry(&usage.host).or_default();
+        of.trials += 1.0;
+        for (i, share) in [usage.busy, usage.softirq, usage.stolen].into_iter().enumerate() {
+            of.sums[i] += share;
+            of.most[i] = of.most[i].max(share);
+        }
+        for (name, n) in usage.counters.iter().filter(|(_, n)| **n > 0) {
+            *of.counters.entry(name).or_default() += n;
+        }
+    }
+    let share = |x: f64| format!("{:.1}\u{a0}%", x * 100.0);
+    let rows: Vec<Vec<Cell>> = hosts
+        .into_iter()
+        .map(|(host, of)| {
+            let mut cells = vec![Cell::text(host)];
+            for i in 0..3 {
+                let most = format!("at most {}", share(of.most[i]));
+                cells.push(Cell::number(share(of.sums[i] / of.trials)).with_note(most));
+            }
+            let moved: Vec<String> = of
+                .counters
+                .iter()
+                .map(|(name, n)| format!("{name} {}", words::count(*n)))
+                .collect();
+            cells.push(Cell::text(moved.join(", ")));
+            cells
+        })
+        .collect();
+    let head =
+        ["host", "busy", "in softirq", "stolen", "counters that moved"].map(str::to_owned).into();
+    let caption =
+        "Share of each host's processors while the load ran: mean over all trials.".to_owned();
+    (!rows.is_empty()).then_some(Table { caption, head, rows })
+}
+
+fn list(records: &Records) -> Table {
+    let rows = records.iter().take(MOST_LISTED).enumerate().map(|(i, (trial, record))| {
+        let (outcome, why) = match &record.outcome {
+            Outcome::Valid => ("valid", String::new()),
+            Outcome::Invalid { reasons } => {
+                ("invalid", reasons.iter().map(exactly).collect::<Vec<_>>().join("; "))
+            }
+            Outcome::Failed { reason } => ("failed", reason.clone()),
+        };
+        vec![
+            Cell::number(i.to_string()),
+            Cell::text(&trial.label),
+            Cell::text(path_word(trial.path)),
+            Cell::number(trial.block.to_string()),
+            Cell::number(trial.attempt.to_string()),
+            Cell::text(words::moment(record.started_unix_ns)),
+            Cell::text(outcome).with_note(why),
+        ]
+    });
+    let head =
+        ["no.", "trial", "path", "block", "try", "started", "outcome"].map(str::to_owned).into();
+    let caption = if records.len() > MOST_LISTED {
+        format!("The first {MOST_LISTED} of {} trials, in the order they ran.", records.len())
+    } else {
+        "Trials in the order they ran.".to_owned()
+    };
+    Table { caption, head, rows: rows.collect() }
+}
