@@ -6,14 +6,20 @@
 
 use std::net::IpAddr;
 use std::process::{Child, Command};
+use std::time::Duration;
 
-use netlink::{Netlink, NetlinkError, NextHop, Tbf};
+use netlink::{Link, Netlink, NetlinkError, NextHop, Tbf};
 
 use crate::error::LabError;
 use crate::namespace::Namespace;
 use crate::plan::{CablePlan, InterfacePlan, LabPlan, NodePlan};
 use crate::spec::LabSpec;
 use crate::sysctl;
+
+/// How often, and with what pause, a node's links are looked at until they are settled: about five
+/// seconds together, where the kernel takes a few milliseconds and, by its own rule, up to one second.
+const SETTLE_ATTEMPTS: u32 = 1000;
+const SETTLE_PAUSE: Duration = Duration::from_millis(5);
 
 /// A lab that exists. Dropping it removes it, once the programs started in it have ended.
 #[derive(Debug)]
@@ -41,6 +47,9 @@ impl Lab {
         let mtu = lab.plan.mtu;
         for node in &lab.plan.nodes {
             lab.netlink(&node.name, |kernel| furnish(kernel, node, mtu))?;
+        }
+        for node in lab.nodes() {
+            lab.settle(node)?;
         }
         Ok(lab)
     }
@@ -105,7 +114,29 @@ impl Lab {
             }
             Ok(())
         })?;
-        if up { self.netlink(node, |kernel| add_routes(kernel, plan)) } else { Ok(()) }
+        if up {
+            self.settle(node)?;
+            self.netlink(node, |kernel| add_routes(kernel, plan))?;
+        }
+        let end = (node.to_owned(), interface.to_owned());
+        let far = self.plan.cables.iter().find_map(|cable| cable.far_end_of(&end));
+        far.map_or(Ok(()), |(far_node, _)| self.settle(far_node))
+    }
+
+    /// Waits until the node's links pass frames where they should: the kernel notes a carrier
+    /// shortly after it came.
+    #[expect(clippy::disallowed_methods, reason = "the kernel gives no answer when it has noted")]
+    fn settle(&self, node: &str) -> Result<(), LabError> {
+        for _ in 0..SETTLE_ATTEMPTS {
+            let links = self.netlink(node, Netlink::links)?;
+            if links.iter().all(Link::is_settled) {
+                return Ok(());
+            }
+            std::thread::sleep(SETTLE_PAUSE);
+        }
+        let links = self.netlink(node, Netlink::links)?;
+        let restless = links.into_iter().filter(|link| !link.is_settled()).map(|link| link.name);
+        Err(LabError::Unsettled { node: node.to_owned(), links: restless.collect() })
     }
 
     /// Makes a cable in the first end's namespace and hands the second end over.

@@ -43,6 +43,14 @@ pub enum LabError {
         /// The nodes that there are.
         known: Vec<String>,
     },
+    /// The kernel did not take note of carriers in time.
+    #[error("set up {node}: {} did not come to rest", .links.join(", "))]
+    Unsettled {
+        /// The node.
+        node: String,
+        /// Its links that are not as their carriers are.
+        links: Vec<String>,
+    },
     /// The process already has more than one thread.
     #[error("enter a user namespace: the process has {threads} threads, and must have one")]
     NotSingleThreaded {

@@ -169,6 +169,13 @@ pub struct CablePlan {
     pub b: (String, String),
 }
 
+impl CablePlan {
+    /// The end that is not `end`; none where the cable does not end there.
+    pub fn far_end_of(&self, end: &(String, String)) -> Option<&(String, String)> {
+        if *end == self.a { Some(&self.b) } else { (*end == self.b).then_some(&self.a) }
+    }
+}
+
 impl LabSpec {
     /// Works the lab out. Touches nothing.
     pub fn plan(&self) -> Result<LabPlan, LabError> {

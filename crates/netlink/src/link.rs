@@ -7,8 +7,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
-    BridgeStpState, InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo,
-    LinkMessage, State, Stats64,
+    BridgePortState, BridgeStpState, InfoBridge, InfoBridgePort, InfoData, InfoKind, InfoPortData,
+    InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State, Stats64,
 };
 
 use crate::conversation::Errand;
@@ -27,8 +27,13 @@ pub struct Link {
     pub mtu: u32,
     /// Whether it was taken up.
     pub up: bool,
-    /// Whether it is up and the far end is there: a carrier and an operational state.
+    /// Whether the far end is there.
+    pub carrier: bool,
+    /// Whether it is up, has its carrier, and the kernel has taken note: frames pass. The kernel
+    /// notes a carrier a little after it came; until then frames are lost without a counter.
     pub running: bool,
+    /// For a bridge's port, whether the bridge forwards to it.
+    pub forwarding: Option<bool>,
     /// The kernel's word for a virtual link (`veth`, `bridge`); none for hardware.
     pub kind: Option<String>,
     /// The bridge that it is a port of.
@@ -129,7 +134,9 @@ impl Link {
             mac: None,
             mtu: 0,
             up: flags.contains(LinkFlags::Up),
-            running: flags.contains(LinkFlags::Up | LinkFlags::LowerUp),
+            carrier: flags.contains(LinkFlags::LowerUp),
+            running: flags.contains(LinkFlags::Up | LinkFlags::LowerUp | LinkFlags::Running),
+            forwarding: None,
             kind: None,
             master: None,
             carrier_changes: None,
@@ -147,16 +154,31 @@ impl Link {
                     // A driver that does not report its state says unknown: loopback, some tunnels.
                     link.running &= matches!(state, State::Up | State::Unknown);
                 }
-                LinkAttribute::LinkInfo(infos) => {
-                    link.kind = infos.iter().find_map(|info| match info {
-                        LinkInfo::Kind(kind) => Some(kind.to_string()),
-                        _ => None,
-                    });
-                }
+                LinkAttribute::LinkInfo(infos) => infos.iter().for_each(|info| link.take(info)),
                 _ => {}
             }
         }
         link
+    }
+
+    fn take(&mut self, info: &LinkInfo) {
+        match info {
+            LinkInfo::Kind(kind) => self.kind = Some(kind.to_string()),
+            LinkInfo::PortData(InfoPortData::BridgePort(port)) => {
+                self.forwarding = port.iter().find_map(|attribute| match attribute {
+                    InfoBridgePort::State(state) => Some(*state == BridgePortState::Forwarding),
+                    _ => None,
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the kernel has taken note of all that was done to it: frames pass where they should,
+    /// and don't where they should not.
+    pub fn is_settled(&self) -> bool {
+        self.running == (self.up && self.carrier)
+            && self.forwarding.is_none_or(|forwarding| forwarding == self.running)
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Route {
     pub index: u32,
     /// The router it goes to; none where the destination is on the link.
     pub gateway: Option<IpAddr>,
-    /// The source address that an unbound socket would get.
+    /// The address it is sent from: the one asked about, else the one an unbound socket would get.
     pub source: Option<IpAddr>,
 }
 
@@ -127,7 +127,7 @@ impl Netlink {
         answers
             .iter()
             .find_map(|answer| match answer {
-                RouteNetlinkMessage::NewRoute(route) => as_route(route),
+                RouteNetlinkMessage::NewRoute(route) => as_route(route, source),
                 _ => None,
             })
             .ok_or_else(|| {
@@ -149,14 +149,14 @@ fn multipath(hop: NextHop) -> RouteNextHop {
     next
 }
 
-fn as_route(message: &RouteMessage) -> Option<Route> {
-    let mut index = None;
-    let (mut gateway, mut source) = (None, None);
+/// The kernel tells the source only where it chose one.
+fn as_route(message: &RouteMessage, asked: Option<IpAddr>) -> Option<Route> {
+    let (mut index, mut gateway, mut source) = (None, None, asked);
     for attribute in &message.attributes {
         match attribute {
             RouteAttribute::Oif(link) => index = Some(*link),
             RouteAttribute::Gateway(address) => gateway = as_ip(address),
-            RouteAttribute::PrefSource(address) => source = as_ip(address),
+            RouteAttribute::PrefSource(address) => source = asked.or(as_ip(address)),
             RouteAttribute::Via(RouteVia::Inet6(ip)) => gateway = Some((*ip).into()),
             _ => {}
         }
