@@ -58,15 +58,21 @@ impl Binomial {
         }
     }
 
-    /// The largest k with P(count <= k - 1) <= `tail`: 0 where even P(count <= 0) is more.
+    /// The largest k with P(count <= k - 1) <= `tail`: 0 where there is no such tail.
     pub fn lower_rank(&self, tail: f64) -> u64 {
+        if tail <= 0.0 {
+            return 0;
+        }
         let steps = self.cumulative.partition_point(|share| *share <= tail) as u64;
         // Counts below `first` have no weight at all, so they are within any tail.
         self.first + steps
     }
 
-    /// The smallest k with P(count >= k) <= `tail`; n + 1 where even P(count >= n) is more.
+    /// The smallest k with P(count >= k) <= `tail`; n + 1 where there is no such tail.
     pub fn upper_rank(&self, tail: f64) -> u64 {
+        if tail <= 0.0 {
+            return self.trials + 1;
+        }
         let steps = self.cumulative.partition_point(|share| 1.0 - *share > tail) as u64;
         self.first + steps + 1
     }

@@ -10,6 +10,9 @@ use crate::{Interval, bootstrap};
 
 /// From this many blocks on a paired interval is the BCa bootstrap's; below, a bootstrap of so few
 /// values covers less than it says, so the order statistics' exact interval is taken.
+///
+/// At ten to twenty blocks BCa is narrower than the exact interval and covers 93.6 to 94.0 % where it
+/// states 95 % (simulated: `tests/coverage.rs`).
 pub const BOOTSTRAP_BLOCKS: usize = 10;
 
 /// A figure over blocks.

@@ -1,0 +1,106 @@
+//! Histograms and sequence accounting against naive models.
+
+use std::collections::HashSet;
+
+use measure::sequence::{SequenceCounts, SequenceTracker};
+use measure::{Histogram, Nanos};
+use proptest::prelude::*;
+
+fn histogram(values: &[u64]) -> Histogram {
+    let mut histogram = Histogram::new();
+    for value in values {
+        histogram.record(Nanos(*value));
+    }
+    histogram
+}
+
+fn merged(parts: &[&Histogram]) -> Histogram {
+    let mut all = Histogram::new();
+    for part in parts {
+        all.merge(part);
+    }
+    all
+}
+
+fn durations() -> impl Strategy<Value = Vec<u64>> {
+    prop::collection::vec(prop_oneof![0u64..100, 0u64..1_000_000, 0u64..7_200_000_000_000], 0..80)
+}
+
+proptest! {
+    #[test]
+    fn merging_is_free_of_order(a in durations(), b in durations(), c in durations()) {
+        let together: Vec<u64> = [&a[..], &b, &c].concat();
+        let (a, b, c) = (histogram(&a), histogram(&b), histogram(&c));
+        let expected = histogram(&together);
+        prop_assert_eq!(&merged(&[&a, &b, &c]), &expected);
+        prop_assert_eq!(&merged(&[&c, &a, &b]), &expected);
+        prop_assert_eq!(&merged(&[&a, &merged(&[&b, &c])]), &expected);
+        prop_assert_eq!(&merged(&[&merged(&[&a, &b]), &c]), &expected);
+    }
+
+    #[test]
+    fn base64_gives_it_back(values in durations()) {
+        let before = histogram(&values);
+        let after = Histogram::from_base64(&before.to_base64()).expect("our own text");
+        prop_assert_eq!(&after, &before);
+        prop_assert_eq!((after.min(), after.max()), (before.min(), before.max()));
+        prop_assert_eq!(after.to_base64(), before.to_base64());
+    }
+
+    #[test]
+    fn no_text_panics(text in ".{0,60}") {
+        let _ = Histogram::from_base64(&text);
+    }
+
+    #[test]
+    fn ranks_are_the_sorted_values(values in prop::collection::vec(0u64..5_000_000, 1..100)) {
+        let histogram = histogram(&values);
+        let mut sorted = values.clone();
+        sorted.sort_unstable();
+        for (rank, value) in (1..).zip(sorted) {
+            let found = histogram.value_at_rank(rank).expect("within").0;
+            prop_assert!(found >= value && found as f64 <= value as f64 * 1.001 + 1.0);
+            prop_assert!(histogram.lowest_equivalent(Nanos(found)).0 <= value);
+            // Half a rank below, so that no rounding carries the share past it.
+            let share = (rank as f64 - 0.5) / values.len() as f64;
+            prop_assert_eq!(histogram.quantile(share).0, found);
+        }
+        prop_assert_eq!(histogram.value_at_rank(0), None);
+        prop_assert_eq!(histogram.value_at_rank(values.len() as u64 + 1), None);
+    }
+
+    #[test]
+    fn sequences_against_a_set(arrivals in prop::collection::vec(0u64..140, 0..300)) {
+        let sent = 120;
+        let mut tracker = SequenceTracker::new(sent);
+        let (mut seen, mut naive, mut highest) = (HashSet::new(), SequenceCounts::default(), None);
+        for number in arrivals {
+            let first = number < sent && !seen.contains(&number);
+            prop_assert_eq!(tracker.arrive(number), first);
+            if number >= sent {
+                naive.beyond_limit += 1;
+            } else if !seen.insert(number) {
+                naive.duplicated += 1;
+            } else {
+                // RFC 4737 §3.3: reordered when below one more than the highest that came before.
+                naive.reordered += u64::from(highest.is_some_and(|highest| number < highest));
+                highest = highest.max(Some(number));
+            }
+        }
+        naive.unique = seen.len() as u64;
+        prop_assert_eq!(tracker.counts(), naive);
+        // Tail loss included, duplicates hide none.
+        let never_came = (0..sent).filter(|number| !seen.contains(number)).count() as u64;
+        prop_assert_eq!(tracker.counts().lost(sent), never_came);
+    }
+
+    #[test]
+    fn in_order_without_loss_nothing_is_counted(sent in 0u64..1_000) {
+        let mut tracker = SequenceTracker::new(sent);
+        for number in 0..sent {
+            prop_assert!(tracker.arrive(number));
+        }
+        let expected = SequenceCounts { unique: sent, ..SequenceCounts::default() };
+        prop_assert_eq!(tracker.counts(), expected);
+    }
+}
