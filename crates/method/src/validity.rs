@@ -64,9 +64,8 @@ pub fn tester_losses(
     let mut crossed = sum(ports, Side::Device, RX_DROPPED);
     for port in ports.iter().filter(|p| p.side == Side::Tester) {
         for (name, &by) in &port.counters {
-            if TESTER_LOSS.contains(&name.as_str()) || is_pause(name) {
-                moved(&port.place, name, by);
-            } else if missing && name == RX_DROPPED {
+            let certain = TESTER_LOSS.contains(&name.as_str()) || is_pause(name);
+            if certain || (missing && name == RX_DROPPED) {
                 moved(&port.place, name, by);
             } else if missing && name == TX_DROPPED {
                 let devices = by.min(crossed);

@@ -90,13 +90,11 @@ impl Bisection {
 impl Search for Bisection {
     fn next(&self) -> Step {
         let Some(high) = self.high else {
-            return match self.low {
-                Some(low) => self.confirm(low),
-                None => {
-                    let bounds = &self.bounds;
-                    self.attempt(bounds.ceiling.0, bounds.duration >= bounds.final_duration)
-                }
-            };
+            if let Some(low) = self.low {
+                return self.confirm(low);
+            }
+            let bounds = &self.bounds;
+            return self.attempt(bounds.ceiling.0, bounds.duration >= bounds.final_duration);
         };
         let Some(low) = self.low else { return self.descend(high.asked) };
         if high.asked - low.asked <= self.bounds.precision * high.asked {
@@ -201,9 +199,8 @@ mod tests {
 
     #[test]
     fn what_the_tester_cannot_do_is_never_a_loss() {
-        let result = run(bounds(0.01), |a| match a.rate.0 > 700_000.0 {
-            true => Seen::BeyondTester,
-            false => counted(a, false),
+        let result = run(bounds(0.01), |a| {
+            if a.rate.0 > 700_000.0 { Seen::BeyondTester } else { counted(a, false) }
         });
         assert_eq!(result.failed.expect("it can't reach the ceiling").by, FailedBy::Tester);
     }

@@ -110,7 +110,6 @@ impl LatencySpec {
         }
         for load in &self.loads {
             match load {
-                Load::Idle => {}
                 Load::Datagrams { frame_size, rate } => {
                     problem::rate("the load's rate", *rate, *frame_size, link)?;
                 }
@@ -121,7 +120,7 @@ impl LatencySpec {
                         range: "1 or more",
                     });
                 }
-                Load::Bulk { .. } => {}
+                Load::Idle | Load::Bulk { .. } => {}
             }
         }
         Ok(())

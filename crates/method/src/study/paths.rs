@@ -31,7 +31,7 @@ impl Paths {
         let device = topology.device_between(&measured).map(|d| d.name.clone());
         let shared_machine = topology.hosts.iter().any(|h| h.reach == "lab");
         let bypass = device.is_some().then(|| topology.bypass_of(&measured)).flatten();
-        Some(Self { bypass, device, shared_machine, measured })
+        Some(Self { measured, bypass, device, shared_machine })
     }
 
     /// Those that exist, the device's first.

@@ -34,6 +34,9 @@ struct Sample {
     loss_ratio: f64,
 }
 
+/// One of a sample's numbers.
+type Value = fn(&Sample) -> f64;
+
 impl Sample {
     /// Counts over the sending time; what was received over the receiving time.
     fn of(seen: &DatagramsRecord) -> Self {
@@ -112,8 +115,8 @@ fn median_received(side: &Side) -> Option<f64> {
 }
 
 fn of_side(row: &Row, side: &Side, size: FrameSize) -> Vec<Figure> {
-    let values = |of: fn(&Sample) -> f64| side.samples.iter().map(of).collect::<Vec<f64>>();
-    let rates: [(Metric, fn(&Sample) -> f64); 6] = [
+    let values = |of: Value| side.samples.iter().map(of).collect::<Vec<f64>>();
+    let rates: [(Metric, Value); 6] = [
         (Metric::Offered, |s| s.offered),
         (Metric::Sent, |s| s.sent),
         (Metric::Received, |s| s.received),

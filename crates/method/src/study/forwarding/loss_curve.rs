@@ -101,9 +101,12 @@ fn of_step<'a>(
         if let Some((offered, _)) = point.seen {
             row.conditions.insert("offered_frames_per_s".to_owned(), offered.0.into());
         }
-        row.verdict = rig.session.paths.verdict(*path, || match point.beyond_tester {
-            true => Verdict::TesterLimited,
-            false => verdict::of_loss(loss(Path::Device), loss(Path::Bypass)),
+        row.verdict = rig.session.paths.verdict(*path, || {
+            if point.beyond_tester {
+                Verdict::TesterLimited
+            } else {
+                verdict::of_loss(loss(Path::Device), loss(Path::Bypass))
+            }
         });
         row.single(Metric::LossRatio, Unit::Ratio, point.seen.map(|(_, ratio)| ratio))
     })

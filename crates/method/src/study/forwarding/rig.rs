@@ -26,6 +26,7 @@ pub(super) struct Rig<'s, 't> {
 }
 
 /// A load to offer.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Offer {
     pub(super) test: &'static str,
     pub(super) size: FrameSize,

@@ -55,9 +55,12 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, size: FrameSize) -> Result<Vec<Figure>,
         let own = if path == Path::Device { &device } else { &bypass };
         let mut row = rig.row(size, path, &own.notes);
         row.n = own.trials.into();
-        row.verdict = rig.session.paths.verdict(path, || match own.stopped_by_tester() {
-            true => Verdict::TesterLimited,
-            false => verdict::of_rate(device.value(), bypass.value()),
+        row.verdict = rig.session.paths.verdict(path, || {
+            if own.stopped_by_tester() {
+                Verdict::TesterLimited
+            } else {
+                verdict::of_rate(device.value(), bypass.value())
+            }
         });
         figures.extend(of_search(rig, row, own, size));
     }

@@ -155,10 +155,12 @@ fn added(mut row: Row, device: &CellData, bypass: &CellData, q: f64, seed: u64) 
         return figure;
     };
     let resolved = shift.blocks >= 2 && shift.interval.low > 0.0 && shift.value > floor;
-    row.verdict = match resolved {
-        true => Verdict::DeviceLimited,
-        false if shift.blocks < 2 => Verdict::Undetermined,
-        false => Verdict::TesterLimited,
+    row.verdict = if resolved {
+        Verdict::DeviceLimited
+    } else if shift.blocks < 2 {
+        Verdict::Undetermined
+    } else {
+        Verdict::TesterLimited
     };
     if !resolved {
         row.caveats.insert(Caveat::NotResolved);

@@ -1,0 +1,213 @@
+//! The forwarding study against a testbed whose truth is known.
+
+mod model;
+
+use measure::{FrameSize, Nanos, Rate};
+use method::figure::Condition;
+use method::trial::{Path, Schedule};
+use method::{
+    Caveat, Figure, ForwardingSpec, ForwardingTest, Metric, StudySpec, Testbed as _, Unit, Verdict,
+};
+use model::{Model, topology};
+
+fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
+    ForwardingSpec { sizes: vec![FrameSize::MIN], tests: tests.to_vec(), ..ForwardingSpec::quick() }
+}
+
+fn run(spec: &ForwardingSpec, model: &mut Model) -> Vec<Figure> {
+    let study = StudySpec::Forwarding(spec.clone());
+    study.check(model.topology()).expect("a possible study");
+    study.run(model, 7).expect("the model never dies")
+}
+
+/// The figures of a metric on a path, in frames/s or ratio.
+fn of<'a>(figures: &'a [Figure], metric: Metric, path: &str) -> Vec<&'a Figure> {
+    let on_path = |f: &&Figure| f.conditions["path"] == Condition::from(path);
+    figures
+        .iter()
+        .filter(|f| f.metric == metric && f.unit != Unit::BitsPerSecond)
+        .filter(on_path)
+        .collect()
+}
+
+#[test]
+fn throughput_is_found_within_the_precision_of_the_truth() {
+    for capacity in [12_345.0, 250_000.0, 400_000.0, 999_999.0] {
+        let mut model = Model::new();
+        model.device.capacity = capacity;
+        let spec = spec(&[ForwardingTest::Throughput]);
+        let figures = run(&spec, &mut model);
+        let figure = of(&figures, Metric::Throughput, "device")[0];
+        let value = figure.value.expect("found");
+        // The buffer hides 100 frames over the two seconds of a final trial.
+        let hidden = capacity + 100.0 / 2.0;
+        assert!(value <= hidden + 1.0, "{capacity}: {value}");
+        assert!(value >= capacity * (1.0 - 1.5 * spec.precision), "{capacity}: {value}");
+        assert_eq!(figure.low, Some(value));
+        if let Some(high) = figure.high {
+            assert!(high >= capacity, "{capacity}: {high}");
+        }
+        let searched = |t: &&method::Trial| t.path == Path::Device && t.label.starts_with("thr");
+        assert_eq!(figure.n, model.asked.iter().filter(searched).count() as u64);
+        assert_eq!(figure.conditions["goal"], "rfc2544".into());
+    }
+}
+
+#[test]
+fn verdicts_follow_the_bypass() {
+    use Verdict::{DeviceLimited, TesterLimited, Undetermined};
+    // Device's capacity, whether there is a device and a bypass, verdict of flood and throughput.
+    let table = [
+        (400_000.0, true, true, DeviceLimited),
+        (940_000.0, true, true, DeviceLimited),
+        (970_000.0, true, true, TesterLimited),
+        (5_000_000.0, true, true, TesterLimited),
+        (400_000.0, true, false, Undetermined),
+        (400_000.0, false, true, TesterLimited),
+    ];
+    for (capacity, device, bypass, expected) in table {
+        let mut model = Model::new();
+        model.device.capacity = capacity;
+        model.topology = topology(device, bypass);
+        let figures = run(&spec(&[ForwardingTest::Flood, ForwardingTest::Throughput]), &mut model);
+        for metric in [Metric::Received, Metric::Throughput] {
+            let figure = of(&figures, metric, "device")[0];
+            assert_eq!(figure.verdict, expected, "{capacity} {device} {bypass} {metric:?}");
+            let alone = device && !bypass;
+            assert_eq!(figure.caveats.contains(&Caveat::NoBypass), alone);
+        }
+        assert!(of(&figures, Metric::Throughput, "bypass").iter().all(|f| f.verdict == TesterLimited));
+    }
+}
+
+#[test]
+fn a_flood_states_every_rate_in_four_conventions() {
+    let figures = run(&spec(&[ForwardingTest::Flood]), &mut Model::new());
+    let sent = of(&figures, Metric::Sent, "device")[0];
+    let received = of(&figures, Metric::Received, "device")[0];
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-3 * b;
+    assert!(close(sent.value.expect("sent"), 1_000_000.0), "{sent:?}");
+    assert!(close(received.value.expect("received"), 400_000.0), "{received:?}");
+    assert_eq!((received.blocks, sent.caveats.contains(&Caveat::FewBlocks)), (6, false));
+    let bits: Vec<(String, f64)> = figures
+        .iter()
+        .filter(|f| f.unit == Unit::BitsPerSecond && f.conditions["path"] == "device".into())
+        .map(|f| (format!("{:?}", f.conditions["rate_convention"]), f.value.expect("bits")))
+        .collect();
+    let per_frame = [84.0, 64.0, 46.0, 18.0].map(|octets| octets * 8.0 * 400_000.0);
+    assert_eq!(bits.len(), 4);
+    for ((name, value), expected) in bits.iter().zip(per_frame) {
+        assert!(close(*value, expected), "{name}: {value}");
+    }
+    let ratio = of(&figures, Metric::LossRatio, "device")[0].value.expect("a ratio");
+    assert!(close(ratio, 0.6), "{ratio}");
+}
+
+#[test]
+fn a_loss_curve_ends_after_two_lossless_loads() {
+    let mut model = Model::new();
+    let figures = run(&spec(&[ForwardingTest::LossCurve]), &mut model);
+    let percents: Vec<(Condition, bool)> = of(&figures, Metric::LossRatio, "device")
+        .iter()
+        .map(|f| (f.conditions["load_percent"].clone(), f.value == Some(0.0)))
+        .collect();
+    let expected: Vec<(Condition, bool)> = [100u64, 90, 80, 70, 60, 50, 40, 30]
+        .map(|percent| (percent.into(), percent <= 40))
+        .to_vec();
+    assert_eq!(percents, expected);
+    let lossy = of(&figures, Metric::LossRatio, "device")[0];
+    assert_eq!(lossy.verdict, Verdict::DeviceLimited);
+    assert!((lossy.value.expect("a ratio") - 0.6).abs() < 1e-3);
+}
+
+#[test]
+fn a_load_the_tester_cannot_offer_is_no_loss() {
+    // A link of twice what the tester can send: the top half of the curve has no value.
+    let mut model = Model::new();
+    model.device.capacity = 5_000_000.0;
+    let link = Rate((2_000_000.0 * 8.0 * 84.0) as u64);
+    let spec = ForwardingSpec { link_rate: Some(link), ..spec(&[ForwardingTest::LossCurve]) };
+    let figures = run(&spec, &mut model);
+    for figure in of(&figures, Metric::LossRatio, "device") {
+        let Condition::Integer(percent) = figure.conditions["load_percent"] else { panic!() };
+        let offered = percent <= 50;
+        assert_eq!(figure.value, offered.then_some(0.0), "{percent}");
+        assert_eq!(figure.verdict, Verdict::TesterLimited, "{percent}");
+        assert_eq!(figure.caveats.contains(&Caveat::NoValidTrial), !offered, "{percent}");
+    }
+}
+
+#[test]
+fn stalls_are_repeated_and_said() {
+    let mut model = Model { stalls: 0.3, seed: 11, ..Model::new() };
+    let figures = run(&spec(&[ForwardingTest::Throughput]), &mut model);
+    let figure = of(&figures, Metric::Throughput, "device")[0];
+    assert!(figure.caveats.contains(&Caveat::RepeatedTrials), "seed {}: {figure:?}", model.seed);
+    assert!(model.asked.iter().any(|t| t.attempt > 0) && model.asked.iter().all(|t| t.attempt < 3));
+    let value = figure.value.expect("found");
+    assert!(value <= 400_051.0, "seed {}: {value}", model.seed);
+}
+
+#[test]
+fn a_broken_device_gives_no_value_and_says_so() {
+    let mut model = Model { broken: true, ..Model::new() };
+    let tests = [ForwardingTest::Flood, ForwardingTest::Throughput, ForwardingTest::LossCurve];
+    let figures = run(&spec(&tests), &mut model);
+    let on_device = figures.iter().filter(|f| f.conditions["path"] == "device".into());
+    for figure in on_device {
+        assert_eq!(figure.value, None, "{figure:?}");
+        assert!(figure.caveats.contains(&Caveat::NoValidTrial), "{figure:?}");
+        assert_eq!(figure.verdict, Verdict::Undetermined, "{figure:?}");
+    }
+    assert!(of(&figures, Metric::Received, "bypass")[0].value.is_some());
+}
+
+#[test]
+fn the_same_seed_asks_for_the_same_trials() {
+    let spec = ForwardingSpec {
+        sizes: vec![FrameSize::MIN, FrameSize::STANDARD_MAX],
+        ..ForwardingSpec::quick()
+    };
+    let trials = |seed| {
+        let mut model = Model { stalls: 0.1, seed: 3, ..Model::new() };
+        let figures = spec.run(&mut model, seed).expect("runs");
+        (model.asked, figures)
+    };
+    assert_eq!(trials(7), trials(7));
+    assert_ne!(trials(7).0, trials(8).0);
+}
+
+#[test]
+fn no_two_trials_are_alike() {
+    let mut model = Model { stalls: 0.1, seed: 3, ..Model::new() };
+    ForwardingSpec::quick().run(&mut model, 7).expect("runs");
+    for (at, trial) in model.asked.iter().enumerate() {
+        assert!(!model.asked[..at].contains(trial), "asked for twice: {trial:?}");
+    }
+}
+
+#[test]
+fn the_estimate_is_near_what_a_well_behaved_device_takes() {
+    let spec = ForwardingSpec::quick();
+    let mut model = Model::new();
+    let estimate = spec.estimate(&model.topology);
+    spec.run(&mut model, 7).expect("runs");
+    let real: u64 = model.asked.iter().map(|t| t.phases.total().0 + 60_000_000).sum();
+    let share = estimate.0 as f64 / real as f64;
+    assert!((0.7..1.4).contains(&share), "{estimate} for {}", Nanos(real));
+}
+
+#[test]
+fn floods_are_greedy_and_searches_paced() {
+    let mut model = Model::new();
+    run(&spec(&[ForwardingTest::Throughput]), &mut model);
+    let probes: Vec<&method::Trial> =
+        model.asked.iter().filter(|t| t.label.starts_with("probe")).collect();
+    assert_eq!(probes.iter().map(|t| t.path).collect::<std::collections::BTreeSet<Path>>().len(), 2);
+    for trial in &model.asked {
+        let method::trial::FlowKind::Datagrams(flow) = &trial.flows[0].kind else { panic!() };
+        let greedy = flow.schedule == Schedule::Greedy;
+        assert_eq!(greedy, trial.label.starts_with("probe"), "{}", trial.label);
+        assert_eq!(greedy, trial.gate == method::trial::Gate::Flood, "{}", trial.label);
+    }
+}

@@ -1,0 +1,239 @@
+//! The latency study against a testbed whose truth is known.
+
+mod model;
+
+use measure::{FrameRate, FrameSize, Nanos, Rate};
+use method::figure::Condition;
+use method::trial::{FlowKind, Path, Protocol, Schedule};
+use method::{
+    Caveat, Figure, LatencySpec, Load, Metric, SpecProblem, StudySpec, Testbed as _, Unit, Verdict,
+};
+use model::{Model, topology};
+
+fn spec() -> LatencySpec {
+    LatencySpec {
+        protocols: vec![Protocol::Udp],
+        sizes: vec![FrameSize::MIN],
+        ..LatencySpec::quick()
+    }
+}
+
+fn run(spec: &LatencySpec, model: &mut Model) -> Vec<Figure> {
+    let study = StudySpec::Latency(spec.clone());
+    study.check(model.topology()).expect("a possible study");
+    study.run(model, 7).expect("the model never dies")
+}
+
+fn find<'a>(figures: &'a [Figure], metric: Metric, q: Option<f64>, path: &str) -> &'a Figure {
+    let wanted = |f: &&Figure| {
+        f.metric == metric && f.quantile == q && f.conditions["path"] == Condition::from(path)
+    };
+    figures.iter().find(wanted).expect("the figure exists")
+}
+
+#[test]
+fn quantiles_are_ordered_and_carry_their_conditions() {
+    let figures = run(&spec(), &mut Model::new());
+    let rtts: Vec<f64> = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0]
+        .map(|q| find(&figures, Metric::Rtt, Some(q), "device").value.expect("measured"))
+        .to_vec();
+    assert!(rtts.is_sorted() && rtts[0] >= 49_900.0 && rtts[1] < 51_500.0, "{rtts:?}");
+    let ipdv = |q| find(&figures, Metric::Ipdv, Some(q), "device").value.expect("measured");
+    assert!(ipdv(0.01) < 0.0 && ipdv(0.99) > 0.0);
+    assert!(find(&figures, Metric::Pdv, Some(0.99), "device").value.expect("measured") > 0.0);
+    let median = find(&figures, Metric::Rtt, Some(0.5), "device");
+    let expected = [
+        ("protocol", "udp"),
+        ("from", "h1/eth1"),
+        ("to", "h2/eth1"),
+        ("device", "sw1"),
+        ("path", "device"),
+        ("load", "idle"),
+        ("schedule", "closed loop"),
+        ("stamped", "kernel/kernel"),
+    ];
+    for (name, value) in expected {
+        assert_eq!(median.conditions[name], value.into(), "{name}");
+    }
+    assert_eq!(median.conditions["frame_size"], 64u64.into());
+    assert_eq!(median.conditions["frame_size_sent"], 70u64.into());
+    assert_eq!((median.n, median.blocks), (6 * 500, 6));
+    assert!(median.confidence.expect("six blocks") >= 0.95);
+    let caveats = [Caveat::SoftwareTimestamps, Caveat::QuickProfile, Caveat::FrameSizeRaised];
+    assert_eq!(median.caveats, caveats);
+    let tail = find(&figures, Metric::Rtt, Some(0.999), "device");
+    assert!(tail.caveats.contains(&Caveat::FewSamples), "500 samples can't tell p99.9");
+    assert_eq!(find(&figures, Metric::Rtt, Some(0.5), "bypass").conditions["device"], "cable".into());
+}
+
+#[test]
+fn verdicts_follow_the_bypass() {
+    use Verdict::{DeviceLimited, TesterLimited, Undetermined};
+    // Device's RTT, device, bypass, blocks; the median's verdict and what the addition comes to.
+    let table = [
+        (50_000.0, true, true, 6, DeviceLimited, Some(20_000.0)),
+        (30_000.0, true, true, 6, TesterLimited, Some(0.0)),
+        (50_000.0, true, true, 1, Undetermined, Some(20_000.0)),
+        (50_000.0, true, false, 6, Undetermined, None),
+        (50_000.0, false, true, 6, TesterLimited, None),
+    ];
+    for (rtt_ns, device, bypass, blocks, expected, addition) in table {
+        let mut model = Model { topology: topology(device, bypass), ..Model::new() };
+        model.device.rtt_ns = rtt_ns;
+        let figures = run(&LatencySpec { blocks, ..spec() }, &mut model);
+        let case = format!("{rtt_ns} {device} {bypass} {blocks}");
+        let median = find(&figures, Metric::Rtt, Some(0.5), "device");
+        assert_eq!(median.verdict, expected, "{case}");
+        assert_eq!(median.caveats.contains(&Caveat::NoBypass), device && !bypass, "{case}");
+        assert_eq!(median.caveats.contains(&Caveat::FewBlocks), blocks < 6, "{case}");
+        let added: Vec<&Figure> = figures.iter().filter(|f| f.metric == Metric::RttAdded).collect();
+        let Some(addition) = addition else {
+            assert!(added.is_empty(), "{case}");
+            continue;
+        };
+        let value = added[0].value.expect("measured");
+        assert!((value - addition).abs() < 300.0, "{case}: {value}");
+        assert_eq!(added[0].verdict, expected, "{case}");
+        let unresolved = expected != DeviceLimited;
+        assert_eq!(added[0].caveats.contains(&Caveat::NotResolved), unresolved, "{case}");
+    }
+}
+
+#[test]
+fn each_block_holds_every_cell_on_both_paths_in_its_own_order() {
+    let mut model = Model::new();
+    let spec = LatencySpec::quick();
+    spec.run(&mut model, 7).expect("runs");
+    let blocks: Vec<Vec<(String, Path)>> = (0..spec.blocks)
+        .map(|block| {
+            let of_block = model.asked.iter().filter(|t| t.block == block);
+            of_block.map(|t| (t.label.clone(), t.path)).collect()
+        })
+        .collect();
+    let sorted = |block: &Vec<(String, Path)>| {
+        let mut block = block.clone();
+        block.sort();
+        block
+    };
+    assert_eq!(blocks[0].len(), 12);
+    assert!(blocks.iter().all(|block| sorted(block) == sorted(&blocks[0])));
+    assert!(blocks[1..].iter().all(|block| block != &blocks[0]), "each has its own order");
+}
+
+#[test]
+fn a_load_runs_beside_the_round_trips() {
+    let datagrams = Load::Datagrams { frame_size: FrameSize::STANDARD_MAX, rate: FrameRate(5e4) };
+    let bulk = Load::Bulk { streams: 1, congestion_control: "cubic".to_owned() };
+    let spec = LatencySpec { loads: vec![Load::Idle, datagrams, bulk], ..spec() };
+    let mut model = Model::new();
+    let figures = run(&spec, &mut model);
+    for trial in &model.asked {
+        let loaded = !trial.label.ends_with("idle");
+        assert_eq!(trial.flows.len(), 1 + usize::from(loaded), "{}", trial.label);
+        if let Some(load) = trial.flows.get(1) {
+            assert_eq!((&load.from, &load.to), (&trial.flows[0].from, &trial.flows[0].to));
+            assert!(!matches!(load.kind, FlowKind::Echo(_)));
+        }
+    }
+    let loads: Vec<&Condition> = figures
+        .iter()
+        .filter(|f| f.metric == Metric::Rtt && f.quantile == Some(0.5))
+        .filter(|f| f.conditions["path"] == "device".into())
+        .map(|f| &f.conditions["load"])
+        .collect();
+    let expected: [Condition; 3] =
+        ["idle".into(), "udp 50000 frames/s of 1518".into(), "tcp 1 stream cubic".into()];
+    assert_eq!(loads, expected.iter().collect::<Vec<_>>());
+    let goodput = find(&figures, Metric::Goodput, None, "device");
+    assert_eq!((goodput.unit, goodput.verdict), (Unit::BitsPerSecond, Verdict::DeviceLimited));
+    let truth = 400_000.0 * 1448.0 * 8.0;
+    assert!((goodput.value.expect("measured") / truth - 1.0).abs() < 1e-6);
+    assert_eq!(find(&figures, Metric::Retransmits, None, "device").value, Some(0.0));
+}
+
+#[test]
+fn a_broken_device_gives_no_value_and_says_so() {
+    let mut model = Model { broken: true, ..Model::new() };
+    let figures = run(&spec(), &mut model);
+    for figure in figures.iter().filter(|f| f.conditions["path"] == "device".into()) {
+        assert_eq!(figure.value, None, "{figure:?}");
+        assert!(figure.caveats.contains(&Caveat::NoValidTrial), "{figure:?}");
+        assert_eq!(figure.verdict, Verdict::Undetermined, "{figure:?}");
+    }
+    let device = model.asked.iter().filter(|t| t.path == Path::Device).count();
+    assert_eq!(device, 6 * 3, "three tries a block");
+    assert!(find(&figures, Metric::Rtt, Some(0.5), "bypass").value.is_some());
+}
+
+#[test]
+fn the_same_seed_asks_for_the_same_trials() {
+    let trials = |seed| {
+        let mut model = Model::new();
+        let figures = LatencySpec::quick().run(&mut model, seed).expect("runs");
+        (model.asked, figures)
+    };
+    assert_eq!(trials(7), trials(7));
+    assert_ne!(trials(7).0, trials(8).0);
+}
+
+#[test]
+fn the_estimate_is_the_trials_time() {
+    let spec = LatencySpec::quick();
+    let mut model = Model::new();
+    let estimate = spec.estimate(&model.topology);
+    spec.run(&mut model, 7).expect("runs");
+    let real: u64 = model.asked.iter().map(|t| t.phases.total().0 + 60_000_000).sum();
+    assert_eq!(estimate, Nanos(real));
+}
+
+#[test]
+fn a_specification_survives_the_journal() {
+    for study in [
+        StudySpec::Latency(LatencySpec {
+            schedule: Schedule::Paced(FrameRate(1_000.0)),
+            loads: vec![Load::Bulk { streams: 4, congestion_control: "reno".to_owned() }],
+            ..LatencySpec::strict()
+        }),
+        StudySpec::Forwarding(method::ForwardingSpec::strict()),
+    ] {
+        let text = serde_json::to_string(&study).expect("serialises");
+        assert_eq!(serde_json::from_str::<StudySpec>(&text).expect("reads back"), study, "{text}");
+    }
+}
+
+#[test]
+fn impossible_requests_are_refused_with_a_reason() {
+    let ok = spec();
+    let rate = FrameRate(2_000_000.0);
+    let flood = Load::Datagrams { frame_size: FrameSize::MIN, rate };
+    let bulk = Load::Bulk { streams: 0, congestion_control: "cubic".to_owned() };
+    let table = [
+        (LatencySpec { sizes: vec![], ..ok.clone() }, "nothing to do: no frame size"),
+        (LatencySpec { protocols: vec![], ..ok.clone() }, "nothing to do: no protocol"),
+        (
+            LatencySpec { blocks: 0, ..ok.clone() },
+            "the number of blocks is 0, but must be 1 or more",
+        ),
+        (
+            LatencySpec { loads: vec![bulk], ..ok.clone() },
+            "the load's number of streams is 0, but must be 1 or more",
+        ),
+        (
+            LatencySpec { loads: vec![flood], ..ok.clone() },
+            "2000000 frames/s of 64 octets is above the line rate of a 1Gbit link: \
+             1Gbit / (8 * (64 + 20)) = 1488095 frames/s",
+        ),
+    ];
+    let mut place = topology(true, true);
+    for host in &mut place.hosts {
+        host.ports[0].rate = Some(Rate(1_000_000_000));
+    }
+    assert_eq!(ok.check(&place), Ok(()));
+    for (spec, expected) in table {
+        let problem = spec.check(&place).expect_err(expected);
+        assert_eq!(problem.to_string(), expected);
+        assert!(!problem.hint().is_empty());
+    }
+    let nowhere = SpecProblem::NoPair { testbed: "model".to_owned() };
+    assert_eq!(ok.check(&topology(false, false)), Err(nowhere));
+}

@@ -1,0 +1,216 @@
+//! A testbed made of arithmetic: a device with a rate, a buffer and a delay, a tester with a limit of
+//! its own, and seeded stalls. Judges its trials with the same gates as the real ones.
+//!
+//! Keeps every trial it was asked for. Never draws from anything but its own seed and its count.
+
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::collections::BTreeMap;
+
+use measure::reading::{Rejected, Stamp, Stamps};
+use measure::sequence::SequenceCounts;
+use measure::{ByteCount, FrameSize, Histogram, Nanos};
+use method::record::{
+    BulkRecord, DatagramsRecord, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
+    StreamRecord,
+};
+use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
+use method::trial::{Datagrams, Echo, Flow, FlowKind, Path, Schedule};
+use method::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64;
+
+/// One way between the two hosts.
+#[derive(Debug, Clone, Copy)]
+pub struct Way {
+    /// Frames a second it forwards.
+    pub capacity: f64,
+    /// Frames it holds beyond that.
+    pub buffer: f64,
+    /// Smallest round trip.
+    pub rtt_ns: f64,
+}
+
+/// The whole model.
+#[derive(Debug, Clone)]
+pub struct Model {
+    /// Through the device.
+    pub device: Way,
+    /// Over the cable.
+    pub bypass: Way,
+    /// Frames a second the sender can make.
+    pub tester: f64,
+    /// Share of trials in which the sender stalls.
+    pub stalls: f64,
+    /// Whether every trial through the device fails.
+    pub broken: bool,
+    /// For the stalls and the delays.
+    pub seed: u64,
+    /// Where it pretends to be.
+    pub topology: Topology,
+    /// Every trial asked for.
+    pub asked: Vec<Trial>,
+}
+
+/// Hosts h1 and h2, with or without a device and a direct cable between them.
+pub fn topology(device: bool, bypass: bool) -> Topology {
+    let port = |name: &str, address: &str, cable: CableEnd| HostPort {
+        name: name.to_owned(),
+        interfaces: vec![name.to_owned()],
+        address: address.parse().expect("an address"),
+        cable,
+        rate: None,
+    };
+    let to_host = |text: &str| CableEnd::Host(text.parse::<PortRef>().expect("a port"));
+    let host = |name: &str, peer: &str, number: u8| {
+        let mut ports = Vec::new();
+        if device {
+            let end = CableEnd::Device { device: "sw1".to_owned(), port: number.to_string() };
+            ports.push(port("eth1", &format!("198.18.0.{number}"), end));
+        }
+        if bypass {
+            let end = to_host(&format!("{peer}/eth2"));
+            ports.push(port("eth2", &format!("198.18.1.{number}"), end));
+        }
+        Host { name: name.to_owned(), reach: "local".to_owned(), ports }
+    };
+    let devices = device.then(|| Device {
+        name: "sw1".to_owned(),
+        kind: DeviceKind::Switch,
+        port_rate: None,
+        port_queue: None,
+        facts: BTreeMap::new(),
+    });
+    Topology {
+        name: "model".to_owned(),
+        hosts: vec![host("h1", "h2", 1), host("h2", "h1", 2)],
+        devices: devices.into_iter().collect(),
+    }
+}
+
+impl Model {
+    /// A device of 400,000 frames/s and 50 us on a tester of a million, with a cable of 30 us.
+    pub fn new() -> Self {
+        Self {
+            device: Way { capacity: 400_000.0, buffer: 100.0, rtt_ns: 50_000.0 },
+            bypass: Way { capacity: 5_000_000.0, buffer: 100.0, rtt_ns: 30_000.0 },
+            tester: 1_000_000.0,
+            stalls: 0.0,
+            broken: false,
+            seed: 1,
+            topology: topology(true, true),
+            asked: Vec::new(),
+        }
+    }
+
+    fn datagrams(&self, way: Way, asked: &Datagrams, load: Nanos, stalled: bool) -> FlowRecord {
+        let seconds = load.as_secs_f64();
+        let wanted = match asked.schedule {
+            Schedule::Greedy => self.tester,
+            Schedule::Paced(rate) => rate.0,
+        };
+        let rate = wanted.min(self.tester) * if stalled { 0.99 } else { 1.0 };
+        let offered = (wanted * seconds).round();
+        let sent = (rate * seconds).round().min(offered);
+        let passed = sent.min((way.capacity * seconds + way.buffer).floor());
+        let span = |frames: f64, rate: f64| Nanos::from_secs_f64((frames - 1.0).max(0.0) / rate);
+        FlowRecord::Datagrams(DatagramsRecord {
+            backend: "model".to_owned(),
+            backend_reason: "there is no other".to_owned(),
+            offered: offered as u64,
+            sent: sent as u64,
+            received: SequenceCounts { unique: passed as u64, ..SequenceCounts::default() },
+            rejected: Rejected::default(),
+            sending: span(sent, rate),
+            receiving: span(passed, rate.min(way.capacity)),
+            departures: Histogram::new(),
+            arrivals: Histogram::new(),
+            longest_burst: 1,
+            socket_drops: 0,
+        })
+    }
+
+    fn flow(
+        &self,
+        flow: &Flow,
+        way: Way,
+        load: Nanos,
+        stalled: bool,
+        chance: &mut Pcg64,
+    ) -> FlowRecord {
+        match &flow.kind {
+            FlowKind::Datagrams(asked) => self.datagrams(way, asked, load, stalled),
+            FlowKind::Echo(asked) => echo(way, asked, load, chance),
+            FlowKind::Bulk(bulk) => FlowRecord::Bulk(BulkRecord {
+                congestion_control: bulk.congestion_control.clone(),
+                received: ByteCount((way.capacity * load.as_secs_f64() * 1448.0) as u64),
+                elapsed: load,
+                streams: vec![StreamRecord { points: Vec::new(), received: Vec::new() }],
+            }),
+        }
+    }
+}
+
+fn echo(way: Way, asked: &Echo, load: Nanos, chance: &mut Pcg64) -> FlowRecord {
+    let count = match asked.schedule {
+        Schedule::Greedy => (load.0 as f64 / way.rtt_ns).min(500.0) as u64,
+        Schedule::Paced(rate) => (rate.0 * load.as_secs_f64()) as u64,
+    };
+    let (mut rtt, mut up, mut down) = (Histogram::new(), Histogram::new(), Histogram::new());
+    let mut previous = None;
+    for _ in 0..count {
+        let tail = -chance.random_range(1e-9..1.0f64).ln() * 1_000.0;
+        let value = Nanos((way.rtt_ns + tail) as u64);
+        rtt.record(value);
+        if let Some(earlier) = previous.replace(value) {
+            let (more, less) = (value.saturating_sub(earlier), earlier.saturating_sub(value));
+            if value >= earlier { up.record(more) } else { down.record(less) }
+        }
+    }
+    FlowRecord::Echo(EchoRecord {
+        frame_size: asked.frame_size.max(FrameSize::new(70).expect("legal")),
+        sent: count,
+        answers: SequenceCounts { unique: count, ..SequenceCounts::default() },
+        rtt,
+        ipdv_up: up,
+        ipdv_down: down,
+        effective_samples: count as f64,
+        stamps: Stamps { sent: Stamp::Kernel, received: Stamp::Kernel },
+        rejected: Rejected::default(),
+        elapsed: load,
+    })
+}
+
+impl Testbed for Model {
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        let number = self.asked.len() as u64;
+        self.asked.push(trial.clone());
+        let mut chance = Pcg64::seed_from_u64(self.seed ^ (number << 20));
+        let stalled = chance.random_bool(self.stalls);
+        let way = if trial.path == Path::Device { self.device } else { self.bypass };
+        let load = trial.phases.load;
+        let flows: Vec<FlowRecord> =
+            trial.flows.iter().map(|f| self.flow(f, way, load, stalled, &mut chance)).collect();
+        let dropped = flows.iter().map(|flow| match flow {
+            FlowRecord::Datagrams(seen) => seen.received.lost(seen.sent),
+            _ => 0,
+        });
+        let ports = vec![PortCounters {
+            place: "sw1/2".to_owned(),
+            side: Side::Device,
+            counters: BTreeMap::from([("qdisc_drops".to_owned(), dropped.sum())]),
+        }];
+        let hosts: Vec<HostUsage> = Vec::new();
+        let outcome = if self.broken && trial.path == Path::Device {
+            Outcome::Failed { reason: "the device is unplugged".to_owned() }
+        } else {
+            judge(trial, &flows, &ports, &hosts)
+        };
+        let start_spread = Nanos::ZERO;
+        Ok(TrialRecord { started_unix_ns: 0, outcome, flows, ports, hosts, start_spread })
+    }
+}
