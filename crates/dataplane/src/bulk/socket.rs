@@ -1,1 +1,108 @@
-//! (under construction)
+//! Making a stream's socket: its congestion control before it connects, its address, and a bound on
+//! how long connecting may take; and waiting for a socket without overlooking the window.
+//!
+//! Never sets a buffer size.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use measure::Nanos;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, getsockopt, setsockopt,
+    socket, sockopt,
+};
+use nix::sys::time::TimeSpec;
+
+use super::SourceSpec;
+use crate::socket::TICK;
+use crate::{FlowError, clock};
+
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// How long a peer may take to accept.
+const CONNECT_WAIT: Nanos = Nanos::from_secs(3);
+
+/// A connected, non-blocking stream, and the congestion control that the kernel confirms.
+pub(super) fn open(spec: &SourceSpec) -> Result<(TcpStream, String), FlowError> {
+    let failed = |deed| move |e: Errno| FlowError::kernel(deed, spec.remote, e.into());
+    let family = if spec.remote.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let fd =
+        socket(family, SockType::Stream, flags, None).map_err(failed("make a tcp socket to"))?;
+    let congestion_control = control_congestion(&fd, &spec.congestion_control)?;
+    let local = SockaddrStorage::from(SocketAddr::new(spec.local, 0));
+    bind(fd.as_raw_fd(), &local)
+        .map_err(|e| FlowError::kernel("bind tcp socket to", spec.local, e.into()))?;
+    match connect(fd.as_raw_fd(), &SockaddrStorage::from(spec.remote)) {
+        Ok(()) | Err(Errno::EINPROGRESS | Errno::EINTR) => {}
+        Err(e) => return Err(failed("connect tcp socket to")(e)),
+    }
+    finish_connecting(&fd, spec.remote)?;
+    Ok((TcpStream::from(fd), congestion_control))
+}
+
+/// Waits at most until `until`, and at most a tick, for `events` on a socket; errors and hang-ups
+/// count as events.
+pub(super) fn wait_for(socket: impl AsFd, events: PollFlags, until: Nanos) -> io::Result<bool> {
+    let left = until.saturating_sub(clock::monotonic()).min(TICK);
+    let mut polled = [PollFd::new(socket.as_fd(), events)];
+    match ppoll(&mut polled, Some(TimeSpec::from(left.as_duration())), None) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::EINTR) => Ok(false),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// Closes at once, whatever is still queued: the peer gets a reset.
+pub(super) fn abort(socket: impl AsFd) {
+    let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+    // Where that fails the kernel goes on sending what is queued, and nothing waits for it.
+    let _ = setsockopt(&socket, sockopt::Linger, &at_once);
+}
+
+/// Sets the algorithm and reads it back, because the kernel may have been told to substitute one.
+fn control_congestion(socket: &OwnedFd, asked: &str) -> Result<String, FlowError> {
+    match setsockopt(socket, sockopt::TcpCongestion, &OsString::from(asked)) {
+        Ok(()) => {}
+        Err(e @ (Errno::ENOENT | Errno::EPERM | Errno::EINVAL)) => {
+            let available = std::fs::read_to_string(AVAILABLE).unwrap_or_default();
+            let available = available.split_whitespace().collect::<Vec<_>>().join(", ");
+            let why = match e {
+                Errno::EPERM => "only root may use it here",
+                _ => "this kernel does not have it loaded",
+            };
+            return Err(FlowError::Unsuitable(format!(
+                "set tcp congestion control `{asked}`: {why}; available are {available}"
+            )));
+        }
+        Err(e) => return Err(FlowError::kernel("set tcp congestion control", asked, e.into())),
+    }
+    let confirmed = getsockopt(socket, sockopt::TcpCongestion)
+        .map_err(|e| FlowError::kernel("read back tcp congestion control", asked, e.into()))?;
+    let confirmed = confirmed.to_string_lossy().trim_end_matches('\0').to_owned();
+    if confirmed != asked {
+        return Err(FlowError::Unsuitable(format!(
+            "set tcp congestion control `{asked}`: the kernel took `{confirmed}` instead"
+        )));
+    }
+    Ok(confirmed)
+}
+
+fn finish_connecting(socket: &OwnedFd, remote: SocketAddr) -> Result<(), FlowError> {
+    let failed = |e| FlowError::kernel("connect tcp socket to", remote, e);
+    let until = clock::monotonic() + CONNECT_WAIT;
+    while !wait_for(socket, PollFlags::POLLOUT, until).map_err(failed)? {
+        if clock::monotonic() >= until {
+            return Err(failed(io::Error::from_raw_os_error(libc::ETIMEDOUT)));
+        }
+    }
+    match getsockopt(socket, sockopt::SocketError) {
+        Ok(0) => Ok(()),
+        Ok(errno) => Err(failed(io::Error::from_raw_os_error(errno))),
+        Err(e) => Err(failed(e.into())),
+    }
+}

@@ -1,21 +1,210 @@
-//! (under construction)
+//! The sending side of bulk flows: one thread a stream that writes, and one that looks at tcp_info.
+//!
+//! Writes nothing before the window's start and nothing from its stop on; what the kernel had queued
+//! by then drains until the window's close and is cut off there. A stream that breaks during the
+//! load is an error; one that the sink closes afterwards is not.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use measure::reading::StreamPoint;
+use measure::{ByteCount, Nanos};
+use nix::poll::PollFlags;
+
+use super::hello::Hello;
+use super::info::TcpInfo;
+use super::socket::{abort, open, wait_for};
 use super::{SourceReport, SourceSpec};
-use crate::{FlowError, Halt, Window};
+use crate::socket::{TICK, is_pause};
+use crate::{FlowError, Halt, Window, clock};
+
+/// One write; large enough that system calls cost little beside copying.
+const WRITE_OCTETS: usize = 256 << 10;
 
 /// Connected streams, their hellos sent.
 #[derive(Debug)]
-pub struct Source {}
+pub struct Source {
+    remote: SocketAddr,
+    interval: Nanos,
+    congestion_control: String,
+    streams: Vec<Stream>,
+}
 
-impl Source {
-    /// Connects every stream; the sink need only be bound.
-    pub fn connect(spec: &SourceSpec) -> Result<Self, FlowError> {
-        let _ = spec;
-        Err(FlowError::Unsuitable("under construction".to_owned()))
+#[derive(Debug)]
+struct Stream {
+    tcp: TcpStream,
+    written: AtomicU64,
+}
+
+/// What the writers and the watcher of a load share.
+struct Load<'a> {
+    window: Window,
+    halt: &'a Halt,
+    broken: AtomicBool,
+}
+
+impl Load<'_> {
+    /// Whether nothing more may be written.
+    fn is_over(&self) -> bool {
+        clock::monotonic() >= self.window.stop || self.is_cut()
     }
 
-    /// Sends from the window's start to its stop, and closes every stream before the window's close.
+    fn is_cut(&self) -> bool {
+        self.halt.asked() || self.broken.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps until `at`; false when the load was cut before.
+    fn wait(&self, at: Nanos) -> bool {
+        loop {
+            let left = at.saturating_sub(clock::monotonic());
+            if self.is_cut() {
+                return false;
+            }
+            if left == Nanos::ZERO {
+                return true;
+            }
+            thread::sleep(left.min(TICK).as_duration());
+        }
+    }
+}
+
+impl Source {
+    /// Connects every stream; the sink need only be bound. A congestion control that is not to be had
+    /// is unsuitable, and the error lists those that are.
+    pub fn connect(spec: &SourceSpec) -> Result<Self, FlowError> {
+        if spec.interval == Nanos::ZERO || spec.streams == 0 {
+            return Err(FlowError::Unsuitable(format!(
+                "connect {} streams read every {}: both must be above zero",
+                spec.streams, spec.interval
+            )));
+        }
+        let mut congestion_control = String::new();
+        let mut streams = Vec::new();
+        for stream in 0..spec.streams {
+            let (mut tcp, confirmed) = open(spec)?;
+            congestion_control = confirmed;
+            // The first octets of a new connection always fit its buffer.
+            tcp.write_all(&Hello { identity: spec.identity, stream }.emit())
+                .map_err(|e| FlowError::kernel("send hello to", spec.remote, e))?;
+            streams.push(Stream { tcp, written: AtomicU64::new(0) });
+        }
+        Ok(Self { remote: spec.remote, interval: spec.interval, congestion_control, streams })
+    }
+
+    /// Sends from the window's start to its stop, and closes every stream by the window's close.
     pub fn run(self, window: Window, halt: &Halt) -> Result<SourceReport, FlowError> {
-        let _ = (window, halt);
-        Err(FlowError::Unsuitable("under construction".to_owned()))
+        let load = Load { window, halt, broken: AtomicBool::new(false) };
+        let (points, ends) = thread::scope(|scope| {
+            let writers: Vec<_> = self
+                .streams
+                .iter()
+                .map(|stream| {
+                    scope.spawn(|| {
+                        let end = stream.run(&load);
+                        if end.is_err() {
+                            load.broken.store(true, Ordering::Relaxed);
+                        }
+                        end
+                    })
+                })
+                .collect();
+            let points = self.watch(&load);
+            let ends: Vec<io::Result<ByteCount>> = writers
+                .into_iter()
+                .map(|writer| writer.join().expect("a writer does not panic"))
+                .collect();
+            (points, ends)
+        });
+        let failed = |e| FlowError::kernel("send a stream to", self.remote, e);
+        let acked = ends.into_iter().collect::<Result<_, _>>().map_err(failed)?;
+        let (streams, mss) = points.map_err(failed)?;
+        Ok(SourceReport {
+            congestion_control: self.congestion_control,
+            mss,
+            streams,
+            acked,
+            written: self.streams.iter().map(|s| ByteCount(s.total())).collect(),
+        })
+    }
+
+    /// Reads every stream at the end of each interval, and at the end of the load.
+    fn watch(&self, load: &Load<'_>) -> io::Result<(Vec<Vec<StreamPoint>>, u32)> {
+        let Window { start, stop, .. } = load.window;
+        let mut series = vec![Vec::new(); self.streams.len()];
+        let mut mss = 0;
+        let mut at = start;
+        while at < stop {
+            at = (at + self.interval).min(stop);
+            if !load.wait(at) {
+                break;
+            }
+            for (stream, points) in self.streams.iter().zip(&mut series) {
+                let now = clock::monotonic().saturating_sub(start);
+                let info = TcpInfo::read(&stream.tcp)?;
+                points.push(info.point(now, stream.total()));
+                if points.len() == 1 || at == stop {
+                    mss = info.mss();
+                }
+            }
+        }
+        Ok((series, mss))
+    }
+}
+
+impl Stream {
+    fn total(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// Writes the load, lets it drain, closes; the payload that was acknowledged by then.
+    fn run(&self, load: &Load<'_>) -> io::Result<ByteCount> {
+        let written = if load.wait(load.window.start) { self.write(load) } else { Ok(()) };
+        // A peer that is gone already needs no goodbye.
+        let _ = self.tcp.shutdown(Shutdown::Write);
+        let drained = written.is_ok() && self.drain(load);
+        let acked = TcpInfo::read(&self.tcp)?.acked(self.total());
+        if !drained {
+            abort(&self.tcp);
+        }
+        written.map(|()| acked)
+    }
+
+    fn write(&self, load: &Load<'_>) -> io::Result<()> {
+        let payload = vec![0; WRITE_OCTETS];
+        while !load.is_over() {
+            // The standard library writes with MSG_NOSIGNAL: a peer that is gone is an error here.
+            match (&self.tcp).write(&payload) {
+                Ok(taken) => {
+                    self.written.fetch_add(taken as u64, Ordering::Relaxed);
+                }
+                Err(e) if is_pause(&e) => {
+                    wait_for(&self.tcp, PollFlags::POLLOUT, load.window.stop)?;
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the sink to have read everything and closed its end; false where it has not by the
+    /// window's close.
+    fn drain(&self, load: &Load<'_>) -> bool {
+        let mut answer = [0; 64];
+        while clock::monotonic() < load.window.closed && !load.is_cut() {
+            match (&self.tcp).read(&mut answer) {
+                Ok(0) => return true,
+                // A sink never answers; whatever it is, it does not matter.
+                Ok(_) => {}
+                Err(e) if is_pause(&e) => {
+                    if wait_for(&self.tcp, PollFlags::POLLIN, load.window.closed).is_err() {
+                        return false;
+                    }
+                }
+                Err(_) => return false,
+            }
+        }
+        false
     }
 }
