@@ -1,0 +1,174 @@
+//! The conversation with the real kernel, each test in an empty namespace of its own.
+//!
+//! Needs root and says so otherwise. Never touches the namespace that the tests were started in.
+
+use std::net::IpAddr;
+
+use measure::{ByteCount, Rate};
+use netlink::{Netlink, NextHop, Offloads, Tbf};
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, unshare};
+
+/// Runs `work` in a namespace that ends with it.
+fn alone(work: impl FnOnce(&mut Netlink) + Send + 'static) {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: a network namespace needs root");
+        return;
+    }
+    let inside = move || {
+        unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace");
+        work(&mut Netlink::open().expect("a conversation"));
+    };
+    if let Err(panic) = std::thread::spawn(inside).join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn ip(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+#[test]
+fn links_come_up_and_go_down_together() {
+    alone(|kernel| {
+        kernel.create_veth("a", "b").unwrap();
+        let [a, b] = ["a", "b"].map(|name| kernel.link(name).unwrap());
+        assert_eq!(a.kind.as_deref(), Some("veth"));
+        assert!(!a.up && !a.carrier && !a.running && a.mac.is_some());
+        kernel.set_mtu(a.index, 9000).unwrap();
+        kernel.set_mac(a.index, [2, 0, 0, 0, 0, 1]).unwrap();
+        kernel.set_up(a.index).unwrap();
+        assert!(!kernel.link("a").unwrap().carrier, "its far end is down");
+        kernel.set_up(b.index).unwrap();
+        let a = kernel.link("a").unwrap();
+        assert_eq!((a.up, a.carrier, a.mtu, a.mac), (true, true, 9000, Some([2, 0, 0, 0, 0, 1])));
+        kernel.set_down(b.index).unwrap();
+        assert!(!kernel.link("a").unwrap().carrier);
+        let names: Vec<String> = kernel.links().unwrap().into_iter().map(|l| l.name).collect();
+        assert!(names.contains(&"a".to_owned()) && names.contains(&"lo".to_owned()), "{names:?}");
+    });
+}
+
+#[test]
+fn a_bridge_and_its_port() {
+    alone(|kernel| {
+        kernel.create_bridge("br0").unwrap();
+        kernel.create_veth("a", "b").unwrap();
+        let bridge = kernel.link("br0").unwrap();
+        let a = kernel.link("a").unwrap();
+        kernel.set_master(a.index, bridge.index).unwrap();
+        let a = kernel.link("a").unwrap();
+        assert_eq!((a.master, a.forwarding), (Some(bridge.index), Some(false)));
+        assert_eq!(bridge.kind.as_deref(), Some("bridge"));
+    });
+}
+
+#[test]
+fn a_link_moves_and_changes_its_name() {
+    alone(|kernel| {
+        kernel.create_veth("a", "b").unwrap();
+        let index = kernel.link("b").unwrap().index;
+        let other = std::thread::spawn(|| {
+            unshare(CloneFlags::CLONE_NEWNET).unwrap();
+            let namespace = std::fs::File::open("/proc/thread-self/ns/net").unwrap();
+            (namespace, Netlink::open().unwrap())
+        });
+        let (namespace, mut there) = other.join().unwrap();
+        kernel.rename_into_namespace(index, "a", &namespace).unwrap();
+        assert!(kernel.link("b").unwrap_err().is_absent());
+        // The conversation speaks of the namespace it was opened in, not of its caller's.
+        assert_eq!(there.link("a").unwrap().kind.as_deref(), Some("veth"));
+    });
+}
+
+#[test]
+fn addresses_routes_and_neighbours() {
+    alone(|kernel| {
+        kernel.create_veth("a", "b").unwrap();
+        kernel.create_veth("c", "d").unwrap();
+        let [a, c] = ["a", "c"].map(|name| kernel.link(name).unwrap().index);
+        for name in ["a", "b", "c", "d"] {
+            let index = kernel.link(name).unwrap().index;
+            kernel.set_up(index).unwrap();
+        }
+        kernel.add_address(a, ip("198.18.1.2"), 24).unwrap();
+        kernel.add_address(c, ip("198.18.2.2"), 24).unwrap();
+        kernel.add_address(c, ip("2001:2::2"), 64).unwrap();
+        let again = kernel.add_address(a, ip("198.18.1.2"), 24).unwrap_err();
+        assert_eq!(again.errno(), Some(Errno::EEXIST));
+
+        let via = |text, index| NextHop { via: Some(ip(text)), index };
+        let two = [via("198.18.1.1", a), via("198.18.2.1", c)];
+        kernel.add_route(ip("198.19.0.0"), 16, &two, Some(ip("198.18.2.2"))).unwrap();
+        kernel.replace_route(ip("198.19.0.0"), 16, &two[..1], None).unwrap();
+        let route = kernel.route_to(ip("198.19.0.9"), None, 0, 0, 17).unwrap();
+        assert_eq!((route.index, route.gateway), (a, Some(ip("198.18.1.1"))));
+        assert_eq!(route.source, Some(ip("198.18.1.2")));
+        let on_link = kernel.route_to(ip("2001:2::9"), None, 1000, 2000, 6).unwrap();
+        assert_eq!((on_link.index, on_link.gateway), (c, None));
+        let nowhere = kernel.route_to(ip("192.0.2.1"), None, 0, 0, 1).unwrap_err();
+        assert_eq!(nowhere.errno(), Some(Errno::ENETUNREACH));
+
+        assert_eq!(kernel.neighbour(a, ip("198.18.1.1")).unwrap(), None);
+        kernel.add_permanent_neighbour(a, ip("198.18.1.1"), [2, 0, 0, 0, 0, 9]).unwrap();
+        let known = kernel.neighbour(a, ip("198.18.1.1")).unwrap();
+        assert_eq!(known, Some([2, 0, 0, 0, 0, 9]));
+    });
+}
+
+#[test]
+fn a_limit_is_set_and_changed() {
+    alone(|kernel| {
+        kernel.create_veth("a", "b").unwrap();
+        let index = kernel.link("a").unwrap().index;
+        // The last is more than 32 bits of bytes a second.
+        for rate in [8, 10_000_000, 1_000_000_000, 100_000_000_000] {
+            let tbf = Tbf { rate: Rate(rate), burst: ByteCount(10_000), limit: ByteCount(20_000) };
+            kernel.set_tbf(index, &tbf).unwrap();
+            let queues = kernel.qdiscs().unwrap();
+            let queue = queues.iter().find(|queue| queue.index == index).unwrap();
+            assert_eq!((queue.kind.as_str(), queue.root, queue.handle.major), ("tbf", true, 1));
+            assert_eq!(queue.stats, netlink::QdiscStats::default());
+        }
+        let none = Tbf { rate: Rate(0), burst: ByteCount(1), limit: ByteCount(1) };
+        let error = kernel.set_tbf(index, &none).unwrap_err();
+        assert!(error.to_string().contains("below one byte a second"), "{error}");
+    });
+}
+
+#[test]
+fn features_are_read_and_set() {
+    alone(|kernel| {
+        kernel.create_veth("a", "b").unwrap();
+        let before = kernel.features("a").unwrap();
+        assert!(before.len() > 30 && before["tx-tcp-segmentation"], "{before:?}");
+        kernel.set_features("a", &[("tx-tcp-segmentation", false), ("rx-gro", true)]).unwrap();
+        let after = kernel.features("a").unwrap();
+        assert!(!after["tx-tcp-segmentation"] && after["rx-gro"]);
+        let previous = kernel.offloads_off("a").unwrap();
+        assert_eq!(kernel.offloads("a").unwrap(), Offloads::default());
+        kernel.restore("a", &previous).unwrap();
+        assert_eq!(kernel.features("a").unwrap(), after);
+        // Fixed by the driver: the kernel refuses or ignores it, and we say which.
+        let error = kernel.set_features("a", &[("rx-vlan-filter", true)]).unwrap_err();
+        assert!(error.hint().is_some(), "{error}");
+        let error = kernel.features("nowhere").unwrap_err();
+        assert!(error.is_absent(), "{error:?}");
+        assert_eq!(error.to_string(), "read features of nowhere");
+    });
+}
+
+#[test]
+fn refusals_carry_the_kernels_words() {
+    alone(|kernel| {
+        let error = kernel.link("nowhere").unwrap_err();
+        assert_eq!(error.to_string(), "look up link nowhere");
+        assert!(error.is_absent(), "{error:?}");
+        let error = kernel.create_veth("much-too-long-a-name", "b").unwrap_err();
+        assert!(error.to_string().contains("is not a link name"), "{error}");
+        let nowhere = NextHop { via: Some(ip("198.18.1.1")), index: 1 };
+        let error = kernel.add_route(ip("198.19.0.0"), 16, &[nowhere], None).unwrap_err();
+        let words = std::error::Error::source(&error).unwrap().to_string();
+        assert!(words.contains("Nexthop has invalid gateway") || words.contains("down"), "{words}");
+    });
+}
