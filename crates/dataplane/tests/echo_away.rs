@@ -2,6 +2,8 @@
 //!
 //! Its loopback is the only link; it vanishes with the thread that made it.
 
+#![allow(clippy::disallowed_methods, reason = "these tests face the kernel: they wait")]
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::Command;
 use std::thread;

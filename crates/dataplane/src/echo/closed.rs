@@ -7,7 +7,7 @@ use measure::Nanos;
 use super::line::{Arrival, Line};
 use super::open::{collect, pause_until};
 use super::tally::{Departures, Tally};
-use crate::socket::{is_away, is_pause, is_too_long};
+use crate::socket::{is_away, is_pause};
 use crate::{FlowError, Halt, Window, clock};
 
 /// How long to wait where the way is gone, so that a dead link is not hammered.
@@ -36,7 +36,8 @@ pub(super) fn run(
                 pause_until(sent + AWAY, halt);
                 continue;
             }
-            Err(e) if is_too_long(&e) => return Err(line.too_long()),
+            // The reflector may have heard of the halt first.
+            Err(_) if halt.asked() => break,
             Err(e) => return Err(line.broke("send request to", e)),
         }
         tally.sent += 1;
@@ -65,7 +66,11 @@ fn answered(
 ) -> Result<Option<Nanos>, FlowError> {
     let mut learned = None;
     loop {
-        let arrival = line.inbound.receive().map_err(|e| line.broke("receive answer from", e))?;
+        let arrival = match line.inbound.receive() {
+            Ok(arrival) => arrival,
+            Err(_) if halt.asked() => return Ok(learned),
+            Err(e) => return Err(line.broke("receive answer from", e)),
+        };
         let nothing = matches!(arrival, Arrival::Nothing);
         if let Some((number, rtt)) = tally.arrive(arrival) {
             learned = Some(rtt);
@@ -102,5 +107,25 @@ impl Patience {
     fn wait(self) -> Nanos {
         Nanos(self.smoothed_ns + 4 * self.variation_ns)
             .clamp(Nanos::from_millis(20), Nanos::from_secs(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_follows_the_round_trips_within_its_bounds() {
+        let mut patience = Patience::new(Nanos::from_micros(50));
+        assert_eq!(patience.wait(), Nanos::from_millis(20));
+        for _ in 0..100 {
+            patience.learn(Nanos::from_millis(300));
+        }
+        let wait = patience.wait();
+        assert!(wait >= Nanos::from_millis(299) && wait < Nanos::from_millis(400), "{wait}");
+        for _ in 0..100 {
+            patience.learn(Nanos::from_secs(30));
+        }
+        assert_eq!(patience.wait(), Nanos::from_secs(1));
     }
 }

@@ -78,7 +78,6 @@ impl Line {
             let sent = clock::monotonic();
             match self.outbound.send(sequence, sent) {
                 Ok(()) => {}
-                Err(e) if is_too_long(&e) => return Err(self.too_long()),
                 Err(e) if is_pause(&e) || is_not_yet(&e) => {
                     clock::wait_until(sent + EACH / 10);
                     continue;
@@ -101,19 +100,20 @@ impl Line {
                 }
                 Ok(_) => {}
                 Err(e) if is_pause(&e) || is_not_yet(&e) => {}
-                Err(e) if is_too_long(&e) => return Err(self.too_long()),
                 Err(e) => return Err(self.broke("receive learning frame from", e)),
             }
         }
         Ok(None)
     }
 
-    pub(super) fn too_long(&self) -> FlowError {
-        too_long(self.frame_size, self.remote)
-    }
-
+    /// The flow's error for a failed call; a frame too long for the path gets one that says so, as
+    /// the path may have changed since it was learned.
     pub(super) fn broke(&self, deed: &'static str, cause: io::Error) -> FlowError {
-        FlowError::kernel(deed, self.remote, cause)
+        if is_too_long(&cause) {
+            too_long(self.frame_size, self.remote)
+        } else {
+            FlowError::kernel(deed, self.remote, cause)
+        }
     }
 }
 

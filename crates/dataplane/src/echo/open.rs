@@ -12,7 +12,7 @@ use measure::Nanos;
 use super::closed::AWAY;
 use super::line::{Inbound, LEARNING, Line, Outbound};
 use super::tally::{Departures, Tally};
-use crate::socket::{is_away, is_pause, is_too_long};
+use crate::socket::{is_away, is_pause};
 use crate::{FlowError, Halt, Window, clock};
 
 /// Asks every `gap_ns` over `window`. Returns when the load ended.
@@ -44,7 +44,6 @@ pub(super) fn run(
     });
     let (sent, end) = match sent {
         Ok(done) => done,
-        Err(e) if is_too_long(&e) => return Err(line.too_long()),
         Err(e) => return Err(line.broke("send request to", e)),
     };
     received.map_err(|e| line.broke("receive answer from", e))?;
@@ -84,6 +83,8 @@ fn send_on_schedule(
                 let passed = clock::monotonic().saturating_sub(window.start);
                 sequence = (sequence + 1).max((passed.0 as f64 / gap_ns) as u32);
             }
+            // The reflector may have heard of the halt first.
+            Err(_) if over() => break,
             Err(e) => return Err(e),
         }
     }
@@ -107,7 +108,7 @@ pub(super) fn collect(
                 tally.arrive(arrival);
             }
             // The load is over and so may be the reflector: nothing more will come.
-            Err(_) if now >= window.stop => {
+            Err(_) if now >= window.stop || over() => {
                 rest(window.closed, over);
                 return Ok(());
             }

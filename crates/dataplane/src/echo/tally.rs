@@ -143,3 +143,36 @@ impl Tally {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(departures: Departures, sequence: u32, carried: u64, at: u64, expected: Option<u64>) {
+        let answer =
+            Answer { sequence, carried: Some(Nanos(carried)), at: Nanos(at), by_kernel: false };
+        assert_eq!(departures.of(&answer), expected.map(Nanos), "{departures:?} {answer:?}");
+    }
+
+    #[test]
+    fn a_greedy_answer_is_timed_from_its_own_request() {
+        let before = Departures::Greedy { last: None };
+        check(before, 0, 5, 10, None);
+        let running = Departures::Greedy { last: Some((3, Nanos(100))) };
+        // The last request's time is known here, whatever the packet says.
+        check(running, 3, 7, 130, Some(100));
+        check(running, 2, 60, 130, Some(60));
+        // It says that it left after a later one: not ours.
+        check(running, 2, 101, 130, None);
+        check(running, 4, 60, 130, None);
+        check(running, 3, 7, 99, None);
+    }
+
+    #[test]
+    fn a_scheduled_answer_is_timed_from_when_its_request_was_due() {
+        let schedule = Departures::Every { start: Nanos(1000), gap_ns: 2.5 };
+        check(schedule, 0, 0, 1001, Some(1000));
+        check(schedule, 3, 1_020, 1_030, Some(1007));
+        check(schedule, 100, 0, 1_030, None);
+    }
+}

@@ -100,7 +100,12 @@ fn dial(spec: &AskerSpec) -> Result<TcpStream, FlowError> {
     socket::bound_waits(&socket, PATIENCE)
         .map_err(|e| FlowError::kernel("set up tcp socket to", spec.remote, e))?;
     let to = SockaddrIn::from(SocketAddrV4::new(remote, spec.remote.port()));
-    match connect_to(socket.as_raw_fd(), &to) {
+    let mut outcome = connect_to(socket.as_raw_fd(), &to);
+    while outcome == Err(nix::Error::EINTR) {
+        // Goes on waiting for the same connection.
+        outcome = connect_to(socket.as_raw_fd(), &to);
+    }
+    match outcome {
         Ok(()) => Ok(TcpStream::from(socket)),
         Err(nix::Error::EINPROGRESS | nix::Error::EAGAIN | nix::Error::ETIMEDOUT) => {
             Err(FlowError::NoAnswer { peer: spec.remote, waited: PATIENCE })
