@@ -1,1 +1,97 @@
 //! The verbs. Arguments become a plan, a plan is carried out, the outcome becomes an exit code.
+//!
+//! Owns the argument types, one file a verb, and what goes to stdout and what to stderr. Never
+//! computes a figure and never touches a packet.
+
+mod agent;
+mod demo;
+mod failure;
+mod forwarding;
+mod lab;
+mod latency;
+mod lone;
+mod options;
+mod output;
+mod report;
+mod run;
+mod runs;
+mod session;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+pub use failure::Failure;
+
+/// Measures switches, routers, NICs and cables from the Linux hosts attached to them.
+#[derive(Debug, Parser)]
+#[command(name = "switchmark", version, max_term_width = 100, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Build a lab, measure it, and leave a report: what switchmark does, in under 90 seconds
+    Demo(demo::Args),
+    /// Carry out a plan file, or go on with an interrupted run
+    Run(run::Args),
+    /// Round-trip times by size, protocol and load
+    Latency(latency::Args),
+    /// Frames a second: flood, throughput without loss, loss curve
+    Forwarding(forwarding::Args),
+    /// Render a run's report again, from the journal alone
+    Report(report::Args),
+    /// List the runs of a journal
+    Runs(runs::Args),
+    /// Hold a lab open, and run programs in its hosts
+    #[command(subcommand)]
+    Lab(lab::Verb),
+    /// Serve a controller over stdin and stdout (started by switchmark itself)
+    Agent(agent::Args),
+}
+
+/// How a verb ended, where it did not fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Exit code 0.
+    Done,
+    /// Some figures have no value, because their trials were invalid: exit code 3.
+    SomeInvalid,
+    /// A program ran in a lab and ended with this code.
+    Ended(u8),
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => Self::SUCCESS,
+            Outcome::SomeInvalid => Self::from(3),
+            Outcome::Ended(code) => Self::from(code),
+        }
+    }
+}
+
+/// Everything the binary does.
+pub fn main() -> ExitCode {
+    let matches = Cli::command().get_matches();
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    let outcome = match cli.verb {
+        Verb::Demo(args) => demo::run(args),
+        Verb::Run(args) => run::run(args),
+        Verb::Latency(args) => latency::run(args),
+        Verb::Forwarding(args) => forwarding::run(args),
+        Verb::Report(args) => report::run(&args),
+        Verb::Runs(args) => runs::run(&args),
+        Verb::Lab(verb) => lab::run(verb),
+        Verb::Agent(args) => return agent::run(&args),
+    };
+    match outcome {
+        Ok(outcome) => outcome.into(),
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,5 +1,5 @@
 //! The switchmark binary. All of it is in the library; this only hands over.
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+    switchmark::cli::main()
 }

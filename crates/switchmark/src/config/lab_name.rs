@@ -118,13 +118,6 @@ fn set(config: &mut LabConfig, key: &Word<'_>, value: &Word<'_>) -> Result<(), F
 
 /// What only the whole can tell: a queue without a rate, an odd host, a cable between many.
 pub fn finish(config: LabConfig, span: &Range<usize>) -> Result<LabConfig, Fault> {
-    if config.rate.is_some() && config.device == LabDevice::Cable {
-        return Err(Fault::new(
-            span.clone(),
-            "a cable has no device port whose rate could be limited",
-            "limit the ports of `lab:bridge` or `lab:router` instead",
-        ));
-    }
     if let Some(queue) = config.queue {
         let least = u64::from(config.mtu) + 14;
         if config.rate.is_none() {

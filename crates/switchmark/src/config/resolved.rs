@@ -4,6 +4,7 @@
 
 use std::net::IpAddr;
 
+use lab::LabSpec;
 use measure::{ByteCount, Rate};
 use method::topology::{CableEnd, Device, Host, HostPort, Topology};
 
@@ -41,6 +42,26 @@ pub struct LabConfig {
     pub mtu: u32,
     /// Whether neighbouring hosts also get a direct cable, to tell the tester's share.
     pub bypass: bool,
+}
+
+impl LabConfig {
+    /// In the lab's own words.
+    pub fn spec(&self) -> LabSpec {
+        LabSpec {
+            device: match self.device {
+                LabDevice::Cable => lab::LabDevice::Cable,
+                LabDevice::Bridge => lab::LabDevice::Bridge,
+                LabDevice::Router => lab::LabDevice::Router,
+                LabDevice::Routers => lab::LabDevice::Routers,
+            },
+            // Beyond u16 it is beyond the lab's own limit too, which then says so.
+            hosts: u16::try_from(self.hosts).unwrap_or(u16::MAX),
+            rate: self.rate,
+            queue: self.queue,
+            mtu: self.mtu,
+            bypass: self.bypass,
+        }
+    }
 }
 
 /// What stands between a lab's hosts.

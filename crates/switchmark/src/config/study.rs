@@ -132,10 +132,11 @@ pub fn load(text: &str) -> Result<Load, LoadError> {
 /// Why a value can't be had on a testbed: message and hint.
 pub type Misfit = (String, String);
 
-/// The testbed's port speed, where it is known before anything runs: the slowest counts.
+/// The links' speed, where it is known before anything runs: the slowest counts. A lab's cables have
+/// none, and what its ports are limited to is not a link's speed: see [`rate_fits`].
 pub fn link_rate(testbed: &Testbed) -> Option<Rate> {
     match &testbed.source {
-        Source::Lab(lab) => lab.rate,
+        Source::Lab(_) => None,
         Source::Hosts(hosts) => {
             hosts.hosts.iter().flat_map(|h| h.ports.iter().filter_map(|p| p.rate)).min()
         }
@@ -159,21 +160,25 @@ pub fn size_fits(size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
     ))
 }
 
-/// Whether so many frames of that size fit the testbed's links.
+/// Whether so many frames of that size fit the testbed's links. A real link also carries preamble and
+/// gap; a lab's token bucket counts neither these nor the FCS.
 pub fn rate_fits(rate: FrameRate, size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
-    let Some(link) = link_rate(testbed) else { return Ok(()) };
-    let line = link.line_rate(size);
-    if rate.0 <= line.0 {
+    let (limit, octets, sum) = match &testbed.source {
+        Source::Lab(lab) => (lab.rate, size.octets_without_fcs(), "- 4"),
+        Source::Hosts(_) => (link_rate(testbed), size.wire_octets(), "+ 20"),
+    };
+    let Some(limit) = limit else { return Ok(()) };
+    let most = (limit.bits_per_second() / (8.0 * f64::from(octets))).floor();
+    if rate.0 <= most {
         return Ok(());
     }
     Err((
         format!(
-            "{:.0} frames/s of {size} octets are more than a {link} link carries: {} bit/s / (8 * ({size} + 20)) = {:.0} frames/s",
-            rate.0,
-            link.0,
-            line.0.floor()
+            "{:.0} frames/s of {size} octets are more than {limit} carries: \
+             {} bit/s / (8 * ({size} {sum})) = {most:.0} frames/s",
+            rate.0, limit.0
         ),
-        format!("ask for at most {:.0}pps", line.0.floor()),
+        format!("ask for at most {most:.0}pps"),
     ))
 }
 

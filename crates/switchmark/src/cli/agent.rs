@@ -1,0 +1,34 @@
+//! `switchmark agent`: what a controller starts on a host; and the idle process that marks a lab's host.
+//!
+//! Owns only the choice between the two.
+
+use std::io::Read as _;
+use std::process::ExitCode;
+
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+
+/// `agent`
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Do nothing but stand in a lab's host until stdin ends
+    #[arg(long, value_name = "NAME", requires = "lab")]
+    lab_host: Option<String>,
+    /// The lab's name
+    #[arg(long, value_name = "ID", requires = "lab_host")]
+    lab: Option<String>,
+}
+
+/// Serves, or stands.
+pub fn run(args: &Args) -> ExitCode {
+    if args.lab_host.is_none() {
+        return crate::agent::main();
+    }
+    // Two ties, for either may fail alone: the kernel's, and the pipe that closes.
+    if prctl::set_pdeathsig(Signal::SIGKILL).is_err() {
+        return ExitCode::FAILURE;
+    }
+    let mut end = [0; 1];
+    while std::io::stdin().read(&mut end).is_ok_and(|n| n > 0) {}
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,171 @@
+//! `switchmark demo`: two runs in labs, one report, in under 90 seconds.
+//!
+//! Owns what is shown and how long each part lasts. The second lab's ports are limited by the kernel
+//! to a known rate, so that what is found can be held against the truth.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use measure::{FrameSize, Nanos, Rate};
+use method::figure::Condition;
+use method::trial::{Backend, Protocol, Schedule};
+use method::{
+    Figure, ForwardingSpec, ForwardingTest, LatencySpec, Load, Metric, Profile, StudySpec, Unit,
+};
+use record::Store;
+
+use super::options::Data;
+use super::output::{self, Finished};
+use super::session::{self, Start};
+use super::{Failure, Outcome, lone};
+use crate::config::testbed;
+use crate::terminal::numbers;
+
+/// `demo`
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Where the report goes [default: the working directory]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Seed of every random choice [default: drawn, and recorded]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    #[command(flatten)]
+    data: Data,
+}
+
+const REPORT: &str = "switchmark-demo.html";
+const FREE: &str = "lab:bridge";
+const LIMITED: &str = "lab:bridge,rate=100Mbit";
+const LIMIT: Rate = Rate(100_000_000);
+
+// Everything that decides how long the demo takes. All together must stay well under 90 s.
+const LATENCY_TRIAL: Nanos = Nanos::from_millis(150);
+const LATENCY_BLOCKS: u32 = 6;
+const LOADED_BLOCKS: u32 = 6;
+const FLOOD_TRIAL: Nanos = Nanos::from_millis(250);
+const FLOOD_BLOCKS: u32 = 6;
+const SEARCH_TRIAL: Nanos = Nanos::from_millis(300);
+const SEARCH_FINAL: Nanos = Nanos::from_secs(1);
+const SEARCH_PRECISION: f64 = 0.005;
+
+/// Shows.
+pub fn run(args: Args) -> Result<Outcome, Failure> {
+    let directory = args.out.clone().unwrap_or_default();
+    if !directory.as_os_str().is_empty() {
+        std::fs::create_dir_all(&directory).map_err(Failure::unusable)?;
+    }
+    let free = testbed::from_argument("demo", FREE)?;
+    let limited = testbed::from_argument("demo", LIMITED)?;
+    let stop = session::prepare(&[&free, &limited])?;
+    let store = Store::open(&output::store_path(&args.data)?)?;
+    let seed = args.seed.map_or_else(lone::seed, Ok)?;
+    let mut runs = Vec::new();
+    for (place, studies) in [(&free, free_studies()), (&limited, limited_studies())] {
+        let start = Start::New { verb: "demo", studies, seed };
+        let finished = session::carry_out(&store, place, start, &stop, &args.data)?;
+        if !(args.data.json && args.data.quiet) {
+            output::say(&args.data, &output::text(&finished))?;
+            output::say(&args.data, "\n")?;
+        }
+        runs.push(finished);
+    }
+    let all: Vec<Figure> = runs.iter().flat_map(|r| r.figures.iter().cloned()).collect();
+    if args.data.json {
+        print_json(&runs, &all);
+    }
+    let path = directory.join(REPORT);
+    let truth = runs.last().map_or_else(String::new, |r| truth(&r.figures));
+    output::write_report(&runs, &path)?;
+    output::say(&args.data, &format!("{truth}\nreport: {}\n", absolute(&path).display()))?;
+    Ok(output::outcome(&all))
+}
+
+fn print_json(runs: &[Finished], all: &[Figure]) {
+    if let Some(first) = runs.first() {
+        let mut object = record::figures_json(&first.meta, all);
+        let ids: Vec<&str> = runs.iter().map(|r| r.meta.id.as_str()).collect();
+        object["runs"] = ids.into();
+        println!("{object:#}");
+    }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn sizes() -> Vec<FrameSize> {
+    vec![FrameSize::MIN, FrameSize::STANDARD_MAX]
+}
+
+fn free_studies() -> Vec<StudySpec> {
+    let idle = LatencySpec {
+        protocols: vec![Protocol::Icmp, Protocol::Udp, Protocol::Tcp],
+        sizes: sizes(),
+        loads: vec![Load::Idle],
+        schedule: Schedule::Greedy,
+        duration: LATENCY_TRIAL,
+        blocks: LATENCY_BLOCKS,
+        profile: Profile::Quick,
+        tries: 3,
+    };
+    let loaded = LatencySpec {
+        protocols: vec![Protocol::Udp],
+        sizes: vec![FrameSize::MIN],
+        loads: vec![Load::Bulk { streams: 1, congestion_control: "cubic".to_owned() }],
+        blocks: LOADED_BLOCKS,
+        ..idle.clone()
+    };
+    let flood = forwarding(vec![ForwardingTest::Flood]);
+    vec![StudySpec::Latency(idle), StudySpec::Latency(loaded), StudySpec::Forwarding(flood)]
+}
+
+fn limited_studies() -> Vec<StudySpec> {
+    let tests = vec![ForwardingTest::Throughput, ForwardingTest::LossCurve, ForwardingTest::Flood];
+    vec![StudySpec::Forwarding(forwarding(tests))]
+}
+
+fn forwarding(tests: Vec<ForwardingTest>) -> ForwardingSpec {
+    let flood_only = tests == [ForwardingTest::Flood];
+    ForwardingSpec {
+        sizes: sizes(),
+        tests,
+        duration: if flood_only { FLOOD_TRIAL } else { SEARCH_TRIAL },
+        final_duration: SEARCH_FINAL,
+        blocks: FLOOD_BLOCKS,
+        backend: Backend::Auto,
+        precision: SEARCH_PRECISION,
+        // Virtual cables have no speed; the limit is what shall be found.
+        link_rate: None,
+        profile: Profile::Quick,
+        tries: 3,
+    }
+}
+
+/// What the kernel was told, beside what was found. Its token bucket counts a frame without FCS,
+/// preamble and gap.
+fn truth(figures: &[Figure]) -> String {
+    let mut out = format!(
+        "The second lab's ports were limited to {LIMIT} by the kernel, which counts frames without FCS:\n"
+    );
+    let text = |f: &Figure, key: &str| match f.conditions.get(key) {
+        Some(Condition::Text(text)) => text.clone(),
+        _ => String::new(),
+    };
+    for figure in figures {
+        let found = figure.metric == Metric::Throughput && figure.unit == Unit::FramesPerSecond;
+        let Some(Condition::Integer(size)) = figure.conditions.get("frame_size") else { continue };
+        if !found || text(figure, "path") != "device" {
+            continue;
+        }
+        let told = LIMIT.bits_per_second() / (8.0 * (*size as f64 - 4.0));
+        let value = figure.value.map_or_else(
+            || "no value".to_owned(),
+            |rate| format!("{} ({:+.2} %)", numbers::grouped(rate), (rate / told - 1.0) * 100.0),
+        );
+        let told = numbers::grouped(told);
+        let _ =
+            writeln!(out, "  {size:>4} octets: truth {told:>7} frames/s, throughput found {value}");
+    }
+    out
+}

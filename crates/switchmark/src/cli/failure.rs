@@ -1,0 +1,112 @@
+//! Why a verb failed, how it is told, and which exit code that is.
+//!
+//! Owns the shape `error: …`, causes indented below, then `hint: …`. Never prints anything else.
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use lab::LabError;
+use method::SpecProblem;
+use record::StoreError;
+
+use crate::config::ConfigError;
+
+/// A verb's failure. Not an `Error` itself, so that any error turns into one by `?`.
+#[derive(Debug)]
+pub struct Failure {
+    error: anyhow::Error,
+    code: u8,
+    hint: Option<String>,
+}
+
+/// Failed while running.
+const FAILED: u8 = 1;
+/// Input, privilege or store can't be used.
+const BAD_INPUT: u8 = 2;
+
+impl<E: Error + Send + Sync + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let error = anyhow::Error::new(error);
+        let code = if error.chain().any(is_bad_input) { BAD_INPUT } else { FAILED };
+        Self { error, code, hint: None }
+    }
+}
+
+impl Failure {
+    /// Something about the surroundings that the user must put right first: exit code 2.
+    pub fn unusable(error: impl Error + Send + Sync + 'static) -> Self {
+        Self { code: BAD_INPUT, ..Self::from(error) }
+    }
+
+    /// With advice that the error itself does not know.
+    pub fn hinted(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Prints it on stderr and gives the exit code.
+    pub fn report(&self) -> ExitCode {
+        eprint!("{}", self.render());
+        ExitCode::from(self.code)
+    }
+
+    /// As it is printed.
+    pub fn render(&self) -> String {
+        let mut out = String::new();
+        let mut told = self.error.to_string();
+        let _ = writeln!(out, "error: {told}");
+        for cause in self.error.chain().skip(1) {
+            let text = cause.to_string();
+            if text != told {
+                let _ = writeln!(out, "  {text}");
+            }
+            told = text;
+        }
+        if let Some(config) = self.error.downcast_ref::<ConfigError>() {
+            out.push_str(&config.excerpt);
+        }
+        if let Some(hint) = self.hint.clone().or_else(|| self.error.chain().find_map(hint_of)) {
+            let _ = writeln!(out, "hint: {hint}");
+        }
+        out
+    }
+}
+
+fn is_bad_input(error: &(dyn Error + 'static)) -> bool {
+    error.is::<ConfigError>()
+        || error.is::<SpecProblem>()
+        || error.is::<lab::SpecError>()
+        || matches!(
+            error.downcast_ref::<StoreError>(),
+            Some(
+                StoreError::Directory { .. }
+                    | StoreError::Open { .. }
+                    | StoreError::Foreign { .. }
+                    | StoreError::Newer { .. }
+                    | StoreError::NoRun { .. }
+                    | StoreError::Ambiguous { .. }
+                    | StoreError::TestbedChanged { .. }
+            )
+        )
+}
+
+fn hint_of(error: &(dyn Error + 'static)) -> Option<String> {
+    let config = error.downcast_ref::<ConfigError>().map(|e| e.hint.clone());
+    config
+        .or_else(|| error.downcast_ref::<SpecProblem>().map(SpecProblem::hint))
+        .or_else(|| error.downcast_ref::<LabError>().and_then(LabError::hint))
+        .or_else(|| record::hint_for(error).map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_input_is_code_two_and_shows_its_hint() {
+        let failure = Failure::from(ConfigError::bare("no such thing", "name another"));
+        assert_eq!(failure.code, 2);
+        assert_eq!(failure.render(), "error: no such thing\nhint: name another\n");
+    }
+}

@@ -1,0 +1,134 @@
+//! `switchmark lab up` holds a lab open; `switchmark lab exec` runs any program in one of its hosts.
+//!
+//! A lab up is known by its processes alone: each node has one that stands in it and says so in its
+//! command line. No state is kept anywhere else, so nothing can be left behind or be out of date.
+
+mod enter;
+mod find;
+
+use std::fmt::Write as _;
+use std::process::{Child, Command, Stdio};
+
+use lab::{Lab, LabPlan};
+use nix::sys::signal::{SigSet, Signal};
+
+use super::session::become_able;
+use super::{Failure, Outcome};
+use crate::config::resolved::Source;
+use crate::config::{ConfigError, testbed};
+
+/// `lab`
+#[derive(Debug, clap::Subcommand)]
+pub enum Verb {
+    /// Build a lab and hold it until Ctrl-C
+    Up(UpArgs),
+    /// Run a program in a host of a lab that is up
+    Exec(enter::Args),
+}
+
+/// `lab up`
+#[derive(Debug, clap::Args)]
+pub struct UpArgs {
+    /// lab:bridge, lab:cable, lab:router, lab:routers with options, or a file with a [lab] table
+    #[arg(value_name = "TESTBED")]
+    testbed: String,
+}
+
+/// Either.
+pub fn run(verb: Verb) -> Result<Outcome, Failure> {
+    match verb {
+        Verb::Up(args) => up(&args),
+        Verb::Exec(args) => enter::run(&args),
+    }
+}
+
+fn up(args: &UpArgs) -> Result<Outcome, Failure> {
+    let testbed = testbed::from_argument("TESTBED", &args.testbed)?;
+    let Source::Lab(config) = testbed.source else {
+        let message = format!("`{}` names hosts, and only a lab can be brought up", args.testbed);
+        return Err(ConfigError::bare(message, "name a lab, such as lab:bridge").into());
+    };
+    become_able()?;
+    let signals = ends();
+    signals.thread_block()?;
+    let lab = Lab::build(&config.spec()).map_err(Failure::unusable)?;
+    let id = std::process::id().to_string();
+    let mut hosts = Vec::new();
+    for host in &lab.plan().hosts {
+        hosts.push((host.name.clone(), stand(&lab, &host.name, &id)?));
+    }
+    for device in &lab.plan().devices {
+        hosts.push((device.name.clone(), stand(&lab, &device.name, &id)?));
+    }
+    println!("{}", told(lab.plan(), &hosts, &id));
+    signals.wait()?;
+    for (_, mut child) in hosts {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    Ok(Outcome::Done)
+}
+
+/// Blocked from here on, so that they can be waited for.
+fn ends() -> SigSet {
+    let mut signals = SigSet::empty();
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        signals.add(signal);
+    }
+    signals
+}
+
+/// A process that stands in the node and ends with us, however we end.
+fn stand(lab: &Lab, node: &str, id: &str) -> Result<Child, Failure> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["agent", "--lab-host", node, "--lab", id]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    Ok(lab.spawn(node, &mut command)?)
+}
+
+fn told(plan: &LabPlan, hosts: &[(String, Child)], id: &str) -> String {
+    let mut table = super::output::plain_table(["host", "port", "address", "leads to", "pid"]);
+    let pid = |name: &str| {
+        hosts.iter().find(|(n, _)| n == name).map_or(0, |(_, child)| child.id()).to_string()
+    };
+    for host in &plan.hosts {
+        for port in &host.ports {
+            let address = format!("{}/{}", port.address, port.prefix);
+            let end = far_end(port.far_end());
+            table.add_row([host.name.clone(), port.name.clone(), address, end, pid(&host.name)]);
+        }
+    }
+    for device in &plan.devices {
+        table.add_row([
+            device.name.clone(),
+            String::new(),
+            String::new(),
+            String::new(),
+            pid(&device.name),
+        ]);
+    }
+    let mut out = format!("lab {id} is up\n{table}\n");
+    if let [first, second, ..] = plan.hosts.as_slice()
+        && let Some(port) = second.ports.first()
+    {
+        let _ = writeln!(
+            out,
+            "run a program:  switchmark lab exec {} -- ping {}",
+            first.name, port.address
+        );
+        let _ = writeln!(
+            out,
+            "or enter it:    nsenter -t {} -n   (add -U when not root)",
+            pid(&first.name)
+        );
+    }
+    out.push_str("Ctrl-C takes it down");
+    out
+}
+
+fn far_end(end: &lab::FarEnd) -> String {
+    match end {
+        lab::FarEnd::Device { device, port } => format!("{device}/{port}"),
+        lab::FarEnd::Host { host, port } => format!("{host}/{port}"),
+    }
+}

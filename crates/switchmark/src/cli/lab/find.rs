@@ -1,0 +1,55 @@
+//! Labs that are up, found by the command lines of the processes that stand in their hosts.
+//!
+//! Reads `/proc` and nothing else.
+
+use std::fs;
+
+/// A process that stands in a node of a lab.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// Of the process.
+    pub pid: u32,
+    /// `h1`
+    pub host: String,
+    /// The lab's name.
+    pub lab: String,
+}
+
+/// All of them, of every lab of this machine that we may look at.
+pub fn standing() -> Vec<Standing> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let mut all: Vec<Standing> = entries
+        .filter_map(|entry| {
+            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+            read(pid, &line)
+        })
+        .collect();
+    all.sort_by(|a, b| (&a.lab, &a.host).cmp(&(&b.lab, &b.host)));
+    all
+}
+
+/// `PROGRAM agent --lab-host h1 --lab 1234`, words ended by zeros.
+fn read(pid: u32, line: &[u8]) -> Option<Standing> {
+    let words: Vec<&str> =
+        line.split(|b| *b == 0).map(str::from_utf8).collect::<Result<_, _>>().ok()?;
+    match words.as_slice() {
+        [_, "agent", "--lab-host", host, "--lab", lab, ""] => {
+            Some(Standing { pid, host: (*host).to_owned(), lab: (*lab).to_owned() })
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_command_line_is_taken() {
+        let line = b"/usr/bin/switchmark\0agent\0--lab-host\0h1\0--lab\x0077\0";
+        assert_eq!(read(5, line), Some(Standing { pid: 5, host: "h1".into(), lab: "77".into() }));
+        assert_eq!(read(5, b"/usr/bin/switchmark\0agent\0"), None);
+        assert_eq!(read(5, b"\xff\0"), None);
+    }
+}

@@ -1,0 +1,44 @@
+//! Values that come from outside any plan: a seed, a run's name, the time.
+//!
+//! The one place where chance and the calendar enter; everything drawn here is recorded.
+
+use std::io::Read as _;
+
+use jiff::Timestamp;
+
+/// A seed short enough to type.
+pub fn seed() -> std::io::Result<u64> {
+    random().map(|bytes| u64::from(u32::from_le_bytes(bytes)))
+}
+
+/// `20261121-140312-3f9a`: sortable, and told apart by chance within a second.
+pub fn run_id(now: Timestamp) -> std::io::Result<String> {
+    let bytes = random()?;
+    Ok(format!("{}-{:02x}{:02x}", now.strftime("%Y%m%d-%H%M%S"), bytes[0], bytes[1]))
+}
+
+/// Nanoseconds since 1970.
+pub fn unix_ns(now: Timestamp) -> u64 {
+    u64::try_from(now.as_nanosecond()).unwrap_or(0)
+}
+
+/// The command as it was typed, quoted where a shell would need it.
+pub fn command_line() -> String {
+    let quoted = |arg: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=@%+".contains(c);
+        if !arg.is_empty() && arg.chars().all(plain) {
+            arg
+        } else {
+            format!("'{}'", arg.replace('\'', r"'\''"))
+        }
+    };
+    // The program's path says nothing about the measurement and much about the machine.
+    let rest = std::env::args().skip(1).map(quoted);
+    std::iter::once("switchmark".to_owned()).chain(rest).collect::<Vec<_>>().join(" ")
+}
+
+fn random() -> std::io::Result<[u8; 4]> {
+    let mut bytes = [0; 4];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,134 @@
+//! What a finished run leaves: JSON on stdout, or tables, and a report file.
+//!
+//! Owns which stream gets what. Never computes a figure.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use comfy_table::{Table, presets};
+use jiff::Timestamp;
+use method::{Figure, StudySpec, Trial, TrialRecord, explain_size, explain_size_at};
+use record::{ReportInput, RunMeta};
+
+use super::options::Data;
+use super::{Failure, Outcome, lone};
+use crate::config::ConfigError;
+use crate::config::source::plain;
+use crate::terminal::{numbers, tables};
+
+/// A run that has ended, with everything it showed.
+#[derive(Debug)]
+pub struct Finished {
+    /// What it was.
+    pub meta: RunMeta,
+    /// What it found.
+    pub figures: Vec<Figure>,
+    /// What it is found from.
+    pub records: Vec<(Trial, TrialRecord)>,
+}
+
+/// The store's path: as given, or in the user's data directory.
+pub fn store_path(data: &Data) -> Result<PathBuf, ConfigError> {
+    if let Some(path) = &data.store {
+        return Ok(path.clone());
+    }
+    let base = std::env::var_os("XDG_DATA_HOME")
+        .map(PathBuf::from)
+        // XDG base directory specification: a relative path is invalid and must be ignored.
+        .filter(|path| path.is_absolute())
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".local/share")));
+    base.map(|base| base.join("switchmark/journal.db")).ok_or_else(|| {
+        ConfigError::bare("find the user's data directory", "name the journal with --store FILE")
+    })
+}
+
+/// Prints a run's figures and gives the exit code.
+pub fn show(run: &Finished, data: &Data) -> Result<Outcome, Failure> {
+    if data.json {
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{:#}", record::figures_json(&run.meta, &run.figures))?;
+    }
+    if !(data.json && data.quiet) {
+        say(data, &text(run))?;
+    }
+    Ok(outcome(&run.figures))
+}
+
+/// For people: stdout, unless that is taken by the data.
+pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
+    if data.json {
+        std::io::stderr().lock().write_all(text.as_bytes())
+    } else {
+        std::io::stdout().lock().write_all(text.as_bytes())
+    }
+}
+
+/// A figure without a value had no valid trial.
+pub fn outcome(figures: &[Figure]) -> Outcome {
+    if figures.iter().any(|f| f.value.is_none()) { Outcome::SomeInvalid } else { Outcome::Done }
+}
+
+/// The run as text: what it was, what its sizes mean, its tables.
+pub fn text(run: &Finished) -> String {
+    let meta = &run.meta;
+    let mut out = format!("run {}  {}  seed {}\n", meta.id, meta.topology.name, meta.seed);
+    for study in &meta.studies {
+        for line in sizes(study) {
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+    out.push('\n');
+    out.push_str(&tables::render(&run.figures));
+    let unusable = run.records.iter().filter(|(_, record)| !record.outcome.is_valid()).count();
+    if unusable > 0 {
+        let all = numbers::grouped(run.records.len() as f64);
+        out.push_str(&format!("{unusable} of {all} trials were not valid; the report says why\n"));
+    }
+    out
+}
+
+fn sizes(study: &StudySpec) -> Vec<String> {
+    match study {
+        StudySpec::Latency(spec) => spec.sizes.iter().map(|s| explain_size(*s)).collect(),
+        StudySpec::Forwarding(spec) => {
+            let explain = |size| match spec.link_rate {
+                Some(link) => explain_size_at(size, link),
+                None => explain_size(size),
+            };
+            spec.sizes.iter().map(|s| explain(*s)).collect()
+        }
+    }
+}
+
+/// A table in the house's style.
+pub fn plain_table<const N: usize>(header: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_header(header);
+    table
+}
+
+/// Writes one HTML file for all `runs`.
+pub fn write_report(runs: &[Finished], path: &Path) -> Result<(), Failure> {
+    let inputs: Vec<ReportInput<'_>> = runs
+        .iter()
+        .map(|r| ReportInput { meta: &r.meta, figures: &r.figures, records: &r.records })
+        .collect();
+    let html = record::report::render(&inputs, lone::unix_ns(Timestamp::now()))?;
+    std::fs::write(path, html).map_err(|cause| {
+        let message = format!("write report {}: {}", path.display(), plain(&cause));
+        Failure::from(ConfigError::bare(message, "name a writable place; the run itself is kept"))
+    })
+}
+
+/// Whether a report could be written there, asked before anything is measured.
+pub fn check_report(path: &Path) -> Result<(), ConfigError> {
+    let directory = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if directory.is_dir() && !path.is_dir() {
+        return Ok(());
+    }
+    Err(ConfigError::bare(
+        format!("write report {}: no such directory, or a directory itself", path.display()),
+        "name a file in a directory that exists",
+    ))
+}

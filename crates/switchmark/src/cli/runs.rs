@@ -1,0 +1,56 @@
+//! `switchmark runs`: what the journal holds.
+//!
+//! Never changes it.
+
+use comfy_table::Table;
+use jiff::Timestamp;
+use record::{RunSummary, Store};
+use serde_json::json;
+
+use super::options::Data;
+use super::{Failure, Outcome, output};
+
+/// `runs`
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    data: Data,
+}
+
+/// Lists.
+pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    let path = output::store_path(&args.data)?;
+    let runs = Store::open(&path)?.runs()?;
+    if args.data.json {
+        println!("{:#}", json!({ "schema": record::rows::SCHEMA, "verb": "runs", "runs": runs }));
+    } else if runs.is_empty() {
+        println!("no runs in {}", path.display());
+    } else {
+        println!("{}", table(&runs));
+    }
+    Ok(Outcome::Done)
+}
+
+fn table(runs: &[RunSummary]) -> Table {
+    let mut table = output::plain_table([
+        "run", "started", "verb", "testbed", "status", "trials", "invalid", "failed",
+    ]);
+    for run in runs {
+        table.add_row([
+            run.id.clone(),
+            started(run.created_unix_ns),
+            run.verb.clone(),
+            run.testbed.clone(),
+            run.status.as_str().to_owned(),
+            run.trials.to_string(),
+            run.invalid.to_string(),
+            run.failed.to_string(),
+        ]);
+    }
+    table
+}
+
+fn started(unix_ns: u64) -> String {
+    Timestamp::from_nanosecond(i128::from(unix_ns))
+        .map_or_else(|_| String::new(), |t| t.strftime("%Y-%m-%d %H:%M UTC").to_string())
+}

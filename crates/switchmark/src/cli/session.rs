@@ -1,0 +1,227 @@
+//! From a request to a finished run: testbed up, journal open, studies run, testbed gone.
+//!
+//! Owns the order in which side effects happen, and what becomes of a run that is interrupted. Never
+//! reads a flag's meaning: a request is complete.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jiff::Timestamp;
+use lab::Privilege;
+use measure::Nanos;
+use method::{Figure, StudySpec, Testbed as _, TestbedError, Topology};
+use record::{Journal, RunMeta, RunStatus, Store};
+
+use super::options::{Data, Measuring};
+use super::output::{self, Finished};
+use super::{Failure, Outcome, lone, signals};
+use crate::config::resolved::{Source, Testbed};
+use crate::config::{ConfigError, study, testbed};
+use crate::controller::{Facts, LiveTestbed, Stop};
+use crate::terminal::progress::Watched;
+
+/// What shall be done.
+pub struct Request {
+    /// As the journal names it.
+    pub verb: &'static str,
+    /// Where.
+    pub testbed: Testbed,
+    /// What.
+    pub studies: Vec<StudySpec>,
+    /// The plan's own seed; a flag goes before it.
+    pub seed: Option<u64>,
+}
+
+/// A verb that makes one run: new, or an interrupted one taken up again.
+pub fn run(
+    measuring: &Measuring,
+    request: impl FnOnce() -> Result<Request, Failure>,
+) -> Result<Outcome, Failure> {
+    let data = &measuring.data;
+    if let Some(path) = &measuring.report {
+        output::check_report(path)?;
+    }
+    let path = output::store_path(data)?;
+    let finished = match &measuring.resume {
+        Some(asked) => {
+            let meta = Store::open(&path)?.load(asked)?;
+            let place = testbed::from_argument("--resume", &meta.topology.name)?;
+            let stop = prepare(&[&place])?;
+            carry_out(&Store::open(&path)?, &place, Start::Again(Box::new(meta)), &stop, data)?
+        }
+        None => {
+            let request = request()?;
+            check(&request)?;
+            let stop = prepare(&[&request.testbed])?;
+            let seed = measuring.seed.or(request.seed);
+            let seed = seed.map_or_else(lone::seed, Ok)?;
+            let store = Store::open(&path)?;
+            let start = Start::New { verb: request.verb, studies: request.studies, seed };
+            carry_out(&store, &request.testbed, start, &stop, data)?
+        }
+    };
+    let outcome = output::show(&finished, data)?;
+    if let Some(path) = &measuring.report {
+        output::write_report(&[finished], path)?;
+        output::say(data, &format!("report: {}\n", path.display()))?;
+    }
+    Ok(outcome)
+}
+
+/// What can be told from the request alone.
+pub fn check(request: &Request) -> Result<(), ConfigError> {
+    for study in &request.studies {
+        study::fits(study, &request.testbed)
+            .map_err(|(message, hint)| ConfigError::bare(message, hint))?;
+    }
+    if let Source::Hosts(hosts) = &request.testbed.source {
+        let topology = hosts.topology(&request.testbed.name);
+        for study in &request.studies {
+            study
+                .check(&topology)
+                .map_err(|problem| ConfigError::bare(problem.to_string(), problem.hint()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Gets the right to build labs, and catches signals. Must come before any thread.
+pub fn prepare(testbeds: &[&Testbed]) -> Result<Stop, Failure> {
+    if testbeds.iter().any(|t| matches!(t.source, Source::Lab(_))) {
+        become_able()?;
+    }
+    let stop = Stop::new();
+    signals::watch(&stop)?;
+    Ok(stop)
+}
+
+/// Who is not root makes labs in a user namespace of their own.
+pub fn become_able() -> Result<(), Failure> {
+    if lab::privilege() == Privilege::None {
+        lab::enter_user_namespace().map_err(Failure::unusable)?;
+    }
+    Ok(())
+}
+
+/// A run from its beginning, or from where it broke off.
+pub enum Start {
+    /// Nothing is recorded yet.
+    New {
+        /// As the journal names it.
+        verb: &'static str,
+        /// What.
+        studies: Vec<StudySpec>,
+        /// Of every random choice.
+        seed: u64,
+    },
+    /// As it was asked for then.
+    Again(Box<RunMeta>),
+}
+
+/// Brings the testbed up, runs or resumes, and takes the testbed down.
+pub fn carry_out(
+    store: &Store,
+    place: &Testbed,
+    start: Start,
+    stop: &Stop,
+    data: &Data,
+) -> Result<Finished, Failure> {
+    let live = LiveTestbed::open(place, stop.clone()).map_err(Failure::unusable)?;
+    let meta = match start {
+        Start::Again(meta) => {
+            store.set_status(&meta.id, &RunStatus::Running)?;
+            *meta
+        }
+        Start::New { verb, studies, seed } => {
+            for study in &studies {
+                study.check(live.topology())?;
+            }
+            let now = Timestamp::now();
+            let meta = RunMeta {
+                id: lone::run_id(now)?,
+                created_unix_ns: lone::unix_ns(now),
+                verb: verb.to_owned(),
+                command_line: lone::command_line(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                seed,
+                studies,
+                topology: live.topology().clone(),
+                facts: by_host(live.facts()),
+                notes: notes(),
+            };
+            store.create_run(&meta)?;
+            meta
+        }
+    };
+    let mut journal = Journal::new(store, &meta.id, Some(Box::new(live)))?;
+    let ended = studies(&meta, &mut journal, data.quiet);
+    let records = journal.records();
+    // The lab goes before anything else can fail.
+    drop(journal);
+    match ended {
+        Ok(figures) => {
+            store.set_status(&meta.id, &RunStatus::Done)?;
+            Ok(Finished { meta, figures, records: records? })
+        }
+        Err(error) => Err(broke_off(store, &meta.id, error, data.store.as_deref())),
+    }
+}
+
+fn studies(
+    meta: &RunMeta,
+    journal: &mut Journal<'_>,
+    quiet: bool,
+) -> Result<Vec<Figure>, TestbedError> {
+    let estimate = estimate(&meta.studies, &meta.topology);
+    let mut watched = Watched::new(journal, estimate, quiet);
+    let mut figures = Vec::new();
+    for study in &meta.studies {
+        figures.extend(study.run(&mut watched, meta.seed)?);
+    }
+    Ok(figures)
+}
+
+/// How long all of it should take.
+pub fn estimate(studies: &[StudySpec], topology: &Topology) -> Nanos {
+    studies.iter().map(|s| s.estimate(topology)).fold(Nanos::ZERO, |sum, one| sum + one)
+}
+
+/// The journal says how it ended, and the user how to go on.
+fn broke_off(store: &Store, run: &str, error: TestbedError, flag: Option<&Path>) -> Failure {
+    let status = match &error {
+        TestbedError::Interrupted => RunStatus::Interrupted,
+        other => RunStatus::Failed { reason: crate::protocol::in_words(other) },
+    };
+    // A full disk keeps this out too; the run then still reads as running, which is resumable.
+    let kept = store.set_status(run, &status);
+    let own_hint = record::hint_for(&error);
+    let store = flag.map_or_else(String::new, |path| format!(" --store {}", path.display()));
+    let resume = format!("`switchmark run --resume {run}{store}` goes on from the last trial");
+    let hint = match (own_hint, kept) {
+        (Some(hint), _) => format!("{hint}; {resume}"),
+        (None, _) => resume,
+    };
+    Failure::from(error).hinted(hint)
+}
+
+/// `kernel` and `eth1.mtu` under `h1`.
+fn by_host(facts: &Facts) -> BTreeMap<String, BTreeMap<String, String>> {
+    let mut all = BTreeMap::new();
+    for (name, of_one) in facts.hosts.iter().chain(&facts.devices) {
+        let mut flat = of_one.host.clone();
+        for (port, of_port) in &of_one.ports {
+            flat.extend(of_port.iter().map(|(key, v)| (format!("{port}.{key}"), v.clone())));
+        }
+        all.insert(name.clone(), flat);
+    }
+    all
+}
+
+fn notes() -> Vec<String> {
+    match lab::privilege() {
+        Privilege::UserNamespace => {
+            vec!["run in a user namespace, without the machine's root".to_owned()]
+        }
+        Privilege::Root | Privilege::None => Vec::new(),
+    }
+}
