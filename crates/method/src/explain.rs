@@ -29,3 +29,36 @@ fn grouped(number: u64) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_sizes_of_one_frame() {
+        let size = |octets| FrameSize::new(octets).expect("legal");
+        let table = [
+            (
+                82,
+                "82-octet frame = IP length 64 = UDP payload 36; line rate at 1Gbit 1,225,490 frames/s",
+            ),
+            (
+                64,
+                "64-octet frame = IP length 46 = UDP payload 18; line rate at 1Gbit 1,488,095 frames/s",
+            ),
+            (
+                1518,
+                "1518-octet frame = IP length 1500 = UDP payload 1472; line rate at 1Gbit 81,274 frames/s",
+            ),
+        ];
+        for (octets, expected) in table {
+            assert_eq!(explain_size(size(octets)), expected);
+        }
+        assert_eq!(size(82), FrameSize::from_ip_length(64).expect("legal"));
+        assert_eq!(size(82), FrameSize::from_udp_payload_v4(36).expect("legal"));
+        assert!(
+            explain_size_at(size(64), Rate(1_000_000))
+                .ends_with("line rate at 1Mbit 1,488 frames/s")
+        );
+    }
+}

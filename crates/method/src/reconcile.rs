@@ -68,12 +68,20 @@ fn only_datagrams<'a>(
     }
 }
 
-fn tester_port<'a>(record: &'a TrialRecord, place: &str) -> Option<&'a PortCounters> {
-    record.ports.iter().find(|p| p.side == Side::Tester && p.place == place)
+/// The tester's ports on a host, however many interfaces the flow's port spreads over.
+fn ports_of<'a>(record: &'a TrialRecord, host: &'a str) -> impl Iterator<Item = &'a PortCounters> {
+    let on_host = move |p: &&PortCounters| {
+        p.side == Side::Tester && p.place.split_once('/').is_some_and(|(name, _)| name == host)
+    };
+    record.ports.iter().filter(on_host)
 }
 
-fn read(port: Option<&PortCounters>, counter: &str) -> u64 {
-    port.and_then(|p| p.counters.get(counter)).copied().unwrap_or(0)
+fn device_ports(record: &TrialRecord) -> impl Iterator<Item = &PortCounters> {
+    record.ports.iter().filter(|p| p.side == Side::Device)
+}
+
+fn read(port: &PortCounters, counter: &str) -> u64 {
+    port.counters.get(counter).copied().unwrap_or(0)
 }
 
 fn entry(place: &str, side: Side, counter: &str, frames: u64) -> Entry {
@@ -82,31 +90,34 @@ fn entry(place: &str, side: Side, counter: &str, frames: u64) -> Entry {
 
 /// The sender's queue, and its driver's drops beyond those that the other end owns to.
 fn sender_side(flow: &Flow, record: &TrialRecord, entries: &mut Vec<Entry>) {
-    let place = flow.from.to_string();
-    let port = tester_port(record, &place);
-    let peer = if record.ports.iter().any(|p| p.side == Side::Device) {
+    let mut refused: u64 = if device_ports(record).next().is_some() {
         sum(&record.ports, Side::Device, RX_DROPPED)
     } else {
-        read(tester_port(record, &flow.to.to_string()), RX_DROPPED)
+        ports_of(record, &flow.to.host).map(|p| read(p, RX_DROPPED)).sum()
     };
-    let own = read(port, TX_DROPPED).saturating_sub(peer);
-    entries.push(entry(&place, Side::Tester, QDISC_DROPS, read(port, QDISC_DROPS)));
-    entries.push(entry(&place, Side::Tester, TX_DROPPED, own));
+    for port in ports_of(record, &flow.from.host) {
+        let drops = read(port, QDISC_DROPS);
+        entries.push(entry(&port.place, Side::Tester, QDISC_DROPS, drops));
+        entries.push(less_refused(port, Side::Tester, &mut refused));
+    }
 }
 
 fn device_side(flow: &Flow, record: &TrialRecord, entries: &mut Vec<Entry>) {
-    let receiver = tester_port(record, &flow.to.to_string());
-    let mut refused = read(receiver, RX_DROPPED);
-    for port in record.ports.iter().filter(|p| p.side == Side::Device) {
+    let mut refused = ports_of(record, &flow.to.host).map(|p| read(p, RX_DROPPED)).sum();
+    for port in device_ports(record) {
         for counter in [RX_DROPPED, RX_MISSED, QDISC_DROPS] {
-            let frames = read(Some(port), counter);
-            entries.push(entry(&port.place, Side::Device, counter, frames));
+            entries.push(entry(&port.place, Side::Device, counter, read(port, counter)));
         }
-        let out = read(Some(port), TX_DROPPED);
-        let receivers = out.min(refused);
-        refused -= receivers;
-        entries.push(entry(&port.place, Side::Device, TX_DROPPED, out - receivers));
+        entries.push(less_refused(port, Side::Device, &mut refused));
     }
+}
+
+/// A port's drops on the way out, less those that the cable's other end has counted.
+fn less_refused(port: &PortCounters, side: Side, refused: &mut u64) -> Entry {
+    let out = read(port, TX_DROPPED);
+    let others = out.min(*refused);
+    *refused -= others;
+    entry(&port.place, side, TX_DROPPED, out - others)
 }
 
 /// The receiver's NIC and backlog, then its socket, by the socket's own counter or the host's.
@@ -116,13 +127,13 @@ fn receiver_side(
     record: &TrialRecord,
     entries: &mut Vec<Entry>,
 ) {
-    let place = flow.to.to_string();
-    let port = tester_port(record, &place);
-    for counter in [RX_DROPPED, RX_MISSED] {
-        entries.push(entry(&place, Side::Tester, counter, read(port, counter)));
+    for port in ports_of(record, &flow.to.host) {
+        for counter in [RX_DROPPED, RX_MISSED] {
+            entries.push(entry(&port.place, Side::Tester, counter, read(port, counter)));
+        }
     }
     let host = record.hosts.iter().find(|h| h.host == flow.to.host);
     let counted = HOST_LOSS.iter().filter_map(|name| host?.counters.get(*name)).sum::<u64>();
     let socket = seen.socket_drops.max(counted);
-    entries.push(entry(&place, Side::Tester, "socket_drops", socket));
+    entries.push(entry(&flow.to.to_string(), Side::Tester, "socket_drops", socket));
 }

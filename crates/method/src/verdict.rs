@@ -40,3 +40,52 @@ pub fn of_loss(device: Option<f64>, bypass: Option<f64>) -> Verdict {
         _ => Verdict::Undetermined,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Verdict::{DeviceLimited, TesterLimited, Undetermined};
+    use super::*;
+
+    #[test]
+    fn rates() {
+        let table = [
+            (Some(94.9), Some(100.0), DeviceLimited),
+            (Some(95.0), Some(100.0), TesterLimited),
+            (Some(120.0), Some(100.0), TesterLimited),
+            (Some(95.0), None, Undetermined),
+            (None, Some(100.0), Undetermined),
+        ];
+        for (device, bypass, expected) in table {
+            assert_eq!(of_rate(device, bypass), expected, "{device:?} {bypass:?}");
+        }
+    }
+
+    #[test]
+    fn delays() {
+        let interval = |low, high| Some(Interval { low, high, confidence: 0.95 });
+        let table = [
+            (interval(20.0, 22.0), interval(10.0, 19.0), DeviceLimited),
+            (interval(20.0, 22.0), interval(10.0, 20.0), TesterLimited),
+            (interval(5.0, 6.0), interval(10.0, 20.0), TesterLimited),
+            (interval(5.0, 6.0), None, Undetermined),
+        ];
+        for (device, bypass, expected) in table {
+            assert_eq!(of_delay(device, bypass), expected, "{device:?} {bypass:?}");
+        }
+    }
+
+    #[test]
+    fn losses() {
+        let table = [
+            (Some(0.6), Some(0.0), DeviceLimited),
+            (Some(0.6), Some(0.02), DeviceLimited),
+            (Some(0.6), Some(0.3), Undetermined),
+            (Some(0.6), Some(0.58), TesterLimited),
+            (Some(0.0), Some(0.0), TesterLimited),
+            (Some(0.6), None, Undetermined),
+        ];
+        for (device, bypass, expected) in table {
+            assert_eq!(of_loss(device, bypass), expected, "{device:?} {bypass:?}");
+        }
+    }
+}

@@ -76,7 +76,9 @@ fn verdicts_follow_the_bypass() {
             let alone = device && !bypass;
             assert_eq!(figure.caveats.contains(&Caveat::NoBypass), alone);
         }
-        assert!(of(&figures, Metric::Throughput, "bypass").iter().all(|f| f.verdict == TesterLimited));
+        assert!(
+            of(&figures, Metric::Throughput, "bypass").iter().all(|f| f.verdict == TesterLimited)
+        );
     }
 }
 
@@ -203,7 +205,10 @@ fn floods_are_greedy_and_searches_paced() {
     run(&spec(&[ForwardingTest::Throughput]), &mut model);
     let probes: Vec<&method::Trial> =
         model.asked.iter().filter(|t| t.label.starts_with("probe")).collect();
-    assert_eq!(probes.iter().map(|t| t.path).collect::<std::collections::BTreeSet<Path>>().len(), 2);
+    assert_eq!(
+        probes.iter().map(|t| t.path).collect::<std::collections::BTreeSet<Path>>().len(),
+        2
+    );
     for trial in &model.asked {
         let method::trial::FlowKind::Datagrams(flow) = &trial.flows[0].kind else { panic!() };
         let greedy = flow.schedule == Schedule::Greedy;

@@ -63,7 +63,10 @@ fn quantiles_are_ordered_and_carry_their_conditions() {
     assert_eq!(median.caveats, caveats);
     let tail = find(&figures, Metric::Rtt, Some(0.999), "device");
     assert!(tail.caveats.contains(&Caveat::FewSamples), "500 samples can't tell p99.9");
-    assert_eq!(find(&figures, Metric::Rtt, Some(0.5), "bypass").conditions["device"], "cable".into());
+    assert_eq!(
+        find(&figures, Metric::Rtt, Some(0.5), "bypass").conditions["device"],
+        "cable".into()
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use rand_pcg::Pcg64;
 
 use measure::Nanos;
 
-use crate::record::{Defect, FlowRecord};
+use crate::record::{DatagramsRecord, Defect, FlowRecord};
 use crate::trial::{Flow, FlowKind, Gate, Offloads, Path};
 use crate::{Outcome, Testbed, TestbedError, Trial, TrialRecord};
 
@@ -71,15 +71,20 @@ impl Tried {
         }
     }
 
+    /// Whether the tester fell so far short, sending or receiving, that it was not bad luck.
     fn unable(&self) -> bool {
-        let short = |defect: &Defect| match defect {
+        let frames = datagrams(&self.record, 0).map(|flow| flow.sent as f64);
+        let far_short = |defect: &Defect| match defect {
             Defect::OfferedLoad { flow, asked, sent } => {
                 *sent < UNABLE_SHARE * asked && is_datagrams(&self.trial, *flow)
+            }
+            Defect::TesterCounter { by, .. } => {
+                frames.is_some_and(|frames| *by as f64 > (1.0 - UNABLE_SHARE) * frames)
             }
             _ => false,
         };
         match &self.record.outcome {
-            Outcome::Invalid { reasons } => reasons.iter().any(short),
+            Outcome::Invalid { reasons } => reasons.iter().any(far_short),
             _ => false,
         }
     }
@@ -136,10 +141,7 @@ impl<'a> Session<'a> {
 }
 
 /// The record of the flow at `at`, if it is one of datagrams.
-pub(super) fn datagrams(
-    record: &TrialRecord,
-    at: usize,
-) -> Option<&crate::record::DatagramsRecord> {
+pub(super) fn datagrams(record: &TrialRecord, at: usize) -> Option<&DatagramsRecord> {
     match record.flows.get(at)? {
         FlowRecord::Datagrams(datagrams) => Some(datagrams),
         _ => None,

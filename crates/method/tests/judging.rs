@@ -1,0 +1,295 @@
+//! Every validity gate, and the books of lost frames, as tables: counts in, outcome out.
+
+use std::collections::BTreeMap;
+
+use measure::reading::{Rejected, Stamp, Stamps};
+use measure::sequence::SequenceCounts;
+use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
+use method::record::{
+    BulkRecord, DatagramsRecord, Defect, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
+};
+use method::trial::{
+    Backend, Datagrams, Echo, Flow, FlowKind, Gate, Offloads, Path, Phases, Protocol, Role,
+    Schedule,
+};
+use method::{Outcome, Trial, TrialRecord, judge, reconcile};
+
+const RATE: f64 = 10_000.0;
+
+fn trial(kind: FlowKind, gate: Gate) -> Trial {
+    let port = |text: &str| text.parse().expect("a port");
+    let flow =
+        Flow { id: 1, from: port("h1/eth1"), to: port("h2/eth1"), role: Role::Measured, kind };
+    Trial {
+        label: "a trial".to_owned(),
+        path: Path::Device,
+        block: 0,
+        attempt: 0,
+        flows: vec![flow],
+        phases: Phases::quick(Nanos::from_secs(1)),
+        offloads: Offloads::Off,
+        gate,
+    }
+}
+
+fn paced() -> FlowKind {
+    FlowKind::Datagrams(Datagrams {
+        frame_size: FrameSize::MIN,
+        schedule: Schedule::Paced(FrameRate(RATE)),
+        backend: Backend::Udp,
+        burst_limit: 32,
+    })
+}
+
+/// A second of 10,000 frames of which all came.
+fn frames() -> DatagramsRecord {
+    DatagramsRecord {
+        backend: "udp".to_owned(),
+        backend_reason: "asked for".to_owned(),
+        offered: 10_000,
+        sent: 10_000,
+        received: SequenceCounts { unique: 10_000, ..SequenceCounts::default() },
+        rejected: Rejected::default(),
+        sending: Nanos(999_900_000),
+        receiving: Nanos(999_900_000),
+        departures: Histogram::new(),
+        arrivals: Histogram::new(),
+        longest_burst: 1,
+        socket_drops: 0,
+    }
+}
+
+/// The same, of which 100 did not come.
+fn lossy() -> DatagramsRecord {
+    let received = SequenceCounts { unique: 9_900, ..SequenceCounts::default() };
+    DatagramsRecord { received, ..frames() }
+}
+
+fn port(place: &str, counters: &[(&str, u64)]) -> PortCounters {
+    let side = if place.starts_with("sw") { Side::Device } else { Side::Tester };
+    let counters = counters.iter().map(|(name, by)| ((*name).to_owned(), *by)).collect();
+    PortCounters { place: place.to_owned(), side, counters }
+}
+
+fn host(name: &str, counters: &[(&str, u64)]) -> HostUsage {
+    let counters = counters.iter().map(|(name, by)| ((*name).to_owned(), *by)).collect();
+    HostUsage { host: name.to_owned(), busy: 0.5, softirq: 0.1, stolen: 0.0, counters }
+}
+
+fn counter(place: &str, counter: &str, by: u64) -> Defect {
+    Defect::TesterCounter { place: place.to_owned(), counter: counter.to_owned(), by }
+}
+
+/// One row: what was counted, and the defects under the strict gate and under flood.
+struct Case {
+    name: &'static str,
+    seen: DatagramsRecord,
+    ports: Vec<PortCounters>,
+    hosts: Vec<HostUsage>,
+    strict: Vec<Defect>,
+    flood: Vec<Defect>,
+}
+
+fn case(name: &'static str, seen: DatagramsRecord) -> Case {
+    let (ports, hosts, strict, flood) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    Case { name, seen, ports, hosts, strict, flood }
+}
+
+fn check(case: Case) {
+    let expect = |defects: &[Defect]| match defects {
+        [] => Outcome::Valid,
+        some => Outcome::Invalid { reasons: some.to_vec() },
+    };
+    let flows = [FlowRecord::Datagrams(case.seen)];
+    for (gate, defects) in [(Gate::Strict, &case.strict), (Gate::Flood, &case.flood)] {
+        let outcome = judge(&trial(paced(), gate), &flows, &case.ports, &case.hosts);
+        assert_eq!(outcome, expect(defects), "{} under {gate:?}", case.name);
+    }
+}
+
+#[test]
+fn loads_and_arrivals() {
+    let offered = |sent| vec![Defect::OfferedLoad { flow: 1, asked: RATE, sent }];
+    let nothing = vec![Defect::NothingReceived { flow: 1 }];
+    check(case("all well", frames()));
+    check(case("a device's loss is no defect", lossy()));
+    check(case("nine frames are less than 0.1 %", DatagramsRecord { sent: 9_991, ..frames() }));
+    check(Case {
+        strict: offered(9_799.0 / 0.9999),
+        ..case("the kernel refused frames", DatagramsRecord { sent: 9_800, ..frames() })
+    });
+    let slow = DatagramsRecord { sending: Nanos(1_999_800_000), ..frames() };
+    check(Case { strict: offered(5_000.0), ..case("half the rate", slow) });
+    let burst = DatagramsRecord { longest_burst: 33, ..frames() };
+    let strict = vec![Defect::Burst { flow: 1, longest: 33, limit: 32 }];
+    check(Case { strict, ..case("a burst above the limit", burst) });
+    let silent = DatagramsRecord { received: SequenceCounts::default(), ..frames() };
+    check(Case { strict: nothing.clone(), flood: nothing, ..case("nothing came", silent) });
+}
+
+#[test]
+fn links() {
+    let flap = |place: &str| vec![Defect::LinkFlap { place: place.to_owned() }];
+    for (place, name) in [("h1/eth1", "carrier_changes"), ("sw1/1", "carrier_down_count")] {
+        let ports = vec![port(place, &[(name, 2)])];
+        let (strict, flood) = (flap(place), flap(place));
+        check(Case { ports, strict, flood, ..case("a link flapped", frames()) });
+    }
+}
+
+#[test]
+fn counters_that_are_surely_the_testers() {
+    for name in ["rx_missed_errors", "rx_no_buffer", "qdisc_drops", "rx_pause", "rx_pause_ctrl_phy"]
+    {
+        let ports = vec![port("h2/eth1", &[(name, 3), ("rx_packets", 10_000)])];
+        let strict = vec![counter("h2/eth1", name, 3)];
+        check(Case { ports, strict, ..case(name, frames()) });
+        let ports = vec![port("sw1/1", &[(name, 3)])];
+        check(Case { ports, ..case("the same on the device", frames()) });
+    }
+    let hosts = vec![host("h2", &[("udp_rcvbuf_errors", 4)])];
+    let strict = vec![counter("h2", "udp_rcvbuf_errors", 4)];
+    check(Case { hosts, strict, ..case("udp_rcvbuf_errors", frames()) });
+    let strict = vec![counter("h2/eth1", "socket_drops", 5)];
+    check(Case { strict, ..case("socket_drops", DatagramsRecord { socket_drops: 5, ..lossy() }) });
+}
+
+#[test]
+fn counters_that_are_perhaps_the_testers() {
+    let dropped = || vec![port("h2/eth1", &[("rx_dropped", 7)])];
+    check(Case { ports: dropped(), ..case("spanning tree, and nothing missing", frames()) });
+    let strict = vec![counter("h2/eth1", "rx_dropped", 7)];
+    check(Case { ports: dropped(), strict, ..case("something is missing", lossy()) });
+
+    let refused =
+        vec![port("h1/eth1", &[("tx_dropped", 100)]), port("sw1/1", &[("rx_dropped", 60)])];
+    let strict = vec![counter("h1/eth1", "tx_dropped", 40)];
+    check(Case { ports: refused, strict, ..case("refused by the device's port", lossy()) });
+
+    let softnet = || vec![host("h1", &[("softnet_dropped", 9)])];
+    check(Case { hosts: softnet(), ..case("another's backlog", frames()) });
+    let strict = vec![counter("h1", "softnet_dropped", 9)];
+    check(Case { hosts: softnet(), strict, ..case("perhaps our backlog", lossy()) });
+    let ports = vec![port("h2/eth1", &[("rx_dropped", 0)])];
+    check(Case { ports, hosts: softnet(), ..case("not our ports' backlog", lossy()) });
+}
+
+#[test]
+fn echoes() {
+    let asked = |schedule| {
+        FlowKind::Echo(Echo { protocol: Protocol::Udp, frame_size: FrameSize::MIN, schedule })
+    };
+    let record = |sent, unique| {
+        FlowRecord::Echo(EchoRecord {
+            frame_size: FrameSize::MIN,
+            sent,
+            answers: SequenceCounts { unique, ..SequenceCounts::default() },
+            rtt: Histogram::new(),
+            ipdv_up: Histogram::new(),
+            ipdv_down: Histogram::new(),
+            effective_samples: 1.0,
+            stamps: Stamps { sent: Stamp::User, received: Stamp::Kernel },
+            rejected: Rejected::default(),
+            elapsed: Nanos::from_secs(1),
+        })
+    };
+    let open = Schedule::Paced(FrameRate(1_000.0));
+    let short = Defect::OfferedLoad { flow: 1, asked: 1_000.0, sent: 900.0 };
+    let table = [
+        (Schedule::Greedy, record(17, 17), vec![]),
+        (Schedule::Greedy, record(17, 16), vec![]),
+        (Schedule::Greedy, record(17, 0), vec![Defect::NothingReceived { flow: 1 }]),
+        (open, record(1_000, 1_000), vec![]),
+        (open, record(1_001, 1_000), vec![]),
+        (open, record(900, 900), vec![short]),
+    ];
+    for (schedule, seen, reasons) in table {
+        let expected = match reasons[..] {
+            [] => Outcome::Valid,
+            _ => Outcome::Invalid { reasons },
+        };
+        let trial = trial(asked(schedule), Gate::Strict);
+        assert_eq!(judge(&trial, &[seen], &[], &[]), expected, "{schedule:?}");
+    }
+}
+
+#[test]
+fn a_report_that_does_not_fit_is_a_failure() {
+    let trial = trial(paced(), Gate::Strict);
+    assert!(matches!(judge(&trial, &[], &[], &[]), Outcome::Failed { .. }));
+    let bulk = FlowRecord::Bulk(BulkRecord {
+        congestion_control: "cubic".to_owned(),
+        received: ByteCount(1),
+        elapsed: Nanos::from_secs(1),
+        streams: Vec::new(),
+    });
+    assert!(matches!(judge(&trial, &[bulk], &[], &[]), Outcome::Failed { .. }));
+}
+
+#[test]
+fn every_lost_frame_is_put_down_to_somebody() {
+    // Ports and the socket's own drops; then device, tester and what is left of 100 lost frames.
+    type Row = (Vec<PortCounters>, u64, (u64, u64, i64));
+    let table: Vec<Row> = vec![
+        (vec![], 0, (0, 0, 100)),
+        (vec![port("sw1/2", &[("qdisc_drops", 100)])], 0, (100, 0, 0)),
+        (vec![port("sw1/2", &[("qdisc_drops", 70)])], 30, (70, 30, 0)),
+        // Refused at the device's door: counted at both ends of the cable, put down once.
+        (
+            vec![port("h1/eth1", &[("tx_dropped", 100)]), port("sw1/1", &[("rx_dropped", 100)])],
+            0,
+            (100, 0, 0),
+        ),
+        // Refused at the receiving host's door.
+        (
+            vec![port("sw1/2", &[("tx_dropped", 90)]), port("h2/eth1", &[("rx_dropped", 90)])],
+            0,
+            (0, 90, 10),
+        ),
+        // On a cable, both ends are the tester's.
+        (
+            vec![port("h1/eth1", &[("tx_dropped", 100)]), port("h2/eth1", &[("rx_dropped", 100)])],
+            0,
+            (0, 100, 0),
+        ),
+        (vec![port("sw1/2", &[("qdisc_drops", 110)])], 0, (110, 0, -10)),
+        (vec![port("h1/eth1", &[("qdisc_drops", 100)])], 0, (0, 100, 0)),
+        // A port that spreads over two interfaces, and the bypass's port beside it.
+        (
+            vec![
+                port("h1/a", &[("tx_dropped", 30)]),
+                port("h1/b", &[("tx_dropped", 50)]),
+                port("sw1/1", &[("rx_dropped", 40)]),
+                port("h2/direct", &[("rx_dropped", 0)]),
+            ],
+            0,
+            (40, 40, 20),
+        ),
+    ];
+    for (ports, socket_drops, expected) in table {
+        let seen = DatagramsRecord { socket_drops, ..lossy() };
+        let record = TrialRecord {
+            started_unix_ns: 0,
+            outcome: Outcome::Valid,
+            flows: vec![FlowRecord::Datagrams(seen)],
+            ports: ports.clone(),
+            hosts: vec![host("h2", &[("udp_rcvbuf_errors", socket_drops)])],
+            start_spread: Nanos::ZERO,
+        };
+        let books = reconcile(&trial(paced(), Gate::Flood), &record).expect("one flow");
+        assert_eq!(books.lost, 100);
+        assert_eq!((books.device, books.tester, books.unexplained), expected, "{ports:?}");
+        assert_eq!(
+            books.entries.iter().map(|e| e.frames).sum::<u64>(),
+            books.device + books.tester
+        );
+    }
+}
+
+#[test]
+fn unread_counters_map() {
+    // A port without counters explains nothing and breaks nothing.
+    let empty =
+        PortCounters { place: "h1/eth1".to_owned(), side: Side::Tester, counters: BTreeMap::new() };
+    check(Case { ports: vec![empty], ..case("no counters", lossy()) });
+}
