@@ -39,11 +39,16 @@ impl Schedule {
 
     /// How many frames are due by `now` over the whole load, taken or not.
     pub(super) fn come(&self, now: Nanos) -> u64 {
-        if now < self.start || self.total == 0 {
+        self.slot(now).min(self.total)
+    }
+
+    /// The first slot after `now`, were the load endless.
+    fn slot(&self, now: Nanos) -> u64 {
+        if now < self.start {
             return 0;
         }
         let passed = (now.0 - self.start.0) as f64 / self.gap;
-        (passed.floor() as u64).saturating_add(1).min(self.total)
+        (passed.floor() as u64).saturating_add(1)
     }
 
     /// How many frames may go out at `now`; at most the burst limit.
@@ -64,7 +69,7 @@ impl Schedule {
 
     /// When to look again after a go at `now`.
     pub(super) fn next_look(&self, now: Nanos) -> Nanos {
-        let next = self.come(now);
+        let next = self.slot(now);
         self.start + Nanos((next as f64 * self.gap).ceil() as u64)
     }
 
@@ -123,6 +128,16 @@ mod tests {
         schedule.skip(late);
         assert_eq!(schedule.due(late), 0);
         assert_eq!(schedule.longest_burst(), 8);
+    }
+
+    #[test]
+    fn bursts_after_the_stop_still_rest_between() {
+        let window = window(1_000_000);
+        let mut schedule = Schedule::new(&window, 10_000.0, u64::MAX, 8);
+        let late = window.stop + Nanos(1_001);
+        schedule.take(schedule.due(late));
+        assert!(schedule.is_behind(late) && !schedule.is_over());
+        assert_eq!(schedule.next_look(late), window.stop + Nanos(10_000));
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! Owns the loops and the sender's counts. A frame uses a sequence number only once the kernel took
 //! it, so numbers run from 0 without holes and `sent` is unique arrivals plus losses. A paced frame
 //! that the kernel drops, or whose time passes while the way out is closed, is offered and not sent;
-//! it is never tried again. A batch begun before the window's stop is finished; so is the last
-//! catching-up of a paced load, at most one burst. Nothing else is sent from there on.
+//! it is never tried again. Two things may end shortly after the window's stop: a greedy batch begun
+//! before it, and the catching-up of a paced load whose sender was held up near the end, which keeps
+//! to the burst limit and has a grace of 10 ms at most.
 
 use std::thread;
 use std::time::Duration;
@@ -21,6 +22,11 @@ use crate::{FlowError, Halt, Pace, Window, affinity, clock};
 
 /// Between two attempts while the way out is closed.
 const CLOSED_PAUSE: Duration = Duration::from_millis(1);
+
+/// How long a paced load may catch up after its stop, and what share of the residual time that may
+/// take: another program's time slice, but never so long that receivers close before the last frame.
+const GRACE: Nanos = Nanos::from_millis(10);
+const GRACE_SHARE: u64 = 4;
 
 /// A greedy batch should take about this long, so that a slow link is not overrun at the stop.
 const BATCH_LONG: Nanos = Nanos::from_micros(500);
@@ -201,6 +207,8 @@ impl Load<'_> {
         window: Window,
         halt: &Halt,
     ) -> Result<u64, FlowError> {
+        let residual = window.closed.saturating_sub(window.stop);
+        let end = window.stop + GRACE.min(residual / GRACE_SHARE);
         loop {
             let now = clock::monotonic();
             let halted = halt.asked();
@@ -213,11 +221,11 @@ impl Load<'_> {
                     schedule.skip(clock::monotonic());
                 }
             }
-            if halted || now >= window.stop || schedule.is_over() {
-                return Ok(schedule.come(now.min(window.stop)));
+            if halted || now >= end || schedule.is_over() {
+                return Ok(schedule.come(now));
             }
             let from = if schedule.is_behind(now) { clock::monotonic() } else { now };
-            wait(schedule.next_look(from).min(window.stop), halt);
+            wait(schedule.next_look(from).min(end), halt);
         }
     }
 
