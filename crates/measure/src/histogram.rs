@@ -104,9 +104,12 @@ impl Histogram {
         BASE64.encode(bytes)
     }
 
-    /// From base64 HdrHistogram V2 of any bounds; what does not fit ours is clamped.
+    /// From base64 HdrHistogram V2 of any bounds, not compressed; what does not fit ours is clamped.
+    /// Any text may come, from a peer or a file: none panics, and none takes more memory than its
+    /// bounds at five digits need (about 50 MB).
     pub fn from_base64(text: &str) -> Result<Self, HistogramError> {
         let bytes = BASE64.decode(text).map_err(|e| HistogramError(e.to_string()))?;
+        check_header(&bytes)?;
         let read: hdrhistogram::Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|e| HistogramError(format!("{e:?}")))?;
@@ -116,6 +119,23 @@ impl Histogram {
             histogram.0.saturating_record_n(value, step.count_at_value());
         }
         Ok(histogram)
+    }
+}
+
+/// Refuses what the decoder would believe: it takes memory for the length that a header claims, up to
+/// 4 GiB, before it looks whether the octets are there, and inflates compressed ones without a limit.
+fn check_header(bytes: &[u8]) -> Result<(), HistogramError> {
+    const COOKIE: u32 = 0x1c84_9313;
+    const HEADER: usize = 40;
+    let word = |at: usize| {
+        bytes.get(at..at + 4).map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]))
+    };
+    if word(0) != Some(COOKIE) {
+        return Err(HistogramError("not an uncompressed V2 histogram".to_owned()));
+    }
+    match word(4) {
+        Some(length) if length as usize <= bytes.len().saturating_sub(HEADER) => Ok(()),
+        _ => Err(HistogramError("shorter than its header says".to_owned())),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use measure::sequence::{SequenceCounts, SequenceTracker};
 use measure::{Histogram, Nanos};
 use proptest::prelude::*;
@@ -50,6 +52,25 @@ proptest! {
     #[test]
     fn no_text_panics(text in ".{0,60}") {
         let _ = Histogram::from_base64(&text);
+    }
+
+    /// Behind a true header, so that the decoder is reached; seeds are printed by proptest.
+    #[test]
+    fn no_damaged_histogram_panics(
+        values in durations(), at in prop::collection::vec((0usize..80, any::<u8>()), 0..6),
+        digits in 0u8..9, length in 0usize..90,
+    ) {
+        let mut octets = BASE64.decode(histogram(&values).to_base64()).expect("our own text");
+        for (at, value) in at {
+            if let Some(octet) = octets.get_mut(at) {
+                *octet = value;
+            }
+        }
+        octets[15] = digits;
+        if length < octets.len() {
+            octets.truncate(length.max(16));
+        }
+        let _ = Histogram::from_base64(&BASE64.encode(octets));
     }
 
     #[test]
@@ -103,4 +124,15 @@ proptest! {
         let expected = SequenceCounts { unique: sent, ..SequenceCounts::default() };
         prop_assert_eq!(tracker.counts(), expected);
     }
+}
+
+#[test]
+fn a_claimed_length_is_not_believed() {
+    let mut octets = BASE64.decode(Histogram::new().to_base64()).expect("our own text");
+    octets[4..8].fill(0xff);
+    let error = Histogram::from_base64(&BASE64.encode(&octets)).expect_err("4 GiB of nothing");
+    assert_eq!(error.to_string(), "read a base64 HdrHistogram: shorter than its header says");
+    octets[3] = 0x14;
+    let error = Histogram::from_base64(&BASE64.encode(&octets)).expect_err("compressed");
+    assert_eq!(error.to_string(), "read a base64 HdrHistogram: not an uncompressed V2 histogram");
 }
