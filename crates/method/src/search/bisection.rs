@@ -1,5 +1,5 @@
-//! Plain bisection (RFC 2544 §26.1 leaves the search open; this is the one that RFC 9004 and most
-//! testers mean), with short trials on the way and a long one at the end.
+//! Plain bisection (RFC 2544 §26.1 leaves the search open; halving is the plainest), with short trials
+//! on the way and a long one at the end.
 //!
 //! A short trial flatters a device with a buffer: it is lossless at any rate up to the true one times
 //! 1 + buffer / (rate * duration). So a load counts only after a trial of the final duration; when

@@ -2,8 +2,9 @@
 
 use measure::FrameSize;
 
-/// 32 KiB worth, 4…256 frames: a pause of a millisecond or two at the rates that software reaches,
-/// and no more than the shallowest switch buffers hold.
+/// 32 KiB worth, 4…256 frames: enough to catch up after a pause of a millisecond or two at the rates
+/// that software reaches, and small beside the buffers of common switches. A sender that pauses
+/// longer leaves frames out, and the trial is invalid.
 pub(super) fn limit(size: FrameSize) -> u32 {
     (32 * 1024 / size.octets()).clamp(4, 256)
 }
