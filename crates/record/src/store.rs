@@ -372,3 +372,6 @@ fn hash_hex(text: &str) -> String {
         .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
     format!("{hash:016x}")
 }
+
+#[cfg(test)]
+mod tests;

@@ -64,7 +64,11 @@ fn a_whole_run_is_shown() {
     // Three protocols with two plots each, two of forwarding, two trials with four of streams.
     assert_eq!(count(&html, r#"<svg class="plot""#), 3 * 2 + 2 + 2 * 4);
     assert_eq!(count(&html, r#"<svg class="testbed""#), 1);
-    assert_eq!(count(&html, r#"class="verdict "#), 6, "three protocols and three sizes are answered");
+    assert_eq!(
+        count(&html, r#"class="verdict "#),
+        6,
+        "three protocols and three sizes are answered"
+    );
     for text in [
         "The bridge adds 4.10\u{a0}µs (95 % CI 3.98…4.18\u{a0}µs) to a 64-octet UDP round trip at rest",
         "h1 → h2 forwards 148,800\u{a0}frames/s",
@@ -191,8 +195,12 @@ fn several_runs_share_one_page() {
 #[test]
 fn rows_have_the_documented_shape() {
     let meta = synthetic::meta("r");
-    let mut figure =
-        synthetic::figure(Metric::Rtt, Unit::Nanoseconds, Some(31_800.0), method::trial::Path::Device);
+    let mut figure = synthetic::figure(
+        Metric::Rtt,
+        Unit::Nanoseconds,
+        Some(31_800.0),
+        method::trial::Path::Device,
+    );
     figure.quantile = Some(0.5);
     let rows = figures_json(&meta, &[figure]);
     assert_eq!(rows["schema"], "switchmark/1");
@@ -200,6 +208,9 @@ fn rows_have_the_documented_shape() {
     let row = &rows["figures"][0];
     assert_eq!((&row["metric"], &row["unit"]), (&"rtt".into(), &"ns".into()));
     assert_eq!((&row["value"], &row["quantile"]), (&31_800.0.into(), &0.5.into()));
-    assert_eq!((&row["verdict"], &row["where"]["path"]), (&"device-limited".into(), &"device".into()));
+    assert_eq!(
+        (&row["verdict"], &row["where"]["path"]),
+        (&"device-limited".into(), &"device".into())
+    );
     assert_eq!(row["caveats"][0], "quick-profile");
 }

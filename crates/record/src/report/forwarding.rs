@@ -19,12 +19,13 @@ use crate::words;
 
 /// The section; `None` where nothing of the kind was measured.
 pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
-    let rates: Vec<&Figure> = run
+    let mut rates: Vec<&Figure> = run
         .figures
         .iter()
         .filter(|f| matches!(f.metric, Metric::Throughput | Metric::Received))
         .filter(|f| f.unit == Unit::FramesPerSecond)
         .collect();
+    rates.sort_by_key(|f| (f.metric, reading::hosts(f), reading::size(f), reading::is_bypass(f)));
     let link = link_rate(run);
     let mut blocks = Vec::new();
     let mut pictures = Vec::new();
@@ -37,7 +38,10 @@ pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
     }
     if !rates.is_empty() {
         blocks.push(Block::Table(rate_table(&rates, run.figures, link)));
+        blocks.push(Block::Table(conventions_table(&rates)));
     }
+    let sizes = reading::sizes(rates.iter().copied());
+    blocks.extend(explained(&sizes));
     blocks.extend(counts_table(run.figures).map(Block::Table));
     blocks.extend(
         loss_table(run.figures)
@@ -46,8 +50,6 @@ pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
     if blocks.is_empty() {
         return None;
     }
-    let sizes = reading::sizes(rates.iter().copied());
-    blocks.extend(explained(&sizes));
     Some(Section { id: format!("{prefix}-forwarding"), heading: "Forwarding".to_owned(), blocks })
 }
 
@@ -76,6 +78,7 @@ fn by_size_picture(rates: &[&Figure], link: Option<Rate>) -> Picture {
     }
     let kinds: BTreeSet<(Metric, String)> =
         rates.iter().map(|f| (f.metric, reading::hosts(f))).collect();
+    let ways = kinds.iter().map(|(_, hosts)| hosts).collect::<BTreeSet<_>>().len();
     for (colour, (metric, hosts)) in kinds.iter().enumerate() {
         for bypass in [false, true] {
             let mut of: Vec<&&Figure> = rates
@@ -91,7 +94,11 @@ fn by_size_picture(rates: &[&Figure], link: Option<Rate>) -> Picture {
             let path = if bypass { ", direct cable" } else { "" };
             let points: Vec<Point> = of.iter().filter_map(|f| point(f, &place)).collect();
             series.push(Series {
-                name: format!("{hosts} {what}{path}"),
+                name: if ways > 1 {
+                    format!("{hosts} {what}{path}")
+                } else {
+                    format!("{what}{path}")
+                },
                 colour: Some(colour),
                 dashed: bypass,
                 line: points.iter().map(|p| (p.x, p.y)).collect(),
@@ -141,10 +148,12 @@ fn point(figure: &Figure, place: &impl Fn(u64) -> f64) -> Option<Point> {
     Some(Point { x: place(size), y: figure.value?, whisker, text })
 }
 
+/// Rate asked for, in whole frames a second -> frames sent, frames lost, trials.
+type Curve = BTreeMap<u64, (u64, u64, u32)>;
+
 /// Loss by the rate asked for, over every valid trial: what a search and a loss curve saw alike.
 fn loss_picture(records: &[(Trial, TrialRecord)]) -> Option<Picture> {
-    // Rate asked in whole frames a second -> (frames sent, frames lost, trials).
-    let mut cases: BTreeMap<(u32, Path), BTreeMap<u64, (u64, u64, u32)>> = BTreeMap::new();
+    let mut cases: BTreeMap<(u32, Path), Curve> = BTreeMap::new();
     for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
         for (flow, done) in trial.flows.iter().zip(&record.flows) {
             if let (Role::Measured, FlowKind::Datagrams(d), FlowRecord::Datagrams(done)) =
@@ -206,45 +215,92 @@ fn loss_point(rate: u64, (sent, lost, trials): (u64, u64, u32)) -> Point {
     Point { x: rate as f64, y: share, whisker: None, text }
 }
 
+/// A row for each rate; what the direct cable did stands beside it, or in a row of its own where no
+/// device figure matches it.
 fn rate_table(rates: &[&Figure], all: &[Figure], link: Option<Rate>) -> Table {
-    let mut head: Vec<String> =
-        ["octets", "what", "path", "frames/s", "of line rate"].map(str::to_owned).into();
-    head.extend(RateConvention::ALL.map(|c| c.as_str().to_owned()));
-    head.extend(["direct cable", "n", "verdict", "caveats"].map(str::to_owned));
-    let mut sorted = rates.to_vec();
-    sorted.sort_by_key(|f| (f.metric, reading::size(f), reading::is_bypass(f), reading::way(f)));
-    let rows = sorted.into_iter().map(|f| {
+    let beside = |f: &Figure| {
+        rates.iter().any(|r| !reading::is_bypass(r) && same(reading::bypass_of(r, all), f))
+    };
+    let rows = rates.iter().filter(|f| !(reading::is_bypass(f) && beside(f))).map(|f| {
         let size = reading::size(f).and_then(frame_size);
-        let what = match reading::text(f, "goal") {
-            Some(goal) => format!("throughput, {goal}"),
-            None => reading::metric(f.metric).to_owned(),
-        };
-        let path = if reading::is_bypass(f) { "direct cable" } else { "device" };
         let of_line = || Some(words::percent(f.value? / link?.line_rate(size?).0));
+        // The link rate is the device's: a direct cable need not have it.
+        let of_line = if reading::is_bypass(f) { None } else { of_line() };
+        let bypass = if reading::is_bypass(f) { None } else { reading::bypass_of(f, all) };
+        vec![
+            Cell::number(octets(f)),
+            Cell::text(what(f)).with_note(reading::way(f)),
+            frames_cell(f),
+            Cell::number(of_line.unwrap_or_else(|| "–".to_owned())),
+            bypass.map_or_else(|| Cell::number("–"), frames_cell),
+            Cell::number(words::count(f.n)).with_note(format!("{} blocks", f.blocks)),
+            caveats::verdict_cell(&[f]),
+            caveats::names(&[f]),
+        ]
+    });
+    let rows = rows.collect();
+    let head =
+        ["octets", "what", "frames/s", "of line rate", "direct cable", "n", "verdict", "caveats"]
+            .map(str::to_owned)
+            .into();
+    let caption = "Forwarding rate in frames a second by frame size, the same hosts' direct cable \
+                   beside it. Received: what arrived under a flood. Throughput: the highest rate at \
+                   which its goal held."
+        .to_owned();
+    Table { caption, head, rows }
+}
+
+fn same(a: Option<&Figure>, b: &Figure) -> bool {
+    a.is_some_and(|a| std::ptr::eq(a, b))
+}
+
+fn octets(figure: &Figure) -> String {
+    reading::size(figure).map_or_else(|| "–".to_owned(), |s| s.to_string())
+}
+
+fn what(figure: &Figure) -> String {
+    let path = if reading::is_bypass(figure) { ", direct cable" } else { "" };
+    match reading::text(figure, "goal") {
+        Some(goal) => format!("throughput ({goal}){path}"),
+        None => format!("{}{path}", reading::metric(figure.metric)),
+    }
+}
+
+/// As [`value_cell`], without the unit that the column's head already says.
+fn frames_cell(figure: &Figure) -> Cell {
+    let mut cell = value_cell(figure);
+    if figure.unit == Unit::FramesPerSecond {
+        for text in [&mut cell.text, &mut cell.note] {
+            *text = text.replace("\u{a0}frames/s", "");
+        }
+    }
+    cell
+}
+
+/// One rate is four bit rates: RFC 1242's frame, the wire's, the packet's and the payload's.
+fn conventions_table(rates: &[&Figure]) -> Table {
+    let mut head: Vec<String> =
+        ["octets", "IP length", "UDP payload", "what", "frames/s"].map(str::to_owned).into();
+    head.extend(RateConvention::ALL.map(|c| c.as_str().to_owned()));
+    let rows = rates.iter().filter_map(|f| {
+        let (size, value) = (reading::size(f).and_then(frame_size)?, f.value?);
         let mut cells = vec![
-            Cell::number(reading::size(f).map_or_else(|| "–".to_owned(), |s| s.to_string())),
-            Cell::text(what),
-            Cell::text(path).with_note(reading::way(f)),
-            value_cell(f),
-            Cell::number(of_line().unwrap_or_else(|| "–".to_owned())),
+            Cell::number(size.to_string()),
+            Cell::number(size.ip_length().to_string()),
+            Cell::number(size.udp_payload_v4().to_string()),
+            Cell::text(what(f)),
+            Cell { note: String::new(), ..frames_cell(f) },
         ];
         cells.extend(RateConvention::ALL.map(|convention| {
-            let rate = size.zip(f.value);
-            let rate =
-                rate.map(|(s, v)| words::bit_rate(FrameRate(v).bits_per_second(s, convention)));
-            Cell::number(rate.unwrap_or_else(|| "–".to_owned()))
+            Cell::number(words::bit_rate(FrameRate(value).bits_per_second(size, convention)))
         }));
-        let bypass = if reading::is_bypass(f) { None } else { reading::bypass_of(f, all) };
-        cells.push(bypass.map_or_else(|| Cell::number("–"), value_cell));
-        cells.push(Cell::number(words::count(f.n)));
-        cells.extend([caveats::verdict_cell(&[f]), caveats::names(&[f])]);
-        cells
+        Some(cells)
     });
-    let caption =
-        "Forwarding rate in frames a second, and the same rate in all four conventions: L1 \
-                   with preamble and gap, L2 frames with FCS, L3 IP packets, and UDP payload."
-            .to_owned();
     let rows = rows.collect();
+    let caption =
+        "The same rates in bits a second, in all four conventions: L1 with preamble and gap, \
+                   L2 frames with FCS, L3 IP packets, and UDP payload as iperf3 counts."
+            .to_owned();
     Table { caption, head, rows }
 }
 
@@ -258,13 +314,13 @@ fn counts_table(figures: &[Figure]) -> Option<Table> {
         Metric::Duplicated,
         Metric::Reordered,
     ];
-    let mut rows: BTreeMap<(u64, String, bool), Vec<&Figure>> = BTreeMap::new();
+    let mut rows: BTreeMap<(u64, bool, String), Vec<&Figure>> = BTreeMap::new();
     for figure in figures {
         if METRICS.contains(&figure.metric) && figure.unit == Unit::FramesPerSecond {
             let key = (
                 reading::size(figure).unwrap_or(0),
-                reading::way(figure),
                 reading::is_bypass(figure),
+                reading::way(figure),
             );
             rows.entry(key).or_default().push(figure);
         }
@@ -274,12 +330,12 @@ fn counts_table(figures: &[Figure]) -> Option<Table> {
     }
     let mut head: Vec<String> = ["octets", "path"].map(str::to_owned).into();
     head.extend(METRICS.map(|m| reading::metric(m).to_owned()));
-    let rows = rows.into_iter().map(|((size, way, bypass), row)| {
+    let rows = rows.into_iter().map(|((size, bypass, way), row)| {
         let path = if bypass { "direct cable" } else { "device" };
-        let mut cells = vec![Cell::number(size.to_string()), Cell::text(path).with_note(way)];
+        let mut cells = vec![Cell::number(size.to_string()), Cell::path(path).with_note(way)];
         cells.extend(METRICS.map(|metric| {
             let found = row.iter().find(|f| f.metric == metric);
-            found.map_or_else(|| Cell::number("–"), |f| value_cell(f))
+            found.map_or_else(|| Cell::number("–"), |f| frames_cell(f))
         }));
         cells
     });
@@ -305,7 +361,7 @@ fn loss_table(figures: &[Figure]) -> Option<Table> {
             .collect();
         vec![
             Cell::number(reading::size(f).unwrap_or(0).to_string()),
-            Cell::text(path).with_note(reading::way(f)),
+            Cell::path(path).with_note(reading::way(f)),
             Cell::text(rest.join(", ")),
             value_cell(f),
             Cell::number(words::count(f.n)),

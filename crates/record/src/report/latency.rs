@@ -195,8 +195,8 @@ fn quantile_table(
             reading::text(f, "protocol").unwrap_or_default(),
             reading::load(f),
             reading::size(f).unwrap_or(0),
-            reading::way(f),
             reading::is_bypass(f),
+            reading::way(f),
         )
     };
     let mut rows: BTreeMap<_, Vec<&Figure>> = BTreeMap::new();
@@ -212,7 +212,7 @@ fn quantile_table(
     }
     head.extend(quantiles.iter().map(|q| words::quantile(*q)));
     head.extend(["n", "verdict", "caveats"].map(str::to_owned));
-    let rows = rows.into_iter().map(|((protocol, load, size, way, bypass), row)| {
+    let rows = rows.into_iter().map(|((protocol, load, size, bypass, way), row)| {
         let load = if load == "idle" { String::new() } else { format!("load {load}") };
         let mut cells = vec![
             Cell::text(protocol.to_uppercase()).with_note(load),
@@ -220,11 +220,11 @@ fn quantile_table(
         ];
         if with_path {
             let path = if bypass { "direct cable" } else { "device" };
-            cells.push(Cell::text(path).with_note(way));
+            cells.push(Cell::path(path).with_note(way));
         }
         cells.extend(quantiles.iter().map(|q| {
             let found = row.iter().find(|f| f.quantile.is_some_and(|x| x.total_cmp(q).is_eq()));
-            found.map_or_else(|| Cell::number("–"), |f| value_cell(f))
+            found.map_or_else(|| Cell::number("–"), |f| narrow_cell(f))
         }));
         let n = row.iter().map(|f| f.n).max().unwrap_or(0);
         let blocks = row.iter().map(|f| f.blocks).max().unwrap_or(0);
@@ -236,6 +236,15 @@ fn quantile_table(
     Some(Table { caption: caption.to_owned(), head, rows })
 }
 
+/// A figure's value with its interval beneath, the usual confidence left to the caption.
+fn narrow_cell(figure: &Figure) -> Cell {
+    let mut cell = value_cell(figure);
+    if let Some(ends) = cell.note.strip_prefix("95 % CI ") {
+        cell.note = ends.to_owned();
+    }
+    cell
+}
+
 /// A figure's value with its interval beneath.
 pub(super) fn value_cell(figure: &Figure) -> Cell {
     let value = figure.value.map_or_else(|| "–".to_owned(), |v| words::value(figure.unit, v));
@@ -243,7 +252,8 @@ pub(super) fn value_cell(figure: &Figure) -> Cell {
 }
 
 fn rtt_table(figures: &[Figure]) -> Option<Table> {
-    let caption = "Round-trip time by quantile. Under each value the interval of that quantile.";
+    let caption = "Round-trip time by quantile. Under each value its 95 % confidence interval, \
+                   unless another confidence is stated.";
     quantile_table(figures, Metric::Rtt, caption, true)
 }
 

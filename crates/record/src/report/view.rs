@@ -66,6 +66,11 @@ impl Cell {
         Self { text: text.into(), class: "number", ..Self::default() }
     }
 
+    /// Which way, its ports beneath: never broken.
+    pub(super) fn path(text: impl Into<String>) -> Self {
+        Self { text: text.into(), class: "path", ..Self::default() }
+    }
+
     #[must_use]
     pub(super) fn with_note(mut self, note: impl Into<String>) -> Self {
         self.note = note.into();

@@ -63,7 +63,7 @@ impl Plot {
         for series in &self.series {
             self.draw_series(&mut out, series);
         }
-        self.draw_legend(&mut out, &rows);
+        draw_legend(&mut out, &rows);
         out.push_str("</svg>");
         out
     }
@@ -176,30 +176,30 @@ impl Plot {
         }
         rows
     }
+}
 
-    fn draw_legend(&self, out: &mut String, rows: &[Vec<(f64, &Series)>]) {
-        for (i, row) in rows.iter().enumerate() {
-            let y = TOP + PLOT_HEIGHT + BELOW + i as f64 * LEGEND_ROW + 8.0;
-            for (x, series) in row {
-                let class = class_of(series);
-                if series.line.len() > 1 {
-                    put(out, format_args!(r#"<path class="{class}" d="M{x:.1} {y:.1}h28"/>"#));
-                }
-                if !series.points.is_empty() {
-                    put(out, format_args!(r#"<g class="pt {class}">"#));
-                    draw_marker(out, series.colour, x + 14.0, y);
-                    out.push_str("</g>");
-                }
-                put(
-                    out,
-                    format_args!(
-                        r#"<text class="legend" x="{:.1}" y="{:.1}">{}</text>"#,
-                        x + LEGEND_SAMPLE,
-                        y + 4.0,
-                        escape(&series.name)
-                    ),
-                );
+fn draw_legend(out: &mut String, rows: &[Vec<(f64, &Series)>]) {
+    for (i, row) in rows.iter().enumerate() {
+        let y = TOP + PLOT_HEIGHT + BELOW + i as f64 * LEGEND_ROW + 8.0;
+        for (x, series) in row {
+            let class = class_of(series);
+            if series.line.len() > 1 {
+                put(out, format_args!(r#"<path class="{class}" d="M{x:.1} {y:.1}h28"/>"#));
             }
+            if !series.points.is_empty() {
+                put(out, format_args!(r#"<g class="pt {class}">"#));
+                draw_marker(out, series.colour, x + 14.0, y);
+                out.push_str("</g>");
+            }
+            put(
+                out,
+                format_args!(
+                    r#"<text class="legend" x="{:.1}" y="{:.1}">{}</text>"#,
+                    x + LEGEND_SAMPLE,
+                    y + 4.0,
+                    escape(&series.name)
+                ),
+            );
         }
     }
 }

@@ -13,7 +13,8 @@ use method::record::{
 };
 use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort};
 use method::trial::{
-    Backend, Bulk, Datagrams, Echo, FlowKind, Gate, Offloads, Path, Phases, Protocol, Role, Schedule,
+    Backend, Bulk, Datagrams, Echo, FlowKind, Gate, Offloads, Path, Phases, Protocol, Role,
+    Schedule,
 };
 use method::{
     Caveat, Figure, Flow, FlowRecord, Metric, Outcome, PortRef, Testbed, TestbedError, Topology,
@@ -58,7 +59,8 @@ fn port(name: &str, address: &str, cable: CableEnd) -> HostPort {
 
 /// Two hosts, a bridge between them, a direct cable beside it.
 pub fn topology() -> Topology {
-    let far = |host: &str| CableEnd::Host(PortRef { host: host.to_owned(), port: "cab1".to_owned() });
+    let far =
+        |host: &str| CableEnd::Host(PortRef { host: host.to_owned(), port: "cab1".to_owned() });
     let near = |n: &str| CableEnd::Device { device: "bridge".to_owned(), port: n.to_owned() };
     let host = |name: &str, n: &str, other: &str, last: u8| Host {
         name: name.to_owned(),
@@ -143,12 +145,14 @@ pub fn datagram_trial(octets: u32, rate: f64, path: Path, block: u32) -> Trial {
 }
 
 pub fn bulk_trial(streams: u16, path: Path) -> Trial {
-    let bulk = Bulk {
-        streams,
-        congestion_control: "cubic".to_owned(),
-        interval: Nanos::from_millis(100),
-    };
-    trial("goodput 4 streams".to_owned(), path, 0, vec![flow(path, Role::Measured, 1, FlowKind::Bulk(bulk))])
+    let bulk =
+        Bulk { streams, congestion_control: "cubic".to_owned(), interval: Nanos::from_millis(100) };
+    trial(
+        "goodput 4 streams".to_owned(),
+        path,
+        0,
+        vec![flow(path, Role::Measured, 1, FlowKind::Bulk(bulk))],
+    )
 }
 
 /// Round trips around `median` with a tail, as sums of chances.
@@ -174,7 +178,12 @@ fn usage(chance: &mut Chance) -> Vec<HostUsage> {
         .into()
 }
 
-fn record(ordinal: u64, flows: Vec<FlowRecord>, ports: Vec<PortCounters>, chance: &mut Chance) -> TrialRecord {
+fn record(
+    ordinal: u64,
+    flows: Vec<FlowRecord>,
+    ports: Vec<PortCounters>,
+    chance: &mut Chance,
+) -> TrialRecord {
     TrialRecord {
         started_unix_ns: BEGAN + ordinal * 600_000_000,
         outcome: Outcome::Valid,
@@ -234,12 +243,24 @@ pub fn datagram_record(
     };
     let name = if device { "eth1" } else { "cab1" };
     let mut ports = vec![
-        counters(&format!("h1/{name}"), Side::Tester, &[("rx_packets", 3), ("tx_packets", sent + 12)]),
-        counters(&format!("h2/{name}"), Side::Tester, &[("rx_packets", unique + 15), ("tx_packets", 2)]),
+        counters(
+            &format!("h1/{name}"),
+            Side::Tester,
+            &[("rx_packets", 3), ("tx_packets", sent + 12)],
+        ),
+        counters(
+            &format!("h2/{name}"),
+            Side::Tester,
+            &[("rx_packets", unique + 15), ("tx_packets", 2)],
+        ),
     ];
     if device {
         let dropped = sent - unique;
-        ports.push(counters("bridge/p1", Side::Device, &[("rx_packets", sent + 12), ("tx_packets", 3)]));
+        ports.push(counters(
+            "bridge/p1",
+            Side::Device,
+            &[("rx_packets", sent + 12), ("tx_packets", 3)],
+        ));
         ports.push(counters(
             "bridge/p2",
             Side::Device,

@@ -1,0 +1,114 @@
+//! A full disk, by way of SQLite's own limit on pages: the one fault that needs the connection itself.
+
+use std::collections::BTreeMap;
+
+use measure::Nanos;
+use method::trial::{Gate, Offloads, Path, Phases};
+use method::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
+
+use super::*;
+use crate::{Journal, hint_for};
+
+/// Answers every trial with a record of many kilobytes.
+struct Verbose(Topology);
+
+impl Testbed for Verbose {
+    fn topology(&self) -> &Topology {
+        &self.0
+    }
+
+    fn run(&mut self, _trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        Ok(TrialRecord {
+            started_unix_ns: 1,
+            outcome: Outcome::Failed { reason: "synthetic ".repeat(1000) },
+            flows: Vec::new(),
+            ports: Vec::new(),
+            hosts: Vec::new(),
+            start_spread: Nanos::ZERO,
+        })
+    }
+}
+
+fn trial(block: u32) -> Trial {
+    Trial {
+        label: "synthetic".to_owned(),
+        path: Path::Device,
+        block,
+        attempt: 0,
+        flows: Vec::new(),
+        phases: Phases::quick(Nanos::from_millis(1)),
+        offloads: Offloads::Off,
+        gate: Gate::Strict,
+    }
+}
+
+#[test]
+fn a_full_disk_keeps_what_was_recorded() {
+    let topology =
+        Topology { name: "synthetic".to_owned(), hosts: Vec::new(), devices: Vec::new() };
+    let run = RunMeta {
+        id: "r1".to_owned(),
+        created_unix_ns: 1,
+        verb: "demo".to_owned(),
+        command_line: "switchmark demo".to_owned(),
+        version: "0".to_owned(),
+        seed: 0,
+        studies: Vec::new(),
+        topology: topology.clone(),
+        facts: BTreeMap::new(),
+        notes: Vec::new(),
+    };
+    let store = Store::open(std::path::Path::new(":memory:")).expect("a new store");
+    store.create_run(&run).expect("a new run");
+    let pages: i64 =
+        store.db.pragma_query_value(None, "page_count", |r| r.get(0)).expect("readable");
+    store
+        .db
+        .pragma_update_and_check(None, "max_page_count", pages + 20, |_| Ok(()))
+        .expect("it can be limited");
+    let mut journal =
+        Journal::new(&store, "r1", Some(Box::new(Verbose(topology)))).expect("a journal");
+    let (mut kept, mut error) = (0, None);
+    while error.is_none() && kept < 100 {
+        match journal.run(&trial(kept)) {
+            Ok(_) => kept += 1,
+            Err(e) => error = Some(e),
+        }
+    }
+    let error = error.expect("twenty pages don't hold a hundred trials");
+    assert!(kept > 2 && matches!(error, TestbedError::NotRecorded { .. }), "{kept}: {error:?}");
+    assert!(hint_for(&error).is_some_and(|h| h.contains("free some space")), "{error:?}");
+    assert_eq!(store.records("r1").expect("readable").len(), kept as usize);
+
+    // Space is made: the same journal goes on where it stopped.
+    store
+        .db
+        .pragma_update_and_check(None, "max_page_count", pages + 2000, |_| Ok(()))
+        .expect("it can be limited");
+    journal.run(&trial(kept)).expect("there is room");
+    assert_eq!(store.records("r1").expect("readable").len(), kept as usize + 1);
+}
+
+#[test]
+fn a_record_that_could_not_be_read_again_is_refused() {
+    let store = Store::open(std::path::Path::new(":memory:")).expect("a new store");
+    let mut record = Verbose(Topology { name: String::new(), hosts: vec![], devices: vec![] })
+        .run(&trial(0))
+        .expect("it answers");
+    // JSON has no NaN: it would be written as null and be no number any more.
+    record.hosts.push(method::record::HostUsage {
+        host: "h1".to_owned(),
+        busy: f64::NAN,
+        softirq: 0.0,
+        stolen: 0.0,
+        counters: BTreeMap::new(),
+    });
+    let error = store.keep("r1", 0, &trial(0), &record).expect_err("it can't be read back");
+    assert!(matches!(error, StoreError::Decode { .. }), "{error:?}");
+}
+
+#[test]
+fn hashes_are_stable_between_versions() {
+    assert_eq!(hash_hex(""), "cbf29ce484222325");
+    assert_eq!(hash_hex("a"), "af63dc4c8601ec8c");
+}
