@@ -1,6 +1,6 @@
 //! What each caveat means and what to do about it, in a line for a footnote. Pure.
 
-use method::{Caveat, Verdict};
+use method::Caveat;
 
 /// Meaning and advice.
 pub const fn advice(caveat: Caveat) -> &'static str {
@@ -22,14 +22,5 @@ pub const fn advice(caveat: Caveat) -> &'static str {
         Caveat::SearchCeiling => "the search hit its upper end: the device was never seen to fail",
         Caveat::NotResolved => "the difference from the bypass is below what the blocks resolve",
         Caveat::SomeLost => "some probes got no answer: the distribution is of those that did",
-    }
-}
-
-/// `device-limited`…
-pub const fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::DeviceLimited => "device-limited",
-        Verdict::TesterLimited => "tester-limited",
-        Verdict::Undetermined => "undetermined",
     }
 }

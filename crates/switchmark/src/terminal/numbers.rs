@@ -33,6 +33,19 @@ pub fn interval(figure: &Figure) -> String {
     }
 }
 
+/// `3.80…4.40`: the interval beside a value that already shows its unit. The unit is repeated only
+/// where an end has another one.
+pub fn ends(figure: &Figure) -> String {
+    let text = interval(figure);
+    let own = figure.value.map(|v| value(figure.unit, v)).unwrap_or_default();
+    match (text.rsplit_once(' '), own.rsplit_once(' ')) {
+        (Some((numbers, unit)), Some((_, own))) if unit == own && !numbers.contains(' ') => {
+            numbers.to_owned()
+        }
+        _ => text,
+    }
+}
+
 /// A whole number in groups of three: `1,488,095`.
 pub fn grouped(value: f64) -> String {
     let rounded = value.round();

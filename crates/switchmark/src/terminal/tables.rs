@@ -1,181 +1,72 @@
 //! Result tables, at most 100 columns wide, caveats as footnotes.
 //!
-//! Owns which figure goes into which cell. Never computes: what is not a figure is not shown.
+//! Owns which figure goes into which table; the tables themselves are below. Never computes: what is
+//! not a figure is not shown.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod forwarding;
+mod notes;
+mod times;
+
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{ContentArrangement, LineStyle, Table, presets};
 use method::figure::Condition;
-use method::{Caveat, Figure, Metric, Unit};
+use method::{Figure, Metric, Unit};
 
-use super::{caveats, numbers};
+use super::numbers;
+use notes::Footnotes;
 
 const WIDTH: u16 = 100;
 
 /// All figures as tables, with their footnotes; empty where there are none.
 pub fn render(figures: &[Figure]) -> String {
-    let (times, others): (Vec<&Figure>, Vec<&Figure>) =
-        figures.iter().partition(|f| f.quantile.is_some() && f.unit == Unit::Nanoseconds);
-    let mut notes = Footnotes::default();
+    let mut notes = Footnotes::of(figures);
     let mut out = String::new();
-    for metric in metrics(&times) {
-        let of_metric: Vec<&Figure> =
-            times.iter().copied().filter(|f| f.metric == metric).collect();
-        let _ = writeln!(out, "{}", title(metric));
-        let _ = writeln!(out, "{}\n", distribution(&of_metric, &mut notes));
+    let mut put = |title: &str, table: Option<Table>| {
+        if let Some(table) = table {
+            let _ = writeln!(out, "{title}\n{}\n", table.trim_fmt());
+        }
+    };
+    for (metric, title) in times::TITLES {
+        let of: Vec<&Figure> =
+            figures.iter().filter(|f| f.metric == metric && f.quantile.is_some()).collect();
+        put(title, times::table(&of, &mut notes));
     }
-    if !others.is_empty() {
-        let _ = writeln!(out, "{}\n", values(&others, &mut notes));
-    }
+    let of = |test: &str| -> Vec<&Figure> {
+        figures.iter().filter(|f| condition(f, "test") == test).collect()
+    };
+    let (flood, found, curve) = (of("flood"), of("throughput"), of("loss-curve"));
+    put("Flood: frames a second", forwarding::flood(&flood, &mut notes));
+    put("Throughput: highest rate without loss", forwarding::throughput(&found, &mut notes));
+    put("Loss by load (share of the highest rate)", forwarding::loss_curve(&curve, &mut notes));
+    let known = |f: &&Figure| {
+        f.quantile.is_none()
+            && !["flood", "throughput", "loss-curve"].contains(&condition(f, "test").as_str())
+    };
+    let rest: Vec<&Figure> = figures.iter().filter(known).collect();
+    put("Load beside the round trips", others(&rest, &mut notes));
     out.push_str(&notes.render());
     out
 }
 
-fn metrics(figures: &[&Figure]) -> Vec<Metric> {
-    figures.iter().map(|f| f.metric).collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-fn title(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Rtt => "Round-trip time",
-        Metric::RttAdded => "Round-trip time added by the device (device path less direct cable)",
-        Metric::Pdv => "Delay variation above the minimum (PDV)",
-        Metric::Ipdv => "Delay variation from packet to packet (IPDV)",
-        _ => "",
-    }
-}
-
-/// One row for each set of conditions, one column for each quantile.
-fn distribution(figures: &[&Figure], notes: &mut Footnotes) -> Table {
-    let mut quantiles: Vec<f64> = figures.iter().filter_map(|f| f.quantile).collect();
-    quantiles.sort_by(f64::total_cmp);
-    quantiles.dedup();
-    let mut header: Vec<String> = ["protocol", "size", "load", "path"].map(str::to_owned).to_vec();
-    for q in &quantiles {
-        header.push(numbers::quantile(*q));
-        if is_median(*q) {
-            header.push("interval".to_owned());
-        }
-    }
-    header.extend(["n", "verdict"].map(str::to_owned));
-    let mut table = table(header);
-    for row in grouped(figures) {
-        let first = row[0];
-        let mut cells: Vec<String> =
-            ["protocol", "frame_size", "load", "path"].map(|key| condition(first, key)).to_vec();
-        for q in &quantiles {
-            let figure = row.iter().find(|f| f.quantile == Some(*q));
-            cells.push(figure.map_or_else(String::new, |f| shown(f)));
-            if is_median(*q) {
-                cells.push(figure.map_or_else(String::new, |f| numbers::interval(f)));
-            }
-        }
-        cells.push(numbers::grouped(first.n as f64));
-        cells.push(notes.verdict(&row));
-        table.add_row(cells);
-    }
-    table
-}
-
-fn is_median(q: f64) -> bool {
-    (q - 0.5).abs() < 1e-9
-}
-
-/// Frame rates and the rest: a row for each figure, the four bit rates beside their frame rate.
-fn values(figures: &[&Figure], notes: &mut Footnotes) -> Table {
-    const KNOWN: [&str; 7] =
-        ["from", "to", "device", "path", "frame_size", "rate_convention", "protocol"];
-    let header = [
-        "what",
-        "size",
-        "path",
-        "value",
-        "95 % interval",
-        "Mbit/s L1/L2/L3/payload",
-        "n",
-        "verdict",
-    ];
-    let mut table = table(header.map(str::to_owned).to_vec());
-    for row in by_metric(figures) {
-        let Some(first) = row.iter().find(|f| !is_bit_rate(f)).or(row.first()).copied() else {
-            continue;
-        };
-        let mut what = name(first.metric);
-        for (key, value) in &first.conditions {
-            if !KNOWN.contains(&key.as_str()) {
-                let _ = write!(what, " {}", stated(key, value));
-            }
-        }
+/// A row for each figure that has no table of its own.
+fn others(figures: &[&Figure], notes: &mut Footnotes) -> Option<Table> {
+    let mut table =
+        styled(&["what", "proto", "size", "load", "path", "value", "interval", "limited by"]);
+    for figure in figures {
         table.add_row([
-            what,
-            condition(first, "frame_size"),
-            condition(first, "path"),
-            shown(first),
-            numbers::interval(first),
-            bit_rates(&row),
-            numbers::grouped(first.n as f64),
-            notes.verdict(&[first]),
+            name(figure.metric),
+            condition(figure, "protocol"),
+            condition(figure, "frame_size"),
+            condition(figure, "load"),
+            condition(figure, "path"),
+            shown(figure),
+            numbers::interval(figure),
+            notes.limit(figure, &[figure]),
         ]);
     }
-    table
-}
-
-fn is_bit_rate(figure: &Figure) -> bool {
-    figure.conditions.contains_key("rate_convention")
-}
-
-/// The four conventions in order; empty where the figure has none.
-fn bit_rates(row: &[&Figure]) -> String {
-    let of = |convention: &measure::RateConvention| {
-        let figure = row.iter().find(|f| condition(f, "rate_convention") == convention.as_str())?;
-        figure.value.map(|bits| format!("{:.1}", bits / 1e6))
-    };
-    let rates: Vec<String> = measure::RateConvention::ALL.iter().filter_map(of).collect();
-    rates.join("/")
-}
-
-fn stated(key: &str, value: &Condition) -> String {
-    match value {
-        Condition::Flag(true) => key.to_owned(),
-        Condition::Flag(false) => format!("not {key}"),
-        Condition::Number(share) if key.contains("share") || key.contains("load") => {
-            format!("{key} {}", numbers::value(Unit::Ratio, *share))
-        }
-        Condition::Text(text) => text.clone(),
-        other => format!("{key} {}", text_of(other)),
-    }
-}
-
-/// Figures of equal conditions together, in order of first appearance.
-fn grouped<'a>(figures: &[&'a Figure]) -> Vec<Vec<&'a Figure>> {
-    collect(figures, |f| format!("{:?}", f.conditions))
-}
-
-/// A frame rate together with its own bit rates.
-fn by_metric<'a>(figures: &[&'a Figure]) -> Vec<Vec<&'a Figure>> {
-    collect(figures, |f| {
-        let mut conditions = f.conditions.clone();
-        conditions.remove("rate_convention");
-        format!("{:?} {:?} {conditions:?}", f.metric, f.quantile)
-    })
-}
-
-fn collect<'a>(figures: &[&'a Figure], key: impl Fn(&Figure) -> String) -> Vec<Vec<&'a Figure>> {
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut groups: Vec<Vec<&Figure>> = Vec::new();
-    for figure in figures {
-        let place = *places.entry(key(figure)).or_insert(groups.len());
-        if place == groups.len() {
-            groups.push(Vec::new());
-        }
-        groups[place].push(figure);
-    }
-    groups
-}
-
-fn shown(figure: &Figure) -> String {
-    figure.value.map_or_else(|| "–".to_owned(), |v| numbers::value(figure.unit, v))
+    (!figures.is_empty()).then_some(table)
 }
 
 fn name(metric: Metric) -> String {
@@ -185,66 +76,127 @@ fn name(metric: Metric) -> String {
         .unwrap_or_default()
 }
 
-fn condition(figure: &Figure, key: &str) -> String {
-    figure.conditions.get(key).map_or_else(String::new, text_of)
+fn styled<S: AsRef<str>>(header: &[S]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH)
+        .set_header(header.iter().map(AsRef::as_ref));
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 1));
+    }
+    table
 }
 
-fn text_of(condition: &Condition) -> String {
-    match condition {
+/// The value alone, a dash where there is none.
+fn shown(figure: &Figure) -> String {
+    figure.value.map_or_else(|| "–".to_owned(), |v| numbers::value(figure.unit, v))
+}
+
+fn condition(figure: &Figure, key: &str) -> String {
+    figure.conditions.get(key).map_or_else(String::new, |value| match value {
         Condition::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),
         Condition::Integer(value) => value.to_string(),
         Condition::Number(value) => format!("{value}"),
         Condition::Text(text) => text.clone(),
-    }
+    })
 }
 
-fn table(header: Vec<String>) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH);
-    let columns = header.len();
-    table.set_header(header);
-    for at in 0..columns {
-        if let Some(column) = table.column_mut(at) {
-            column.set_padding((0, 1));
-            column.set_cell_alignment(CellAlignment::Left);
+/// Figures whose named conditions are equal, in order of first appearance.
+fn grouped<'a>(figures: &[&'a Figure], keys: &[&str]) -> Vec<Vec<&'a Figure>> {
+    let mut places: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<&Figure>> = Vec::new();
+    for figure in figures {
+        let key = keys.iter().map(|key| condition(figure, key)).collect();
+        let place = *places.entry(key).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
         }
+        groups[place].push(figure);
     }
-    table
+    groups
 }
 
-/// Caveats under letters, in order of appearance.
-#[derive(Debug, Default)]
-struct Footnotes(Vec<Caveat>);
+fn frames<'a>(row: &[&'a Figure], metric: Metric) -> Option<&'a Figure> {
+    row.iter().find(|f| f.metric == metric && f.unit == Unit::FramesPerSecond).copied()
+}
 
-impl Footnotes {
-    /// The row's verdict with its footnotes' letters: `device-limited a b`.
-    fn verdict(&mut self, row: &[&Figure]) -> String {
-        let verdict = row.first().map_or("", |f| caveats::verdict(f.verdict));
-        let all: BTreeSet<Caveat> = row.iter().flat_map(|f| f.caveats.iter().copied()).collect();
-        let mut letters: Vec<char> = all.into_iter().map(|c| self.letter(c)).collect();
-        letters.sort_unstable();
-        if letters.is_empty() {
-            return verdict.to_owned();
+/// A metric's four bit rates, outermost first, in Mbit/s.
+fn bit_rates(row: &[&Figure], metric: Metric) -> String {
+    let of = |convention: &measure::RateConvention| {
+        let figure = row.iter().find(|f| {
+            f.metric == metric && condition(f, "rate_convention") == convention.as_str()
+        })?;
+        figure.value.map(|bits| format!("{:.1}", bits / 1e6))
+    };
+    measure::RateConvention::ALL.iter().filter_map(of).collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use method::{Caveat, Verdict};
+
+    fn figure(metric: Metric, quantile: Option<f64>, unit: Unit, value: f64) -> Figure {
+        Figure {
+            metric,
+            quantile,
+            unit,
+            value: Some(value),
+            low: Some(value * 0.99),
+            high: Some(value * 1.01),
+            confidence: Some(0.95),
+            n: 1_234_567,
+            blocks: 6,
+            conditions: BTreeMap::from([
+                ("frame_size".to_owned(), 1518_u64.into()),
+                ("path".to_owned(), "device".into()),
+                ("protocol".to_owned(), "icmp".into()),
+                ("load".to_owned(), "udp 50000/s of 1518".into()),
+            ]),
+            verdict: Verdict::DeviceLimited,
+            caveats: vec![Caveat::QuickProfile],
         }
-        format!("{verdict} [{}]", letters.into_iter().collect::<String>())
     }
 
-    fn letter(&mut self, caveat: Caveat) -> char {
-        let at = self.0.iter().position(|c| *c == caveat).unwrap_or_else(|| {
-            self.0.push(caveat);
-            self.0.len() - 1
-        });
-        char::from(b'a' + at as u8)
+    #[test]
+    fn tables_stay_within_a_hundred_columns() {
+        let mut figures: Vec<Figure> = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0]
+            .map(|q| figure(Metric::Rtt, Some(q), Unit::Nanoseconds, 123_456.0 * (1.0 + q)))
+            .to_vec();
+        for metric in [Metric::Offered, Metric::Sent, Metric::Received, Metric::Lost] {
+            let mut flood = figure(metric, None, Unit::FramesPerSecond, 1_488_095.0);
+            flood.conditions.insert("test".to_owned(), "flood".into());
+            figures.push(flood.clone());
+            for convention in measure::RateConvention::ALL {
+                flood.unit = Unit::BitsPerSecond;
+                flood.value = Some(10e9);
+                let name = convention.as_str();
+                flood.conditions.insert("rate_convention".to_owned(), name.into());
+                figures.push(flood.clone());
+            }
+        }
+        for percent in (10..=100_u64).rev().step_by(10) {
+            let mut loss = figure(Metric::LossRatio, None, Unit::Ratio, 0.123);
+            loss.conditions.insert("test".to_owned(), "loss-curve".into());
+            loss.conditions.insert("load_percent".to_owned(), percent.into());
+            figures.push(loss);
+        }
+        let text = render(&figures);
+        for line in text.lines() {
+            assert!(
+                line.chars().count() <= 100,
+                "{} columns: {line}\n{text}",
+                line.chars().count()
+            );
+        }
+        assert!(text.contains("1,488,095"), "{text}");
+        assert!(text.contains("p99.9"), "{text}");
     }
 
-    fn render(&self) -> String {
-        let mut out = String::new();
-        for (at, caveat) in self.0.iter().enumerate() {
-            let _ = writeln!(out, "[{}] {}", char::from(b'a' + at as u8), caveats::advice(*caveat));
-        }
-        out
+    #[test]
+    fn nothing_gives_nothing() {
+        assert_eq!(render(&[]), "");
     }
 }

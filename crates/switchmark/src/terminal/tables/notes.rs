@@ -1,0 +1,62 @@
+//! Caveats under letters. Those that every figure shares are stated once, without a letter.
+//!
+//! Pure.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use method::{Caveat, Figure, Verdict};
+
+use crate::terminal::caveats;
+
+/// Letters given so far, in order of appearance.
+#[derive(Debug)]
+pub struct Footnotes {
+    shared: BTreeSet<Caveat>,
+    lettered: Vec<Caveat>,
+}
+
+impl Footnotes {
+    /// For tables of these figures.
+    pub fn of(figures: &[Figure]) -> Self {
+        let mut sets = figures.iter().map(|f| f.caveats.iter().copied().collect::<BTreeSet<_>>());
+        let first = sets.next().unwrap_or_default();
+        let shared = sets.fold(first, |shared, set| &shared & &set);
+        Self { shared, lettered: Vec::new() }
+    }
+
+    /// Whose limit the leading figure shows, and the letters of the whole row's caveats.
+    pub fn limit(&mut self, leading: &Figure, row: &[&Figure]) -> String {
+        let limit = match leading.verdict {
+            Verdict::DeviceLimited => "device",
+            Verdict::TesterLimited => "tester",
+            Verdict::Undetermined => "unclear",
+        };
+        let all: BTreeSet<Caveat> = row.iter().flat_map(|f| f.caveats.iter().copied()).collect();
+        let mut letters: Vec<char> =
+            all.difference(&self.shared.clone()).map(|caveat| self.letter(*caveat)).collect();
+        letters.sort_unstable();
+        let letters: String = letters.into_iter().collect();
+        if letters.is_empty() { limit.to_owned() } else { format!("{limit} [{letters}]") }
+    }
+
+    fn letter(&mut self, caveat: Caveat) -> char {
+        let at = self.lettered.iter().position(|c| *c == caveat).unwrap_or_else(|| {
+            self.lettered.push(caveat);
+            self.lettered.len() - 1
+        });
+        char::from(b'a' + at as u8)
+    }
+
+    /// What the letters mean, and what holds for all figures.
+    pub fn render(&self) -> String {
+        let mut out = String::new();
+        for (at, caveat) in self.lettered.iter().enumerate() {
+            let _ = writeln!(out, "[{}] {}", char::from(b'a' + at as u8), caveats::advice(*caveat));
+        }
+        for caveat in &self.shared {
+            let _ = writeln!(out, "all: {}", caveats::advice(*caveat));
+        }
+        out
+    }
+}
