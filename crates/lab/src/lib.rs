@@ -13,7 +13,7 @@ mod namespace;
 mod plan;
 mod privilege;
 mod spec;
-mod sysctl;
+pub mod sysctl;
 
 pub use build::Lab;
 pub use error::LabError;

@@ -38,6 +38,10 @@ impl PortLimit {
     /// given, 2 ms, so that a trial of two seconds shows at most 0.15 % more than the rate. Neither
     /// is less than a frame (the queue: two), without which large frames would never pass: with jumbo
     /// frames that floor takes over below 72 Mbit/s, and at 10 Mbit/s it comes to 1.1 %.
+    ///
+    /// The price of a short queue: a greedy sender that is kept off its core for longer than burst
+    /// and queue together leaves the port idle, and a paced one that catches up afterwards overflows
+    /// it. On a busy machine give a longer `queue`, and a longer trial to keep its share small.
     pub fn new(rate: Rate, queue: Option<ByteCount>, mtu: u32) -> Self {
         let frame = u64::from(mtu) + HEADER_OCTETS;
         let over = |nanos: u64| {

@@ -17,6 +17,21 @@ pub enum LabDevice {
     Routers,
 }
 
+impl LabDevice {
+    /// All of them, simplest first.
+    pub const ALL: [Self; 4] = [Self::Cable, Self::Bridge, Self::Router, Self::Routers];
+
+    /// As a user writes it: `cable`, `bridge`, `router`, `routers`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cable => "cable",
+            Self::Bridge => "bridge",
+            Self::Router => "router",
+            Self::Routers => "routers",
+        }
+    }
+}
+
 /// The most hosts of a lab: one /24 holds them, and each is two or three interfaces.
 pub const MAX_HOSTS: u16 = 64;
 /// 9000: with it a link carries every frame size up to 9018 octets, Ethernet header and FCS

@@ -6,12 +6,9 @@ use std::net::Ipv4Addr;
 use lab::{FarEnd, LabDevice, LabPlan, LabSpec, MAX_HOSTS};
 use measure::{ByteCount, Rate};
 
-const DEVICES: [LabDevice; 4] =
-    [LabDevice::Cable, LabDevice::Bridge, LabDevice::Router, LabDevice::Routers];
-
 fn all_plans() -> Vec<(String, LabPlan)> {
     let mut plans = Vec::new();
-    for device in DEVICES {
+    for device in LabDevice::ALL {
         for hosts in [2, 3, 4, 63, MAX_HOSTS] {
             for bypass in [false, true] {
                 let spec = LabSpec { hosts, bypass, ..LabSpec::new(device) };
@@ -182,7 +179,7 @@ fn what_a_study_sees() {
 
 #[test]
 fn limits_stand_at_the_device_and_in_a_cable_lab_at_the_hosts() {
-    for device in DEVICES {
+    for device in LabDevice::ALL {
         let rate = Some(Rate(1_000_000_000));
         let plan = LabSpec { rate, hosts: 4, ..LabSpec::new(device) }.plan().unwrap();
         let cable = device == LabDevice::Cable;

@@ -227,3 +227,59 @@ impl<M: NetlinkDeserializable + Debug> Collected<M> {
         Ok(false)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use netlink_packet_route::RouteNetlinkMessage;
+
+    use super::*;
+
+    const ERRAND: Errand<'static> = Errand { deed: "try", object: &"it" };
+
+    /// An NLMSG_ERROR with this code, and behind the echoed header these octets.
+    fn error(sequence: u32, code: i32, behind: &[u8]) -> Vec<u8> {
+        let length = 16 + 4 + ECHOED_HEADER_BYTES + behind.len();
+        let mut bytes = (length as u32).to_ne_bytes().to_vec();
+        bytes.extend([2u16.to_ne_bytes(), 0u16.to_ne_bytes()].concat());
+        bytes.extend([sequence.to_ne_bytes(), 0u32.to_ne_bytes()].concat());
+        bytes.extend(code.to_ne_bytes());
+        bytes.extend([0; ECHOED_HEADER_BYTES]);
+        bytes.extend(behind);
+        bytes
+    }
+
+    fn take(bytes: &[u8], sequence: u32) -> Result<bool, NetlinkError> {
+        let mut collected: Collected<RouteNetlinkMessage> =
+            Collected { answers: Vec::new(), interrupted: false };
+        collected.take(ERRAND, bytes, sequence)
+    }
+
+    #[test]
+    fn an_acknowledgement_ends_the_answer_and_a_stale_one_does_not() {
+        assert!(take(&error(7, 0, &[]), 7).unwrap());
+        assert!(!take(&error(6, 0, &[]), 7).unwrap());
+        assert!(!take(&error(6, -1, &[]), 7).unwrap());
+        assert!(take(&[error(6, -1, &[]), error(7, 0, &[])].concat(), 7).unwrap());
+    }
+
+    #[test]
+    fn a_refusal_carries_number_and_sentence() {
+        // NLMSGERR_ATTR_MSG with "no way" and its zero, padded to four.
+        let sentence = [&[11, 0, 1, 0][..], b"no way\0\0"].concat();
+        let refusal = take(&error(1, -95, &sentence), 1).unwrap_err();
+        let words = std::error::Error::source(&refusal).unwrap().to_string();
+        assert_eq!(refusal.errno(), Some(Errno::EOPNOTSUPP));
+        assert!(words.ends_with(": no way"), "{words}");
+        let bare = take(&error(1, -1, &[]), 1).unwrap_err();
+        assert!(bare.hint().unwrap().contains("CAP_NET_ADMIN"), "{bare:?}");
+    }
+
+    #[test]
+    fn what_is_cut_short_is_an_error() {
+        let whole = error(1, -95, &[]);
+        for length in 1..whole.len() {
+            let answer = take(&whole[..length], 1);
+            assert!(matches!(answer, Err(NetlinkError::Unreadable { .. })), "{length}: {answer:?}");
+        }
+    }
+}

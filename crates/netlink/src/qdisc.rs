@@ -189,3 +189,38 @@ impl QdiscStats {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use netlink_packet_core::Nla;
+
+    use super::*;
+
+    /// The options as kind and octets.
+    fn options(rate: u64, burst: u64, limit: u64) -> Vec<(u16, Vec<u8>)> {
+        let tbf = Tbf { rate: Rate(rate), burst: ByteCount(burst), limit: ByteCount(limit) };
+        let options = tbf_options(Errand { deed: "limit", object: &1 }, &tbf).unwrap();
+        let octets = |option: &TcOption| {
+            let mut octets = vec![0; option.value_len()];
+            option.emit_value(&mut octets);
+            (option.kind(), octets)
+        };
+        options.iter().map(octets).collect()
+    }
+
+    #[test]
+    fn a_rate_beyond_32_bits_is_given_in_64() {
+        let word =
+            |octets: &[u8], at: usize| u32::from_ne_bytes(octets[at..at + 4].try_into().unwrap());
+        let slow = options(8_000_000, 64_000, 1_000);
+        assert_eq!(slow.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [PARAMETERS, BURST]);
+        let parameters = &slow[0].1;
+        assert_eq!((word(parameters, 8), word(parameters, 24)), (1_000_000, 1_000));
+        // 64,000 bytes at 1 MB/s are 64 ms: a million ticks of 64 ns.
+        assert_eq!(word(parameters, 28), 1_000_000);
+
+        let fast = options(80_000_000_000, 64_000, 1_000);
+        assert_eq!(word(&fast[0].1, 8), u32::MAX);
+        assert_eq!(fast[2], (RATE64, 10_000_000_000_u64.to_ne_bytes().to_vec()));
+    }
+}

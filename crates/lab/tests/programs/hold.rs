@@ -28,12 +28,9 @@ fn main() {
 
 fn hold() -> Result<(), LabError> {
     let mut arguments = std::env::args().skip(1);
-    let device = match arguments.next().as_deref() {
-        Some("cable") => LabDevice::Cable,
-        Some("router") => LabDevice::Router,
-        Some("routers") => LabDevice::Routers,
-        _ => LabDevice::Bridge,
-    };
+    let name = arguments.next().unwrap_or_default();
+    let named = LabDevice::ALL.into_iter().find(|device| device.as_str() == name);
+    let device = named.unwrap_or(LabDevice::Bridge);
     let hosts = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(2);
     if privilege() == Privilege::None {
         enter_user_namespace()?;
