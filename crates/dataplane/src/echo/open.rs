@@ -8,12 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use measure::Nanos;
+use nix::sys::prctl;
 
 use super::closed::AWAY;
 use super::line::{Inbound, LEARNING, Line, Outbound};
 use super::tally::{Departures, Tally};
 use crate::socket::{is_away, is_pause};
 use crate::{FlowError, Halt, Window, clock};
+
+/// A timer's lateness without slack, with room.
+const LONGEST_SPIN: Nanos = Nanos::from_micros(50);
 
 /// Asks every `gap_ns` over `window`. Returns when the load ended.
 pub(super) fn run(
@@ -51,6 +55,27 @@ pub(super) fn run(
     Ok(end)
 }
 
+/// This thread's timers without slack while it lives (prctl(2): PR_SET_TIMERSLACK).
+struct ExactTimers {
+    before: i32,
+}
+
+impl ExactTimers {
+    fn new() -> Self {
+        let before = prctl::get_timerslack().unwrap_or(0);
+        // Where this fails, requests leave later than due, which their round trips tell.
+        let _ = prctl::set_timerslack(1);
+        Self { before }
+    }
+}
+
+impl Drop for ExactTimers {
+    fn drop(&mut self) {
+        // Zero asks for the default.
+        let _ = prctl::set_timerslack(self.before.max(0) as u64);
+    }
+}
+
 /// How many were sent, and when the load ended.
 fn send_on_schedule(
     outbound: &mut dyn Outbound,
@@ -58,6 +83,8 @@ fn send_on_schedule(
     window: Window,
     over: &dyn Fn() -> bool,
 ) -> io::Result<(u64, Nanos)> {
+    let _exact = ExactTimers::new();
+    let spin = LONGEST_SPIN.min(Nanos((gap_ns / 3.0) as u64));
     let mut sent = 0;
     let mut sequence = 0;
     while sequence < LEARNING {
@@ -66,7 +93,7 @@ fn send_on_schedule(
             rest(window.stop, over);
             break;
         }
-        rest(due, over);
+        await_time(due, spin, over);
         if over() || clock::monotonic() >= window.stop {
             break;
         }
@@ -122,14 +149,25 @@ pub(super) fn pause_until(at: Nanos, halt: &Halt) {
     rest(at, &|| halt.asked());
 }
 
-/// Waits until `at`, or until `over`, which is asked ten times a second.
+/// Waits until `at`, or until `over`.
 fn rest(at: Nanos, over: &dyn Fn() -> bool) {
-    const STEP: Nanos = Nanos::from_millis(100);
+    await_time(at, LONGEST_SPIN, over);
+}
+
+/// Asleep as long as can be, and precise enough: a thread that spins from one request to the next uses
+/// up its turn, and is put aside just when the next is due.
+fn await_time(at: Nanos, spin: Nanos, over: &dyn Fn() -> bool) {
+    /// How long `over` may be overlooked.
+    const LONGEST_SLEEP: Nanos = Nanos::from_millis(100);
     loop {
-        let now = clock::monotonic();
-        if now >= at || over() {
+        let left = at.saturating_sub(clock::monotonic());
+        if left == Nanos::ZERO || over() {
             return;
         }
-        clock::wait_until(at.min(now + STEP));
+        if left > spin {
+            thread::sleep(left.saturating_sub(spin).min(LONGEST_SLEEP).as_duration());
+        } else {
+            std::hint::spin_loop();
+        }
     }
 }
