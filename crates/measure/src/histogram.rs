@@ -12,6 +12,9 @@ use crate::Nanos;
 
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
+/// The most values that a text may hold: what a double counts exactly, and far enough below the
+/// format's 2^63 for any number of merges.
+const MOST_READ: u128 = 1 << 53;
 
 /// A distribution of durations with bounded relative error (0.1 %).
 #[derive(Debug, Clone, PartialEq)]
@@ -109,12 +112,17 @@ impl Histogram {
     /// bounds at five digits need (about 50 MB).
     pub fn from_base64(text: &str) -> Result<Self, HistogramError> {
         let bytes = BASE64.decode(text).map_err(|e| HistogramError(e.to_string()))?;
-        check_header(&bytes)?;
+        check_claims(&bytes)?;
         let read: hdrhistogram::Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|e| HistogramError(format!("{e:?}")))?;
         let mut histogram = Self::new();
+        let mut total = 0;
         for step in read.iter_recorded() {
+            total += u128::from(step.count_at_value());
+            if total > MOST_READ {
+                return Err(HistogramError("more values than can be counted".to_owned()));
+            }
             let value = step.value_iterated_to().min(HIGHEST_NS);
             histogram.0.saturating_record_n(value, step.count_at_value());
         }
@@ -122,21 +130,29 @@ impl Histogram {
     }
 }
 
-/// Refuses what the decoder would believe: it takes memory for the length that a header claims, up to
-/// 4 GiB, before it looks whether the octets are there, and inflates compressed ones without a limit.
-fn check_header(bytes: &[u8]) -> Result<(), HistogramError> {
-    const COOKIE: u32 = 0x1c84_9313;
+/// Refuses what the decoder would believe. It takes memory for the length that a header claims, up to
+/// 4 GiB, before it looks whether the octets are there; it inflates compressed ones without a limit;
+/// and it negates the most negative number, which overflows.
+fn check_claims(bytes: &[u8]) -> Result<(), HistogramError> {
+    const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
     const HEADER: usize = 40;
-    let word = |at: usize| {
-        bytes.get(at..at + 4).map(|word| u32::from_be_bytes([word[0], word[1], word[2], word[3]]))
+    let refuse = |why: &str| Err(HistogramError(why.to_owned()));
+    if !bytes.starts_with(&COOKIE) {
+        return refuse("not an uncompressed V2 histogram");
+    }
+    let Some((header, payload)) = bytes.split_at_checked(HEADER) else {
+        return refuse("shorter than a header");
     };
-    if word(0) != Some(COOKIE) {
-        return Err(HistogramError("not an uncompressed V2 histogram".to_owned()));
+    let claimed = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
+    if claimed as usize > payload.len() {
+        return refuse("shorter than its header says");
     }
-    match word(4) {
-        Some(length) if length as usize <= bytes.len().saturating_sub(HEADER) => Ok(()),
-        _ => Err(HistogramError("shorter than its header says".to_owned())),
+    // A number goes on while the high bit is set: eight such octets make one of 2^56 or more, which
+    // is no count and no run of empty buckets.
+    if payload.windows(8).any(|octets| octets.iter().all(|octet| octet & 0x80 != 0)) {
+        return refuse("a number is too large");
     }
+    Ok(())
 }
 
 /// A text is not a histogram.

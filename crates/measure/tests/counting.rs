@@ -135,4 +135,10 @@ fn a_claimed_length_is_not_believed() {
     octets[3] = 0x14;
     let error = Histogram::from_base64(&BASE64.encode(&octets)).expect_err("compressed");
     assert_eq!(error.to_string(), "read a base64 HdrHistogram: not an uncompressed V2 histogram");
+    octets[3] = 0x13;
+    octets[4..8].copy_from_slice(&9u32.to_be_bytes());
+    octets.truncate(40);
+    octets.extend([0xff; 9]);
+    let error = Histogram::from_base64(&BASE64.encode(&octets)).expect_err("the most negative");
+    assert_eq!(error.to_string(), "read a base64 HdrHistogram: a number is too large");
 }
