@@ -1,4 +1,6 @@
 //! Payload, IP length and frame size side by side: three numbers for one frame, said in one line.
+//!
+//! Owns that sentence. Never converts by itself: the arithmetic is the unit type's.
 
 use measure::{FrameSize, Rate};
 

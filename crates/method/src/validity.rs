@@ -3,6 +3,8 @@
 //! Owns the gates. Never decides what a loss means; it only says that a trial's loss can't be laid
 //! at the device's door.
 
+use measure::Nanos;
+
 use crate::counters::{
     HOST_LOSS, LINK_CHANGES, RX_DROPPED, SOFTNET_DROPPED, TESTER_LOSS, TX_DROPPED, is_pause, sum,
 };
@@ -13,6 +15,10 @@ use crate::trial::{Datagrams, Echo, Flow, FlowKind, Gate, Schedule, Trial};
 
 /// Largest share by which the offered load may differ from what was asked.
 pub const OFFERED_LOAD_TOLERANCE: f64 = 0.001;
+
+/// How well a program knows when its first and last frame left: it may have been woken late for
+/// either. In trials of a second or more this is within the tolerance anyway.
+pub const EDGE: Nanos = Nanos::from_millis(1);
 
 /// Judges a trial that ran to its end. `flows` are in the trial's order.
 ///
@@ -138,7 +144,9 @@ fn datagram_load(id: u16, asked: &Datagrams, record: &DatagramsRecord) -> Vec<De
     let gaps = record.sent.saturating_sub(1) as f64;
     let due = rate.0 * seconds;
     let refused = deviates(record.sent as f64, record.offered as f64);
-    if refused || deviates(gaps, due) || record.sent < 2 {
+    let edge = rate.0 * EDGE.as_secs_f64();
+    let off_rate = deviates(gaps, due) && (gaps - due).abs() > edge;
+    if refused || off_rate || record.sent < 2 {
         let taken = record.sent as f64 / record.offered.max(1) as f64;
         let sent = record.sending_rate().0.min(rate.0 * taken);
         defects.push(Defect::OfferedLoad { flow: id, asked: rate.0, sent });

@@ -1,4 +1,7 @@
 //! The forwarding study against a testbed whose truth is known.
+//!
+//! Checks what is found, whose limit it is said to be, and what is said when trials go wrong. Never
+//! touches the network.
 
 mod model;
 

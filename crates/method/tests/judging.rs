@@ -1,4 +1,7 @@
 //! Every validity gate, and the books of lost frames, as tables: counts in, outcome out.
+//!
+//! Owns no scenario: each row is a record written by hand, a second of frames with one thing changed.
+//! Never runs a study.
 
 use std::collections::BTreeMap;
 
@@ -120,6 +123,11 @@ fn loads_and_arrivals() {
     });
     let slow = DatagramsRecord { sending: Nanos(1_999_800_000), ..frames() };
     check(Case { strict: offered(5_000.0), ..case("half the rate", slow) });
+    let late = DatagramsRecord { sending: Nanos(1_000_890_000), ..frames() };
+    check(case("the last frame was woken up 0.99 ms late", late));
+    let later = DatagramsRecord { sending: Nanos(1_003_000_000), ..frames() };
+    let strict = offered(9_999.0 / 1.003);
+    check(Case { strict, ..case("0.3 % slow", later) });
     let burst = DatagramsRecord { longest_burst: 33, ..frames() };
     let strict = vec![Defect::Burst { flow: 1, longest: 33, limit: 32 }];
     check(Case { strict, ..case("a burst above the limit", burst) });

@@ -1,4 +1,7 @@
 //! The latency study against a testbed whose truth is known.
+//!
+//! Checks the figures, their conditions and verdicts, the order of trials, and what is refused
+//! beforehand. Never touches the network.
 
 mod model;
 

@@ -1,4 +1,6 @@
 //! How many frames a late sender may send back to back, the same for every study.
+//!
+//! Owns the limit only. Whether a sender kept to it is for the validity gates to say.
 
 use measure::FrameSize;
 

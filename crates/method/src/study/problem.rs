@@ -1,4 +1,6 @@
 //! Why a study can't be carried out on a testbed, told before anything is sent.
+//!
+//! Owns the checks that studies share, and the hint for each problem. Never looks at a record.
 
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 
