@@ -72,7 +72,7 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
     let mut sections = Vec::new();
     sections.extend(latency::section(&anchor, run.figures, run.records));
     sections.extend(forwarding::section(&anchor, run));
-    sections.extend(streams::section(&anchor, run.records));
+    sections.extend(streams::section(&anchor, run.figures, run.records));
     sections.extend(caveats::section(&anchor, run.figures));
     sections.extend(trials::section(&anchor, run.records));
     sections.push(conditions::section(&anchor, run));

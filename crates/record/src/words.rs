@@ -2,6 +2,7 @@
 //!
 //! Only for pages; data leaves in base units through `rows`. Never decides what is shown.
 
+use method::figure::Condition;
 use method::{Figure, Unit};
 
 /// A unit chosen for a magnitude: divide by, and write behind.
@@ -51,7 +52,7 @@ pub(crate) fn interval(figure: &Figure) -> Option<String> {
         decimals = decimals.max(for_width.clamp(0, 4) as usize);
     }
     let ends = format!("{}…{}", number(low, decimals), number(high, decimals));
-    Some(format!("{} {}", confidence(figure.confidence), join(&ends, suffix)))
+    Some(format!("{} {}", confidence(figure), join(&ends, suffix)))
 }
 
 /// `4.10 µs (95 % CI 3.80…4.40 µs)`; a dash where there is no value.
@@ -112,11 +113,13 @@ fn short_count(value: f64) -> String {
     format!("{}{suffix}", sign(&trimmed(value / divisor, 3)))
 }
 
-fn confidence(confidence: Option<f64>) -> String {
-    confidence.map_or_else(
-        || "interval".to_owned(),
-        |c| format!("{} % CI", trimmed((c * 1000.0).round() / 10.0, 1)),
-    )
+/// `95 % CI`; what a figure without a confidence calls its interval, such as a search's bracket.
+fn confidence(figure: &Figure) -> String {
+    match (figure.confidence, figure.conditions.get("interval")) {
+        (Some(c), _) => format!("{} % CI", trimmed((c * 1000.0).round() / 10.0, 1)),
+        (None, Some(Condition::Text(name))) => name.clone(),
+        (None, _) => "interval".to_owned(),
+    }
 }
 
 fn scale_for(unit: Unit, value: f64) -> Scaled {

@@ -349,28 +349,29 @@ fn loss_table(figures: &[Figure]) -> Option<Table> {
     if of.is_empty() {
         return None;
     }
-    of.sort_by_key(|f| (reading::size(f), reading::is_bypass(f)));
-    let known = ["frame_size", "from", "to", "device", "path"];
+    of.sort_by_key(|f| (reading::size(f), reading::is_bypass(f), reading::text(f, "test")));
     let rows = of.into_iter().map(|f| {
         let path = if reading::is_bypass(f) { "direct cable" } else { "device" };
-        let rest: Vec<String> = f
-            .conditions
-            .keys()
-            .filter(|k| !known.contains(&k.as_str()))
-            .map(|k| format!("{k} {}", reading::text(f, k).unwrap_or_default()))
-            .collect();
+        let load = reading::text(f, "load_percent")
+            .map_or_else(|| reading::text(f, "test"), |p| Some(format!("{p}\u{a0}%")));
+        let offered = reading::number(f, "offered_frames_per_s");
+        let offered = offered.map(|rate| words::value(Unit::FramesPerSecond, rate));
         vec![
             Cell::number(reading::size(f).unwrap_or(0).to_string()),
             Cell::path(path).with_note(reading::way(f)),
-            Cell::text(rest.join(", ")),
+            Cell::text(load.unwrap_or_default()),
+            Cell::number(offered.unwrap_or_else(|| "–".to_owned())),
             value_cell(f),
             Cell::number(words::count(f.n)),
             caveats::names(&[f]),
         ]
     });
     let rows = rows.collect();
-    let head = ["octets", "path", "load", "lost", "n", "caveats"].map(str::to_owned).into();
-    Some(Table { caption: "Loss ratio by offered load (RFC 2544 §26.3).".to_owned(), head, rows })
+    let head =
+        ["octets", "path", "load", "offered", "lost", "n", "caveats"].map(str::to_owned).into();
+    Some(Table { caption: "Loss ratio by offered load, in percent of the highest rate (RFC 2544 §26.3), and under \
+                   flood."
+        .to_owned(), head, rows })
 }
 
 /// The sentence that keeps payload, IP length and frame size apart, for each size in use.

@@ -26,6 +26,15 @@ pub(super) fn size(figure: &Figure) -> Option<u64> {
     }
 }
 
+/// A condition as a number.
+pub(super) fn number(figure: &Figure, name: &str) -> Option<f64> {
+    match figure.conditions.get(name)? {
+        Condition::Integer(n) => Some(*n as f64),
+        Condition::Number(x) => Some(*x),
+        Condition::Text(_) | Condition::Flag(_) => None,
+    }
+}
+
 /// Whether it was measured over the direct cable.
 pub(super) fn is_bypass(figure: &Figure) -> bool {
     text(figure, "path").is_some_and(|p| p == "bypass")
@@ -54,26 +63,27 @@ pub(super) fn hosts(figure: &Figure) -> String {
     }
 }
 
-/// What of a figure must agree for its bypass to be its bypass: all but path, ports and device.
+/// Conditions that make a case; the others say where or how it was measured.
+const CASE: [&str; 8] = [
+    "protocol",
+    "frame_size",
+    "load",
+    "schedule",
+    "test",
+    "goal",
+    "load_percent",
+    "rate_convention",
+];
+
+/// The same case over the direct cable between the same hosts.
 pub(super) fn bypass_of<'a>(figure: &Figure, among: &'a [Figure]) -> Option<&'a Figure> {
-    const PLACES: [&str; 4] = ["path", "from", "to", "device"];
-    let essence = |f: &'a Figure| {
-        let kept = f.conditions.iter().filter(|(k, _)| !PLACES.contains(&k.as_str()));
-        kept.map(|(k, v)| (k.clone(), v.clone())).collect::<Vec<_>>()
-    };
-    let own: Vec<_> = figure
-        .conditions
-        .iter()
-        .filter(|(k, _)| !PLACES.contains(&k.as_str()))
-        .map(|(k, v)| (k.clone(), v.clone()))
-        .collect();
     among.iter().find(|f| {
-        f.metric == figure.metric
+        is_bypass(f)
+            && f.metric == figure.metric
             && f.unit == figure.unit
             && f.quantile == figure.quantile
-            && is_bypass(f)
             && hosts(f) == hosts(figure)
-            && essence(f) == own
+            && CASE.iter().all(|name| f.conditions.get(*name) == figure.conditions.get(*name))
     })
 }
 

@@ -7,9 +7,11 @@ use measure::reading::StreamPoint;
 use method::figure::Unit;
 use method::record::{BulkRecord, FlowRecord, StreamRecord};
 use method::trial::{Bulk, FlowKind, Path, Role};
-use method::{Trial, TrialRecord};
+use method::{Figure, Metric, Trial, TrialRecord};
 
-use super::view::{Block, Picture, Section};
+use super::latency::value_cell;
+use super::view::{Block, Cell, Picture, Section, Table};
+use super::{caveats, reading};
 use crate::svg::{Axis, PALETTE, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -17,9 +19,13 @@ use crate::words;
 const MOST_TRIALS: usize = 4;
 
 /// The section; `None` where no trial had streams.
-pub(super) fn section(prefix: &str, records: &[(Trial, TrialRecord)]) -> Option<Section> {
+pub(super) fn section(
+    prefix: &str,
+    figures: &[Figure],
+    records: &[(Trial, TrialRecord)],
+) -> Option<Section> {
     let mut seen = BTreeSet::new();
-    let mut blocks = Vec::new();
+    let mut blocks: Vec<Block> = figures_table(figures).map(Block::Table).into_iter().collect();
     for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
         for (flow, done) in trial.flows.iter().zip(&record.flows) {
             if let (FlowKind::Bulk(bulk), FlowRecord::Bulk(done)) = (&flow.kind, done)
@@ -39,6 +45,32 @@ pub(super) fn section(prefix: &str, records: &[(Trial, TrialRecord)]) -> Option<
         heading: "TCP over time".to_owned(),
         blocks,
     })
+}
+
+/// Goodput and retransmits as the studies state them.
+fn figures_table(figures: &[Figure]) -> Option<Table> {
+    let of = figures.iter().filter(|f| matches!(f.metric, Metric::Goodput | Metric::Retransmits));
+    let rows: Vec<Vec<Cell>> = of
+        .map(|f| {
+            let path = if reading::is_bypass(f) { "direct cable" } else { "device" };
+            let protocol = reading::text(f, "protocol").unwrap_or_default().to_uppercase();
+            let size = reading::size(f).map_or(String::new(), |s| format!("{s} octets"));
+            vec![
+                Cell::text(reading::metric(f.metric)),
+                Cell::text(reading::load(f)).with_note(format!("beside {protocol} {size}")),
+                Cell::path(path).with_note(reading::way(f)),
+                value_cell(f),
+                Cell::number(words::count(f.n)).with_note(format!("{} blocks", f.blocks)),
+                caveats::verdict_cell(&[f]),
+                caveats::names(&[f]),
+            ]
+        })
+        .collect();
+    let head =
+        ["metric", "load", "path", "value", "n", "verdict", "caveats"].map(str::to_owned).into();
+    let caption =
+        "TCP payload a second at the receiver, and segments sent again, per trial.".to_owned();
+    (!rows.is_empty()).then_some(Table { caption, head, rows })
 }
 
 fn summary(done: &BulkRecord) -> String {

@@ -421,6 +421,9 @@ pub fn figures() -> Vec<Figure> {
             let mut f = figure(Metric::Throughput, Unit::FramesPerSecond, Some(rate), path);
             f.conditions.insert("frame_size".to_owned(), octets.into());
             f.conditions.insert("goal".to_owned(), "rfc2544".into());
+            f.conditions.insert("test".to_owned(), "throughput".into());
+            f.conditions.insert("interval".to_owned(), "search bracket".into());
+            (f.low, f.high, f.confidence) = (Some(rate), Some(rate * 1.004), None);
             if path == Path::Bypass {
                 f.verdict = Verdict::TesterLimited;
                 f.caveats.push(Caveat::SearchCeiling);
@@ -436,7 +439,7 @@ pub fn figures() -> Vec<Figure> {
             ] {
                 let mut f = figure(metric, Unit::FramesPerSecond, Some(rate * part), path);
                 f.conditions.insert("frame_size".to_owned(), octets.into());
-                f.conditions.insert("load".to_owned(), "flood".into());
+                f.conditions.insert("test".to_owned(), "flood".into());
                 all.push(f);
             }
         }
