@@ -13,7 +13,7 @@ use crate::spec::SpecError;
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// It can't be as asked.
-    #[error(transparent)]
+    #[error("plan the lab")]
     Spec(#[from] SpecError),
     /// A system call failed.
     #[error("{deed} {object}")]

@@ -93,39 +93,37 @@ impl LabSpec {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// Too few or too many.
-    #[error("plan a lab of {hosts} hosts: it has 2…{MAX_HOSTS}")]
+    #[error("a lab of {hosts} hosts: it has 2…{MAX_HOSTS}")]
     Hosts {
         /// As asked.
         hosts: u16,
     },
     /// A host would be left over.
-    #[error("plan a cable lab of {hosts} hosts: a cable joins two, so their number is even")]
+    #[error("a cable lab of {hosts} hosts: a cable joins two, so their number is even")]
     OddCable {
         /// As asked.
         hosts: u16,
     },
     /// Out of IPv4's or the kernel's range.
-    #[error("plan a lab with an mtu of {mtu}: it is 576…65535 octets")]
+    #[error("a lab with an mtu of {mtu}: it is 576…65535 octets")]
     Mtu {
         /// As asked, in octets.
         mtu: u32,
     },
     /// Less than a byte a second.
-    #[error("plan a lab with ports of {rate}: the least is 8bit")]
+    #[error("a lab with ports of {rate}: the least is 8bit")]
     Rate {
         /// As asked.
         rate: Rate,
     },
     /// Nothing waits at a port without a limit.
-    #[error("plan a lab with a queue of {queue}: a queue needs a rate")]
+    #[error("a lab with a queue of {queue}: a queue needs a rate")]
     QueueWithoutRate {
         /// As asked.
         queue: ByteCount,
     },
     /// Less than one frame, or more than the kernel can count.
-    #[error(
-        "plan a lab with a queue of {queue}: it holds at least a frame of mtu {mtu}, at most 4GiB"
-    )]
+    #[error("a lab with a queue of {queue}: it holds at least a frame of mtu {mtu}, at most 4GiB")]
     Queue {
         /// As asked.
         queue: ByteCount,

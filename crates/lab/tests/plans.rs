@@ -201,28 +201,27 @@ fn limits_stand_at_the_device_and_in_a_cable_lab_at_the_hosts() {
 fn what_can_not_be() {
     let spec = LabSpec::new(LabDevice::Bridge);
     let check = |spec: LabSpec, expect: &str| {
-        assert_eq!(spec.plan().unwrap_err().to_string(), expect);
+        let error = spec.plan().unwrap_err();
+        assert_eq!(error.to_string(), "plan the lab");
+        assert_eq!(std::error::Error::source(&error).unwrap().to_string(), expect);
     };
-    check(LabSpec { hosts: 1, ..spec.clone() }, "plan a lab of 1 hosts: it has 2…64");
-    check(LabSpec { hosts: 65, ..spec.clone() }, "plan a lab of 65 hosts: it has 2…64");
+    check(LabSpec { hosts: 1, ..spec.clone() }, "a lab of 1 hosts: it has 2…64");
+    check(LabSpec { hosts: 65, ..spec.clone() }, "a lab of 65 hosts: it has 2…64");
     check(
         LabSpec { hosts: 3, ..LabSpec::new(LabDevice::Cable) },
-        "plan a cable lab of 3 hosts: a cable joins two, so their number is even",
+        "a cable lab of 3 hosts: a cable joins two, so their number is even",
     );
-    check(
-        LabSpec { mtu: 100, ..spec.clone() },
-        "plan a lab with an mtu of 100: it is 576…65535 octets",
-    );
+    check(LabSpec { mtu: 100, ..spec.clone() }, "a lab with an mtu of 100: it is 576…65535 octets");
     check(
         LabSpec { rate: Some(Rate(7)), ..spec.clone() },
-        "plan a lab with ports of 7bit: the least is 8bit",
+        "a lab with ports of 7bit: the least is 8bit",
     );
     check(
         LabSpec { queue: Some(ByteCount(4096)), ..spec.clone() },
-        "plan a lab with a queue of 4KiB: a queue needs a rate",
+        "a lab with a queue of 4KiB: a queue needs a rate",
     );
     check(
         LabSpec { queue: Some(ByteCount(4096)), rate: Some(Rate(1_000_000)), ..spec },
-        "plan a lab with a queue of 4KiB: it holds at least a frame of mtu 9000, at most 4GiB",
+        "a lab with a queue of 4KiB: it holds at least a frame of mtu 9000, at most 4GiB",
     );
 }
