@@ -1,5 +1,6 @@
 //! A figure: one row shape for JSON, CSV, the terminal and the report. Every figure carries its n, an
 //! interval, its conditions, a verdict and its caveats.
+//! Never computes one: studies do, and a report only shows them.
 
 use std::collections::BTreeMap;
 

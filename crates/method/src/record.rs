@@ -1,5 +1,6 @@
 //! What came of a trial: everything needed to analyse it again, and nothing computed from several
 //! trials. Live and virtual testbeds return the same shape.
+//! Never judges: the gates and the studies do.
 
 use std::collections::BTreeMap;
 

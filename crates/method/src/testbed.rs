@@ -1,5 +1,6 @@
 //! The seam between deciding and doing. A study sees a testbed and nothing below it; the journal is
 //! a testbed around a testbed.
+//! Never says how a trial is carried out, nor what its record means.
 
 use crate::{Topology, Trial, TrialRecord};
 
