@@ -1,5 +1,7 @@
-//! The binomial distribution, exactly enough for ranks: how many of n independent samples fall below
-//! a quantile. Never approximated by a normal distribution.
+//! The binomial distribution, exactly enough for ranks: how many of n independent samples fall
+//! below a quantile. Never approximated by a normal distribution.
+//!
+//! Private to the crate: ranks leave it, distributions do not.
 
 /// Weights this far below the mode's add nothing to a double.
 const NEGLIGIBLE: f64 = 1e-18;

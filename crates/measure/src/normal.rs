@@ -1,5 +1,7 @@
 //! The standard normal distribution, as far as the bootstrap needs it. Never an approximation with
 //! magic constants: a series for the distribution, bisection for its inverse.
+//!
+//! Private to the crate. Intervals of quantiles never use it: they are exact.
 
 use std::f64::consts::PI;
 

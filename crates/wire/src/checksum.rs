@@ -1,5 +1,7 @@
 //! The internet checksum of RFC 1071: the one's complement of the one's complement sum of 16-bit
 //! words. Owns the pseudo headers too, since they exist for nothing else.
+//!
+//! Never decides what a wrong checksum means: some are left for hardware to fill.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

@@ -1,5 +1,7 @@
-//! Why octets are not what they were read as. One error for the crate: a caller counts it or prints
-//! it, and never needs to know which file refused.
+//! Why octets are not what they were read as.
+//!
+//! One error for the crate: a caller counts it or prints it, and never needs to know which file
+//! refused. Never carries the octets themselves, so that it stays small on the receivers' hot path.
 
 /// Octets can't be read, or a frame can't be built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

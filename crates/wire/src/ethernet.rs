@@ -1,5 +1,7 @@
 //! The Ethernet II header and its addresses. Knows nothing of preamble, gap or FCS: no socket shows
 //! them.
+//!
+//! Never tells one EtherType from another; that is for who reads on.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,6 @@
 //! ICMP echo request and reply for IPv4 (RFC 792). No other ICMP message is read or written.
+//!
+//! The payload stays the caller's: a probe goes there, as into UDP.
 
 use crate::octets::{put_u16, split, u16_at};
 use crate::{Checksum, WireError};

@@ -1,5 +1,8 @@
 //! The IPv4 header of RFC 791, without options and of whole packets only: a probe is never
 //! fragmented, and a fragment carries no port to tell it by.
+//!
+//! Owns the header checksum, written on every emit and verified on every parse. Never routes or
+//! counts down a hop.
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,6 @@
 //! The fixed header of RFC 8200 §3. Extension headers are left to whoever reads `next_header`.
+//!
+//! Owns no checksum: the header has none. Never follows a chain of headers.
 
 use std::net::Ipv6Addr;
 

@@ -1,5 +1,7 @@
-//! Big-endian numbers at named ranges, and the one check that a buffer is long enough. Never decides
-//! what a field means.
+//! Big-endian numbers at named ranges, and the one check that a buffer is long enough. Never
+//! decides what a field means.
+//!
+//! Private to the crate; the only place where bytes become numbers.
 
 use std::ops::Range;
 

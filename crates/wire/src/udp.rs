@@ -1,5 +1,7 @@
 //! The UDP header of RFC 768. The checksum is a plain field here: it covers the addresses of the
 //! packet around it, so whoever knows those computes or verifies it (`Checksum::with_pseudo_v4`).
+//!
+//! Never looks into the payload.
 
 use crate::WireError;
 use crate::octets::{put_u16, split, u16_at};

@@ -1,4 +1,6 @@
 //! The 802.1Q tag, as it follows the EtherType 0x8100. One tag only: no provider bridging.
+//!
+//! Never decides which VLAN a frame belongs to where it has no tag.
 
 use crate::octets::{put_u16, split, u16_at};
 use crate::{EtherType, WireError};
