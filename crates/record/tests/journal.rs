@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use method::study::StudySpec;
 use method::trial::{Path as Way, Protocol};
 use method::{Outcome, Testbed, TestbedError, Trial};
 use record::{Journal, ReplayError, RunStatus, Store, StoreError, hint_for};
@@ -167,6 +168,44 @@ fn a_failure_amid_finished_trials_is_history() {
     again.run(&trial(0)).expect("it replays");
     again.run(&second).expect("it replays");
     assert_eq!((again.counts().replayed, ran.get()), (2, 2));
+}
+
+#[test]
+fn studies_replay_to_the_same_figures_and_fill_a_report() {
+    let place = Place::new("studies");
+    let store = Store::open(&place.store()).expect("a new store");
+    let mut latency = method::LatencySpec::quick();
+    (latency.blocks, latency.protocols) = (2, vec![Protocol::Udp]);
+    let mut forwarding = method::ForwardingSpec::quick();
+    forwarding.blocks = 2;
+    let mut run = meta("r1");
+    run.studies = vec![StudySpec::Latency(latency), StudySpec::Forwarding(forwarding)];
+    store.create_run(&run).expect("a new run");
+    assert_eq!(store.load("r1").expect("readable"), run);
+    let figures = |journal: &mut Journal<'_>| -> Vec<_> {
+        let one = |s: &StudySpec| s.run(journal, run.seed).expect("the study ends");
+        run.studies.iter().flat_map(one).collect()
+    };
+    let mut live = Journal::new(&store, "r1", Some(testbed(5_000).0)).expect("a journal");
+    let first = figures(&mut live);
+    assert!(live.counts().run > 20, "{:?}", live.counts());
+    let mut replay = Journal::new(&store, "r1", None).expect("a journal");
+    assert_eq!(figures(&mut replay), first, "figures are a pure function of the records");
+
+    let records = replay.records().expect("readable");
+    let input = record::ReportInput { meta: &run, figures: &first, records: &records };
+    let html = record::report::render(&[input], synthetic::BEGAN).expect("it renders");
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("synthetic-studies.html");
+    std::fs::write(path, &html).expect("the target directory can be written");
+    for text in [
+        "The bridge adds",
+        "over the direct cable",
+        "h1 → h2 forwards",
+        "(search bracket ",
+        "; the direct cable carried",
+    ] {
+        assert!(html.contains(text), "missing: {text}");
+    }
 }
 
 #[test]

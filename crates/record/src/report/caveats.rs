@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use method::{Caveat, Figure, Verdict};
 
 use super::view::{Block, Cell, Section};
+use crate::words;
 
 /// The verdict's name, its class in the page's style, and what it says.
 pub(super) const fn verdict(verdict: Verdict) -> (&'static str, &'static str, &'static str) {
@@ -104,20 +105,36 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
     }
 }
 
-/// The names of a figure's caveats, for a table's cell.
+/// The caveats of a row of figures; one that not all share names the quantiles it is about.
 pub(super) fn names(figures: &[&Figure]) -> Cell {
     let all: BTreeSet<Caveat> = figures.iter().flat_map(|f| f.caveats.iter().copied()).collect();
-    let names: Vec<&str> = all.into_iter().map(name).collect();
+    let names: Vec<String> =
+        all.into_iter().map(|c| said_of(name(c), figures, |f| f.caveats.contains(&c))).collect();
     Cell { class: "small", ..Cell::text(names.join(", ")) }
 }
 
-/// The verdict as a table's cell; of several figures, the weakest.
+/// The verdict of a row of figures: the median's, or the first's, with those that differ beneath.
 pub(super) fn verdict_cell(figures: &[&Figure]) -> Cell {
-    let weakest = figures.iter().map(|f| f.verdict).max();
-    weakest.map_or_else(Cell::default, |v| {
-        let (text, class, _) = verdict(v);
-        Cell { text: text.to_owned(), note: String::new(), class }
-    })
+    let median = figures.iter().find(|f| f.quantile == Some(0.5));
+    let Some(main) = median.or(figures.first()).map(|f| f.verdict) else { return Cell::default() };
+    let others: BTreeSet<Verdict> =
+        figures.iter().map(|f| f.verdict).filter(|v| *v != main).collect();
+    let others: Vec<String> =
+        others.into_iter().map(|v| said_of(verdict(v).0, figures, |f| f.verdict == v)).collect();
+    let (text, class, _) = verdict(main);
+    Cell { text: text.to_owned(), note: others.join(", "), class }
+}
+
+/// `few-samples (p99.9, max)`, or the name alone where it is said of every figure.
+fn said_of(name: &str, figures: &[&Figure], of: impl Fn(&Figure) -> bool) -> String {
+    let concerned: Vec<&&Figure> = figures.iter().filter(|f| of(f)).collect();
+    let mut quantiles: Vec<f64> = concerned.iter().filter_map(|f| f.quantile).collect();
+    if concerned.len() == figures.len() || quantiles.is_empty() {
+        return name.to_owned();
+    }
+    quantiles.sort_by(f64::total_cmp);
+    let quantiles: Vec<String> = quantiles.into_iter().map(words::quantile).collect();
+    format!("{name} ({})", quantiles.join(", "))
 }
 
 /// The section that explains whatever occurs among `figures`, once each.

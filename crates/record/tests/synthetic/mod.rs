@@ -218,9 +218,13 @@ pub fn datagram_record(
     chance: &mut Chance,
 ) -> TrialRecord {
     let FlowKind::Datagrams(asked) = &trial.flows[0].kind else { panic!("a datagram trial") };
-    let Schedule::Paced(rate) = asked.schedule else { panic!("a paced trial") };
-    let sent = (rate.0 * 0.3) as u64;
-    let unique = sent.min((capacity * 0.3) as u64);
+    let rate = match asked.schedule {
+        Schedule::Paced(rate) => rate,
+        Schedule::Greedy => FrameRate(500_000.0),
+    };
+    let load = trial.phases.load.as_secs_f64();
+    let sent = (rate.0 * load) as u64;
+    let unique = sent.min((capacity * load) as u64);
     let device = trial.path == Path::Device;
     let datagrams = DatagramsRecord {
         backend: "packet".to_owned(),
@@ -229,8 +233,8 @@ pub fn datagram_record(
         sent,
         received: SequenceCounts { unique, ..SequenceCounts::default() },
         rejected: Rejected { malformed: 0, foreign: 3 },
-        sending: Nanos::from_millis(300),
-        receiving: Nanos::from_millis(300),
+        sending: trial.phases.load,
+        receiving: trial.phases.load,
         departures: rtt(1e9 / rate.0, 500, chance),
         arrivals: rtt(1e9 / rate.0, 500, chance),
         longest_burst: 4,
@@ -471,6 +475,18 @@ impl Testbed for SyntheticTestbed {
         if self.lives == 0 {
             return Ok(failed_record(seed, "agent on h2 ended (synthetic)"));
         }
-        Ok(echo_record(seed, 64, 30_000.0, &mut Chance::new(seed)))
+        let chance = &mut Chance::new(seed);
+        Ok(match &trial.flows[0].kind {
+            FlowKind::Echo(e) if e.frame_size.octets() == 64 => {
+                let spared = if trial.path == Path::Bypass { 4_100.0 } else { 0.0 };
+                echo_record(seed, 64, 30_000.0 - spared, chance)
+            }
+            FlowKind::Echo(e) => echo_record(seed, e.frame_size.octets(), 35_000.0, chance),
+            FlowKind::Datagrams(_) => {
+                let capacity = if trial.path == Path::Device { 100_000.0 } else { 450_000.0 };
+                datagram_record(seed, trial, capacity, chance)
+            }
+            FlowKind::Bulk(b) => bulk_record(seed, b.streams, chance),
+        })
     }
 }
