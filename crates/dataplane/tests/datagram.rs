@@ -1,5 +1,6 @@
 //! Datagram flows over loopback: exact sizes, exact counts, and everything that is not the flow's
-//! refused. Never asserts a rate or a time of its own.
+//! refused. Needs no privilege, and never asserts a rate or a
+//! time of its own.
 
 #![allow(clippy::disallowed_methods, reason = "a test of the data path reads clocks and waits")]
 

@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn changes_keep_zeros_and_wrap_where_the_kernel_does() {
-        let before = of(true, &[("rx_packets", 10), ("qdisc_drops", u64::from(u32::MAX)), ("tx", 3)]);
+        let before =
+            of(true, &[("rx_packets", 10), ("qdisc_drops", u64::from(u32::MAX)), ("tx", 3)]);
         let after = of(true, &[("rx_packets", 10), ("qdisc_drops", 4), ("tx", 1)]);
         let change = after.since(&before);
         assert_eq!(change, of(true, &[("rx_packets", 0), ("qdisc_drops", 5), ("tx", 0)]));
