@@ -1,6 +1,6 @@
 //! Distributions of time: one row for each path and load, one column for each quantile. Pure.
 
-use comfy_table::Table;
+use comfy_table::{ColumnConstraint, Table, Width};
 use method::{Figure, Metric};
 
 use super::{Footnotes, condition, grouped, shown, styled};
@@ -30,11 +30,15 @@ pub fn table(figures: &[&Figure], notes: &mut Footnotes) -> Option<Table> {
     for q in &quantiles {
         header.push(numbers::quantile(*q));
         if is_median(*q) {
-            header.push("(interval)".to_owned());
+            header.push("interval".to_owned());
         }
     }
     header.extend(["n", "limited by"].map(str::to_owned));
     let mut table = styled(&header);
+    let interval = header.iter().position(|name| name == "interval");
+    if let Some(column) = interval.and_then(|at| table.column_mut(at)) {
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(10)));
+    }
     for row in grouped(figures, &KEYS) {
         let median = row.iter().find(|f| f.quantile.is_some_and(is_median));
         let leading = median.copied().unwrap_or(row[0]);

@@ -1,0 +1,79 @@
+//! The binary's own words: help, exit codes, errors. No trial is run and nothing is built.
+
+use std::process::{Command, Output};
+
+fn switchmark(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_switchmark"))
+        .args(args)
+        .env("XDG_DATA_HOME", "/nonexistent/switchmark-test")
+        .output()
+        .expect("start switchmark")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn help_names_every_verb() {
+    let output = switchmark(&["--help"]);
+    assert!(output.status.success());
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    for verb in ["demo", "run", "latency", "forwarding", "report", "runs", "lab", "agent"] {
+        assert!(text.contains(&format!("\n  {verb} ")), "{verb} is missing in:\n{text}");
+    }
+}
+
+#[test]
+fn every_verb_has_help() {
+    let verbs: [&[&str]; 9] = [
+        &["demo"],
+        &["run"],
+        &["latency"],
+        &["forwarding"],
+        &["report"],
+        &["runs"],
+        &["lab", "up"],
+        &["lab", "exec"],
+        &["agent"],
+    ];
+    for verb in verbs {
+        let output = switchmark(&[verb, &["--help"]].concat());
+        assert!(output.status.success(), "{verb:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn an_unknown_option_of_a_lab_shows_its_place() {
+    let output = switchmark(&["latency", "--testbed", "lab:bridge,rat=1Gbit"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        stderr(&output),
+        "error: unknown lab option `rat`\n\
+         \x20--> --testbed\n\
+         \x20 |\n\
+         1 | lab:bridge,rat=1Gbit\n\
+         \x20 |            ^^^\n\
+         hint: did you mean `rate`?\n"
+    );
+}
+
+#[test]
+fn bad_input_is_exit_code_two() {
+    let cases: [(&[&str], &str); 8] = [
+        (&["latency", "--testbed", "lab:bridge", "--size", "63"], "64…9018"),
+        (&["latency", "--testbed", "lab:bridge", "-t", "5parsecs"], "unit of time"),
+        (&["latency", "--testbed", "lab:bridge,mtu=1500", "--size", "9018"], "9018 - 18 = 9000"),
+        (&["latency", "--testbed", "nowhere.toml"], "no testbed file `nowhere.toml`"),
+        (&["latency", "--testbed", "sim:x.toml"], "not yet available"),
+        (&["run", "nowhere.toml"], "read nowhere.toml: no such file"),
+        (&["runs", "--store", "/proc/none/journal.db"], "--store FILE"),
+        (&["lab", "exec", "--lab", "none-such", "h1", "--", "true"], "up"),
+    ];
+    for (args, words) in cases {
+        let output = switchmark(args);
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {text}");
+        assert!(text.contains(words), "{args:?}: {text}");
+    }
+}
