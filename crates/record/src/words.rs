@@ -49,7 +49,7 @@ pub(crate) fn interval(figure: &Figure) -> Option<String> {
     let for_width = if width > 0.0 { 1 - width.log10().floor() as i32 } else { 0 };
     let mut decimals = decimals_for(figure.unit, of / divisor);
     if !matches!(figure.unit, Unit::FramesPerSecond | Unit::Count) {
-        decimals = decimals.max(for_width.clamp(0, 4) as usize);
+        decimals = decimals.max(for_width.clamp(0, decimals as i32 + 1) as usize);
     }
     let ends = format!("{}…{}", number(low, decimals), number(high, decimals));
     Some(format!("{} {}", confidence(figure), join(&ends, suffix)))
@@ -114,7 +114,7 @@ fn short_count(value: f64) -> String {
 }
 
 /// `95 % CI`; what a figure without a confidence calls its interval, such as a search's bracket.
-fn confidence(figure: &Figure) -> String {
+pub(crate) fn confidence(figure: &Figure) -> String {
     match (figure.confidence, figure.conditions.get("interval")) {
         (Some(c), _) => format!("{} % CI", trimmed((c * 1000.0).round() / 10.0, 1)),
         (None, Some(Condition::Text(name))) => name.clone(),

@@ -201,7 +201,7 @@ pub(super) fn every_figure(prefix: &str, figures: &[Figure]) -> Option<Section> 
         vec![
             Cell::text(reading::metric(f.metric)).with_note(quantile),
             super::latency::value_cell(f),
-            Cell::number(words::count(f.n)).with_note(format!("{} blocks", f.blocks)),
+            super::latency::n_cell(&[f], None),
             Cell { class: "small", ..Cell::text(conditions.join(", ")) },
             caveats::verdict_cell(&[f]),
             caveats::names(&[f]),

@@ -11,7 +11,7 @@ use method::study::StudySpec;
 use method::trial::{FlowKind, Path, Role, Schedule};
 use method::{Figure, Metric, Trial, TrialRecord};
 
-use super::latency::value_cell;
+use super::latency::{common_confidence, n_cell, narrow_cell, value_cell};
 use super::view::{Block, Cell, Picture, Section, Table};
 use super::{ReportInput, caveats, reading};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
@@ -233,7 +233,7 @@ fn rate_table(rates: &[&Figure], all: &[Figure], link: Option<Rate>) -> Table {
             frames_cell(f),
             Cell::number(of_line.unwrap_or_else(|| "–".to_owned())),
             bypass.map_or_else(|| Cell::number("–"), frames_cell),
-            Cell::number(words::count(f.n)).with_note(format!("{} blocks", f.blocks)),
+            n_cell(&[f], None),
             caveats::verdict_cell(&[f]),
             caveats::names(&[f]),
         ]
@@ -268,7 +268,10 @@ fn what(figure: &Figure) -> String {
 
 /// As [`value_cell`], without the unit that the column's head already says.
 fn frames_cell(figure: &Figure) -> Cell {
-    let mut cell = value_cell(figure);
+    bare(value_cell(figure), figure)
+}
+
+fn bare(mut cell: Cell, figure: &Figure) -> Cell {
     if figure.unit == Unit::FramesPerSecond {
         for text in [&mut cell.text, &mut cell.note] {
             *text = text.replace("\u{a0}frames/s", "");
@@ -330,13 +333,17 @@ fn counts_table(figures: &[Figure]) -> Option<Table> {
     }
     let mut head: Vec<String> = ["octets", "path"].map(str::to_owned).into();
     head.extend(METRICS.map(|m| reading::metric(m).to_owned()));
+    head.push("n".to_owned());
     let rows = rows.into_iter().map(|((size, bypass, way), row)| {
         let path = if bypass { "direct cable" } else { "device" };
         let mut cells = vec![Cell::number(size.to_string()), Cell::path(path).with_note(way)];
+        let confidence = common_confidence(&row);
         cells.extend(METRICS.map(|metric| {
             let found = row.iter().find(|f| f.metric == metric);
-            found.map_or_else(|| Cell::number("–"), |f| frames_cell(f))
+            let cell = found.map(|f| bare(narrow_cell(f, confidence.as_deref()), f));
+            cell.unwrap_or_else(|| Cell::number("–"))
         }));
+        cells.push(n_cell(&row, confidence.as_deref()));
         cells
     });
     let rows = rows.collect();

@@ -222,13 +222,13 @@ fn quantile_table(
             let path = if bypass { "direct cable" } else { "device" };
             cells.push(Cell::path(path).with_note(way));
         }
+        let confidence = common_confidence(&row);
         cells.extend(quantiles.iter().map(|q| {
             let found = row.iter().find(|f| f.quantile.is_some_and(|x| x.total_cmp(q).is_eq()));
-            found.map_or_else(|| Cell::number("–"), |f| narrow_cell(f))
+            let cell = found.map(|f| narrow_cell(f, confidence.as_deref()));
+            cell.unwrap_or_else(|| Cell::number("–"))
         }));
-        let n = row.iter().map(|f| f.n).max().unwrap_or(0);
-        let blocks = row.iter().map(|f| f.blocks).max().unwrap_or(0);
-        cells.push(Cell::number(words::count(n)).with_note(format!("{blocks} blocks")));
+        cells.push(n_cell(&row, confidence.as_deref()));
         cells.extend([caveats::verdict_cell(&row), caveats::names(&row)]);
         cells
     });
@@ -236,13 +236,31 @@ fn quantile_table(
     Some(Table { caption: caption.to_owned(), head, rows })
 }
 
-/// A figure's value with its interval beneath, the usual confidence left to the caption.
-fn narrow_cell(figure: &Figure) -> Cell {
+/// A figure's value with its interval beneath; the confidence is left to [`n_cell`] where that has it.
+pub(super) fn narrow_cell(figure: &Figure, confidence: Option<&str>) -> Cell {
     let mut cell = value_cell(figure);
-    if let Some(ends) = cell.note.strip_prefix("95 % CI ") {
-        cell.note = ends.to_owned();
+    if let Some(ends) = confidence.and_then(|c| cell.note.strip_prefix(c)) {
+        cell.note = ends.trim_start().to_owned();
     }
     cell
+}
+
+/// The confidence that all intervals of a row share: `95 % CI`.
+pub(super) fn common_confidence(row: &[&Figure]) -> Option<String> {
+    let mut all = row.iter().filter(|f| f.low.is_some()).map(|f| words::confidence(f));
+    let first = all.next()?;
+    all.all(|c| c == first).then_some(first)
+}
+
+/// How many samples and blocks are behind a row, and how sure its intervals are.
+pub(super) fn n_cell(row: &[&Figure], confidence: Option<&str>) -> Cell {
+    let n = row.iter().map(|f| f.n).max().unwrap_or(0);
+    let blocks = match row.iter().map(|f| f.blocks).max().unwrap_or(0) {
+        1 => "1 block".to_owned(),
+        more => format!("{more} blocks"),
+    };
+    let note = confidence.map_or_else(|| blocks.clone(), |c| format!("{blocks}, {c}"));
+    Cell::number(words::count(n)).with_note(note)
 }
 
 /// A figure's value with its interval beneath.
@@ -252,8 +270,8 @@ pub(super) fn value_cell(figure: &Figure) -> Cell {
 }
 
 fn rtt_table(figures: &[Figure]) -> Option<Table> {
-    let caption = "Round-trip time by quantile. Under each value its 95 % confidence interval, \
-                   unless another confidence is stated.";
+    let caption = "Round-trip time by quantile, under each value its interval. The confidence \
+                   stands beside the number of blocks.";
     quantile_table(figures, Metric::Rtt, caption, true)
 }
 

@@ -9,7 +9,7 @@ use method::record::{BulkRecord, FlowRecord, StreamRecord};
 use method::trial::{Bulk, FlowKind, Path, Role};
 use method::{Figure, Metric, Trial, TrialRecord};
 
-use super::latency::value_cell;
+use super::latency::{n_cell, value_cell};
 use super::view::{Block, Cell, Picture, Section, Table};
 use super::{caveats, reading};
 use crate::svg::{Axis, PALETTE, Plot, Point, Scale, Series};
@@ -60,7 +60,7 @@ fn figures_table(figures: &[Figure]) -> Option<Table> {
                 Cell::text(reading::load(f)).with_note(format!("beside {protocol} {size}")),
                 Cell::path(path).with_note(reading::way(f)),
                 value_cell(f),
-                Cell::number(words::count(f.n)).with_note(format!("{} blocks", f.blocks)),
+                n_cell(&[f], None),
                 caveats::verdict_cell(&[f]),
                 caveats::names(&[f]),
             ]
