@@ -12,7 +12,7 @@ mod offloads;
 mod sides;
 mod trial;
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::sync::mpsc;
 use std::thread;
@@ -21,7 +21,7 @@ use duty::{Duty, Reins};
 use fault::AgentFault;
 pub(crate) use offloads::describe as describe_ports;
 
-use crate::protocol::{self, Answer, Ask, Hello, Message, Reply, Request, in_words};
+use crate::protocol::{self, Answer, Ask, Hello, Message, ProtocolError, Reply, Request, in_words};
 
 /// Serves the controller at stdin and stdout until it says goodbye or its end of the pipe closes.
 pub fn main() -> ExitCode {
@@ -41,6 +41,10 @@ pub fn main() -> ExitCode {
 /// Requests are handled in order on this thread. Another one listens, so that the end of the pipe
 /// and an abort are noticed while a request is being handled.
 fn serve() -> Result<(), AgentFault> {
+    let mut stdout = io::stdout().lock();
+    if !greet(&mut io::stdin().lock(), &mut stdout)? {
+        return Ok(());
+    }
     let reins = Reins::default();
     let (orders, requests) = mpsc::channel();
     let listening = reins.clone();
@@ -58,9 +62,8 @@ fn serve() -> Result<(), AgentFault> {
         .map_err(|cause| AgentFault::Thread { name: "listener".into(), cause })?;
 
     let mut duty = Duty::new(reins);
-    let mut stdout = io::stdout().lock();
     loop {
-        let request = match requests.recv_timeout(duty.patience()) {
+        let Request { id, ask } = match requests.recv_timeout(duty.patience()) {
             Ok(request) => request,
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 duty.abandon();
@@ -71,44 +74,35 @@ fn serve() -> Result<(), AgentFault> {
                 thread::park();
             },
         };
-        match request {
-            Heard::Hello => protocol::write(&mut stdout, &Message::Hello(Hello::ours()))?,
-            Heard::Request(Request { id, ask }) => {
-                let last = ask == Ask::Goodbye;
-                let answer = duty.handle(ask).map_err(|fault| in_words(&fault));
-                protocol::write(&mut stdout, &Message::Reply(Reply { id, answer }))?;
-                if last {
-                    return Ok(());
-                }
-            }
+        let last = ask == Ask::Goodbye;
+        let answer = duty.handle(ask).map_err(|fault| in_words(&fault));
+        protocol::write(&mut stdout, &Message::Reply(Reply { id, answer }))?;
+        if last {
+            return Ok(());
         }
     }
 }
 
-/// What the listener passes on.
-enum Heard {
-    Hello,
-    Request(Request),
+/// Waits to be greeted and greets back; false where nobody ever came. A peer of another protocol is
+/// greeted too, because it needs our number to say what is wrong.
+fn greet(from: &mut impl Read, to: &mut impl Write) -> Result<bool, AgentFault> {
+    match protocol::read(from)? {
+        None => Ok(false),
+        Some(Message::Hello(theirs)) => {
+            protocol::write(to, &Message::Hello(Hello::ours()))?;
+            theirs.check().map_err(ProtocolError::from)?;
+            Ok(true)
+        }
+        Some(other) => Err(AgentFault::out_of_turn("hello", &other)),
+    }
 }
 
-/// Reads until the pipe ends. Greets back first, whatever the peer's protocol: it needs our number
-/// to say what is wrong.
+/// Passes requests on until the pipe ends; an abort takes effect at once.
 fn listen(
     from: &mut impl Read,
-    orders: &mpsc::Sender<Heard>,
+    orders: &mpsc::Sender<Request>,
     reins: &Reins,
 ) -> Result<(), AgentFault> {
-    match protocol::read(from)? {
-        None => return Ok(()),
-        Some(Message::Hello(theirs)) => {
-            if let Err(refusal) = theirs.check() {
-                let _ = protocol::write(&mut io::stdout(), &Message::Hello(Hello::ours()));
-                return Err(protocol::ProtocolError::from(refusal).into());
-            }
-            let _ = orders.send(Heard::Hello);
-        }
-        Some(other) => return Err(AgentFault::out_of_turn("hello", &other)),
-    }
     loop {
         match protocol::read(from)? {
             None => return Ok(()),
@@ -116,7 +110,7 @@ fn listen(
                 if request.ask == Ask::Abort {
                     reins.halt();
                 }
-                if orders.send(Heard::Request(request)).is_err() {
+                if orders.send(request).is_err() {
                     return Ok(());
                 }
             }
@@ -125,5 +119,5 @@ fn listen(
     }
 }
 
-/// Not every request yields something.
+/// What became of a request.
 type Handled = Result<Answer, AgentFault>;

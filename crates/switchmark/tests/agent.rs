@@ -1,0 +1,314 @@
+//! The agent as a process: what it says to a controller, and how it ends.
+
+#![allow(missing_docs, reason = "a test")]
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use dataplane::datagram::ReceiverSpec;
+use dataplane::echo::{AskerSpec, Carrier, ReflectorSpec};
+use dataplane::{Identity, Pace, Window, clock};
+use measure::{FrameSize, Nanos};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use switchmark::protocol::{
+    self, Answer, Ask, FRAME_LIMIT, Hello, Message, ReceiverOrder, Reply, Request, SenderOrder,
+    SideReport,
+};
+
+/// Far longer than anything here takes; an agent that hangs must not hang the test.
+const PATIENCE: Duration = Duration::from_secs(20);
+const HOME: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// An agent and its pipes; killed and reaped with the test.
+struct Subject {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    id: u64,
+    /// Its end tells the watchdog that the test is over.
+    _over: mpsc::Sender<()>,
+}
+
+impl Subject {
+    fn start() -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_switchmark"));
+        command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the agent starts");
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let pid = Pid::from_raw(child.id().cast_signed());
+        let (over, watched) = mpsc::channel::<()>();
+        thread::spawn(move || {
+            if watched.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let _ = kill(pid, Signal::SIGKILL);
+            }
+        });
+        Self { child, stdin, stdout, id: 0, _over: over }
+    }
+
+    fn greeted() -> Self {
+        let mut this = Self::start();
+        this.write(&Message::Hello(Hello::ours()));
+        assert_eq!(this.read(), Some(Message::Hello(Hello::ours())));
+        this
+    }
+
+    fn write(&mut self, message: &Message) {
+        protocol::write(self.stdin.as_mut().expect("stdin is open"), message).expect("it listens");
+    }
+
+    fn write_bytes(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        stdin.write_all(bytes).and_then(|()| stdin.flush()).expect("it listens");
+    }
+
+    fn read(&mut self) -> Option<Message> {
+        let stdout = self.stdout.as_mut().expect("stdout is open");
+        protocol::read(stdout).expect("only protocol on stdout")
+    }
+
+    fn ask(&mut self, ask: Ask) -> Result<Answer, String> {
+        self.id += 1;
+        self.write(&Message::Request(Request { id: self.id, ask }));
+        match self.read() {
+            Some(Message::Reply(Reply { id, answer })) if id == self.id => answer,
+            other => panic!("expected the reply to {}, got {other:?}", self.id),
+        }
+    }
+
+    /// Waits for the end; status, and what it said on stderr.
+    fn end(&mut self) -> (ExitStatus, String) {
+        let mut stderr = self.child.stderr.take().expect("stderr is piped");
+        let (say, said) = mpsc::channel();
+        thread::spawn(move || {
+            let mut text = String::new();
+            let _ = stderr.read_to_string(&mut text);
+            let _ = say.send(text);
+        });
+        let text = said.recv_timeout(PATIENCE).expect("the agent ends");
+        (self.child.wait().expect("it can be reaped"), text)
+    }
+}
+
+impl Drop for Subject {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn size(octets: u32) -> FrameSize {
+    FrameSize::new(octets).expect("a frame size")
+}
+
+fn reflector(flow: u16) -> ReceiverOrder {
+    ReceiverOrder::Reflector(ReflectorSpec {
+        protocol: Carrier::Udp,
+        local: HOME,
+        peer: HOME,
+        identity: Identity { token: 7, flow },
+        frame_size: size(128),
+    })
+}
+
+fn asker(flow: u16, port: u16) -> SenderOrder {
+    SenderOrder::Asker(AskerSpec {
+        carrier: Carrier::Udp,
+        local: HOME,
+        remote: SocketAddr::new(HOME, port),
+        identity: Identity { token: 7, flow },
+        frame_size: size(128),
+        pace: Pace::Greedy,
+    })
+}
+
+fn window(load: Nanos) -> Window {
+    let start = clock::monotonic() + Nanos::from_millis(200);
+    let stop = start + load;
+    Window { start, stop, closed: stop + Nanos::from_millis(50) }
+}
+
+#[test]
+fn the_end_of_stdin_is_the_end() {
+    let mut agent = Subject::greeted();
+    agent.stdin = None;
+    let (status, stderr) = agent.end();
+    assert!(status.success(), "{status} {stderr}");
+    assert_eq!(agent.read(), None, "nothing but protocol was said");
+}
+
+#[test]
+fn nobody_greets_and_it_still_ends_with_stdin() {
+    let mut agent = Subject::start();
+    agent.stdin = None;
+    let (status, _) = agent.end();
+    assert!(status.success());
+    assert_eq!(agent.read(), None, "it says nothing before it is greeted");
+}
+
+#[test]
+fn the_end_of_stdin_ends_a_trial_under_way() {
+    let mut agent = Subject::greeted();
+    let port = prepare(&mut agent, 1);
+    assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Connected));
+    let window = window(Nanos::from_secs(3600));
+    assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Started));
+    agent.stdin = None;
+    let (status, stderr) = agent.end();
+    assert!(status.success(), "{status} {stderr}");
+}
+
+fn prepare(agent: &mut Subject, flow: u16) -> u16 {
+    let receivers = vec![reflector(flow)];
+    match agent.ask(Ask::Prepare { receivers, interfaces: vec!["lo".into()] }) {
+        Ok(Answer::Prepared { ports }) => ports[0],
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn another_protocol_is_refused_and_both_are_named() {
+    let mut agent = Subject::start();
+    agent.write(&Message::Hello(Hello {
+        protocol: 99,
+        version: "0.0.1".into(),
+        features: Vec::new(),
+    }));
+    assert_eq!(agent.read(), Some(Message::Hello(Hello::ours())), "so that we can say it too");
+    let (status, stderr) = agent.end();
+    assert!(!status.success());
+    assert!(stderr.contains("we speak 1") && stderr.contains("speaks 99"), "{stderr}");
+}
+
+#[test]
+fn bad_bytes_end_it_with_an_error() {
+    let check = |bytes: &[u8], says: &str| {
+        let mut agent = Subject::greeted();
+        agent.write_bytes(bytes);
+        agent.stdin = None;
+        let (status, stderr) = agent.end();
+        assert!(!status.success(), "{says}: {stderr}");
+        assert!(stderr.contains(says), "{says}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+    };
+    check(b"\0\0\0\x04nope", "read a message of 4 bytes");
+    check(b"\0\0\0\x08half", "ends after 4 of 8 bytes");
+    check(b"\0\0", "ends after 2 of 4 bytes");
+    check(&((FRAME_LIMIT + 1) as u32).to_be_bytes(), "allowed");
+    check(&[0xff; 64], "allowed");
+}
+
+#[test]
+fn a_request_before_the_greeting_is_out_of_turn() {
+    let mut agent = Subject::start();
+    agent.write(&Message::Request(Request { id: 1, ask: Ask::Clock }));
+    let (status, stderr) = agent.end();
+    assert!(!status.success());
+    assert!(stderr.contains("expected hello"), "{stderr}");
+}
+
+#[test]
+fn its_clock_runs_and_its_facts_are_the_kernels() {
+    let mut agent = Subject::greeted();
+    let before = clock::monotonic();
+    let Ok(Answer::Clock { monotonic }) = agent.ask(Ask::Clock) else { panic!("a clock") };
+    assert!(before <= monotonic && monotonic <= clock::monotonic());
+    let asked = Ask::Facts { interfaces: vec!["lo".into(), "no-such-port".into()] };
+    let Ok(Answer::Facts(facts)) = agent.ask(asked) else { panic!("facts") };
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert_eq!(facts.host["kernel"], kernel.trim());
+    assert!(facts.ports.contains_key("lo"));
+    assert!(!facts.ports.contains_key("no-such-port"), "absent, not guessed");
+}
+
+#[test]
+fn a_whole_trial_over_loopback() {
+    let mut agent = Subject::greeted();
+    for flow in 1..=2 {
+        let port = prepare(&mut agent, flow);
+        let senders = vec![asker(flow, port)];
+        assert_eq!(agent.ask(Ask::Connect { senders }), Ok(Answer::Connected));
+        let window = window(Nanos::from_millis(100));
+        assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Started));
+        let collected = match agent.ask(Ask::Collect) {
+            Ok(Answer::Collected(collected)) => *collected,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(collected.reports.len(), 2, "{:?}", collected.reports);
+        let mut asked = 0;
+        let mut answered = 0;
+        for report in collected.reports {
+            assert_eq!(report.flow, flow);
+            match report.report {
+                Ok(SideReport::Asker(asker)) => asked = asker.answers.unique,
+                Ok(SideReport::Reflector(reflector)) => answered = reflector.answered,
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(asked > 0);
+        assert!(answered >= asked, "{answered} answered, {asked} received");
+        assert!(collected.interfaces["lo"]["tx_packets"] >= 2 * asked);
+    }
+    assert_eq!(agent.ask(Ask::Goodbye), Ok(Answer::Farewell));
+    assert!(agent.end().0.success());
+}
+
+#[test]
+fn requests_out_of_order_are_refused_and_nothing_breaks() {
+    let mut agent = Subject::greeted();
+    let window = window(Nanos::from_millis(10));
+    for ask in [Ask::Collect, Ask::Start { window }, Ask::Connect { senders: Vec::new() }] {
+        let refusal = agent.ask(ask).expect_err("nothing was prepared");
+        assert!(refusal.contains("no trial was prepared"), "{refusal}");
+    }
+    prepare(&mut agent, 1);
+    let past = Window { start: Nanos(1), stop: Nanos(2), closed: Nanos(3) };
+    let refusal = agent.ask(Ask::Start { window: past }).expect_err("in the past");
+    assert!(refusal.contains("already"), "{refusal}");
+    let now = clock::monotonic();
+    let start = now + Nanos::from_secs(10);
+    let endless = Window { start, stop: start, closed: start + Nanos::from_secs(1 << 20) };
+    let refusal = agent.ask(Ask::Start { window: endless }).expect_err("too long");
+    assert!(refusal.contains("six hours"), "{refusal}");
+    assert_eq!(agent.ask(Ask::Abort), Ok(Answer::Aborted));
+    assert!(matches!(agent.ask(Ask::Clock), Ok(Answer::Clock { .. })));
+}
+
+#[test]
+fn nobody_is_answered_from_everywhere() {
+    let mut agent = Subject::greeted();
+    let anywhere = ReceiverOrder::Receiver(ReceiverSpec {
+        local: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        peer: HOME,
+        identity: Identity { token: 1, flow: 5 },
+        frame_size: size(64),
+        limit: 10,
+        cpu: None,
+    });
+    let asked = Ask::Prepare { receivers: vec![anywhere], interfaces: Vec::new() };
+    let refusal = agent.ask(asked).expect_err("0.0.0.0 is everybody");
+    assert!(refusal.contains("receiver of flow 5") && refusal.contains("0.0.0.0"), "{refusal}");
+}
+
+#[test]
+fn an_abort_ends_a_long_trial_and_closes_its_port() {
+    let mut agent = Subject::greeted();
+    let port = prepare(&mut agent, 1);
+    assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Connected));
+    let window = window(Nanos::from_secs(3600));
+    assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Started));
+    // Collect would wait an hour: the abort is noticed behind it.
+    agent.write(&Message::Request(Request { id: 100, ask: Ask::Collect }));
+    agent.write(&Message::Request(Request { id: 101, ask: Ask::Abort }));
+    for expected in [100, 101] {
+        match agent.read() {
+            Some(Message::Reply(Reply { id, .. })) => assert_eq!(id, expected, "in order"),
+            other => panic!("{other:?}"),
+        }
+    }
+    std::net::UdpSocket::bind(SocketAddr::new(HOME, port)).expect("the data port is free again");
+}

@@ -1,0 +1,256 @@
+//! The protocol: what goes in comes out, and bad bytes are errors.
+
+#![allow(missing_docs, reason = "a test")]
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use dataplane::datagram::{ReceiverSpec, SenderBackend, SenderSpec};
+use dataplane::echo::{AskerReport, AskerSpec, Carrier, ReflectorSpec};
+use dataplane::{Identity, Pace, Window};
+use measure::reading::{Rejected, Stamp, Stamps};
+use measure::sequence::SequenceCounts;
+use measure::{FrameSize, Histogram, Nanos};
+use proptest::collection::{btree_map, vec};
+use proptest::prelude::*;
+use switchmark::protocol::{
+    self, Answer, Ask, Collected, FRAME_LIMIT, FlowReport, FrameError, Hello, HostFacts, Message,
+    MessageError, OffloadChange, PROTOCOL, ProtocolError, ReceiverOrder, Reply, Request,
+    SenderOrder, SideReport, Usage, decode, encode,
+};
+
+fn nanos() -> impl Strategy<Value = Nanos> {
+    any::<u64>().prop_map(Nanos)
+}
+
+fn names() -> impl Strategy<Value = Vec<String>> {
+    vec(".{0,12}", 0..4)
+}
+
+fn address() -> impl Strategy<Value = IpAddr> {
+    any::<u32>().prop_map(|bits| IpAddr::V4(Ipv4Addr::from_bits(bits)))
+}
+
+fn identity() -> impl Strategy<Value = Identity> {
+    (any::<u32>(), any::<u16>()).prop_map(|(token, flow)| Identity { token, flow })
+}
+
+fn frame_size() -> impl Strategy<Value = FrameSize> {
+    (64u32..=9018).prop_map(|octets| FrameSize::new(octets).unwrap())
+}
+
+fn pace() -> impl Strategy<Value = Pace> {
+    prop_oneof![Just(Pace::Greedy), (1f64..1e9).prop_map(Pace::Every)]
+}
+
+fn receiver() -> impl Strategy<Value = ReceiverOrder> {
+    let fields = (address(), address(), identity(), frame_size(), any::<u64>(), any::<bool>());
+    fields.prop_map(|(local, peer, identity, frame_size, limit, echo)| {
+        if echo {
+            let protocol = Carrier::Tcp;
+            ReceiverOrder::Reflector(ReflectorSpec { protocol, local, peer, identity, frame_size })
+        } else {
+            let cpu = Some(limit as usize % 7);
+            ReceiverOrder::Receiver(ReceiverSpec { local, peer, identity, frame_size, limit, cpu })
+        }
+    })
+}
+
+fn sender() -> impl Strategy<Value = SenderOrder> {
+    let fields = (address(), address(), any::<u16>(), identity(), frame_size(), pace());
+    fields.prop_map(|(local, peer, port, identity, frame_size, pace)| {
+        let remote = SocketAddr::new(peer, port);
+        if port % 2 == 0 {
+            let carrier = Carrier::Udp;
+            SenderOrder::Asker(AskerSpec { carrier, local, remote, identity, frame_size, pace })
+        } else {
+            SenderOrder::Sender(SenderSpec {
+                local,
+                remote,
+                identity,
+                frame_size,
+                pace,
+                backend: SenderBackend::Auto,
+                burst_limit: u32::from(port),
+                limit: u64::from(port) * 3,
+                cpu: None,
+            })
+        }
+    })
+}
+
+fn ask() -> impl Strategy<Value = Ask> {
+    prop_oneof![
+        Just(Ask::Clock),
+        Just(Ask::Collect),
+        Just(Ask::Abort),
+        Just(Ask::Goodbye),
+        names().prop_map(|interfaces| Ask::Facts { interfaces }),
+        names().prop_map(|interfaces| Ask::Offloads { interfaces, change: OffloadChange::Off }),
+        (vec(receiver(), 0..3), names())
+            .prop_map(|(receivers, interfaces)| Ask::Prepare { receivers, interfaces }),
+        vec(sender(), 0..3).prop_map(|senders| Ask::Connect { senders }),
+        (nanos(), nanos(), nanos()).prop_map(|(start, stop, closed)| Ask::Start {
+            window: Window { start, stop, closed }
+        }),
+    ]
+}
+
+fn histogram() -> impl Strategy<Value = Histogram> {
+    vec(1u64..3_600_000_000_000, 0..40).prop_map(|values| {
+        let mut histogram = Histogram::new();
+        values.into_iter().for_each(|value| histogram.record(Nanos(value)));
+        histogram
+    })
+}
+
+fn asker_report() -> impl Strategy<Value = SideReport> {
+    let fields = (frame_size(), any::<u64>(), histogram(), histogram(), 0f64..1e9);
+    fields.prop_map(|(frame_size, sent, rtt, ipdv, effective_samples)| {
+        SideReport::Asker(AskerReport {
+            frame_size,
+            sent,
+            answers: SequenceCounts { unique: rtt.count(), ..SequenceCounts::default() },
+            rtt,
+            ipdv_up: ipdv.clone(),
+            ipdv_down: ipdv,
+            effective_samples,
+            stamps: Stamps { sent: Stamp::Intended, received: Stamp::Kernel },
+            rejected: Rejected { malformed: sent, foreign: 3 },
+            elapsed: Nanos(sent),
+        })
+    })
+}
+
+fn flow_report() -> impl Strategy<Value = FlowReport> {
+    let report = prop_oneof![asker_report().prop_map(Ok), ".{0,40}".prop_map(Err)];
+    (any::<u16>(), nanos(), report).prop_map(|(flow, ready, report)| FlowReport {
+        flow,
+        ready,
+        report,
+    })
+}
+
+fn answer() -> impl Strategy<Value = Answer> {
+    let facts = btree_map("[a-z_]{1,8}", ".{0,12}", 0..4);
+    let counts = btree_map("[a-z_]{1,8}", any::<u64>(), 0..4);
+    prop_oneof![
+        Just(Answer::Connected),
+        Just(Answer::Started),
+        Just(Answer::Aborted),
+        Just(Answer::Farewell),
+        nanos().prop_map(|monotonic| Answer::Clock { monotonic }),
+        vec(any::<u16>(), 0..5).prop_map(|ports| Answer::Prepared { ports }),
+        facts.prop_map(|host| Answer::Facts(HostFacts { host, ports: BTreeMap::new() })),
+        btree_map("[a-z]{1,4}", btree_map("[a-z]{1,4}", any::<bool>(), 0..3), 0..3)
+            .prop_map(|changed| Answer::Offloads { changed }),
+        (vec(flow_report(), 0..3), counts, 0f64..1.0).prop_map(|(reports, counters, busy)| {
+            let interfaces = BTreeMap::from([("eth1".to_owned(), counters.clone())]);
+            let usage = Usage { busy, softirq: busy / 2.0, stolen: 0.0, counters };
+            Answer::Collected(Box::new(Collected { reports, interfaces, usage }))
+        }),
+    ]
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    prop_oneof![
+        (any::<u32>(), ".{0,8}", names()).prop_map(|(protocol, version, features)| {
+            Message::Hello(Hello { protocol, version, features })
+        }),
+        (any::<u64>(), ask()).prop_map(|(id, ask)| Message::Request(Request { id, ask })),
+        (any::<u64>(), prop_oneof![answer().prop_map(Ok), ".{0,40}".prop_map(Err)])
+            .prop_map(|(id, answer)| Message::Reply(Reply { id, answer })),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn what_is_encoded_decodes_to_itself(message in message()) {
+        let content = encode(&message).unwrap();
+        prop_assert_eq!(decode(&content).unwrap(), message);
+    }
+
+    #[test]
+    fn what_is_written_reads_back_in_order(messages in vec(message(), 0..4)) {
+        let mut pipe = Vec::new();
+        for message in &messages {
+            protocol::write(&mut pipe, message).unwrap();
+        }
+        let mut from = pipe.as_slice();
+        for message in messages {
+            prop_assert_eq!(protocol::read(&mut from).unwrap(), Some(message));
+        }
+        prop_assert!(protocol::read(&mut from).unwrap().is_none());
+    }
+
+    #[test]
+    fn any_bytes_are_a_message_or_an_error(bytes in vec(any::<u8>(), 0..200)) {
+        let _ = decode(&bytes);
+        let _ = protocol::read(&mut bytes.as_slice());
+    }
+
+    #[test]
+    fn a_message_cut_anywhere_is_an_error(message in message(), cut in any::<prop::sample::Index>()) {
+        let mut pipe = Vec::new();
+        protocol::write(&mut pipe, &message).unwrap();
+        let kept = cut.index(pipe.len());
+        let read = protocol::read(&mut &pipe[..kept]);
+        if kept == 0 {
+            prop_assert!(matches!(read, Ok(None)));
+        } else {
+            let error = read.expect_err("cut short");
+            let truncated = matches!(error, ProtocolError::Frame(FrameError::Truncated { .. }));
+            prop_assert!(truncated, "{error:?}");
+        }
+    }
+
+    /// One changed byte of valid content: never a panic, whatever it becomes.
+    #[test]
+    fn a_damaged_message_does_not_panic(
+        message in message(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
+        let mut content = encode(&message).unwrap();
+        let at = at.index(content.len());
+        content[at] = byte;
+        let _ = decode(&content);
+    }
+}
+
+#[test]
+fn a_claimed_length_takes_no_memory() {
+    let over = ((FRAME_LIMIT + 1) as u32).to_be_bytes();
+    let error = protocol::read(&mut over.as_slice()).unwrap_err();
+    let ProtocolError::Frame(FrameError::Oversized { announced }) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(announced, FRAME_LIMIT + 1);
+
+    let allowed = (FRAME_LIMIT as u32).to_be_bytes();
+    let error = protocol::read(&mut [allowed.as_slice(), b"{}"].concat().as_slice()).unwrap_err();
+    let ProtocolError::Frame(FrameError::Truncated { have, want }) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!((have, want), (2, FRAME_LIMIT));
+}
+
+#[test]
+fn another_protocol_is_refused_with_both_numbers() {
+    let text = br#"{"hello": {"protocol": 7, "version": "9.9.9", "new_field": [1]}}"#;
+    let Message::Hello(theirs) = decode(text).unwrap() else { panic!("a hello") };
+    let error = theirs.check().unwrap_err();
+    assert!(matches!(error, MessageError::Protocol { ours: PROTOCOL, theirs: 7, .. }));
+    let words = error.to_string();
+    assert!(words.contains("speak 1") && words.contains("speaks 7"), "{words}");
+    assert!(words.contains("9.9.9") && words.contains(env!("CARGO_PKG_VERSION")), "{words}");
+    Hello::ours().check().unwrap();
+}
+
+#[test]
+fn a_deep_nest_is_an_error() {
+    let deep = [vec![b'['; 100_000], vec![b']'; 100_000]].concat();
+    assert!(decode(&deep).is_err());
+}
