@@ -81,10 +81,10 @@ pub fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let outcome = match cli.verb {
-        Verb::Demo(args) => demo::run(args),
+        Verb::Demo(args) => demo::run(&args),
         Verb::Run(args) => run::run(args),
         Verb::Latency(args) => latency::run(args),
-        Verb::Forwarding(args) => forwarding::run(args),
+        Verb::Forwarding(args) => forwarding::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Lab(verb) => lab::run(verb),

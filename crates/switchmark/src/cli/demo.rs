@@ -50,7 +50,7 @@ const SEARCH_FINAL: Nanos = Nanos::from_secs(1);
 const SEARCH_PRECISION: f64 = 0.005;
 
 /// Shows.
-pub fn run(args: Args) -> Result<Outcome, Failure> {
+pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let directory = args.out.clone().unwrap_or_default();
     if !directory.as_os_str().is_empty() {
         std::fs::create_dir_all(&directory).map_err(Failure::unusable)?;

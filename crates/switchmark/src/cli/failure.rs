@@ -40,6 +40,7 @@ impl Failure {
     }
 
     /// With advice that the error itself does not know.
+    #[must_use]
     pub fn hinted(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self

@@ -78,9 +78,8 @@ fn precision(text: &str) -> Result<f64, String> {
 }
 
 /// Measures.
-pub fn run(args: Args) -> Result<Outcome, Failure> {
-    let measuring = args.measuring.clone();
-    session::run(&measuring, || {
+pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    session::run(&args.measuring, || {
         let testbed = testbed::from_argument("--testbed", args.testbed.as_deref().unwrap_or(""))?;
         let asked = [
             (args.flood, ForwardingTest::Flood),

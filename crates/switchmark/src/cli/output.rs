@@ -2,6 +2,7 @@
 //!
 //! Owns which stream gets what. Never computes a figure.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -83,7 +84,7 @@ pub fn text(run: &Finished) -> String {
     let unusable = run.records.iter().filter(|(_, record)| !record.outcome.is_valid()).count();
     if unusable > 0 {
         let all = numbers::grouped(run.records.len() as f64);
-        out.push_str(&format!("{unusable} of {all} trials were not valid; the report says why\n"));
+        let _ = writeln!(out, "{unusable} of {all} trials were not valid; the report says why");
     }
     out
 }

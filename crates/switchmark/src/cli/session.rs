@@ -42,23 +42,20 @@ pub fn run(
         output::check_report(path)?;
     }
     let path = output::store_path(data)?;
-    let finished = match &measuring.resume {
-        Some(asked) => {
-            let meta = Store::open(&path)?.load(asked)?;
-            let place = testbed::from_argument("--resume", &meta.topology.name)?;
-            let stop = prepare(&[&place])?;
-            carry_out(&Store::open(&path)?, &place, Start::Again(Box::new(meta)), &stop, data)?
-        }
-        None => {
-            let request = request()?;
-            check(&request)?;
-            let stop = prepare(&[&request.testbed])?;
-            let seed = measuring.seed.or(request.seed);
-            let seed = seed.map_or_else(lone::seed, Ok)?;
-            let store = Store::open(&path)?;
-            let start = Start::New { verb: request.verb, studies: request.studies, seed };
-            carry_out(&store, &request.testbed, start, &stop, data)?
-        }
+    let finished = if let Some(asked) = &measuring.resume {
+        let meta = Store::open(&path)?.load(asked)?;
+        let place = testbed::from_argument("--resume", &meta.topology.name)?;
+        let stop = prepare(&[&place])?;
+        carry_out(&Store::open(&path)?, &place, Start::Again(Box::new(meta)), &stop, data)?
+    } else {
+        let request = request()?;
+        check(&request)?;
+        let stop = prepare(&[&request.testbed])?;
+        let seed = measuring.seed.or(request.seed);
+        let seed = seed.map_or_else(lone::seed, Ok)?;
+        let store = Store::open(&path)?;
+        let start = Start::New { verb: request.verb, studies: request.studies, seed };
+        carry_out(&store, &request.testbed, start, &stop, data)?
     };
     let outcome = output::show(&finished, data)?;
     if let Some(path) = &measuring.report {

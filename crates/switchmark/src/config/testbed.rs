@@ -3,7 +3,7 @@
 //! Owns the file's typed form and every check on it. Never reaches a host: what it accepts may still
 //! turn out to be unreachable.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::ops::Range;
 use std::path::Path;
@@ -189,9 +189,9 @@ fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
         }
     }
     for host in &file.host {
-        let mut seen = HashMap::new();
+        let mut seen = HashSet::new();
         for port in &host.port {
-            if seen.insert(port.name.get_ref(), ()).is_some() {
+            if !seen.insert(port.name.get_ref()) {
                 let (host, port_name) = (host.name.get_ref(), port.name.get_ref());
                 return Err(Fault::new(
                     port.name.span(),
