@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use comfy_table::{Table, presets};
+use comfy_table::{LineStyle, Table, presets};
 use jiff::Timestamp;
 use method::{Figure, StudySpec, Trial, TrialRecord, explain_size, explain_size_at};
 use record::{ReportInput, RunMeta};
@@ -105,7 +105,8 @@ fn sizes(study: &StudySpec) -> Vec<String> {
 /// A table in the house's style.
 pub fn plain_table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY).set_header(header);
+    let style = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
+    table.load_style(style).set_header(header);
     table
 }
 
