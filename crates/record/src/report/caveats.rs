@@ -107,7 +107,19 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
 
 /// The caveats of a row of figures; one that not all share names the quantiles it is about.
 pub(super) fn names(figures: &[&Figure]) -> Cell {
+    names_but(figures, &BTreeSet::new())
+}
+
+/// The caveats that every one of the figures has: said once over a table, not in each row.
+pub(super) fn shared(figures: &[&Figure]) -> BTreeSet<Caveat> {
+    let first = figures.first().map(|f| f.caveats.clone()).unwrap_or_default();
+    first.into_iter().filter(|c| figures.iter().all(|f| f.caveats.contains(c))).collect()
+}
+
+/// As [`names`], without those said elsewhere.
+pub(super) fn names_but(figures: &[&Figure], said: &BTreeSet<Caveat>) -> Cell {
     let all: BTreeSet<Caveat> = figures.iter().flat_map(|f| f.caveats.iter().copied()).collect();
+    let all: BTreeSet<Caveat> = all.difference(said).copied().collect();
     let names: Vec<String> =
         all.into_iter().map(|c| said_of(name(c), figures, |f| f.caveats.contains(&c))).collect();
     Cell { class: "small", ..Cell::text(names.join(", ")) }

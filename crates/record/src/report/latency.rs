@@ -206,6 +206,7 @@ fn quantile_table(
     if rows.is_empty() {
         return None;
     }
+    let shared = caveats::shared(&of);
     let mut head: Vec<String> = ["protocol", "octets"].map(str::to_owned).into();
     if with_path {
         head.push("path".to_owned());
@@ -229,18 +230,27 @@ fn quantile_table(
             cell.unwrap_or_else(|| Cell::number("–"))
         }));
         cells.push(n_cell(&row, confidence.as_deref()));
-        cells.extend([caveats::verdict_cell(&row), caveats::names(&row)]);
+        cells.extend([caveats::verdict_cell(&row), caveats::names_but(&row, &shared)]);
         cells
     });
     let rows = rows.collect();
-    Some(Table { caption: caption.to_owned(), head, rows })
+    let shared: Vec<&str> = shared.iter().copied().map(caveats::name).collect();
+    let of_all = if shared.is_empty() {
+        String::new()
+    } else {
+        format!(" Caveats of every row: {}.", shared.join(", "))
+    };
+    Some(Table { caption: format!("{caption}{of_all}"), head, rows })
 }
 
 /// A figure's value with its interval beneath; the confidence is left to [`n_cell`] where that has it.
 pub(super) fn narrow_cell(figure: &Figure, confidence: Option<&str>) -> Cell {
     let mut cell = value_cell(figure);
     if let Some(ends) = confidence.and_then(|c| cell.note.strip_prefix(c)) {
-        cell.note = ends.trim_start().to_owned();
+        // The value above has the unit already.
+        let ends = ends.trim_start();
+        let unit = cell.text.find('\u{a0}').map_or("", |at| &cell.text[at..]);
+        cell.note = ends.strip_suffix(unit).unwrap_or(ends).to_owned();
     }
     cell
 }
