@@ -1,0 +1,392 @@
+//! The controller against real agents in a real lab: every kind of flow, and every kind of accident.
+//!
+//! Each test needs the right to build a lab and says `skipped` without it. Traffic stays in
+//! namespaces made here; only one test runs at a time, because labs on one machine disturb each other.
+
+#![allow(missing_docs, reason = "a test")]
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use measure::{FrameRate, FrameSize, Nanos};
+use method::record::{Defect, FlowRecord};
+use method::topology::PortRef;
+use method::trial::{
+    Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Gate, Offloads, Path as Way, Phases, Protocol,
+    Role, Schedule, Trial,
+};
+use method::{Outcome, Testbed, TestbedError, TrialRecord};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use switchmark::config::resolved::{self, LabConfig, LabDevice, Source};
+use switchmark::controller::{LiveTestbed, Stop};
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Labs on one machine disturb each other.
+fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn may_build_labs(test: &str) -> bool {
+    let may = lab::privilege() != lab::Privilege::None;
+    if !may {
+        eprintln!("skipped: {test} needs root to build a lab");
+    }
+    may
+}
+
+fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_switchmark"))
+}
+
+fn lab_of(device: LabDevice) -> resolved::Testbed {
+    let config = LabConfig { device, hosts: 2, rate: None, queue: None, mtu: 9000, bypass: true };
+    resolved::Testbed { name: format!("lab:{}", device.as_str()), source: Source::Lab(config) }
+}
+
+fn open(device: LabDevice) -> LiveTestbed {
+    LiveTestbed::open_with(&lab_of(device), Stop::new(), program()).expect("the lab comes up")
+}
+
+fn trial(testbed: &LiveTestbed, kinds: Vec<FlowKind>, load: Nanos) -> Trial {
+    let pair = testbed.topology().measured_pairs().remove(0);
+    let end = |p: &PortRef| p.clone();
+    let flows = kinds.into_iter().zip(1..).map(|(kind, id)| Flow {
+        id,
+        from: end(&pair.from),
+        to: end(&pair.to),
+        role: Role::Measured,
+        kind,
+    });
+    Trial {
+        label: "test".into(),
+        path: Way::Device,
+        block: 0,
+        attempt: 0,
+        flows: flows.collect(),
+        phases: Phases::quick(load),
+        offloads: Offloads::Off,
+        gate: Gate::Strict,
+    }
+}
+
+fn echo(protocol: Protocol) -> FlowKind {
+    let frame_size = FrameSize::new(128).unwrap();
+    FlowKind::Echo(Echo { protocol, frame_size, schedule: Schedule::Greedy })
+}
+
+fn datagrams(rate_fps: f64) -> FlowKind {
+    FlowKind::Datagrams(Datagrams {
+        frame_size: FrameSize::new(256).unwrap(),
+        schedule: Schedule::Paced(FrameRate(rate_fps)),
+        backend: Backend::Auto,
+        burst_limit: 64,
+    })
+}
+
+fn bulk() -> FlowKind {
+    FlowKind::Bulk(Bulk {
+        streams: 2,
+        congestion_control: "cubic".into(),
+        interval: Nanos::from_millis(100),
+    })
+}
+
+const LOAD: Nanos = Nanos::from_millis(400);
+
+/// Runs one trial of each kind; the figures must agree with each other.
+fn every_kind(device: LabDevice) {
+    let mut testbed = open(device);
+    for protocol in [Protocol::Icmp, Protocol::Udp, Protocol::Tcp] {
+        let trial = trial(&testbed, vec![echo(protocol)], LOAD);
+        let record = testbed.run(&trial).expect("the testbed lives");
+        assert_eq!(record.outcome, Outcome::Valid, "{protocol:?} {record:#?}");
+        let FlowRecord::Echo(echo) = &record.flows[0] else { panic!("{record:#?}") };
+        assert!(echo.sent > 0);
+        assert_eq!(echo.answers.unique, echo.rtt.count(), "one round trip for each answer");
+        assert!(echo.answers.unique <= echo.sent);
+        assert!(echo.answers.unique + 1 >= echo.sent, "{protocol:?}: a cable loses nothing");
+        assert_eq!(echo.rejected.foreign, 0);
+        check_places(&testbed, &record);
+    }
+    let kinds = vec![datagrams(2000.0)];
+    let trial_of_datagrams = trial(&testbed, kinds, LOAD);
+    let record = testbed.run(&trial_of_datagrams).expect("the testbed lives");
+    assert_eq!(record.outcome, Outcome::Valid, "{record:#?}");
+    let FlowRecord::Datagrams(flow) = &record.flows[0] else { panic!("{record:#?}") };
+    assert_eq!(flow.sent, 800, "0.4 s at 2000 frames/s");
+    assert_eq!(flow.received.unique, flow.sent);
+    assert_eq!(flow.received.duplicated, 0);
+    let port =
+        record.ports.iter().find(|p| p.place == trial_of_datagrams.flows[0].from.to_string());
+    let left = port.and_then(|p| p.counters.get("tx_packets")).copied().unwrap_or(0);
+    assert!(left >= flow.sent, "the kernel counted what the sender counted: {left}");
+
+    let trial_of_bulk = trial(&testbed, vec![bulk()], LOAD);
+    let record = testbed.run(&trial_of_bulk).expect("the testbed lives");
+    assert_eq!(record.outcome, Outcome::Valid, "{record:#?}");
+    let FlowRecord::Bulk(bulk) = &record.flows[0] else { panic!("{record:#?}") };
+    assert_eq!(bulk.congestion_control, "cubic");
+    assert_eq!(bulk.streams.len(), 2);
+    let by_interval: u64 = bulk.streams.iter().flat_map(|s| &s.received).map(|b| b.0).sum();
+    assert_eq!(by_interval, bulk.received.0, "intervals add up");
+    assert!(bulk.received.0 > 0);
+}
+
+/// Both ends' ports and, where there is a device, its ports.
+fn check_places(testbed: &LiveTestbed, record: &TrialRecord) {
+    let places: Vec<&str> = record.ports.iter().map(|p| p.place.as_str()).collect();
+    let pair = testbed.topology().measured_pairs().remove(0);
+    assert!(places.contains(&pair.from.to_string().as_str()), "{places:?}");
+    assert!(places.contains(&pair.to.to_string().as_str()), "{places:?}");
+    let devices = record.ports.iter().filter(|p| p.side == method::record::Side::Device).count();
+    assert_eq!(devices > 0, !testbed.topology().devices.is_empty());
+    assert_eq!(record.hosts.len(), 2);
+}
+
+#[test]
+fn every_kind_of_flow_over_a_cable() {
+    let _alone = alone();
+    if may_build_labs("every_kind_of_flow_over_a_cable") {
+        every_kind(LabDevice::Cable);
+    }
+}
+
+#[test]
+fn every_kind_of_flow_over_a_bridge() {
+    let _alone = alone();
+    if may_build_labs("every_kind_of_flow_over_a_bridge") {
+        every_kind(LabDevice::Bridge);
+    }
+}
+
+#[test]
+fn several_flows_at_once() {
+    let _alone = alone();
+    if !may_build_labs("several_flows_at_once") {
+        return;
+    }
+    let mut testbed = open(LabDevice::Bridge);
+    let kinds = vec![echo(Protocol::Udp), datagrams(1000.0)];
+    let trial = trial(&testbed, kinds, LOAD);
+    let record = testbed.run(&trial).expect("the testbed lives");
+    assert_eq!(record.outcome, Outcome::Valid, "{record:#?}");
+    assert_eq!(record.flows.len(), 2);
+    assert!(matches!(record.flows[0], FlowRecord::Echo(_)), "in the trial's order");
+    assert!(record.start_spread < trial.phases.load, "{:?}", record.start_spread);
+}
+
+/// Does `deed` to the agent of `host` (its process) once the load of `trial` must be under way.
+fn with_accident(
+    testbed: &mut LiveTestbed,
+    trial: &Trial,
+    host: &str,
+    deed: impl FnOnce(u32) + Send + 'static,
+) -> Result<TrialRecord, TestbedError> {
+    let pid = testbed.agents()[host];
+    let accident = thread::spawn(move || {
+        wait(Duration::from_millis(700));
+        deed(pid);
+    });
+    let record = testbed.run(trial);
+    accident.join().expect("the accident happens");
+    record
+}
+
+fn wait(span: Duration) {
+    let (_keep, never) = mpsc::channel::<()>();
+    let _ = never.recv_timeout(span);
+}
+
+fn kill_9(pid: u32) {
+    kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL).expect("it lives");
+}
+
+const LONG_LOAD: Nanos = Nanos::from_secs(3);
+
+#[test]
+fn an_agent_killed_in_a_trial_is_a_failed_record_and_then_a_lost_testbed() {
+    let _alone = alone();
+    if !may_build_labs("an_agent_killed_in_a_trial") {
+        return;
+    }
+    let mut testbed = open(LabDevice::Cable);
+    let trial = trial(&testbed, vec![bulk(), echo(Protocol::Tcp)], LONG_LOAD);
+    let record = with_accident(&mut testbed, &trial, "h2", kill_9).expect("a record first");
+    let Outcome::Failed { reason } = record.outcome else { panic!("{record:#?}") };
+    assert!(reason.contains("`h2`") && reason.contains("signal: 9"), "{reason}");
+    let error = testbed.run(&trial).expect_err("the testbed is lost");
+    assert!(matches!(error, TestbedError::Lost { .. }), "{error:?}");
+}
+
+#[test]
+fn a_link_that_goes_down_in_a_trial_is_no_valid_record() {
+    let _alone = alone();
+    if !may_build_labs("a_link_that_goes_down_in_a_trial") {
+        return;
+    }
+    let mut testbed = open(LabDevice::Bridge);
+    let trial = trial(&testbed, vec![datagrams(1000.0)], LONG_LOAD);
+    let pull = |pid| {
+        let host = lab::Namespace::of_process(pid).expect("the agent's namespace");
+        let down = host.enter_with(|| {
+            let mut kernel = netlink::Netlink::open()?;
+            let index = kernel.link("eth1")?.index;
+            kernel.set_down(index)
+        });
+        down.expect("the namespace opens").expect("the link goes down");
+    };
+    let record = with_accident(&mut testbed, &trial, "h2", pull).expect("a record");
+    let Outcome::Invalid { reasons } = record.outcome else { panic!("{:?}", record.outcome) };
+    let flapped =
+        reasons.iter().any(|r| matches!(r, Defect::LinkFlap { place } if place == "h2/eth1"));
+    assert!(flapped, "{reasons:?}");
+    // The agents live: the next trial is tried, and says that nothing arrives.
+    let record = testbed.run(&trial).expect("still a testbed");
+    assert!(!record.outcome.is_valid(), "{:?}", record.outcome);
+}
+
+#[test]
+fn a_wish_to_stop_ends_a_trial_at_once() {
+    let _alone = alone();
+    if !may_build_labs("a_wish_to_stop") {
+        return;
+    }
+    let stop = Stop::new();
+    let place = lab_of(LabDevice::Cable);
+    let mut testbed = LiveTestbed::open_with(&place, stop.clone(), program()).expect("a lab");
+    let trial = trial(&testbed, vec![echo(Protocol::Udp)], Nanos::from_secs(3600));
+    let ended = with_accident(&mut testbed, &trial, "h1", move |_| stop.ask());
+    assert!(matches!(ended, Err(TestbedError::Interrupted)), "{ended:?}");
+}
+
+#[test]
+fn offloads_are_off_for_a_trial_and_facts_tell_of_both_sides() {
+    let _alone = alone();
+    if !may_build_labs("offloads_are_off_for_a_trial") {
+        return;
+    }
+    let mut testbed = open(LabDevice::Bridge);
+    let facts = testbed.facts().clone();
+    assert!(facts.shared_machine);
+    let device = &facts.devices["bridge"].ports["p1"];
+    assert_eq!(device["tx-tcp-segmentation"], "off", "{device:?}");
+    let features = |testbed: &LiveTestbed| {
+        let lab = testbed.lab().expect("a lab");
+        lab.netlink("h1", |kernel| kernel.offloads("eth1")).expect("features")
+    };
+    let found = features(&testbed);
+    let mut trial = trial(&testbed, vec![echo(Protocol::Udp)], LOAD);
+    testbed.run(&trial).expect("a record");
+    assert!(!features(&testbed).any(), "a frame is a frame");
+    trial.offloads = Offloads::AsFound;
+    testbed.run(&trial).expect("a record");
+    assert_eq!(features(&testbed), found, "put back");
+}
+
+/// Hosts that exist already: two named by process, in a lab of the test's own.
+#[test]
+fn hosts_by_pid_over_a_lab_of_another() {
+    let _alone = alone();
+    if !may_build_labs("hosts_by_pid") {
+        return;
+    }
+    let holder = open(LabDevice::Cable);
+    let pids = holder.agents();
+    let topology = holder.topology();
+    let hosts = topology.hosts.iter().map(|host| resolved::HostConfig {
+        name: host.name.clone(),
+        reach: resolved::Reach::Pid(pids[&host.name]),
+        ports: host.ports.iter().map(port_config).collect(),
+    });
+    let config = resolved::HostsConfig { hosts: hosts.collect(), devices: Vec::new() };
+    let place = resolved::Testbed { name: "by pid".into(), source: Source::Hosts(config) };
+    let mut testbed = LiveTestbed::open_with(&place, Stop::new(), program()).expect("two hosts");
+    assert!(!testbed.facts().shared_machine, "as far as anybody said");
+    let trial = trial(&testbed, vec![echo(Protocol::Udp)], LOAD);
+    let record = testbed.run(&trial).expect("a record");
+    assert_eq!(record.outcome, Outcome::Valid, "{record:#?}");
+    assert_eq!(record.ports.len(), 2, "no device's: {record:#?}");
+}
+
+fn port_config(port: &method::topology::HostPort) -> resolved::PortConfig {
+    resolved::PortConfig {
+        name: port.name.clone(),
+        address: port.address,
+        prefix: 24,
+        cable: port.cable.clone(),
+        rate: port.rate,
+    }
+}
+
+/// Says to the test binary that it is the controller of `nothing_outlives_a_killed_controller`.
+const CONTROLLER: &str = "SWITCHMARK_TEST_CONTROLLER";
+
+/// Not a test of its own: the process that the next test kills.
+#[test]
+fn controller_process() {
+    if std::env::var_os(CONTROLLER).is_none() {
+        return;
+    }
+    let mut testbed = open(LabDevice::Bridge);
+    let pids: Vec<String> = testbed.agents().values().map(ToString::to_string).collect();
+    println!("\nagents {}", pids.join(" "));
+    let trial = trial(&testbed, vec![echo(Protocol::Udp), bulk()], Nanos::from_secs(3600));
+    let _ = testbed.run(&trial);
+}
+
+#[test]
+fn nothing_outlives_a_killed_controller() {
+    let _alone = alone();
+    if !may_build_labs("nothing_outlives_a_killed_controller") {
+        return;
+    }
+    let mut controller = Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "controller_process", "--nocapture"])
+        .env(CONTROLLER, "yes")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a controller");
+    let stdout = BufReader::new(controller.stdout.take().expect("piped"));
+    let agents: Vec<u32> = stdout
+        .lines()
+        .map_while(Result::ok)
+        .find_map(|line| {
+            let pids = line.strip_prefix("agents ")?;
+            Some(pids.split(' ').filter_map(|pid| pid.parse().ok()).collect())
+        })
+        .expect("it brings its lab up");
+    assert_eq!(agents.len(), 2);
+    let namespaces: Vec<PathBuf> = agents.iter().filter_map(|pid| namespace_of(*pid)).collect();
+    assert_eq!(namespaces.len(), 2);
+    wait(Duration::from_millis(700));
+
+    kill_9(controller.id());
+    controller.wait().expect("it is reaped");
+    let left = || -> Vec<PathBuf> {
+        let inhabited = processes().into_iter().filter_map(namespace_of);
+        inhabited.filter(|found| namespaces.contains(found)).collect()
+    };
+    // A namespace without a process or descriptor is the kernel's to remove, with its links.
+    for _ in 0..200 {
+        if left().is_empty() {
+            return;
+        }
+        wait(Duration::from_millis(50));
+    }
+    panic!("still inhabited: {:?}", left());
+}
+
+fn namespace_of(pid: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/ns/net")).ok()
+}
+
+fn processes() -> Vec<u32> {
+    let entries = std::fs::read_dir("/proc").expect("/proc");
+    entries.filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
