@@ -99,7 +99,9 @@ fn ask() -> impl Strategy<Value = Ask> {
 fn histogram() -> impl Strategy<Value = Histogram> {
     vec(1u64..3_600_000_000_000, 0..40).prop_map(|values| {
         let mut histogram = Histogram::new();
-        values.into_iter().for_each(|value| histogram.record(Nanos(value)));
+        for value in values {
+            histogram.record(Nanos(value));
+        }
         histogram
     })
 }

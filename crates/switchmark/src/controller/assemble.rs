@@ -128,3 +128,155 @@ fn bulk(source: SourceReport, sink: SinkReport) -> BulkRecord {
         streams: streams.collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use measure::reading::Rejected;
+    use measure::sequence::SequenceCounts;
+    use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
+    use method::trial::{Backend, Bulk, Datagrams, Echo, Role, Schedule};
+
+    use super::*;
+
+    fn flow(id: u16, kind: FlowKind) -> Flow {
+        let end = |text: &str| text.parse().unwrap();
+        Flow { id, from: end("h1/eth1"), to: end("h2/eth1"), role: Role::Measured, kind }
+    }
+
+    fn echo_kind(protocol: Protocol) -> FlowKind {
+        FlowKind::Echo(Echo { protocol, frame_size: FrameSize::MIN, schedule: Schedule::Greedy })
+    }
+
+    fn datagrams_kind() -> FlowKind {
+        FlowKind::Datagrams(Datagrams {
+            frame_size: FrameSize::MIN,
+            schedule: Schedule::Paced(FrameRate(10.0)),
+            backend: Backend::Auto,
+            burst_limit: 1,
+        })
+    }
+
+    fn bulk_kind() -> FlowKind {
+        let congestion_control = "cubic".to_owned();
+        FlowKind::Bulk(Bulk { streams: 2, congestion_control, interval: Nanos(1) })
+    }
+
+    fn asker(foreign: u64) -> SideReport {
+        use measure::reading::{Stamp, Stamps};
+        SideReport::Asker(AskerReport {
+            frame_size: FrameSize::MIN,
+            sent: 9,
+            answers: SequenceCounts { unique: 8, ..SequenceCounts::default() },
+            rtt: Histogram::new(),
+            ipdv_up: Histogram::new(),
+            ipdv_down: Histogram::new(),
+            effective_samples: 8.0,
+            stamps: Stamps { sent: Stamp::User, received: Stamp::Kernel },
+            rejected: Rejected { malformed: 1, foreign },
+            elapsed: Nanos(5),
+        })
+    }
+
+    fn reflector() -> SideReport {
+        let rejected = Rejected { malformed: 0, foreign: 4 };
+        SideReport::Reflector(ReflectorReport { answered: 9, rejected })
+    }
+
+    fn sender() -> SideReport {
+        SideReport::Sender(SenderReport {
+            backend: "udp".into(),
+            backend_reason: "asked for".into(),
+            offered: 12,
+            sent: 11,
+            sending: Nanos(100),
+            departures: Histogram::new(),
+            longest_burst: 2,
+        })
+    }
+
+    fn receiver() -> SideReport {
+        SideReport::Receiver(ReceiverReport {
+            received: SequenceCounts { unique: 10, ..SequenceCounts::default() },
+            rejected: Rejected::default(),
+            receiving: Nanos(99),
+            arrivals: Histogram::new(),
+            socket_drops: 1,
+        })
+    }
+
+    fn source() -> SideReport {
+        SideReport::Source(SourceReport {
+            congestion_control: "cubic".into(),
+            mss: 1448,
+            streams: vec![Vec::new(), Vec::new()],
+            acked: Vec::new(),
+            written: Vec::new(),
+        })
+    }
+
+    fn sink() -> SideReport {
+        SideReport::Sink(SinkReport {
+            received: ByteCount(30),
+            elapsed: Nanos(50),
+            intervals: vec![vec![ByteCount(10)], vec![ByteCount(20)]],
+            outside: Vec::new(),
+            rejected: Rejected::default(),
+        })
+    }
+
+    fn sides(reports: impl IntoIterator<Item = (u16, SideReport)>) -> Sides {
+        let mut sides = Sides::default();
+        reports.into_iter().for_each(|(flow, report)| sides.put(flow, report));
+        sides
+    }
+
+    #[test]
+    fn records_come_in_the_trials_order_with_both_sides_in_them() {
+        let flows = [
+            flow(3, bulk_kind()),
+            flow(1, echo_kind(Protocol::Udp)),
+            flow(2, datagrams_kind()),
+            flow(7, echo_kind(Protocol::Icmp)),
+        ];
+        let told = [
+            (1, reflector()),
+            (1, asker(2)),
+            (2, receiver()),
+            (2, sender()),
+            (3, sink()),
+            (3, source()),
+            (7, asker(0)),
+        ];
+        let records = assemble(&flows, sides(told)).unwrap();
+        let [
+            FlowRecord::Bulk(bulk),
+            FlowRecord::Echo(echo),
+            FlowRecord::Datagrams(datagrams),
+            FlowRecord::Echo(icmp),
+        ] = records.as_slice()
+        else {
+            panic!("{records:?}")
+        };
+        assert_eq!(bulk.received, ByteCount(30));
+        assert_eq!(bulk.streams[1].received, [ByteCount(20)]);
+        assert_eq!(echo.rejected, Rejected { malformed: 1, foreign: 6 }, "of both ends");
+        assert_eq!((datagrams.sent, datagrams.received.unique), (11, 10));
+        assert_eq!(icmp.answers.unique, 8);
+    }
+
+    #[test]
+    fn a_missing_side_is_named() {
+        let check = |kind: FlowKind, told: Vec<SideReport>, side| {
+            let told = told.into_iter().map(|report| (1, report));
+            let missing = assemble(&[flow(1, kind)], sides(told)).unwrap_err();
+            assert_eq!(missing, MissingSide { flow: 1, side });
+        };
+        check(echo_kind(Protocol::Udp), vec![asker(0)], "reflector");
+        check(echo_kind(Protocol::Tcp), vec![reflector()], "asker");
+        check(echo_kind(Protocol::Icmp), vec![], "asker");
+        check(datagrams_kind(), vec![sender()], "receiver");
+        check(datagrams_kind(), vec![receiver(), asker(0)], "sender");
+        check(bulk_kind(), vec![source()], "sink");
+        check(bulk_kind(), vec![], "source");
+    }
+}

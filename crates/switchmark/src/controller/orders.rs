@@ -241,3 +241,97 @@ const fn backend(backend: Backend) -> SenderBackend {
         Backend::Packet => SenderBackend::Packet,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use measure::{FrameRate, FrameSize};
+    use method::topology::{CableEnd, Host, HostPort};
+    use method::trial::{Gate, Offloads, Path, Phases, Role};
+
+    use super::*;
+
+    fn topology() -> Topology {
+        let host = |name: &str, address: &str, far: &str| Host {
+            name: name.into(),
+            reach: "lab".into(),
+            ports: vec![HostPort {
+                name: "eth1".into(),
+                interfaces: vec!["eth1".into()],
+                address: address.parse().unwrap(),
+                cable: CableEnd::Host(far.parse().unwrap()),
+                rate: None,
+            }],
+        };
+        let hosts = vec![host("h1", "198.18.0.1", "h2/eth1"), host("h2", "198.18.0.2", "h1/eth1")];
+        Topology { name: "two".into(), hosts, devices: Vec::new() }
+    }
+
+    fn trial(rates: &[f64]) -> Trial {
+        let flow = |(id, rate): (u16, &f64)| Flow {
+            id,
+            from: "h1/eth1".parse().unwrap(),
+            to: "h2/eth1".parse().unwrap(),
+            role: Role::Measured,
+            kind: FlowKind::Datagrams(Datagrams {
+                frame_size: FrameSize::MIN,
+                schedule: Schedule::Paced(FrameRate(*rate)),
+                backend: Backend::Udp,
+                burst_limit: 4,
+            }),
+        };
+        Trial {
+            label: "test".into(),
+            path: Path::Device,
+            block: 0,
+            attempt: 0,
+            flows: (1..).zip(rates).map(flow).collect(),
+            phases: Phases::quick(Nanos::from_secs(2)),
+            offloads: Offloads::Off,
+            gate: Gate::Strict,
+        }
+    }
+
+    fn scene<'a>(topology: &'a Topology, trial: &'a Trial) -> Scene<'a> {
+        Scene { topology, trial, token: 0xdead_beef, processors: vec![2, 5] }
+    }
+
+    #[test]
+    fn both_sides_agree_and_sit_on_different_processors() {
+        let (topology, trial) = (topology(), trial(&[1000.0]));
+        let scene = scene(&topology, &trial);
+        let receivers = scene.receivers().unwrap();
+        let ReceiverOrder::Receiver(receiver) = &receivers["h2"][0] else { panic!() };
+        let senders = scene.senders(&BTreeMap::from([(1, 4321)])).unwrap();
+        let SenderOrder::Sender(sender) = &senders["h1"][0] else { panic!() };
+        assert_eq!((receiver.local, receiver.peer), (sender.remote.ip(), sender.local));
+        assert_eq!(sender.remote.port(), 4321);
+        assert_eq!(receiver.identity, sender.identity);
+        assert_eq!(receiver.limit, sender.limit);
+        assert!(sender.limit >= 2000, "every frame of two seconds has a number");
+        assert_eq!((sender.cpu, receiver.cpu), (Some(2), Some(5)));
+        assert_eq!(sender.pace, Pace::Every(1e6));
+    }
+
+    #[test]
+    fn what_can_not_be_ordered_is_refused() {
+        let topology = topology();
+        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let trial = trial(&[rate]);
+            let scene = scene(&topology, &trial);
+            let either = scene.receivers().err().or(scene.senders(&BTreeMap::from([(1, 1)])).err());
+            let refused =
+                matches!(either, Some(OrderError::Rate { .. } | OrderError::TooMany { .. }));
+            assert!(refused, "{rate}: {either:?}");
+        }
+        let mut twice = trial(&[1.0, 1.0]);
+        twice.flows[1].id = 1;
+        assert_eq!(scene(&topology, &twice).receivers(), Err(OrderError::SameNumber { flow: 1 }));
+        let mut nowhere = trial(&[1.0]);
+        nowhere.flows[0].to = "h3/eth1".parse().unwrap();
+        let error = scene(&topology, &nowhere).receivers().unwrap_err();
+        assert_eq!(error.to_string(), "order flow 1: there is no port `h3/eth1`");
+        let closed = trial(&[1.0]);
+        let error = scene(&topology, &closed).senders(&BTreeMap::new()).unwrap_err();
+        assert_eq!(error, OrderError::NoReceiver { flow: 1 });
+    }
+}

@@ -48,7 +48,7 @@ pub enum ControllerError {
         host: String,
         /// Why.
         #[source]
-        cause: LaunchError,
+        cause: Box<LaunchError>,
     },
     /// An agent was started and is of no use.
     #[error("bring up the agent on host `{host}`")]
@@ -167,10 +167,6 @@ impl LiveTestbed {
         self.lab.as_ref()
     }
 
-    fn lost(&self, trial: &Trial, cause: &Arc<AgentError>) -> TestbedError {
-        TestbedError::Lost { label: trial.label.clone(), cause: Box::new(Arc::clone(cause)) }
-    }
-
     /// Ends the trial everywhere and says what happened.
     fn give_up(&mut self, mishap: Mishap) -> Result<TrialRecord, TestbedError> {
         let worse = self.crew.abort();
@@ -209,7 +205,8 @@ impl Testbed for LiveTestbed {
     /// next trial on.
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         if let Some(cause) = &self.lost {
-            return Err(self.lost(trial, cause));
+            let cause = Box::new(Arc::clone(cause));
+            return Err(TestbedError::Lost { label: trial.label.clone(), cause });
         }
         let mut conduct = Conduct {
             crew: &mut self.crew,
@@ -228,9 +225,10 @@ impl Testbed for LiveTestbed {
 }
 
 fn launch(host: &str, launcher: &Launcher<'_>, program: &Path) -> Result<Agent, ControllerError> {
-    let child = launcher
-        .start(program)
-        .map_err(|cause| ControllerError::Launch { host: host.to_owned(), cause })?;
+    let child = launcher.start(program).map_err(|cause| ControllerError::Launch {
+        host: host.to_owned(),
+        cause: Box::new(cause),
+    })?;
     Agent::greet(host, child)
         .map_err(|cause| ControllerError::Agent { host: host.to_owned(), cause: Box::new(cause) })
 }
