@@ -1,0 +1,196 @@
+//! What the end-to-end tests share: labs, trials, other people's programs inside a lab.
+//!
+//! Never retries, and never asserts a time. A test that can't run here says `skipped:` and why.
+
+#![allow(missing_docs, reason = "a test")]
+#![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(clippy::disallowed_methods, reason = "these tests face the kernel")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use measure::{FrameRate, FrameSize, Nanos, Rate};
+use method::record::{DatagramsRecord, EchoRecord, FlowRecord, TrialRecord};
+use method::topology::Pair;
+use method::trial::{
+    Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Gate, Offloads, Path as Way, Phases, Protocol,
+    Role, Schedule, Trial,
+};
+use switchmark::config::resolved::{LabConfig, LabDevice, Source, Testbed as ResolvedTestbed};
+use switchmark::controller::{LiveTestbed, Stop};
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// The lock that keeps labs on one machine from disturbing each other, or `None` where labs can't be
+/// built or a program is missing.
+pub fn alone(test: &str, programs: &[&str]) -> Option<MutexGuard<'static, ()>> {
+    if lab::privilege() == lab::Privilege::None {
+        eprintln!("skipped: {test} needs root to build a lab");
+        return None;
+    }
+    for program in programs {
+        if find(program).is_none() {
+            eprintln!("skipped: {test} needs `{program}`, which is not installed");
+            return None;
+        }
+    }
+    Some(ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Where a program is, the administrator's folders included.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin".into(), "/sbin".into()])
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}
+
+pub fn switchmark() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_switchmark"))
+}
+
+pub fn lab_of(device: LabDevice, rate: Option<Rate>) -> ResolvedTestbed {
+    let config = LabConfig { device, hosts: 2, rate, queue: None, mtu: 9000, bypass: true };
+    ResolvedTestbed { name: format!("lab:{}", device.as_str()), source: Source::Lab(config) }
+}
+
+pub fn open(device: LabDevice, rate: Option<Rate>) -> LiveTestbed {
+    LiveTestbed::open_with(&lab_of(device, rate), Stop::new(), switchmark())
+        .expect("the lab comes up")
+}
+
+pub fn size(octets: u32) -> FrameSize {
+    FrameSize::new(octets).expect("a legal size")
+}
+
+pub fn echo(protocol: Protocol, octets: u32) -> FlowKind {
+    let schedule = Schedule::Greedy;
+    FlowKind::Echo(Echo { protocol, frame_size: size(octets), schedule })
+}
+
+pub fn datagrams(octets: u32, schedule: Schedule, backend: Backend) -> FlowKind {
+    FlowKind::Datagrams(Datagrams { frame_size: size(octets), schedule, backend, burst_limit: 64 })
+}
+
+pub fn paced(frames_per_second: f64) -> Schedule {
+    Schedule::Paced(FrameRate(frames_per_second))
+}
+
+pub fn bulk(streams: u16) -> FlowKind {
+    FlowKind::Bulk(Bulk {
+        streams,
+        congestion_control: "cubic".into(),
+        interval: Nanos::from_millis(100),
+    })
+}
+
+/// One flow from the pair's first port to its second.
+pub fn trial(pair: &Pair, kind: FlowKind, load: Nanos, gate: Gate) -> Trial {
+    let (from, to) = (pair.from.clone(), pair.to.clone());
+    Trial {
+        label: "test".into(),
+        path: Way::Device,
+        block: 0,
+        attempt: 0,
+        flows: vec![Flow { id: 1, from, to, role: Role::Measured, kind }],
+        phases: Phases::quick(load),
+        offloads: Offloads::Off,
+        gate,
+    }
+}
+
+pub fn datagrams_of(record: &TrialRecord) -> &DatagramsRecord {
+    match record.flows.as_slice() {
+        [FlowRecord::Datagrams(flow)] => flow,
+        _ => panic!("not one datagram flow: {record:#?}"),
+    }
+}
+
+pub fn echo_of(record: &TrialRecord) -> &EchoRecord {
+    match record.flows.as_slice() {
+        [FlowRecord::Echo(flow)] => flow,
+        _ => panic!("not one echo flow: {record:#?}"),
+    }
+}
+
+/// Sum of a counter over the device's ports.
+pub fn device_counter(record: &TrialRecord, name: &str) -> u64 {
+    let devices = record.ports.iter().filter(|p| p.side == method::record::Side::Device);
+    devices.filter_map(|p| p.counters.get(name)).sum()
+}
+
+/// Another program in a lab's host, ended by its id when dropped.
+pub struct Guest(pub Child);
+
+impl Guest {
+    pub fn start(testbed: &LiveTestbed, host: &str, program: &str, args: &[&str]) -> Self {
+        let lab = testbed.lab().expect("a lab");
+        let mut command = Command::new(find(program).expect("it was looked for before"));
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self(lab.spawn(host, &mut command).expect("the program starts"))
+    }
+
+    /// Runs it to its end and returns what it printed on stdout.
+    pub fn run(testbed: &LiveTestbed, host: &str, program: &str, args: &[&str]) -> String {
+        let lab = testbed.lab().expect("a lab");
+        let mut command = Command::new(find(program).expect("it was looked for before"));
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = lab.spawn(host, &mut command).expect("the program starts");
+        let output = child.wait_with_output().expect("the program ends");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Asks it to end as a person would with Ctrl-C, and waits.
+    pub fn interrupt(mut self) {
+        let pid = nix::unistd::Pid::from_raw(self.0.id() as i32);
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).expect("it is ours");
+        self.0.wait().expect("it ends");
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Waits until `done` holds, for at most ten seconds.
+pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+    for _ in 0..1000 {
+        if done() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("waited in vain for {what}");
+}
+
+/// A scratch folder, removed when dropped.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("switchmark-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a scratch folder");
+        Self(folder)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

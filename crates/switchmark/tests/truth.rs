@@ -1,0 +1,224 @@
+//! Held against truths that are not ours: what a capture shows, and what the kernel's token bucket
+//! was told and dropped.
+//!
+//! Needs root, and tcpdump and tshark for the captures.
+
+#![allow(missing_docs, reason = "a test")]
+
+mod harness;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Command;
+
+use harness::{
+    Guest, Scratch, alone, bulk, datagrams, datagrams_of, device_counter, echo, open, paced, trial,
+};
+use measure::{FrameRate, Nanos, Rate};
+use method::trial::{Backend, Gate, Protocol, Schedule};
+use method::{Outcome, Testbed};
+use switchmark::config::resolved::LabDevice;
+
+/// One captured packet: arrival in seconds, octets on the link without FCS.
+struct Captured {
+    at: f64,
+    length: u32,
+}
+
+/// Starts a capture of test traffic on `interface` of `host`; returns once it listens.
+fn capture(testbed: &switchmark::controller::LiveTestbed, file: &Path, filter: &str) -> Guest {
+    let file = file.to_str().expect("a plain path");
+    let args =
+        ["-i", "eth1", "-n", "-s", "96", "-B", "65536", "-Q", "in", "-U", "-w", file, filter];
+    let mut guest = Guest::start(testbed, "h2", "tcpdump", &args);
+    let stderr = guest.0.stderr.take().expect("piped");
+    let mut lines = BufReader::new(stderr).lines();
+    let listening = lines.any(|line| line.expect("text").contains("listening on"));
+    assert!(listening, "tcpdump said why it does not listen");
+    guest
+}
+
+fn read(file: &Path) -> Vec<Captured> {
+    let output = Command::new("tshark")
+        .arg("-r")
+        .arg(file)
+        .args(["-T", "fields", "-e", "frame.time_epoch", "-e", "frame.len"])
+        .output()
+        .expect("tshark starts");
+    let text = String::from_utf8(output.stdout).expect("tshark prints text");
+    let packet = |line: &str| {
+        let (at, length) = line.split_once('\t').expect("two fields");
+        Captured { at: at.parse().expect("seconds"), length: length.parse().expect("octets") }
+    };
+    text.lines().map(packet).collect()
+}
+
+#[test]
+fn a_capture_shows_the_sizes_asked_for() {
+    let Some(_alone) = alone("a_capture_shows_the_sizes_asked_for", &["tcpdump", "tshark"]) else {
+        return;
+    };
+    let scratch = Scratch::new("sizes");
+    let mut testbed = open(LabDevice::Bridge, None);
+    let pair = testbed.topology().measured_pairs().remove(0);
+    let kinds = |octets| {
+        vec![
+            ("udp", datagrams(octets, paced(2000.0), Backend::Udp)),
+            ("udp", datagrams(octets, paced(2000.0), Backend::Packet)),
+            ("udp", echo(Protocol::Udp, octets)),
+            ("icmp", echo(Protocol::Icmp, octets)),
+            // Handshake and bare acknowledgements are smaller; PSH marks the probes.
+            ("tcp[tcpflags] & tcp-push != 0", echo(Protocol::Tcp, octets)),
+        ]
+    };
+    for octets in [64, 82, 512, 1518, 9018] {
+        for (filter, kind) in kinds(octets) {
+            let what = format!("{kind:?}");
+            let file = scratch.path("sizes.pcap");
+            let guest = capture(&testbed, &file, filter);
+            let load = Nanos::from_millis(100);
+            let record = testbed.run(&trial(&pair, kind, load, Gate::Strict)).expect("runs");
+            guest.interrupt();
+            assert_eq!(record.outcome, Outcome::Valid, "{what}");
+            let is_tcp = filter.starts_with("tcp");
+            let asked = match &record.flows[0] {
+                // TCP's headers with the time-stamp option need more than 64 octets.
+                method::FlowRecord::Echo(echo) => echo.frame_size.octets(),
+                _ => octets,
+            };
+            assert!(asked == octets || (is_tcp && octets < 82), "{what}: {asked}");
+            let mut lengths: Vec<u32> = read(&file).iter().map(|p| p.length).collect();
+            // The hello of a TCP flow is the one probe-bearing segment of another size.
+            if is_tcp {
+                lengths.remove(0);
+            }
+            assert!(lengths.len() > 50, "{what}: only {} packets", lengths.len());
+            let odd = lengths.iter().find(|length| **length + 4 != asked);
+            assert_eq!(odd, None, "{what}: a frame of another size");
+        }
+    }
+}
+
+#[test]
+fn a_capture_shows_the_mean_rate_asked_for() {
+    let Some(_alone) = alone("a_capture_shows_the_mean_rate_asked_for", &["tcpdump", "tshark"])
+    else {
+        return;
+    };
+    let scratch = Scratch::new("pacing");
+    let mut testbed = open(LabDevice::Bridge, None);
+    let pair = testbed.topology().measured_pairs().remove(0);
+    for backend in [Backend::Udp, Backend::Packet] {
+        for rate in [10_000.0, 50_000.0, 100_000.0] {
+            let file = scratch.path("pacing.pcap");
+            let guest = capture(&testbed, &file, "udp");
+            let kind = datagrams(64, paced(rate), backend);
+            let record = testbed.run(&trial(&pair, kind, Nanos::from_secs(1), Gate::Flood));
+            guest.interrupt();
+            let record = record.expect("runs");
+            let packets: Vec<Captured> =
+                read(&file).into_iter().filter(|p| p.length == 60).collect();
+            // Learning frames come before the load, and are few.
+            let sent = datagrams_of(&record).sent as usize;
+            let load = &packets[packets.len() - sent.min(packets.len())..];
+            let (first, last) = (&load[0], &load[load.len() - 1]);
+            let seen = (load.len() - 1) as f64 / (last.at - first.at);
+            println!(
+                "{backend:?} {rate} frames/s asked, {seen:.1} captured ({} frames)",
+                load.len()
+            );
+            assert!((seen / rate - 1.0).abs() < 0.01, "{backend:?}: asked {rate}, captured {seen}");
+        }
+    }
+}
+
+#[test]
+fn loss_equals_the_token_buckets_own_drops() {
+    let Some(_alone) = alone("loss_equals_the_token_buckets_own_drops", &[]) else { return };
+    for rate in [Rate(50_000_000), Rate(200_000_000)] {
+        let mut testbed = open(LabDevice::Bridge, Some(rate));
+        let pair = testbed.topology().measured_pairs().remove(0);
+        for octets in [64, 512, 1518] {
+            let truth = rate.bits_per_second() / 8.0 / f64::from(octets - 4);
+            let kind = datagrams(octets, paced(truth * 1.3), Backend::Auto);
+            let asked = trial(&pair, kind, Nanos::from_millis(500), Gate::Strict);
+            let record = testbed.run(&asked).expect("runs");
+            let flow = datagrams_of(&record);
+            let lost = flow.received.lost(flow.sent);
+            let dropped = device_counter(&record, "qdisc_drops");
+            println!("{rate} {octets}: sent {} lost {lost}, tbf dropped {dropped}", flow.sent);
+            assert_eq!(flow.sent, flow.received.unique + lost, "{octets}");
+            assert!(lost > 0, "30 % over the limit must lose: {octets}");
+            assert_eq!(lost, dropped + flow.socket_drops, "{octets}: frame for frame");
+        }
+    }
+}
+
+/// The same through the program, as its user runs it.
+#[test]
+fn forwarding_finds_the_rate_of_a_token_bucket() {
+    let Some(_alone) = alone("forwarding_finds_the_rate_of_a_token_bucket", &[]) else { return };
+    let scratch = Scratch::new("known-rate");
+    let output = Command::new(harness::switchmark())
+        .args(["forwarding", "--testbed", "lab:bridge,rate=100Mbit", "--search", "rfc2544"])
+        .args(["--size", "512,1518", "-t", "1s", "--seed", "7", "--json", "--quiet", "--store"])
+        .arg(scratch.path("journal.db"))
+        .output()
+        .expect("switchmark starts");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+    let figures = document["figures"].as_array().expect("figures");
+    for octets in [512u64, 1518] {
+        let truth = 100e6 / 8.0 / (octets - 4) as f64;
+        let found = figures
+            .iter()
+            .find(|f| {
+                f["metric"] == "throughput"
+                    && f["unit"] == "frames/s"
+                    && f["where"]["frame_size"] == octets
+                    && f["where"]["path"] == "device"
+            })
+            .expect("a throughput for each size");
+        let value = found["value"].as_f64().expect("a value");
+        println!("{octets}: truth {truth:.1}, found {value:.1} frames/s");
+        assert!((value / truth - 1.0).abs() < 0.01, "{octets}: {value} against {truth}: {found}");
+        assert_eq!(found["verdict"], "device-limited", "{found}");
+    }
+}
+
+#[test]
+fn greedy_floods_add_up() {
+    let Some(_alone) = alone("greedy_floods_add_up", &[]) else { return };
+    for device in [LabDevice::Cable, LabDevice::Bridge, LabDevice::Router, LabDevice::Routers] {
+        let mut testbed = open(device, None);
+        let pair = testbed.topology().measured_pairs().remove(0);
+        for backend in [Backend::Udp, Backend::Packet] {
+            let kind = datagrams(64, Schedule::Greedy, backend);
+            let asked = trial(&pair, kind, Nanos::from_millis(300), Gate::Flood);
+            let record = testbed.run(&asked).expect("runs");
+            assert_eq!(record.outcome, Outcome::Valid, "{device:?} {backend:?}");
+            let flow = datagrams_of(&record);
+            let lost = flow.received.lost(flow.sent);
+            let explained = method::reconcile::reconcile(&asked, &record);
+            println!("{device:?} {backend:?}: sent {} lost {lost} {explained:?}", flow.sent);
+            assert!(flow.offered >= flow.sent);
+            assert_eq!(flow.sent, flow.received.unique + lost);
+        }
+    }
+}
+
+#[test]
+fn bulk_does_not_exceed_the_token_bucket() {
+    let Some(_alone) = alone("bulk_does_not_exceed_the_token_bucket", &[]) else { return };
+    let rate = Rate(100_000_000);
+    let mut testbed = open(LabDevice::Bridge, Some(rate));
+    let pair = testbed.topology().measured_pairs().remove(0);
+    let record =
+        testbed.run(&trial(&pair, bulk(2), Nanos::from_secs(2), Gate::Flood)).expect("runs");
+    let [method::FlowRecord::Bulk(flow)] = record.flows.as_slice() else { panic!("{record:#?}") };
+    let goodput = FrameRate(flow.received.0 as f64 * 8.0 / flow.elapsed.as_secs_f64()).0;
+    println!("goodput {goodput:.0} bit/s of {rate}");
+    assert!(goodput < rate.bits_per_second() * 1.01, "{goodput}");
+    assert!(goodput > rate.bits_per_second() * 0.5, "{goodput}");
+}
