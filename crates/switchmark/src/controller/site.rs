@@ -7,33 +7,14 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use dataplane::counters::{self, InterfaceCounters};
-use lab::{DevicePlan, FarEnd, HostPlan, HostPortPlan, Lab, LabDevice, LabPlan, LabSpec};
+use lab::{DevicePlan, FarEnd, HostPlan, HostPortPlan, Lab, LabPlan};
 use method::record::{PortCounters, Side};
 use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef, Topology};
 
 use super::mishap::Mishap;
-use crate::config::resolved;
 
 /// The name of two routers side by side, which a study sees as one device.
 const PARALLEL: &str = "routers";
-
-/// The lab's specification, in the lab's own words.
-pub fn spec(config: &resolved::LabConfig) -> LabSpec {
-    LabSpec {
-        device: match config.device {
-            resolved::LabDevice::Cable => LabDevice::Cable,
-            resolved::LabDevice::Bridge => LabDevice::Bridge,
-            resolved::LabDevice::Router => LabDevice::Router,
-            resolved::LabDevice::Routers => LabDevice::Routers,
-        },
-        // Beyond u16 it is beyond the lab's own limit too, which then says so.
-        hosts: u16::try_from(config.hosts).unwrap_or(u16::MAX),
-        rate: config.rate,
-        queue: config.queue,
-        mtu: config.mtu,
-        bypass: config.bypass,
-    }
-}
 
 /// What a study may know of the lab.
 pub fn topology(name: &str, plan: &LabPlan) -> Topology {

@@ -107,7 +107,7 @@ impl LiveTestbed {
         program: &Path,
     ) -> Result<Self, ControllerError> {
         let failed = |cause| ControllerError::Lab { name: name.to_owned(), cause };
-        let lab = Lab::build(&site::spec(config)).map_err(failed)?;
+        let lab = Lab::build(&config.spec()).map_err(failed)?;
         site::device_offloads_off(&lab).map_err(failed)?;
         let topology = site::topology(name, lab.plan());
         // Made before the agents: should one fail, those before it go, and then the lab.
