@@ -16,7 +16,7 @@ mod trials;
 mod view;
 
 use askama::Template;
-use method::{Figure, Trial, TrialRecord};
+use method::{Figure, Trial, TrialRecord, Verdict};
 
 use crate::run::RunMeta;
 use crate::words;
@@ -53,6 +53,12 @@ struct RunView {
     answers: Vec<Answer>,
     testbed: Picture,
     sections: Vec<Section>,
+}
+
+/// The first screen's sentences with their verdicts, for whoever tells the same elsewhere. Values keep
+/// to their units by no-break spaces.
+pub fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
+    answers::sentences(figures)
 }
 
 /// One self-contained HTML file for all `runs`. `generated_unix_ns` is the caller's wall clock.

@@ -34,6 +34,11 @@ pub(crate) fn count(n: u64) -> String {
     group(&n.to_string())
 }
 
+/// `1 TCP stream`, `4 TCP streams`
+pub(crate) fn streams(n: usize) -> String {
+    if n == 1 { "1 TCP stream".to_owned() } else { format!("{n} TCP streams") }
+}
+
 /// A share as percent.
 pub(crate) fn percent(share: f64) -> String {
     value(Unit::Ratio, share)

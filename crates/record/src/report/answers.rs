@@ -9,16 +9,28 @@ use super::view::Answer;
 use super::{caveats, reading};
 use crate::words;
 
-/// All sentences for a run's figures.
+/// A sentence and whose limit it tells of.
+type Sentence = (Verdict, String);
+
+/// All sentences for a run's figures: what a device adds first, then the rates.
+pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
+    let mut all = latency(figures);
+    all.extend(throughput(figures));
+    all.extend(flood(figures));
+    all
+}
+
+/// The sentences as the page shows them.
 pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
-    let mut answers = latency(figures);
-    answers.extend(throughput(figures));
-    answers.extend(flood(figures));
-    answers
+    let shown = |(verdict, text)| {
+        let (verdict, class, _) = caveats::verdict(verdict);
+        Answer { text, verdict, class }
+    };
+    sentences(figures).into_iter().map(shown).collect()
 }
 
 /// One for each way, protocol and load, at the smallest frame.
-fn latency(figures: &[Figure]) -> Vec<Answer> {
+fn latency(figures: &[Figure]) -> Vec<Sentence> {
     let medians = |metric| {
         reading::of(figures, metric)
             .filter(|f| f.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9) && !reading::is_bypass(f))
@@ -37,7 +49,7 @@ fn latency(figures: &[Figure]) -> Vec<Answer> {
     smallest.into_iter().map(|f| latency_answer(f, &plain, figures)).collect()
 }
 
-fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Answer {
+fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Sentence {
     let protocol = reading::text(figure, "protocol").unwrap_or_default().to_uppercase();
     let size = reading::size(figure).map_or(String::new(), |s| format!("{s}-octet "));
     let load = match reading::load(figure).as_str() {
@@ -46,7 +58,7 @@ fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Answe
     };
     let trip = format!("a {size}{protocol} round trip {load}, {}", reading::hosts(figure));
     let subject =
-        reading::text(figure, "device").map_or_else(|| "The path".to_owned(), capitalised);
+        reading::text(figure, "device").map_or_else(|| "the path".to_owned(), |name| the(&name));
     let text = if figure.value.is_none() {
         format!("No figure for {trip}: no trial was valid.")
     } else if figure.metric == Metric::Rtt {
@@ -80,7 +92,7 @@ fn same_case(a: &Figure, b: &Figure) -> bool {
 }
 
 /// One for each way, goal and frame size.
-fn throughput(figures: &[Figure]) -> Vec<Answer> {
+fn throughput(figures: &[Figure]) -> Vec<Sentence> {
     let mut told: Vec<&Figure> = reading::of(figures, Metric::Throughput)
         .filter(|f| !reading::is_bypass(f) && f.unit == Unit::FramesPerSecond)
         .collect();
@@ -92,15 +104,21 @@ fn throughput(figures: &[Figure]) -> Vec<Answer> {
             Some(goal) => format!("at the goal `{goal}`"),
         };
         let hosts = reading::hosts(f);
-        let text = if f.value.is_some() {
+        let text = if f.value.is_none() {
+            format!("{hosts}: no rate{size} was found {goal}.")
+        } else if let Some(whose) = bound(f) {
+            format!(
+                "{hosts} forwards at least {}{size} {goal}: the tester's limit, not {whose}{}.",
+                words::with_interval(f),
+                beside(f, figures)
+            )
+        } else {
             let most = if f.caveats.contains(&Caveat::SearchCeiling) { "at least " } else { "" };
             format!(
                 "{hosts} forwards {most}{}{size} {goal}{}.",
                 words::with_interval(f),
                 beside(f, figures)
             )
-        } else {
-            format!("{hosts}: no rate{size} was found {goal}.")
         };
         answer(text, f)
     };
@@ -108,7 +126,7 @@ fn throughput(figures: &[Figure]) -> Vec<Answer> {
 }
 
 /// One for each way and frame size, and only where no search said more.
-fn flood(figures: &[Figure]) -> Vec<Answer> {
+fn flood(figures: &[Figure]) -> Vec<Sentence> {
     let searched = reading::of(figures, Metric::Throughput).next().is_some();
     let received = reading::of(figures, Metric::Received)
         .filter(|f| !searched && !reading::is_bypass(f) && f.unit == Unit::FramesPerSecond);
@@ -117,11 +135,14 @@ fn flood(figures: &[Figure]) -> Vec<Answer> {
             f.value?;
             let size = reading::size(f).map_or(String::new(), |s| format!(" of {s} octets"));
             let way = reading::hosts(f);
-            let text = format!(
-                "Under a flood {}{size} arrive, {way}{}.",
-                words::with_interval(f),
-                beside(f, figures)
-            );
+            let (rate, beside) = (words::with_interval(f), beside(f, figures));
+            let text = match bound(f) {
+                Some(whose) => format!(
+                    "At least {rate}{size} arrive under a flood, {way}: the tester's limit, not \
+                     {whose}{beside}."
+                ),
+                None => format!("Under a flood {rate}{size} arrive, {way}{beside}."),
+            };
             Some(answer(text, f))
         })
         .collect()
@@ -133,17 +154,31 @@ fn beside(figure: &Figure, all: &[Figure]) -> String {
         .map_or(String::new(), |v| format!("; the direct cable carried {v}"))
 }
 
-fn answer(text: String, figure: &Figure) -> Answer {
-    let verdict = if figure.value.is_none() { Verdict::Undetermined } else { figure.verdict };
-    let (verdict, class, _) = caveats::verdict(verdict);
-    Answer { text: capitalised(text), verdict, class }
+/// Whose limit a tester-limited figure is not: `the bridge's`. `None` where it shows the device's
+/// own, or where there is no device to be bounded.
+fn bound(figure: &Figure) -> Option<String> {
+    let device = reading::text(figure, "device").filter(|name| name != "cable")?;
+    let whose = match the(&device) {
+        lab if lab.ends_with('s') => format!("{lab}'"),
+        name => format!("{name}'s"),
+    };
+    (figure.verdict == Verdict::TesterLimited).then_some(whose)
 }
 
-fn capitalised(text: String) -> String {
-    // A name stays as the user wrote it, but for a lab's plain words.
-    match text.as_str() {
-        "bridge" => "The bridge".to_owned(),
-        "router" => "The router".to_owned(),
-        _ => text,
+fn answer(text: String, figure: &Figure) -> Sentence {
+    let verdict = if figure.value.is_none() { Verdict::Undetermined } else { figure.verdict };
+    (verdict, capitalised(text))
+}
+
+/// A lab's plain words get an article; a name stays as the user wrote it.
+fn the(device: &str) -> String {
+    match device {
+        "bridge" | "router" | "routers" => format!("the {device}"),
+        name => name.to_owned(),
     }
+}
+
+/// A sentence begins with a capital, but a user's name is not touched.
+fn capitalised(text: String) -> String {
+    text.strip_prefix("the ").map_or_else(|| text.clone(), |rest| format!("The {rest}"))
 }

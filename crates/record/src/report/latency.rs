@@ -87,7 +87,7 @@ fn load_of(trial: &Trial) -> String {
                 Schedule::Greedy => format!("beside a flood of {} octets", d.frame_size),
             },
             FlowKind::Bulk(b) => {
-                format!("beside {} TCP streams ({})", b.streams, b.congestion_control)
+                format!("beside {} ({})", words::streams(b.streams.into()), b.congestion_control)
             }
             FlowKind::Echo(_) => "beside other round trips".to_owned(),
         })

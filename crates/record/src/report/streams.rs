@@ -81,9 +81,9 @@ fn summary(done: &BulkRecord) -> String {
     };
     let busy = last(|p| p.busy.0).max(1) as f64;
     format!(
-        "{} streams with {}: {} of payload in {}, goodput {}, {} segments sent again. Of the busy time \
+        "{} with {}: {} of payload in {}, goodput {}, {} segments sent again. Of the busy time \
          {} was spent waiting for the receiver's window and {} for the sender's own buffer.",
-        done.streams.len(),
+        words::streams(done.streams.len()),
         done.congestion_control,
         words::value(Unit::Bytes, done.received.0 as f64),
         words::time(done.elapsed.0 as f64),
@@ -155,7 +155,9 @@ fn picture(
         .collect();
     let all = || series.iter().flat_map(|s| s.line.iter());
     let seconds = |v| words::trimmed(v, 3);
-    let x = Axis::over("seconds since the load began", Scale::Linear, all().map(|p| p.0), seconds);
+    // It ends where the load ends, not at the next round number.
+    let ends = all().map(|p| p.0).chain([done.elapsed.as_secs_f64()]);
+    let x = Axis::exact("seconds since the load began", ends, seconds);
     let label = match unit {
         Unit::Count => "segments",
         _ => "each stream",

@@ -60,6 +60,18 @@ impl Axis {
         Self { label: label.to_owned(), ticks, scale, from, to }
     }
 
+    /// From zero to exactly the largest of `values`, with round ticks below it.
+    pub(crate) fn exact(
+        label: &str,
+        values: impl Iterator<Item = f64>,
+        write: impl Fn(f64) -> String,
+    ) -> Self {
+        let high = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
+        let to = if high > 0.0 { high } else { 1.0 };
+        let ticks = linear_ticks(0.0, to).into_iter().map(|v| (v, write(v))).collect();
+        Self { label: label.to_owned(), ticks, scale: Scale::Linear, from: 0.0, to }
+    }
+
     /// Percentiles from the minimum up to `highest` (below 1).
     pub(crate) fn percentiles(label: &str, highest: f64) -> Self {
         let to = highest.clamp(0.9, 0.999_999);
@@ -151,6 +163,15 @@ mod tests {
         check(Scale::Linear, -1.0, 1.0, &["-1", "-0.5", "0", "0.5", "1"]);
         check(Scale::Log, 1.0, 1000.0, &["1", "10", "100", "1000"]);
         check(Scale::Log, 20.0, 300.0, &["20", "50", "100", "200"]);
+    }
+
+    #[test]
+    fn an_exact_axis_ends_at_the_last_value() {
+        let axis = Axis::exact("", [0.02, 0.12].into_iter(), |v| format!("{v:.2}"));
+        assert!((axis.place(0.12) - 1.0).abs() < 1e-9);
+        let texts: Vec<&str> = axis.ticks.iter().map(|(_, t)| t.as_str()).collect();
+        assert_eq!(texts, ["0.00", "0.05", "0.10"]);
+        assert!(Axis::exact("", [].into_iter(), |v| v.to_string()).place(0.5) > 0.0);
     }
 
     #[test]

@@ -36,16 +36,16 @@ pub struct Args {
 
 const REPORT: &str = "switchmark-demo.html";
 const FREE: &str = "lab:bridge";
-const LIMITED: &str = "lab:bridge,rate=100Mbit";
-const LIMIT: Rate = Rate(100_000_000);
+const LIMITED: &str = "lab:bridge,rate=50Mbit";
+const LIMIT: Rate = Rate(50_000_000);
 
 // Everything that decides how long the demo takes. All together must stay well under 90 s.
-const LATENCY_TRIAL: Nanos = Nanos::from_millis(150);
+const LATENCY_TRIAL: Nanos = Nanos::from_millis(120);
 const LATENCY_BLOCKS: u32 = 6;
 const LOADED_BLOCKS: u32 = 6;
 const FLOOD_TRIAL: Nanos = Nanos::from_millis(250);
 const FLOOD_BLOCKS: u32 = 6;
-const SEARCH_TRIAL: Nanos = Nanos::from_millis(300);
+const SEARCH_TRIAL: Nanos = Nanos::from_millis(250);
 const SEARCH_FINAL: Nanos = Nanos::from_secs(1);
 const SEARCH_PRECISION: f64 = 0.005;
 

@@ -19,7 +19,7 @@ pub struct Data {
     /// The journal [default: switchmark/journal.db in the user's data directory]
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
-    /// No progress, no tables on stderr
+    /// No progress; with --json, nothing on stderr but errors
     #[arg(long, short)]
     pub quiet: bool,
 }

@@ -73,10 +73,11 @@ pub fn outcome(figures: &[Figure]) -> Outcome {
 pub fn text(run: &Finished) -> String {
     let meta = &run.meta;
     let mut out = format!("run {}  {}  seed {}\n", meta.id, meta.topology.name, meta.seed);
-    for study in &meta.studies {
-        for line in sizes(study) {
-            out.push_str(&line);
-            out.push('\n');
+    let mut explained: Vec<String> = Vec::new();
+    for line in meta.studies.iter().flat_map(sizes) {
+        if !explained.contains(&line) {
+            let _ = writeln!(out, "{line}");
+            explained.push(line);
         }
     }
     out.push('\n');

@@ -1,97 +1,147 @@
-//! Result tables, at most 100 columns wide, caveats as footnotes.
+//! Sentences and result tables, at most 100 columns wide, caveats as footnotes.
 //!
 //! Owns which figure goes into which table; the tables themselves are below. Never computes: what is
-//! not a figure is not shown.
+//! not a figure is not shown, and what is not shown stands in the JSON rows and the report.
 
 mod forwarding;
+mod grid;
 mod notes;
 mod times;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use comfy_table::{ContentArrangement, LineStyle, Table, presets};
 use method::figure::Condition;
-use method::{Figure, Metric, Unit};
+use method::{Figure, Metric, Verdict};
 
 use super::numbers;
+use grid::{Grid, WIDTH};
 use notes::Footnotes;
 
-const WIDTH: u16 = 100;
+/// What stands over a table, and the table.
+type Titled = (String, String);
 
-/// All figures as tables, with their footnotes; empty where there are none.
+/// The answers as sentences, all figures as tables, and their footnotes; empty where there are none.
 pub fn render(figures: &[Figure]) -> String {
     let mut notes = Footnotes::of(figures);
-    let mut out = String::new();
-    let mut put = |title: &str, table: Option<Table>| {
-        if let Some(table) = table {
-            let _ = writeln!(out, "{title}\n{}\n", table.trim_fmt());
-        }
-    };
-    for (metric, title) in times::TITLES {
-        let of: Vec<&Figure> =
-            figures.iter().filter(|f| f.metric == metric && f.quantile.is_some()).collect();
-        put(title, times::table(&of, &mut notes));
+    let mut out = sentences(figures);
+    let tables = [
+        times::added(figures, &mut notes),
+        times::rtt(figures, &mut notes),
+        times::variation(figures, &mut notes),
+        others(figures, &mut notes),
+        forwarding::throughput(figures, &mut notes),
+        forwarding::loss_curve(figures, &mut notes),
+        forwarding::flood(figures, &mut notes),
+        forwarding::bit_rates(figures),
+    ];
+    for (title, table) in tables.into_iter().flatten() {
+        let _ = writeln!(out, "{title}\n{table}\n");
     }
-    let of = |test: &str| -> Vec<&Figure> {
-        figures.iter().filter(|f| condition(f, "test") == test).collect()
-    };
-    let (flood, found, curve) = (of("flood"), of("throughput"), of("loss-curve"));
-    put("Flood: frames a second", forwarding::flood(&flood, &mut notes));
-    put("Throughput: highest rate without loss", forwarding::throughput(&found, &mut notes));
-    put("Loss by load (share of the highest rate)", forwarding::loss_curve(&curve, &mut notes));
-    let known = |f: &&Figure| {
-        f.quantile.is_none()
-            && !["flood", "throughput", "loss-curve"].contains(&condition(f, "test").as_str())
-    };
-    let rest: Vec<&Figure> = figures.iter().filter(known).collect();
-    put("Load beside the round trips", others(&rest, &mut notes));
     out.push_str(&notes.render());
     out
 }
 
-/// A row for each figure that has no table of its own.
-fn others(figures: &[&Figure], notes: &mut Footnotes) -> Option<Table> {
-    let mut table =
-        styled(&["what", "proto", "size", "load", "path", "value", "interval", "limited by"]);
-    for figure in figures {
-        table.add_row([
-            name(figure.metric),
+/// The report's first screen, a paragraph for each sentence.
+fn sentences(figures: &[Figure]) -> String {
+    let mut out = String::new();
+    for (verdict, text) in record::report::sentences(figures) {
+        let limit = format!("{:<9}", limit(verdict));
+        let text = text.replace('→', "->");
+        put_wrapped(&mut out, &limit, &text);
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    out
+}
+
+/// Words in lines of 100 columns, those after the first indented as far as `lead` reaches. A no-break
+/// space holds until the lines are made.
+fn put_wrapped(out: &mut String, lead: &str, text: &str) {
+    let indent = lead.chars().count();
+    let mut line = lead.to_owned();
+    let mut empty = true;
+    for word in text.split(' ') {
+        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            let _ = writeln!(out, "{}", line.replace('\u{a0}', " "));
+            line = " ".repeat(indent);
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    let _ = writeln!(out, "{}", line.replace('\u{a0}', " "));
+}
+
+/// Whose limit it is, in a word.
+const fn limit(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::DeviceLimited => "device",
+        Verdict::TesterLimited => "tester",
+        Verdict::Undetermined => "unclear",
+    }
+}
+
+/// What the load beside the round trips got.
+fn others(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
+    let of: Vec<&Figure> = figures
+        .iter()
+        .filter(|f| matches!(f.metric, Metric::Goodput | Metric::Retransmits))
+        .collect();
+    let mut grid = Grid::new()
+        .words("what")
+        .words("proto")
+        .numbers("size")
+        .words("load")
+        .words("path")
+        .numbers("value")
+        .numbers("interval")
+        .words("limited by");
+    for figure in of {
+        grid.row(vec![
+            if figure.metric == Metric::Goodput { "goodput" } else { "sent again" }.to_owned(),
             condition(figure, "protocol"),
             condition(figure, "frame_size"),
-            condition(figure, "load"),
-            condition(figure, "path"),
-            shown(figure),
+            load(figure),
+            path(figure),
+            figure.value.map_or_else(|| "–".to_owned(), |v| numbers::value(figure.unit, v)),
             numbers::interval(figure),
             notes.limit(figure, &[figure]),
         ]);
     }
-    (!figures.is_empty()).then_some(table)
+    Some(("The load beside the round trips".to_owned(), grid.render()?))
 }
 
-fn name(metric: Metric) -> String {
-    serde_json::to_value(metric)
-        .ok()
-        .and_then(|v| v.as_str().map(|s| s.replace('_', " ")))
-        .unwrap_or_default()
-}
-
-fn styled<S: AsRef<str>>(header: &[S]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
-        .set_header(header.iter().map(AsRef::as_ref));
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 1));
+fn path(figure: &Figure) -> String {
+    match condition(figure, "path").as_str() {
+        "bypass" => "cable".to_owned(),
+        other => other.to_owned(),
     }
-    table
 }
 
-/// The value alone, a dash where there is none.
-fn shown(figure: &Figure) -> String {
-    figure.value.map_or_else(|| "–".to_owned(), |v| numbers::value(figure.unit, v))
+/// `idle`, `tcp x4`, `udp 50 k/s`, and `@512` behind it where the frames are not the smallest.
+fn load(figure: &Figure) -> String {
+    let text = condition(figure, "load");
+    let words: Vec<&str> = text.split(' ').collect();
+    match words.as_slice() {
+        ["tcp", streams, _, "cubic"] => format!("tcp x{streams}"),
+        ["tcp", streams, _, control] => format!("tcp x{streams} {control}"),
+        ["udp", rate, "frames/s", "of", size] => match rate.parse() {
+            Ok(rate) if *size == "64" => format!("udp {}/s", numbers::short(rate)),
+            Ok(rate) => format!("udp {}/s@{size}", numbers::short(rate)),
+            Err(_) => text,
+        },
+        _ => text,
+    }
+}
+
+/// A group's first row says what the group is; the others leave it out.
+fn unless_repeated(at: usize, cells: Vec<String>) -> Vec<String> {
+    if at == 0 { cells } else { vec![String::new(); cells.len()] }
 }
 
 fn condition(figure: &Figure, key: &str) -> String {
@@ -118,85 +168,5 @@ fn grouped<'a>(figures: &[&'a Figure], keys: &[&str]) -> Vec<Vec<&'a Figure>> {
     groups
 }
 
-fn frames<'a>(row: &[&'a Figure], metric: Metric) -> Option<&'a Figure> {
-    row.iter().find(|f| f.metric == metric && f.unit == Unit::FramesPerSecond).copied()
-}
-
-/// A metric's four bit rates, outermost first, in Mbit/s.
-fn bit_rates(row: &[&Figure], metric: Metric) -> String {
-    let of = |convention: &measure::RateConvention| {
-        let figure = row.iter().find(|f| {
-            f.metric == metric && condition(f, "rate_convention") == convention.as_str()
-        })?;
-        figure.value.map(|bits| format!("{:.1}", bits / 1e6))
-    };
-    measure::RateConvention::ALL.iter().filter_map(of).collect::<Vec<_>>().join("/")
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use method::{Caveat, Verdict};
-
-    fn figure(metric: Metric, quantile: Option<f64>, unit: Unit, value: f64) -> Figure {
-        Figure {
-            metric,
-            quantile,
-            unit,
-            value: Some(value),
-            low: Some(value * 0.99),
-            high: Some(value * 1.01),
-            confidence: Some(0.95),
-            n: 1_234_567,
-            blocks: 6,
-            conditions: BTreeMap::from([
-                ("frame_size".to_owned(), 1518_u64.into()),
-                ("path".to_owned(), "device".into()),
-                ("protocol".to_owned(), "icmp".into()),
-                ("load".to_owned(), "udp 50000/s of 1518".into()),
-            ]),
-            verdict: Verdict::DeviceLimited,
-            caveats: vec![Caveat::QuickProfile],
-        }
-    }
-
-    #[test]
-    fn tables_stay_within_a_hundred_columns() {
-        let mut figures: Vec<Figure> = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0]
-            .map(|q| figure(Metric::Rtt, Some(q), Unit::Nanoseconds, 123_456.0 * (1.0 + q)))
-            .to_vec();
-        for metric in [Metric::Offered, Metric::Sent, Metric::Received, Metric::Lost] {
-            let mut flood = figure(metric, None, Unit::FramesPerSecond, 1_488_095.0);
-            flood.conditions.insert("test".to_owned(), "flood".into());
-            figures.push(flood.clone());
-            for convention in measure::RateConvention::ALL {
-                flood.unit = Unit::BitsPerSecond;
-                flood.value = Some(10e9);
-                let name = convention.as_str();
-                flood.conditions.insert("rate_convention".to_owned(), name.into());
-                figures.push(flood.clone());
-            }
-        }
-        for percent in (10..=100_u64).rev().step_by(10) {
-            let mut loss = figure(Metric::LossRatio, None, Unit::Ratio, 0.123);
-            loss.conditions.insert("test".to_owned(), "loss-curve".into());
-            loss.conditions.insert("load_percent".to_owned(), percent.into());
-            figures.push(loss);
-        }
-        let text = render(&figures);
-        for line in text.lines() {
-            assert!(
-                line.chars().count() <= 100,
-                "{} columns: {line}\n{text}",
-                line.chars().count()
-            );
-        }
-        assert!(text.contains("1,488,095"), "{text}");
-        assert!(text.contains("p99.9"), "{text}");
-    }
-
-    #[test]
-    fn nothing_gives_nothing() {
-        assert_eq!(render(&[]), "");
-    }
-}
+mod tests;

@@ -1,93 +1,133 @@
-//! Frame rates: under flood, without loss, and the loss by load. Pure.
+//! Frame rates: under flood, without loss, the loss by load, and the bit rates they come to. Pure.
+//!
+//! Frames a second in whole numbers, bit rates in Mbit/s. The device's row stands over its direct
+//! cable's.
 
-use std::collections::BTreeSet;
-
-use comfy_table::Table;
+use measure::RateConvention;
 use method::figure::Condition;
-use method::{Figure, Metric};
+use method::{Figure, Metric, Unit};
 
-use super::{Footnotes, bit_rates, condition, frames, grouped, styled};
+use super::grid::Grid;
+use super::{Footnotes, Titled, condition, grouped, path, unless_repeated};
 use crate::terminal::numbers;
 
-const KEYS: [&str; 4] = ["frame_size", "path", "backend", "goal"];
-const BITS: &str = "Mbit/s L1/L2/L3/payload";
-
 /// What was offered, and what became of it.
-pub fn flood(figures: &[&Figure], notes: &mut Footnotes) -> Option<Table> {
-    let header = [
-        "size",
-        "path",
-        "offered",
-        "sent",
-        "received",
-        "lost",
-        "dup.",
-        "reord.",
-        BITS,
-        "limited by",
-    ];
-    let mut table = styled(&header);
-    for row in grouped(figures, &KEYS) {
-        let mut cells = vec![condition(row[0], "frame_size"), condition(row[0], "path")];
-        for metric in [
-            Metric::Offered,
-            Metric::Sent,
-            Metric::Received,
-            Metric::Lost,
-            Metric::Duplicated,
-            Metric::Reordered,
-        ] {
-            cells.push(rate(frames(&row, metric)));
+pub fn flood(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
+    let of = test(figures, "flood");
+    let mut grid = Grid::new()
+        .numbers("size")
+        .words("path")
+        .spare("offered", 2)
+        .numbers("sent")
+        .numbers("received")
+        .spare("interval", 1)
+        .numbers("lost")
+        .numbers("dup.")
+        .numbers("reord.")
+        .words("limited by");
+    for group in grouped(&of, &["frame_size"]) {
+        for (at, row) in grouped(&group, &["path"]).iter().enumerate() {
+            let received = frames(row, Metric::Received);
+            let leading = received.unwrap_or(row[0]);
+            let mut cells = unless_repeated(at, vec![condition(leading, "frame_size")]);
+            cells.push(path(leading));
+            cells.extend([Metric::Offered, Metric::Sent].map(|m| rate(frames(row, m))));
+            cells.extend([rate(received), ends(received)]);
+            let lost = [Metric::Lost, Metric::Duplicated, Metric::Reordered];
+            cells.extend(lost.map(|m| rate(frames(row, m))));
+            cells.push(notes.limit(leading, row));
+            grid.row(cells);
         }
-        cells.push(bit_rates(&row, Metric::Received));
-        let leading = frames(&row, Metric::Received).unwrap_or(row[0]);
-        cells.push(notes.limit(leading, &row));
-        table.add_row(cells);
     }
-    (!figures.is_empty()).then_some(table)
+    Some(("Flood, frames/s: all that the tester can send".to_owned(), grid.render()?))
 }
 
 /// What a search found, with its bracket.
-pub fn throughput(figures: &[&Figure], notes: &mut Footnotes) -> Option<Table> {
-    let header = ["size", "path", "goal", "frames/s", "bracket", BITS, "trials", "limited by"];
-    let mut table = styled(&header);
-    for row in grouped(figures, &KEYS) {
-        let leading = frames(&row, Metric::Throughput).unwrap_or(row[0]);
-        table.add_row([
-            condition(leading, "frame_size"),
-            condition(leading, "path"),
-            condition(leading, "goal"),
-            rate(Some(leading)),
-            numbers::ends(leading),
-            bit_rates(&row, Metric::Throughput),
-            numbers::grouped(leading.n as f64),
-            notes.limit(leading, &row),
-        ]);
+pub fn throughput(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
+    let of = test(figures, "throughput");
+    let mut grid = Grid::new()
+        .numbers("size")
+        .words("path")
+        .words("goal")
+        .numbers("frames/s")
+        .numbers("bracket")
+        .spare("trials", 1)
+        .words("limited by");
+    for group in grouped(&of, &["frame_size"]) {
+        for (at, row) in grouped(&group, &["path", "goal"]).iter().enumerate() {
+            let found = frames(row, Metric::Throughput);
+            let leading = found.unwrap_or(row[0]);
+            let mut cells = unless_repeated(at, vec![condition(leading, "frame_size")]);
+            cells.extend([path(leading), condition(leading, "goal"), rate(found), ends(found)]);
+            cells.extend([numbers::grouped(leading.n as f64), notes.limit(leading, row)]);
+            grid.row(cells);
+        }
     }
-    (!figures.is_empty()).then_some(table)
+    Some((
+        "Throughput, frames/s: the highest rate at which the goal held".to_owned(),
+        grid.render()?,
+    ))
 }
 
-/// One row for each path, one column for each load.
-pub fn loss_curve(figures: &[&Figure], notes: &mut Footnotes) -> Option<Table> {
-    let load = |f: &Figure| match f.conditions.get("load_percent") {
-        Some(Condition::Integer(percent)) => Some(*percent),
-        _ => None,
-    };
-    let loads: BTreeSet<u64> = figures.iter().filter_map(|f| load(f)).collect();
-    let mut header: Vec<String> = ["size", "path"].map(str::to_owned).to_vec();
-    header.extend(loads.iter().rev().map(|percent| format!("{percent} %")));
-    header.push("limited by".to_owned());
-    let mut table = styled(&header);
-    for row in grouped(figures, &KEYS) {
-        let mut cells = vec![condition(row[0], "frame_size"), condition(row[0], "path")];
-        for percent in loads.iter().rev() {
-            let figure = row.iter().find(|f| load(f) == Some(*percent));
-            cells.push(figure.map_or_else(String::new, |f| super::shown(f)));
+/// A row for each size and load, both paths side by side.
+pub fn loss_curve(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
+    let of = test(figures, "loss-curve");
+    let mut grid = Grid::new()
+        .numbers("size")
+        .numbers("load %")
+        .numbers("frames/s")
+        .numbers("lost %")
+        .numbers("cable frames/s")
+        .numbers("lost %")
+        .words("limited by");
+    for group in grouped(&of, &["frame_size"]) {
+        for (at, row) in grouped(&group, &["load_percent"]).iter().enumerate() {
+            let on = |name: &str| row.iter().find(|f| condition(f, "path") == name).copied();
+            let leading = on("device").unwrap_or(row[0]);
+            let mut cells = unless_repeated(at, vec![condition(leading, "frame_size")]);
+            cells.push(condition(leading, "load_percent"));
+            for figure in [on("device"), on("bypass")] {
+                cells.extend([offered(figure), share(figure)]);
+            }
+            cells.push(notes.limit(leading, row));
+            grid.row(cells);
         }
-        cells.push(notes.limit(row[0], &row));
-        table.add_row(cells);
     }
-    (!loads.is_empty()).then_some(table)
+    let title = "Loss by load, in percent of the highest rate (RFC 2544 section 26.3)".to_owned();
+    Some((title, grid.render()?))
+}
+
+/// A frame rate is four bit rates.
+pub fn bit_rates(figures: &[Figure]) -> Option<Titled> {
+    let shown = |f: &&Figure| {
+        f.unit == Unit::BitsPerSecond && matches!(f.metric, Metric::Received | Metric::Throughput)
+    };
+    let of: Vec<&Figure> = figures.iter().filter(shown).collect();
+    let mut grid = Grid::new().words("what").numbers("size").words("path");
+    for convention in RateConvention::ALL {
+        grid = grid.numbers(convention.as_str());
+    }
+    for row in grouped(&of, &["test", "frame_size", "path", "goal"]) {
+        let mut cells = vec![condition(row[0], "test"), condition(row[0], "frame_size")];
+        cells.push(path(row[0]));
+        cells.extend(RateConvention::ALL.map(|convention| {
+            let figure =
+                row.iter().find(|f| condition(f, "rate_convention") == convention.as_str());
+            let value = figure.and_then(|f| f.value);
+            value.map_or_else(|| "–".to_owned(), |bits| numbers::plain(bits / 1e6))
+        }));
+        grid.row(cells);
+    }
+    let title = "The same in Mbit/s: on the wire, of frames with FCS, of packets, of UDP payload";
+    Some((title.to_owned(), grid.render()?))
+}
+
+fn test<'a>(figures: &'a [Figure], name: &str) -> Vec<&'a Figure> {
+    figures.iter().filter(|f| condition(f, "test") == name).collect()
+}
+
+fn frames<'a>(row: &[&'a Figure], metric: Metric) -> Option<&'a Figure> {
+    row.iter().find(|f| f.metric == metric && f.unit == Unit::FramesPerSecond).copied()
 }
 
 fn rate(figure: Option<&Figure>) -> String {
@@ -96,4 +136,27 @@ fn rate(figure: Option<&Figure>) -> String {
         Some(None) => "–".to_owned(),
         Some(Some(value)) => numbers::grouped(value),
     }
+}
+
+fn ends(figure: Option<&Figure>) -> String {
+    match figure.map(|f| (f.low, f.high)) {
+        Some((Some(low), Some(high))) => {
+            format!("{}…{}", numbers::grouped(low), numbers::grouped(high))
+        }
+        _ => String::new(),
+    }
+}
+
+fn offered(figure: Option<&Figure>) -> String {
+    match figure.and_then(|f| f.conditions.get("offered_frames_per_s")) {
+        Some(Condition::Number(rate)) => numbers::grouped(*rate),
+        Some(Condition::Integer(rate)) => numbers::grouped(*rate as f64),
+        _ => String::new(),
+    }
+}
+
+fn share(figure: Option<&Figure>) -> String {
+    figure.map_or_else(String::new, |f| {
+        f.value.map_or_else(|| "–".to_owned(), |share| numbers::plain(share * 100.0))
+    })
 }

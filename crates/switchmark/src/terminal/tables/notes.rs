@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use method::{Caveat, Figure, Verdict};
+use method::{Caveat, Figure};
 
 use crate::terminal::caveats;
 
@@ -27,11 +27,7 @@ impl Footnotes {
 
     /// Whose limit the leading figure shows, and the letters of the whole row's caveats.
     pub fn limit(&mut self, leading: &Figure, row: &[&Figure]) -> String {
-        let limit = match leading.verdict {
-            Verdict::DeviceLimited => "device",
-            Verdict::TesterLimited => "tester",
-            Verdict::Undetermined => "unclear",
-        };
+        let limit = super::limit(leading.verdict);
         let all: BTreeSet<Caveat> = row.iter().flat_map(|f| f.caveats.iter().copied()).collect();
         let mut letters: Vec<char> =
             all.difference(&self.shared.clone()).map(|caveat| self.letter(*caveat)).collect();

@@ -1,62 +1,137 @@
-//! Distributions of time: one row for each path and load, one column for each quantile. Pure.
+//! Times: what the device adds, the round trips it is found from, and their variation. Pure.
+//!
+//! One unit for a whole table, in its title. The device's row stands over its direct cable's.
 
-use comfy_table::{ColumnConstraint, Table, Width};
 use method::{Figure, Metric};
 
-use super::{Footnotes, condition, grouped, shown, styled};
-use crate::terminal::numbers;
+use super::grid::Grid;
+use super::{Footnotes, Titled, condition, grouped, load, path, unless_repeated};
+use crate::terminal::numbers::{self, TimeUnit};
 
-/// In the order in which they are shown.
-pub const TITLES: [(Metric, &str); 4] = [
-    (Metric::Rtt, "Round-trip time"),
-    (Metric::RttAdded, "Round-trip time added by the device: its path less the direct cable"),
-    (Metric::Pdv, "Delay variation above the minimum (PDV)"),
-    (Metric::Ipdv, "Delay variation from packet to packet (IPDV)"),
-];
+/// What makes a case; its paths are rows of one group.
+const CASE: [&str; 3] = ["protocol", "frame_size", "load"];
 
-const KEYS: [&str; 4] = ["protocol", "frame_size", "load", "path"];
-
-/// One table of one metric.
-pub fn table(figures: &[&Figure], notes: &mut Footnotes) -> Option<Table> {
-    // The minimum stands in --json and the report; the width is for the tail.
-    let mut quantiles: Vec<f64> =
-        figures.iter().filter_map(|f| f.quantile).filter(|q| *q > 0.0).collect();
-    quantiles.sort_by(f64::total_cmp);
-    quantiles.dedup();
-    if quantiles.is_empty() {
-        return None;
-    }
-    let mut header: Vec<String> = ["proto", "size", "load", "path"].map(str::to_owned).to_vec();
-    for q in &quantiles {
-        header.push(numbers::quantile(*q));
-        if is_median(*q) {
-            header.push("interval".to_owned());
+/// The headline: the device's path less the direct cable.
+pub fn added(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
+    let of = all(figures, &[Metric::RttAdded]);
+    let unit = unit(&of);
+    let mut grid = Grid::new()
+        .words("proto")
+        .numbers("size")
+        .words("load")
+        .numbers("p50")
+        .numbers("interval")
+        .numbers("p99")
+        .spare("interval", 1)
+        .spare("n", 2)
+        .words("limited by");
+    for row in grouped(&of, &CASE) {
+        let (p50, p99) = (point(&row, 0.5), point(&row, 0.99));
+        let leading = p50.unwrap_or(row[0]);
+        let mut cells = case(leading);
+        for figure in [p50, p99] {
+            cells.extend([value(figure, unit), ends(figure, unit)]);
         }
+        cells.extend([numbers::short(leading.n as f64), notes.limit(leading, &row)]);
+        grid.row(cells);
     }
-    header.extend(["n", "limited by"].map(str::to_owned));
-    let mut table = styled(&header);
-    let interval = header.iter().position(|name| name == "interval");
-    if let Some(column) = interval.and_then(|at| table.column_mut(at)) {
-        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(10)));
-    }
-    for row in grouped(figures, &KEYS) {
-        let median = row.iter().find(|f| f.quantile.is_some_and(is_median));
-        let leading = median.copied().unwrap_or(row[0]);
-        let mut cells: Vec<String> = KEYS.map(|key| condition(leading, key)).to_vec();
-        for q in &quantiles {
-            let figure = row.iter().find(|f| f.quantile == Some(*q));
-            cells.push(figure.map_or_else(String::new, |f| shown(f)));
-            if is_median(*q) {
-                cells.push(figure.map_or_else(String::new, |f| numbers::ends(f)));
-            }
-        }
-        cells.push(numbers::grouped(leading.n as f64));
-        cells.push(notes.limit(leading, &row));
-        table.add_row(cells);
-    }
-    Some(table)
+    let name = unit.name();
+    let title = format!("Added by the device to the round trip, {name}: through it less the cable");
+    Some((title, grid.render()?))
 }
 
-fn is_median(q: f64) -> bool {
-    (q - 0.5).abs() < 1e-9
+/// Round trips on both paths.
+pub fn rtt(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
+    const QUANTILES: [f64; 4] = [0.9, 0.99, 0.999, 1.0];
+    let of = all(figures, &[Metric::Rtt]);
+    let unit = unit(&of);
+    let mut grid = Grid::new()
+        .words("proto")
+        .numbers("size")
+        .words("load")
+        .words("path")
+        .numbers("p50")
+        .numbers("interval")
+        .spare("p90", 2)
+        .numbers("p99")
+        .numbers("p99.9")
+        .spare("max", 1)
+        .spare("n", 3)
+        .words("limited by");
+    for group in grouped(&of, &CASE) {
+        for (at, row) in grouped(&group, &["path"]).iter().enumerate() {
+            let median = point(row, 0.5);
+            let leading = median.unwrap_or(row[0]);
+            let mut cells = unless_repeated(at, case(leading));
+            cells.extend([path(leading), value(median, unit), ends(median, unit)]);
+            cells.extend(QUANTILES.map(|q| value(point(row, q), unit)));
+            cells.extend([numbers::short(leading.n as f64), notes.limit(leading, row)]);
+            grid.row(cells);
+        }
+    }
+    Some((format!("Round-trip time, {}", unit.name()), grid.render()?))
+}
+
+/// Both kinds of variation side by side.
+pub fn variation(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
+    let of = all(figures, &[Metric::Pdv, Metric::Ipdv]);
+    let unit = unit(&of);
+    let mut grid = Grid::new()
+        .words("proto")
+        .numbers("size")
+        .words("load")
+        .words("path")
+        .numbers("PDV p99")
+        .spare("interval", 1)
+        .numbers("IPDV p1")
+        .numbers("IPDV p99")
+        .words("limited by");
+    for group in grouped(&of, &CASE) {
+        for (at, row) in grouped(&group, &["path"]).iter().enumerate() {
+            let of = |metric| -> Vec<&Figure> {
+                row.iter().filter(|f| f.metric == metric).copied().collect()
+            };
+            let (above, between) = (of(Metric::Pdv), of(Metric::Ipdv));
+            let pdv = point(&above, 0.99);
+            let (fast, slow) = (point(&between, 0.01), point(&between, 0.99));
+            let shown: Vec<&Figure> = [pdv, fast, slow].into_iter().flatten().collect();
+            let Some(leading) = shown.first().copied() else { continue };
+            let mut cells = unless_repeated(at, case(leading));
+            cells.extend([path(leading), value(pdv, unit), ends(pdv, unit)]);
+            cells.extend([value(fast, unit), value(slow, unit), notes.limit(leading, &shown)]);
+            grid.row(cells);
+        }
+    }
+    let name = unit.name();
+    let title = format!("Variation, {name}: above the minimum (PDV), from packet to packet (IPDV)");
+    Some((title, grid.render()?))
+}
+
+fn all<'a>(figures: &'a [Figure], metrics: &[Metric]) -> Vec<&'a Figure> {
+    figures.iter().filter(|f| f.quantile.is_some() && metrics.contains(&f.metric)).collect()
+}
+
+/// Fit for the middle of what the table shows.
+fn unit(figures: &[&Figure]) -> TimeUnit {
+    TimeUnit::fit(figures.iter().filter_map(|f| f.value))
+}
+
+fn case(figure: &Figure) -> Vec<String> {
+    vec![condition(figure, "protocol"), condition(figure, "frame_size"), load(figure)]
+}
+
+fn point<'a>(row: &[&'a Figure], q: f64) -> Option<&'a Figure> {
+    row.iter().find(|f| f.quantile.is_some_and(|own| (own - q).abs() < 1e-9)).copied()
+}
+
+fn value(figure: Option<&Figure>, unit: TimeUnit) -> String {
+    figure
+        .map_or_else(String::new, |f| f.value.map_or_else(|| "–".to_owned(), |ns| unit.number(ns)))
+}
+
+fn ends(figure: Option<&Figure>, unit: TimeUnit) -> String {
+    match figure.map(|f| (f.low, f.high)) {
+        Some((Some(low), Some(high))) => format!("{}…{}", unit.number(low), unit.number(high)),
+        _ => String::new(),
+    }
 }

@@ -1,0 +1,170 @@
+//! Every table, with values from a nanosecond to seconds and from one frame to thousands of millions.
+
+use super::*;
+use method::{Caveat, Unit};
+
+fn figure(metric: Metric, quantile: Option<f64>, unit: Unit, value: f64, path: &str) -> Figure {
+    Figure {
+        metric,
+        quantile,
+        unit,
+        value: Some(value),
+        low: Some(value * 0.877),
+        high: Some(value * 1.123),
+        confidence: Some(0.95),
+        n: 1_234_567_890,
+        blocks: 6,
+        conditions: BTreeMap::from([
+            ("device".to_owned(), "bridge".into()),
+            ("from".to_owned(), "h1/eth1".into()),
+            ("to".to_owned(), "h2/eth1".into()),
+            ("frame_size".to_owned(), 1518_u64.into()),
+            ("path".to_owned(), path.into()),
+            ("protocol".to_owned(), "icmp".into()),
+        ]),
+        verdict: Verdict::DeviceLimited,
+        caveats: vec![Caveat::QuickProfile, Caveat::FewSamples, Caveat::SomeLost],
+    }
+}
+
+fn times(scale: f64, load: &str) -> Vec<Figure> {
+    let mut all = Vec::new();
+    let put = |all: &mut Vec<Figure>, metric, q, value, path| {
+        let mut figure = figure(metric, Some(q), Unit::Nanoseconds, value, path);
+        figure.conditions.insert("load".to_owned(), load.into());
+        all.push(figure);
+    };
+    for path in ["device", "bypass"] {
+        for (at, q) in [0.0, 0.5, 0.9, 0.99, 0.999, 1.0].into_iter().enumerate() {
+            put(&mut all, Metric::Rtt, q, scale * 10_f64.powi(at as i32), path);
+            put(&mut all, Metric::Pdv, q, scale * 10_f64.powi(at as i32), path);
+        }
+        for (q, sign) in [(0.01, -1.0), (0.99, 1.0)] {
+            put(&mut all, Metric::Ipdv, q, scale * sign, path);
+        }
+        for metric in [Metric::Goodput, Metric::Retransmits] {
+            let unit = if metric == Metric::Goodput { Unit::BitsPerSecond } else { Unit::Count };
+            let mut figure = figure(metric, None, unit, scale, path);
+            figure.conditions.insert("load".to_owned(), load.into());
+            all.push(figure);
+        }
+    }
+    for q in [0.5, 0.99] {
+        put(&mut all, Metric::RttAdded, q, scale, "device");
+    }
+    all
+}
+
+fn rates(scale: f64) -> Vec<Figure> {
+    let mut all = Vec::new();
+    for path in ["device", "bypass"] {
+        let mut put = |metric, test: &str, unit, value| {
+            let mut figure = figure(metric, None, unit, value, path);
+            figure.conditions.insert("test".to_owned(), test.into());
+            figure.conditions.insert("goal".to_owned(), "rfc2544".into());
+            all.push(figure.clone());
+            for convention in measure::RateConvention::ALL {
+                figure.unit = Unit::BitsPerSecond;
+                let name = convention.as_str();
+                figure.conditions.insert("rate_convention".to_owned(), name.into());
+                all.push(figure.clone());
+            }
+        };
+        for metric in [
+            Metric::Offered,
+            Metric::Sent,
+            Metric::Received,
+            Metric::Lost,
+            Metric::Duplicated,
+            Metric::Reordered,
+        ] {
+            put(metric, "flood", Unit::FramesPerSecond, scale);
+        }
+        put(Metric::Throughput, "throughput", Unit::FramesPerSecond, scale);
+        for percent in (10..=100_u64).rev().step_by(10) {
+            let mut loss = figure(Metric::LossRatio, None, Unit::Ratio, 0.123_456, path);
+            loss.conditions.insert("test".to_owned(), "loss-curve".into());
+            loss.conditions.insert("load_percent".to_owned(), percent.into());
+            loss.conditions.insert("offered_frames_per_s".to_owned(), scale.into());
+            all.push(loss);
+        }
+    }
+    all
+}
+
+/// Every line is within the width, and every row of a table is one line: it begins in a column.
+fn check(figures: &[Figure]) -> String {
+    let text = render(figures);
+    for line in text.lines() {
+        assert!(line.chars().count() <= WIDTH, "{} columns: {line}\n{text}", line.chars().count());
+    }
+    text
+}
+
+fn lines_of_table(text: &str, title: &str) -> usize {
+    text.lines().skip_while(|l| !l.starts_with(title)).take_while(|l| !l.is_empty()).count()
+}
+
+#[test]
+fn extreme_values_stay_within_a_hundred_columns_and_break_no_cell() {
+    let loads = ["idle", "tcp 256 streams cubic", "udp 1488095.238 frames/s of 1518"];
+    for scale in [1.0, 999.6, 31_812.0, 1e6, 1e9, 1.234_567_8e9] {
+        for load in loads {
+            let mut figures = times(scale, load);
+            figures.extend(rates(scale));
+            let text = check(&figures);
+            // A title, three lines, a header, and the rows: no row takes two lines.
+            for (title, rows) in [
+                ("Added by", 1),
+                ("Round-trip time,", 2),
+                ("Variation", 2),
+                ("The load", 4),
+                ("Throughput, ", 2),
+                ("Loss by", 10),
+                ("Flood, ", 2),
+                ("The same", 4),
+            ] {
+                assert_eq!(lines_of_table(&text, title), 5 + rows, "{title}, {scale}:\n{text}");
+            }
+            assert!(text.contains("p50") && text.contains("p99.9"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn all_magnitudes_in_one_table() {
+    let mut figures = Vec::new();
+    for (at, scale) in [1.0, 1e3, 1e6, 1e9].into_iter().enumerate() {
+        figures.extend(times(scale, &format!("tcp {} streams cubic", at + 1)));
+    }
+    let text = check(&figures);
+    assert_eq!(lines_of_table(&text, "Round-trip time,"), 5 + 8, "{text}");
+}
+
+#[test]
+fn ordinary_values_lose_no_column() {
+    let mut figures = times(8_812.0, "udp 50000 frames/s of 64");
+    figures.extend(rates(148_809.5));
+    let text = check(&figures);
+    for name in ["p90", "max", "offered", "interval", "bracket", "udp 50 k/s", "148,810"] {
+        assert!(text.contains(name), "{name} in:\n{text}");
+    }
+}
+
+#[test]
+fn hostile_names_are_cut() {
+    let mut figures = times(1e4, "idle");
+    for figure in &mut figures {
+        for key in ["protocol", "load", "path", "frame_size"] {
+            figure.conditions.insert(key.to_owned(), "wide ".repeat(99).into());
+        }
+    }
+    let text = render(&figures);
+    let table = text.lines().skip_while(|l| !l.starts_with("Round-trip time,"));
+    assert!(table.take_while(|l| !l.is_empty()).all(|l| l.chars().count() <= WIDTH), "{text}");
+}
+
+#[test]
+fn nothing_gives_nothing() {
+    assert_eq!(render(&[]), "");
+}
