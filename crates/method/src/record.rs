@@ -226,10 +226,11 @@ impl DatagramsRecord {
         rate_of(self.sent, self.sending)
     }
 
-    /// The forwarding rate as the receiver saw it: distinct arrivals after the first, over the time
-    /// they took, so that frames still queued when the sender stops don't raise it.
+    /// The forwarding rate: distinct arrivals after the first, over the time they took or the time of
+    /// sending, whichever is longer. Frames still queued when the sender stops so don't raise it, and
+    /// it never exceeds the sending rate: received + lost <= sent holds of rates as of counts.
     pub fn receiving_rate(&self) -> FrameRate {
-        rate_of(self.received.unique, self.receiving)
+        rate_of(self.received.unique, self.receiving.max(self.sending))
     }
 
     /// The lost share of the frames sent, 0…1; zero when none was sent.

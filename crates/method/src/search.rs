@@ -47,7 +47,11 @@ pub enum Seen {
         lost: u64,
     },
     /// The tester could not do it: neither a success nor a loss of the device.
-    BeyondTester,
+    BeyondTester {
+        /// What it did come to, averaged over the whole load phase, where not one frame of that was
+        /// lost: a load that passed, though a lower one than asked.
+        lossless: Option<FrameRate>,
+    },
 }
 
 /// A search's answer.

@@ -10,9 +10,13 @@ use crate::Verdict;
 /// A device at or above this share of its bypass is only known to be no worse than the tester.
 pub const TESTER_SHARE: f64 = 0.95;
 
-/// For rates, more is better: at 95 % of the bypass or above, the tester was the limit.
-pub fn of_rate(device: Option<f64>, bypass: Option<f64>) -> Verdict {
+/// For rates, more is better. A device that was not `driven` to its limit (nothing was lost on it,
+/// nothing held back) carried all that the tester offered: a lower bound, however much more the
+/// bypass took, because a tester that does the device's work too (a lab) is slower with it in the
+/// path. One that was driven is still only a bound at 95 % of the bypass or above.
+pub fn of_rate(device: Option<f64>, bypass: Option<f64>, driven: bool) -> Verdict {
     match (device, bypass) {
+        (Some(_), _) if !driven => Verdict::TesterLimited,
         (Some(device), Some(bypass)) if device >= TESTER_SHARE * bypass => Verdict::TesterLimited,
         (Some(_), Some(_)) => Verdict::DeviceLimited,
         _ => Verdict::Undetermined,
@@ -30,9 +34,11 @@ pub fn of_delay(device: Option<Interval>, bypass: Option<Interval>) -> Verdict {
 }
 
 /// For loss at one load: the device's where the bypass lost at most a twentieth as much, the
-/// tester's where it lost at least 95 % as much or the device lost nothing, else undetermined.
+/// tester's where it lost at least 95 % as much, else undetermined. Where the device lost nothing the
+/// load is a bound on it, whatever the bypass did. `device` is without the tester's own drops.
 pub fn of_loss(device: Option<f64>, bypass: Option<f64>) -> Verdict {
     match (device, bypass) {
+        (Some(0.0), _) => Verdict::TesterLimited,
         (Some(device), Some(bypass)) if bypass >= TESTER_SHARE * device => Verdict::TesterLimited,
         (Some(device), Some(bypass)) if bypass <= (1.0 - TESTER_SHARE) * device => {
             Verdict::DeviceLimited
@@ -49,14 +55,19 @@ mod tests {
     #[test]
     fn rates() {
         let table = [
-            (Some(94.9), Some(100.0), DeviceLimited),
-            (Some(95.0), Some(100.0), TesterLimited),
-            (Some(120.0), Some(100.0), TesterLimited),
-            (Some(95.0), None, Undetermined),
-            (None, Some(100.0), Undetermined),
+            (Some(94.9), Some(100.0), true, DeviceLimited),
+            (Some(95.0), Some(100.0), true, TesterLimited),
+            (Some(120.0), Some(100.0), true, TesterLimited),
+            (Some(95.0), None, true, Undetermined),
+            (None, Some(100.0), true, Undetermined),
+            (Some(0.0), Some(100.0), true, DeviceLimited),
+            // A lab: 270,000 of 410,000 frames/s, and nothing lost.
+            (Some(270.0), Some(410.0), false, TesterLimited),
+            (Some(270.0), None, false, TesterLimited),
+            (None, Some(410.0), false, Undetermined),
         ];
-        for (device, bypass, expected) in table {
-            assert_eq!(of_rate(device, bypass), expected, "{device:?} {bypass:?}");
+        for (device, bypass, driven, expected) in table {
+            assert_eq!(of_rate(device, bypass, driven), expected, "{device:?} {bypass:?} {driven}");
         }
     }
 
@@ -82,6 +93,8 @@ mod tests {
             (Some(0.6), Some(0.3), Undetermined),
             (Some(0.6), Some(0.58), TesterLimited),
             (Some(0.0), Some(0.0), TesterLimited),
+            (Some(0.0), None, TesterLimited),
+            (None, Some(0.0), Undetermined),
             (Some(0.6), None, Undetermined),
         ];
         for (device, bypass, expected) in table {

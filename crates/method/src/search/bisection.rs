@@ -4,6 +4,9 @@
 //! A short trial flatters a device with a buffer: it is lossless at any rate up to the true one times
 //! 1 + buffer / (rate * duration). So a load counts only after a trial of the final duration; when
 //! that one loses, short trials have proved too weak here and every later trial is a long one.
+//!
+//! A lost frame is a hard upper end. What the tester could not offer is a soft one, which a lossless
+//! load above it disproves; before the search ends under a soft end it looks above it.
 
 use measure::{FrameRate, Nanos};
 
@@ -11,6 +14,15 @@ use super::{Attempt, FailedBy, Failure, Search, SearchResult, Seen, Step};
 
 /// Below this share of the ceiling the search ends with nothing found.
 const FLOOR_SHARE: f64 = 1.0 / 1024.0;
+
+/// How often, in one search, the tester may fail again above a soft end.
+const MOST_REBUFFS: u32 = 2;
+
+/// How often a search looks above a soft end at all.
+const MOST_CHALLENGES: u32 = 8;
+
+/// Final trials that the tester fell short in, before the best of them is taken.
+const MOST_SHORT_FINALS: u32 = 2;
 
 /// Where and how finely to look.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,7 +42,15 @@ pub struct Bounds {
 pub struct Bisection {
     bounds: Bounds,
     low: Option<Lossless>,
-    high: Option<High>,
+    /// The lowest load that lost frames.
+    hard: Option<High>,
+    /// Loads above `low` that the tester could not offer.
+    soft: Vec<f64>,
+    challenges: u32,
+    rebuffs: u32,
+    /// Final trials in which the tester fell short, and the most that passed in one.
+    short_finals: u32,
+    short_final: Option<FrameRate>,
     /// Long trials that lost since the first one did: each doubles the step down.
     long_failures: u32,
     trials: u32,
@@ -52,7 +72,18 @@ struct High {
 impl Bisection {
     /// A search that has seen nothing yet.
     pub const fn new(bounds: Bounds) -> Self {
-        Self { bounds, low: None, high: None, long_failures: 0, trials: 0 }
+        Self {
+            bounds,
+            low: None,
+            hard: None,
+            soft: Vec::new(),
+            challenges: 0,
+            rebuffs: 0,
+            short_finals: 0,
+            short_final: None,
+            long_failures: 0,
+            trials: 0,
+        }
     }
 
     /// How many trials a device that behaves needs: the ceiling, the halvings, the final one.
@@ -66,13 +97,38 @@ impl Bisection {
         Step::Try(Attempt { rate: FrameRate(rate), duration })
     }
 
-    fn done(&self, lossless: Option<FrameRate>) -> Step {
-        let failed = self.high.map(|high| high.failure);
+    /// The bracket's upper end, hard or soft.
+    fn high(&self) -> Option<High> {
+        let soft = self.soft.iter().copied().min_by(f64::total_cmp).map(|asked| High {
+            asked,
+            failure: Failure { rate: FrameRate(asked), by: FailedBy::Tester },
+        });
+        match (self.hard, soft) {
+            (Some(hard), Some(soft)) if soft.asked < hard.asked => Some(soft),
+            (hard, soft) => hard.or(soft),
+        }
+    }
+
+    fn done(&self, low: Option<FrameRate>) -> Step {
+        let lossless = match (low, self.short_final) {
+            (Some(low), Some(short)) => Some(FrameRate(low.0.max(short.0))),
+            (low, short) => low.or(short),
+        };
+        let failed = self.high().map(|high| high.failure);
         Step::Done(SearchResult { lossless, failed, trials: self.trials })
     }
 
+    /// The final trial; after one that the tester fell short in, again a precision lower, because
+    /// the very same trial is never asked for twice.
     fn confirm(&self, low: Lossless) -> Step {
-        if low.confirmed { self.done(Some(low.offered)) } else { self.attempt(low.asked, true) }
+        if low.confirmed {
+            return self.done(Some(low.offered));
+        }
+        if self.short_final.is_some() && self.short_finals >= MOST_SHORT_FINALS {
+            return self.done(None);
+        }
+        let lower = (1.0 - self.bounds.precision).powi(self.short_finals as i32);
+        self.attempt(low.asked * lower, true)
     }
 
     /// With nothing lossless known below `high`: step down, faster each time.
@@ -85,11 +141,78 @@ impl Bisection {
         let share = if long { (1.0 - step).max(0.5) } else { 0.5 };
         self.attempt(high * share, long)
     }
+
+    /// A load above a soft end under which the bracket has closed, where there is room for one: the
+    /// tester may have been disturbed there rather than unable.
+    fn challenge(&self, high: High) -> Option<f64> {
+        if self.rebuffs >= MOST_REBUFFS || self.challenges >= MOST_CHALLENGES {
+            return None;
+        }
+        if high.failure.by != FailedBy::Tester || self.short_finals > 0 {
+            return None;
+        }
+        let hard = self.hard.map(|hard| hard.asked);
+        let above = self.soft.iter().copied().chain(hard).filter(|end| *end > high.asked);
+        let next = above.min_by(f64::total_cmp)?;
+        (next - high.asked > 2.0 * self.bounds.precision * next)
+            .then(|| f64::midpoint(high.asked, next))
+    }
+
+    /// A load passed: whatever the tester could not do below it was a disturbance.
+    fn passed(&mut self, low: Lossless) {
+        if self.low.is_none_or(|known| low.asked >= known.asked) {
+            self.low = Some(low);
+            self.soft.retain(|end| *end > low.asked);
+        }
+    }
+
+    fn lost(&mut self, asked: f64, failure: Failure) {
+        self.hard = Some(High { asked, failure });
+        self.short_final = self.short_final.filter(|short| short.0 < asked);
+        self.step_down(asked);
+    }
+
+    /// The tester fell short. Its own failure moves no end past what was seen: the lower end rises to
+    /// what passed, the upper one comes down to what was asked.
+    fn fell_short(&mut self, asked: f64, long: bool, lossless: Option<FrameRate>) {
+        let is_final = self.low.is_some_and(|low| low.asked >= asked);
+        if is_final {
+            self.short_finals += 1;
+            let most = self.short_final.map_or(0.0, |short| short.0);
+            self.short_final =
+                lossless.map(|rate| FrameRate(rate.0.max(most))).or(self.short_final);
+            let near = asked * (1.0 - self.bounds.precision);
+            if self.short_final.is_some_and(|rate| rate.0 >= near) {
+                self.short_finals = MOST_SHORT_FINALS;
+            }
+            if self.short_finals < MOST_SHORT_FINALS {
+                return;
+            }
+        }
+        self.soft.push(asked);
+        if let Some(rate) = lossless.filter(|_| !is_final) {
+            let rate = FrameRate(rate.0.min(asked));
+            self.passed(Lossless { asked: rate.0, offered: rate, confirmed: long });
+        } else if self.short_final.is_none() || !is_final {
+            self.step_down(asked);
+        }
+    }
+
+    /// After a failure: nothing is lossless any more if it was at or below the lower end.
+    fn step_down(&mut self, asked: f64) {
+        if self.low.is_some_and(|low| low.asked >= asked) {
+            self.low = None;
+            self.short_finals = 0;
+            self.long_failures = 1;
+        } else if self.low.is_none() && self.long_failures > 0 {
+            self.long_failures += 1;
+        }
+    }
 }
 
 impl Search for Bisection {
     fn next(&self) -> Step {
-        let Some(high) = self.high else {
+        let Some(high) = self.high() else {
             if let Some(low) = self.low {
                 return self.confirm(low);
             }
@@ -97,8 +220,12 @@ impl Search for Bisection {
             return self.attempt(bounds.ceiling.0, bounds.duration >= bounds.final_duration);
         };
         let Some(low) = self.low else { return self.descend(high.asked) };
-        if high.asked - low.asked <= self.bounds.precision * high.asked {
-            return self.confirm(low);
+        let closed = high.asked - low.asked <= self.bounds.precision * high.asked;
+        if closed || self.short_finals > 0 {
+            return match self.challenge(high) {
+                Some(above) => self.attempt(above, self.long_failures > 0),
+                None => self.confirm(low),
+            };
         }
         self.attempt(f64::midpoint(low.asked, high.asked), self.long_failures > 0)
     }
@@ -108,20 +235,24 @@ impl Search for Bisection {
         self.trials += 1;
         let asked = attempt.rate.0;
         let long = attempt.duration >= self.bounds.final_duration;
-        if let Seen::Counted { offered, lost: 0 } = seen {
-            self.low = Some(Lossless { asked, offered, confirmed: long });
-            return;
-        }
-        let failure = match seen {
-            Seen::Counted { offered, .. } => Failure { rate: offered, by: FailedBy::Loss },
-            Seen::BeyondTester => Failure { rate: attempt.rate, by: FailedBy::Tester },
-        };
-        self.high = Some(High { asked, failure });
-        if self.low.is_some_and(|low| low.asked >= asked) {
-            self.low = None;
-            self.long_failures = 1;
-        } else if self.low.is_none() && self.long_failures > 0 {
-            self.long_failures += 1;
+        let challenge = self.high().is_some_and(|high| high.asked < asked);
+        self.challenges += u32::from(challenge);
+        match seen {
+            Seen::Counted { offered, lost: 0 } => {
+                let low = Lossless { asked, offered, confirmed: long };
+                if self.short_finals > 0 {
+                    self.low = Some(low); // the final trial, repeated a little lower
+                } else {
+                    self.passed(low);
+                }
+            }
+            Seen::Counted { offered, .. } => {
+                self.lost(asked, Failure { rate: offered, by: FailedBy::Loss });
+            }
+            Seen::BeyondTester { lossless } => {
+                self.rebuffs += u32::from(challenge);
+                self.fell_short(asked, long, lossless);
+            }
         }
     }
 }
@@ -200,16 +331,57 @@ mod tests {
     #[test]
     fn what_the_tester_cannot_do_is_never_a_loss() {
         let result = run(bounds(0.01), |a| {
-            if a.rate.0 > 700_000.0 { Seen::BeyondTester } else { counted(a, false) }
+            if a.rate.0 > 700_000.0 {
+                Seen::BeyondTester { lossless: None }
+            } else {
+                counted(a, false)
+            }
         });
         assert_eq!(result.failed.expect("it can't reach the ceiling").by, FailedBy::Tester);
+    }
+
+    #[test]
+    fn one_disturbance_moves_nothing_for_good() {
+        // At each trial in turn the tester falls short, by a little or by far, losing nothing or
+        // losing some of it.
+        let capacity = 400_000.0;
+        for at in 0..14 {
+            for share in [None, Some(0.999), Some(0.9), Some(0.3)] {
+                let mut trial = 0;
+                let result = run(bounds(0.005), |a| {
+                    trial += 1;
+                    if trial == at + 1 {
+                        let came = share.map(|share| FrameRate(a.rate.0 * share));
+                        let lossless = came.filter(|rate| rate.0 <= capacity);
+                        return Seen::BeyondTester { lossless };
+                    }
+                    counted(a, a.rate.0 > capacity)
+                });
+                let found = result.lossless.expect("something passes").0;
+                assert!(
+                    found <= capacity && found > capacity * 0.985,
+                    "at {at} by {share:?}: {result:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_passed_counts_though_less_than_asked() {
+        // A tester that never sends quite what is asked still has a lower bound to show.
+        let result = run(bounds(0.005), |a| Seen::BeyondTester {
+            lossless: Some(FrameRate(a.rate.0.min(900_000.0) * 0.99)),
+        });
+        let found = result.lossless.expect("something passed").0;
+        assert!((880_000.0..900_000.0).contains(&found), "{result:?}");
+        assert_eq!(result.failed.expect("asked for more").by, FailedBy::Tester);
     }
 
     proptest! {
         /// Any answers at all, in any order: it ends, soon, and its bracket is the right way round.
         #[test]
         fn always_ends(
-            answers in proptest::collection::vec(0u8..3, 1..200),
+            answers in proptest::collection::vec(0u8..4, 1..200),
             precision in 0.001f64..0.5,
         ) {
             let mut at = 0;
@@ -218,7 +390,8 @@ mod tests {
                 match answers[at % answers.len()] {
                     0 => counted(a, false),
                     1 => counted(a, true),
-                    _ => Seen::BeyondTester,
+                    2 => Seen::BeyondTester { lossless: None },
+                    _ => Seen::BeyondTester { lossless: Some(FrameRate(a.rate.0 * 0.9)) },
                 }
             });
             let halvings = (1.0 / precision).log2().ceil() as u32;

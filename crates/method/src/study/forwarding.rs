@@ -91,7 +91,7 @@ impl ForwardingSpec {
 
     /// See [`super::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Nanos {
-        let paths = Paths::of(topology).map_or(0, |paths| paths.all().len());
+        let paths = Paths::of(topology).map_or(0, |paths| paths.all().len()) as u64;
         let short = self.profile.phases(self.duration).total() + TRIAL_OVERHEAD;
         let long = self.profile.phases(self.final_duration).total() + TRIAL_OVERHEAD;
         let mut each = Nanos::ZERO;
@@ -103,10 +103,12 @@ impl ForwardingSpec {
         if self.wants(ForwardingTest::Throughput) {
             each += short * (Bisection::usual_trials(self.precision) - 1) + long;
         }
-        if self.wants(ForwardingTest::LossCurve) {
-            each += short * loss_curve::USUAL_STEPS;
+        let mut all = each * paths;
+        if self.wants(ForwardingTest::LossCurve) && paths > 0 {
+            let cable = (paths - 1) * loss_curve::USUAL_BYPASS_STEPS;
+            all += short * (loss_curve::USUAL_STEPS + cable);
         }
-        each * (self.sizes.len() * paths) as u64
+        all * self.sizes.len() as u64
     }
 
     /// See [`super::StudySpec::check`].
@@ -149,6 +151,7 @@ impl ForwardingSpec {
         if self.wants(ForwardingTest::Flood) {
             figures.extend(flood::run(&mut rig)?);
         }
+        // Before the loss curve, whose highest load may follow from what is found here.
         if self.wants(ForwardingTest::Throughput) {
             for &size in &self.sizes {
                 figures.extend(throughput::run(&mut rig, size)?);

@@ -3,11 +3,13 @@
 //! Owns the repetition and the order's randomness. Never decides what a record means, and never
 //! repeats a trial because its figure displeases: only one that is invalid or failed.
 
+use std::cmp::Ordering;
+
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_pcg::Pcg64;
 
-use measure::Nanos;
+use measure::{FrameRate, Nanos};
 
 use crate::record::{DatagramsRecord, Defect, FlowRecord};
 use crate::trial::{Flow, FlowKind, Gate, Offloads, Path};
@@ -18,8 +20,12 @@ use super::{Paths, Profile, SpecProblem};
 /// What starting and collecting a trial costs beside its phases.
 pub(super) const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(60);
 
-/// Below this share of what was asked, the tester is not unlucky but unable: no use asking again.
-const UNABLE_SHARE: f64 = 0.98;
+/// A tester that falls short by more than this, twice in a row and by about the same, is not unlucky
+/// but unable: no use asking again. Once may be a stall, however long.
+const UNABLE_SHORTFALL: f64 = 0.02;
+
+/// How far apart two shortfalls may be to be about the same, relative to the larger.
+const ALIKE: f64 = 0.25;
 
 /// A study under way.
 pub(super) struct Session<'a> {
@@ -40,10 +46,12 @@ pub(super) struct Ask {
     pub(super) flows: Vec<Flow>,
 }
 
-/// The last try's trial and record.
+/// The try that counts: the valid one, else the one that came closest to what was asked.
 pub(super) struct Tried {
     pub(super) trial: Trial,
     pub(super) record: TrialRecord,
+    /// How many there were in all.
+    tries: u32,
 }
 
 impl Tried {
@@ -54,7 +62,7 @@ impl Tried {
 
     /// Whether it took more than one try.
     pub(super) const fn repeated(&self) -> bool {
-        self.trial.attempt > 0
+        self.tries > 1
     }
 
     /// Whether it ran, and what broke were only the tester's own limits.
@@ -71,22 +79,47 @@ impl Tried {
         }
     }
 
-    /// Whether the tester fell so far short, sending or receiving, that it was not bad luck.
-    fn unable(&self) -> bool {
-        let frames = datagrams(&self.record, 0).map(|flow| flow.sent as f64);
-        let far_short = |defect: &Defect| match defect {
-            Defect::OfferedLoad { flow, asked, sent } => {
-                *sent < UNABLE_SHARE * asked && is_datagrams(&self.trial, *flow)
-            }
-            Defect::TesterCounter { by, .. } => {
-                frames.is_some_and(|frames| *by as f64 > (1.0 - UNABLE_SHARE) * frames)
-            }
-            _ => false,
-        };
-        match &self.record.outcome {
-            Outcome::Invalid { reasons } => reasons.iter().any(far_short),
-            _ => false,
+    /// The offered load that passed without a loss in a try that was invalid only by the tester's own
+    /// limits. It is taken over the whole load phase, stalls included: all frames arrived, so no more
+    /// than rate * time + buffer did, the same bound as a valid trial gives.
+    pub(super) fn lossless_load(&self) -> Option<FrameRate> {
+        let flow = datagrams(&self.record, 0).filter(|_| self.beyond_tester())?;
+        if flow.received.lost(flow.sent) > 0 || flow.sent < 2 {
+            return None;
         }
+        let seconds = flow.sending.max(self.trial.phases.load).as_secs_f64();
+        Some(FrameRate((flow.sent - 1) as f64 / seconds))
+    }
+
+    /// The largest share by which the tester fell short, sending or receiving; zero where only a
+    /// burst was wrong, `None` where it is not the tester's doing alone.
+    fn shortfall(&self) -> Option<f64> {
+        let Outcome::Invalid { reasons } = &self.record.outcome else { return None };
+        let frames = datagrams(&self.record, 0).map_or(0, |flow| flow.sent).max(1) as f64;
+        let short = |defect: &Defect| match defect {
+            Defect::OfferedLoad { flow, asked, sent } if is_datagrams(&self.trial, *flow) => {
+                1.0 - sent / asked
+            }
+            Defect::TesterCounter { by, .. } if datagrams(&self.record, 0).is_some() => {
+                *by as f64 / frames
+            }
+            _ => 0.0,
+        };
+        self.beyond_tester().then(|| reasons.iter().map(short).fold(0.0, f64::max))
+    }
+
+    /// Whether this try and the one before failed far short and alike.
+    fn unable(&self, before: Option<&Self>) -> bool {
+        let before = before.and_then(Self::shortfall);
+        let (Some(now), Some(before)) = (self.shortfall(), before) else { return false };
+        now.min(before) > UNABLE_SHORTFALL && (now - before).abs() <= ALIKE * now.max(before)
+    }
+
+    /// How useful it is beside others that are not valid either: what passed most, then what came
+    /// closest to the load, then what ran at all.
+    fn rank(&self) -> (f64, f64) {
+        let passed = self.lossless_load().map_or(0.0, |rate| rate.0);
+        (passed, self.shortfall().map_or(f64::NEG_INFINITY, |short| -short))
     }
 }
 
@@ -127,14 +160,24 @@ impl<'a> Session<'a> {
             offloads: Offloads::Off,
             gate: ask.gate,
         };
+        let mut failed: Vec<Tried> = Vec::new();
         loop {
             let record = self.testbed.run(&trial)?;
-            let tried = Tried { trial, record };
-            let last = tried.trial.attempt + 1 >= self.tries;
-            if tried.valid().is_some() || last || tried.unable() {
+            let tries = trial.attempt + 1;
+            let tried = Tried { trial: trial.clone(), record, tries };
+            if tried.valid().is_some() {
                 return Ok(tried);
             }
-            trial = tried.trial;
+            let over = tries >= self.tries || tried.unable(failed.last());
+            failed.push(tried);
+            if over {
+                let best = failed
+                    .into_iter()
+                    .max_by(|a, b| a.rank().partial_cmp(&b.rank()).unwrap_or(Ordering::Equal));
+                let mut best = best.expect("one was just put in");
+                best.tries = tries;
+                return Ok(best);
+            }
             trial.attempt += 1;
         }
     }

@@ -8,16 +8,19 @@ use std::collections::BTreeMap;
 use measure::{FrameSize, Nanos};
 
 use super::super::rows::{Row, in_bits};
-use super::rig::{Notes, Offer, Rig, seen};
+use super::super::session::Tried;
+use super::rig::{Notes, Offer, Rig, lost_on_path, paused, seen};
 use crate::record::DatagramsRecord;
 use crate::trial::{Path, Schedule};
-use crate::validity::tester_losses;
+use crate::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, verdict};
 
 /// All blocks of one size on one path.
 #[derive(Debug, Clone, Default)]
 struct Side {
     samples: Vec<Sample>,
+    /// Blocks in which the path was driven to its limit.
+    driven: usize,
     frames: u64,
     notes: Notes,
 }
@@ -38,7 +41,7 @@ struct Sample {
 type Value = fn(&Sample) -> f64;
 
 impl Sample {
-    /// Counts over the sending time; what was received over the receiving time.
+    /// Counts over the sending time; what was received over the longer of sending and receiving.
     fn of(seen: &DatagramsRecord) -> Self {
         let per_second = |count: u64| match seen.sending {
             Nanos::ZERO => 0.0,
@@ -81,10 +84,20 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
                 side.notes.caveats.push(Caveat::TesterDrops);
             }
             side.frames += flow.sent;
+            side.driven += usize::from(driven(&tried, flow));
             side.samples.push(Sample::of(flow));
         }
     }
     Ok(rig.spec.sizes.iter().flat_map(|size| figures(rig, *size, &sides)).collect())
+}
+
+/// Whether the path, and not only the tester, was at its limit: frames were lost on it beyond the
+/// tester's own drops, or the sender was held back. A share below that at which a load counts as
+/// offered says nothing about a rate.
+fn driven(tried: &Tried, flow: &DatagramsRecord) -> bool {
+    let most = OFFERED_LOAD_TOLERANCE * flow.offered as f64;
+    let refused = flow.offered.saturating_sub(flow.sent);
+    lost_on_path(tried) as f64 > most || refused as f64 > most || paused(tried)
 }
 
 fn figures(
@@ -102,8 +115,10 @@ fn figures(
         let mut row = rig.row(size, path, &own.notes);
         row.conditions.insert("test".to_owned(), "flood".into());
         row.n = own.frames;
-        row.verdict = paths
-            .verdict(path, || verdict::of_rate(received(Path::Device), received(Path::Bypass)));
+        let driven = 2 * own.driven > own.samples.len();
+        row.verdict = paths.verdict(path, || {
+            verdict::of_rate(received(Path::Device), received(Path::Bypass), driven)
+        });
         figures.extend(of_side(&row, own, size));
     }
     figures

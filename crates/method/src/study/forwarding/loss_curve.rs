@@ -2,18 +2,26 @@
 //! lose nothing (RFC 2544 §26.3).
 //!
 //! The highest rate is the link's where it is known, else the most that the tester got into the
-//! device under flood. Never assumes what a load came to that the tester could not offer.
+//! device under flood, or twice the throughput found where that is less. Never assumes what a load
+//! came to that the tester could not offer.
 
 use std::collections::BTreeMap;
 
 use measure::{FrameRate, FrameSize};
 
-use super::rig::{Notes, Offer, Rig, seen};
+use super::rig::{Notes, Offer, Rig, lost_on_path, seen};
 use crate::trial::{Path, Schedule};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict, verdict};
 
-/// For an estimate: a device that loses at the top half.
-pub(super) const USUAL_STEPS: u64 = 6;
+/// For an estimate: a device that loses above half the highest rate, down to two lossless loads.
+pub(super) const USUAL_STEPS: u64 = 7;
+
+/// For an estimate: a cable that loses nothing at the highest.
+pub(super) const USUAL_BYPASS_STEPS: u64 = 1;
+
+/// Of the throughput found, where the link's rate is not known: the two successive lossless loads
+/// then lie within the curve, and half of its points where the device loses.
+const ROOM: f64 = 2.0;
 
 /// RFC 2544 §26.3: no coarser than 10 % of the maximum rate.
 const STEP_PERCENT: u32 = 10;
@@ -23,6 +31,8 @@ const STEP_PERCENT: u32 = 10;
 struct Point {
     /// As it really was, and the lost share; `None` without a valid trial.
     seen: Option<(FrameRate, f64)>,
+    /// The share lost beyond the tester's own drops.
+    on_path: f64,
     frames: u64,
     notes: Notes,
     beyond_tester: bool,
@@ -34,32 +44,66 @@ impl Point {
     }
 }
 
-/// Steps down on both paths together, and returns the size's figures.
+/// What 100 % stands for.
+#[derive(Debug, Clone, Copy)]
+struct Reference {
+    rate: FrameRate,
+    /// The condition `load_reference`.
+    name: &'static str,
+    /// All there is is by definition what a flood gets out.
+    greedy: bool,
+}
+
+impl Reference {
+    /// The input media's rate as RFC 2544 §26.3 has it, where it is known. Else the most that the
+    /// tester sends; but a device far slower than its tester would lose most of every load down to
+    /// 10 % of that, so twice the throughput found, where one was.
+    fn of(rig: &mut Rig<'_, '_>, size: FrameSize) -> Result<Option<Self>, TestbedError> {
+        if let Some(rate) = rig.line_rate(size) {
+            return Ok(Some(Self { rate, name: "link rate", greedy: false }));
+        }
+        let Some(most) = rig.most(size, Path::Device)? else { return Ok(None) };
+        let room = rig.found.get(&size).map(|found| FrameRate(ROOM * found));
+        Ok(Some(match room.filter(|room| room.0 < most.0) {
+            Some(rate) => Self { rate, name: "twice the throughput found", greedy: false },
+            None => Self { rate: most, name: "highest rate the tester sends", greedy: true },
+        }))
+    }
+
+    fn load(&self, percent: u32) -> Schedule {
+        if percent == 100 && self.greedy {
+            return Schedule::Greedy;
+        }
+        Schedule::Paced(FrameRate(self.rate.0 * f64::from(percent) / 100.0))
+    }
+}
+
+/// Steps down until the device's path lost nothing twice, and returns the size's figures. The direct
+/// cable is asked only until it loses nothing once: at lower loads it would only say so again.
 pub(super) fn run(rig: &mut Rig<'_, '_>, size: FrameSize) -> Result<Vec<Figure>, TestbedError> {
-    let line_rate = rig.line_rate(size);
-    let Some(most) = line_rate.map_or_else(|| rig.most(size, Path::Device), |r| Ok(Some(r)))?
-    else {
+    let Some(reference) = Reference::of(rig, size)? else {
         return Ok(rig.session.paths.all().into_iter().map(|p| nothing(rig, size, p)).collect());
     };
     let mut figures = Vec::new();
-    let mut lossless = BTreeMap::<Path, u32>::new();
+    let mut lossless = 0;
+    let mut cable: Option<f64> = None;
+    let mut paths = rig.session.paths.all();
     for percent in (1..=100 / STEP_PERCENT).rev().map(|step| step * STEP_PERCENT) {
-        let mut order = rig.session.paths.all();
-        rig.session.shuffle(&mut order);
+        rig.session.shuffle(&mut paths);
         let mut points = BTreeMap::new();
-        for path in order {
-            // Without a line rate, all there is is by definition what a flood gets out.
-            let schedule = match (percent, line_rate) {
-                (100, None) => Schedule::Greedy,
-                _ => Schedule::Paced(FrameRate(most.0 * f64::from(percent) / 100.0)),
-            };
-            let point = measure_point(rig, size, path, schedule)?;
-            let streak = lossless.entry(path).or_default();
-            *streak = if point.lossless() { *streak + 1 } else { 0 };
-            points.insert(path, point);
+        for &path in &paths {
+            points.insert(path, measure_point(rig, size, path, reference.load(percent))?);
         }
-        figures.extend(of_step(rig, size, percent, &points));
-        if lossless.values().all(|streak| *streak >= 2) {
+        if let Some(point) = points.get(&Path::Bypass) {
+            cable = point.seen.map(|(_, ratio)| ratio);
+            if point.lossless() {
+                paths = vec![Path::Device];
+            }
+        }
+        figures.extend(of_step(rig, size, (percent, reference), &points, cable));
+        let passed = points.get(&Path::Device).is_some_and(Point::lossless);
+        lossless = if passed { lossless + 1 } else { 0 };
+        if lossless >= 2 {
             break;
         }
     }
@@ -79,6 +123,10 @@ fn measure_point(
     match seen(&tried) {
         Some(flow) => {
             point.frames = flow.sent;
+            point.on_path = lost_on_path(&tried) as f64 / flow.sent.max(1) as f64;
+            if lost_on_path(&tried) < flow.received.lost(flow.sent) {
+                point.notes.caveats.push(Caveat::TesterDrops);
+            }
             point.seen = Some((flow.sending_rate(), flow.loss_ratio()));
         }
         None => point.notes.caveats.push(Caveat::NoValidTrial),
@@ -86,18 +134,20 @@ fn measure_point(
     Ok(point)
 }
 
+/// `cable` is what the direct cable lost at this load, or, once it lost nothing, at a higher one.
 fn of_step<'a>(
     rig: &'a Rig<'_, '_>,
     size: FrameSize,
-    percent: u32,
+    (percent, reference): (u32, Reference),
     points: &'a BTreeMap<Path, Point>,
+    cable: Option<f64>,
 ) -> impl Iterator<Item = Figure> + 'a {
-    let loss = |path| points.get(&path).and_then(|point| point.seen).map(|(_, ratio)| ratio);
     points.iter().map(move |(path, point)| {
         let mut row = rig.row(size, *path, &point.notes);
         row.n = point.frames;
         row.conditions.insert("test".to_owned(), "loss-curve".into());
         row.conditions.insert("load_percent".to_owned(), u64::from(percent).into());
+        row.conditions.insert("load_reference".to_owned(), reference.name.into());
         if let Some((offered, _)) = point.seen {
             row.conditions.insert("offered_frames_per_s".to_owned(), offered.0.into());
         }
@@ -105,7 +155,7 @@ fn of_step<'a>(
             if point.beyond_tester {
                 Verdict::TesterLimited
             } else {
-                verdict::of_loss(loss(Path::Device), loss(Path::Bypass))
+                verdict::of_loss(point.seen.map(|_| point.on_path), cable)
             }
         });
         row.single(Metric::LossRatio, Unit::Ratio, point.seen.map(|(_, ratio)| ratio))

@@ -12,7 +12,9 @@ use super::super::paths::Conditions;
 use super::super::rows::Row;
 use super::super::session::{Ask, Session, Tried, datagrams};
 use super::ForwardingSpec;
-use crate::record::DatagramsRecord;
+use crate::counters::is_pause;
+use crate::reconcile::reconcile;
+use crate::record::{DatagramsRecord, Side};
 use crate::study::{Profile, burst};
 use crate::trial::{Datagrams, Flow, FlowKind, Gate, Path, Role, Schedule};
 use crate::{Caveat, TestbedError, Verdict};
@@ -23,6 +25,8 @@ pub(super) struct Rig<'s, 't> {
     pub(super) session: Session<'t>,
     /// Frames a second that the tester got out under flood, trial by trial.
     most: BTreeMap<(FrameSize, Path), Vec<f64>>,
+    /// The device path's throughput, where it was searched and found.
+    pub(super) found: BTreeMap<FrameSize, f64>,
 }
 
 /// A load to offer.
@@ -38,7 +42,7 @@ pub(super) struct Offer {
 
 impl<'s, 't> Rig<'s, 't> {
     pub(super) const fn new(spec: &'s ForwardingSpec, session: Session<'t>) -> Self {
-        Self { spec, session, most: BTreeMap::new() }
+        Self { spec, session, most: BTreeMap::new(), found: BTreeMap::new() }
     }
 
     /// Offers it: a greedy flow as a flood, a paced one under the strict gate.
@@ -125,6 +129,23 @@ impl Notes {
             self.backend = Some(seen.backend.clone());
         }
     }
+}
+
+/// Frames lost that no counter of the tester's own explains: those that the path lost.
+pub(super) fn lost_on_path(tried: &Tried) -> u64 {
+    let books = reconcile(&tried.trial, &tried.record);
+    books.map_or(0, |books| books.lost.saturating_sub(books.tester))
+}
+
+/// Whether the sender's port was told by PAUSE frames to wait. Its own, sent to slow down the other
+/// end, are not meant.
+pub(super) fn paused(tried: &Tried) -> bool {
+    let from = tried.trial.flows.first().map(|flow| flow.from.host.as_str());
+    let senders = tried.record.ports.iter().filter(|port| {
+        port.side == Side::Tester && port.place.split_once('/').map(|(host, _)| host) == from
+    });
+    let mut counters = senders.flat_map(|port| &port.counters);
+    counters.any(|(name, by)| is_pause(name) && !name.starts_with("tx") && *by > 0)
 }
 
 /// The flow's record, if figures may come from it.

@@ -2,22 +2,25 @@
 //! device and on the direct cable.
 //!
 //! Never counts what the tester could not do as a loss: such a load only bounds the search, and the
-//! figure then shows the tester's limit. A buffer makes a trial of T seconds lossless up to the true
+//! figure then shows the tester's limit. What passed of it without loss is a lower bound all the same.
+//! A buffer makes a trial of T seconds lossless up to the true
 //! rate plus buffer / T; the final trial's duration is what bounds that error.
 
 use measure::FrameSize;
 
 use super::super::rows::{Row, in_bits};
-use super::rig::{Notes, Offer, Rig, seen};
+use super::rig::{Notes, Offer, Rig, paused, seen};
 use crate::search::{Bisection, Bounds, FailedBy, Search, SearchResult, Seen, Step};
 use crate::trial::{Path, Schedule};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict, verdict};
+use crate::{Caveat, Figure, Metric, TestbedError, Unit, verdict};
 
 /// A path's search, over.
 #[derive(Debug, Clone, Default)]
 struct Searched {
     result: Option<SearchResult>,
     trials: u32,
+    /// Loads, as asked, at which PAUSE frames held the sender back.
+    held_back: Vec<f64>,
     notes: Notes,
 }
 
@@ -32,9 +35,14 @@ impl Searched {
         }
     }
 
-    fn stopped_by_tester(&self) -> bool {
+    /// Whether the load above the value failed on the path. A search that ended at its ceiling or at
+    /// what the tester can do never drove the path to its limit.
+    fn driven(&self) -> bool {
         let failed = self.result.and_then(|result| result.failed);
-        failed.is_some_and(|failure| failure.by == FailedBy::Tester)
+        failed.is_some_and(|failure| match failure.by {
+            FailedBy::Loss => true,
+            FailedBy::Tester => self.held_back.contains(&failure.rate.0),
+        })
     }
 }
 
@@ -50,18 +58,18 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, size: FrameSize) -> Result<Vec<Figure>,
             Path::Bypass => bypass = searched,
         }
     }
+    if let Some(value) = device.value().filter(|value| *value > 0.0) {
+        rig.found.insert(size, value);
+    }
     let mut figures = Vec::new();
     for path in rig.session.paths.all() {
         let own = if path == Path::Device { &device } else { &bypass };
         let mut row = rig.row(size, path, &own.notes);
         row.n = own.trials.into();
-        row.verdict = rig.session.paths.verdict(path, || {
-            if own.stopped_by_tester() {
-                Verdict::TesterLimited
-            } else {
-                verdict::of_rate(device.value(), bypass.value())
-            }
-        });
+        row.verdict = rig
+            .session
+            .paths
+            .verdict(path, || verdict::of_rate(device.value(), bypass.value(), device.driven()));
         figures.extend(of_search(rig, row, own, size));
     }
     Ok(figures)
@@ -97,7 +105,10 @@ fn search(rig: &mut Rig<'_, '_>, size: FrameSize, path: Path) -> Result<Searched
             let (offered, lost) = (flow.sending_rate(), flow.received.lost(flow.sent));
             search.learn(Seen::Counted { offered, lost });
         } else if tried.beyond_tester() {
-            search.learn(Seen::BeyondTester);
+            if paused(&tried) {
+                searched.held_back.push(attempt.rate.0);
+            }
+            search.learn(Seen::BeyondTester { lossless: tried.lossless_load() });
         } else {
             searched.notes.caveats.push(Caveat::NoValidTrial);
             break;
