@@ -50,6 +50,7 @@ struct RunView {
     anchor: String,
     heading: String,
     line: String,
+    notes: Vec<String>,
     answers: Vec<Answer>,
     testbed: Picture,
     sections: Vec<Section>,
@@ -91,6 +92,7 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
             words::moment(meta.created_unix_ns),
             meta.version
         ),
+        notes: meta.notes.clone(),
         answers: answers::answers(run.figures),
         testbed: picture::picture(&meta.topology),
         sections,

@@ -111,6 +111,83 @@ fn every_fault_reads_as_recorded() {
     assert_eq!(text.len(), recorded.len(), "config_errors.txt has another length");
 }
 
+fn file(relative: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(relative);
+    std::fs::read_to_string(&path).unwrap_or_else(|cause| panic!("{}: {cause}", path.display()))
+}
+
+#[test]
+fn every_example_is_accepted() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut kinds = [0, 0];
+    for entry in std::fs::read_dir(&folder).expect("the examples") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|e| e != "toml") {
+            continue;
+        }
+        let is_plan = file(&format!("examples/{}", path.file_name().unwrap().display()))
+            .contains("[[study]]");
+        kinds[usize::from(is_plan)] += 1;
+        if is_plan {
+            let plan = plan::read(&path).unwrap_or_else(|e| panic!("{e:?}"));
+            assert!(!plan.studies.is_empty());
+        } else {
+            let name = path.display().to_string();
+            testbed::from_argument("TESTBED", &name).unwrap_or_else(|e| panic!("{e:?}"));
+        }
+    }
+    assert!(kinds[0] >= 2 && kinds[1] >= 1, "testbeds and plans: {kinds:?}");
+}
+
+/// The words in backticks in the first cells of a document's tables, and between `(` and `)` the
+/// quoted ones.
+fn documented_keys(text: &str) -> Vec<String> {
+    let rows = text.lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.filter_map(|row| row.split('|').nth(1));
+    cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
+}
+
+/// A key that the reference names is one that the reader knows, and what it says of values holds.
+#[test]
+fn the_reference_tells_of_the_formats_there_are() {
+    let text = file("docs/reference/plan-and-testbed-files.md");
+    let keys = documented_keys(&text);
+    for key in ["reach", "address", "cable", "device", "queue", "bypass", "seed", "testbed"] {
+        assert!(keys.iter().any(|k| k == key), "{key} is not in the reference: {keys:?}");
+    }
+    let lab = "[lab]\ndevice = \"routers\"\nhosts = 2\nrate = \"100Mbit\"\nqueue = \"64KiB\"\n\
+               mtu = 576\nbypass = true\n";
+    testbed::from_source("t.toml", &SourceText::file("t.toml", lab)).expect("[lab]'s keys");
+    for key in keys.iter().filter(|k| k.as_str() != "[lab]" && !k.starts_with("[[")) {
+        // Each is a key of one of the tables: misspelt, it would be refused as unknown.
+        let tables = [
+            "[lab]\ndevice = \"cable\"\n",
+            "[[device]]\n",
+            "[[host]]\n",
+            "[[host]]\n[[host.port]]\n",
+        ];
+        let plan = format!("{key} = 0\n[[study]]\n[study.latency]\n");
+        let as_plan = plan::resolve(&SourceText::file("p.toml", plan), Path::new(""));
+        let unknown = |message: &str| message.contains("unknown");
+        let known = as_plan.is_err_and(|e| !unknown(&e.message))
+            || tables.iter().any(|table| {
+                let source = SourceText::file("t.toml", format!("{table}{key} = 0\n"));
+                testbed::from_source("t.toml", &source).err().is_none_or(|e| !unknown(&e.message))
+            });
+        assert!(known, "the reference names a key `{key}` that nothing knows");
+    }
+    let plan = "testbed = \"lab:bridge\"\nseed = 1\n[[study]]\n[study.latency]\nprofile = \"strict\"\n\
+                sizes = [64]\nip_lengths = [64]\npayloads = [36]\nduration = \"10ms\"\nblocks = 2\n\
+                protocols = [\"icmp\", \"udp\", \"tcp\"]\n\
+                loads = [\"idle\", \"udp:50kpps\", \"udp:50kpps@512\", \"tcp\", \"tcp:4\"]\n\
+                open_loop = \"1kpps\"\n[[study]]\n[study.forwarding]\nprofile = \"quick\"\n\
+                tests = [\"flood\", \"throughput\", \"loss-curve\"]\nbackend = \"packet\"\n\
+                final_duration = \"2s\"\nprecision = 0.0001\n";
+    let plan =
+        plan::resolve(&SourceText::file("plan.toml", plan), Path::new("")).expect("all keys");
+    assert_eq!(plan.studies.len(), 2);
+}
+
 proptest! {
     #[test]
     fn any_text_is_refused_or_accepted_but_never_a_panic(text in ".{0,200}") {

@@ -18,10 +18,6 @@ use crate::words;
 /// The section.
 pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Section {
     let mut blocks = vec![Block::Glossary(asked(run.meta))];
-    if !run.meta.notes.is_empty() {
-        blocks.push(Block::Subheading("Notes".to_owned()));
-        blocks.extend(run.meta.notes.iter().cloned().map(Block::Paragraph));
-    }
     blocks.push(Block::Subheading("How each trial ran".to_owned()));
     blocks.push(Block::Glossary(ran(run.records)));
     blocks.push(Block::Subheading("Hosts".to_owned()));

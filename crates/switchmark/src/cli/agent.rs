@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::process::ExitCode;
 
 use nix::sys::prctl;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, Signal};
 
 /// `agent`
 #[derive(Debug, clap::Args)]
@@ -19,6 +19,9 @@ pub struct Args {
     lab: Option<String>,
 }
 
+/// What a process says once it stands in its host.
+pub const STANDS: &str = "stands";
+
 /// Serves, or stands.
 pub fn run(args: &Args) -> ExitCode {
     if args.lab_host.is_none() {
@@ -28,6 +31,14 @@ pub fn run(args: &Args) -> ExitCode {
     if prctl::set_pdeathsig(Signal::SIGKILL).is_err() {
         return ExitCode::FAILURE;
     }
+    // Ctrl-C reaches the whole terminal; the lab's holder alone decides.
+    let mut interrupt = SigSet::empty();
+    interrupt.add(Signal::SIGINT);
+    if interrupt.thread_block().is_err() {
+        return ExitCode::FAILURE;
+    }
+    // From here on `lab exec` finds this process; only then is the lab said to be up.
+    println!("{STANDS}");
     let mut end = [0; 1];
     while std::io::stdin().read(&mut end).is_ok_and(|n| n > 0) {}
     ExitCode::SUCCESS

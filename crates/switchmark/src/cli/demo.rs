@@ -64,10 +64,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     for (place, studies) in [(&free, free_studies()), (&limited, limited_studies())] {
         let start = Start::New { verb: "demo", studies, seed };
         let finished = session::carry_out(&store, place, start, &stop, &args.data)?;
-        if !(args.data.json && args.data.quiet) {
-            output::say(&args.data, &output::text(&finished))?;
-            output::say(&args.data, "\n")?;
-        }
+        output::say(&args.data, &output::text(&finished))?;
+        output::say(&args.data, "\n")?;
         runs.push(finished);
     }
     let all: Vec<Figure> = runs.iter().flat_map(|r| r.figures.iter().cloned()).collect();

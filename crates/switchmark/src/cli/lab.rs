@@ -7,15 +7,18 @@ mod enter;
 mod find;
 
 use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use lab::{Lab, LabPlan};
 use nix::sys::signal::{SigSet, Signal};
 
+use super::agent::STANDS;
 use super::session::become_able;
 use super::{Failure, Outcome};
 use crate::config::resolved::Source;
 use crate::config::{ConfigError, testbed};
+use crate::terminal::tables::Grid;
 
 /// `lab`
 #[derive(Debug, clap::Subcommand)]
@@ -61,7 +64,7 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
         hosts.push((device.name.clone(), stand(&lab, &device.name, &id)?));
     }
     println!("{}", told(lab.plan(), &hosts, &id));
-    signals.wait()?;
+    hold(&signals, &mut hosts)?;
     for (_, mut child) in hosts {
         let _ = child.kill();
         let _ = child.wait();
@@ -69,10 +72,30 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
+/// Until a signal ends it. A host whose process died is told of and the rest goes on: its ports still
+/// work, it only can't be entered any more.
+fn hold(signals: &SigSet, hosts: &mut Vec<(String, Child)>) -> Result<(), Failure> {
+    while signals.wait()? == Signal::SIGCHLD {
+        let mut left = Vec::new();
+        for (name, mut child) in hosts.drain(..) {
+            match child.try_wait()? {
+                None => left.push((name, child)),
+                Some(status) => eprintln!(
+                    "warning: the process {} that stood in `{name}` ended ({status}); it can't be \
+                     entered any more\nhint: Ctrl-C, and bring the lab up again",
+                    child.id()
+                ),
+            }
+        }
+        *hosts = left;
+    }
+    Ok(())
+}
+
 /// Blocked from here on, so that they can be waited for.
 fn ends() -> SigSet {
     let mut signals = SigSet::empty();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGCHLD] {
         signals.add(signal);
     }
     signals
@@ -82,12 +105,23 @@ fn ends() -> SigSet {
 fn stand(lab: &Lab, node: &str, id: &str) -> Result<Child, Failure> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["agent", "--lab-host", node, "--lab", id]);
-    command.stdin(Stdio::piped()).stdout(Stdio::null());
-    Ok(lab.spawn(node, &mut command)?)
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = lab.spawn(node, &mut command)?;
+    let mut said = String::new();
+    if let Some(out) = child.stdout.take() {
+        BufReader::new(out).read_line(&mut said)?;
+    }
+    if said.trim_end() == STANDS {
+        return Ok(child);
+    }
+    let status = child.wait()?;
+    let message = format!("the process that shall stand in `{node}` ended: {status}");
+    Err(ConfigError::bare(message, "see above for its own words").into())
 }
 
 fn told(plan: &LabPlan, hosts: &[(String, Child)], id: &str) -> String {
-    let mut table = super::output::plain_table(["host", "port", "address", "leads to", "pid"]);
+    let mut table =
+        Grid::new().words("host").words("port").words("address").words("leads to").numbers("pid");
     let pid = |name: &str| {
         hosts.iter().find(|(n, _)| n == name).map_or(0, |(_, child)| child.id()).to_string()
     };
@@ -95,11 +129,11 @@ fn told(plan: &LabPlan, hosts: &[(String, Child)], id: &str) -> String {
         for port in &host.ports {
             let address = format!("{}/{}", port.address, port.prefix);
             let end = far_end(port.far_end());
-            table.add_row([host.name.clone(), port.name.clone(), address, end, pid(&host.name)]);
+            table.row(vec![host.name.clone(), port.name.clone(), address, end, pid(&host.name)]);
         }
     }
     for device in &plan.devices {
-        table.add_row([
+        table.row(vec![
             device.name.clone(),
             String::new(),
             String::new(),
@@ -107,7 +141,7 @@ fn told(plan: &LabPlan, hosts: &[(String, Child)], id: &str) -> String {
             pid(&device.name),
         ]);
     }
-    let mut out = format!("lab {id} is up\n{table}\n");
+    let mut out = format!("lab {id} is up\n{}\n", table.render().unwrap_or_default());
     if let [first, second, ..] = plan.hosts.as_slice()
         && let Some(port) = second.ports.first()
     {

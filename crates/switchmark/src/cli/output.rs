@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use comfy_table::{LineStyle, Table, presets};
 use jiff::Timestamp;
 use method::{Figure, StudySpec, Trial, TrialRecord, explain_size, explain_size_at};
 use record::{ReportInput, RunMeta};
@@ -49,15 +48,15 @@ pub fn show(run: &Finished, data: &Data) -> Result<Outcome, Failure> {
         let mut out = std::io::stdout().lock();
         writeln!(out, "{:#}", record::figures_json(&run.meta, &run.figures))?;
     }
-    if !(data.json && data.quiet) {
-        say(data, &text(run))?;
-    }
+    say(data, &text(run))?;
     Ok(outcome(&run.figures))
 }
 
-/// For people: stdout, unless that is taken by the data.
+/// For people: stdout, unless that is taken by the data; then stderr, unless it shall be quiet.
 pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
-    if data.json {
+    if data.json && data.quiet {
+        Ok(())
+    } else if data.json {
         std::io::stderr().lock().write_all(text.as_bytes())
     } else {
         std::io::stdout().lock().write_all(text.as_bytes())
@@ -73,6 +72,9 @@ pub fn outcome(figures: &[Figure]) -> Outcome {
 pub fn text(run: &Finished) -> String {
     let meta = &run.meta;
     let mut out = format!("run {}  {}  seed {}\n", meta.id, meta.topology.name, meta.seed);
+    for note in &meta.notes {
+        let _ = writeln!(out, "{note}");
+    }
     let mut explained: Vec<String> = Vec::new();
     for line in meta.studies.iter().flat_map(sizes) {
         if !explained.contains(&line) {
@@ -101,14 +103,6 @@ fn sizes(study: &StudySpec) -> Vec<String> {
             spec.sizes.iter().map(|s| explain(*s)).collect()
         }
     }
-}
-
-/// A table in the house's style.
-pub fn plain_table<const N: usize>(header: [&str; N]) -> Table {
-    let mut table = Table::new();
-    let style = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
-    table.load_style(style).set_header(header);
-    table
 }
 
 /// Writes one HTML file for all `runs`.

@@ -4,12 +4,13 @@
 
 use std::path::PathBuf;
 
-use method::TestbedError;
+use measure::Nanos;
+use method::{Caveat, Figure, Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 use record::{Journal, Store};
 
 use super::options::Data;
 use super::output::{self, Finished};
-use super::{Failure, Outcome};
+use super::{Failure, Outcome as Exit};
 
 /// `report`
 #[derive(Debug, clap::Args)]
@@ -25,7 +26,7 @@ pub struct Args {
 }
 
 /// Renders.
-pub fn run(args: &Args) -> Result<Outcome, Failure> {
+pub fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(path) = &args.out {
         output::check_report(path)?;
     }
@@ -39,24 +40,70 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// A run's figures, computed again. Of an unfinished run, those of the studies that ended.
+/// A run's figures, computed again. Of an unfinished run, those that its recorded trials give.
 pub fn replay(store: &Store, asked: &str) -> Result<Finished, Failure> {
-    let meta = store.load(asked)?;
-    let mut journal = Journal::new(store, &meta.id, None)?;
+    let mut meta = store.load(asked)?;
+    let mut replay = Replay { journal: Journal::new(store, &meta.id, None)?, broke_off: None };
     let mut figures = Vec::new();
     for study in &meta.studies {
-        match study.run(&mut journal, meta.seed) {
-            Ok(found) => figures.extend(found),
-            Err(TestbedError::JournalEnds { label }) => {
-                eprintln!(
-                    "note: the run broke off before trial `{label}`; `switchmark run --resume {}` goes on",
-                    meta.id
-                );
-                break;
-            }
-            Err(other) => return Err(other.into()),
+        figures.extend(study.run(&mut replay, meta.seed)?);
+    }
+    let Replay { journal, broke_off } = replay;
+    let records = journal.records()?;
+    if let Some(label) = broke_off {
+        let all_valid = records.iter().all(|(_, record)| record.outcome.is_valid());
+        figures = partial(figures, all_valid);
+        meta.notes.insert(0, unfinished(&meta.id, &label, records.len()));
+    }
+    Ok(Finished { meta, figures, records })
+}
+
+fn unfinished(run: &str, label: &str, trials: usize) -> String {
+    format!(
+        "Unfinished: the run broke off before trial `{label}`. What is shown comes from the {trials} \
+         trials recorded until then; `switchmark run --resume {run}` goes on."
+    )
+}
+
+/// Figures that have a value. Where no recorded trial went wrong, only the missing ones can have
+/// brought about the caveats of those that did.
+fn partial(figures: Vec<Figure>, all_valid: bool) -> Vec<Figure> {
+    let mut kept: Vec<Figure> = figures.into_iter().filter(|f| f.value.is_some()).collect();
+    if all_valid {
+        for figure in &mut kept {
+            let missing = [Caveat::NoValidTrial, Caveat::RepeatedTrials];
+            figure.caveats.retain(|caveat| !missing.contains(caveat));
         }
     }
-    let records = journal.records()?;
-    Ok(Finished { meta, figures, records })
+    kept
+}
+
+/// A journal that answers, once it has ended, that the trial failed: so a study ends with what it has.
+struct Replay<'a> {
+    journal: Journal<'a>,
+    /// The first trial that is not recorded.
+    broke_off: Option<String>,
+}
+
+impl Testbed for Replay<'_> {
+    fn topology(&self) -> &Topology {
+        self.journal.topology()
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        if self.broke_off.is_none() {
+            match self.journal.run(trial) {
+                Err(TestbedError::JournalEnds { label }) => self.broke_off = Some(label),
+                other => return other,
+            }
+        }
+        Ok(TrialRecord {
+            started_unix_ns: 0,
+            outcome: Outcome::Failed { reason: "the run broke off before it".to_owned() },
+            flows: Vec::new(),
+            ports: Vec::new(),
+            hosts: Vec::new(),
+            start_spread: Nanos::ZERO,
+        })
+    }
 }

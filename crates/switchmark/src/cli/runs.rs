@@ -2,13 +2,13 @@
 //!
 //! Never changes it.
 
-use comfy_table::Table;
 use jiff::Timestamp;
 use record::{RunSummary, Store};
 use serde_json::json;
 
 use super::options::Data;
 use super::{Failure, Outcome, output};
+use crate::terminal::tables::Grid;
 
 /// `runs`
 #[derive(Debug, clap::Args)]
@@ -23,20 +23,26 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let runs = Store::open(&path)?.runs()?;
     if args.data.json {
         println!("{:#}", json!({ "schema": record::rows::SCHEMA, "verb": "runs", "runs": runs }));
-    } else if runs.is_empty() {
-        println!("no runs in {}", path.display());
+    } else if let Some(table) = table(&runs) {
+        println!("{table}");
     } else {
-        println!("{}", table(&runs));
+        println!("no runs in {}", path.display());
     }
     Ok(Outcome::Done)
 }
 
-fn table(runs: &[RunSummary]) -> Table {
-    let mut table = output::plain_table([
-        "run", "started", "verb", "testbed", "status", "trials", "invalid", "failed",
-    ]);
+fn table(runs: &[RunSummary]) -> Option<String> {
+    let mut table = Grid::new()
+        .words("run")
+        .words("began (UTC)")
+        .words("verb")
+        .words("testbed")
+        .words("status")
+        .numbers("trials")
+        .spare("invalid", 1)
+        .spare("failed", 1);
     for run in runs {
-        table.add_row([
+        table.row(vec![
             run.id.clone(),
             started(run.created_unix_ns),
             run.verb.clone(),
@@ -47,10 +53,10 @@ fn table(runs: &[RunSummary]) -> Table {
             run.failed.to_string(),
         ]);
     }
-    table
+    table.render()
 }
 
 fn started(unix_ns: u64) -> String {
     Timestamp::from_nanosecond(i128::from(unix_ns))
-        .map_or_else(|_| String::new(), |t| t.strftime("%Y-%m-%d %H:%M UTC").to_string())
+        .map_or_else(|_| String::new(), |t| t.strftime("%Y-%m-%d %H:%M").to_string())
 }

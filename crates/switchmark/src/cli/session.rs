@@ -144,7 +144,7 @@ pub fn carry_out(
                 studies,
                 topology: live.topology().clone(),
                 facts: by_host(live.facts()),
-                notes: notes(),
+                notes: notes(live.facts()),
             };
             store.create_run(&meta)?;
             meta
@@ -214,11 +214,13 @@ fn by_host(facts: &Facts) -> BTreeMap<String, BTreeMap<String, String>> {
     all
 }
 
-fn notes() -> Vec<String> {
-    match lab::privilege() {
-        Privilege::UserNamespace => {
-            vec!["run in a user namespace, without the machine's root".to_owned()]
-        }
-        Privilege::Root | Privilege::None => Vec::new(),
-    }
+/// What every reader should know of where it ran.
+fn notes(facts: &Facts) -> Vec<String> {
+    let shared = "Hosts and whatever is between them share one machine.";
+    let rootless = "Run in a user namespace, without the machine's root.";
+    [(facts.shared_machine, shared), (lab::privilege() == Privilege::UserNamespace, rootless)]
+        .into_iter()
+        .filter(|(holds, _)| *holds)
+        .map(|(_, note)| note.to_owned())
+        .collect()
 }

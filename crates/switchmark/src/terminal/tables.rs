@@ -15,7 +15,8 @@ use method::figure::Condition;
 use method::{Figure, Metric, Verdict};
 
 use super::numbers;
-use grid::{Grid, WIDTH};
+pub use grid::Grid;
+use grid::WIDTH;
 use notes::Footnotes;
 
 /// What stands over a table, and the table.
