@@ -219,3 +219,137 @@ fn floods_are_greedy_and_searches_paced() {
         assert_eq!(greedy, trial.gate == method::trial::Gate::Flood, "{}", trial.label);
     }
 }
+
+#[test]
+fn a_device_that_loses_nothing_is_never_the_limit() {
+    // A lab: with the device in the path the tester sends 270,000 frames/s, else 410,000.
+    let table = [
+        (5_000_000.0, Verdict::TesterLimited),
+        (290_000.0, Verdict::TesterLimited),
+        (200_000.0, Verdict::DeviceLimited),
+    ];
+    for (capacity, expected) in table {
+        let mut model = Model { tester: 410_000.0, burdened: 270_000.0, ..Model::new() };
+        model.device.capacity = capacity;
+        let figures = run(&spec(&ForwardingSpec::quick().tests), &mut model);
+        for metric in [Metric::Received, Metric::Throughput] {
+            let figure = of(&figures, metric, "device")[0];
+            assert_eq!(figure.verdict, expected, "{capacity} {metric:?}");
+        }
+        let curve = of(&figures, Metric::LossRatio, "device").into_iter();
+        for row in curve.filter(|f| f.conditions["test"] == "loss-curve".into()) {
+            let lost = row.value.expect("a ratio") > 0.0;
+            let own = if lost { Verdict::DeviceLimited } else { Verdict::TesterLimited };
+            assert_eq!(row.verdict, own, "{capacity}: {row:?}");
+        }
+    }
+}
+
+#[test]
+fn received_and_lost_never_exceed_sent() {
+    for capacity in [200_000.0, 999_000.0, 5_000_000.0] {
+        let mut model = Model::new();
+        model.device.capacity = capacity;
+        let figures = run(&spec(&[ForwardingTest::Flood]), &mut model);
+        for path in ["device", "bypass"] {
+            let rate = |metric| of(&figures, metric, path)[0].value.expect("a rate");
+            let [sent, received, lost] = [Metric::Sent, Metric::Received, Metric::Lost].map(rate);
+            assert!(
+                received + lost <= sent * (1.0 + 1e-9),
+                "{capacity} {path}: {received} + {lost} > {sent}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_loss_curve_starts_where_the_device_can_be_seen() {
+    // Capacity, link rate in frames/s, whether throughput is searched; what 100 % is, and is called.
+    let table = [
+        (8_200.0, None, true, 16_400.0, "twice the throughput found"),
+        (8_200.0, None, false, 1_000_000.0, "highest rate the tester sends"),
+        (700_000.0, None, true, 1_000_000.0, "highest rate the tester sends"),
+        (8_200.0, Some(500_000.0), true, 500_000.0, "link rate"),
+    ];
+    for (capacity, link, searched, most, name) in table {
+        let mut model = Model::new();
+        model.device = model::Way { capacity, buffer: 0.0, ..model.device };
+        // Named in the other order: the search comes first all the same.
+        let mut spec = spec(&[ForwardingTest::LossCurve]);
+        if searched {
+            spec.tests.push(ForwardingTest::Throughput);
+        }
+        spec.link_rate = link.map(|rate: f64| Rate((rate * 8.0 * 84.0) as u64));
+        let figures = run(&spec, &mut model);
+        let rows = of(&figures, Metric::LossRatio, "device");
+        let Condition::Number(offered) = rows[0].conditions["offered_frames_per_s"] else {
+            panic!("{:?}", rows[0])
+        };
+        assert!((offered / most - 1.0).abs() < 0.01, "{capacity} {name}: {offered}");
+        assert!(rows.iter().all(|f| f.conditions["load_reference"] == name.into()), "{name}");
+        let lossless = rows.iter().filter(|f| f.value == Some(0.0)).count();
+        assert_eq!(lossless >= 2, name != "link rate" && most < 100.0 * capacity, "{name}");
+        assert_eq!(of(&figures, Metric::LossRatio, "bypass").len(), 1, "{name}");
+    }
+}
+
+#[test]
+fn the_cable_is_asked_further_only_while_it_loses() {
+    let mut model = Model::new();
+    model.bypass.capacity = 850_000.0;
+    let figures = run(&spec(&[ForwardingTest::LossCurve]), &mut model);
+    let percents: Vec<Condition> = of(&figures, Metric::LossRatio, "bypass")
+        .iter()
+        .map(|f| f.conditions["load_percent"].clone())
+        .collect();
+    assert_eq!(percents, [100u64, 90, 80].map(Condition::from));
+}
+
+/// The throughput found on both paths, by a seed of the model.
+fn found(model: &mut Model) -> [f64; 2] {
+    let figures = run(&spec(&[ForwardingTest::Throughput]), model);
+    ["device", "bypass"].map(|path| of(&figures, Metric::Throughput, path)[0].value.unwrap_or(0.0))
+}
+
+#[test]
+fn one_stalled_try_moves_no_bracket() {
+    let undisturbed = found(&mut Model::new());
+    let probes_and_trials = 24;
+    for number in 1..probes_and_trials {
+        for share in [0.005, 0.035, 0.3] {
+            let mut model = Model { stalled: Some(number), stall: (share, share), ..Model::new() };
+            let [device, bypass] = found(&mut model);
+            let probe =
+                model.asked.get(number as usize).is_some_and(|t| t.label.starts_with("probe"));
+            if probe {
+                continue; // it sets the ceiling; nothing can be known above it
+            }
+            let same = [device, bypass].iter().zip(&undisturbed).all(|(a, b)| (a - b).abs() < 1e-6);
+            assert!(same, "trial {number} by {share}: {device} {bypass}");
+        }
+    }
+}
+
+#[test]
+fn a_search_survives_a_tester_that_stalls() {
+    let truth = [400_000.0, 1_000_000.0];
+    for (stalls, stall) in [(0.2, (0.0, 0.1)), (0.4, (0.0, 0.05)), (0.3, (0.035, 0.035))] {
+        let mut shares = [Vec::new(), Vec::new()];
+        for seed in 0..50 {
+            let mut model = Model { stalls, stall, seed: 1_000 + seed, ..Model::new() };
+            for (share, (value, truth)) in
+                shares.iter_mut().zip(found(&mut model).into_iter().zip(truth))
+            {
+                share.push((value / truth, seed));
+            }
+        }
+        for (path, mut shares) in ["device", "bypass"].into_iter().zip(shares) {
+            shares.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let (worst, median, best) = (shares[0], shares[25].0, shares[49].0);
+            eprintln!("{stalls} {stall:?} {path}: worst {worst:?} median {median} best {best}");
+            assert!(worst.0 >= 0.9, "{path} {stalls}: {worst:?}");
+            assert!(median >= 0.98, "{path} {stalls}: {median}");
+            assert!(best <= 1.001, "{path} {stalls}: {best}");
+        }
+    }
+}

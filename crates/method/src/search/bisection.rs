@@ -16,7 +16,7 @@ use super::{Attempt, FailedBy, Failure, Search, SearchResult, Seen, Step};
 const FLOOR_SHARE: f64 = 1.0 / 1024.0;
 
 /// How often, in one search, the tester may fail again above a soft end.
-const MOST_REBUFFS: u32 = 2;
+const MOST_REBUFFS: u32 = 4;
 
 /// How often a search looks above a soft end at all.
 const MOST_CHALLENGES: u32 = 8;
@@ -114,7 +114,10 @@ impl Bisection {
             (Some(low), Some(short)) => Some(FrameRate(low.0.max(short.0))),
             (low, short) => low.or(short),
         };
-        let failed = self.high().map(|high| high.failure);
+        // What passed at length disproves the soft ends below it here too.
+        let mut above = self.clone();
+        above.soft.retain(|end| lossless.is_none_or(|low| *end > low.0));
+        let failed = above.high().map(|high| high.failure);
         Step::Done(SearchResult { lossless, failed, trials: self.trials })
     }
 

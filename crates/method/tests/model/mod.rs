@@ -40,8 +40,14 @@ pub struct Model {
     pub bypass: Way,
     /// Frames a second the sender can make.
     pub tester: f64,
+    /// The same with the device in the path, where it does the device's work too.
+    pub burdened: f64,
     /// Share of trials in which the sender stalls.
     pub stalls: f64,
+    /// The share of a stalled trial's frames that are missing: between these two.
+    pub stall: (f64, f64),
+    /// One trial that stalls, by its number from 0.
+    pub stalled: Option<u64>,
     /// Whether every trial through the device fails.
     pub broken: bool,
     /// For the stalls and the delays.
@@ -95,7 +101,10 @@ impl Model {
             device: Way { capacity: 400_000.0, buffer: 100.0, rtt_ns: 50_000.0 },
             bypass: Way { capacity: 5_000_000.0, buffer: 100.0, rtt_ns: 30_000.0 },
             tester: 1_000_000.0,
+            burdened: 1_000_000.0,
             stalls: 0.0,
+            stall: (0.01, 0.01),
+            stalled: None,
             broken: false,
             seed: 1,
             topology: topology(true, true),
@@ -103,13 +112,18 @@ impl Model {
         }
     }
 
-    fn datagrams(&self, way: Way, asked: &Datagrams, load: Nanos, stalled: bool) -> FlowRecord {
+    fn datagrams(
+        (way, tester): (Way, f64),
+        asked: &Datagrams,
+        load: Nanos,
+        kept: f64,
+    ) -> FlowRecord {
         let seconds = load.as_secs_f64();
         let wanted = match asked.schedule {
-            Schedule::Greedy => self.tester,
+            Schedule::Greedy => tester,
             Schedule::Paced(rate) => rate.0,
         };
-        let rate = wanted.min(self.tester) * if stalled { 0.99 } else { 1.0 };
+        let rate = wanted.min(tester) * kept;
         let offered = (wanted * seconds).round();
         let sent = (rate * seconds).round().min(offered);
         let passed = sent.min((way.capacity * seconds + way.buffer).floor());
@@ -122,7 +136,8 @@ impl Model {
             received: SequenceCounts { unique: passed as u64, ..SequenceCounts::default() },
             rejected: Rejected::default(),
             sending: span(sent, rate),
-            receiving: span(passed, rate.min(way.capacity)),
+            // By another clock, which is slow by 200 ppm.
+            receiving: span(passed, rate.min(way.capacity) * 1.0002),
             departures: Histogram::new(),
             arrivals: Histogram::new(),
             longest_burst: 1,
@@ -131,15 +146,14 @@ impl Model {
     }
 
     fn flow(
-        &self,
         flow: &Flow,
-        way: Way,
+        (way, tester): (Way, f64),
         load: Nanos,
-        stalled: bool,
+        kept: f64,
         chance: &mut Pcg64,
     ) -> FlowRecord {
         match &flow.kind {
-            FlowKind::Datagrams(asked) => self.datagrams(way, asked, load, stalled),
+            FlowKind::Datagrams(asked) => Self::datagrams((way, tester), asked, load, kept),
             FlowKind::Echo(asked) => echo(way, asked, load, chance),
             FlowKind::Bulk(bulk) => FlowRecord::Bulk(BulkRecord {
                 congestion_control: bulk.congestion_control.clone(),
@@ -190,11 +204,17 @@ impl Testbed for Model {
         let number = self.asked.len() as u64;
         self.asked.push(trial.clone());
         let mut chance = Pcg64::seed_from_u64(self.seed ^ (number << 20));
-        let stalled = chance.random_bool(self.stalls);
-        let way = if trial.path == Path::Device { self.device } else { self.bypass };
+        let stalled = chance.random_bool(self.stalls) || self.stalled == Some(number);
+        let (least, most) = self.stall;
+        let lost = least + (most - least) * chance.random_range(0.0..1.0);
+        let kept = if stalled { 1.0 - lost } else { 1.0 };
+        let way = match trial.path {
+            Path::Device => (self.device, self.tester.min(self.burdened)),
+            Path::Bypass => (self.bypass, self.tester),
+        };
         let load = trial.phases.load;
         let flows: Vec<FlowRecord> =
-            trial.flows.iter().map(|f| self.flow(f, way, load, stalled, &mut chance)).collect();
+            trial.flows.iter().map(|f| Self::flow(f, way, load, kept, &mut chance)).collect();
         let dropped = flows.iter().map(|flow| match flow {
             FlowRecord::Datagrams(seen) => seen.received.lost(seen.sent),
             _ => 0,
