@@ -112,4 +112,6 @@ pub struct SenderReport {
     pub departures: Histogram,
     /// Paced: the most frames sent back to back in one go; 1 when never late. Greedy: 0.
     pub longest_burst: u64,
+    /// Paced: frames that left over 500 µs after their time, in catching up. Greedy: 0.
+    pub late: u64,
 }

@@ -73,6 +73,16 @@ pub enum Defect {
         /// Allowed.
         limit: u32,
     },
+    /// The sender was held up and caught up, and no more frames were lost than it sent late: the loss
+    /// may be its doing.
+    Late {
+        /// The flow.
+        flow: u16,
+        /// Frames sent late.
+        late: u64,
+        /// Frames lost.
+        lost: u64,
+    },
     /// A counter on the tester's side moved.
     TesterCounter {
         /// The port, or `host` for counters of the whole host.
@@ -156,6 +166,8 @@ pub struct DatagramsRecord {
     pub arrivals: Histogram,
     /// The longest run of frames sent back to back to catch up.
     pub longest_burst: u64,
+    /// Frames that left over 500 µs after their time: all that should have left meanwhile came at once.
+    pub late: u64,
     /// Dropped at the receiving socket, as its own counter tells: the tester's loss, not the device's.
     pub socket_drops: u64,
 }

@@ -155,6 +155,11 @@ fn datagram_load(id: u16, asked: &Datagrams, record: &DatagramsRecord) -> Vec<De
         let (longest, limit) = (record.longest_burst, asked.burst_limit);
         defects.push(Defect::Burst { flow: id, longest, limit });
     }
+    // A device has to hold what comes at once after a pause: as many frames as were late.
+    let lost = record.received.lost(record.sent);
+    if (1..=record.late).contains(&lost) {
+        defects.push(Defect::Late { flow: id, late: record.late, lost });
+    }
     defects
 }
 

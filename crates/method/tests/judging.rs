@@ -58,6 +58,7 @@ fn frames() -> DatagramsRecord {
         departures: Histogram::new(),
         arrivals: Histogram::new(),
         longest_burst: 1,
+        late: 0,
         socket_drops: 0,
     }
 }
@@ -131,6 +132,15 @@ fn loads_and_arrivals() {
     let burst = DatagramsRecord { longest_burst: 33, ..frames() };
     let strict = vec![Defect::Burst { flow: 1, longest: 33, limit: 32 }];
     check(Case { strict, ..case("a burst above the limit", burst) });
+    let held_up = |late: u64, lost: u64| DatagramsRecord {
+        late,
+        received: SequenceCounts { unique: 10_000 - lost, ..frames().received },
+        ..frames()
+    };
+    let strict = vec![Defect::Late { flow: 1, late: 24, lost: 24 }];
+    check(Case { strict, ..case("no more lost than came late at once", held_up(24, 24)) });
+    check(case("more lost than came late", held_up(24, 25)));
+    check(case("late, and nothing lost", held_up(24, 0)));
     let silent = DatagramsRecord { received: SequenceCounts::default(), ..frames() };
     check(Case { strict: nothing.clone(), flood: nothing, ..case("nothing came", silent) });
 }

@@ -146,7 +146,7 @@ fn valid_but_for_pacing(record: &TrialRecord) -> bool {
         Outcome::Invalid { reasons }
             if reasons
                 .iter()
-                .all(|r| matches!(r, Defect::OfferedLoad { .. } | Defect::Burst { .. })) =>
+                .all(|r| matches!(r, Defect::OfferedLoad { .. } | Defect::Late { .. })) =>
         {
             eprintln!("the machine is too busy to pace: {reasons:?}");
             false

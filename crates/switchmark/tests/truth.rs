@@ -4,6 +4,7 @@
 //! Needs root, and tcpdump and tshark for the captures.
 
 #![allow(missing_docs, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "these tests face the kernel")]
 
 mod harness;
 
@@ -36,6 +37,12 @@ fn capture(testbed: &switchmark::controller::LiveTestbed, file: &Path, filter: &
     let listening = lines.any(|line| line.expect("text").contains("listening on"));
     assert!(listening, "tcpdump said why it does not listen");
     guest
+}
+
+/// Ends a capture. tcpdump sees what the kernel has gathered only once a second.
+fn finish(guest: Guest) {
+    std::thread::sleep(std::time::Duration::from_millis(1200));
+    guest.interrupt();
 }
 
 fn read(file: &Path) -> Vec<Captured> {
@@ -78,7 +85,7 @@ fn a_capture_shows_the_sizes_asked_for() {
             let guest = capture(&testbed, &file, filter);
             let load = Nanos::from_millis(100);
             let record = testbed.run(&trial(&pair, kind, load, Gate::Strict)).expect("runs");
-            guest.interrupt();
+            finish(guest);
             assert_eq!(record.outcome, Outcome::Valid, "{what}");
             let is_tcp = filter.starts_with("tcp");
             let asked = match &record.flows[0] {
@@ -114,7 +121,7 @@ fn a_capture_shows_the_mean_rate_asked_for() {
             let guest = capture(&testbed, &file, "udp");
             let kind = datagrams(64, paced(rate), backend);
             let record = testbed.run(&trial(&pair, kind, Nanos::from_secs(1), Gate::Flood));
-            guest.interrupt();
+            finish(guest);
             let record = record.expect("runs");
             let packets: Vec<Captured> =
                 read(&file).into_iter().filter(|p| p.length == 60).collect();
@@ -135,20 +142,22 @@ fn a_capture_shows_the_mean_rate_asked_for() {
 #[test]
 fn loss_equals_the_token_buckets_own_drops() {
     let Some(_alone) = alone("loss_equals_the_token_buckets_own_drops", &[]) else { return };
-    for rate in [Rate(50_000_000), Rate(200_000_000)] {
+    // Where a frame takes the port less than about 40 µs, arming the bucket's timer costs a virtual
+    // machine so much that the sender, on the same processor, is never faster than the bucket.
+    let (slow, fast) = (Rate(20_000_000), Rate(100_000_000));
+    for (rate, sizes) in [(slow, vec![64, 512, 1518]), (fast, vec![1518, 9018])] {
         let mut testbed = open(LabDevice::Bridge, Some(rate));
         let pair = testbed.topology().measured_pairs().remove(0);
-        for octets in [64, 512, 1518] {
-            let truth = rate.bits_per_second() / 8.0 / f64::from(octets - 4);
-            let kind = datagrams(octets, paced(truth * 1.3), Backend::Auto);
-            let asked = trial(&pair, kind, Nanos::from_millis(500), Gate::Strict);
+        for octets in sizes {
+            let kind = datagrams(octets, Schedule::Greedy, Backend::Auto);
+            let asked = trial(&pair, kind, Nanos::from_millis(500), Gate::Flood);
             let record = testbed.run(&asked).expect("runs");
             let flow = datagrams_of(&record);
             let lost = flow.received.lost(flow.sent);
             let dropped = device_counter(&record, "qdisc_drops");
             println!("{rate} {octets}: sent {} lost {lost}, tbf dropped {dropped}", flow.sent);
             assert_eq!(flow.sent, flow.received.unique + lost, "{octets}");
-            assert!(lost > 0, "30 % over the limit must lose: {octets}");
+            assert!(lost > 0, "a flood is over the limit: {octets}");
             assert_eq!(lost, dropped + flow.socket_drops, "{octets}: frame for frame");
         }
     }

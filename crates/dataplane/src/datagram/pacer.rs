@@ -11,6 +11,11 @@ use crate::Window;
 /// Rounding of load / gap: 1 s at a gap of 1e9/30000 ns is 30,000 frames, not 29,999.
 const ROUNDING: f64 = 1e-6;
 
+/// A frame that leaves this long after its time is late: what a device loses then may be the sender's
+/// doing, for all that should have left meanwhile comes at once. The least of what shallow-buffered
+/// switches hold at a gigabit.
+const LATE: Nanos = Nanos::from_micros(500);
+
 /// The due times of one load, and how many turns were taken.
 #[derive(Debug, Clone)]
 pub(super) struct Schedule {
@@ -20,6 +25,7 @@ pub(super) struct Schedule {
     burst_limit: u64,
     taken: u64,
     longest_burst: u64,
+    late: u64,
 }
 
 impl Schedule {
@@ -34,6 +40,7 @@ impl Schedule {
             burst_limit: u64::from(burst_limit.max(1)),
             taken: 0,
             longest_burst: 0,
+            late: 0,
         }
     }
 
@@ -56,8 +63,12 @@ impl Schedule {
         self.come(now).saturating_sub(self.taken).min(self.burst_limit)
     }
 
-    /// Takes `frames` turns in one go, whether the kernel took the frames or not.
-    pub(super) fn take(&mut self, frames: u64) {
+    /// Takes `frames` turns in one go begun at `now`, whether the kernel took the frames or not.
+    pub(super) fn take(&mut self, frames: u64, now: Nanos) {
+        let due = self.start + Nanos((self.taken as f64 * self.gap) as u64);
+        if now.saturating_sub(due) > LATE {
+            self.late += frames;
+        }
         self.taken += frames;
         self.longest_burst = self.longest_burst.max(frames);
     }
@@ -81,6 +92,11 @@ impl Schedule {
     /// Whether every turn was taken.
     pub(super) fn is_over(&self) -> bool {
         self.taken >= self.total
+    }
+
+    /// Frames of goes that began over 500 µs after their first frame's time.
+    pub(super) fn late(&self) -> u64 {
+        self.late
     }
 
     /// The most frames of one go.
@@ -122,7 +138,8 @@ mod tests {
         let mut schedule = Schedule::new(&window, 10_000.0, u64::MAX, 8);
         let late = window.start + Nanos(205_000);
         assert_eq!(schedule.due(late), 8);
-        schedule.take(8);
+        schedule.take(8, late);
+        assert_eq!(schedule.late(), 0, "a fifth of a millisecond is not late");
         assert!(schedule.is_behind(late));
         assert_eq!(schedule.next_look(late), window.start + Nanos(210_000));
         schedule.skip(late);
@@ -135,7 +152,8 @@ mod tests {
         let window = window(1_000_000);
         let mut schedule = Schedule::new(&window, 10_000.0, u64::MAX, 8);
         let late = window.stop + Nanos(1_001);
-        schedule.take(schedule.due(late));
+        schedule.take(schedule.due(late), late);
+        assert_eq!(schedule.late(), 8, "a millisecond behind");
         assert!(schedule.is_behind(late) && !schedule.is_over());
         assert_eq!(schedule.next_look(late), window.stop + Nanos(10_000));
     }
@@ -157,7 +175,7 @@ mod tests {
             while !schedule.is_over() {
                 let due = schedule.due(now);
                 prop_assert!(due <= 2, "two frames at most share a nanosecond's rounding");
-                schedule.take(due);
+                schedule.take(due, now);
                 sent += due;
                 let look = schedule.next_look(now);
                 now = if look > now { look } else { now + Nanos(1) };
@@ -181,7 +199,7 @@ mod tests {
             for delay in delays {
                 let due = schedule.due(now);
                 prop_assert!(due <= u64::from(limit));
-                schedule.take(due);
+                schedule.take(due, now);
                 prop_assert!(schedule.taken <= schedule.come(now));
                 now = now.max(schedule.next_look(now)) + Nanos(delay);
             }

@@ -32,8 +32,10 @@ const GRACE_SHARE: u64 = 4;
 const BATCH_LONG: Nanos = Nanos::from_micros(500);
 const BATCH_SHORT: Nanos = Nanos::from_micros(150);
 
-/// Below this a wait spins: timer slack is set to its least, and an idle processor needs this long.
-const SPIN: Nanos = Nanos::from_micros(100);
+/// Below this a wait spins: timer slack is set to its least. Not longer, because the scheduler puts a
+/// thread that always spins aside for milliseconds when anything else wants the processor, and wakes
+/// one that sleeps at once.
+const SPIN: Nanos = Nanos::from_micros(50);
 
 /// A sender with its socket and frames ready.
 #[derive(Debug)]
@@ -118,13 +120,13 @@ impl Sender {
         let _ = nix::sys::prctl::set_timerslack(1);
         let mut load = Load { output: self.output, tally: Tally::default(), remote: &self.spec };
         wait(window.start, halt);
-        let (offered, longest_burst) = match self.spec.pace {
-            Pace::Greedy => (load.run_greedy(window, halt)?, 0),
+        let (offered, longest_burst, late) = match self.spec.pace {
+            Pace::Greedy => (load.run_greedy(window, halt)?, 0, 0),
             Pace::Every(gap) => {
                 let limit = self.spec.limit;
                 let mut schedule = Schedule::new(&window, gap, limit, self.spec.burst_limit);
                 let offered = load.run_paced(&mut schedule, window, halt)?;
-                (offered, schedule.longest_burst())
+                (offered, schedule.longest_burst(), schedule.late())
             }
         };
         let tally = load.tally;
@@ -136,6 +138,7 @@ impl Sender {
             sending: tally.finished.saturating_sub(tally.first.unwrap_or(tally.finished)),
             departures: tally.departures,
             longest_burst,
+            late,
         })
     }
 }
@@ -215,7 +218,7 @@ impl Load<'_> {
             let due = if halted { 0 } else { schedule.due(now) };
             if due > 0 {
                 let go = self.go(due, halt)?;
-                schedule.take(go.tried);
+                schedule.take(go.tried, now);
                 if let Some(Cut::Closed) = go.cut {
                     thread::sleep(CLOSED_PAUSE);
                     schedule.skip(clock::monotonic());

@@ -2,11 +2,14 @@
 //!
 //! Owns the limit only. Whether a sender kept to it is for the validity gates to say.
 
-use measure::FrameSize;
+use measure::FrameRate;
 
-/// 32 KiB worth, 4…256 frames: enough to catch up after a pause of a millisecond or two at the rates
-/// that software reaches, and small beside the buffers of common switches. A sender that pauses
-/// longer leaves frames out, and the trial is invalid.
-pub(super) fn limit(size: FrameSize) -> u32 {
-    (32 * 1024 / size.octets()).clamp(4, 256)
+/// What a sender may be late by and still be called paced, in seconds.
+const WORTH: f64 = 50e-6;
+
+/// 50 µs worth of the load, 2…256 frames: what a system call for each frame costs must be caught up
+/// with at high rates, and a switch's shallow buffer must not be put to the test at low ones. A
+/// sender that was held up for longer catches up at no more than this a slot.
+pub(super) fn limit(rate: FrameRate) -> u32 {
+    ((rate.0 * WORTH).ceil() as u32).clamp(2, 256)
 }

@@ -70,7 +70,10 @@ impl Tried {
         let own = |defect: &Defect| {
             matches!(
                 defect,
-                Defect::OfferedLoad { .. } | Defect::Burst { .. } | Defect::TesterCounter { .. }
+                Defect::OfferedLoad { .. }
+                    | Defect::Burst { .. }
+                    | Defect::Late { .. }
+                    | Defect::TesterCounter { .. }
             )
         };
         match &self.record.outcome {

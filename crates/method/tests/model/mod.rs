@@ -141,6 +141,7 @@ impl Model {
             departures: Histogram::new(),
             arrivals: Histogram::new(),
             longest_burst: 1,
+            late: 0,
             socket_drops: 0,
         })
     }

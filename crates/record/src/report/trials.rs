@@ -90,6 +90,9 @@ fn kind_of(defect: &Defect) -> String {
             "what was sent differs from what was asked for by more than 0.1 %".to_owned()
         }
         Defect::Burst { limit, .. } => format!("more than {limit} frames back to back to catch up"),
+        Defect::Late { .. } => {
+            "frames were lost, no more than the sender sent late and at once".to_owned()
+        }
         Defect::TesterCounter { place, counter, .. } => {
             format!("the tester's counter {counter} moved on {place}")
         }
@@ -107,6 +110,7 @@ fn exactly(defect: &Defect) -> String {
         Defect::Burst { flow, longest, limit } => {
             format!("flow {flow}: {longest} frames back to back, {limit} allowed")
         }
+        Defect::Late { flow, late, lost } => format!("flow {flow}: {late} sent late, {lost} lost"),
         Defect::TesterCounter { place, counter, by } => format!("{place}: {counter} moved by {by}"),
         Defect::LinkFlap { place } => format!("{place}: the link went down or up"),
         Defect::NothingReceived { flow } => format!("flow {flow}: nothing received"),

@@ -238,6 +238,7 @@ pub fn datagram_record(
         departures: rtt(1e9 / rate.0, 500, chance),
         arrivals: rtt(1e9 / rate.0, 500, chance),
         longest_burst: 4,
+        late: 0,
         socket_drops: 0,
     };
     let counters = |place: &str, side, pairs: &[(&str, u64)]| PortCounters {

@@ -111,6 +111,7 @@ fn datagrams(sender: SenderReport, receiver: ReceiverReport) -> DatagramsRecord 
         departures: sender.departures,
         arrivals: receiver.arrivals,
         longest_burst: sender.longest_burst,
+        late: sender.late,
         socket_drops: receiver.socket_drops,
     }
 }
@@ -191,6 +192,7 @@ mod tests {
             sending: Nanos(100),
             departures: Histogram::new(),
             longest_burst: 2,
+            late: 0,
         })
     }
 

@@ -48,15 +48,16 @@ impl<'s, 't> Rig<'s, 't> {
     /// Offers it: a greedy flow as a flood, a paced one under the strict gate.
     pub(super) fn offer(&mut self, offer: Offer) -> Result<Tried, TestbedError> {
         let Offer { test, size, path, block, schedule, duration } = offer;
-        let (gate, rate) = match schedule {
-            Schedule::Greedy => (Gate::Flood, "flood".to_owned()),
-            Schedule::Paced(rate) => (Gate::Strict, format!("{:.0}/s", rate.0)),
+        let (gate, rate, burst_limit) = match schedule {
+            // Nothing is due at a time, so nothing is caught up with.
+            Schedule::Greedy => (Gate::Flood, "flood".to_owned(), 0),
+            Schedule::Paced(rate) => (Gate::Strict, format!("{:.0}/s", rate.0), burst::limit(rate)),
         };
         let kind = FlowKind::Datagrams(Datagrams {
             frame_size: size,
             schedule,
             backend: self.spec.backend,
-            burst_limit: burst::limit(size),
+            burst_limit,
         });
         let pair = self.session.paths.pair(path);
         let (from, to) = (pair.from.clone(), pair.to.clone());

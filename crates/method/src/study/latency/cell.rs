@@ -70,7 +70,7 @@ impl Cell {
                 frame_size: *frame_size,
                 schedule: Schedule::Paced(*rate),
                 backend: Backend::Auto,
-                burst_limit: burst::limit(*frame_size),
+                burst_limit: burst::limit(*rate),
             })),
             Load::Bulk { streams, congestion_control } => Some(FlowKind::Bulk(Bulk {
                 streams: *streams,
