@@ -106,9 +106,9 @@ fn throughput(figures: &[Figure]) -> Vec<Sentence> {
         let hosts = reading::hosts(f);
         let text = if f.value.is_none() {
             format!("{hosts}: no rate{size} was found {goal}.")
-        } else if let Some(whose) = bound(f) {
+        } else if let Some(why) = bound(f, figures) {
             format!(
-                "{hosts} forwards at least {}{size} {goal}: the tester's limit, not {whose}{}.",
+                "{hosts} forwards at least {}{size} {goal}: {why}{}.",
                 words::with_interval(f),
                 beside(f, figures)
             )
@@ -136,11 +136,10 @@ fn flood(figures: &[Figure]) -> Vec<Sentence> {
             let size = reading::size(f).map_or(String::new(), |s| format!(" of {s} octets"));
             let way = reading::hosts(f);
             let (rate, beside) = (words::with_interval(f), beside(f, figures));
-            let text = match bound(f) {
-                Some(whose) => format!(
-                    "At least {rate}{size} arrive under a flood, {way}: the tester's limit, not \
-                     {whose}{beside}."
-                ),
+            let text = match bound(f, figures) {
+                Some(why) => {
+                    format!("At least {rate}{size} arrive under a flood, {way}: {why}{beside}.")
+                }
                 None => format!("Under a flood {rate}{size} arrive, {way}{beside}."),
             };
             Some(answer(text, f))
@@ -154,15 +153,25 @@ fn beside(figure: &Figure, all: &[Figure]) -> String {
         .map_or(String::new(), |v| format!("; the direct cable carried {v}"))
 }
 
-/// Whose limit a tester-limited figure is not: `the bridge's`. `None` where it shows the device's
-/// own, or where there is no device to be bounded.
-fn bound(figure: &Figure) -> Option<String> {
+/// Why a tester-limited figure is only a bound. `None` where it shows the device's own, or where there
+/// is no device to be bounded.
+fn bound(figure: &Figure, all: &[Figure]) -> Option<String> {
     let device = reading::text(figure, "device").filter(|name| name != "cable")?;
+    if figure.verdict != Verdict::TesterLimited {
+        return None;
+    }
     let whose = match the(&device) {
         lab if lab.ends_with('s') => format!("{lab}'"),
         name => format!("{name}'s"),
     };
-    (figure.verdict == Verdict::TesterLimited).then_some(whose)
+    // Where the same tester did more over the cable, its limit alone does not explain the figure.
+    let more = reading::bypass_of(figure, all)
+        .and_then(|direct| Some(direct.value? * method::verdict::TESTER_SHARE > figure.value?));
+    Some(if more == Some(true) {
+        "the tester got no more out on this way".to_owned()
+    } else {
+        format!("the tester's limit, not {whose}")
+    })
 }
 
 fn answer(text: String, figure: &Figure) -> Sentence {
@@ -180,5 +189,5 @@ fn the(device: &str) -> String {
 
 /// A sentence begins with a capital, but a user's name is not touched.
 fn capitalised(text: String) -> String {
-    text.strip_prefix("the ").map_or_else(|| text.clone(), |rest| format!("The {rest}"))
+    if let Some(rest) = text.strip_prefix("the ") { format!("The {rest}") } else { text }
 }

@@ -12,7 +12,7 @@ const CELL: usize = 22;
 const TIGHT: usize = 11;
 
 /// A header and rows of as many cells.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Grid {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
