@@ -4,6 +4,7 @@
 //! processes lead to.
 
 #![allow(missing_docs, reason = "a test")]
+#![expect(clippy::disallowed_methods, reason = "it waits for real processes to end")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
