@@ -32,10 +32,10 @@ const GRACE_SHARE: u64 = 4;
 const BATCH_LONG: Nanos = Nanos::from_micros(500);
 const BATCH_SHORT: Nanos = Nanos::from_micros(150);
 
-/// Below this a wait spins: timer slack is set to its least. Not longer, because the scheduler puts a
-/// thread that always spins aside for milliseconds when anything else wants the processor, and wakes
-/// one that sleeps at once.
-const SPIN: Nanos = Nanos::from_micros(50);
+/// Below this a wait spins, so that a processor that a paced load keeps coming back to never goes
+/// idle: waking an idle one takes a virtual machine up to some milliseconds, about once a second, and
+/// a NIC's host some microseconds each time. Above it a load is light enough for either.
+const SPIN: Nanos = Nanos::from_millis(1);
 
 /// A sender with its socket and frames ready.
 #[derive(Debug)]
