@@ -332,7 +332,10 @@ fn one_stalled_try_moves_no_bracket() {
 
 #[test]
 fn a_search_survives_a_tester_that_stalls() {
-    let truth = [400_000.0, 1_000_000.0];
+    // The bypass is searched up to twice the device's throughput, and here carries that; where the
+    // device was not driven to its limit, up to what the tester can do.
+    let truth = [400_000.0, 800_000.0];
+    let most = [400_000.0, 1_000_000.0];
     for (stalls, stall) in [(0.2, (0.0, 0.1)), (0.4, (0.0, 0.05)), (0.3, (0.035, 0.035))] {
         let mut shares = [Vec::new(), Vec::new()];
         for seed in 0..50 {
@@ -343,13 +346,14 @@ fn a_search_survives_a_tester_that_stalls() {
                 share.push((value / truth, seed));
             }
         }
-        for (path, mut shares) in ["device", "bypass"].into_iter().zip(shares) {
+        for (at, mut shares) in shares.into_iter().enumerate() {
+            let path = ["device", "bypass"][at];
             shares.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let (worst, median, best) = (shares[0], shares[25].0, shares[49].0);
-            eprintln!("{stalls} {stall:?} {path}: worst {worst:?} median {median} best {best}");
+            let (worst, median, best) = (shares[0], shares[25].0, shares[49]);
+            eprintln!("{stalls} {stall:?} {path}: worst {worst:?} median {median} best {best:?}");
             assert!(worst.0 >= 0.9, "{path} {stalls}: {worst:?}");
             assert!(median >= 0.98, "{path} {stalls}: {median}");
-            assert!(best <= 1.001, "{path} {stalls}: {best}");
+            assert!(best.0 * truth[at] <= most[at] * 1.001, "{path} {stalls}: {best:?}");
         }
     }
 }

@@ -155,10 +155,13 @@ impl Bisection {
             return None;
         }
         let hard = self.hard.map(|hard| hard.asked);
-        let above = self.soft.iter().copied().chain(hard).filter(|end| *end > high.asked);
-        let next = above.min_by(f64::total_cmp)?;
-        (next - high.asked > 2.0 * self.bounds.precision * next)
-            .then(|| f64::midpoint(high.asked, next))
+        let below = |end: &f64| hard.is_none_or(|hard| *end < hard);
+        let mut ends: Vec<f64> = self.soft.iter().copied().filter(below).chain(hard).collect();
+        ends.sort_by(f64::total_cmp);
+        // Several disturbances in a row leave soft ends side by side: the first gap counts.
+        let room = |two: &&[f64]| two[1] - two[0] > 2.0 * self.bounds.precision * two[1];
+        let gap = ends.windows(2).find(room)?;
+        Some(f64::midpoint(gap[0], gap[1]))
     }
 
     /// A load passed: whatever the tester could not do below it was a disturbance.

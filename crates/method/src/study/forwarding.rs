@@ -100,10 +100,12 @@ impl ForwardingSpec {
         } else if self.wants(ForwardingTest::Throughput) || self.wants(ForwardingTest::LossCurve) {
             each += short;
         }
-        if self.wants(ForwardingTest::Throughput) {
-            each += short * (Bisection::usual_trials(self.precision) - 1) + long;
-        }
         let mut all = each * paths;
+        if self.wants(ForwardingTest::Throughput) {
+            // The device's search, and for the bypass one trial at its ceiling and the final one.
+            all += short * (Bisection::usual_trials(self.precision) - 1) + long;
+            all += (short + long) * paths.saturating_sub(1);
+        }
         if self.wants(ForwardingTest::LossCurve) && paths > 0 {
             let cable = (paths - 1) * loss_curve::USUAL_BYPASS_STEPS;
             all += short * (loss_curve::USUAL_STEPS + cable);

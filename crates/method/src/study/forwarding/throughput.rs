@@ -6,7 +6,7 @@
 //! A buffer makes a trial of T seconds lossless up to the true
 //! rate plus buffer / T; the final trial's duration is what bounds that error.
 
-use measure::FrameSize;
+use measure::{FrameRate, FrameSize};
 
 use super::super::rows::{Row, in_bits};
 use super::rig::{Notes, Offer, Rig, paused, seen};
@@ -46,17 +46,18 @@ impl Searched {
     }
 }
 
-/// Searches both paths, in random order, and returns the size's figures.
+/// How far above a device's throughput its bypass is searched. The verdict asks only whether the
+/// tester does clearly more without the device; what the tester can do at most is the flood's figure.
+const BYPASS_HEADROOM: f64 = 2.0;
+
+/// Searches the device's path and then the bypass, and returns the size's figures.
 pub(super) fn run(rig: &mut Rig<'_, '_>, size: FrameSize) -> Result<Vec<Figure>, TestbedError> {
-    let mut order = rig.session.paths.all();
-    rig.session.shuffle(&mut order);
-    let (mut device, mut bypass) = (Searched::default(), Searched::default());
-    for path in order {
-        let searched = search(rig, size, path)?;
-        match path {
-            Path::Device => device = searched,
-            Path::Bypass => bypass = searched,
-        }
+    let device = search(rig, size, Path::Device, f64::INFINITY)?;
+    let mut bypass = Searched::default();
+    if rig.session.paths.all().contains(&Path::Bypass) {
+        let found = device.value().filter(|value| *value > 0.0 && device.driven());
+        let enough = found.map_or(f64::INFINITY, |value| value * BYPASS_HEADROOM);
+        bypass = search(rig, size, Path::Bypass, enough)?;
     }
     if let Some(value) = device.value().filter(|value| *value > 0.0) {
         rig.found.insert(size, value);
@@ -75,13 +76,19 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, size: FrameSize) -> Result<Vec<Figure>,
     Ok(figures)
 }
 
-fn search(rig: &mut Rig<'_, '_>, size: FrameSize, path: Path) -> Result<Searched, TestbedError> {
+fn search(
+    rig: &mut Rig<'_, '_>,
+    size: FrameSize,
+    path: Path,
+    enough: f64,
+) -> Result<Searched, TestbedError> {
     let mut searched = Searched::default();
     let Some(most) = rig.most(size, path)? else {
         searched.notes.caveats.push(Caveat::NoValidTrial);
         return Ok(searched);
     };
-    let ceiling = rig.line_rate(size).filter(|line| line.0 < most.0).unwrap_or(most);
+    let line = rig.line_rate(size).map_or(f64::INFINITY, |line| line.0);
+    let ceiling = FrameRate(most.0.min(line).min(enough));
     let mut search = Bisection::new(Bounds {
         ceiling,
         precision: rig.spec.precision,
