@@ -75,10 +75,11 @@ impl From<Outcome> for ExitCode {
 
 /// Everything the binary does.
 pub fn main() -> ExitCode {
-    let matches = Cli::command().get_matches();
-    let cli = match Cli::from_arg_matches(&matches) {
+    let parsed = Cli::command().try_get_matches().and_then(|m| Cli::from_arg_matches(&m));
+    let cli = match parsed {
         Ok(cli) => cli,
-        Err(error) => error.exit(),
+        Err(error) if error.use_stderr() => return refuse(&error),
+        Err(help) => help.exit(),
     };
     let outcome = match cli.verb {
         Verb::Demo(args) => demo::run(&args),
@@ -94,4 +95,11 @@ pub fn main() -> ExitCode {
         Ok(outcome) => outcome.into(),
         Err(failure) => failure.report(),
     }
+}
+
+/// A wrong argument: the parser's own words, its advice in the form of all our advice. Exit code 2.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    eprint!("{}", text.replace("For more information, try '--help'.", "hint: try '--help'"));
+    ExitCode::from(2)
 }

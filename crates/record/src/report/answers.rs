@@ -148,9 +148,13 @@ fn flood(figures: &[Figure]) -> Vec<Sentence> {
 }
 
 fn beside(figure: &Figure, all: &[Figure]) -> String {
-    reading::bypass_of(figure, all)
-        .and_then(|f| f.value.map(|v| words::value(f.unit, v)))
-        .map_or(String::new(), |v| format!("; the direct cable carried {v}"))
+    let Some(bypass) = reading::bypass_of(figure, all) else { return String::new() };
+    let Some(value) = bypass.value.map(|v| words::value(bypass.unit, v)) else {
+        return String::new();
+    };
+    // The bypass is searched no further than the verdict needs.
+    let least = if bypass.caveats.contains(&Caveat::SearchCeiling) { "at least " } else { "" };
+    format!("; the direct cable carried {least}{value}")
 }
 
 /// Why a tester-limited figure is only a bound. `None` where it shows the device's own, or where there
