@@ -33,7 +33,14 @@ pub fn test(full: bool) -> Result<()> {
     step("packages", packages::ensure)?;
     step("build", || run(cargo(&["build", "--release"])))?;
     step("tests", || {
-        let mut tests = cargo(&["test", "--release", "--workspace", "--", "--test-threads=1"]);
+        let mut tests = cargo(&[
+            "test",
+            "--release",
+            "--workspace",
+            "--no-fail-fast",
+            "--",
+            "--test-threads=1",
+        ]);
         if full {
             tests.env("SWITCHMARK_TESTS", "full");
         }
