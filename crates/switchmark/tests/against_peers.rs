@@ -17,7 +17,7 @@ use switchmark::controller::LiveTestbed;
 
 const ROUNDS: usize = 7;
 
-/// Measures a median round trip with somebody else's tool, in microseconds.
+/// Measures a round trip with somebody else's tool, in microseconds.
 type Peer = fn(&LiveTestbed, Protocol) -> f64;
 
 /// The median of a few values.
@@ -26,11 +26,22 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-fn ours(testbed: &mut LiveTestbed, protocol: Protocol, octets: u32) -> f64 {
+/// What a peer prints of its round trips, and so what ours is compared by.
+#[derive(Clone, Copy, PartialEq)]
+enum Statistic {
+    Median,
+    Mean,
+}
+
+fn ours(testbed: &mut LiveTestbed, protocol: Protocol, octets: u32, what: Statistic) -> f64 {
     let pair = testbed.topology().measured_pairs().remove(0);
     let asked = trial(&pair, echo(protocol, octets), Nanos::from_secs(1), Gate::Strict);
     let record = testbed.run(&asked).expect("runs");
-    echo_of(&record).rtt.quantile(0.5).0 as f64 / 1000.0
+    let rtt = &echo_of(&record).rtt;
+    match what {
+        Statistic::Median => rtt.quantile(0.5).0 as f64 / 1000.0,
+        Statistic::Mean => rtt.mean() / 1000.0,
+    }
 }
 
 /// sockperf prints half the round trip, in microseconds.
@@ -88,24 +99,24 @@ fn round_trips() {
     let Some(_alone) = alone("round_trips", &["sockperf", "qperf", "ping"]) else { return };
     let mut testbed = open(LabDevice::Bridge, None);
     println!("round trips over lab:bridge, µs, median of {ROUNDS} interleaved rounds");
-    println!("{:<22} {:>8} {:>8} {:>7}", "peer", "peer", "ours", "ratio");
-    let peers: [(&str, Peer, Protocol); 5] = [
-        ("sockperf pp udp", sockperf, Protocol::Udp),
-        ("sockperf pp tcp", sockperf, Protocol::Tcp),
-        ("qperf udp_lat x 2", qperf, Protocol::Udp),
-        ("qperf tcp_lat x 2", qperf, Protocol::Tcp),
-        ("ping -i 0", |testbed, _| ping(testbed), Protocol::Icmp),
+    println!("{:<24} {:>8} {:>8} {:>7}", "peer", "peer", "ours", "ratio");
+    let peers: [(&str, Peer, Protocol, Statistic); 5] = [
+        ("sockperf pp udp, p50", sockperf, Protocol::Udp, Statistic::Median),
+        ("sockperf pp tcp, p50", sockperf, Protocol::Tcp, Statistic::Median),
+        ("qperf udp_lat x 2, mean", qperf, Protocol::Udp, Statistic::Mean),
+        ("qperf tcp_lat x 2, mean", qperf, Protocol::Tcp, Statistic::Mean),
+        ("ping -i 0, p50", |testbed, _| ping(testbed), Protocol::Icmp, Statistic::Median),
     ];
-    for (name, peer, protocol) in peers {
+    for (name, peer, protocol, what) in peers {
         let (mut theirs, mut own) = (Vec::new(), Vec::new());
         // TCP's headers and 18 octets of payload, as the peers send.
         let octets = if protocol == Protocol::Tcp { 88 } else { 64 };
         for _ in 0..ROUNDS {
             theirs.push(peer(&testbed, protocol));
-            own.push(ours(&mut testbed, protocol, octets));
+            own.push(ours(&mut testbed, protocol, octets, what));
         }
         let mut ratios: Vec<f64> = own.iter().zip(&theirs).map(|(o, t)| o / t).collect();
         let (theirs, own) = (median(&mut theirs), median(&mut own));
-        println!("{name:<22} {theirs:>8.2} {own:>8.2} {:>7.3}", median(&mut ratios));
+        println!("{name:<24} {theirs:>8.2} {own:>8.2} {:>7.3}", median(&mut ratios));
     }
 }
