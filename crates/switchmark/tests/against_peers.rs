@@ -9,10 +9,10 @@
 mod harness;
 
 use harness::{Guest, alone, echo, echo_of, open, trial};
+use lab::LabDevice;
 use measure::Nanos;
 use method::Testbed;
 use method::trial::{Gate, Protocol};
-use switchmark::config::resolved::LabDevice;
 use switchmark::controller::LiveTestbed;
 
 const ROUNDS: usize = 7;

@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use lab::{LabDevice, LabSpec};
 use measure::{FrameRate, FrameSize, Nanos};
 use method::record::{Defect, FlowRecord};
 use method::topology::PortRef;
@@ -22,7 +23,7 @@ use method::trial::{
 use method::{Outcome, Testbed, TestbedError, TrialRecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use switchmark::config::resolved::{self, LabConfig, LabDevice, Source};
+use switchmark::config::resolved::{self, Source};
 use switchmark::controller::{LiveTestbed, Stop};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -45,7 +46,7 @@ fn program() -> &'static Path {
 }
 
 fn lab_of(device: LabDevice) -> resolved::Testbed {
-    let config = LabConfig { device, hosts: 2, rate: None, queue: None, mtu: 9000, bypass: true };
+    let config = LabSpec { device, hosts: 2, rate: None, queue: None, mtu: 9000, bypass: true };
     resolved::Testbed { name: format!("lab:{}", device.as_str()), source: Source::Lab(config) }
 }
 

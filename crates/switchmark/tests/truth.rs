@@ -15,10 +15,10 @@ use std::process::Command;
 use harness::{
     Guest, Scratch, alone, bulk, datagrams, datagrams_of, device_counter, echo, open, paced, trial,
 };
+use lab::LabDevice;
 use measure::{FrameRate, Nanos, Rate};
 use method::trial::{Backend, Gate, Protocol, Schedule};
 use method::{Outcome, Testbed};
-use switchmark::config::resolved::LabDevice;
 
 /// One captured packet: arrival in seconds, octets on the link without FCS.
 struct Captured {

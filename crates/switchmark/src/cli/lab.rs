@@ -54,7 +54,7 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
     become_able()?;
     let signals = ends();
     signals.thread_block()?;
-    let lab = Lab::build(&config.spec()).map_err(Failure::unusable)?;
+    let lab = Lab::build(&config).map_err(Failure::unusable)?;
     let id = std::process::id().to_string();
     let mut hosts = Vec::new();
     for host in &lab.plan().hosts {

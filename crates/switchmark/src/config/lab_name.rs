@@ -4,16 +4,14 @@
 
 use std::ops::Range;
 
+use lab::{LabDevice, LabSpec};
 use measure::{ByteCount, Rate};
 
-use super::resolved::{LabConfig, LabDevice};
 use super::source::Fault;
 use super::suggest;
 
 /// What stands before a lab's name.
 pub const PREFIX: &str = "lab:";
-const DEVICES: [LabDevice; 4] =
-    [LabDevice::Cable, LabDevice::Bridge, LabDevice::Router, LabDevice::Routers];
 const OPTIONS: [&str; 5] = ["rate", "queue", "hosts", "mtu", "bypass"];
 
 /// Every host and device costs processes and links of this machine.
@@ -21,15 +19,8 @@ const HOSTS: Range<u64> = 2..65;
 /// IPv4's least, and what a 9,018-octet frame needs.
 const MTU: Range<u64> = 576..9001;
 
-impl LabConfig {
-    /// A lab with every default.
-    pub const fn of(device: LabDevice) -> Self {
-        Self { device, hosts: 2, rate: None, queue: None, mtu: lab::DEFAULT_MTU, bypass: true }
-    }
-}
-
 /// Reads a whole name, `lab:` included. Spans are offsets into `text`.
-pub fn parse(text: &str) -> Result<LabConfig, Fault> {
+pub fn parse(text: &str) -> Result<LabSpec, Fault> {
     let body = text.strip_prefix(PREFIX).unwrap_or(text);
     let mut at = text.len() - body.len();
     let mut config = None;
@@ -38,7 +29,7 @@ pub fn parse(text: &str) -> Result<LabConfig, Fault> {
         let span = at..at + part.len();
         at = span.end + 1;
         match &mut config {
-            None => config = Some(LabConfig::of(device(part, span)?)),
+            None => config = Some(LabSpec::new(device(part, span)?)),
             Some(config) => {
                 let (key, value) = option(part, span)?;
                 if seen.contains(&key.text) {
@@ -69,7 +60,7 @@ pub struct Word<'a> {
 
 /// The device of that name.
 pub fn device(name: &str, span: Range<usize>) -> Result<LabDevice, Fault> {
-    if let Some(device) = DEVICES.into_iter().find(|d| d.as_str() == name) {
+    if let Some(device) = LabDevice::ALL.into_iter().find(|d| d.as_str() == name) {
         return Ok(device);
     }
     if name == "emulated" || name.starts_with("emulated=") {
@@ -79,7 +70,7 @@ pub fn device(name: &str, span: Range<usize>) -> Result<LabDevice, Fault> {
             NAMES,
         ));
     }
-    let known = DEVICES.map(LabDevice::as_str);
+    let known = LabDevice::ALL.map(LabDevice::as_str);
     Err(Fault::new(span, format!("unknown lab device `{name}`"), suggest::hint(name, &known)))
 }
 
@@ -98,7 +89,7 @@ fn option(part: &str, span: Range<usize>) -> Result<(Word<'_>, Word<'_>), Fault>
     ))
 }
 
-fn set(config: &mut LabConfig, key: &Word<'_>, value: &Word<'_>) -> Result<(), Fault> {
+fn set(config: &mut LabSpec, key: &Word<'_>, value: &Word<'_>) -> Result<(), Fault> {
     match key.text {
         "rate" => config.rate = Some(rate(value)?),
         "queue" => config.queue = Some(queue(value)?),
@@ -117,7 +108,7 @@ fn set(config: &mut LabConfig, key: &Word<'_>, value: &Word<'_>) -> Result<(), F
 }
 
 /// What only the whole can tell: a queue without a rate, an odd host, a cable between many.
-pub fn finish(config: LabConfig, span: &Range<usize>) -> Result<LabConfig, Fault> {
+pub fn finish(config: LabSpec, span: &Range<usize>) -> Result<LabSpec, Fault> {
     if let Some(queue) = config.queue {
         let least = u64::from(config.mtu) + 14;
         if config.rate.is_none() {
@@ -174,8 +165,8 @@ pub fn queue(value: &Word<'_>) -> Result<ByteCount, Fault> {
 }
 
 /// A number of hosts in range.
-pub fn hosts(value: u64, span: Range<usize>) -> Result<u32, Fault> {
-    in_range(value, &HOSTS, "hosts", span)
+pub fn hosts(value: u64, span: Range<usize>) -> Result<u16, Fault> {
+    in_range(value, &HOSTS, "hosts", span).map(|hosts| hosts as u16)
 }
 
 /// An MTU in range.
@@ -223,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_bare_name_has_every_default() {
-        assert_eq!(parse("lab:bridge"), Ok(LabConfig::of(LabDevice::Bridge)));
+        assert_eq!(parse("lab:bridge"), Ok(LabSpec::new(LabDevice::Bridge)));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use lab::LabSpec;
-use measure::{ByteCount, Rate};
+use measure::Rate;
 use method::topology::{CableEnd, Device, Host, HostPort, Topology};
 
 /// Where trials shall run.
@@ -21,72 +21,9 @@ pub struct Testbed {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
     /// Namespaces on this machine, built for the run and gone after it.
-    Lab(LabConfig),
+    Lab(LabSpec),
     /// Hosts that exist already.
     Hosts(HostsConfig),
-}
-
-/// A lab to build on this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LabConfig {
-    /// What stands between the hosts.
-    pub device: LabDevice,
-    /// How many hosts, at least 2.
-    pub hosts: u32,
-    /// The token bucket's rate on every device port; `None` is unlimited.
-    pub rate: Option<Rate>,
-    /// The byte limit of each limited port's queue; `None` leaves it to the lab, which fits it to the
-    /// rate, and records it.
-    pub queue: Option<ByteCount>,
-    /// The links' MTU.
-    pub mtu: u32,
-    /// Whether neighbouring hosts also get a direct cable, to tell the tester's share.
-    pub bypass: bool,
-}
-
-impl LabConfig {
-    /// In the lab's own words.
-    pub fn spec(&self) -> LabSpec {
-        LabSpec {
-            device: match self.device {
-                LabDevice::Cable => lab::LabDevice::Cable,
-                LabDevice::Bridge => lab::LabDevice::Bridge,
-                LabDevice::Router => lab::LabDevice::Router,
-                LabDevice::Routers => lab::LabDevice::Routers,
-            },
-            // Beyond u16 it is beyond the lab's own limit too, which then says so.
-            hosts: u16::try_from(self.hosts).unwrap_or(u16::MAX),
-            rate: self.rate,
-            queue: self.queue,
-            mtu: self.mtu,
-            bypass: self.bypass,
-        }
-    }
-}
-
-/// What stands between a lab's hosts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LabDevice {
-    /// Nothing: host to host.
-    Cable,
-    /// The kernel's bridge.
-    Bridge,
-    /// The kernel's forwarding between two subnets.
-    Router,
-    /// Two such routers side by side, equal-cost paths at the hosts.
-    Routers,
-}
-
-impl LabDevice {
-    /// As it is named in files and on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cable => "cable",
-            Self::Bridge => "bridge",
-            Self::Router => "router",
-            Self::Routers => "routers",
-        }
-    }
 }
 
 /// Hosts that exist already, and how they are cabled.

@@ -8,12 +8,13 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::path::Path;
 
+use lab::LabSpec;
 use method::topology::{CableEnd, Device, DeviceKind, PortRef};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::lab_name::{self, Word};
-use super::resolved::{HostConfig, HostsConfig, LabConfig, PortConfig, Reach, Source, Testbed};
+use super::resolved::{HostConfig, HostsConfig, PortConfig, Reach, Source, Testbed};
 use super::source::{ConfigError, Fault, SourceText};
 use super::typed::{self, Text, not_yet};
 
@@ -113,7 +114,7 @@ pub fn from_source(name: &str, source: &SourceText) -> Result<Testbed, ConfigErr
         .map_err(|fault| source.locate(fault))
 }
 
-fn lab_of(lab: &Spanned<LabFile>, file: &TestbedFile) -> Result<LabConfig, Fault> {
+fn lab_of(lab: &Spanned<LabFile>, file: &TestbedFile) -> Result<LabSpec, Fault> {
     if let Some(host) = file.host.first() {
         return Err(Fault::new(
             host.name.span(),
@@ -126,7 +127,7 @@ fn lab_of(lab: &Spanned<LabFile>, file: &TestbedFile) -> Result<LabConfig, Fault
         return Err(not_yet("a device profile", profile.span()));
     }
     let device_span = inside(&lab.device);
-    let mut config = LabConfig::of(lab_name::device(lab.device.get_ref(), device_span)?);
+    let mut config = LabSpec::new(lab_name::device(lab.device.get_ref(), device_span)?);
     if let Some(hosts) = &lab.hosts {
         config.hosts = lab_name::hosts(*hosts.get_ref(), hosts.span())?;
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dataplane::clock;
-use lab::{Lab, LabError};
+use lab::{Lab, LabError, LabSpec};
 use method::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::conduct::Conduct;
@@ -102,12 +102,12 @@ impl LiveTestbed {
 
     fn in_lab(
         name: &str,
-        config: &resolved::LabConfig,
+        spec: &LabSpec,
         stop: Stop,
         program: &Path,
     ) -> Result<Self, ControllerError> {
         let failed = |cause| ControllerError::Lab { name: name.to_owned(), cause };
-        let lab = Lab::build(&config.spec()).map_err(failed)?;
+        let lab = Lab::build(spec).map_err(failed)?;
         site::device_offloads_off(&lab).map_err(failed)?;
         let topology = site::topology(name, lab.plan());
         // Made before the agents: should one fail, those before it go, and then the lab.

@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use lab::{LabDevice, LabSpec};
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use method::record::{DatagramsRecord, EchoRecord, FlowRecord, TrialRecord};
 use method::topology::Pair;
@@ -18,7 +19,7 @@ use method::trial::{
     Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Gate, Offloads, Path as Way, Phases, Protocol,
     Role, Schedule, Trial,
 };
-use switchmark::config::resolved::{LabConfig, LabDevice, Source, Testbed as ResolvedTestbed};
+use switchmark::config::resolved::{Source, Testbed as ResolvedTestbed};
 use switchmark::controller::{LiveTestbed, Stop};
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -53,7 +54,7 @@ pub fn switchmark() -> &'static Path {
 }
 
 pub fn lab_of(device: LabDevice, rate: Option<Rate>) -> ResolvedTestbed {
-    let config = LabConfig { device, hosts: 2, rate, queue: None, mtu: 9000, bypass: true };
+    let config = LabSpec { device, hosts: 2, rate, queue: None, mtu: 9000, bypass: true };
     ResolvedTestbed { name: format!("lab:{}", device.as_str()), source: Source::Lab(config) }
 }
 
