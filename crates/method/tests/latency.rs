@@ -157,6 +157,20 @@ fn a_load_runs_beside_the_round_trips() {
     assert_eq!(find(&figures, Metric::Retransmits, None, "device").value, Some(0.0));
 }
 
+/// Hosts that do the device's work too are slower with it in the path: nothing lost, nothing known.
+#[test]
+fn a_lossless_load_in_a_lab_tells_no_limit() {
+    let bulk = Load::Bulk { streams: 1, congestion_control: "cubic".to_owned() };
+    let spec = LatencySpec { loads: vec![bulk], ..spec() };
+    let mut model = Model::new();
+    for host in &mut model.topology.hosts {
+        host.reach = "lab".to_owned();
+    }
+    let figures = run(&spec, &mut model);
+    assert_eq!(find(&figures, Metric::Goodput, None, "device").verdict, Verdict::Undetermined);
+    assert_eq!(find(&figures, Metric::Goodput, None, "bypass").verdict, Verdict::TesterLimited);
+}
+
 #[test]
 fn a_broken_device_gives_no_value_and_says_so() {
     let mut model = Model { broken: true, ..Model::new() };

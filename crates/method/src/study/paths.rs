@@ -34,6 +34,11 @@ impl Paths {
         Some(Self { measured, bypass, device, shared_machine })
     }
 
+    /// Whether hosts and device are one machine, so that the device's work slows the hosts.
+    pub(super) const fn share_machine(&self) -> bool {
+        self.shared_machine
+    }
+
     /// Those that exist, the device's first.
     pub(super) fn all(&self) -> Vec<Path> {
         let mut all = vec![Path::Device];

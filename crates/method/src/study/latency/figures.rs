@@ -43,7 +43,7 @@ pub(super) fn all(
                 let judged = paths.verdict(path, || of_point(device, bypass, index));
                 figures.push(quantile(&row, own, index, judged));
             }
-            let judged = paths.verdict(path, || of_goodput(device, bypass));
+            let judged = paths.verdict(path, || of_goodput(device, bypass, paths.share_machine()));
             if matches!(cell.load, Load::Bulk { .. }) {
                 figures.extend(load(Row { verdict: judged, ..row }, own));
             }
@@ -174,11 +174,18 @@ fn bulk(data: &CellData, value: impl Fn(BulkSample) -> f64) -> Vec<f64> {
     data.samples.iter().filter_map(|sample| sample.bulk).map(value).collect()
 }
 
-fn of_goodput(device: &CellData, bypass: &CellData) -> Verdict {
-    let median =
-        |data| BlockEstimate::of(&bulk(data, |sample| sample.goodput), CONFIDENCE).map(|e| e.value);
-    // TCP drives the path by itself: it sends more until something gives.
-    verdict::of_rate(median(device), median(bypass), true)
+/// TCP drives a path by itself: it sends more until something gives. But hosts that do the device's
+/// work too are slower with it in the path, and where nothing was lost it can't be told who gave.
+fn of_goodput(device: &CellData, bypass: &CellData, share_machine: bool) -> Verdict {
+    let median = |data, value: fn(BulkSample) -> f64| {
+        BlockEstimate::of(&bulk(data, value), CONFIDENCE).map(|e| e.value)
+    };
+    let goodput = |data| median(data, |sample| sample.goodput);
+    let lossless = median(device, |sample| sample.retransmits as f64) == Some(0.0);
+    match verdict::of_rate(goodput(device), goodput(bypass), true) {
+        Verdict::DeviceLimited if share_machine && lossless => Verdict::Undetermined,
+        judged => judged,
+    }
 }
 
 /// What the TCP load beside the round trips got.
