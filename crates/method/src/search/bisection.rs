@@ -15,6 +15,10 @@ use super::{Attempt, FailedBy, Failure, Search, SearchResult, Seen, Step};
 /// Below this share of the ceiling the search ends with nothing found.
 const FLOOR_SHARE: f64 = 1.0 / 1024.0;
 
+/// A hard end whose load is no further above the value than this share tells whose limit it is, even
+/// where the tester fell short in between; the bracket then reaches up to it.
+const NEAR: f64 = 0.95;
+
 /// How often, in one search, the tester may fail again above a soft end.
 const MOST_REBUFFS: u32 = 4;
 
@@ -117,7 +121,9 @@ impl Bisection {
         // What passed at length disproves the soft ends below it here too.
         let mut above = self.clone();
         above.soft.retain(|end| lossless.is_none_or(|low| *end > low.0));
-        let failed = above.high().map(|high| high.failure);
+        // A loss not far above says more of the device than where the tester was disturbed.
+        let near = |hard: &High| lossless.is_some_and(|low| low.0 >= NEAR * hard.asked);
+        let failed = self.hard.filter(near).or_else(|| above.high()).map(|high| high.failure);
         Step::Done(SearchResult { lossless, failed, trials: self.trials })
     }
 
