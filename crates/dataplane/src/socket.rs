@@ -25,7 +25,7 @@ pub(crate) struct Segments {
 
 /// Sets don't-fragment on all that leaves, and refuses what exceeds the path's MTU (EMSGSIZE).
 pub(crate) fn dont_fragment(socket: impl AsFd) -> io::Result<()> {
-    set(socket.as_fd(), libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DO)
+    set(socket.as_fd(), libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, &libc::IP_PMTUDISC_DO)
 }
 
 /// Lets a raw ICMP socket receive echo replies only.
@@ -33,7 +33,8 @@ pub(crate) fn only_echo_replies(socket: impl AsFd) -> io::Result<()> {
     const ICMP_FILTER: libc::c_int = 1;
     const ECHO_REPLY: libc::c_int = 0;
     // A set bit blocks its type.
-    set(socket.as_fd(), libc::SOL_RAW, ICMP_FILTER, !(1 << ECHO_REPLY))
+    let all_but_replies: libc::c_int = !(1 << ECHO_REPLY);
+    set(socket.as_fd(), libc::SOL_RAW, ICMP_FILTER, &all_but_replies)
 }
 
 /// Bounds both blocking directions.
@@ -101,12 +102,13 @@ pub(crate) fn is_too_long(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EMSGSIZE)
 }
 
+/// Sets an option whose value is a plain integer or structure of the kernel's.
 #[expect(unsafe_code, reason = "options that nix does not know")]
-fn set(
+pub(crate) fn set<T>(
     socket: BorrowedFd<'_>,
     level: libc::c_int,
     name: libc::c_int,
-    value: libc::c_int,
+    value: &T,
 ) -> io::Result<()> {
     // SAFETY: `value` is valid for reading the length given.
     let answer = unsafe {
@@ -114,8 +116,8 @@ fn set(
             socket.as_raw_fd(),
             level,
             name,
-            (&raw const value).cast(),
-            size_of_val(&value) as libc::socklen_t,
+            (&raw const *value).cast(),
+            size_of::<T>() as libc::socklen_t,
         )
     };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

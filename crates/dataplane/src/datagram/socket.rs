@@ -6,6 +6,8 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use crate::socket::set;
+
 /// The MTU of the route that a connected socket takes, in octets of IP packet.
 pub(super) fn route_mtu(socket: impl AsFd) -> io::Result<u32> {
     let mut mtu = [0_i32; 1];
@@ -70,26 +72,6 @@ pub(super) fn packet_sender(index: u32) -> io::Result<OwnedFd> {
         )
     };
     if answer == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
-}
-
-#[expect(unsafe_code, reason = "options that nix does not know")]
-fn set<T>(
-    socket: BorrowedFd<'_>,
-    level: libc::c_int,
-    name: libc::c_int,
-    value: &T,
-) -> io::Result<()> {
-    // SAFETY: `value` is valid for reading the length given.
-    let answer = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            (&raw const *value).cast(),
-            size_of::<T>() as libc::socklen_t,
-        )
-    };
-    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Reads integers; what the kernel does not know of stays as it was.
