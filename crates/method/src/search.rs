@@ -1,13 +1,15 @@
 //! The search seam: which load to try next, given what the loads so far came to.
 //!
 //! A search knows rates, durations and losses; never a trial, a path or a testbed. It may be fed any
-//! answers, noisy or contradictory, and ends all the same.
+//! answers, noisy or contradictory, and ends all the same, with one result for each of its goals.
 
-mod bisection;
+mod binary;
+mod goal;
 
 use measure::{FrameRate, Nanos};
 
-pub use bisection::{Bisection, Bounds};
+pub use binary::BinarySearch;
+pub use goal::{Goal, GoalName};
 
 /// Decides where to look.
 pub trait Search {
@@ -19,12 +21,12 @@ pub trait Search {
 }
 
 /// What a search wants.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Offer this load.
     Try(Attempt),
-    /// It has its answer.
-    Done(SearchResult),
+    /// It has its answers: one for each goal, in the order in which the goals were given.
+    Done(Vec<GoalResult>),
 }
 
 /// A load to offer.
@@ -43,7 +45,9 @@ pub enum Seen {
     Counted {
         /// The load as it really was.
         offered: FrameRate,
-        /// Frames that never came.
+        /// Frames sent.
+        sent: u64,
+        /// Frames that never came, at most `sent`.
         lost: u64,
     },
     /// The tester could not do it: neither a success nor a loss of the device.
@@ -54,15 +58,26 @@ pub enum Seen {
     },
 }
 
-/// A search's answer.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SearchResult {
-    /// The highest load confirmed without loss, as it really was; `None` where none was found.
-    pub lossless: Option<FrameRate>,
-    /// The lowest load above it that failed; `None` where the highest of all did not.
-    pub failed: Option<Failure>,
-    /// How many trials it took.
+/// A search's answer for one goal. The bounds are those of RFC 9971 §4.7; for a binary search its
+/// bracket.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GoalResult {
+    /// Which.
+    pub goal: GoalName,
+    /// The highest load below the upper bound that meets the goal, as it was really offered; `None`
+    /// where none was found.
+    pub relevant_lower: Option<FrameRate>,
+    /// The lowest load that does not; `None` where the highest of all did.
+    pub relevant_upper: Option<Failure>,
+    /// What came out at the lower bound: its load less the loss ratio that all but the tolerated
+    /// share of its full-length trials kept to. At a goal without loss the load itself.
+    pub conditional_throughput: Option<FrameRate>,
+    /// How many trials the search took, for all goals together.
     pub trials: u32,
+    /// The load phases of all those trials together.
+    pub traffic_time: Nanos,
+    /// Not both bounds were found, or not within the goal's width, or the upper one is the tester's.
+    pub irregular: bool,
 }
 
 /// A load that did not pass.
@@ -77,8 +92,33 @@ pub struct Failure {
 /// Why a load did not pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailedBy {
-    /// Frames were lost in a valid trial.
+    /// More frames were lost than the goal allows, in valid trials.
     Loss,
     /// The tester could not offer it, or not receive it.
     Tester,
+}
+
+/// Between which loads to look.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadRange {
+    /// The lowest load to try; above zero.
+    pub min: FrameRate,
+    /// The highest load to try, and the first.
+    pub max: FrameRate,
+}
+
+impl LoadRange {
+    /// Down to a 1024th of the highest load, where searches end with nothing found.
+    pub fn below(max: FrameRate) -> Self {
+        Self { min: FrameRate(max.0 / 1024.0), max }
+    }
+}
+
+/// What a search usually takes on a device that behaves: for progress bars, not a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimate {
+    /// Trials.
+    pub trials: u64,
+    /// Their load phases together; pauses around them not counted.
+    pub traffic_time: Nanos,
 }

@@ -10,14 +10,14 @@ use measure::{FrameRate, FrameSize};
 
 use super::super::rows::{Row, in_bits};
 use super::rig::{Notes, Offer, Rig, paused, seen};
-use crate::search::{Bisection, Bounds, FailedBy, Search, SearchResult, Seen, Step};
+use crate::search::{BinarySearch, FailedBy, Goal, GoalResult, LoadRange, Search, Seen, Step};
 use crate::trial::{Path, Schedule};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, verdict};
 
 /// A path's search, over.
 #[derive(Debug, Clone, Default)]
 struct Searched {
-    result: Option<SearchResult>,
+    result: Option<GoalResult>,
     trials: u32,
     /// Loads, as asked, at which PAUSE frames held the sender back.
     held_back: Vec<f64>,
@@ -27,8 +27,8 @@ struct Searched {
 impl Searched {
     /// Frames a second; zero where even the lowest load lost frames, `None` where nothing is known.
     fn value(&self) -> Option<f64> {
-        let result = self.result?;
-        match (result.lossless, result.failed) {
+        let result = self.result.as_ref()?;
+        match (result.relevant_lower, result.relevant_upper) {
             (Some(rate), _) => Some(rate.0),
             (None, Some(failure)) if failure.by == FailedBy::Loss => Some(0.0),
             _ => None,
@@ -38,7 +38,7 @@ impl Searched {
     /// Whether the load above the value failed on the path. A search that ended at its ceiling or at
     /// what the tester can do never drove the path to its limit.
     fn driven(&self) -> bool {
-        let failed = self.result.and_then(|result| result.failed);
+        let failed = self.result.as_ref().and_then(|result| result.relevant_upper);
         failed.is_some_and(|failure| match failure.by {
             FailedBy::Loss => true,
             FailedBy::Tester => self.held_back.contains(&failure.rate.0),
@@ -89,17 +89,19 @@ fn search(
     };
     let line = rig.line_rate(size).map_or(f64::INFINITY, |line| line.0);
     let ceiling = FrameRate(most.0.min(line).min(enough));
-    let mut search = Bisection::new(Bounds {
-        ceiling,
-        precision: rig.spec.precision,
-        duration: rig.spec.duration,
+    let goal = Goal {
+        initial_duration: rig.spec.duration,
         final_duration: rig.spec.final_duration,
-    });
+        duration_sum: rig.spec.final_duration,
+        width: rig.spec.precision,
+        ..Goal::rfc2544()
+    };
+    let mut search = BinarySearch::new(goal, LoadRange::below(ceiling));
     loop {
         let attempt = match search.next() {
             Step::Try(attempt) => attempt,
-            Step::Done(result) => {
-                searched.result = Some(result);
+            Step::Done(results) => {
+                searched.result = results.into_iter().next();
                 break;
             }
         };
@@ -110,7 +112,7 @@ fn search(
         searched.notes.hear(&tried);
         if let Some(flow) = seen(&tried) {
             let (offered, lost) = (flow.sending_rate(), flow.received.lost(flow.sent));
-            search.learn(Seen::Counted { offered, lost });
+            search.learn(Seen::Counted { offered, sent: flow.sent, lost });
         } else if tried.beyond_tester() {
             if paused(&tried) {
                 searched.held_back.push(attempt.rate.0);
@@ -121,7 +123,7 @@ fn search(
             break;
         }
     }
-    if searched.result.is_some_and(|result| result.failed.is_none()) {
+    if searched.result.as_ref().is_some_and(|result| result.relevant_upper.is_none()) {
         searched.notes.caveats.push(Caveat::SearchCeiling);
     }
     if searched.result.is_some() && searched.value().is_none() {
@@ -140,9 +142,9 @@ fn of_search(rig: &Rig<'_, '_>, mut row: Row, own: &Searched, size: FrameSize) -
     add("final_duration_ns", rig.spec.final_duration.0.into());
     let value = own.value();
     let mut frames = row.single(Metric::Throughput, Unit::FramesPerSecond, value);
-    if let (Some(value), Some(result)) = (value, own.result) {
+    if let (Some(value), Some(result)) = (value, &own.result) {
         frames.low = Some(value);
-        frames.high = result.failed.map(|failure| failure.rate.0.max(value));
+        frames.high = result.relevant_upper.map(|failure| failure.rate.0.max(value));
     }
     let bits: Vec<Figure> = in_bits(&frames, size).collect();
     std::iter::once(frames).chain(bits).collect()

@@ -1,0 +1,301 @@
+//! Binary search (RFC 2544 §26.1 leaves the search open; halving is the plainest) for one goal, with
+//! short trials on the way and a long one at the end. A goal that tolerates a share of bad trials is
+//! searched with loss verification (ETSI GS NFV-TST 009 §12.3.3): what lost is tried again.
+//!
+//! A short trial flatters a device with a buffer: it is lossless at any rate up to the true one times
+//! 1 + buffer / (rate * duration). So a load counts only after a trial of the final duration; when
+//! that one loses, short trials have proved too weak here and every later trial is a long one.
+//!
+//! A lost frame is a hard upper end. What the tester could not offer is a soft one, which a lossless
+//! load above it disproves; before the search ends under a soft end it looks above it.
+
+use measure::{FrameRate, Nanos};
+
+use super::{
+    Attempt, Estimate, FailedBy, Failure, Goal, GoalResult, LoadRange, Search, Seen, Step,
+};
+
+/// A hard end whose load is no further above the value than this share tells whose limit it is, even
+/// where the tester fell short in between; the bracket then reaches up to it.
+const NEAR: f64 = 0.95;
+
+/// How often, in one search, the tester may fail again above a soft end.
+const MOST_REBUFFS: u32 = 4;
+
+/// How often a search looks above a soft end at all.
+const MOST_CHALLENGES: u32 = 8;
+
+/// Final trials that the tester fell short in, before the best of them is taken.
+const MOST_SHORT_FINALS: u32 = 2;
+
+/// A binary search under way. It ends after at most a few dozen loads, whatever it is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BinarySearch {
+    goal: Goal,
+    range: LoadRange,
+    low: Option<Passed>,
+    /// The lowest load that lost too much.
+    hard: Option<High>,
+    /// Loads above `low` that the tester could not offer.
+    soft: Vec<f64>,
+    challenges: u32,
+    rebuffs: u32,
+    /// Final trials in which the tester fell short, and the most that passed in one.
+    short_finals: u32,
+    short_final: Option<FrameRate>,
+    /// Long trials that lost since the first one did: each doubles the step down.
+    long_failures: u32,
+    /// Trials of the present load that lost and are still to be verified.
+    unverified: u32,
+    trials: u32,
+    traffic_time: Nanos,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Passed {
+    asked: f64,
+    offered: FrameRate,
+    /// The share of its frames that it lost, within the goal.
+    loss_ratio: f64,
+    confirmed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct High {
+    asked: f64,
+    failure: Failure,
+}
+
+impl BinarySearch {
+    /// A search that has seen nothing yet. Of the goal's duration sum and exceed ratio it keeps how
+    /// many trials of a load may fail where one that passes decides; it has no use for preceding
+    /// targets and expansion.
+    pub const fn new(goal: Goal, range: LoadRange) -> Self {
+        Self {
+            goal,
+            range,
+            low: None,
+            hard: None,
+            soft: Vec::new(),
+            challenges: 0,
+            rebuffs: 0,
+            short_finals: 0,
+            short_final: None,
+            long_failures: 0,
+            unverified: 0,
+            trials: 0,
+            traffic_time: Nanos::ZERO,
+        }
+    }
+
+    /// On a device that behaves: the highest load, the halvings, the final trial. What is tried again
+    /// for verification, about half of the halvings each spare trial, is counted in.
+    pub fn estimate(goal: &Goal) -> Estimate {
+        let halvings = (1.0 / goal.width.clamp(1e-6, 1.0)).log2().ceil() as u64;
+        let short = 1 + halvings + u64::from(goal.spare_trials()) * (1 + halvings / 2);
+        let traffic_time = goal.initial_duration * short + goal.final_duration;
+        Estimate { trials: short + 1, traffic_time }
+    }
+
+    fn attempt(&self, rate: f64, long: bool) -> Step {
+        let goal = &self.goal;
+        let duration = if long { goal.final_duration } else { goal.initial_duration };
+        let rate = FrameRate(rate.max(self.range.min.0));
+        Step::Try(Attempt { rate, duration })
+    }
+
+    /// The bracket's upper end, hard or soft.
+    fn high(&self) -> Option<High> {
+        let soft = self.soft.iter().copied().min_by(f64::total_cmp).map(|asked| High {
+            asked,
+            failure: Failure { rate: FrameRate(asked), by: FailedBy::Tester },
+        });
+        match (self.hard, soft) {
+            (Some(hard), Some(soft)) if soft.asked < hard.asked => Some(soft),
+            (hard, soft) => hard.or(soft),
+        }
+    }
+
+    fn done(&self, low: Option<Passed>) -> Step {
+        let forwarded = low.map(|low| low.offered.0 * (1.0 - low.loss_ratio));
+        let short = self.short_final.map(|short| short.0);
+        let most = |one: Option<f64>| one.into_iter().chain(short).max_by(f64::total_cmp);
+        let lower = most(low.map(|low| low.offered.0));
+        // What passed at length disproves the soft ends below it here too.
+        let mut above = self.clone();
+        above.soft.retain(|end| lower.is_none_or(|low| *end > low));
+        // A loss not far above says more of the device than where the tester was disturbed.
+        let near = |hard: &High| lower.is_some_and(|low| low >= NEAR * hard.asked);
+        let upper = self.hard.filter(near).or_else(|| above.high());
+        let (goal, width) = (self.goal.name, self.goal.width);
+        // A load is never offered quite exactly; the loads asked for are within the width.
+        let narrow = |upper: f64| lower.is_some_and(|low| upper - low <= 1.5 * width * upper);
+        let regular = upper.is_some_and(|upper| {
+            upper.failure.by == FailedBy::Loss && narrow(upper.failure.rate.0)
+        });
+        Step::Done(vec![GoalResult {
+            goal,
+            relevant_lower: lower.map(FrameRate),
+            relevant_upper: upper.map(|high| high.failure),
+            conditional_throughput: most(forwarded).map(FrameRate),
+            trials: self.trials,
+            traffic_time: self.traffic_time,
+            irregular: !regular,
+        }])
+    }
+
+    /// The final trial; after one that the tester fell short in, again a width lower, because the
+    /// very same trial is never asked for twice.
+    fn confirm(&self, low: Passed) -> Step {
+        if low.confirmed {
+            return self.done(Some(low));
+        }
+        if self.short_final.is_some() && self.short_finals >= MOST_SHORT_FINALS {
+            return self.done(None);
+        }
+        let lower = (1.0 - self.goal.width).powi(self.short_finals as i32);
+        self.attempt(low.asked * lower, true)
+    }
+
+    /// With nothing lossless known below `high`: step down, faster each time.
+    fn descend(&self, high: f64) -> Step {
+        if high <= self.range.min.0 {
+            return self.done(None);
+        }
+        let step = self.goal.width * f64::from(self.long_failures).exp2();
+        let long = self.long_failures > 0;
+        let share = if long { (1.0 - step).max(0.5) } else { 0.5 };
+        self.attempt(high * share, long)
+    }
+
+    /// A load above a soft end under which the bracket has closed, where there is room for one: the
+    /// tester may have been disturbed there rather than unable.
+    fn challenge(&self, high: High) -> Option<f64> {
+        if self.rebuffs >= MOST_REBUFFS || self.challenges >= MOST_CHALLENGES {
+            return None;
+        }
+        if high.failure.by != FailedBy::Tester || self.short_finals > 0 {
+            return None;
+        }
+        let hard = self.hard.map(|hard| hard.asked);
+        let below = |end: &f64| hard.is_none_or(|hard| *end < hard);
+        let mut ends: Vec<f64> = self.soft.iter().copied().filter(below).chain(hard).collect();
+        ends.sort_by(f64::total_cmp);
+        // Several disturbances in a row leave soft ends side by side: the first gap counts.
+        let room = |two: &&[f64]| two[1] - two[0] > 2.0 * self.goal.width * two[1];
+        let gap = ends.windows(2).find(room)?;
+        Some(f64::midpoint(gap[0], gap[1]))
+    }
+
+    /// A load passed: whatever the tester could not do below it was a disturbance.
+    fn passed(&mut self, low: Passed) {
+        if self.low.is_none_or(|known| low.asked >= known.asked) {
+            self.low = Some(low);
+            self.soft.retain(|end| *end > low.asked);
+        }
+    }
+
+    fn lost(&mut self, asked: f64, failure: Failure) {
+        self.hard = Some(High { asked, failure });
+        self.short_final = self.short_final.filter(|short| short.0 < asked);
+        self.step_down(asked);
+    }
+
+    /// The tester fell short. Its own failure moves no end past what was seen: the lower end rises to
+    /// what passed, the upper one comes down to what was asked.
+    fn fell_short(&mut self, asked: f64, long: bool, lossless: Option<FrameRate>) {
+        let is_final = self.low.is_some_and(|low| low.asked >= asked);
+        if is_final {
+            self.short_finals += 1;
+            let most = self.short_final.map_or(0.0, |short| short.0);
+            self.short_final =
+                lossless.map(|rate| FrameRate(rate.0.max(most))).or(self.short_final);
+            let near = asked * (1.0 - self.goal.width);
+            if self.short_final.is_some_and(|rate| rate.0 >= near) {
+                self.short_finals = MOST_SHORT_FINALS;
+            }
+            if self.short_finals < MOST_SHORT_FINALS {
+                return;
+            }
+        }
+        self.soft.push(asked);
+        if let Some(rate) = lossless.filter(|_| !is_final) {
+            let rate = FrameRate(rate.0.min(asked));
+            let asked = rate.0;
+            self.passed(Passed { asked, offered: rate, loss_ratio: 0.0, confirmed: long });
+        } else if self.short_final.is_none() || !is_final {
+            self.step_down(asked);
+        }
+    }
+
+    /// After a failure: nothing is lossless any more if it was at or below the lower end.
+    fn step_down(&mut self, asked: f64) {
+        if self.low.is_some_and(|low| low.asked >= asked) {
+            self.low = None;
+            self.short_finals = 0;
+            self.long_failures = 1;
+        } else if self.low.is_none() && self.long_failures > 0 {
+            self.long_failures += 1;
+        }
+    }
+}
+
+impl Search for BinarySearch {
+    fn next(&self) -> Step {
+        let Some(high) = self.high() else {
+            if let Some(low) = self.low {
+                return self.confirm(low);
+            }
+            let goal = &self.goal;
+            return self.attempt(self.range.max.0, goal.initial_duration >= goal.final_duration);
+        };
+        let Some(low) = self.low else { return self.descend(high.asked) };
+        let closed = high.asked - low.asked <= self.goal.width * high.asked;
+        if closed || self.short_finals > 0 {
+            return match self.challenge(high) {
+                Some(above) => self.attempt(above, self.long_failures > 0),
+                None => self.confirm(low),
+            };
+        }
+        self.attempt(f64::midpoint(low.asked, high.asked), self.long_failures > 0)
+    }
+
+    fn learn(&mut self, seen: Seen) {
+        let Step::Try(attempt) = self.next() else { return };
+        self.trials += 1;
+        self.traffic_time += attempt.duration;
+        if let Seen::Counted { sent, lost, .. } = seen
+            && !self.goal.passes(sent, lost)
+            && self.unverified < self.goal.spare_trials()
+        {
+            self.unverified += 1; // nothing else is learnt, so the same load is asked for again
+            return;
+        }
+        self.unverified = 0;
+        let asked = attempt.rate.0;
+        let long = attempt.duration >= self.goal.final_duration;
+        let challenge = self.high().is_some_and(|high| high.asked < asked);
+        self.challenges += u32::from(challenge);
+        match seen {
+            Seen::Counted { offered, sent, lost } if self.goal.passes(sent, lost) => {
+                let loss_ratio = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
+                let low = Passed { asked, offered, loss_ratio, confirmed: long };
+                if self.short_finals > 0 {
+                    self.low = Some(low); // the final trial, repeated a little lower
+                } else {
+                    self.passed(low);
+                }
+            }
+            Seen::Counted { offered, .. } => {
+                self.lost(asked, Failure { rate: offered, by: FailedBy::Loss });
+            }
+            Seen::BeyondTester { lossless } => {
+                self.rebuffs += u32::from(challenge);
+                self.fell_short(asked, long, lossless);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

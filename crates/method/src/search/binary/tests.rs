@@ -1,0 +1,157 @@
+//! Binary search against devices and testers that can be told in a line: what it finds, and that it
+//! ends. Never against a testbed.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::search::GoalName;
+
+const MAX: FrameRate = FrameRate(1_000_000.0);
+
+fn goal(width: f64) -> Goal {
+    Goal {
+        width,
+        initial_duration: Nanos::from_millis(100),
+        final_duration: Nanos::from_secs(1),
+        duration_sum: Nanos::from_secs(1),
+        ..Goal::rfc2544()
+    }
+}
+
+/// Runs a search against `answer` and returns its result.
+fn run(goal: Goal, mut answer: impl FnMut(Attempt) -> Seen) -> GoalResult {
+    let range = LoadRange::below(MAX);
+    let mut search = BinarySearch::new(goal, range);
+    for _ in 0..1_000 {
+        match search.next() {
+            Step::Done(results) => return results[0].clone(),
+            Step::Try(attempt) => {
+                assert!((range.min.0..=range.max.0).contains(&attempt.rate.0), "{attempt:?}");
+                search.learn(answer(attempt));
+            }
+        }
+    }
+    panic!("no end in sight: {search:?}");
+}
+
+fn counted(attempt: Attempt, lossy: bool) -> Seen {
+    let sent = (attempt.rate.0 * attempt.duration.as_secs_f64()) as u64;
+    Seen::Counted { offered: attempt.rate, sent, lost: u64::from(lossy) }
+}
+
+#[test]
+fn finds_a_capacity_within_its_precision() {
+    for capacity in [1_500.0, 10_000.0, 333_333.0, 999_000.0] {
+        let result = run(goal(0.005), |a| counted(a, a.rate.0 > capacity));
+        let found = result.relevant_lower.expect("something passes").0;
+        let failed = result.relevant_upper.expect("something fails");
+        assert!(found <= capacity && capacity <= failed.rate.0, "{capacity}: {result:?}");
+        assert!((failed.rate.0 - found) / failed.rate.0 <= 0.005, "{capacity}: {result:?}");
+        assert_eq!(failed.by, FailedBy::Loss);
+    }
+}
+
+#[test]
+fn a_device_that_never_fails_is_found_in_two_trials() {
+    let result = run(goal(0.005), |a| counted(a, false));
+    let expected = GoalResult {
+        goal: GoalName::Rfc2544,
+        relevant_lower: Some(MAX),
+        relevant_upper: None,
+        conditional_throughput: Some(MAX),
+        trials: 2,
+        traffic_time: Nanos::from_millis(1_100),
+        irregular: true,
+    };
+    assert_eq!(result, expected);
+}
+
+#[test]
+fn a_dead_device_ends_at_the_floor() {
+    let result = run(goal(0.005), |a| counted(a, true));
+    assert_eq!(result.relevant_lower, None);
+    assert!(result.relevant_upper.expect("all fail").rate.0 <= 1_000.0);
+}
+
+#[test]
+fn a_buffer_that_flatters_short_trials_is_seen_through() {
+    let capacity = 400_000.0;
+    let buffer = 8_000.0;
+    let result = run(goal(0.005), |a| {
+        let excess = (a.rate.0 - capacity) * a.duration.as_secs_f64();
+        counted(a, excess > buffer)
+    });
+    let found = result.relevant_lower.expect("something passes").0;
+    let flattered = capacity + buffer; // what one second hides; a tenth would hide ten times that
+    assert!(found <= flattered && found > flattered * 0.99, "{result:?}");
+}
+
+#[test]
+fn what_the_tester_cannot_do_is_never_a_loss() {
+    let result = run(goal(0.01), |a| {
+        if a.rate.0 > 700_000.0 { Seen::BeyondTester { lossless: None } } else { counted(a, false) }
+    });
+    assert_eq!(result.relevant_upper.expect("it can't reach the ceiling").by, FailedBy::Tester);
+}
+
+#[test]
+fn one_disturbance_moves_nothing_for_good() {
+    // At each trial in turn the tester falls short, by a little or by far, losing nothing or
+    // losing some of it.
+    let capacity = 400_000.0;
+    for at in 0..14 {
+        for share in [None, Some(0.999), Some(0.9), Some(0.3)] {
+            let mut trial = 0;
+            let result = run(goal(0.005), |a| {
+                trial += 1;
+                if trial == at + 1 {
+                    let came = share.map(|share| FrameRate(a.rate.0 * share));
+                    let lossless = came.filter(|rate| rate.0 <= capacity);
+                    return Seen::BeyondTester { lossless };
+                }
+                counted(a, a.rate.0 > capacity)
+            });
+            let found = result.relevant_lower.expect("something passes").0;
+            assert!(
+                found <= capacity && found > capacity * 0.985,
+                "at {at} by {share:?}: {result:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_passed_counts_though_less_than_asked() {
+    // A tester that never sends quite what is asked still has a lower bound to show.
+    let result = run(goal(0.005), |a| Seen::BeyondTester {
+        lossless: Some(FrameRate(a.rate.0.min(900_000.0) * 0.99)),
+    });
+    let found = result.relevant_lower.expect("something passed").0;
+    assert!((880_000.0..900_000.0).contains(&found), "{result:?}");
+    assert_eq!(result.relevant_upper.expect("asked for more").by, FailedBy::Tester);
+}
+
+proptest! {
+    /// Any answers at all, in any order: it ends, soon, and its bracket is the right way round.
+    #[test]
+    fn always_ends(
+        answers in proptest::collection::vec(0u8..4, 1..200),
+        precision in 0.001f64..0.5,
+    ) {
+        let mut at = 0;
+        let result = run(goal(precision), |a| {
+            at += 1;
+            match answers[at % answers.len()] {
+                0 => counted(a, false),
+                1 => counted(a, true),
+                2 => Seen::BeyondTester { lossless: None },
+                _ => Seen::BeyondTester { lossless: Some(FrameRate(a.rate.0 * 0.9)) },
+            }
+        });
+        let halvings = (1.0 / precision).log2().ceil() as u32;
+        prop_assert!(result.trials <= 2 * (12 + 2 * halvings), "{result:?}");
+        if let (Some(low), Some(failed)) = (result.relevant_lower, result.relevant_upper) {
+            prop_assert!(low.0 < failed.rate.0, "{result:?}");
+        }
+    }
+}
