@@ -6,8 +6,8 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::thread;
 
-use dataplane::echo::{Asker, AskerSpec, Carrier, Reflector, ReflectorSpec};
-use dataplane::{Halt, Identity, Pace, Window, clock};
+use dataplane::echo::{Asker, AskerSpec, Carrier, Pace, Reflector, ReflectorSpec};
+use dataplane::{Halt, Identity, Window, clock};
 use measure::{FrameSize, Nanos};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

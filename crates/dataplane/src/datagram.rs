@@ -22,21 +22,78 @@ use std::net::{IpAddr, SocketAddr};
 
 use measure::reading::Rejected;
 use measure::sequence::SequenceCounts;
-use measure::{FrameSize, Histogram, Nanos};
+use measure::{FrameMix, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::{Identity, Pace};
+use crate::Identity;
 
 /// What puts frames on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SenderBackend {
-    /// `Packet` where it is permitted and the route leaves by Ethernet, else `Udp`; the report says why.
+    /// The fastest that works here for this load; the report says why.
     Auto,
-    /// A connected UDP socket and sendmmsg.
-    Udp,
+    /// The kernel makes the frames itself: BPF_PROG_TEST_RUN with live frames.
+    XdpLive,
+    /// An AF_XDP socket.
+    AfXdp,
     /// AF_PACKET and sendmmsg, past the qdisc.
     Packet,
+    /// A connected UDP socket and sendmmsg.
+    Udp,
+    /// A UDP socket whose super-frames the kernel cuts up: bursts, so for overload only.
+    UdpGso,
+}
+
+/// What counts frames at the receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReceiverBackend {
+    /// The fastest that works here; the report says why.
+    #[default]
+    Auto,
+    /// An XDP program that counts in the kernel.
+    Xdp,
+    /// An AF_XDP socket.
+    AfXdp,
+    /// An AF_PACKET ring.
+    Packet,
+    /// A UDP socket and recvmmsg.
+    Udp,
+}
+
+/// Consecutive addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddressRange {
+    /// The lowest.
+    pub first: IpAddr,
+    /// How many, at least 1.
+    pub count: u16,
+}
+
+/// What varies of a flow's headers: frame i uses value i modulo each count, from the base upwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Source ports, at least 1.
+    pub source_ports: u16,
+    /// Destination ports, at least 1.
+    pub destination_ports: u16,
+    /// Source addresses, in place of the sender's own.
+    pub sources: Option<AddressRange>,
+    /// Destination addresses, in place of the receiver's own.
+    pub destinations: Option<AddressRange>,
+}
+
+impl Spread {
+    /// Nothing varies.
+    pub const NONE: Self =
+        Self { source_ports: 1, destination_ports: 1, sources: None, destinations: None };
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Self::NONE
+    }
 }
 
 /// Where a receiver listens and what it accepts.
@@ -48,8 +105,16 @@ pub struct ReceiverSpec {
     pub peer: IpAddr,
     /// The only token and flow that count.
     pub identity: Identity,
-    /// The only size that counts.
-    pub frame_size: FrameSize,
+    /// The only sizes that count, each at its own numbers.
+    pub frames: FrameMix,
+    /// The VLAN of the frames' tag; none for untagged frames.
+    pub vlan: Option<u16>,
+    /// What varies of the headers.
+    pub spread: Spread,
+    /// What counts.
+    pub backend: ReceiverBackend,
+    /// Whether the sender's clock is this host's own, so that delays can be told.
+    pub same_clock: bool,
     /// Sequence numbers run from 0 to below this; memory for them (limit / 8 bytes) is taken at once.
     pub limit: u64,
     /// The processor to run on.
@@ -59,6 +124,12 @@ pub struct ReceiverSpec {
 /// What a receiver saw.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReceiverReport {
+    /// `xdp`, `af-xdp`, `packet` or `udp`.
+    pub backend: String,
+    /// Why that one, in a sentence.
+    pub backend_reason: String,
+    /// Arrival less the probe's send time, where one clock stamped both.
+    pub delays: Option<Histogram>,
     /// By sequence number.
     pub received: SequenceCounts,
     /// What else came in. Learning frames of the flow itself are neither received nor rejected.
@@ -71,6 +142,27 @@ pub struct ReceiverReport {
     pub socket_drops: u64,
 }
 
+/// When frames leave.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// As fast as it goes.
+    Greedy,
+    /// One every so many nanoseconds (a fraction matters at high rates).
+    Every(f64),
+    /// So many frames back to back, as fast as they go, and no more.
+    Burst(u64),
+    /// Paced, from one gap to another at a moment of the load.
+    Falling {
+        /// Nanoseconds between frames until then.
+        from: f64,
+        /// Nanoseconds between frames from then on.
+        to: f64,
+        /// The moment, from the load's start.
+        after: Nanos,
+    },
+}
+
 /// Where a sender sends, what and when.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SenderSpec {
@@ -80,8 +172,12 @@ pub struct SenderSpec {
     pub remote: SocketAddr,
     /// What every frame carries.
     pub identity: Identity,
-    /// The size of every frame, with FCS.
-    pub frame_size: FrameSize,
+    /// The sizes of successive frames, with FCS; a VLAN tag is part of it.
+    pub frames: FrameMix,
+    /// The VLAN of the frames' 802.1Q tag.
+    pub vlan: Option<u16>,
+    /// What varies of the headers.
+    pub spread: Spread,
     /// When frames leave.
     pub pace: Pace,
     /// What sends them.
@@ -97,7 +193,7 @@ pub struct SenderSpec {
 /// What a sender did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SenderReport {
-    /// `udp` or `packet`.
+    /// `xdp-live`, `af-xdp`, `packet`, `udp` or `udp-gso`.
     pub backend: String,
     /// Why that one, in a sentence.
     pub backend_reason: String,

@@ -23,7 +23,17 @@ use serde::{Deserialize, Serialize};
 use self::line::Line;
 use self::reflector::Worker;
 use self::tally::{Departures, Tally};
-use crate::{FlowError, Halt, Identity, Pace, Window};
+use crate::{FlowError, Halt, Identity, Window};
+
+/// When requests go out.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// As fast as it goes.
+    Greedy,
+    /// One every so many nanoseconds (a fraction matters at high rates).
+    Every(f64),
+}
 
 /// What carries requests and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,9 +9,10 @@ use std::thread;
 use std::time::Duration;
 
 use dataplane::datagram::{
-    Receiver, ReceiverReport, ReceiverSpec, Sender, SenderBackend, SenderReport, SenderSpec,
+    Pace, Receiver, ReceiverBackend, ReceiverReport, ReceiverSpec, Sender, SenderBackend,
+    SenderReport, SenderSpec, Spread,
 };
-use dataplane::{FlowError, Halt, Identity, Pace, Window, clock};
+use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::{FrameSize, Nanos};
 use wire::Probe;
 
@@ -29,10 +30,14 @@ fn window(load: Nanos) -> Window {
 
 fn receiver(frame_size: FrameSize) -> ReceiverSpec {
     ReceiverSpec {
+        vlan: None,
+        spread: Spread::NONE,
+        backend: ReceiverBackend::Auto,
+        same_clock: true,
         local: LOCAL,
         peer: LOCAL,
         identity: IDENTITY,
-        frame_size,
+        frames: frame_size.into(),
         limit: 1_000_000,
         cpu: None,
     }
@@ -40,10 +45,12 @@ fn receiver(frame_size: FrameSize) -> ReceiverSpec {
 
 fn sender(port: u16, frame_size: FrameSize, pace: Pace) -> SenderSpec {
     SenderSpec {
+        vlan: None,
+        spread: Spread::NONE,
         local: LOCAL,
         remote: SocketAddr::new(LOCAL, port),
         identity: IDENTITY,
-        frame_size,
+        frames: frame_size.into(),
         pace,
         backend: SenderBackend::Udp,
         burst_limit: 32,

@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use dataplane::counters::{InterfaceCounters, interfaces};
 use dataplane::datagram::{
-    Receiver, ReceiverReport, ReceiverSpec, Sender, SenderBackend, SenderReport, SenderSpec,
+    Pace, Receiver, ReceiverBackend, ReceiverReport, ReceiverSpec, Sender, SenderBackend,
+    SenderReport, SenderSpec, Spread,
 };
-use dataplane::{FlowError, Halt, Identity, Pace, Window, clock};
+use dataplane::{FlowError, Halt, Identity, Window, clock};
 use lab::{FarEnd, Lab, LabDevice, LabSpec, Privilege, privilege};
 use measure::{FrameSize, Nanos, Rate};
 
@@ -74,10 +75,12 @@ fn sender_spec(
     pace: Pace,
 ) -> SenderSpec {
     SenderSpec {
+        vlan: None,
+        spread: Spread::NONE,
         local: from.address,
         remote,
         identity: IDENTITY,
-        frame_size: size,
+        frames: size.into(),
         pace,
         backend,
         burst_limit: 32,
@@ -97,10 +100,14 @@ fn run(
     let (from, to) = (End::of(lab, "h1"), End::of(lab, "h2"));
     let frame_size = FrameSize::new(octets).expect("a frame size");
     let spec = ReceiverSpec {
+        vlan: None,
+        spread: Spread::NONE,
+        backend: ReceiverBackend::Auto,
+        same_clock: true,
         local: to.address,
         peer: from.address,
         identity: IDENTITY,
-        frame_size,
+        frames: frame_size.into(),
         limit: LIMIT,
         cpu: None,
     };

@@ -10,9 +10,9 @@ use std::thread;
 use std::time::Duration;
 
 use dataplane::echo::{
-    Asker, AskerReport, AskerSpec, Carrier, Reflector, ReflectorReport, ReflectorSpec,
+    Asker, AskerReport, AskerSpec, Carrier, Pace, Reflector, ReflectorReport, ReflectorSpec,
 };
-use dataplane::{FlowError, Halt, Identity, Pace, Window, clock};
+use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::reading::{Rejected, Stamp};
 use measure::{FrameSize, Nanos};
 use wire::Probe;

@@ -9,8 +9,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use dataplane::echo::{Asker, AskerReport, AskerSpec, Carrier, Reflector, ReflectorSpec};
-use dataplane::{FlowError, Halt, Identity, Pace, Window, clock};
+use dataplane::echo::{Asker, AskerReport, AskerSpec, Carrier, Pace, Reflector, ReflectorSpec};
+use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::{FrameSize, Nanos};
 use nix::sched::{CloneFlags, unshare};
 

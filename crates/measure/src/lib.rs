@@ -20,4 +20,6 @@ pub mod units;
 pub use blocks::BlockEstimate;
 pub use histogram::Histogram;
 pub use interval::Interval;
-pub use units::{ByteCount, FrameRate, FrameSize, Nanos, Rate, RateConvention, UnitError};
+pub use units::{
+    ByteCount, FrameMix, FrameRate, FrameSize, Nanos, Rate, RateConvention, UnitError,
+};

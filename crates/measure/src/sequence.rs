@@ -17,6 +17,12 @@ pub struct SequenceCounts {
     pub reordered: u64,
     /// Arrivals with a number the sender can't have used (beyond the trial's limit).
     pub beyond_limit: u64,
+    /// The highest number that arrived; `None` where none did.
+    #[serde(default)]
+    pub highest: Option<u64>,
+    /// The highest number below `highest` that never arrived.
+    #[serde(default)]
+    pub last_missing: Option<u64>,
 }
 
 impl SequenceCounts {
@@ -25,12 +31,22 @@ impl SequenceCounts {
         sent.saturating_sub(self.unique)
     }
 
+    /// The number of the last frame of `sent` that never came, tail included.
+    pub const fn last_lost(&self, sent: u64) -> Option<u64> {
+        match (sent.checked_sub(1), self.highest) {
+            (Some(last), Some(highest)) if highest >= last => self.last_missing,
+            (last, _) => last,
+        }
+    }
+
     /// Adds what another part of the same receiver saw (other numbers, other flow).
-    pub const fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         self.unique += other.unique;
         self.duplicated += other.duplicated;
         self.reordered += other.reordered;
         self.beyond_limit += other.beyond_limit;
+        self.highest = self.highest.max(other.highest);
+        self.last_missing = self.last_missing.max(other.last_missing);
     }
 }
 
@@ -73,7 +89,22 @@ impl SequenceTracker {
     }
 
     /// What was seen so far.
-    pub const fn counts(&self) -> SequenceCounts {
-        self.counts
+    pub fn counts(&self) -> SequenceCounts {
+        let highest = self.next_expected.checked_sub(1);
+        SequenceCounts { highest, last_missing: self.last_missing(), ..self.counts }
+    }
+
+    /// Backwards from the highest number seen to the first clear bit.
+    fn last_missing(&self) -> Option<u64> {
+        let last = self.next_expected.checked_sub(1)?;
+        let mut word = (last / 64) as usize;
+        // Numbers above the highest are not missing.
+        let above = if last % 64 == 63 { 0 } else { u64::MAX << (last % 64 + 1) };
+        let mut missing = !(self.seen[word] | above);
+        while missing == 0 {
+            word = word.checked_sub(1)?;
+            missing = !self.seen[word];
+        }
+        Some(word as u64 * 64 + 63 - u64::from(missing.leading_zeros()))
     }
 }

@@ -4,12 +4,14 @@
 //! Never holds a float where the field counts whole things; `FrameRate` is the one exception.
 
 mod bytes;
+mod frame_mix;
 mod frame_size;
 mod nanos;
 mod rate;
 mod text;
 
 pub use bytes::ByteCount;
+pub use frame_mix::FrameMix;
 pub use frame_size::{FrameSize, WIRE_OVERHEAD_OCTETS};
 pub use nanos::Nanos;
 pub use rate::{FrameRate, Rate, RateConvention};

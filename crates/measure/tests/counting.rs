@@ -109,10 +109,14 @@ proptest! {
             }
         }
         naive.unique = seen.len() as u64;
+        naive.highest = highest;
+        naive.last_missing = (0..highest.unwrap_or(0)).rev().find(|number| !seen.contains(number));
         prop_assert_eq!(tracker.counts(), naive);
         // Tail loss included, duplicates hide none.
         let never_came = (0..sent).filter(|number| !seen.contains(number)).count() as u64;
         prop_assert_eq!(tracker.counts().lost(sent), never_came);
+        let last = (0..sent).rev().find(|number| !seen.contains(number));
+        prop_assert_eq!(tracker.counts().last_lost(sent), last);
     }
 
     #[test]
@@ -121,7 +125,8 @@ proptest! {
         for number in 0..sent {
             prop_assert!(tracker.arrive(number));
         }
-        let expected = SequenceCounts { unique: sent, ..SequenceCounts::default() };
+        let highest = sent.checked_sub(1);
+        let expected = SequenceCounts { unique: sent, highest, ..SequenceCounts::default() };
         prop_assert_eq!(tracker.counts(), expected);
     }
 }

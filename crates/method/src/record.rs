@@ -152,6 +152,12 @@ pub struct DatagramsRecord {
     pub offered: u64,
     /// Frames the kernel took.
     pub sent: u64,
+    /// What counted them.
+    #[serde(default)]
+    pub receiver: String,
+    /// Why that one was taken.
+    #[serde(default)]
+    pub receiver_reason: String,
     /// What came, by sequence number.
     pub received: SequenceCounts,
     /// What else came in.
@@ -164,12 +170,34 @@ pub struct DatagramsRecord {
     pub departures: Histogram,
     /// Gaps between arrivals.
     pub arrivals: Histogram,
+    /// From departure to arrival, where that could be stamped.
+    #[serde(default)]
+    pub delays: Option<Delays>,
     /// The longest run of frames sent back to back to catch up.
     pub longest_burst: u64,
     /// Frames that left over 500 µs after their time: all that should have left meanwhile came at once.
     pub late: u64,
     /// Dropped at the receiving socket, as its own counter tells: the tester's loss, not the device's.
     pub socket_drops: u64,
+}
+
+/// One-way delays of a datagram flow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Delays {
+    /// Whose clocks stamped the two ends.
+    pub clocks: Clocks,
+    /// Arrival less departure; where the clocks differ, less the smallest (RFC 5481's PDV).
+    pub histogram: Histogram,
+}
+
+/// Whether two stamps may be subtracted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clocks {
+    /// One clock stamped both: the difference is a delay.
+    Same,
+    /// Two clocks: only the variation means anything.
+    Apart,
 }
 
 /// TCP streams.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
 use measure::{ByteCount, Rate};
@@ -43,10 +43,26 @@ pub struct HostPort {
     pub interfaces: Vec<String>,
     /// The test address.
     pub address: IpAddr,
+    /// The test address of IPv6, where `address` is IPv4 and the port has both.
+    #[serde(default)]
+    pub address6: Option<Ipv6Addr>,
+    /// Further addresses that the path leads to this port, for flows that vary them; at most one
+    /// block for each version. Nobody need own them: they are counted before the host's stack.
+    #[serde(default)]
+    pub blocks: Vec<AddressBlock>,
     /// Where its cable ends.
     pub cable: CableEnd,
     /// The port's own speed where it is known.
     pub rate: Option<Rate>,
+}
+
+/// Consecutive addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddressBlock {
+    /// The lowest.
+    pub first: IpAddr,
+    /// How many.
+    pub count: u16,
 }
 
 /// The far end of a host port's cable.
@@ -87,6 +103,12 @@ pub struct Device {
     pub port_queue: Option<ByteCount>,
     /// What the user wrote about it: model, firmware, price.
     pub facts: BTreeMap<String, String>,
+    /// The variants it can be put into, by name; see [`crate::trial::Subject`].
+    #[serde(default)]
+    pub variants: Vec<String>,
+    /// Whether the testbed has a hook to reset it.
+    #[serde(default)]
+    pub resettable: bool,
 }
 
 /// How a device forwards.
@@ -122,13 +144,20 @@ impl Topology {
     /// The first port of each host that leads to a device, or, where there is no device, to another
     /// host; paired in order: first with second, third with fourth.
     pub fn measured_pairs(&self) -> Vec<Pair> {
-        let measured =
-            |p: &&HostPort| self.devices.is_empty() || matches!(p.cable, CableEnd::Device { .. });
+        self.pairs(|p| self.devices.is_empty() || matches!(p.cable, CableEnd::Device { .. }))
+    }
+
+    /// As [`Self::measured_pairs`], with the ports that lead to one device of several.
+    pub fn pairs_across(&self, name: &str) -> Vec<Pair> {
+        self.pairs(|p| matches!(&p.cable, CableEnd::Device { device, .. } if device == name))
+    }
+
+    fn pairs(&self, measured: impl Fn(&HostPort) -> bool) -> Vec<Pair> {
         let ports: Vec<PortRef> = self
             .hosts
             .iter()
             .filter_map(|h| {
-                let port = h.ports.iter().find(measured)?;
+                let port = h.ports.iter().find(|p| measured(p))?;
                 Some(PortRef { host: h.name.clone(), port: port.name.clone() })
             })
             .collect();

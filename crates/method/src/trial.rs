@@ -3,7 +3,7 @@
 //!
 //! Three of the five kinds of flow are here; `Exchange` and `Storage` come with their studies.
 
-use measure::{FrameRate, FrameSize, Nanos};
+use measure::{FrameMix, FrameRate, FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::topology::PortRef;
@@ -15,6 +15,9 @@ pub struct Trial {
     pub label: String,
     /// The path it takes: the device, or the direct cable beside it.
     pub path: Path,
+    /// The device that the measured flows cross, in the state it has to be in; none on a bare cable.
+    #[serde(default)]
+    pub subject: Option<Subject>,
     /// Which block of the study it belongs to, from 0. The block is the sampling unit.
     pub block: u32,
     /// Which try this is, from 0: an invalid trial is asked for again under the next number.
@@ -27,6 +30,36 @@ pub struct Trial {
     pub offloads: Offloads,
     /// What makes it invalid.
     pub gate: Gate,
+    /// What is done to the device while the load runs, in order.
+    #[serde(default)]
+    pub events: Vec<Event>,
+}
+
+/// A device in one of its variants: another kernel, another setting.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Subject {
+    /// The device's name in the topology.
+    pub device: String,
+    /// The variant's name; none is the device as it is found.
+    #[serde(default)]
+    pub variant: Option<String>,
+}
+
+/// Something done to the subject during a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// After the load's start.
+    pub at: Nanos,
+    /// What.
+    pub deed: Deed,
+}
+
+/// What can be done to a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deed {
+    /// It is reset by the testbed's hook (RFC 6201).
+    Reset,
 }
 
 /// Which way a trial's measured flows go.
@@ -179,19 +212,104 @@ pub enum Schedule {
     Greedy,
     /// So many a second, whatever comes back; latency counts from the intended send time.
     Paced(FrameRate),
+    /// Datagrams only: so many frames back to back, as fast as they go, and no more.
+    Burst(u64),
+    /// Datagrams only: paced, from one rate to another at a moment of the load (RFC 2544 §26.5).
+    Falling {
+        /// Until then.
+        from: FrameRate,
+        /// From then on.
+        to: FrameRate,
+        /// The moment, from the load's start.
+        after: Nanos,
+    },
 }
 
 /// A one-way flow of UDP frames.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Datagrams {
-    /// Frames of this size, with FCS.
-    pub frame_size: FrameSize,
+    /// The sizes of its frames, with FCS.
+    pub frames: FrameMix,
     /// How fast.
     pub schedule: Schedule,
     /// What sends them.
     pub backend: Backend,
+    /// What counts them.
+    #[serde(default)]
+    pub receiver: Reception,
     /// The most frames a late sender may send back to back to catch up.
     pub burst_limit: u32,
+    /// What stands before the payload, and what varies of it.
+    #[serde(default)]
+    pub headers: Headers,
+}
+
+/// The headers of a datagram flow.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub struct Headers {
+    /// Which IP.
+    pub version: IpVersion,
+    /// The 802.1Q tag's VLAN, 1…4094; the tag is part of the frame's size.
+    pub vlan: Option<u16>,
+    /// How many distinct values the frames go round through.
+    pub spread: Spread,
+}
+
+/// The version of IP.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum IpVersion {
+    /// IPv4.
+    #[default]
+    V4,
+    /// IPv6 (RFC 5180).
+    V6,
+}
+
+/// How many conversations one flow looks like to a device that hashes headers (RSS, ECMP): frame i
+/// uses value i modulo each count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Spread {
+    /// Source ports.
+    pub source_ports: u16,
+    /// Destination ports.
+    pub destination_ports: u16,
+    /// Source and destination addresses, out of the blocks behind the two ports.
+    pub addresses: u16,
+}
+
+impl Spread {
+    /// One conversation.
+    pub const NONE: Self = Self { source_ports: 1, destination_ports: 1, addresses: 1 };
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl Datagrams {
+    /// Frames of one kind, plain UDP over IPv4, counted by what the testbed finds best.
+    pub fn plain(
+        frames: impl Into<FrameMix>,
+        schedule: Schedule,
+        backend: Backend,
+        burst_limit: u32,
+    ) -> Self {
+        Self {
+            frames: frames.into(),
+            schedule,
+            backend,
+            receiver: Reception::Auto,
+            burst_limit,
+            headers: Headers::default(),
+        }
+    }
 }
 
 /// What puts frames on the wire.
@@ -200,10 +318,47 @@ pub struct Datagrams {
 pub enum Backend {
     /// The fastest that works here; the record says which and why.
     Auto,
-    /// A UDP socket and sendmmsg.
-    Udp,
+    /// The kernel makes the frames itself: BPF_PROG_TEST_RUN with live frames.
+    XdpLive,
+    /// An AF_XDP socket.
+    AfXdp,
     /// AF_PACKET and sendmmsg, past the qdisc.
     Packet,
+    /// A UDP socket and sendmmsg.
+    Udp,
+    /// A UDP socket whose super-frames the kernel cuts up: bursts, so for overload only.
+    UdpGso,
+}
+
+impl Backend {
+    /// `auto`, `xdp-live`, `af-xdp`, `packet`, `udp`, `udp-gso`
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::XdpLive => "xdp-live",
+            Self::AfXdp => "af-xdp",
+            Self::Packet => "packet",
+            Self::Udp => "udp",
+            Self::UdpGso => "udp-gso",
+        }
+    }
+}
+
+/// What counts frames at the receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reception {
+    /// The fastest that works here; the record says which and why.
+    #[default]
+    Auto,
+    /// An XDP program that counts in the kernel.
+    Xdp,
+    /// An AF_XDP socket.
+    AfXdp,
+    /// An AF_PACKET ring.
+    Packet,
+    /// A UDP socket and recvmmsg.
+    Udp,
 }
 
 /// TCP streams.

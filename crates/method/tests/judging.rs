@@ -26,22 +26,24 @@ fn trial(kind: FlowKind, gate: Gate) -> Trial {
     Trial {
         label: "a trial".to_owned(),
         path: Path::Device,
+        subject: None,
         block: 0,
         attempt: 0,
         flows: vec![flow],
         phases: Phases::quick(Nanos::from_secs(1)),
         offloads: Offloads::Off,
         gate,
+        events: Vec::new(),
     }
 }
 
 fn paced() -> FlowKind {
-    FlowKind::Datagrams(Datagrams {
-        frame_size: FrameSize::MIN,
-        schedule: Schedule::Paced(FrameRate(RATE)),
-        backend: Backend::Udp,
-        burst_limit: 32,
-    })
+    FlowKind::Datagrams(Datagrams::plain(
+        FrameSize::MIN,
+        Schedule::Paced(FrameRate(RATE)),
+        Backend::Udp,
+        32,
+    ))
 }
 
 /// A second of 10,000 frames of which all came.
@@ -49,6 +51,9 @@ fn frames() -> DatagramsRecord {
     DatagramsRecord {
         backend: "udp".to_owned(),
         backend_reason: "asked for".to_owned(),
+        receiver: "udp".to_owned(),
+        receiver_reason: "asked for".to_owned(),
+        delays: None,
         offered: 10_000,
         sent: 10_000,
         received: SequenceCounts { unique: 10_000, ..SequenceCounts::default() },

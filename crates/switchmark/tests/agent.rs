@@ -9,9 +9,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use dataplane::datagram::ReceiverSpec;
-use dataplane::echo::{AskerSpec, Carrier, ReflectorSpec};
-use dataplane::{Identity, Pace, Window, clock};
+use dataplane::datagram::{ReceiverBackend, ReceiverSpec, Spread};
+use dataplane::echo::{AskerSpec, Carrier, Pace, ReflectorSpec};
+use dataplane::{Identity, Window, clock};
 use measure::{FrameSize, Nanos};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -285,7 +285,11 @@ fn nobody_is_answered_from_everywhere() {
         local: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         peer: HOME,
         identity: Identity { token: 1, flow: 5 },
-        frame_size: size(64),
+        frames: size(64).into(),
+        vlan: None,
+        spread: Spread::NONE,
+        backend: ReceiverBackend::Auto,
+        same_clock: false,
         limit: 10,
         cpu: None,
     });

@@ -67,12 +67,14 @@ fn trial(testbed: &LiveTestbed, kinds: Vec<FlowKind>, load: Nanos) -> Trial {
     Trial {
         label: "test".into(),
         path: Way::Device,
+        subject: None,
         block: 0,
         attempt: 0,
         flows: flows.collect(),
         phases: Phases::quick(load),
         offloads: Offloads::Off,
         gate: Gate::Strict,
+        events: Vec::new(),
     }
 }
 
@@ -82,12 +84,12 @@ fn echo(protocol: Protocol) -> FlowKind {
 }
 
 fn datagrams(rate_fps: f64) -> FlowKind {
-    FlowKind::Datagrams(Datagrams {
-        frame_size: FrameSize::new(256).unwrap(),
-        schedule: Schedule::Paced(FrameRate(rate_fps)),
-        backend: Backend::Auto,
-        burst_limit: 64,
-    })
+    FlowKind::Datagrams(Datagrams::plain(
+        FrameSize::new(256).unwrap(),
+        Schedule::Paced(FrameRate(rate_fps)),
+        Backend::Auto,
+        64,
+    ))
 }
 
 fn bulk() -> FlowKind {

@@ -5,12 +5,14 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use dataplane::datagram::{ReceiverSpec, SenderBackend, SenderSpec};
-use dataplane::echo::{AskerReport, AskerSpec, Carrier, ReflectorSpec};
-use dataplane::{Identity, Pace, Window};
+use dataplane::datagram::{
+    self, AddressRange, ReceiverBackend, ReceiverSpec, SenderBackend, SenderSpec, Spread,
+};
+use dataplane::echo::{self, AskerReport, AskerSpec, Carrier, ReflectorSpec};
+use dataplane::{Identity, Window};
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
-use measure::{FrameSize, Histogram, Nanos};
+use measure::{FrameMix, FrameSize, Histogram, Nanos};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use switchmark::protocol::{
@@ -39,8 +41,18 @@ fn frame_size() -> impl Strategy<Value = FrameSize> {
     (64u32..=9018).prop_map(|octets| FrameSize::new(octets).unwrap())
 }
 
-fn pace() -> impl Strategy<Value = Pace> {
-    prop_oneof![Just(Pace::Greedy), (1f64..1e9).prop_map(Pace::Every)]
+fn pace() -> impl Strategy<Value = datagram::Pace> {
+    let gap = || 1f64..1e9;
+    prop_oneof![
+        Just(datagram::Pace::Greedy),
+        gap().prop_map(datagram::Pace::Every),
+        any::<u64>().prop_map(datagram::Pace::Burst),
+        (gap(), gap(), nanos()).prop_map(|(from, to, after)| datagram::Pace::Falling {
+            from,
+            to,
+            after
+        }),
+    ]
 }
 
 fn receiver() -> impl Strategy<Value = ReceiverOrder> {
@@ -51,7 +63,18 @@ fn receiver() -> impl Strategy<Value = ReceiverOrder> {
             ReceiverOrder::Reflector(ReflectorSpec { protocol, local, peer, identity, frame_size })
         } else {
             let cpu = Some(limit as usize % 7);
-            ReceiverOrder::Receiver(ReceiverSpec { local, peer, identity, frame_size, limit, cpu })
+            ReceiverOrder::Receiver(ReceiverSpec {
+                local,
+                peer,
+                identity,
+                frames: frame_size.into(),
+                vlan: cpu.map(|vlan| vlan as u16),
+                spread: Spread::NONE,
+                backend: ReceiverBackend::Auto,
+                same_clock: echo,
+                limit,
+                cpu,
+            })
         }
     })
 }
@@ -62,13 +85,19 @@ fn sender() -> impl Strategy<Value = SenderOrder> {
         let remote = SocketAddr::new(peer, port);
         if port % 2 == 0 {
             let carrier = Carrier::Udp;
+            let pace = echo::Pace::Every(f64::from(port) + 1.5);
             SenderOrder::Asker(AskerSpec { carrier, local, remote, identity, frame_size, pace })
         } else {
             SenderOrder::Sender(SenderSpec {
                 local,
                 remote,
                 identity,
-                frame_size,
+                frames: FrameMix::new(vec![frame_size, FrameSize::MIN]).expect("two sizes"),
+                vlan: Some(port),
+                spread: Spread {
+                    sources: Some(AddressRange { first: peer, count: port }),
+                    ..Spread::NONE
+                },
                 pace,
                 backend: SenderBackend::Auto,
                 burst_limit: u32::from(port),

@@ -72,11 +72,9 @@ pub(super) fn open(spec: &SenderSpec) -> Result<(Output, String), NoPacket> {
         &UdpEndpoints { source_mac, destination_mac, source, destination },
         spec.identity.token,
         spec.identity.flow,
-        spec.frame_size.octets_without_fcs() as usize,
+        spec.frames.largest().octets_without_fcs() as usize,
     )
-    .map_err(|e| {
-        FlowError::Unsuitable(format!("build frames of {} octets: {e}", spec.frame_size))
-    })?;
+    .map_err(|e| FlowError::Unsuitable(format!("build frames of {} octets: {e}", spec.frames)))?;
     let how = match bypasses {
         Ok(()) => format!("frames go straight to {}, past its queue", link.name),
         Err(e) => format!(

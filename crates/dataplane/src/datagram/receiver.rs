@@ -70,7 +70,7 @@ impl Receiver {
             udp,
             port,
             cpu: spec.cpu,
-            nap: nap(room, spec.frame_size.octets()),
+            nap: nap(room, spec.frames.largest().octets()),
             batch: ReceiveBatch::new(),
             tally: Tally::new(spec),
         })
@@ -99,6 +99,9 @@ impl Receiver {
         let socket_drops = self.close()?;
         let tally = self.tally;
         Ok(ReceiverReport {
+            backend: "udp".to_owned(),
+            backend_reason: "a udp socket".to_owned(),
+            delays: None,
             received: tally.tracker.counts(),
             rejected: tally.rejected,
             receiving: tally.last.saturating_sub(tally.first.unwrap_or(tally.last)),
@@ -140,7 +143,7 @@ impl Tally {
         Self {
             identity: spec.identity,
             peer: spec.peer,
-            payload_octets: spec.frame_size.udp_payload_v4() as usize,
+            payload_octets: spec.frames.largest().udp_payload_v4() as usize,
             tracker: SequenceTracker::new(spec.limit),
             limit: spec.limit,
             rejected: Rejected::default(),

@@ -12,13 +12,14 @@ use std::time::Duration;
 
 use measure::{Histogram, Nanos};
 
+use super::Pace;
 use super::batch::SLOTS;
 use super::output::{Output, Refusal};
 use super::pacer::Schedule;
 use super::packet::{self, NoPacket};
 use super::{SenderBackend, SenderReport, SenderSpec, learning, udp};
 use crate::socket::TICK;
-use crate::{FlowError, Halt, Pace, Window, affinity, clock};
+use crate::{FlowError, Halt, Window, affinity, clock};
 
 /// Between two attempts while the way out is closed.
 const CLOSED_PAUSE: Duration = Duration::from_millis(1);
@@ -70,6 +71,9 @@ impl Sender {
                     )));
                 }
             },
+            SenderBackend::XdpLive | SenderBackend::AfXdp | SenderBackend::UdpGso => {
+                return Err(FlowError::Unsuitable("send that way".to_owned()));
+            }
             SenderBackend::Auto => match packet::open(spec) {
                 Ok((output, how)) => {
                     (output, format!("a packet socket is the fastest here; {how}"))
@@ -97,7 +101,7 @@ impl Sender {
             }
             match self.output.send(learning::sequence(index), 1, clock::monotonic()) {
                 Err(Refusal::TooLong) => {
-                    return Err(udp::too_long(self.spec.frame_size, self.spec.remote, None));
+                    return Err(udp::too_long(self.spec.frames.largest(), self.spec.remote, None));
                 }
                 Err(Refusal::Broken(cause)) => {
                     return Err(FlowError::kernel(
@@ -127,6 +131,9 @@ impl Sender {
                 let mut schedule = Schedule::new(&window, gap, limit, self.spec.burst_limit);
                 let offered = load.run_paced(&mut schedule, window, halt)?;
                 (offered, schedule.longest_burst(), schedule.late())
+            }
+            Pace::Burst(_) | Pace::Falling { .. } => {
+                return Err(FlowError::Unsuitable("send bursts".to_owned()));
             }
         };
         let tally = load.tally;
@@ -251,7 +258,11 @@ impl Load<'_> {
                 }
                 Err(Refusal::Closed) => return Ok(Go { tried, cut: Some(Cut::Closed) }),
                 Err(Refusal::TooLong) => {
-                    return Err(udp::too_long(self.remote.frame_size, self.remote.remote, None));
+                    return Err(udp::too_long(
+                        self.remote.frames.largest(),
+                        self.remote.remote,
+                        None,
+                    ));
                 }
                 Err(Refusal::Broken(cause)) => {
                     return Err(FlowError::kernel("send frames to", self.remote.remote, cause));

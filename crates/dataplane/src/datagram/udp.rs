@@ -15,7 +15,7 @@ use crate::socket::{TICK, bound_waits, dont_fragment};
 /// Opens the UDP backend.
 pub(super) fn open(spec: &SenderSpec) -> Result<Output, FlowError> {
     let socket = connect(spec)?;
-    Ok(Output::udp(socket, &learning_probe(spec), spec.frame_size.udp_payload_v4() as usize))
+    Ok(Output::udp(socket, &learning_probe(spec), spec.frames.largest().udp_payload_v4() as usize))
 }
 
 /// A socket from the flow's local address and a port of the kernel's choice to its receiver.
@@ -32,8 +32,8 @@ pub(super) fn connect(spec: &SenderSpec) -> Result<UdpSocket, FlowError> {
         .map_err(|e| FlowError::kernel("set options of udp socket to", spec.remote, e))?;
     let mtu = socket::route_mtu(&udp)
         .map_err(|e| FlowError::kernel("read the mtu of the route to", spec.remote, e))?;
-    if spec.frame_size.mtu() > mtu {
-        return Err(too_long(spec.frame_size, spec.remote, Some(mtu)));
+    if spec.frames.largest().mtu() > mtu {
+        return Err(too_long(spec.frames.largest(), spec.remote, Some(mtu)));
     }
     Ok(udp)
 }

@@ -156,12 +156,14 @@ impl<'a> Session<'a> {
         let mut trial = Trial {
             label: ask.label,
             path: ask.path,
+            subject: None,
             block: ask.block,
             attempt: 0,
             flows: ask.flows,
             phases: self.profile.phases(ask.duration),
             offloads: Offloads::Off,
             gate: ask.gate,
+            events: Vec::new(),
         };
         let mut failed: Vec<Tried> = Vec::new();
         loop {

@@ -64,6 +64,8 @@ pub fn topology(device: bool, bypass: bool) -> Topology {
         name: name.to_owned(),
         interfaces: vec![name.to_owned()],
         address: address.parse().expect("an address"),
+        address6: None,
+        blocks: Vec::new(),
         cable,
         rate: None,
     };
@@ -86,6 +88,8 @@ pub fn topology(device: bool, bypass: bool) -> Topology {
         port_rate: None,
         port_queue: None,
         facts: BTreeMap::new(),
+        variants: Vec::new(),
+        resettable: false,
     });
     Topology {
         name: "model".to_owned(),
@@ -120,8 +124,8 @@ impl Model {
     ) -> FlowRecord {
         let seconds = load.as_secs_f64();
         let wanted = match asked.schedule {
-            Schedule::Greedy => tester,
-            Schedule::Paced(rate) => rate.0,
+            Schedule::Greedy | Schedule::Burst(_) => tester,
+            Schedule::Paced(rate) | Schedule::Falling { from: rate, .. } => rate.0,
         };
         let rate = wanted.min(tester) * kept;
         let offered = (wanted * seconds).round();
@@ -131,6 +135,9 @@ impl Model {
         FlowRecord::Datagrams(DatagramsRecord {
             backend: "model".to_owned(),
             backend_reason: "there is no other".to_owned(),
+            receiver: "udp".to_owned(),
+            receiver_reason: "asked for".to_owned(),
+            delays: None,
             offered: offered as u64,
             sent: sent as u64,
             received: SequenceCounts { unique: passed as u64, ..SequenceCounts::default() },
@@ -168,7 +175,9 @@ impl Model {
 
 fn echo(way: Way, asked: &Echo, load: Nanos, chance: &mut Pcg64) -> FlowRecord {
     let count = match asked.schedule {
-        Schedule::Greedy => (load.0 as f64 / way.rtt_ns).min(500.0) as u64,
+        Schedule::Greedy | Schedule::Burst(_) | Schedule::Falling { .. } => {
+            (load.0 as f64 / way.rtt_ns).min(500.0) as u64
+        }
         Schedule::Paced(rate) => (rate.0 * load.as_secs_f64()) as u64,
     };
     let (mut rtt, mut up, mut down) = (Histogram::new(), Histogram::new(), Histogram::new());

@@ -160,7 +160,7 @@ fn loss_picture(records: &[(Trial, TrialRecord)]) -> Option<Picture> {
                 (flow.role, &flow.kind, done)
                 && let Schedule::Paced(rate) = d.schedule
             {
-                let curve = cases.entry((d.frame_size.octets(), trial.path)).or_default();
+                let curve = cases.entry((d.frames.largest().octets(), trial.path)).or_default();
                 let at = curve.entry(rate.0.round() as u64).or_default();
                 at.0 += done.sent;
                 at.1 += done.received.lost(done.sent);

@@ -82,9 +82,11 @@ fn load_of(trial: &Trial) -> String {
                 Schedule::Paced(rate) => format!(
                     "beside {} of {} octets",
                     words::value(Unit::FramesPerSecond, rate.0),
-                    d.frame_size
+                    d.frames
                 ),
-                Schedule::Greedy => format!("beside a flood of {} octets", d.frame_size),
+                Schedule::Greedy | Schedule::Burst(_) | Schedule::Falling { .. } => {
+                    format!("beside a flood of {} octets", d.frames)
+                }
             },
             FlowKind::Bulk(b) => {
                 format!("beside {} ({})", words::streams(b.streams.into()), b.congestion_control)

@@ -33,12 +33,14 @@ fn trial(block: u32) -> Trial {
     Trial {
         label: "synthetic".to_owned(),
         path: Path::Device,
+        subject: None,
         block,
         attempt: 0,
         flows: Vec::new(),
         phases: Phases::quick(Nanos::from_millis(1)),
         offloads: Offloads::Off,
         gate: Gate::Strict,
+        events: Vec::new(),
     }
 }
 

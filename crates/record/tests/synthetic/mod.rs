@@ -52,6 +52,8 @@ fn port(name: &str, address: &str, cable: CableEnd) -> HostPort {
         name: name.to_owned(),
         interfaces: vec![name.to_owned()],
         address: address.parse().expect("an address"),
+        address6: None,
+        blocks: Vec::new(),
         cable,
         rate: None,
     }
@@ -79,6 +81,8 @@ pub fn topology() -> Topology {
             port_rate: Some(Rate(1_000_000_000)),
             port_queue: Some(ByteCount(262_144)),
             facts: BTreeMap::from([("model".to_owned(), "synthetic".to_owned())]),
+            variants: Vec::new(),
+            resettable: false,
         }],
     }
 }
@@ -118,12 +122,14 @@ fn trial(label: String, path: Path, block: u32, flows: Vec<Flow>) -> Trial {
     Trial {
         label,
         path,
+        subject: None,
         block,
         attempt: 0,
         flows,
         phases: Phases::quick(Nanos::from_millis(300)),
         offloads: Offloads::Off,
         gate: Gate::Strict,
+        events: Vec::new(),
     }
 }
 
@@ -134,12 +140,8 @@ pub fn echo_trial(protocol: Protocol, octets: u32, path: Path, block: u32) -> Tr
 }
 
 pub fn datagram_trial(octets: u32, rate: f64, path: Path, block: u32) -> Trial {
-    let datagrams = Datagrams {
-        frame_size: size(octets),
-        schedule: Schedule::Paced(FrameRate(rate)),
-        backend: Backend::Auto,
-        burst_limit: 32,
-    };
+    let datagrams =
+        Datagrams::plain(size(octets), Schedule::Paced(FrameRate(rate)), Backend::Auto, 32);
     let label = format!("search {octets} at {rate:.0}");
     trial(label, path, block, vec![flow(path, Role::Measured, 1, FlowKind::Datagrams(datagrams))])
 }
@@ -219,8 +221,8 @@ pub fn datagram_record(
 ) -> TrialRecord {
     let FlowKind::Datagrams(asked) = &trial.flows[0].kind else { panic!("a datagram trial") };
     let rate = match asked.schedule {
-        Schedule::Paced(rate) => rate,
-        Schedule::Greedy => FrameRate(500_000.0),
+        Schedule::Paced(rate) | Schedule::Falling { from: rate, .. } => rate,
+        Schedule::Greedy | Schedule::Burst(_) => FrameRate(500_000.0),
     };
     let load = trial.phases.load.as_secs_f64();
     let sent = (rate.0 * load) as u64;
@@ -229,6 +231,9 @@ pub fn datagram_record(
     let datagrams = DatagramsRecord {
         backend: "packet".to_owned(),
         backend_reason: "the fastest that works here".to_owned(),
+        receiver: "udp".to_owned(),
+        receiver_reason: "asked for".to_owned(),
+        delays: None,
         offered: sent,
         sent,
         received: SequenceCounts { unique, ..SequenceCounts::default() },

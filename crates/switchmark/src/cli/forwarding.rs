@@ -56,14 +56,20 @@ enum GoalArg {
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum BackendArg {
     Auto,
+    XdpLive,
+    AfXdp,
     Packet,
     Udp,
+    UdpGso,
 }
 
 impl From<BackendArg> for Backend {
     fn from(backend: BackendArg) -> Self {
         match backend {
             BackendArg::Auto => Self::Auto,
+            BackendArg::XdpLive => Self::XdpLive,
+            BackendArg::AfXdp => Self::AfXdp,
+            BackendArg::UdpGso => Self::UdpGso,
             BackendArg::Packet => Self::Packet,
             BackendArg::Udp => Self::Udp,
         }

@@ -89,6 +89,8 @@ impl HostsConfig {
             name: p.name.clone(),
             interfaces: vec![p.name.clone()],
             address: p.address,
+            address6: None,
+            blocks: Vec::new(),
             cable: p.cable.clone(),
             rate: p.rate,
         };

@@ -214,6 +214,8 @@ fn device_of(file: &DeviceFile) -> Result<Device, Fault> {
         KindFile::Router => DeviceKind::Router,
     };
     Ok(Device {
+        variants: Vec::new(),
+        resettable: false,
         name: file.name.get_ref().clone(),
         kind,
         port_rate: None,

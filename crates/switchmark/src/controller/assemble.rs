@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use dataplane::bulk::{SinkReport, SourceReport};
 use dataplane::datagram::{ReceiverReport, SenderReport};
 use dataplane::echo::{AskerReport, ReflectorReport};
-use method::record::{BulkRecord, DatagramsRecord, EchoRecord, FlowRecord, StreamRecord};
+use method::record::{
+    BulkRecord, Clocks, DatagramsRecord, Delays, EchoRecord, FlowRecord, StreamRecord,
+};
 use method::trial::{Flow, FlowKind, Protocol};
 
 use crate::protocol::SideReport;
@@ -104,6 +106,9 @@ fn datagrams(sender: SenderReport, receiver: ReceiverReport) -> DatagramsRecord 
         backend_reason: sender.backend_reason,
         offered: sender.offered,
         sent: sender.sent,
+        receiver: receiver.backend,
+        receiver_reason: receiver.backend_reason,
+        delays: receiver.delays.map(|histogram| Delays { clocks: Clocks::Same, histogram }),
         received: receiver.received,
         rejected: receiver.rejected,
         sending: sender.sending,
@@ -149,12 +154,12 @@ mod tests {
     }
 
     fn datagrams_kind() -> FlowKind {
-        FlowKind::Datagrams(Datagrams {
-            frame_size: FrameSize::MIN,
-            schedule: Schedule::Paced(FrameRate(10.0)),
-            backend: Backend::Auto,
-            burst_limit: 1,
-        })
+        FlowKind::Datagrams(Datagrams::plain(
+            FrameSize::MIN,
+            Schedule::Paced(FrameRate(10.0)),
+            Backend::Auto,
+            1,
+        ))
     }
 
     fn bulk_kind() -> FlowKind {
@@ -198,6 +203,9 @@ mod tests {
 
     fn receiver() -> SideReport {
         SideReport::Receiver(ReceiverReport {
+            backend: "udp".into(),
+            backend_reason: "asked for".into(),
+            delays: None,
             received: SequenceCounts { unique: 10, ..SequenceCounts::default() },
             rejected: Rejected::default(),
             receiving: Nanos(99),

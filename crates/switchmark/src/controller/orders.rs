@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
+use dataplane::Identity;
 use dataplane::bulk::{SinkSpec, SourceSpec};
-use dataplane::datagram::{ReceiverSpec, SenderBackend, SenderSpec};
-use dataplane::echo::{AskerSpec, Carrier, ReflectorSpec};
-use dataplane::{Identity, Pace};
-use measure::Nanos;
+use dataplane::datagram::{self, ReceiverBackend, ReceiverSpec, SenderBackend, SenderSpec, Spread};
+use dataplane::echo::{self, AskerSpec, Carrier, ReflectorSpec};
+use measure::{FrameRate, Nanos};
 use method::topology::{PortRef, Topology};
-use method::trial::{Backend, Datagrams, Flow, FlowKind, Protocol, Schedule, Trial};
+use method::trial::{Backend, Datagrams, Flow, FlowKind, Protocol, Reception, Schedule, Trial};
 
 use crate::protocol::{ReceiverOrder, SenderOrder};
 
@@ -55,6 +55,12 @@ pub enum OrderError {
         flow: u16,
         /// As asked.
         frames: f64,
+    },
+    /// Requests go out closed loop or at one rate.
+    #[error("order flow {flow}: an echo flow sends no bursts and keeps one rate")]
+    NoEchoSchedule {
+        /// The flow's number.
+        flow: u16,
     },
     /// A receiver's port is unknown.
     #[error("order flow {flow}: its receiver opened no port")]
@@ -126,7 +132,11 @@ impl Scene<'_> {
                 local,
                 peer,
                 identity,
-                frame_size: datagrams.frame_size,
+                frames: datagrams.frames.clone(),
+                vlan: datagrams.headers.vlan,
+                spread: Spread::NONE,
+                backend: reception(datagrams.receiver),
+                same_clock: !self.processors.is_empty(),
                 limit: self.limit(flow, datagrams)?,
                 cpu: self.processor(&flow.to.host),
             }),
@@ -155,13 +165,15 @@ impl Scene<'_> {
                 },
                 identity,
                 frame_size: echo.frame_size,
-                pace: pace(flow, echo.schedule)?,
+                pace: asking(flow, echo.schedule)?,
             }),
             FlowKind::Datagrams(datagrams) => SenderOrder::Sender(SenderSpec {
                 local,
                 remote: SocketAddr::new(peer, port()?),
                 identity,
-                frame_size: datagrams.frame_size,
+                frames: datagrams.frames.clone(),
+                vlan: datagrams.headers.vlan,
+                spread: Spread::NONE,
                 pace: pace(flow, datagrams.schedule)?,
                 backend: backend(datagrams.backend),
                 burst_limit: datagrams.burst_limit,
@@ -199,6 +211,8 @@ impl Scene<'_> {
         let rate = match datagrams.schedule {
             Schedule::Greedy => GREEDY_CEILING_FPS,
             Schedule::Paced(rate) => rate.0,
+            Schedule::Falling { from, to, .. } => from.0.max(to.0),
+            Schedule::Burst(frames) => return Ok(frames + LIMIT_MARGIN),
         };
         frame_limit(rate, self.trial.phases.load)
             .map_err(|frames| OrderError::TooMany { flow: flow.id, frames })
@@ -216,13 +230,32 @@ fn frame_limit(rate_fps: f64, load: Nanos) -> Result<u64, f64> {
     }
 }
 
-fn pace(flow: &Flow, schedule: Schedule) -> Result<Pace, OrderError> {
-    match schedule {
-        Schedule::Greedy => Ok(Pace::Greedy),
-        Schedule::Paced(rate) if rate.0.is_finite() && rate.0 > 0.0 => {
-            Ok(Pace::Every(1e9 / rate.0))
+fn pace(flow: &Flow, schedule: Schedule) -> Result<datagram::Pace, OrderError> {
+    Ok(match schedule {
+        Schedule::Greedy => datagram::Pace::Greedy,
+        Schedule::Paced(rate) => datagram::Pace::Every(gap_ns(flow, rate)?),
+        Schedule::Burst(frames) => datagram::Pace::Burst(frames),
+        Schedule::Falling { from, to, after } => {
+            datagram::Pace::Falling { from: gap_ns(flow, from)?, to: gap_ns(flow, to)?, after }
         }
-        Schedule::Paced(rate) => Err(OrderError::Rate { flow: flow.id, rate: rate.0 }),
+    })
+}
+
+fn asking(flow: &Flow, schedule: Schedule) -> Result<echo::Pace, OrderError> {
+    match schedule {
+        Schedule::Greedy => Ok(echo::Pace::Greedy),
+        Schedule::Paced(rate) => Ok(echo::Pace::Every(gap_ns(flow, rate)?)),
+        Schedule::Burst(_) | Schedule::Falling { .. } => {
+            Err(OrderError::NoEchoSchedule { flow: flow.id })
+        }
+    }
+}
+
+fn gap_ns(flow: &Flow, rate: FrameRate) -> Result<f64, OrderError> {
+    if rate.0.is_finite() && rate.0 > 0.0 {
+        Ok(1e9 / rate.0)
+    } else {
+        Err(OrderError::Rate { flow: flow.id, rate: rate.0 })
     }
 }
 
@@ -237,14 +270,27 @@ const fn carrier(protocol: Protocol) -> Carrier {
 const fn backend(backend: Backend) -> SenderBackend {
     match backend {
         Backend::Auto => SenderBackend::Auto,
-        Backend::Udp => SenderBackend::Udp,
+        Backend::XdpLive => SenderBackend::XdpLive,
+        Backend::AfXdp => SenderBackend::AfXdp,
         Backend::Packet => SenderBackend::Packet,
+        Backend::Udp => SenderBackend::Udp,
+        Backend::UdpGso => SenderBackend::UdpGso,
+    }
+}
+
+const fn reception(reception: Reception) -> ReceiverBackend {
+    match reception {
+        Reception::Auto => ReceiverBackend::Auto,
+        Reception::Xdp => ReceiverBackend::Xdp,
+        Reception::AfXdp => ReceiverBackend::AfXdp,
+        Reception::Packet => ReceiverBackend::Packet,
+        Reception::Udp => ReceiverBackend::Udp,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use measure::{FrameRate, FrameSize};
+    use measure::FrameSize;
     use method::topology::{CableEnd, Host, HostPort};
     use method::trial::{Gate, Offloads, Path, Phases, Role};
 
@@ -258,6 +304,8 @@ mod tests {
                 name: "eth1".into(),
                 interfaces: vec!["eth1".into()],
                 address: address.parse().unwrap(),
+                address6: None,
+                blocks: Vec::new(),
                 cable: CableEnd::Host(far.parse().unwrap()),
                 rate: None,
             }],
@@ -272,22 +320,24 @@ mod tests {
             from: "h1/eth1".parse().unwrap(),
             to: "h2/eth1".parse().unwrap(),
             role: Role::Measured,
-            kind: FlowKind::Datagrams(Datagrams {
-                frame_size: FrameSize::MIN,
-                schedule: Schedule::Paced(FrameRate(*rate)),
-                backend: Backend::Udp,
-                burst_limit: 4,
-            }),
+            kind: FlowKind::Datagrams(Datagrams::plain(
+                FrameSize::MIN,
+                Schedule::Paced(FrameRate(*rate)),
+                Backend::Udp,
+                4,
+            )),
         };
         Trial {
             label: "test".into(),
             path: Path::Device,
+            subject: None,
             block: 0,
             attempt: 0,
             flows: (1..).zip(rates).map(flow).collect(),
             phases: Phases::quick(Nanos::from_secs(2)),
             offloads: Offloads::Off,
             gate: Gate::Strict,
+            events: Vec::new(),
         }
     }
 
@@ -309,7 +359,7 @@ mod tests {
         assert_eq!(receiver.limit, sender.limit);
         assert!(sender.limit >= 2000, "every frame of two seconds has a number");
         assert_eq!((sender.cpu, receiver.cpu), (Some(2), Some(5)));
-        assert_eq!(sender.pace, Pace::Every(1e6));
+        assert_eq!(sender.pace, datagram::Pace::Every(1e6));
     }
 
     #[test]

@@ -46,6 +46,8 @@ fn port(plan: &LabPlan, port: &HostPortPlan) -> HostPort {
         name: port.name.clone(),
         interfaces: port.interfaces.clone(),
         address: IpAddr::V4(port.address),
+        address6: None,
+        blocks: Vec::new(),
         cable,
         rate: port.rate,
     }
@@ -69,6 +71,8 @@ fn devices(plan: &LabPlan) -> Vec<Device> {
         facts.insert("port_burst".to_owned(), limit.burst.to_string());
     }
     vec![Device {
+        variants: Vec::new(),
+        resettable: false,
         name: seen_as(plan, &first.name),
         kind: match first.kind {
             lab::DeviceKind::Switch => DeviceKind::Switch,

@@ -73,7 +73,7 @@ pub fn echo(protocol: Protocol, octets: u32) -> FlowKind {
 }
 
 pub fn datagrams(octets: u32, schedule: Schedule, backend: Backend) -> FlowKind {
-    FlowKind::Datagrams(Datagrams { frame_size: size(octets), schedule, backend, burst_limit: 64 })
+    FlowKind::Datagrams(Datagrams::plain(size(octets), schedule, backend, 64))
 }
 
 pub fn paced(frames_per_second: f64) -> Schedule {
@@ -94,12 +94,14 @@ pub fn trial(pair: &Pair, kind: FlowKind, load: Nanos, gate: Gate) -> Trial {
     Trial {
         label: "test".into(),
         path: Way::Device,
+        subject: None,
         block: 0,
         attempt: 0,
         flows: vec![Flow { id: 1, from, to, role: Role::Measured, kind }],
         phases: Phases::quick(load),
         offloads: Offloads::Off,
         gate,
+        events: Vec::new(),
     }
 }
 

@@ -51,14 +51,13 @@ impl<'s, 't> Rig<'s, 't> {
         let (gate, rate, burst_limit) = match schedule {
             // Nothing is due at a time, so nothing is caught up with.
             Schedule::Greedy => (Gate::Flood, "flood".to_owned(), 0),
-            Schedule::Paced(rate) => (Gate::Strict, format!("{:.0}/s", rate.0), burst::limit(rate)),
+            Schedule::Paced(rate) | Schedule::Falling { from: rate, .. } => {
+                (Gate::Strict, format!("{:.0}/s", rate.0), burst::limit(rate))
+            }
+            Schedule::Burst(frames) => (Gate::Strict, format!("burst of {frames}"), 0),
         };
-        let kind = FlowKind::Datagrams(Datagrams {
-            frame_size: size,
-            schedule,
-            backend: self.spec.backend,
-            burst_limit,
-        });
+        let kind =
+            FlowKind::Datagrams(Datagrams::plain(size, schedule, self.spec.backend, burst_limit));
         let pair = self.session.paths.pair(path);
         let (from, to) = (pair.from.clone(), pair.to.clone());
         let flows = vec![Flow { id: 1, from, to, role: Role::Measured, kind }];

@@ -66,12 +66,12 @@ impl Cell {
     fn load_kind(&self, duration: Nanos) -> Option<FlowKind> {
         match &self.load {
             Load::Idle => None,
-            Load::Datagrams { frame_size, rate } => Some(FlowKind::Datagrams(Datagrams {
-                frame_size: *frame_size,
-                schedule: Schedule::Paced(*rate),
-                backend: Backend::Auto,
-                burst_limit: burst::limit(*rate),
-            })),
+            Load::Datagrams { frame_size, rate } => Some(FlowKind::Datagrams(Datagrams::plain(
+                *frame_size,
+                Schedule::Paced(*rate),
+                Backend::Auto,
+                burst::limit(*rate),
+            ))),
             Load::Bulk { streams, congestion_control } => Some(FlowKind::Bulk(Bulk {
                 streams: *streams,
                 congestion_control: congestion_control.clone(),
@@ -85,6 +85,7 @@ impl Cell {
         let schedule = match schedule {
             Schedule::Greedy => "closed loop".to_owned(),
             Schedule::Paced(rate) => format!("open loop {}/s", rate.0),
+            Schedule::Burst(_) | Schedule::Falling { .. } => "none for requests".to_owned(),
         };
         Conditions::from([
             ("protocol".to_owned(), self.protocol.as_str().into()),
