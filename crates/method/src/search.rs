@@ -5,11 +5,13 @@
 
 mod binary;
 mod goal;
+mod mlr;
 
 use measure::{FrameRate, Nanos};
 
 pub use binary::BinarySearch;
-pub use goal::{Goal, GoalName};
+pub use goal::{Goal, GoalName, NoSuchGoal};
+pub use mlr::MlrSearch;
 
 /// Decides where to look.
 pub trait Search {
@@ -121,4 +123,36 @@ pub struct Estimate {
     pub trials: u64,
     /// Their load phases together; pauses around them not counted.
     pub traffic_time: Nanos,
+}
+
+/// The search for those goals: a binary search for one that a single full-length trial decides, which
+/// is what RFC 2544 and TST 009 describe; for any other, and for several at once, MLRsearch.
+pub fn begin(goals: &[Goal], range: LoadRange) -> Box<dyn Search> {
+    match goals {
+        [goal] if goal.one_pass_decides() => Box::new(BinarySearch::new(*goal, range)),
+        _ => Box::new(MlrSearch::new(goals.to_vec(), range)),
+    }
+}
+
+/// What [`begin`]'s search takes against a device that forwards a little over a third of the highest
+/// load and loses the rest.
+pub fn estimate(goals: &[Goal]) -> Estimate {
+    const FORWARDED: f64 = 0.37;
+    const MAX: f64 = 1e6;
+    let mut search = begin(goals, LoadRange::below(FrameRate(MAX)));
+    let (mut trials, mut traffic_time) = (0, Nanos::ZERO);
+    while let Step::Try(attempt) = search.next() {
+        trials += 1;
+        traffic_time += attempt.duration;
+        let sent = attempt.rate.0 * attempt.duration.as_secs_f64();
+        let lost = (sent * (1.0 - FORWARDED * MAX / attempt.rate.0)).max(0.0);
+        let (offered, sent, lost) = (attempt.rate, sent as u64, lost as u64);
+        search.learn(Seen::Counted { offered, sent, lost });
+    }
+    Estimate { trials, traffic_time }
+}
+
+/// The share of the frames sent that never came.
+fn loss_ratio(sent: u64, lost: u64) -> f64 {
+    if sent == 0 { 0.0 } else { lost as f64 / sent as f64 }
 }

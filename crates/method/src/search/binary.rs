@@ -12,7 +12,7 @@
 use measure::{FrameRate, Nanos};
 
 use super::{
-    Attempt, Estimate, FailedBy, Failure, Goal, GoalResult, LoadRange, Search, Seen, Step,
+    Attempt, FailedBy, Failure, Goal, GoalResult, LoadRange, Search, Seen, Step, loss_ratio,
 };
 
 /// A hard end whose load is no further above the value than this share tells whose limit it is, even
@@ -86,15 +86,6 @@ impl BinarySearch {
             trials: 0,
             traffic_time: Nanos::ZERO,
         }
-    }
-
-    /// On a device that behaves: the highest load, the halvings, the final trial. What is tried again
-    /// for verification, about half of the halvings each spare trial, is counted in.
-    pub fn estimate(goal: &Goal) -> Estimate {
-        let halvings = (1.0 / goal.width.clamp(1e-6, 1.0)).log2().ceil() as u64;
-        let short = 1 + halvings + u64::from(goal.spare_trials()) * (1 + halvings / 2);
-        let traffic_time = goal.initial_duration * short + goal.final_duration;
-        Estimate { trials: short + 1, traffic_time }
     }
 
     fn attempt(&self, rate: f64, long: bool) -> Step {
@@ -265,7 +256,7 @@ impl Search for BinarySearch {
         self.trials += 1;
         self.traffic_time += attempt.duration;
         if let Seen::Counted { sent, lost, .. } = seen
-            && !self.goal.passes(sent, lost)
+            && !self.goal.passes(loss_ratio(sent, lost))
             && self.unverified < self.goal.spare_trials()
         {
             self.unverified += 1; // nothing else is learnt, so the same load is asked for again
@@ -277,8 +268,8 @@ impl Search for BinarySearch {
         let challenge = self.high().is_some_and(|high| high.asked < asked);
         self.challenges += u32::from(challenge);
         match seen {
-            Seen::Counted { offered, sent, lost } if self.goal.passes(sent, lost) => {
-                let loss_ratio = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
+            Seen::Counted { offered, sent, lost } if self.goal.passes(loss_ratio(sent, lost)) => {
+                let loss_ratio = loss_ratio(sent, lost);
                 let low = Passed { asked, offered, loss_ratio, confirmed: long };
                 if self.short_finals > 0 {
                     self.low = Some(low); // the final trial, repeated a little lower

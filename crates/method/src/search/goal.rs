@@ -155,8 +155,8 @@ impl Goal {
     }
 
     /// Whether a trial's losses are within the goal.
-    pub(super) fn passes(&self, sent: u64, lost: u64) -> bool {
-        lost as f64 <= self.loss_ratio * sent as f64
+    pub(super) fn passes(&self, loss_ratio: f64) -> bool {
+        loss_ratio <= self.loss_ratio
     }
 
     /// How many trials at one load may fail before the load does, where one pass decides.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{Session, TRIAL_OVERHEAD};
 use super::{Paths, Profile, SpecProblem, problem};
-use crate::search::{BinarySearch, Goal};
+use crate::search::{Goal, estimate};
 use crate::trial::Backend;
 use crate::{Figure, Testbed, TestbedError, Topology};
 
@@ -104,7 +104,7 @@ impl ForwardingSpec {
         if self.wants(ForwardingTest::Throughput) {
             // The device's search, and for the bypass one trial at its ceiling and the final one.
             let goal = Goal { width: self.precision, ..Goal::rfc2544() };
-            all += short * (BinarySearch::estimate(&goal).trials - 1) + long;
+            all += short * (estimate(&[goal]).trials - 1) + long;
             all += (short + long) * paths.saturating_sub(1);
         }
         if self.wants(ForwardingTest::LossCurve) && paths > 0 {

@@ -1,0 +1,179 @@
+//! Which load one goal would try next: by way of coarser targets, each with half the width of the one
+//! before and a longer duration sum.
+//!
+//! Owns the strategies and their order. Never runs a trial, and never learns what the others want.
+
+use measure::Nanos;
+
+use super::super::Goal;
+use super::ladder::{Ladder, Rung, split};
+use super::ledger::{Bounds, Ledger};
+use super::load::Target;
+
+/// A goal's way.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Selector {
+    /// Coarsest first; the last is the goal itself.
+    targets: Vec<Target>,
+    /// The present one.
+    at: usize,
+    /// The bounds that the target before ended with, and at first the initial trials' loads.
+    lower: Option<Rung>,
+    upper: Option<Rung>,
+    /// How far beyond a bound the next look for the other one goes.
+    reach: u32,
+    /// Which bound the last load was a look for.
+    extending: Option<Way>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Down,
+    Up,
+}
+
+/// The targets of a goal, coarsest first. Duration sums grow geometrically from the initial
+/// duration: 1 s, 4.58 s and 21 s for two targets before one of 21 s.
+pub(super) fn targets(goal: &Goal, ladder: &Ladder) -> Vec<Target> {
+    let last = goal.preceding_targets;
+    let (first, sum) = (goal.initial_duration.as_secs_f64(), goal.duration_sum.as_secs_f64());
+    let width = ladder.rungs(goal.width);
+    let target = |at: u32| {
+        let share = f64::from(at) / f64::from(last.max(1));
+        let duration_sum = match at {
+            at if at == last => goal.duration_sum,
+            0 => goal.initial_duration,
+            _ => Nanos::from_secs_f64(first * (sum / first).powf(share)),
+        };
+        Target {
+            loss_ratio: goal.loss_ratio,
+            exceed_ratio: goal.exceed_ratio,
+            duration: duration_sum.min(goal.final_duration),
+            duration_sum,
+            width_rungs: width.saturating_mul(1 << (last - at).min(16)),
+            expansion: goal.expansion.max(2),
+        }
+    };
+    (0..=last).map(target).collect()
+}
+
+impl Selector {
+    /// From the two loads that the initial trials ended between.
+    pub(super) fn new(targets: Vec<Target>, lower: Rung, upper: Rung) -> Self {
+        let (lower, upper) = (Some(lower), Some(upper));
+        let mut selector = Self { targets, at: 0, lower, upper, reach: 0, extending: None };
+        selector.start();
+        selector
+    }
+
+    /// The load it wants to be tried, and for how long; `None` once it has reached its goal.
+    pub(super) fn nominate(&mut self, ledger: &Ledger, ladder: &Ladder) -> Option<(Rung, Nanos)> {
+        loop {
+            let target = self.targets[self.at];
+            let bounds = ledger.bounds(&target);
+            self.extending = None;
+            if let Some(rung) = self.look(&target, bounds, ladder.top()) {
+                return Some((rung, target.duration));
+            }
+            if self.at + 1 == self.targets.len() {
+                return None;
+            }
+            self.at += 1;
+            self.lower = bounds.lower;
+            self.upper = bounds.upper.map(|(rung, _)| rung);
+            self.start();
+        }
+    }
+
+    /// Its load was tried. Where that moved only the bound that it set out from, the next look goes
+    /// further.
+    pub(super) fn tried(&mut self, rung: Rung, ledger: &Ledger) {
+        let target = self.targets[self.at];
+        let bounds = ledger.bounds(&target);
+        let moved = match self.extending {
+            Some(Way::Down) => bounds.upper.is_some_and(|(upper, _)| upper == rung),
+            Some(Way::Up) => bounds.lower == Some(rung),
+            None => false,
+        };
+        if moved {
+            self.reach = self.reach.saturating_mul(target.expansion);
+        }
+    }
+
+    /// The first look of a target goes beyond what the one before left.
+    fn start(&mut self) {
+        let apart = match (self.lower, self.upper) {
+            (Some(lower), Some(upper)) => upper.saturating_sub(lower),
+            _ => 0,
+        };
+        self.limit(apart);
+    }
+
+    fn limit(&mut self, width: u32) {
+        let target = self.targets[self.at];
+        self.reach = width.max(target.width_rungs).saturating_mul(target.expansion);
+    }
+
+    /// Halve what was left, else look at its ends again, else look for the bound that is missing,
+    /// else halve what there is.
+    fn look(&mut self, target: &Target, bounds: Bounds, top: Rung) -> Option<Rung> {
+        let width = target.width_rungs;
+        let (lower, upper) = (bounds.lower, bounds.upper.map(|(rung, _)| rung));
+        let narrow = matches!((lower, upper), (Some(low), Some(high)) if high - low <= width);
+        let worth = |rung: &Rung| {
+            !narrow && lower.is_none_or(|low| *rung > low) && upper.is_none_or(|high| *rung < high)
+        };
+        let halfway = match (self.lower, self.upper) {
+            (Some(low), Some(high)) if (width + 1..=2 * width).contains(&(high - low)) => {
+                Some(low + split(high - low, width))
+            }
+            _ => None,
+        };
+        let known = [halfway, self.lower, self.upper];
+        if let Some(rung) = known.into_iter().flatten().find(worth) {
+            self.limit(width);
+            return Some(rung);
+        }
+        match (lower, upper) {
+            (Some(low), Some(high)) if !narrow => Some(self.between(low, high, width)),
+            (None, Some(high)) if high > 0 => {
+                self.extending = Some(Way::Down);
+                let rung = high.saturating_sub(self.reach);
+                // What is nearer to the end than the width is the end.
+                Some(if rung < width { 0 } else { rung })
+            }
+            (Some(low), None) if low < top => {
+                self.extending = Some(Way::Up);
+                let rung = low.saturating_add(self.reach).min(top);
+                Some(if top - rung < width { top } else { rung })
+            }
+            _ => None,
+        }
+    }
+
+    /// The middle; or nearer to a bound that has moved beyond where it was looked for, because the
+    /// other bound is an old one and likely far off.
+    fn between(&mut self, low: Rung, high: Rung, width: u32) -> Rung {
+        let middle = low + split(high - low, width);
+        let within = |rung: Rung| match (low + width, high.saturating_sub(width)) {
+            (least, most) if least > most => middle,
+            (least, most) => rung.clamp(least, most),
+        };
+        if let Some(old) = self.upper.filter(|old| middle < *old) {
+            let rung = within(high.saturating_sub(self.reach));
+            if rung > middle && rung < old {
+                self.extending = Some(Way::Down);
+                return rung;
+            }
+        }
+        if let Some(old) = self.lower.filter(|old| middle > *old) {
+            let rung = within(low.saturating_add(self.reach));
+            if rung < middle && rung > old {
+                self.extending = Some(Way::Up);
+                return rung;
+            }
+        }
+        self.limit((middle - low).min(high - middle));
+        middle
+    }
+}
