@@ -154,7 +154,7 @@ impl Lab {
 }
 
 /// Settings that must stand before the first link comes, because a link takes its own from them.
-fn prepare(node: &NodePlan) -> Result<(), LabError> {
+pub(crate) fn prepare(node: &NodePlan) -> Result<(), LabError> {
     // Without IPv6 no link announces itself by neighbour and multicast discovery.
     sysctl::set_where_present("net/ipv6/conf/all/disable_ipv6", "1")?;
     sysctl::set_where_present("net/ipv6/conf/default/disable_ipv6", "1")?;
@@ -176,7 +176,7 @@ fn prepare(node: &NodePlan) -> Result<(), LabError> {
 }
 
 /// Names, addresses, limits and neighbours, once all cables are laid.
-fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result<(), NetlinkError> {
+pub(crate) fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result<(), NetlinkError> {
     let loopback = kernel.link("lo")?.index;
     kernel.set_up(loopback)?;
     if let Some(ip) = node.loopback {

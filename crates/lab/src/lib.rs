@@ -14,6 +14,7 @@ mod plan;
 mod privilege;
 mod spec;
 pub mod sysctl;
+pub mod vm;
 
 pub use build::Lab;
 pub use error::LabError;

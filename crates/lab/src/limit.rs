@@ -3,6 +3,7 @@
 //! Owns the choice of defaults. Never touches the kernel.
 
 use measure::{ByteCount, Rate};
+use serde::{Deserialize, Serialize};
 
 /// A token bucket on a port's way out.
 ///
@@ -10,7 +11,7 @@ use measure::{ByteCount, Rate};
 /// FCS, preamble and gap, because that is what the kernel's queues see. A frame of 1518 octets
 /// (RFC 2544) counts 1514, one of 64 counts 60. A port of this rate therefore forwards
 /// `rate / (8 * (frame size - 4))` frames a second, which is more than a real link of that rate does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortLimit {
     /// Bits a second, counted as above.
     pub rate: Rate,

@@ -9,6 +9,7 @@ mod layout;
 use std::net::Ipv4Addr;
 
 use measure::Rate;
+use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::limit::PortLimit;
@@ -118,7 +119,7 @@ pub struct DevicePortPlan {
 }
 
 /// One namespace and all that is in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodePlan {
     /// As a host or device.
     pub name: String,
@@ -135,7 +136,7 @@ pub struct NodePlan {
 }
 
 /// An interface of a node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfacePlan {
     /// `eth1`, `direct`, `p1`…
     pub name: String,
@@ -150,7 +151,7 @@ pub struct InterfacePlan {
 }
 
 /// A route of a node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoutePlan {
     /// The destination and the length of its prefix.
     pub destination: (Ipv4Addr, u8),

@@ -1,0 +1,1 @@
+//! A device that is a virtual machine: another kernel, booted under qemu, that forwards.
