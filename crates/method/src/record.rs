@@ -24,6 +24,44 @@ pub struct TrialRecord {
     pub hosts: Vec<HostUsage>,
     /// Between the first and the last flow's start, as the agents' clocks tell.
     pub start_spread: Nanos,
+    /// What the device said of itself, and what was done to it.
+    #[serde(default)]
+    pub device: DeviceRecord,
+}
+
+/// The subject of a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DeviceRecord {
+    /// What the variant's probe printed.
+    #[serde(default)]
+    pub probe: Option<String>,
+    /// The trial's events, as they were carried out.
+    #[serde(default)]
+    pub deeds: Vec<DeedRecord>,
+}
+
+/// One event as it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeedRecord {
+    /// When it began, after the load's start.
+    pub at: Nanos,
+    /// How long the hook took; a device may come up later than it returns.
+    pub took: Nanos,
+}
+
+impl TrialRecord {
+    /// Of a trial that did not run to its end.
+    pub fn failed(started_unix_ns: u64, reason: String) -> Self {
+        Self {
+            started_unix_ns,
+            outcome: Outcome::Failed { reason },
+            flows: Vec::new(),
+            ports: Vec::new(),
+            hosts: Vec::new(),
+            start_spread: Nanos::ZERO,
+            device: DeviceRecord::default(),
+        }
+    }
 }
 
 /// Whether a trial may be used.

@@ -141,6 +141,17 @@ impl Topology {
         self.hosts.iter().find(|h| h.name == name)
     }
 
+    /// Whether all hosts are this one machine, in a lab or not: they share its processors, and one
+    /// clock stamps them all.
+    pub fn one_machine(&self) -> bool {
+        let here = |reach: &str| {
+            matches!(reach, "lab" | "local")
+                || reach.starts_with("netns:")
+                || reach.starts_with("pid:")
+        };
+        self.hosts.iter().all(|host| here(&host.reach))
+    }
+
     /// The first port of each host that leads to a device, or, where there is no device, to another
     /// host; paired in order: first with second, third with fourth.
     pub fn measured_pairs(&self) -> Vec<Pair> {

@@ -3,6 +3,8 @@
 //!
 //! Three of the five kinds of flow are here; `Exchange` and `Storage` come with their studies.
 
+use std::fmt;
+
 use measure::{FrameMix, FrameRate, FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -268,6 +270,15 @@ pub enum IpVersion {
     V4,
     /// IPv6 (RFC 5180).
     V6,
+}
+
+impl fmt::Display for IpVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::V4 => "ipv4",
+            Self::V6 => "ipv6",
+        })
+    }
 }
 
 /// How many conversations one flow looks like to a device that hashes headers (RSS, ECMP): frame i

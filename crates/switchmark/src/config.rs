@@ -4,6 +4,7 @@
 //! Never opens a socket or starts anything.
 
 pub mod frame_rate;
+pub mod hooks;
 pub mod lab_name;
 pub mod plan;
 pub mod resolved;

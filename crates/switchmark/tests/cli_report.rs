@@ -82,6 +82,7 @@ impl Testbed for Synthetic {
             ports: Vec::new(),
             hosts: Vec::new(),
             start_spread: Nanos::ZERO,
+            device: method::record::DeviceRecord::default(),
         })
     }
 }

@@ -324,7 +324,11 @@ fn hosts_by_pid_over_a_lab_of_another() {
         reach: resolved::Reach::Pid(pids[&host.name]),
         ports: host.ports.iter().map(port_config).collect(),
     });
-    let config = resolved::HostsConfig { hosts: hosts.collect(), devices: Vec::new() };
+    let config = resolved::HostsConfig {
+        hosts: hosts.collect(),
+        devices: Vec::new(),
+        hooks: BTreeMap::new(),
+    };
     let place = resolved::Testbed { name: "by pid".into(), source: Source::Hosts(config) };
     let mut testbed = LiveTestbed::open_with(&place, Stop::new(), program()).expect("two hosts");
     assert!(!testbed.facts().shared_machine, "as far as anybody said");

@@ -11,7 +11,7 @@ use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameSize, Histogram, Nanos};
 use method::record::{
-    BulkRecord, DatagramsRecord, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
+    BulkRecord, DatagramsRecord, DeviceRecord, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
     StreamRecord,
 };
 use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
@@ -241,6 +241,6 @@ impl Testbed for Model {
             judge(trial, &flows, &ports, &hosts)
         };
         let start_spread = Nanos::ZERO;
-        Ok(TrialRecord { started_unix_ns: 0, outcome, flows, ports, hosts, start_spread })
+        Ok(TrialRecord { started_unix_ns: 0, outcome, flows, ports, hosts, start_spread, device: DeviceRecord::default() })
     }
 }

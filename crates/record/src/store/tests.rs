@@ -25,6 +25,7 @@ impl Testbed for Verbose {
             ports: Vec::new(),
             hosts: Vec::new(),
             start_spread: Nanos::ZERO,
+            device: method::record::DeviceRecord::default(),
         })
     }
 }

@@ -193,6 +193,7 @@ fn record(
         ports,
         hosts: usage(chance),
         start_spread: Nanos::from_micros(180),
+        device: method::record::DeviceRecord::default(),
     }
 }
 

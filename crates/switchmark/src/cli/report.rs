@@ -104,6 +104,7 @@ impl Testbed for Replay<'_> {
             ports: Vec::new(),
             hosts: Vec::new(),
             start_spread: Nanos::ZERO,
+            device: method::record::DeviceRecord::default(),
         })
     }
 }

@@ -4,6 +4,7 @@
 
 use std::net::IpAddr;
 
+use super::hooks::Hooks;
 use lab::LabSpec;
 use measure::Rate;
 use method::topology::{CableEnd, Device, Host, HostPort, Topology};
@@ -33,6 +34,8 @@ pub struct HostsConfig {
     pub hosts: Vec<HostConfig>,
     /// In the file's order.
     pub devices: Vec<Device>,
+    /// What the user's commands can do to them.
+    pub hooks: Hooks,
 }
 
 /// A host and how an agent gets there.

@@ -13,6 +13,7 @@ use method::topology::{CableEnd, Device, DeviceKind, PortRef};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::hooks::Hooks;
 use super::lab_name::{self, Word};
 use super::resolved::{HostConfig, HostsConfig, PortConfig, Reach, Source, Testbed};
 use super::source::{ConfigError, Fault, SourceText};
@@ -165,7 +166,7 @@ fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
     let hosts = file.host.iter().map(|h| host_of(h, file)).collect::<Result<Vec<_>, _>>()?;
     addresses_are_unique(file, &hosts)?;
     cables_fit(file, &hosts)?;
-    Ok(HostsConfig { hosts, devices })
+    Ok(HostsConfig { hosts, devices, hooks: Hooks::new() })
 }
 
 fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {

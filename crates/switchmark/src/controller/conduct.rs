@@ -5,12 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
+use std::panic::resume_unwind;
+use std::thread;
 use std::time::Duration;
 
 use dataplane::{Window, clock};
 use lab::Lab;
 use measure::Nanos;
-use method::record::{HostUsage, PortCounters, Side};
+use method::record::{DeedRecord, DeviceRecord, HostUsage, PortCounters, Side};
 use method::trial::{Offloads, Path};
 use method::{Topology, Trial, TrialRecord, validity};
 use nix::sched::{CpuSet, sched_getaffinity};
@@ -21,7 +23,8 @@ use super::crew::Crew;
 use super::mishap::Mishap;
 use super::offset::Offset;
 use super::orders::Scene;
-use super::site;
+use super::subjects::Subjects;
+use super::{Stop, events, site};
 use crate::protocol::{Answer, Ask, Collected, OffloadChange, ReceiverOrder};
 
 /// Between the order to start and the start: agents read counters and make threads meanwhile.
@@ -43,6 +46,8 @@ pub struct Conduct<'a> {
     pub topology: &'a Topology,
     /// The lab, where the testbed is one.
     pub lab: Option<&'a Lab>,
+    /// What can be done to the devices.
+    pub subjects: &'a Subjects,
     /// What is asked.
     pub trial: &'a Trial,
 }
@@ -66,7 +71,7 @@ impl<'a> Conduct<'a> {
 
         let device_before = self.lab.map(site::device_counters).transpose()?;
         let (window, started_unix_ns) = self.start(&hosts, &offsets)?;
-        let collected = self.collect(&hosts, window)?;
+        let (collected, deeds) = self.collect_with_events(&hosts, window)?;
         let device_after = self.lab.map(site::device_counters).transpose()?;
 
         let mut port_counters = host_counters(&ports_in_use, &collected);
@@ -86,6 +91,7 @@ impl<'a> Conduct<'a> {
             ports: port_counters,
             hosts: usage,
             start_spread,
+            device: DeviceRecord { probe: None, deeds },
         })
     }
 
@@ -96,6 +102,7 @@ impl<'a> Conduct<'a> {
             trial: self.trial,
             token: draw_token()?,
             processors: self.lab.map(|_| allowed_processors()).unwrap_or_default(),
+            one_clock: self.topology.one_machine(),
         })
     }
 
@@ -180,6 +187,29 @@ impl<'a> Conduct<'a> {
             .collect();
         self.crew.ask_all(asks, SETTING_UP)?;
         Ok((window, started_unix_ns))
+    }
+
+    /// Takes the reports while another thread does to the device what the trial says.
+    fn collect_with_events(
+        &mut self,
+        hosts: &[String],
+        window: Window,
+    ) -> Result<(BTreeMap<String, Collected>, Vec<DeedRecord>), Mishap> {
+        if self.trial.events.is_empty() {
+            return Ok((self.collect(hosts, window)?, Vec::new()));
+        }
+        let (trial, subjects, lab) = (self.trial, self.subjects, self.lab);
+        let stop = self.crew.stop().clone();
+        let over = Stop::new();
+        thread::scope(|scope| {
+            let over = &over;
+            let deeds = scope
+                .spawn(move || events::carry_out(trial, window, (subjects, lab), (&stop, over)));
+            let collected = self.collect(hosts, window);
+            over.ask();
+            let deeds = deeds.join().unwrap_or_else(|panic| resume_unwind(panic));
+            Ok((collected?, deeds?))
+        })
     }
 
     /// Waits for the end and takes the reports. A flow that broke ends the wait.

@@ -47,6 +47,11 @@ impl Crew {
         self.agents.iter().map(|(host, agent)| (host.clone(), agent.pid())).collect()
     }
 
+    /// The user's wish to stop.
+    pub const fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
     /// Fails once the user asked to stop.
     pub fn check_stop(&self) -> Result<(), Mishap> {
         if self.stop.asked() { Err(Mishap::Stopped) } else { Ok(()) }

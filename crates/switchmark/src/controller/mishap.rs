@@ -7,6 +7,7 @@ use lab::LabError;
 use super::assemble::MissingSide;
 use super::handle::AgentError;
 use super::orders::OrderError;
+use super::subjects::SubjectError;
 
 /// What ended a trial.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +51,9 @@ pub enum Mishap {
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// A device is not as the trial asks for it, or was not reset.
+    #[error(transparent)]
+    Subject(#[from] SubjectError),
     /// No randomness for the trial's token.
     #[error("draw the trial's token")]
     Token(#[source] std::io::Error),

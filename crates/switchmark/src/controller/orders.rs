@@ -3,25 +3,19 @@
 //! Pure. Owns the translation from names to addresses, and which processor a datagram flow's sides
 //! run on. Never knows how an agent is reached.
 
+mod datagrams;
+
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use dataplane::Identity;
 use dataplane::bulk::{SinkSpec, SourceSpec};
-use dataplane::datagram::{self, ReceiverBackend, ReceiverSpec, SenderBackend, SenderSpec, Spread};
 use dataplane::echo::{self, AskerSpec, Carrier, ReflectorSpec};
-use measure::{FrameRate, Nanos};
+use measure::FrameRate;
 use method::topology::{PortRef, Topology};
-use method::trial::{Backend, Datagrams, Flow, FlowKind, Protocol, Reception, Schedule, Trial};
+use method::trial::{Flow, FlowKind, IpVersion, Protocol, Schedule, Trial};
 
 use crate::protocol::{ReceiverOrder, SenderOrder};
-
-/// No backend here sends more: a greedy flow's receiver takes a bit of memory for so many a second.
-const GREEDY_CEILING_FPS: f64 = 4e6;
-/// Room above what a schedule comes to: its last batch, and rounding.
-const LIMIT_MARGIN: u64 = 1024;
-/// 2^33 sequence numbers take 1 GiB at the receiver.
-const LARGEST_LIMIT: f64 = 8_589_934_592.0;
 
 /// A trial can't be carried out on this topology.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -33,6 +27,30 @@ pub enum OrderError {
         flow: u16,
         /// Its end.
         port: PortRef,
+    },
+    /// The port has no address of the version asked for.
+    #[error("order flow {flow}: port `{port}` has no {version} address")]
+    NoAddress {
+        /// The flow's number.
+        flow: u16,
+        /// Its end.
+        port: PortRef,
+        /// The version asked for.
+        version: IpVersion,
+    },
+    /// Fewer addresses lead to the port than the flow is to vary.
+    #[error("order flow {flow}: {asked} {version} addresses behind port `{port}`, which has {had}")]
+    FewAddresses {
+        /// The flow's number.
+        flow: u16,
+        /// Its end.
+        port: PortRef,
+        /// The version asked for.
+        version: IpVersion,
+        /// How many are asked for.
+        asked: u16,
+        /// How many there are.
+        had: u16,
     },
     /// Two flows would be told apart by nothing.
     #[error("order flow {flow}: another flow of the trial has this number")]
@@ -82,6 +100,8 @@ pub struct Scene<'a> {
     /// Processors to share out among the hosts' datagram sides, where all hosts are this machine;
     /// else empty, and the kernel decides.
     pub processors: Vec<usize>,
+    /// Whether all hosts read one clock.
+    pub one_clock: bool,
 }
 
 /// Orders by host name.
@@ -128,18 +148,9 @@ impl Scene<'_> {
                 identity,
                 frame_size: echo.frame_size,
             }),
-            FlowKind::Datagrams(datagrams) => ReceiverOrder::Receiver(ReceiverSpec {
-                local,
-                peer,
-                identity,
-                frames: datagrams.frames.clone(),
-                vlan: datagrams.headers.vlan,
-                spread: Spread::NONE,
-                backend: reception(datagrams.receiver),
-                same_clock: !self.processors.is_empty(),
-                limit: self.limit(flow, datagrams)?,
-                cpu: self.processor(&flow.to.host),
-            }),
+            FlowKind::Datagrams(datagrams) => {
+                ReceiverOrder::Receiver(self.counting(flow, datagrams)?)
+            }
             FlowKind::Bulk(bulk) => ReceiverOrder::Sink(SinkSpec {
                 local,
                 peer,
@@ -167,19 +178,9 @@ impl Scene<'_> {
                 frame_size: echo.frame_size,
                 pace: asking(flow, echo.schedule)?,
             }),
-            FlowKind::Datagrams(datagrams) => SenderOrder::Sender(SenderSpec {
-                local,
-                remote: SocketAddr::new(peer, port()?),
-                identity,
-                frames: datagrams.frames.clone(),
-                vlan: datagrams.headers.vlan,
-                spread: Spread::NONE,
-                pace: pace(flow, datagrams.schedule)?,
-                backend: backend(datagrams.backend),
-                burst_limit: datagrams.burst_limit,
-                limit: self.limit(flow, datagrams)?,
-                cpu: self.processor(&flow.from.host),
-            }),
+            FlowKind::Datagrams(datagrams) => {
+                SenderOrder::Sender(self.sending(flow, datagrams, port()?)?)
+            }
             FlowKind::Bulk(bulk) => SenderOrder::Source(SourceSpec {
                 local,
                 remote: SocketAddr::new(peer, port()?),
@@ -196,8 +197,18 @@ impl Scene<'_> {
     }
 
     fn address(&self, flow: &Flow, port: &PortRef) -> Result<IpAddr, OrderError> {
-        let found = self.topology.port(port).map(|p| p.address);
-        found.ok_or_else(|| OrderError::NoPort { flow: flow.id, port: port.clone() })
+        let missing = || OrderError::NoPort { flow: flow.id, port: port.clone() };
+        let found = self.topology.port(port).ok_or_else(missing)?;
+        let version = match &flow.kind {
+            FlowKind::Datagrams(datagrams) => datagrams.headers.version,
+            FlowKind::Echo(_) | FlowKind::Bulk(_) => return Ok(found.address),
+        };
+        let address = match (version, found.address) {
+            (IpVersion::V4, IpAddr::V4(_)) | (IpVersion::V6, IpAddr::V6(_)) => Some(found.address),
+            (IpVersion::V6, IpAddr::V4(_)) => found.address6.map(IpAddr::V6),
+            (IpVersion::V4, IpAddr::V6(_)) => None,
+        };
+        address.ok_or_else(|| OrderError::NoAddress { flow: flow.id, port: port.clone(), version })
     }
 
     /// Neighbouring hosts, which talk to each other, get different processors.
@@ -206,39 +217,6 @@ impl Scene<'_> {
         let count = self.processors.len();
         (count > 0).then(|| self.processors[index % count])
     }
-
-    fn limit(&self, flow: &Flow, datagrams: &Datagrams) -> Result<u64, OrderError> {
-        let rate = match datagrams.schedule {
-            Schedule::Greedy => GREEDY_CEILING_FPS,
-            Schedule::Paced(rate) => rate.0,
-            Schedule::Falling { from, to, .. } => from.0.max(to.0),
-            Schedule::Burst(frames) => return Ok(frames + LIMIT_MARGIN),
-        };
-        frame_limit(rate, self.trial.phases.load)
-            .map_err(|frames| OrderError::TooMany { flow: flow.id, frames })
-    }
-}
-
-/// Sequence numbers that a flow of this rate and length can use; the count itself where it is too
-/// large or no number.
-fn frame_limit(rate_fps: f64, load: Nanos) -> Result<u64, f64> {
-    let frames = (rate_fps * load.as_secs_f64()).ceil();
-    if frames.is_finite() && (0.0..=LARGEST_LIMIT).contains(&frames) {
-        Ok(frames as u64 + LIMIT_MARGIN)
-    } else {
-        Err(frames)
-    }
-}
-
-fn pace(flow: &Flow, schedule: Schedule) -> Result<datagram::Pace, OrderError> {
-    Ok(match schedule {
-        Schedule::Greedy => datagram::Pace::Greedy,
-        Schedule::Paced(rate) => datagram::Pace::Every(gap_ns(flow, rate)?),
-        Schedule::Burst(frames) => datagram::Pace::Burst(frames),
-        Schedule::Falling { from, to, after } => {
-            datagram::Pace::Falling { from: gap_ns(flow, from)?, to: gap_ns(flow, to)?, after }
-        }
-    })
 }
 
 fn asking(flow: &Flow, schedule: Schedule) -> Result<echo::Pace, OrderError> {
@@ -267,32 +245,12 @@ const fn carrier(protocol: Protocol) -> Carrier {
     }
 }
 
-const fn backend(backend: Backend) -> SenderBackend {
-    match backend {
-        Backend::Auto => SenderBackend::Auto,
-        Backend::XdpLive => SenderBackend::XdpLive,
-        Backend::AfXdp => SenderBackend::AfXdp,
-        Backend::Packet => SenderBackend::Packet,
-        Backend::Udp => SenderBackend::Udp,
-        Backend::UdpGso => SenderBackend::UdpGso,
-    }
-}
-
-const fn reception(reception: Reception) -> ReceiverBackend {
-    match reception {
-        Reception::Auto => ReceiverBackend::Auto,
-        Reception::Xdp => ReceiverBackend::Xdp,
-        Reception::AfXdp => ReceiverBackend::AfXdp,
-        Reception::Packet => ReceiverBackend::Packet,
-        Reception::Udp => ReceiverBackend::Udp,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use measure::FrameSize;
+    use dataplane::datagram;
+    use measure::{FrameSize, Nanos};
     use method::topology::{CableEnd, Host, HostPort};
-    use method::trial::{Gate, Offloads, Path, Phases, Role};
+    use method::trial::{Backend, Datagrams, Gate, Offloads, Path, Phases, Role};
 
     use super::*;
 
@@ -342,7 +300,7 @@ mod tests {
     }
 
     fn scene<'a>(topology: &'a Topology, trial: &'a Trial) -> Scene<'a> {
-        Scene { topology, trial, token: 0xdead_beef, processors: vec![2, 5] }
+        Scene { topology, trial, token: 0xdead_beef, processors: vec![2, 5], one_clock: true }
     }
 
     #[test]

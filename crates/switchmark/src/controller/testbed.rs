@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use dataplane::clock;
 use lab::{Lab, LabError, LabSpec};
-use method::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::conduct::Conduct;
 use super::crew::Crew;
@@ -19,6 +19,7 @@ use super::facts::Facts;
 use super::handle::{Agent, AgentError};
 use super::launcher::{LaunchError, Launcher};
 use super::mishap::Mishap;
+use super::subjects::Subjects;
 use super::{Stop, site};
 use crate::config::resolved::{self, Source};
 use crate::protocol::{Answer, Ask, HostFacts, in_words};
@@ -69,6 +70,7 @@ pub struct LiveTestbed {
     lab: Option<Lab>,
     topology: Topology,
     facts: Facts,
+    subjects: Subjects,
     lost: Option<Arc<AgentError>>,
 }
 
@@ -93,7 +95,9 @@ impl LiveTestbed {
                 for host in &config.hosts {
                     crew.join(launch(&host.name, &Launcher::Host(&host.reach), program)?);
                 }
-                Self::new(crew, None, config.topology(&testbed.name))
+                let mut this = Self::new(crew, None, config.topology(&testbed.name));
+                this.subjects = Subjects::new(config.hooks.clone());
+                this
             }
         };
         this.gather_facts()?;
@@ -121,7 +125,14 @@ impl LiveTestbed {
     }
 
     fn new(crew: Crew, lab: Option<Lab>, topology: Topology) -> Self {
-        Self { crew, lab, topology, facts: Facts::default(), lost: None }
+        Self {
+            crew,
+            lab,
+            topology,
+            facts: Facts::default(),
+            subjects: Subjects::default(),
+            lost: None,
+        }
     }
 
     fn gather_facts(&mut self) -> Result<(), ControllerError> {
@@ -167,10 +178,29 @@ impl LiveTestbed {
         self.lab.as_ref()
     }
 
+    /// The device is put into the state asked for first, so that nothing of that is in the trial.
+    fn conduct(&mut self, trial: &Trial) -> Result<TrialRecord, Mishap> {
+        let lab = self.lab.as_ref();
+        let probe = match &trial.subject {
+            Some(subject) => self.subjects.put(subject, lab, self.crew.stop())?,
+            None => None,
+        };
+        let mut conduct = Conduct {
+            crew: &mut self.crew,
+            topology: &self.topology,
+            lab,
+            subjects: &self.subjects,
+            trial,
+        };
+        let mut record = conduct.run()?;
+        record.device.probe = probe;
+        Ok(record)
+    }
+
     /// Ends the trial everywhere and says what happened.
     fn give_up(&mut self, mishap: Mishap) -> Result<TrialRecord, TestbedError> {
         let worse = self.crew.abort();
-        if matches!(mishap, Mishap::Stopped) {
+        if matches!(mishap, Mishap::Stopped) || self.crew.stop().asked() {
             return Err(TestbedError::Interrupted);
         }
         // A peer's complaint about a broken connection comes before the death that broke it is seen.
@@ -185,14 +215,7 @@ impl LiveTestbed {
         {
             self.lost = Some(Arc::new(error));
         }
-        Ok(TrialRecord {
-            started_unix_ns: clock::realtime().0,
-            outcome: Outcome::Failed { reason },
-            flows: Vec::new(),
-            ports: Vec::new(),
-            hosts: Vec::new(),
-            start_spread: measure::Nanos::ZERO,
-        })
+        Ok(TrialRecord::failed(clock::realtime().0, reason))
     }
 }
 
@@ -208,13 +231,7 @@ impl Testbed for LiveTestbed {
             let cause = Box::new(Arc::clone(cause));
             return Err(TestbedError::Lost { label: trial.label.clone(), cause });
         }
-        let mut conduct = Conduct {
-            crew: &mut self.crew,
-            topology: &self.topology,
-            lab: self.lab.as_ref(),
-            trial,
-        };
-        match conduct.run() {
+        match self.conduct(trial) {
             Ok(record) => match self.crew.rest(trial.phases.settle) {
                 Ok(()) => Ok(record),
                 Err(_) => Err(TestbedError::Interrupted),

@@ -1,0 +1,183 @@
+//! A command line of the user's, run to its end: output taken, time bounded, ended with this program.
+//!
+//! Owns the child. Never puts anything into the line: it is the testbed file's own text, and what a
+//! name or a study brings along goes into the environment.
+
+use std::io::Read;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use measure::Nanos;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::Stop;
+
+/// More output than this is cut off: it is a fact for a record, not a log.
+const OUTPUT_LIMIT: usize = 16 * 1024;
+/// How often a wait looks whether it is over.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// How often a pipe is looked at after its command's end: half a second.
+const LINGER_GLANCES: u32 = 25;
+
+/// Why a command did not do its part.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// There is no shell, or no process to be had.
+    #[error("start `{line}`")]
+    Start {
+        /// The command line.
+        line: String,
+        /// Why.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// It said that it failed.
+    #[error("`{line}` ended with {status}{}", said(.errors))]
+    Failed {
+        /// The command line.
+        line: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it wrote to its standard error, the last line of it.
+        errors: String,
+    },
+    /// It took too long.
+    #[error("`{line}` was not over after {limit}")]
+    Slow {
+        /// The command line.
+        line: String,
+        /// What it was given.
+        limit: Nanos,
+    },
+    /// The user asked to stop.
+    #[error("interrupted")]
+    Stopped,
+}
+
+fn said(errors: &str) -> String {
+    if errors.is_empty() { String::new() } else { format!(": {errors}") }
+}
+
+/// Runs `line` by `sh -c` and returns what it wrote to its standard output, trimmed.
+#[expect(clippy::disallowed_methods, reason = "a command of the user's is waited for")]
+pub fn run(
+    line: &str,
+    environment: &[(&str, &str)],
+    limit: Nanos,
+    stop: &Stop,
+) -> Result<String, CommandError> {
+    let mut child = start(line, environment)?;
+    let output = child.stdout.take().map(Reader::of);
+    let errors = child.stderr.take().map(Reader::of);
+    let begun = Instant::now();
+    let end = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Ok(status),
+            Ok(None) if stop.asked() => break Err(CommandError::Stopped),
+            Ok(None) if begun.elapsed() >= limit.as_duration() => {
+                break Err(CommandError::Slow { line: line.to_owned(), limit });
+            }
+            Ok(None) => thread::sleep(GLANCE),
+            Err(cause) => break Err(CommandError::Start { line: line.to_owned(), cause }),
+        }
+    };
+    if end.is_err() {
+        finish(&mut child);
+    }
+    let status = end?;
+    let text = |reader: Option<Reader>| reader.map(Reader::text).unwrap_or_default();
+    let (output, errors) = (text(output), text(errors));
+    if status.success() {
+        return Ok(output.trim().to_owned());
+    }
+    let errors = errors.trim().lines().last().unwrap_or_default().to_owned();
+    Err(CommandError::Failed { line: line.to_owned(), status, errors })
+}
+
+/// In a process group of its own, so that what the line started can be ended with it.
+fn start(line: &str, environment: &[(&str, &str)]) -> Result<Child, CommandError> {
+    Command::new("sh")
+        .args(["-c", line])
+        .envs(environment.iter().copied())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|cause| CommandError::Start { line: line.to_owned(), cause })
+}
+
+fn finish(child: &mut Child) {
+    if let Ok(group) = i32::try_from(child.id()) {
+        // Whoever is left of the group; none is no error.
+        let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+    }
+    let _ = child.wait();
+}
+
+/// What comes out of a pipe, so far.
+struct Reader {
+    text: Arc<Mutex<Vec<u8>>>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Reader {
+    /// Reads on a thread of its own; beyond [`OUTPUT_LIMIT`] only so that the writer never waits.
+    fn of(mut pipe: impl Read + Send + 'static) -> Self {
+        let text = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&text);
+        let thread = thread::spawn(move || {
+            let mut part = [0; 4096];
+            while let Ok(octets @ 1..) = pipe.read(&mut part) {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = OUTPUT_LIMIT.saturating_sub(kept.len());
+                kept.extend_from_slice(&part[..octets.min(room)]);
+            }
+        });
+        Self { text, thread }
+    }
+
+    /// All of it; or, where a program that the line left running keeps the pipe open, what came soon.
+    #[expect(clippy::disallowed_methods, reason = "a pipe is waited for")]
+    fn text(self) -> String {
+        for _ in 0..LINGER_GLANCES {
+            if self.thread.is_finished() {
+                break;
+            }
+            thread::sleep(GLANCE);
+        }
+        let kept = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&kept).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Nanos = Nanos::from_secs(20);
+
+    #[test]
+    fn output_failure_and_time() {
+        let stop = Stop::new();
+        let hello = run("echo \"$WHO\"", &[("WHO", "sw1; exit 7")], SOON, &stop).unwrap();
+        assert_eq!(hello, "sw1; exit 7", "a name is no part of the line");
+        let failed = run("echo first >&2; echo why >&2; exit 3", &[], SOON, &stop).unwrap_err();
+        assert_eq!(
+            failed.to_string(),
+            "`echo first >&2; echo why >&2; exit 3` ended with exit status: 3: why"
+        );
+        let slow = run("sleep 60 & sleep 60", &[], Nanos::from_millis(60), &stop).unwrap_err();
+        assert!(matches!(slow, CommandError::Slow { .. }), "{slow}");
+        let much = run("yes | head -c 1000000", &[], SOON, &stop).unwrap();
+        assert!(much.len() <= OUTPUT_LIMIT);
+        stop.ask();
+        let stopped = run("sleep 60", &[], SOON, &stop).unwrap_err();
+        assert!(matches!(stopped, CommandError::Stopped), "{stopped}");
+    }
+}

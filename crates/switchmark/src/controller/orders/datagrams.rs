@@ -1,0 +1,165 @@
+//! A datagram flow's two sides as orders.
+//!
+//! Owns how many sequence numbers a flow may use, and which addresses a flow that varies them goes
+//! round. Never names an address that the testbed does not.
+
+use std::net::SocketAddr;
+
+use dataplane::datagram::{
+    AddressRange, Pace, ReceiverBackend, ReceiverSpec, SenderBackend, SenderSpec, Spread,
+};
+use measure::Nanos;
+use method::topology::PortRef;
+use method::trial::{Backend, Datagrams, Flow, Headers, IpVersion, Reception, Schedule};
+
+use super::{OrderError, Scene, gap_ns};
+
+/// No backend here sends more: a greedy flow's receiver takes a bit of memory for so many a second.
+const GREEDY_CEILING_FPS: f64 = 4e6;
+/// Room above what a schedule comes to: its last batch, and rounding.
+const LIMIT_MARGIN: u64 = 1024;
+/// 2^33 sequence numbers take 1 GiB at the receiver.
+const LARGEST_LIMIT: f64 = 8_589_934_592.0;
+
+impl Scene<'_> {
+    /// The side that counts.
+    pub(super) fn counting(
+        &self,
+        flow: &Flow,
+        datagrams: &Datagrams,
+    ) -> Result<ReceiverSpec, OrderError> {
+        Ok(ReceiverSpec {
+            local: self.address(flow, &flow.to)?,
+            peer: self.address(flow, &flow.from)?,
+            identity: self.identity(flow),
+            frames: datagrams.frames.clone(),
+            vlan: datagrams.headers.vlan,
+            spread: self.spread(flow, &datagrams.headers)?,
+            backend: reception(datagrams.receiver),
+            same_clock: self.one_clock,
+            limit: self.limit(flow, datagrams)?,
+            cpu: self.processor(&flow.to.host),
+        })
+    }
+
+    /// The side that sends, to the receiver's `port`.
+    pub(super) fn sending(
+        &self,
+        flow: &Flow,
+        datagrams: &Datagrams,
+        port: u16,
+    ) -> Result<SenderSpec, OrderError> {
+        Ok(SenderSpec {
+            local: self.address(flow, &flow.from)?,
+            remote: SocketAddr::new(self.address(flow, &flow.to)?, port),
+            identity: self.identity(flow),
+            frames: datagrams.frames.clone(),
+            vlan: datagrams.headers.vlan,
+            spread: self.spread(flow, &datagrams.headers)?,
+            pace: pace(flow, datagrams.schedule)?,
+            backend: backend(datagrams.backend),
+            burst_limit: datagrams.burst_limit,
+            limit: self.limit(flow, datagrams)?,
+            cpu: self.processor(&flow.from.host),
+        })
+    }
+
+    fn spread(&self, flow: &Flow, headers: &Headers) -> Result<Spread, OrderError> {
+        let asked = headers.spread.addresses;
+        let range = |port: &PortRef| match asked {
+            0 | 1 => Ok(None),
+            _ => self.block(flow, port, headers.version, asked).map(Some),
+        };
+        Ok(Spread {
+            source_ports: headers.spread.source_ports.max(1),
+            destination_ports: headers.spread.destination_ports.max(1),
+            sources: range(&flow.from)?,
+            destinations: range(&flow.to)?,
+        })
+    }
+
+    fn block(
+        &self,
+        flow: &Flow,
+        port: &PortRef,
+        version: IpVersion,
+        asked: u16,
+    ) -> Result<AddressRange, OrderError> {
+        let blocks = self.topology.port(port).map(|p| p.blocks.as_slice()).unwrap_or_default();
+        let v6 = version == IpVersion::V6;
+        let block = blocks.iter().find(|block| block.first.is_ipv6() == v6);
+        match block {
+            Some(block) if block.count >= asked => {
+                Ok(AddressRange { first: block.first, count: asked })
+            }
+            other => Err(OrderError::FewAddresses {
+                flow: flow.id,
+                port: port.clone(),
+                version,
+                asked,
+                had: other.map_or(0, |block| block.count),
+            }),
+        }
+    }
+
+    fn limit(&self, flow: &Flow, datagrams: &Datagrams) -> Result<u64, OrderError> {
+        let rate = match datagrams.schedule {
+            Schedule::Greedy => GREEDY_CEILING_FPS,
+            Schedule::Paced(rate) => rate.0,
+            Schedule::Falling { from, to, .. } => from.0.max(to.0),
+            Schedule::Burst(frames) => {
+                let all = frames as f64;
+                return if all <= LARGEST_LIMIT {
+                    Ok(frames + LIMIT_MARGIN)
+                } else {
+                    Err(OrderError::TooMany { flow: flow.id, frames: all })
+                };
+            }
+        };
+        frame_limit(rate, self.trial.phases.load)
+            .map_err(|frames| OrderError::TooMany { flow: flow.id, frames })
+    }
+}
+
+/// Sequence numbers that a flow of this rate and length can use; the count itself where it is too
+/// large or no number.
+fn frame_limit(rate_fps: f64, load: Nanos) -> Result<u64, f64> {
+    let frames = (rate_fps * load.as_secs_f64()).ceil();
+    if frames.is_finite() && (0.0..=LARGEST_LIMIT).contains(&frames) {
+        Ok(frames as u64 + LIMIT_MARGIN)
+    } else {
+        Err(frames)
+    }
+}
+
+fn pace(flow: &Flow, schedule: Schedule) -> Result<Pace, OrderError> {
+    Ok(match schedule {
+        Schedule::Greedy => Pace::Greedy,
+        Schedule::Paced(rate) => Pace::Every(gap_ns(flow, rate)?),
+        Schedule::Burst(frames) => Pace::Burst(frames),
+        Schedule::Falling { from, to, after } => {
+            Pace::Falling { from: gap_ns(flow, from)?, to: gap_ns(flow, to)?, after }
+        }
+    })
+}
+
+const fn backend(backend: Backend) -> SenderBackend {
+    match backend {
+        Backend::Auto => SenderBackend::Auto,
+        Backend::XdpLive => SenderBackend::XdpLive,
+        Backend::AfXdp => SenderBackend::AfXdp,
+        Backend::Packet => SenderBackend::Packet,
+        Backend::Udp => SenderBackend::Udp,
+        Backend::UdpGso => SenderBackend::UdpGso,
+    }
+}
+
+const fn reception(reception: Reception) -> ReceiverBackend {
+    match reception {
+        Reception::Auto => ReceiverBackend::Auto,
+        Reception::Xdp => ReceiverBackend::Xdp,
+        Reception::AfXdp => ReceiverBackend::AfXdp,
+        Reception::Packet => ReceiverBackend::Packet,
+        Reception::Udp => ReceiverBackend::Udp,
+    }
+}
