@@ -120,6 +120,22 @@ pub enum Metric {
     Goodput,
     /// TCP segments sent again.
     Retransmits,
+    /// From a frame's departure to its arrival.
+    OneWayDelay,
+    /// Frames of the longest burst at minimum gap that lost none (RFC 9004).
+    BackToBack,
+    /// How long a buffer takes to fill at the highest rate; `estimate` names the formula.
+    BufferTime,
+    /// From the end of an overload to the departure of the last frame lost (RFC 2544 §26.5).
+    RecoveryTime,
+    /// How long a reset interrupted forwarding (RFC 6201); `estimate` names how it was told.
+    ResetTime,
+    /// Gaps between successive departures.
+    DepartureGap,
+    /// Gaps between successive arrivals.
+    ArrivalGap,
+    /// Share of the frames that left closer than half the nominal gap behind the one before.
+    BurstFraction,
 }
 
 /// Base units.
@@ -187,4 +203,20 @@ pub enum Caveat {
     NotResolved,
     /// Part of the probes got no answer; the distribution is of those that did.
     SomeLost,
+    /// Two clocks stamped the two ends: only the variation of the delay is known.
+    ClocksApart,
+    /// No stamps of both ends of a frame's way: no one-way delay.
+    NotStamped,
+    /// The device lost nothing at the highest load there was: there was nothing to measure.
+    DeviceNotDriven,
+    /// The load is below what the procedure asks for: it is the most that the tester can offer.
+    LoadBelowAsked,
+    /// The link's rate is not known; the tester's own highest rate stands for it.
+    MediaRateUnknown,
+    /// No throughput was found that the load could follow from.
+    NoThroughput,
+    /// The testbed has no hook to reset this device.
+    NotResettable,
+    /// It lost frames until the trial's end: it may not have recovered.
+    NotRecovered,
 }

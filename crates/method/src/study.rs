@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::trial::Phases;
 use crate::{Figure, Testbed, TestbedError, Topology};
 
-pub use forwarding::{ForwardingSpec, ForwardingTest};
+pub use forwarding::{ForwardingSpec, ForwardingTest, SearchKind};
 pub use latency::{LatencySpec, Load};
 pub use problem::SpecProblem;
 

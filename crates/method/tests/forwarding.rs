@@ -14,7 +14,7 @@ use method::{
 use model::{Model, topology};
 
 fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
-    ForwardingSpec { sizes: vec![FrameSize::MIN], tests: tests.to_vec(), ..ForwardingSpec::quick() }
+    ForwardingSpec { frames: vec![FrameSize::MIN.into()], tests: tests.to_vec(), ..ForwardingSpec::quick() }
 }
 
 fn run(spec: &ForwardingSpec, model: &mut Model) -> Vec<Figure> {
@@ -170,7 +170,7 @@ fn a_broken_device_gives_no_value_and_says_so() {
 #[test]
 fn the_same_seed_asks_for_the_same_trials() {
     let spec = ForwardingSpec {
-        sizes: vec![FrameSize::MIN, FrameSize::STANDARD_MAX],
+        frames: vec![FrameSize::MIN.into(), FrameSize::STANDARD_MAX.into()],
         ..ForwardingSpec::quick()
     };
     let trials = |seed| {

@@ -8,13 +8,13 @@ mod loss_curve;
 mod rig;
 mod throughput;
 
-use measure::{FrameSize, Nanos, Rate};
+use measure::{FrameMix, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::session::{Session, TRIAL_OVERHEAD};
 use super::{Paths, Profile, SpecProblem, problem};
-use crate::search::{Goal, estimate};
-use crate::trial::Backend;
+use crate::search::{Goal, GoalName, estimate};
+use crate::trial::{Backend, Headers, Reception, Subject};
 use crate::{Figure, Testbed, TestbedError, Topology};
 
 use rig::Rig;
@@ -22,22 +22,50 @@ use rig::Rig;
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForwardingSpec {
-    /// Frame sizes.
-    pub sizes: Vec<FrameSize>,
-    /// Which procedures.
+    /// Frame sizes, or patterns of them.
+    pub frames: Vec<FrameMix>,
+    /// Which procedures. Those whose load follows from the throughput bring its search along.
     pub tests: Vec<ForwardingTest>,
-    /// The load phase of search, flood and loss-curve trials.
-    pub duration: Nanos,
-    /// A throughput counts only after a lossless trial this long.
-    pub final_duration: Nanos,
-    /// Repeats of the flood, in random order; the sampling unit.
-    pub blocks: u32,
+    /// What the throughput search looks for, each a quantity of its own.
+    pub goals: Vec<GoalName>,
+    /// How it looks.
+    pub search: SearchKind,
+    /// What is measured: devices, in their variants. Empty: the first device, as it is found.
+    pub subjects: Vec<Subject>,
+    /// Whether as much goes the other way at the same time.
+    pub bidirectional: bool,
     /// What sends.
     pub backend: Backend,
+    /// What counts.
+    pub receiver: Reception,
+    /// What stands before the payload, and what varies of it.
+    pub headers: Headers,
+    /// The links' speed where it is known: for the theoretical column and the highest load.
+    pub link_rate: Option<Rate>,
+    /// The load phase of flood and loss-curve trials, and of a search's trials on the way.
+    pub duration: Nanos,
+    /// A throughput with a goal of long trials counts only after a trial this long.
+    pub final_duration: Nanos,
     /// A search ends when its bracket is this narrow, relative to its upper end.
     pub precision: f64,
-    /// The links' speed where it is known: for the theoretical column and the search's upper end.
-    pub link_rate: Option<Rate>,
+    /// Repeats of the flood, in random order; the sampling unit.
+    pub blocks: u32,
+    /// Loads of the latency test, in percent of the throughput; RFC 2544 asks for 100.
+    pub latency_percents: Vec<u32>,
+    /// The load phase of a latency trial.
+    pub latency_duration: Nanos,
+    /// Repeats of the latency trial; the sampling unit.
+    pub latency_repeats: u32,
+    /// No burst of the back-to-back test takes longer than this on the wire.
+    pub burst_duration: Nanos,
+    /// Repeats of the back-to-back search; the sampling unit.
+    pub burst_repeats: u32,
+    /// How often a burst that lost frames is sent again before it counts as lost.
+    pub loss_verification: u32,
+    /// How long the recovery test overloads before it lets off; it then goes on for `duration`.
+    pub overload_duration: Nanos,
+    /// The load phase of the reset test, in which the device has to come back.
+    pub reset_duration: Nanos,
     /// The phases around each load.
     pub profile: Profile,
     /// How often one trial is tried before it is given up; at least 1.
@@ -48,44 +76,122 @@ pub struct ForwardingSpec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForwardingTest {
-    /// As fast as the tester can: forwarding rate at maximum offered load.
+    /// As fast as the tester can: forwarding rate at maximum offered load (RFC 2285 §3.6.2).
     Flood,
-    /// The highest rate without loss (RFC 2544 §26.1).
+    /// The highest rate at which a goal holds (RFC 2544 §26.1).
     Throughput,
+    /// One-way delay at that rate (RFC 2544 §26.2, RFC 8219 §7.2).
+    Latency,
     /// Loss at 100 %, 90 %, 80 %… of the highest rate (RFC 2544 §26.3).
     LossCurve,
+    /// The longest burst without loss (RFC 2544 §26.4, RFC 9004).
+    BackToBack,
+    /// How long a device goes on losing after an overload (RFC 2544 §26.5).
+    Recovery,
+    /// How long a reset interrupts it (RFC 2544 §26.6, RFC 6201).
+    Reset,
+}
+
+impl ForwardingTest {
+    /// The six of RFC 2544 §26, in its order.
+    pub const RFC2544: [Self; 6] = [
+        Self::Throughput,
+        Self::Latency,
+        Self::LossCurve,
+        Self::BackToBack,
+        Self::Recovery,
+        Self::Reset,
+    ];
+
+    /// As figures and users write it: `flood`, `throughput`, `latency`, `loss-curve`,
+    /// `back-to-back`, `recovery`, `reset`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Flood => "flood",
+            Self::Throughput => "throughput",
+            Self::Latency => "latency",
+            Self::LossCurve => "loss-curve",
+            Self::BackToBack => "back-to-back",
+            Self::Recovery => "recovery",
+            Self::Reset => "reset",
+        }
+    }
+
+    /// Whether its load follows from the throughput.
+    pub const fn needs_throughput(self) -> bool {
+        matches!(self, Self::Latency | Self::BackToBack | Self::Recovery | Self::Reset)
+    }
+}
+
+/// How a throughput is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SearchKind {
+    /// MLRsearch (RFC 9971): all goals at once, short trials first.
+    Mlr,
+    /// Halving the interval, one goal after another.
+    Binary,
 }
 
 impl ForwardingSpec {
-    /// A look: two sizes, all procedures, short trials.
+    /// A look: two sizes, flood, throughput and loss curve, short trials.
     pub fn quick() -> Self {
         Self {
-            sizes: vec![FrameSize::MIN, FrameSize::STANDARD_MAX],
+            frames: [FrameSize::MIN, FrameSize::STANDARD_MAX].map(FrameMix::of).to_vec(),
             tests: vec![
                 ForwardingTest::Flood,
                 ForwardingTest::Throughput,
                 ForwardingTest::LossCurve,
             ],
+            goals: vec![GoalName::Rfc2544],
+            search: SearchKind::Mlr,
+            subjects: Vec::new(),
+            bidirectional: false,
+            backend: Backend::Auto,
+            receiver: Reception::Auto,
+            headers: Headers::default(),
+            link_rate: None,
             duration: Nanos::from_millis(300),
             final_duration: Nanos::from_secs(2),
-            blocks: 6,
-            backend: Backend::Auto,
             precision: 0.005,
-            link_rate: None,
+            blocks: 6,
+            latency_percents: vec![100],
+            latency_duration: Nanos::from_secs(1),
+            latency_repeats: 6,
+            burst_duration: Nanos::from_millis(300),
+            burst_repeats: 6,
+            loss_verification: 1,
+            overload_duration: Nanos::from_secs(1),
+            reset_duration: Nanos::from_secs(10),
             profile: Profile::Quick,
             tries: 3,
         }
     }
 
-    /// RFC 2544's sizes and durations.
+    /// RFC 2544's sizes, durations and repeats.
     pub fn strict() -> Self {
         Self {
-            sizes: super::rfc2544_sizes(),
+            frames: super::rfc2544_sizes().into_iter().map(FrameMix::of).collect(),
             duration: Nanos::from_secs(10),
             final_duration: Nanos::from_secs(60),
             blocks: 10,
+            latency_duration: Nanos::from_secs(120),
+            latency_repeats: 20,
+            burst_duration: Nanos::from_secs(2),
+            burst_repeats: 50,
+            overload_duration: Nanos::from_secs(60),
+            reset_duration: Nanos::from_secs(300),
             profile: Profile::Strict,
             ..Self::quick()
+        }
+    }
+
+    /// The six tests of RFC 2544.
+    pub fn rfc2544_suite(profile: Profile) -> Self {
+        let tests = ForwardingTest::RFC2544.to_vec();
+        match profile {
+            Profile::Quick => Self { tests, ..Self::quick() },
+            Profile::Strict => Self { tests, ..Self::strict() },
         }
     }
 
@@ -111,12 +217,12 @@ impl ForwardingSpec {
             let cable = (paths - 1) * loss_curve::USUAL_BYPASS_STEPS;
             all += short * (loss_curve::USUAL_STEPS + cable);
         }
-        all * self.sizes.len() as u64
+        all * self.frames.len() as u64
     }
 
     /// See [`super::StudySpec::check`].
     pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
-        problem::some("frame size", &self.sizes)?;
+        problem::some("frame size", &self.frames)?;
         problem::some("test", &self.tests)?;
         problem::counts(self.blocks, self.tries, self.duration)?;
         if self.final_duration < self.duration {
@@ -156,12 +262,12 @@ impl ForwardingSpec {
         }
         // Before the loss curve, whose highest load may follow from what is found here.
         if self.wants(ForwardingTest::Throughput) {
-            for &size in &self.sizes {
+            for size in self.frames.iter().map(FrameMix::largest) {
                 figures.extend(throughput::run(&mut rig, size)?);
             }
         }
         if self.wants(ForwardingTest::LossCurve) {
-            for &size in &self.sizes {
+            for size in self.frames.iter().map(FrameMix::largest) {
                 figures.extend(loss_curve::run(&mut rig, size)?);
             }
         }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{Ask, Session, TRIAL_OVERHEAD};
 use super::{Paths, Profile, SpecProblem, problem};
-use crate::trial::{Gate, Path, Protocol, Schedule};
+use crate::trial::{Gate, Path, Protocol, Schedule, Subject};
 use crate::{Figure, Testbed, TestbedError, Topology};
 
 use cell::{Cell, CellData};
@@ -27,6 +27,8 @@ pub struct LatencySpec {
     pub sizes: Vec<FrameSize>,
     /// What else the path carries meanwhile.
     pub loads: Vec<Load>,
+    /// What is measured: devices, in their variants. Empty: the first device, as it is found.
+    pub subjects: Vec<Subject>,
     /// Closed loop (`Greedy`) or open loop (`Paced`).
     pub schedule: Schedule,
     /// The load phase of each trial.
@@ -68,6 +70,7 @@ impl LatencySpec {
             protocols: vec![Protocol::Icmp, Protocol::Udp, Protocol::Tcp],
             sizes: vec![FrameSize::MIN, FrameSize::STANDARD_MAX],
             loads: vec![Load::Idle],
+            subjects: Vec::new(),
             schedule: Schedule::Greedy,
             duration: Nanos::from_millis(300),
             blocks: 6,

@@ -46,6 +46,14 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
         Caveat::SearchCeiling => "search-ceiling",
         Caveat::NotResolved => "not-resolved",
         Caveat::SomeLost => "some-lost",
+        Caveat::ClocksApart => "clocks-apart",
+        Caveat::NotStamped => "not-stamped",
+        Caveat::DeviceNotDriven => "device-not-driven",
+        Caveat::LoadBelowAsked => "load-below-asked",
+        Caveat::MediaRateUnknown => "media-rate-unknown",
+        Caveat::NoThroughput => "no-throughput",
+        Caveat::NotResettable => "not-resettable",
+        Caveat::NotRecovered => "not-recovered",
     }
 }
 
@@ -101,6 +109,34 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
         }
         Caveat::SomeLost => {
             "Part of the probes got no answer; the distribution is of those that did."
+        }
+        Caveat::ClocksApart => {
+            "Two clocks stamped the two ends of the way, so only the variation of the delay \
+             is known."
+        }
+        Caveat::NotStamped => {
+            "Not both ends of a frame's way were stamped, so there is no one-way delay. \
+             Another receiver may stamp arrivals."
+        }
+        Caveat::DeviceNotDriven => {
+            "The device lost nothing at the highest load there was, so there was nothing to \
+             measure."
+        }
+        Caveat::LoadBelowAsked => {
+            "The load is below what the procedure asks for: it is the most that the tester \
+             can offer."
+        }
+        Caveat::MediaRateUnknown => {
+            "The link's rate is not known, so the tester's own highest rate stands for it. \
+             State the rate in the testbed file."
+        }
+        Caveat::NoThroughput => "No throughput was found that the load could follow from.",
+        Caveat::NotResettable => {
+            "The testbed has no hook to reset this device. Give it one to measure its reset."
+        }
+        Caveat::NotRecovered => {
+            "The device lost frames until the trial's end and may not have recovered. Measure \
+             longer."
         }
     }
 }

@@ -114,5 +114,13 @@ pub(super) const fn metric(metric: Metric) -> &'static str {
         Metric::Throughput => "throughput",
         Metric::Goodput => "goodput",
         Metric::Retransmits => "retransmits",
+        Metric::OneWayDelay => "one_way_delay",
+        Metric::BackToBack => "back_to_back",
+        Metric::BufferTime => "buffer_time",
+        Metric::RecoveryTime => "recovery_time",
+        Metric::ResetTime => "reset_time",
+        Metric::DepartureGap => "departure_gap",
+        Metric::ArrivalGap => "arrival_gap",
+        Metric::BurstFraction => "burst_fraction",
     }
 }

@@ -6,9 +6,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use measure::{FrameSize, Nanos, Rate};
+use measure::{FrameMix, FrameSize, Nanos, Rate};
 use method::figure::Condition;
-use method::trial::{Backend, Protocol, Schedule};
+use method::trial::{Protocol, Schedule};
 use method::{
     Figure, ForwardingSpec, ForwardingTest, LatencySpec, Load, Metric, Profile, StudySpec, Unit,
 };
@@ -102,6 +102,7 @@ fn free_studies() -> Vec<StudySpec> {
         protocols: vec![Protocol::Icmp, Protocol::Udp, Protocol::Tcp],
         sizes: sizes(),
         loads: vec![Load::Idle],
+        subjects: Vec::new(),
         schedule: Schedule::Greedy,
         duration: LATENCY_TRIAL,
         blocks: LATENCY_BLOCKS,
@@ -123,24 +124,23 @@ fn free_studies() -> Vec<StudySpec> {
 /// virtual machine more than sending does, and the tester shares the processor.
 fn limited_studies() -> Vec<StudySpec> {
     let tests = vec![ForwardingTest::Throughput, ForwardingTest::LossCurve];
-    let sizes = [256, 1518].map(|octets| FrameSize::new(octets).expect("legal sizes")).to_vec();
-    vec![StudySpec::Forwarding(ForwardingSpec { sizes, ..forwarding(tests) })]
+    let size = |octets| FrameMix::of(FrameSize::new(octets).expect("a legal size"));
+    let frames = [256, 1518].map(size).to_vec();
+    vec![StudySpec::Forwarding(ForwardingSpec { frames, ..forwarding(tests) })]
 }
 
 fn forwarding(tests: Vec<ForwardingTest>) -> ForwardingSpec {
     let flood_only = tests == [ForwardingTest::Flood];
     ForwardingSpec {
-        sizes: sizes(),
+        frames: sizes().into_iter().map(FrameMix::of).collect(),
         tests,
         duration: if flood_only { FLOOD_TRIAL } else { SEARCH_TRIAL },
         final_duration: SEARCH_FINAL,
         blocks: FLOOD_BLOCKS,
-        backend: Backend::Auto,
         precision: SEARCH_PRECISION,
         // Virtual cables have no speed; the limit is what shall be found.
         link_rate: None,
-        profile: Profile::Quick,
-        tries: 3,
+        ..ForwardingSpec::quick()
     }
 }
 

@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use measure::FrameMix;
 use method::{Figure, StudySpec, Trial, TrialRecord, explain_size, explain_size_at};
 use record::{ReportInput, RunMeta};
 
@@ -100,7 +101,7 @@ fn sizes(study: &StudySpec) -> Vec<String> {
                 Some(link) => explain_size_at(size, link),
                 None => explain_size(size),
             };
-            spec.sizes.iter().map(|s| explain(*s)).collect()
+            spec.frames.iter().filter_map(FrameMix::single).map(explain).collect()
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Owns the defaults by profile and the reading of load and test names. Never runs a study, and never
 //! says where a text stood: that is the caller's.
 
-use measure::{FrameRate, FrameSize, Nanos, Rate};
+use measure::{FrameMix, FrameRate, FrameSize, Nanos, Rate};
 use method::trial::{Backend, Protocol, Schedule};
 use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, Profile, StudySpec};
 
@@ -75,7 +75,7 @@ impl ForwardingAsk {
             _ => ForwardingSpec::quick(),
         };
         replace(&mut spec.tests, self.tests);
-        replace(&mut spec.sizes, self.sizes);
+        replace(&mut spec.frames, self.sizes.into_iter().map(FrameMix::of).collect());
         spec.backend = self.backend.unwrap_or(spec.backend);
         spec.duration = self.duration.unwrap_or(spec.duration);
         // A confirming trial is never shorter than those that led to it.
@@ -195,12 +195,12 @@ pub fn load_fits(load: &Load, testbed: &Testbed) -> Result<(), Misfit> {
 
 /// Every size and rate of a request, against the testbed; for requests that came without places.
 pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
-    let sizes = match study {
-        StudySpec::Latency(spec) => &spec.sizes,
-        StudySpec::Forwarding(spec) => &spec.sizes,
+    let sizes: Vec<FrameSize> = match study {
+        StudySpec::Latency(spec) => spec.sizes.clone(),
+        StudySpec::Forwarding(spec) => spec.frames.iter().map(FrameMix::largest).collect(),
     };
     for size in sizes {
-        size_fits(*size, testbed)?;
+        size_fits(size, testbed)?;
     }
     let StudySpec::Latency(spec) = study else { return Ok(()) };
     for load in &spec.loads {

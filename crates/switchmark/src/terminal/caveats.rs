@@ -22,5 +22,21 @@ pub const fn advice(caveat: Caveat) -> &'static str {
         Caveat::SearchCeiling => "the search hit its upper end: the device was never seen to fail",
         Caveat::NotResolved => "the difference from the bypass is below what the blocks resolve",
         Caveat::SomeLost => "some probes got no answer: the distribution is of those that did",
+        Caveat::ClocksApart => {
+            "two clocks stamped the two ends: only the variation of the delay is known"
+        }
+        Caveat::NotStamped => "not both ends were stamped: no one-way delay",
+        Caveat::DeviceNotDriven => {
+            "the device lost nothing at the highest load there was: nothing to measure"
+        }
+        Caveat::LoadBelowAsked => {
+            "the load is below what the procedure asks for: the tester's most"
+        }
+        Caveat::MediaRateUnknown => {
+            "the link's rate is not known: the tester's own highest rate stands for it"
+        }
+        Caveat::NoThroughput => "no throughput was found that the load could follow from",
+        Caveat::NotResettable => "the testbed has no hook to reset this device",
+        Caveat::NotRecovered => "frames were lost until the trial's end: it may not have recovered",
     }
 }

@@ -64,9 +64,9 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
     let mut sides: BTreeMap<(FrameSize, Path), Side> = BTreeMap::new();
     for block in 0..rig.spec.blocks {
         let paths = rig.session.paths.all();
-        let sizes = rig.spec.sizes.iter();
+        let sizes = rig.spec.frames.iter().map(measure::FrameMix::largest);
         let mut order: Vec<(FrameSize, Path)> =
-            sizes.flat_map(|size| paths.iter().map(|path| (*size, *path))).collect();
+            sizes.flat_map(|size| paths.iter().map(move |path| (size, *path))).collect();
         rig.session.shuffle(&mut order);
         for (size, path) in order {
             let (schedule, duration) = (Schedule::Greedy, rig.spec.duration);
@@ -88,7 +88,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
             side.samples.push(Sample::of(flow));
         }
     }
-    Ok(rig.spec.sizes.iter().flat_map(|size| figures(rig, *size, &sides)).collect())
+    Ok(rig.spec.frames.iter().flat_map(|mix| figures(rig, mix.largest(), &sides)).collect())
 }
 
 /// Whether the path, and not only the tester, was at its limit: frames were lost on it beyond the
