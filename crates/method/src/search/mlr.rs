@@ -160,11 +160,10 @@ impl MlrSearch {
         }
     }
 
-    /// The coarsest target's width above.
+    /// The narrowest goal's first width above.
     fn above(&self, rung: Rung) -> Rung {
-        let targets = self.goals.iter().flat_map(|goal| selector::targets(goal, &self.ladder));
-        let width = targets.map(|target| target.width_rungs).max().unwrap_or(1);
-        rung.saturating_add(width)
+        let first = |goal| selector::targets(goal, &self.ladder).first().map(|one| one.width_rungs);
+        rung.saturating_add(self.goals.iter().filter_map(first).min().unwrap_or(1))
     }
 
     /// Initial trials are over.
@@ -195,20 +194,23 @@ impl MlrSearch {
         let bounds = self.ledger.bounds(&target);
         let at = |rung| self.ledger.load(rung);
         let lower = bounds.lower.and_then(at);
+        let relevant_lower = lower.and_then(|load| load.offered_passing(&target));
+        let loss_ratio = lower.map_or(1.0, |load| load.quantile_loss_ratio(&target));
         let narrow = match (bounds.lower, bounds.upper) {
             (Some(lower), Some((upper, FailedBy::Loss))) => upper - lower <= target.width_rungs,
             _ => false,
         };
         let failure = |(rung, by): (Rung, FailedBy)| {
             let asked = FrameRate(self.ladder.load(rung));
-            let offered = at(rung).and_then(|load| load.offered(&target, false));
+            let offered = at(rung).and_then(|load| load.offered_failing(&target));
             Failure { rate: offered.filter(|_| by == FailedBy::Loss).unwrap_or(asked), by }
         };
         Some(GoalResult {
             goal: goal.name,
-            relevant_lower: lower.and_then(|load| load.offered(&target, true)),
+            relevant_lower,
             relevant_upper: bounds.upper.map(failure),
-            conditional_throughput: lower.map(|load| load.conditional_throughput(&target)),
+            conditional_throughput: relevant_lower
+                .map(|rate| FrameRate(rate.0 * (1.0 - loss_ratio))),
             trials: self.trials,
             traffic_time: self.traffic_time,
             irregular: !narrow,

@@ -32,6 +32,17 @@ pub(super) struct Trial {
     pub(super) loss_ratio: f64,
 }
 
+impl Trial {
+    /// Full-length, that is.
+    fn is_long(&self, target: &Target) -> bool {
+        self.duration >= target.duration
+    }
+
+    fn passes(&self, target: &Target) -> bool {
+        self.loss_ratio <= target.loss_ratio
+    }
+}
+
 /// What a load is to a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
@@ -80,38 +91,44 @@ impl Load {
         }
     }
 
-    /// The rate forwarded in the trial at the exceed ratio's quantile of the full-length ones, with
-    /// what is missing to the duration sum counted as all lost.
-    pub(super) fn conditional_throughput(&self, target: &Target) -> FrameRate {
+    /// The loss ratio that full-length trials kept to for all but the tolerated share of the time,
+    /// with what is missing to the duration sum counted as all lost. The load less that is the
+    /// conditional throughput.
+    pub(super) fn quantile_loss_ratio(&self, target: &Target) -> f64 {
         let mut long: Vec<&Trial> =
-            self.trials.iter().filter(|trial| trial.duration >= target.duration).collect();
-        let by_loss = |a: &&Trial, b: &&Trial| a.loss_ratio.total_cmp(&b.loss_ratio);
-        long.sort_by(by_loss);
+            self.trials.iter().filter(|trial| trial.is_long(target)).collect();
+        long.sort_by(|a, b| a.loss_ratio.total_cmp(&b.loss_ratio));
         let whole = long.iter().map(|trial| trial.duration.0).sum::<u64>();
         let whole = whole.max(target.duration_sum.0);
         let mut remaining = (whole as f64 * (1.0 - target.exceed_ratio)).round();
         for trial in long {
             remaining -= trial.duration.0 as f64;
             if remaining <= 0.0 {
-                return FrameRate(trial.offered.0 * (1.0 - trial.loss_ratio));
+                return trial.loss_ratio;
             }
         }
-        FrameRate(0.0)
+        1.0
     }
 
-    /// The lowest load that was really offered in trials that passed, or that did not.
-    pub(super) fn offered(&self, target: &Target, passed: bool) -> Option<FrameRate> {
-        let kind = |trial: &&Trial| (trial.loss_ratio <= target.loss_ratio) == passed;
-        let rates = self.trials.iter().filter(kind).map(|trial| trial.offered.0);
+    /// The lowest load really offered in a full-length trial that passed.
+    pub(super) fn offered_passing(&self, target: &Target) -> Option<FrameRate> {
+        self.least_offered(|trial| trial.is_long(target) && trial.passes(target))
+    }
+
+    /// The lowest load really offered in a trial that did not pass.
+    pub(super) fn offered_failing(&self, target: &Target) -> Option<FrameRate> {
+        self.least_offered(|trial| !trial.passes(target))
+    }
+
+    fn least_offered(&self, of: impl Fn(&Trial) -> bool) -> Option<FrameRate> {
+        let rates = self.trials.iter().filter(|trial| of(trial)).map(|trial| trial.offered.0);
         rates.min_by(f64::total_cmp).map(FrameRate)
     }
 
     fn sums(&self, target: &Target) -> Sums {
         let mut sums = Sums::default();
         for trial in &self.trials {
-            let long = trial.duration >= target.duration;
-            let good = trial.loss_ratio <= target.loss_ratio;
-            *match (long, good) {
+            *match (trial.is_long(target), trial.passes(target)) {
                 (true, true) => &mut sums.long_good,
                 (true, false) => &mut sums.long_bad,
                 (false, true) => &mut sums.short_good,

@@ -34,6 +34,10 @@ fn load(trials: &[Trials]) -> Load {
     Load { trials: trials.collect(), refusals: 0 }
 }
 
+fn millionths(load: &Load, target: &Target) -> u64 {
+    (load.quantile_loss_ratio(target) * 1e6).round() as u64
+}
+
 /// Appendix C.2: the trials there are at each of the six points in time.
 const POINTS: [&[Trials]; 6] = [
     &[(59, 1, 0.0)],
@@ -82,8 +86,8 @@ fn the_rfcs_example_adds_up_as_it_does_there() {
 #[test]
 fn the_rfcs_example_forwards_as_it_does_there() {
     let load = load(POINTS[5]);
-    let forwarded = |goal: usize| load.conditional_throughput(&GOALS[goal - 1]).0.round() as u64;
-    assert_eq!([forwarded(2), forwarded(3), forwarded(4)], [1_000_000, 1_000_000, 999_000]);
+    let lost = |goal: usize| millionths(&load, &GOALS[goal - 1]);
+    assert_eq!([2, 3, 4].map(lost), [0, 0, 1_000]);
 }
 
 #[test]
@@ -113,7 +117,7 @@ fn short_trials_alone_may_fail_a_load_but_never_pass_it() {
 fn nothing_decides_nothing() {
     for goal in GOALS {
         assert_eq!(Load::default().class(&goal), Class::Undecided);
-        assert_eq!(Load::default().conditional_throughput(&goal), FrameRate(0.0));
+        assert_eq!(millionths(&Load::default(), &goal), 1_000_000);
     }
 }
 
@@ -121,8 +125,8 @@ fn nothing_decides_nothing() {
 fn missing_time_counts_as_lost() {
     // Half of 120 s is asked for, 59 s are there.
     let goal = target(1, 120, 0.0, 0.5);
-    assert_eq!(load(&[(59, 1, 0.0)]).conditional_throughput(&goal), FrameRate(0.0));
-    assert_eq!(load(&[(60, 1, 0.0)]).conditional_throughput(&goal), FrameRate(1_000_000.0));
+    let lost = |seconds| millionths(&load(&[(seconds, 1, 0.0)]), &goal);
+    assert_eq!([59, 60].map(lost), [1_000_000, 0]);
 }
 
 #[test]
@@ -149,10 +153,11 @@ fn thirds_and_tenths_are_decided_in_the_end() {
 
 #[test]
 fn the_load_that_was_offered_is_told() {
-    let mut load = load(&[(2, 1, 0.0), (1, 1, 0.1)]);
-    load.trials[0].offered = FrameRate(999_000.0);
-    load.trials[2].offered = FrameRate(999_900.0);
-    assert_eq!(load.offered(&GOALS[0], true), Some(FrameRate(999_000.0)));
-    assert_eq!(load.offered(&GOALS[0], false), Some(FrameRate(999_900.0)));
-    assert_eq!(Load::default().offered(&GOALS[0], true), None);
+    let mut load = load(&[(1, 59, 0.0), (2, 60, 0.0), (2, 1, 0.1)]);
+    for (trial, offered) in load.trials.iter_mut().zip([9.0, 8.0, 7.0, 6.0, 5.0]) {
+        trial.offered = FrameRate(offered);
+    }
+    assert_eq!(load.offered_passing(&GOALS[0]), Some(FrameRate(7.0)));
+    assert_eq!(load.offered_failing(&GOALS[0]), Some(FrameRate(5.0)));
+    assert_eq!(Load::default().offered_passing(&GOALS[0]), None);
 }
