@@ -18,6 +18,9 @@ pub mod datagram;
 pub mod echo;
 mod socket;
 mod stamp;
+mod unfit;
+pub mod xdp;
+pub mod tap;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -44,16 +47,6 @@ pub struct Identity {
     pub token: u32,
     /// The flow's number in the trial.
     pub flow: u16,
-}
-
-/// When a flow sends.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pace {
-    /// As fast as it goes.
-    Greedy,
-    /// One every so many nanoseconds (a fraction matters at high rates).
-    Every(f64),
 }
 
 /// Asks every side of a trial to end early; shared, and never taken back.
@@ -99,6 +92,14 @@ pub enum FlowError {
         peer: SocketAddr,
         /// How long.
         waited: Nanos,
+    },
+    /// A way of sending or counting that was asked for by name can't be had here.
+    #[error("{asked} was asked for, and can't be had here: {why}")]
+    Unavailable {
+        /// `backend af-xdp`, `receiver xdp`
+        asked: String,
+        /// Why, as a clause.
+        why: String,
     },
     /// What was asked for can't be sent this way.
     #[error("{0}")]

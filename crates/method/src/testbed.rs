@@ -20,6 +20,14 @@ pub enum TestbedError {
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
+    /// Something asked for by name can't be had on this testbed: no trial of the kind can run.
+    #[error("run trial `{label}`: {reason}")]
+    Unavailable {
+        /// The trial under way.
+        label: String,
+        /// What, and why.
+        reason: String,
+    },
     /// The testbed itself is gone: an agent died, a namespace vanished.
     #[error("run trial `{label}`")]
     Lost {

@@ -21,7 +21,9 @@ use duty::{Duty, Reins};
 use fault::AgentFault;
 pub(crate) use offloads::describe as describe_ports;
 
-use crate::protocol::{self, Answer, Ask, Hello, Message, ProtocolError, Reply, Request, in_words};
+use crate::protocol::{
+    self, Answer, Ask, Complaint, Hello, Message, ProtocolError, Reply, Request, in_words,
+};
 
 /// Serves the controller at stdin and stdout until it says goodbye or its end of the pipe closes.
 pub fn main() -> ExitCode {
@@ -75,7 +77,10 @@ fn serve() -> Result<(), AgentFault> {
             },
         };
         let last = ask == Ask::Goodbye;
-        let answer = duty.handle(ask).map_err(|fault| in_words(&fault));
+        let answer = duty.handle(ask).map_err(|fault| Complaint {
+            words: in_words(&fault),
+            unavailable: fault.is_unavailable(),
+        });
         protocol::write(&mut stdout, &Message::Reply(Reply { id, answer }))?;
         if last {
             return Ok(());

@@ -12,8 +12,8 @@ use std::io::{Read, Write};
 
 pub use frame::{FRAME_LIMIT, FrameError};
 pub use message::{
-    Answer, Ask, Collected, FlowReport, Hello, HostFacts, Message, MessageError, OffloadChange,
-    PROTOCOL, Reply, Request, decode, encode,
+    Answer, Ask, Collected, Complaint, FlowReport, Hello, HostFacts, Message, MessageError,
+    OffloadChange, PROTOCOL, Reply, Request, decode, encode,
 };
 pub use orders::{ReceiverOrder, SenderOrder, SideReport};
 pub use usage::Usage;

@@ -75,7 +75,9 @@ impl Subject {
         self.id += 1;
         self.write(&Message::Request(Request { id: self.id, ask }));
         match self.read() {
-            Some(Message::Reply(Reply { id, answer })) if id == self.id => answer,
+            Some(Message::Reply(Reply { id, answer })) if id == self.id => {
+                answer.map_err(|complaint| complaint.words)
+            }
             other => panic!("expected the reply to {}, got {other:?}", self.id),
         }
     }

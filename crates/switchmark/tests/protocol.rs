@@ -16,8 +16,8 @@ use measure::{FrameMix, FrameSize, Histogram, Nanos};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use switchmark::protocol::{
-    self, Answer, Ask, Collected, FRAME_LIMIT, FlowReport, FrameError, Hello, HostFacts, Message,
-    MessageError, OffloadChange, PROTOCOL, ProtocolError, ReceiverOrder, Reply, Request,
+    self, Answer, Ask, Collected, Complaint, FRAME_LIMIT, FlowReport, FrameError, Hello, HostFacts,
+    Message, MessageError, OffloadChange, PROTOCOL, ProtocolError, ReceiverOrder, Reply, Request,
     SenderOrder, SideReport, Usage, decode, encode,
 };
 
@@ -183,13 +183,17 @@ fn answer() -> impl Strategy<Value = Answer> {
     ]
 }
 
+fn complaint() -> impl Strategy<Value = Complaint> {
+    (".{0,40}", any::<bool>()).prop_map(|(words, unavailable)| Complaint { words, unavailable })
+}
+
 fn message() -> impl Strategy<Value = Message> {
     prop_oneof![
         (any::<u32>(), ".{0,8}", names()).prop_map(|(protocol, version, features)| {
             Message::Hello(Hello { protocol, version, features })
         }),
         (any::<u64>(), ask()).prop_map(|(id, ask)| Message::Request(Request { id, ask })),
-        (any::<u64>(), prop_oneof![answer().prop_map(Ok), ".{0,40}".prop_map(Err)])
+        (any::<u64>(), prop_oneof![answer().prop_map(Ok), complaint().prop_map(Err)])
             .prop_map(|(id, answer)| Message::Reply(Reply { id, answer })),
     ]
 }

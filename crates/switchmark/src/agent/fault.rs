@@ -95,6 +95,11 @@ pub enum AgentFault {
 }
 
 impl AgentFault {
+    /// Whether something that was asked for by name can't be had here: no use asking again.
+    pub const fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Open { cause: FlowError::Unavailable { .. }, .. })
+    }
+
     /// A message that may not come now.
     pub fn out_of_turn(expected: &'static str, got: &Message) -> Self {
         Self::Protocol(MessageError::OutOfTurn { expected, got: got.name() }.into())

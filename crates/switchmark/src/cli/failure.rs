@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use lab::LabError;
-use method::SpecProblem;
+use method::{SpecProblem, TestbedError};
 use record::StoreError;
 
 use crate::config::ConfigError;
@@ -78,6 +78,7 @@ fn is_bad_input(error: &(dyn Error + 'static)) -> bool {
     error.is::<ConfigError>()
         || error.is::<SpecProblem>()
         || error.is::<lab::SpecError>()
+        || matches!(error.downcast_ref::<TestbedError>(), Some(TestbedError::Unavailable { .. }))
         || matches!(
             error.downcast_ref::<StoreError>(),
             Some(

@@ -16,7 +16,7 @@ use dataplane::clock;
 use measure::Nanos;
 
 use crate::protocol::{
-    self, Answer, Ask, Hello, Message, MessageError, ProtocolError, Reply, Request,
+    self, Answer, Ask, Complaint, Hello, Message, MessageError, ProtocolError, Reply, Request,
 };
 
 /// An agent starts in milliseconds; a crowded machine takes longer.
@@ -61,6 +61,14 @@ pub enum AgentError {
         /// The agent's own words.
         reason: String,
     },
+    /// Something asked for by name can't be had there.
+    #[error("host `{host}`: {reason}")]
+    Unavailable {
+        /// The host's name.
+        host: String,
+        /// The agent's own words.
+        reason: String,
+    },
     /// It said something that it may not say.
     #[error("talk to the agent on host `{host}`")]
     Protocol {
@@ -84,7 +92,7 @@ pub enum AgentError {
 impl AgentError {
     /// Whether the agent can still be asked.
     pub const fn is_fatal(&self) -> bool {
-        !matches!(self, Self::Refused { .. })
+        !matches!(self, Self::Refused { .. } | Self::Unavailable { .. })
     }
 }
 
@@ -196,11 +204,7 @@ impl Agent {
             match reply {
                 Reply { id, .. } if id < pending.id => {}
                 Reply { id, answer } if id == pending.id => {
-                    return answer.map(Some).map_err(|reason| AgentError::Refused {
-                        host: self.host.clone(),
-                        ask: pending.ask,
-                        reason,
-                    });
+                    return answer.map(Some).map_err(|complaint| self.refused(pending, complaint));
                 }
                 Reply { .. } => {
                     let cause = MessageError::OutOfTurn {
@@ -211,6 +215,14 @@ impl Agent {
                 }
             }
         }
+    }
+
+    fn refused(&self, pending: Pending, complaint: Complaint) -> AgentError {
+        let (host, reason) = (self.host.clone(), complaint.words);
+        if complaint.unavailable {
+            return AgentError::Unavailable { host, reason };
+        }
+        AgentError::Refused { host, ask: pending.ask, reason }
     }
 
     /// That no answer came.

@@ -236,6 +236,11 @@ impl Testbed for LiveTestbed {
                 Ok(()) => Ok(record),
                 Err(_) => Err(TestbedError::Interrupted),
             },
+            Err(Mishap::Agent(AgentError::Unavailable { host, reason })) => {
+                self.crew.abort();
+                let reason = format!("host `{host}`: {reason}");
+                Err(TestbedError::Unavailable { label: trial.label.clone(), reason })
+            }
             Err(mishap) => self.give_up(mishap),
         }
     }

@@ -14,7 +14,7 @@ use super::usage::Usage;
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -151,8 +151,18 @@ pub enum OffloadChange {
 pub struct Reply {
     /// The request's.
     pub id: u64,
-    /// The answer, or why there is none, causes joined by `: `.
-    pub answer: Result<Answer, String>,
+    /// The answer, or why there is none.
+    pub answer: Result<Answer, Complaint>,
+}
+
+/// Why an agent did not do what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Complaint {
+    /// In its own words, causes joined by `: `.
+    pub words: String,
+    /// Something asked for by name can't be had on this host, whoever asks how often.
+    #[serde(default)]
+    pub unavailable: bool,
 }
 
 /// What an agent answers.
