@@ -9,7 +9,21 @@ pub fn wire_frame(frame: &[u8]) {
     assert!(captured.is_ok() || parsed.is_err(), "a frame refused as a frame carried a probe");
     let _ = wire::Probe::parse(frame);
 
+    // The receivers' quick look reads at known places, and never past the end.
+    let glances = [(false, false), (true, false), (false, true), (true, true)]
+        .map(|(ipv6, tagged)| wire::FrameLayout { ipv6, tagged }.glance(frame));
+    assert!(glances.iter().flatten().count() <= 1, "a frame of two layouts");
+
     let Ok(parsed) = parsed else { return };
+    let glance = glances.into_iter().flatten().next().expect("a probe that no layout holds");
+    assert_eq!(glance.source, parsed.network.source());
+    assert_eq!(glance.destination, parsed.network.destination());
+    assert_eq!(
+        (glance.source_port, glance.destination_port),
+        (parsed.udp.source, parsed.udp.destination)
+    );
+    assert_eq!(glance.payload.len(), parsed.payload_octets);
+    assert_eq!(glance.vlan, parsed.vlan.map(|tag| tag.id));
     let mut written = vec![0; frame.len()];
     let length = parsed.emit(&mut written);
     assert!(parsed.frame_octets_with_fcs() - 4 <= frame.len(), "a frame longer than its octets");

@@ -49,11 +49,18 @@ pub enum WireError {
         found: &'static str,
     },
     /// A frame of this length can't hold the headers and the probe, or can't be told in an IP header.
-    #[error("build a udp frame: {octets} octets without fcs is outside 60…65549")]
+    #[error("build a udp frame: {octets} octets without fcs is outside {least}…{most}")]
     FrameLength {
         /// What was asked for.
         octets: usize,
+        /// The shortest that holds the headers and a probe.
+        least: usize,
+        /// The longest that the IP header can tell.
+        most: usize,
     },
+    /// Source and destination are not of one IP version.
+    #[error("build a udp frame: source and destination are of different ip versions")]
+    Versions,
     /// A text is not six octets in hexadecimal, separated by colons.
     #[error("read a mac address: expected six hexadecimal octets like 02:00:00:00:00:01")]
     MacText,

@@ -3,6 +3,8 @@
 //!
 //! Never looks into the payload.
 
+use std::ops::Range;
+
 use crate::WireError;
 use crate::octets::{put_u16, split, u16_at};
 
@@ -31,6 +33,9 @@ impl UdpHeader {
     /// Octets of the header.
     pub const LEN: usize = 8;
 
+    /// The checksum's place, for frames that are stamped again and again.
+    pub(crate) const CHECKSUM: Range<usize> = field::CHECKSUM;
+
     /// The header and the datagram's payload, what may follow it cut off. Does not verify the checksum.
     pub fn parse(datagram: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (header, _) = split("a udp header", datagram, Self::LEN)?;
@@ -57,12 +62,6 @@ impl UdpHeader {
         put_u16(into, field::SOURCE, self.source);
         put_u16(into, field::DESTINATION, self.destination);
         put_u16(into, field::LENGTH, self.length);
-        self.emit_checksum(into);
-    }
-
-    /// Writes the checksum alone.
-    #[inline]
-    pub(crate) fn emit_checksum(self, into: &mut [u8]) {
         put_u16(into, field::CHECKSUM, self.checksum);
     }
 }

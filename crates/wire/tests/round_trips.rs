@@ -1,12 +1,20 @@
 //! parse(emit(x)) == x for every header, and the refusals by name.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use proptest::prelude::*;
 use wire::{
-    EtherType, EthernetHeader, IcmpEcho, IcmpEchoKind, IpProtocol, Ipv4Header, Ipv6Header, MacAddr,
-    Probe, UdpChecksum, UdpEndpoints, UdpFrame, UdpHeader, VlanTag, WireError, parse_udp_probe,
+    EtherType, EthernetHeader, FrameLayout, IcmpEcho, IcmpEchoKind, IpProtocol, Ipv4Header,
+    Ipv6Header, MacAddr, Probe, UdpChecksum, UdpEndpoints, UdpFrame, UdpHeader, VlanTag, WireError,
+    parse_udp_probe,
 };
+
+const LAYOUTS: [FrameLayout; 4] = [
+    FrameLayout { ipv6: false, tagged: false },
+    FrameLayout { ipv6: true, tagged: false },
+    FrameLayout { ipv6: false, tagged: true },
+    FrameLayout { ipv6: true, tagged: true },
+];
 
 prop_compose! {
     fn ipv4_header(payload: u16)(
@@ -32,16 +40,28 @@ prop_compose! {
     }
 }
 
+fn ends(ipv6: bool, macs: [[u8; 6]; 2], addresses: [u128; 2], ports: [u16; 2]) -> UdpEndpoints {
+    let socket = |end: usize| {
+        let address: IpAddr = if ipv6 {
+            Ipv6Addr::from(addresses[end]).into()
+        } else {
+            Ipv4Addr::from(addresses[end] as u32).into()
+        };
+        SocketAddr::new(address, ports[end])
+    };
+    UdpEndpoints {
+        source_mac: MacAddr(macs[0]),
+        destination_mac: MacAddr(macs[1]),
+        source: socket(0),
+        destination: socket(1),
+    }
+}
+
 prop_compose! {
     fn endpoints()(
-        macs: ([u8; 6], [u8; 6]), source: u32, destination: u32, ports: (u16, u16),
+        ipv6: bool, macs: [[u8; 6]; 2], addresses: [u128; 2], ports: [u16; 2],
     ) -> UdpEndpoints {
-        UdpEndpoints {
-            source_mac: MacAddr(macs.0),
-            destination_mac: MacAddr(macs.1),
-            source: SocketAddrV4::new(Ipv4Addr::from(source), ports.0),
-            destination: SocketAddrV4::new(Ipv4Addr::from(destination), ports.1),
-        }
+        ends(ipv6, macs, addresses, ports)
     }
 }
 
@@ -145,9 +165,13 @@ proptest! {
     /// The incremental checksum is compared with one computed over the whole datagram by `classify`.
     #[test]
     fn a_frame_is_read_as_built(
-        ends in endpoints(), first in probe(), second in probe(), octets in 60usize..1600,
+        ends in endpoints(), vlan in prop::option::of(0u16..4096), first in probe(),
+        second in probe(), beyond in 0usize..1600, padding in 0usize..40,
     ) {
-        let mut frame = UdpFrame::new(&ends, first.token, first.flow, octets).expect("in range");
+        let layout = FrameLayout { ipv6: ends.source.is_ipv6(), tagged: vlan.is_some() };
+        let octets = layout.min_octets() + beyond;
+        let mut frame =
+            UdpFrame::new(&ends, vlan, first.token, first.flow, octets).expect("in range");
         for probe in [first, Probe { token: first.token, flow: first.flow, ..second }] {
             frame.stamp(probe.sequence, probe.time_ns);
             let read = parse_udp_probe(frame.octets()).expect("our own frame");
@@ -155,16 +179,48 @@ proptest! {
             prop_assert_eq!(read.frame_octets_with_fcs(), octets + 4);
             prop_assert_eq!(read.probe, probe);
             prop_assert_eq!(read.checksum, UdpChecksum::Right);
-            prop_assert_eq!(read.source(), ends.source.into());
-            prop_assert_eq!(read.destination(), ends.destination.into());
+            prop_assert_eq!(read.vlan.map(|tag| tag.id), vlan);
+            prop_assert_eq!((read.source(), read.destination()), (ends.source, ends.destination));
             prop_assert_eq!(read.ethernet.source, ends.source_mac);
             prop_assert_eq!(read.ethernet.destination, ends.destination_mac);
+        }
+        let mut padded = frame.octets().to_vec();
+        padded.resize(octets + padding, 0x5a);
+        let glance = layout.glance(&padded).expect("our own frame");
+        prop_assert_eq!(glance.vlan, vlan);
+        let source = SocketAddr::new(glance.source, glance.source_port);
+        let destination = SocketAddr::new(glance.destination, glance.destination_port);
+        prop_assert_eq!((source, destination), (ends.source, ends.destination));
+        prop_assert_eq!(glance.payload, &frame.octets()[layout.header_octets()..]);
+        for other in LAYOUTS.into_iter().filter(|other| *other != layout) {
+            prop_assert_eq!(other.glance(frame.octets()), None);
+        }
+    }
+
+    /// What the quick look accepts, the whole parser reads the same way, or refuses for a checksum.
+    #[test]
+    fn a_glance_sees_what_the_parser_reads(
+        ends in endpoints(), vlan in prop::option::of(0u16..4096), damage in any::<(u16, u8)>(),
+        cut in 0usize..200,
+    ) {
+        let layout = FrameLayout { ipv6: ends.source.is_ipv6(), tagged: vlan.is_some() };
+        let frame = UdpFrame::new(&ends, vlan, 1, 2, 120).expect("in range");
+        let mut octets = frame.octets()[..cut.min(120)].to_vec();
+        if let Some(octet) = octets.get_mut(usize::from(damage.0) % 120) {
+            *octet = damage.1;
+        }
+        let Some(glance) = layout.glance(&octets) else { return Ok(()) };
+        if let Ok(read) = parse_udp_probe(&octets) {
+            prop_assert_eq!(glance.source, read.network.source());
+            prop_assert_eq!(glance.destination_port, read.udp.destination);
+            prop_assert_eq!(glance.payload.len(), read.payload_octets);
         }
     }
 
     #[test]
-    fn a_damaged_payload_is_told(ends in endpoints(), at in 42usize..100, bit in 0u8..8) {
-        let mut octets = UdpFrame::new(&ends, 1, 2, 100).expect("in range").octets().to_vec();
+    fn a_damaged_payload_is_told(ends in endpoints(), at in 62usize..100, bit in 0u8..8) {
+        let frame = UdpFrame::new(&ends, None, 1, 2, 100).expect("in range");
+        let mut octets = frame.octets().to_vec();
         octets[at] ^= 1 << bit;
         let read = parse_udp_probe(&octets).expect("still a probe");
         prop_assert_eq!(read.checksum, UdpChecksum::Wrong);
@@ -189,17 +245,25 @@ fn texts_that_are_no_mac_address() {
 
 #[test]
 fn frame_lengths_that_cannot_be() {
-    let ends = UdpEndpoints {
-        source_mac: MacAddr::default(),
-        destination_mac: MacAddr::default(),
-        source: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 1),
-        destination: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 2),
-    };
-    for octets in [0, 59, 65_550] {
-        assert_eq!(UdpFrame::new(&ends, 0, 0, octets), Err(WireError::FrameLength { octets }));
+    // The shortest and the longest of each layout: 64, 84, 68 and 88 octets with FCS at least.
+    let table = [(60, 65_549), (80, 65_589), (64, 65_553), (84, 65_593)];
+    for (layout, (least, most)) in LAYOUTS.into_iter().zip(table) {
+        let ends = ends(layout.ipv6, [[2; 6]; 2], [1, 2], [1, 2]);
+        let vlan = layout.tagged.then_some(7);
+        for octets in [0, least - 1, most + 1] {
+            let refusal = WireError::FrameLength { octets, least, most };
+            assert_eq!(UdpFrame::new(&ends, vlan, 0, 0, octets), Err(refusal));
+        }
+        for octets in [least, 9014, most] {
+            let frame = UdpFrame::new(&ends, vlan, 0, 0, octets).expect("in range");
+            assert!(parse_udp_probe(frame.octets()).is_ok(), "{layout:?} {octets}");
+        }
     }
-    for octets in [60, 9014, 65_549] {
-        assert!(UdpFrame::new(&ends, 0, 0, octets).is_ok(), "{octets}");
-    }
-    assert_eq!((UdpFrame::MIN_OCTETS, UdpFrame::MAX_OCTETS), (60, 65_549));
+}
+
+#[test]
+fn endpoints_of_two_versions_make_no_frame() {
+    let source = ends(false, [[2; 6]; 2], [1, 2], [1, 2]).source;
+    let mixed = UdpEndpoints { source, ..ends(true, [[2; 6]; 2], [1, 2], [1, 2]) };
+    assert_eq!(UdpFrame::new(&mixed, None, 0, 0, 100), Err(WireError::Versions));
 }
