@@ -6,17 +6,22 @@
 //! `unique` plus what was lost is `sent`, because only a frame that the kernel took uses a number.
 
 mod batch;
+mod frames;
 mod learning;
 mod output;
 mod pacer;
 mod packet;
+mod ports;
 mod receiver;
 mod sender;
 mod socket;
+mod spread;
 mod udp;
+mod way;
 
 pub use receiver::Receiver;
 pub use sender::Sender;
+pub(crate) use way::Way;
 
 use std::net::{IpAddr, SocketAddr};
 

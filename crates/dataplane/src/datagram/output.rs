@@ -6,12 +6,12 @@
 use std::fmt;
 use std::io;
 use std::net::UdpSocket;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 use measure::Nanos;
-use wire::{Probe, UdpFrame};
 
 use super::batch::{SLOTS, SendBatch};
+use super::frames::Frames;
 use crate::socket::{is_away, is_pause, is_too_long};
 
 /// What became of the frame that the kernel did not take.
@@ -33,12 +33,12 @@ pub(super) enum Refusal {
 
 /// Frames and their way out.
 pub(super) struct Output {
-    way: Way,
+    exit: Exit,
     frames: Frames,
     batch: SendBatch,
 }
 
-enum Way {
+enum Exit {
     Udp(UdpSocket),
     /// The UDP socket keeps the source port ours; nothing is sent by it.
     Packet {
@@ -47,78 +47,35 @@ enum Way {
     },
 }
 
-enum Frames {
-    /// UDP payloads of equal length, one after another.
-    Payloads { octets: usize, all: Vec<u8> },
-    /// From the Ethernet header on.
-    Whole(Vec<UdpFrame>),
-}
-
 impl Output {
     /// By a connected UDP socket.
-    pub(super) fn udp(socket: UdpSocket, probe: &Probe, payload_octets: usize) -> Self {
-        let mut payload = vec![0; payload_octets];
-        probe.emit(&mut payload);
-        Self {
-            way: Way::Udp(socket),
-            frames: Frames::Payloads { octets: payload_octets, all: payload.repeat(SLOTS) },
-            batch: SendBatch::new(),
-        }
+    pub(super) fn udp(socket: UdpSocket, frames: Frames) -> Self {
+        Self { exit: Exit::Udp(socket), frames, batch: SendBatch::new() }
     }
 
     /// By a bound packet socket, from the port that `reserved` holds.
-    pub(super) fn packet(socket: OwnedFd, reserved: UdpSocket, frame: UdpFrame) -> Self {
-        Self {
-            way: Way::Packet { socket, _reserved: reserved },
-            frames: Frames::Whole(vec![frame; SLOTS]),
-            batch: SendBatch::new(),
-        }
+    pub(super) fn packet(socket: OwnedFd, reserved: UdpSocket, frames: Frames) -> Self {
+        let exit = Exit::Packet { socket, _reserved: reserved };
+        Self { exit, frames, batch: SendBatch::new() }
     }
 
     /// `udp` or `packet`.
     pub(super) fn name(&self) -> &'static str {
-        match self.way {
-            Way::Udp(_) => "udp",
-            Way::Packet { .. } => "packet",
+        match self.exit {
+            Exit::Udp(_) => "udp",
+            Exit::Packet { .. } => "packet",
         }
     }
 
     /// Hands `count` frames, at most [`SLOTS`], numbered from `first` on, to the kernel: how many it took,
     /// or what became of the first.
     pub(super) fn send(&mut self, first: u32, count: usize, at: Nanos) -> Result<usize, Refusal> {
-        let count = count.min(SLOTS);
-        let socket = match &self.way {
-            Way::Udp(socket) => socket.as_fd(),
-            Way::Packet { socket, .. } => socket.as_fd(),
-        };
-        self.frames.send(&mut self.batch, socket, (first, count), at).map_err(Refusal::of)
-    }
-}
-
-impl Frames {
-    fn send(
-        &mut self,
-        batch: &mut SendBatch,
-        socket: BorrowedFd<'_>,
-        (first, count): (u32, usize),
-        at: Nanos,
-    ) -> io::Result<usize> {
-        match self {
-            Self::Payloads { octets, all } => {
-                let all = &mut all[..*octets * count];
-                for (payload, number) in all.chunks_exact_mut(*octets).zip(first..) {
-                    Probe::stamp(payload, number, at.0);
-                }
-                batch.send(socket, all.chunks_exact(*octets))
-            }
-            Self::Whole(all) => {
-                let all = &mut all[..count];
-                for (frame, number) in all.iter_mut().zip(first..) {
-                    frame.stamp(number, at.0);
-                }
-                batch.send(socket, all.iter().map(UdpFrame::octets))
-            }
+        let frames = self.frames.stamped(first, count.min(SLOTS), at);
+        match &self.exit {
+            Exit::Udp(socket) => self.batch.send(socket.as_fd(), frames),
+            Exit::Packet { socket, .. } => self.batch.send(socket.as_fd(), frames),
         }
+        .map_err(Refusal::of)
     }
 }
 
@@ -140,6 +97,6 @@ impl Refusal {
 
 impl fmt::Debug for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Output").field("way", &self.name()).finish_non_exhaustive()
+        f.debug_struct("Output").field("exit", &self.name()).finish_non_exhaustive()
     }
 }

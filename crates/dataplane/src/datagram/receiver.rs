@@ -18,7 +18,7 @@ use nix::sys::socket::{getsockopt, sockopt};
 use wire::Probe;
 
 use super::batch::{Arrival, ReceiveBatch, SLOTS};
-use super::{ReceiverReport, ReceiverSpec, learning, socket, udp};
+use super::{ReceiverReport, ReceiverSpec, learning, socket};
 use crate::socket::{TICK, bound_waits, enlarge_receive_buffer, is_pause};
 use crate::{FlowError, Halt, Identity, Window, affinity, clock, stamp};
 
@@ -55,7 +55,6 @@ struct Tally {
 impl Receiver {
     /// Takes a socket and all memory. Only IPv4 is suitable.
     pub fn bind(spec: &ReceiverSpec) -> Result<Self, FlowError> {
-        udp::check_version(spec.local)?;
         learning::check_limit(spec.limit)?;
         let udp = UdpSocket::bind(SocketAddr::new(spec.local, 0))
             .map_err(|e| FlowError::kernel("bind udp socket to", spec.local, e))?;

@@ -16,9 +16,9 @@ use super::Pace;
 use super::batch::SLOTS;
 use super::output::{Output, Refusal};
 use super::pacer::Schedule;
-use super::packet::{self, NoPacket};
-use super::{SenderBackend, SenderReport, SenderSpec, learning, udp};
+use super::{SenderBackend, SenderReport, SenderSpec, Way, frames, learning, packet, udp};
 use crate::socket::TICK;
+use crate::unfit::Unfit;
 use crate::{FlowError, Halt, Window, affinity, clock};
 
 /// Between two attempts while the way out is closed.
@@ -52,38 +52,14 @@ impl Sender {
     /// hop that does not answer.
     pub fn open(spec: &SenderSpec) -> Result<Self, FlowError> {
         learning::check_limit(spec.limit)?;
-        udp::check_version(spec.local)?;
-        udp::check_version(spec.remote.ip())?;
+        frames::check(spec.remote.is_ipv6(), spec.vlan, &spec.frames)?;
+        spec.spread.check(spec.remote.ip())?;
         if let Pace::Every(gap) = spec.pace
             && !(gap.is_finite() && gap > 0.0)
         {
             return Err(FlowError::Unsuitable(format!("send a frame every {gap} ns")));
         }
-        let (output, reason) = match spec.backend {
-            SenderBackend::Udp => (udp::open(spec)?, "a udp socket was asked for".to_owned()),
-            SenderBackend::Packet => match packet::open(spec) {
-                Ok((output, how)) => (output, format!("a packet socket was asked for; {how}")),
-                Err(NoPacket::Failed(error)) => return Err(error),
-                Err(NoPacket::Unfit(why)) => {
-                    return Err(FlowError::Unsuitable(format!(
-                        "send by packet socket to {}: {why}",
-                        spec.remote
-                    )));
-                }
-            },
-            SenderBackend::XdpLive | SenderBackend::AfXdp | SenderBackend::UdpGso => {
-                return Err(FlowError::Unsuitable("send that way".to_owned()));
-            }
-            SenderBackend::Auto => match packet::open(spec) {
-                Ok((output, how)) => {
-                    (output, format!("a packet socket is the fastest here; {how}"))
-                }
-                Err(NoPacket::Failed(error)) => return Err(error),
-                Err(NoPacket::Unfit(why)) => {
-                    (udp::open(spec)?, format!("a udp socket, because {why}"))
-                }
-            },
-        };
+        let (output, reason) = choose(spec)?;
         Ok(Self { spec: spec.clone(), output, reason })
     }
 
@@ -101,7 +77,7 @@ impl Sender {
             }
             match self.output.send(learning::sequence(index), 1, clock::monotonic()) {
                 Err(Refusal::TooLong) => {
-                    return Err(udp::too_long(self.spec.frames.largest(), self.spec.remote, None));
+                    return Err(udp::too_long(&self.spec, None));
                 }
                 Err(Refusal::Broken(cause)) => {
                     return Err(FlowError::kernel(
@@ -147,6 +123,36 @@ impl Sender {
             longest_burst,
             late,
         })
+    }
+}
+
+fn choose(spec: &SenderSpec) -> Result<(Output, String), FlowError> {
+    let by_udp = |why: String| match udp::open(spec) {
+        Ok(output) => Ok((output, why)),
+        Err(Unfit::NotHere(why)) => Err(FlowError::Unsuitable(why)),
+        Err(Unfit::Failed(error)) => Err(error),
+    };
+    let by_packet = || Way::find(spec).and_then(|way| packet::open(spec, way));
+    match spec.backend {
+        SenderBackend::Udp => by_udp("a udp socket was asked for".to_owned()),
+        SenderBackend::Packet => match by_packet() {
+            Ok((output, how)) => Ok((output, format!("a packet socket was asked for; {how}"))),
+            Err(Unfit::Failed(error)) => Err(error),
+            Err(Unfit::NotHere(why)) => Err(FlowError::Unsuitable(format!(
+                "send by packet socket to {}: {why}",
+                spec.remote
+            ))),
+        },
+        SenderBackend::XdpLive | SenderBackend::AfXdp | SenderBackend::UdpGso => {
+            Err(FlowError::Unsuitable("send that way".to_owned()))
+        }
+        SenderBackend::Auto => match by_packet() {
+            Ok((output, how)) => {
+                Ok((output, format!("a packet socket is the fastest here; {how}")))
+            }
+            Err(Unfit::Failed(error)) => Err(error),
+            Err(Unfit::NotHere(why)) => by_udp(format!("a udp socket, because {why}")),
+        },
     }
 }
 
@@ -258,11 +264,7 @@ impl Load<'_> {
                 }
                 Err(Refusal::Closed) => return Ok(Go { tried, cut: Some(Cut::Closed) }),
                 Err(Refusal::TooLong) => {
-                    return Err(udp::too_long(
-                        self.remote.frames.largest(),
-                        self.remote.remote,
-                        None,
-                    ));
+                    return Err(udp::too_long(self.remote, None));
                 }
                 Err(Refusal::Broken(cause)) => {
                     return Err(FlowError::kernel("send frames to", self.remote.remote, cause));

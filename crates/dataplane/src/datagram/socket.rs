@@ -9,16 +9,32 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use crate::socket::set;
 
 /// The MTU of the route that a connected socket takes, in octets of IP packet.
-pub(super) fn route_mtu(socket: impl AsFd) -> io::Result<u32> {
+pub(super) fn route_mtu(socket: impl AsFd, ipv6: bool) -> io::Result<u32> {
     let mut mtu = [0_i32; 1];
-    get(socket.as_fd(), libc::IPPROTO_IP, libc::IP_MTU, &mut mtu)?;
+    let (level, name) =
+        if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_MTU) } else { (libc::IPPROTO_IP, libc::IP_MTU) };
+    get(socket.as_fd(), level, name, &mut mtu)?;
     Ok(mtu[0] as u32)
+}
+
+/// Has all leave whole, and what exceeds the path's MTU refused (EMSGSIZE).
+pub(super) fn dont_fragment(socket: impl AsFd, ipv6: bool) -> io::Result<()> {
+    if !ipv6 {
+        return crate::socket::dont_fragment(socket);
+    }
+    let whole = libc::IPV6_PMTUDISC_DO;
+    set(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, &whole)
 }
 
 /// Has the kernel tell a sender of frames that the queueing discipline dropped (ENOBUFS); without it
 /// a UDP socket calls them sent.
-pub(super) fn tell_of_local_drops(socket: impl AsFd) -> io::Result<()> {
-    set(socket.as_fd(), libc::IPPROTO_IP, libc::IP_RECVERR, &1_i32)
+pub(super) fn tell_of_local_drops(socket: impl AsFd, ipv6: bool) -> io::Result<()> {
+    let (level, name) = if ipv6 {
+        (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
+    } else {
+        (libc::IPPROTO_IP, libc::IP_RECVERR)
+    };
+    set(socket.as_fd(), level, name, &1_i32)
 }
 
 /// Sends past the queueing discipline, straight to the driver.

@@ -2,38 +2,58 @@
 //!
 //! Never fragments: what does not fit is an error before the first frame.
 
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::UdpSocket;
 
-use measure::{FrameSize, Nanos};
+use measure::Nanos;
 use wire::Probe;
 
+use super::frames::{self, Frames};
 use super::output::Output;
-use super::{SenderSpec, learning, socket};
+use super::{SenderSpec, learning, ports, socket};
 use crate::FlowError;
-use crate::socket::{TICK, bound_waits, dont_fragment};
+use crate::socket::{TICK, bound_waits};
+use crate::unfit::Unfit;
 
 /// Opens the UDP backend.
-pub(super) fn open(spec: &SenderSpec) -> Result<Output, FlowError> {
-    let socket = connect(spec)?;
-    Ok(Output::udp(socket, &learning_probe(spec), spec.frames.largest().udp_payload_v4() as usize))
+pub(super) fn open(spec: &SenderSpec) -> Result<Output, Unfit> {
+    check(spec)?;
+    Ok(Output::udp(connect(spec)?, Frames::payloads(spec)?))
 }
 
-/// A socket from the flow's local address and a port of the kernel's choice to its receiver.
+/// What headers a socket can't make.
+pub(super) fn check(spec: &SenderSpec) -> Result<(), Unfit> {
+    if spec.vlan.is_some() {
+        return Err(Unfit::NotHere("a udp socket sends no vlan tag".to_owned()));
+    }
+    if !spec.spread.is_none() {
+        return Err(Unfit::NotHere(
+            "a udp socket sends from one port and address to one other".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// A socket from the flow's local address and a port of the kernel's choice to its receiver. The port
+/// is low enough for all source ports.
 pub(super) fn connect(spec: &SenderSpec) -> Result<UdpSocket, FlowError> {
-    check_version(spec.local)?;
-    check_version(spec.remote.ip())?;
-    let udp = UdpSocket::bind(SocketAddr::new(spec.local, 0))
-        .map_err(|e| FlowError::kernel("bind udp socket to", spec.local, e))?;
+    let ipv6 = spec.remote.is_ipv6();
+    if spec.local.is_ipv6() != ipv6 {
+        return Err(FlowError::Unsuitable(format!(
+            "send from {} to {}: their ip versions differ",
+            spec.local, spec.remote
+        )));
+    }
+    let udp = ports::reserve(spec.local, spec.spread.source_ports)?;
     udp.connect(spec.remote)
         .map_err(|e| FlowError::kernel("connect udp socket to", spec.remote, e))?;
-    dont_fragment(&udp)
-        .and_then(|()| socket::tell_of_local_drops(&udp))
+    socket::dont_fragment(&udp, ipv6)
+        .and_then(|()| socket::tell_of_local_drops(&udp, ipv6))
         .and_then(|()| bound_waits(&udp, TICK))
         .map_err(|e| FlowError::kernel("set options of udp socket to", spec.remote, e))?;
-    let mtu = socket::route_mtu(&udp)
+    let mtu = socket::route_mtu(&udp, ipv6)
         .map_err(|e| FlowError::kernel("read the mtu of the route to", spec.remote, e))?;
-    if spec.frames.largest().mtu() > mtu {
-        return Err(too_long(spec.frames.largest(), spec.remote, Some(mtu)));
+    if frames::mtu(frames::layout(ipv6, spec.vlan), spec.frames.largest()) > mtu {
+        return Err(too_long(spec, Some(mtu)));
     }
     Ok(udp)
 }
@@ -49,23 +69,16 @@ pub(super) fn learning_probe(spec: &SenderSpec) -> Probe {
 }
 
 /// The frames exceed an MTU on their way.
-pub(super) fn too_long(size: FrameSize, remote: SocketAddr, mtu: Option<u32>) -> FlowError {
+pub(super) fn too_long(spec: &SenderSpec, mtu: Option<u32>) -> FlowError {
+    let size = spec.frames.largest();
     let theirs = match mtu {
         Some(mtu) => format!("the mtu of the route is {mtu}"),
         None => "an mtu on the way is smaller".to_owned(),
     };
+    let layout = frames::layout(spec.remote.is_ipv6(), spec.vlan);
     FlowError::Unsuitable(format!(
-        "send frames of {size} octets to {remote}: they need an mtu of {}, and {theirs}",
-        size.mtu()
+        "send frames of {size} octets to {}: they need an mtu of {}, and {theirs}",
+        spec.remote,
+        frames::mtu(layout, size)
     ))
-}
-
-/// Datagram flows are IPv4 for now.
-pub(super) fn check_version(address: IpAddr) -> Result<(), FlowError> {
-    if address.is_ipv4() {
-        return Ok(());
-    }
-    Err(FlowError::Unsuitable(format!(
-        "send datagrams over ipv6 ({address}): only ipv4 is supported"
-    )))
 }

@@ -1,0 +1,152 @@
+//! Frames ready to go, one for each number until sizes and headers repeat: only number and time are
+//! written again.
+//!
+//! Owns their memory, all of it taken at once, and the arithmetic of what fits into which frame.
+//! Never sends.
+
+use measure::{FrameMix, FrameSize, Nanos};
+use wire::{FrameLayout, Probe, UdpEndpoints, UdpFrame};
+
+use super::batch::SLOTS;
+use super::spread::least_common_multiple;
+use super::{SenderSpec, udp};
+use crate::FlowError;
+
+const FCS: usize = 4;
+
+/// The most memory that a flow's frames may take.
+const MOST_OCTETS: usize = 256 << 20;
+
+/// Frames of successive numbers.
+pub(super) struct Frames(Vec<Ready>);
+
+/// One of them.
+enum Ready {
+    /// A UDP payload.
+    Payload(Box<[u8]>),
+    /// From the Ethernet header on.
+    Whole(UdpFrame),
+}
+
+impl Frames {
+    /// UDP payloads, for sockets that make the headers themselves: only sizes repeat.
+    pub(super) fn payloads(spec: &SenderSpec) -> Result<Self, FlowError> {
+        let layout = layout(spec.remote.is_ipv6(), spec.vlan);
+        let probe = udp::learning_probe(spec);
+        let count = slots(spec.frames.pattern().len() as u64, spec)?;
+        let payload = |number: u64| {
+            let mut payload = vec![0; payload_octets(layout, spec.frames.at(number))];
+            probe.emit(&mut payload);
+            Ready::Payload(payload.into_boxed_slice())
+        };
+        Ok(Self((0..count).map(payload).collect()))
+    }
+
+    /// Whole frames, the first between `ends`.
+    pub(super) fn whole(spec: &SenderSpec, ends: &UdpEndpoints) -> Result<Self, FlowError> {
+        let sizes = spec.frames.pattern().len() as u64;
+        let count = slots(least_common_multiple(sizes, spec.spread.period()), spec)?;
+        let frame = |number: u64| {
+            let ends = UdpEndpoints {
+                source: spec.spread.source(ends.source, number),
+                destination: spec.spread.destination(ends.destination, number),
+                ..*ends
+            };
+            let octets = spec.frames.at(number).octets_without_fcs() as usize;
+            let (token, flow) = (spec.identity.token, spec.identity.flow);
+            UdpFrame::new(&ends, spec.vlan, token, flow, octets).map(Ready::Whole).map_err(|e| {
+                FlowError::Unsuitable(format!("build frames of {} octets: {e}", spec.frames))
+            })
+        };
+        Ok(Self((0..count).map(frame).collect::<Result<_, _>>()?))
+    }
+
+    /// The `count` frames, at most [`SLOTS`], numbered from `first` on, with `at` as their time.
+    #[inline]
+    pub(super) fn stamped(
+        &mut self,
+        first: u32,
+        count: usize,
+        at: Nanos,
+    ) -> impl Iterator<Item = &[u8]> {
+        let begin = first as usize % self.0.len();
+        let here = count.min(self.0.len() - begin);
+        // There are at least as many as a call may take, so the rest lies before `begin`.
+        let (before, from) = self.0.split_at_mut(begin);
+        let (here, rest) = (&mut from[..here], &mut before[..count - here]);
+        for (ready, number) in here.iter_mut().chain(&mut *rest).zip(first..) {
+            ready.stamp(number, at);
+        }
+        here.iter().chain(&*rest).map(Ready::octets)
+    }
+}
+
+impl Ready {
+    #[inline]
+    fn stamp(&mut self, number: u32, at: Nanos) {
+        match self {
+            Self::Payload(payload) => Probe::stamp(payload, number, at.0),
+            Self::Whole(frame) => frame.stamp(number, at.0),
+        }
+    }
+
+    #[inline]
+    fn octets(&self) -> &[u8] {
+        match self {
+            Self::Payload(payload) => payload,
+            Self::Whole(frame) => frame.octets(),
+        }
+    }
+}
+
+/// The headers of a flow's frames.
+pub(crate) fn layout(ipv6: bool, vlan: Option<u16>) -> FrameLayout {
+    FrameLayout { ipv6, tagged: vlan.is_some() }
+}
+
+/// Octets of UDP payload in a frame of this size; the frame holds at least a probe.
+pub(crate) fn payload_octets(layout: FrameLayout, size: FrameSize) -> usize {
+    size.octets_without_fcs() as usize - layout.header_octets()
+}
+
+/// The smallest MTU that carries a frame: neither the Ethernet header nor the tag is part of it.
+pub(super) fn mtu(layout: FrameLayout, size: FrameSize) -> u32 {
+    size.octets_without_fcs() - layout.ip_at() as u32
+}
+
+/// Refuses frames that are too small for their headers and a probe, with the arithmetic, and a VLAN
+/// that there can't be.
+pub(crate) fn check(ipv6: bool, vlan: Option<u16>, frames: &FrameMix) -> Result<(), FlowError> {
+    let layout = layout(ipv6, vlan);
+    let (smallest, least) = (frames.smallest(), layout.min_octets() + FCS);
+    if (smallest.octets() as usize) < least {
+        let tag = if layout.tagged { " + 802.1q tag 4" } else { "" };
+        let ip = if ipv6 { "ipv6 40" } else { "ipv4 20" };
+        return Err(FlowError::Unsuitable(format!(
+            "make frames of {smallest} octets: a probe needs {least} (ethernet 14{tag} + {ip} + udp 8 + probe {} + fcs {FCS})",
+            Probe::LEN
+        )));
+    }
+    if let Some(id) = vlan
+        && !(1..=4094).contains(&id)
+    {
+        // IEEE 802.1Q §9.6: 0 is no VLAN, and 4095 is reserved.
+        return Err(FlowError::Unsuitable(format!(
+            "tag frames with vlan {id}: 1 to 4094 there are"
+        )));
+    }
+    Ok(())
+}
+
+/// How many frames to prepare, so that each has its number's size and headers, and no call holds one
+/// twice.
+fn slots(period: u64, spec: &SenderSpec) -> Result<u64, FlowError> {
+    let count = period * (SLOTS as u64).div_ceil(period);
+    let octets = count as f64 * spec.frames.mean_octets();
+    if octets > MOST_OCTETS as f64 {
+        return Err(FlowError::Unsuitable(format!(
+            "prepare the frames: sizes, ports and addresses repeat after {period} frames only, which take {octets:.0} octets, and {MOST_OCTETS} is the most"
+        )));
+    }
+    Ok(count)
+}

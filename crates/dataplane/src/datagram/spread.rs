@@ -1,0 +1,137 @@
+//! Which addresses and ports frame i of a flow has, and how long it takes until they repeat.
+//!
+//! Pure arithmetic: value i of each is the base plus i modulo its count. Never asks whether an
+//! address is anybody's.
+
+use std::net::{IpAddr, SocketAddr};
+
+use super::{AddressRange, Spread};
+use crate::FlowError;
+
+impl Spread {
+    /// Whether all frames have the same headers.
+    pub(crate) fn is_none(&self) -> bool {
+        self.period() == 1 && self.sources.is_none() && self.destinations.is_none()
+    }
+
+    /// Frames until the headers repeat.
+    pub(crate) fn period(&self) -> u64 {
+        let addresses = |range: Option<AddressRange>| range.map_or(1, |range| range.count);
+        [
+            self.source_ports,
+            self.destination_ports,
+            addresses(self.sources),
+            addresses(self.destinations),
+        ]
+        .into_iter()
+        .map(|count| u64::from(count.max(1)))
+        .fold(1, least_common_multiple)
+    }
+
+    /// From where frame `number` comes, the first one from `base`.
+    #[inline]
+    pub(crate) fn source(&self, base: SocketAddr, number: u64) -> SocketAddr {
+        place(base, self.source_ports, self.sources, number)
+    }
+
+    /// Where frame `number` goes, the first one to `base`.
+    #[inline]
+    pub(crate) fn destination(&self, base: SocketAddr, number: u64) -> SocketAddr {
+        place(base, self.destination_ports, self.destinations, number)
+    }
+
+    /// Refuses counts of zero, and ranges that are not of `like`'s version or run past its end.
+    pub(crate) fn check(&self, like: IpAddr) -> Result<(), FlowError> {
+        if self.source_ports == 0 || self.destination_ports == 0 {
+            return Err(unsuitable("spread over no ports"));
+        }
+        for range in [self.sources, self.destinations].into_iter().flatten() {
+            let AddressRange { first, count } = range;
+            if count == 0 {
+                return Err(unsuitable("spread over no addresses"));
+            }
+            if first.is_ipv4() != like.is_ipv4() {
+                return Err(unsuitable(&format!(
+                    "spread over addresses from {first} on, in frames between others like {like}"
+                )));
+            }
+            if range.checked(count - 1).is_none() {
+                return Err(unsuitable(&format!("spread over {count} addresses from {first} on")));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AddressRange {
+    /// The address of frame `number`.
+    #[inline]
+    pub(crate) fn at(&self, number: u64) -> IpAddr {
+        let index = (number % u64::from(self.count.max(1))) as u16;
+        self.checked(index).unwrap_or(self.first)
+    }
+
+    fn checked(&self, index: u16) -> Option<IpAddr> {
+        match self.first {
+            IpAddr::V4(first) => {
+                first.to_bits().checked_add(index.into()).map(|bits| IpAddr::V4(bits.into()))
+            }
+            IpAddr::V6(first) => {
+                first.to_bits().checked_add(index.into()).map(|bits| IpAddr::V6(bits.into()))
+            }
+        }
+    }
+}
+
+#[inline]
+fn place(base: SocketAddr, ports: u16, range: Option<AddressRange>, number: u64) -> SocketAddr {
+    let address = range.map_or(base.ip(), |range| range.at(number));
+    let offset = (number % u64::from(ports.max(1))) as u16;
+    SocketAddr::new(address, base.port().wrapping_add(offset))
+}
+
+/// The smallest number that both divide; neither is zero.
+pub(super) fn least_common_multiple(a: u64, b: u64) -> u64 {
+    let (mut divisor, mut rest) = (a, b);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    a / divisor * b
+}
+
+fn unsuitable(what: &str) -> FlowError {
+    FlowError::Unsuitable(what.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_index_runs_by_itself() {
+        let spread = Spread {
+            source_ports: 2,
+            destination_ports: 3,
+            sources: None,
+            destinations: Some(AddressRange { first: "198.18.0.255".parse().unwrap(), count: 4 }),
+        };
+        let base = "10.0.0.1:7000".parse().unwrap();
+        assert_eq!(spread.period(), 12);
+        assert_eq!(spread.source(base, 5).to_string(), "10.0.0.1:7001");
+        assert_eq!(spread.destination(base, 5).to_string(), "198.18.1.0:7002");
+        assert_eq!(spread.destination(base, 12).to_string(), "198.18.0.255:7000");
+        assert!(!spread.is_none() && Spread::NONE.is_none());
+    }
+
+    #[test]
+    fn ranges_that_cannot_be() {
+        let v4: IpAddr = "10.0.0.1".parse().unwrap();
+        let range = |first: &str, count| AddressRange { first: first.parse().unwrap(), count };
+        let of = |range| Spread { sources: Some(range), ..Spread::NONE };
+        assert!(of(range("10.0.0.1", 65_535)).check(v4).is_ok());
+        assert!(of(range("255.255.255.255", 2)).check(v4).is_err());
+        assert!(of(range("10.0.0.1", 0)).check(v4).is_err());
+        assert!(of(range("fd00::1", 1)).check(v4).is_err());
+        assert!(Spread { source_ports: 0, ..Spread::NONE }.check(v4).is_err());
+    }
+}

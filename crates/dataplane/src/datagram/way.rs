@@ -1,0 +1,128 @@
+//! The way of a flow's frames: the interface they leave by, and the addresses in their headers.
+//!
+//! Asks the kernel for the route and for the next hop's address, so that whole frames go where a UDP
+//! socket's would. A UDP socket keeps the source port reserved for as long as the way is held. Never
+//! guesses an address: a next hop that does not answer is an error.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::thread;
+use std::time::Duration;
+
+use measure::Nanos;
+use netlink::{Link, Netlink};
+use wire::{MacAddr, Probe, UdpEndpoints};
+
+use super::{SenderSpec, udp};
+use crate::unfit::Unfit;
+use crate::{FlowError, clock};
+
+/// The kernel asks for a neighbour three times, a second apart.
+const NEIGHBOUR_WAIT: Nanos = Nanos::from_secs(3);
+const NEIGHBOUR_POLL: Duration = Duration::from_millis(2);
+
+const UDP: u8 = 17;
+
+/// Where a flow's frames go, and from whom to whom.
+#[derive(Debug)]
+pub(crate) struct Way {
+    /// The interface they leave by: its number in this namespace.
+    pub index: u32,
+    /// Its name.
+    pub interface: String,
+    /// The kernel's word for a virtual interface (`veth`); none for hardware.
+    pub kind: Option<String>,
+    /// The interface's own address.
+    pub source_mac: MacAddr,
+    /// The next hop's address.
+    pub next_hop_mac: MacAddr,
+    /// The sender's address, and the lowest source port.
+    pub source: SocketAddr,
+    /// The receiver's address, and the lowest destination port.
+    pub destination: SocketAddr,
+    /// Connected; keeps the source port ours. Nothing but the first learning datagram leaves by it.
+    pub reserved: UdpSocket,
+}
+
+impl Way {
+    /// Finds the way of a flow's frames. May wait three seconds for a next hop that does not answer.
+    pub(crate) fn find(spec: &SenderSpec) -> Result<Self, Unfit> {
+        let reserved = udp::connect(spec)?;
+        let source = reserved
+            .local_addr()
+            .map_err(|e| FlowError::kernel("read the port of udp socket to", spec.remote, e))?;
+        let mut netlink = Netlink::open()?;
+        let (address, ports) = (spec.remote.ip(), (source.port(), spec.remote.port()));
+        let route = netlink.route_to(address, Some(source.ip()), ports.0, ports.1, UDP)?;
+        let link = link(&mut netlink, route.index)?;
+        let Some(source_mac) = ethernet_address(&link) else {
+            return Err(Unfit::NotHere(format!(
+                "the route leaves by {}, which is no Ethernet interface",
+                link.name
+            )));
+        };
+        let next_hop = route.gateway.unwrap_or(address);
+        let next_hop_mac = resolve(&mut netlink, &link, next_hop, &reserved, spec)?;
+        Ok(Self {
+            index: link.index,
+            interface: link.name,
+            kind: link.kind,
+            source_mac,
+            next_hop_mac,
+            source,
+            destination: spec.remote,
+            reserved,
+        })
+    }
+
+    /// Of the flow's first frame; a spread counts upwards from here.
+    pub(crate) fn endpoints(&self) -> UdpEndpoints {
+        UdpEndpoints {
+            source_mac: self.source_mac,
+            destination_mac: self.next_hop_mac,
+            source: self.source,
+            destination: self.destination,
+        }
+    }
+}
+
+fn link(netlink: &mut Netlink, index: u32) -> Result<Link, Unfit> {
+    netlink
+        .links()?
+        .into_iter()
+        .find(|link| link.index == index)
+        .ok_or_else(|| Unfit::NotHere(format!("the route leaves by link {index}, which is gone")))
+}
+
+/// The link's own address, where it speaks Ethernet: loopback's is all zeros.
+fn ethernet_address(link: &Link) -> Option<MacAddr> {
+    link.mac.filter(|mac| *mac != [0; 6]).map(MacAddr)
+}
+
+/// Has the kernel resolve the next hop by sending it a learning datagram, which is never counted.
+fn resolve(
+    netlink: &mut Netlink,
+    link: &Link,
+    next_hop: IpAddr,
+    reserved: &UdpSocket,
+    spec: &SenderSpec,
+) -> Result<MacAddr, Unfit> {
+    let begun = clock::monotonic();
+    let mut asked = false;
+    loop {
+        if let Some(mac) = netlink.neighbour(link.index, next_hop)? {
+            return Ok(MacAddr(mac));
+        }
+        if !asked {
+            let mut payload = vec![0; Probe::LEN];
+            udp::learning_probe(spec).emit(&mut payload);
+            // A refusal shows as no answer below.
+            let _ = reserved.send(&payload);
+            asked = true;
+        }
+        let waited = clock::monotonic().saturating_sub(begun);
+        if waited >= NEIGHBOUR_WAIT {
+            return Err(FlowError::NoAnswer { peer: spec.remote, waited: NEIGHBOUR_WAIT }.into());
+        }
+        thread::sleep(NEIGHBOUR_POLL);
+    }
+}
