@@ -195,6 +195,7 @@ impl BinarySearch {
     /// The tester fell short. Its own failure moves no end past what was seen: the lower end rises to
     /// what passed, the upper one comes down to what was asked.
     fn fell_short(&mut self, asked: f64, long: bool, lossless: Option<FrameRate>) {
+        let lossless = lossless.filter(|rate| rate.0 >= self.range.min.0);
         let is_final = self.low.is_some_and(|low| low.asked >= asked);
         if is_final {
             self.short_finals += 1;
