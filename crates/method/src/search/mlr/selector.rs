@@ -10,6 +10,9 @@ use super::ladder::{Ladder, Rung, split};
 use super::ledger::{Bounds, Ledger};
 use super::load::Target;
 
+/// Beyond so many, targets before the goal are ignored: widths double with each.
+const MOST_PRECEDING: u32 = 16;
+
 /// A goal's way.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Selector {
@@ -35,7 +38,7 @@ enum Way {
 /// The targets of a goal, coarsest first. Duration sums grow geometrically from the initial
 /// duration: 1 s, 4.58 s and 21 s for two targets before one of 21 s.
 pub(super) fn targets(goal: &Goal, ladder: &Ladder) -> Vec<Target> {
-    let last = goal.preceding_targets;
+    let last = goal.preceding_targets.min(MOST_PRECEDING);
     let (first, sum) = (goal.initial_duration.as_secs_f64(), goal.duration_sum.as_secs_f64());
     let width = ladder.rungs(goal.width);
     let target = |at: u32| {
@@ -50,7 +53,7 @@ pub(super) fn targets(goal: &Goal, ladder: &Ladder) -> Vec<Target> {
             exceed_ratio: goal.exceed_ratio,
             duration: duration_sum.min(goal.final_duration),
             duration_sum,
-            width_rungs: width.saturating_mul(1 << (last - at).min(16)),
+            width_rungs: width.saturating_mul(1 << (last - at)),
             expansion: goal.expansion.max(2),
         }
     };
