@@ -131,15 +131,69 @@ fn what_passed_counts_though_less_than_asked() {
     assert_eq!(result.relevant_upper.expect("asked for more").by, FailedBy::Tester);
 }
 
+fn verified(width: f64) -> Goal {
+    Goal {
+        duration_sum: Nanos::from_secs(2),
+        ..Goal { name: GoalName::Tst009, exceed_ratio: 0.5, ..goal(width) }
+    }
+}
+
+#[test]
+fn what_lost_once_is_tried_again_where_the_goal_says_so() {
+    let capacity = 400_000.0;
+    let found = |goal: Goal, stalled: u32| {
+        let mut trial = 0;
+        let result = run(goal, |a| {
+            trial += 1;
+            counted(a, a.rate.0 > capacity || trial == stalled)
+        });
+        (result.relevant_lower.expect("something passes").0, result.trials)
+    };
+    let (plain, _) = found(goal(0.005), 0);
+    let (undisturbed, trials) = found(verified(0.005), 0);
+    assert_eq!(undisturbed.to_bits(), plain.to_bits());
+    for stalled in 1..=trials {
+        let (lower, _) = found(verified(0.005), stalled);
+        assert_eq!(lower.to_bits(), plain.to_bits(), "trial {stalled} lost once");
+    }
+    // Without verification some single trial that lost moves the answer.
+    assert!((1..12).any(|stalled| found(goal(0.005), stalled).0 < 0.99 * plain));
+}
+
+#[test]
+fn what_always_loses_is_not_verified_for_ever() {
+    let result = run(verified(0.005), |a| counted(a, true));
+    assert_eq!(result.relevant_lower, None);
+    assert_eq!(result.trials, 2 * run(goal(0.005), |a| counted(a, true)).trials);
+}
+
+#[test]
+fn a_goal_that_allows_loss_finds_more_and_forwards_less_than_it_found() {
+    let (capacity, goal) =
+        (400_000.0, Goal { name: GoalName::Pdr, loss_ratio: 0.01, ..goal(0.001) });
+    let result = run(goal, |a| {
+        let sent = (a.rate.0 * a.duration.as_secs_f64()) as u64;
+        let lost = (sent as f64 * (1.0 - capacity / a.rate.0)).max(0.0) as u64;
+        Seen::Counted { offered: a.rate, sent, lost }
+    });
+    let found = result.relevant_lower.expect("something passes").0;
+    assert!(found <= capacity / 0.989 && found > 0.998 * capacity / 0.99, "{result:?}");
+    let forwarded = result.conditional_throughput.expect("something passes").0;
+    assert!((forwarded - capacity).abs() < 0.001 * capacity, "{result:?}");
+    assert!(!result.irregular && result.goal == GoalName::Pdr, "{result:?}");
+}
+
 proptest! {
     /// Any answers at all, in any order: it ends, soon, and its bracket is the right way round.
     #[test]
     fn always_ends(
         answers in proptest::collection::vec(0u8..4, 1..200),
         precision in 0.001f64..0.5,
+        verify in any::<bool>(),
     ) {
         let mut at = 0;
-        let result = run(goal(precision), |a| {
+        let goal = if verify { verified(precision) } else { goal(precision) };
+        let result = run(goal, |a| {
             at += 1;
             match answers[at % answers.len()] {
                 0 => counted(a, false),
@@ -149,7 +203,7 @@ proptest! {
             }
         });
         let halvings = (1.0 / precision).log2().ceil() as u32;
-        prop_assert!(result.trials <= 2 * (12 + 2 * halvings), "{result:?}");
+        prop_assert!(result.trials <= (2 + 2 * u32::from(verify)) * (12 + 2 * halvings), "{result:?}");
         if let (Some(low), Some(failed)) = (result.relevant_lower, result.relevant_upper) {
             prop_assert!(low.0 < failed.rate.0, "{result:?}");
         }
