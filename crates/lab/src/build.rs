@@ -179,8 +179,8 @@ pub(crate) fn prepare(node: &NodePlan) -> Result<(), LabError> {
 pub(crate) fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result<(), NetlinkError> {
     let loopback = kernel.link("lo")?.index;
     kernel.set_up(loopback)?;
-    if let Some(ip) = node.loopback {
-        kernel.add_address(loopback, ip.into(), 32)?;
+    for ip in &node.loopbacks {
+        kernel.add_address(loopback, (*ip).into(), 32)?;
     }
     let bridge = match &node.bridge {
         Some(name) => {

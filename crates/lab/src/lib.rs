@@ -21,8 +21,8 @@ pub use error::LabError;
 pub use limit::PortLimit;
 pub use namespace::Namespace;
 pub use plan::{
-    CablePlan, DeviceKind, DevicePlan, DevicePortPlan, FarEnd, HostPlan, HostPortPlan,
-    InterfacePlan, LabPlan, NodePlan, RoutePlan,
+    BLOCK_ADDRESSES, CablePlan, DeviceKind, DevicePlan, DevicePortPlan, FarEnd, HostPlan,
+    HostPortPlan, InterfacePlan, LabPlan, NodePlan, RoutePlan, SubjectPlan, TWIN_PREFIX, twin,
 };
 pub use privilege::{Privilege, enter_user_namespace, privilege};
-pub use spec::{DEFAULT_MTU, LabDevice, LabSpec, MAX_HOSTS, SpecError};
+pub use spec::{DEFAULT_MTU, LabDevice, LabSpec, MAX_DEVICES, MAX_HOSTS, SpecError};

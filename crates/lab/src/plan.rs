@@ -2,11 +2,12 @@
 //!
 //! Owns names, addresses, Ethernet addresses and routes of every node; the same spec gives the same
 //! plan. Pure: reads and changes nothing. Addresses come from 198.18.0.0/15, which RFC 2544 C.2.2
-//! sets aside for measuring devices: 198.18 across the device, 198.19 on the direct cables.
+//! sets aside for measuring devices: 198.18 across the devices, 198.19 for direct cables and blocks.
+//! Only IPv4 addresses are written down: each has its [`twin`] of IPv6.
 
 mod layout;
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use measure::Rate;
 use serde::{Deserialize, Serialize};
@@ -18,15 +19,15 @@ use crate::spec::{LabDevice, LabSpec};
 /// Everything about a lab, before there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabPlan {
-    /// What stands between the hosts.
-    pub device: LabDevice,
     /// The largest IP packet of every link, in octets.
     pub mtu: u32,
     /// The limit of each device port towards its host; in a cable lab, of each end.
     pub limit: Option<PortLimit>,
     /// `h1`, `h2`, …: what a study sees.
     pub hosts: Vec<HostPlan>,
-    /// `bridge`, `router`, or `r1` and `r2`; none for a cable.
+    /// What can be measured, in the order of the spec: `bridge`, `router`, `routers`; none for a cable.
+    pub subjects: Vec<SubjectPlan>,
+    /// What they are made of: `bridge`, `router`, `r1` and `r2`.
     pub devices: Vec<DevicePlan>,
     /// What the kernel is told: one namespace for each host and each device, hosts first.
     pub nodes: Vec<NodePlan>,
@@ -39,14 +40,14 @@ pub struct LabPlan {
 pub struct HostPlan {
     /// `h1`; also the name of its node.
     pub name: String,
-    /// First the one to the device (`eth1`, or `ecmp`), then `direct` where there is a bypass.
+    /// One to each subject (`eth1`, or `ecmp`), then `direct` where there is a bypass.
     pub ports: Vec<HostPortPlan>,
 }
 
 /// A host's test port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPortPlan {
-    /// `eth1`, `direct`, or `ecmp`.
+    /// `eth1`, `direct`, or `ecmp` for the two links to a pair of routers.
     pub name: String,
     /// The kernel interfaces whose counters belong to it; two for `ecmp`.
     pub interfaces: Vec<String>,
@@ -54,6 +55,10 @@ pub struct HostPortPlan {
     pub address: Ipv4Addr,
     /// The length of its subnet, in bits.
     pub prefix: u8,
+    /// The first of [`BLOCK_ADDRESSES`] that every path leads to this host's end of it: nobody owns
+    /// them, so that flows may vary them. The same on each of the host's ports, since a frame's path
+    /// is chosen by the port that it leaves by.
+    pub block: Ipv4Addr,
     /// Where each of `interfaces` leads, in the same order. All are of one kind.
     pub far_ends: Vec<FarEnd>,
     /// The rate to which the host's own sending is limited: in a cable lab with a rate. A device
@@ -67,6 +72,20 @@ impl HostPortPlan {
         &self.far_ends[0]
     }
 }
+
+/// How many addresses a host's block has, of IPv4 and of IPv6.
+pub const BLOCK_ADDRESSES: u16 = 256;
+
+/// The IPv6 address that stands wherever this IPv4 address does: 2001:2::198.18.0.1, from the block
+/// of RFC 5180 §8. A prefix is [`TWIN_PREFIX`] bits longer than its IPv4 twin's.
+pub const fn twin(address: Ipv4Addr) -> Ipv6Addr {
+    Ipv6Addr::from_bits(0x2001_0002 << 96 | address.to_bits() as u128)
+}
+
+/// What stands before the IPv4 address in its [`twin`], in bits.
+pub const TWIN_PREFIX: u8 = 96;
+/// RFC 8200 §5: IPv6 needs links of at least so much; a lab with less has IPv4 only.
+const IPV6_MTU: u32 = 1280;
 
 /// The other end of a host's cable.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,7 +106,18 @@ pub enum FarEnd {
     },
 }
 
-/// A device under test.
+/// A device as a study sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubjectPlan {
+    /// `bridge`, `router`, `routers`; a second of the kind is `bridge2`.
+    pub name: String,
+    /// What was asked for.
+    pub device: LabDevice,
+    /// The devices that it consists of: itself, or two routers.
+    pub devices: Vec<String>,
+}
+
+/// A device with a node of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DevicePlan {
     /// `bridge`, `router`, `r1`, `r2`; also the name of its node.
@@ -127,8 +157,8 @@ pub struct NodePlan {
     pub forwards: bool,
     /// A bridge that all of its interfaces are ports of.
     pub bridge: Option<String>,
-    /// An address of the node rather than of a link, as a /32 on its loopback.
-    pub loopback: Option<Ipv4Addr>,
+    /// Addresses of the node rather than of a link, as a /32 each on its loopback.
+    pub loopbacks: Vec<Ipv4Addr>,
     /// Its interfaces, without the loopback.
     pub interfaces: Vec<InterfacePlan>,
     /// Routes beyond those to its own subnets.
@@ -191,6 +221,21 @@ impl LabPlan {
         self.hosts.iter().find(|host| host.name == name)
     }
 
+    /// Whether every address has its [`twin`].
+    pub const fn has_ipv6(&self) -> bool {
+        has_ipv6(self.mtu)
+    }
+
+    /// The named subject.
+    pub fn subject(&self, name: &str) -> Option<&SubjectPlan> {
+        self.subjects.iter().find(|subject| subject.name == name)
+    }
+
+    /// The subject that a device belongs to.
+    pub fn subject_of(&self, device: &str) -> Option<&SubjectPlan> {
+        self.subjects.iter().find(|subject| subject.devices.iter().any(|d| d == device))
+    }
+
     /// The named device.
     pub fn device(&self, name: &str) -> Option<&DevicePlan> {
         self.devices.iter().find(|device| device.name == name)
@@ -200,4 +245,9 @@ impl LabPlan {
     pub fn node(&self, name: &str) -> Option<&NodePlan> {
         self.nodes.iter().find(|node| node.name == name)
     }
+}
+
+/// Whether links of this MTU carry IPv6.
+pub(crate) const fn has_ipv6(mtu: u32) -> bool {
+    mtu >= IPV6_MTU
 }

@@ -4,10 +4,10 @@
 
 use measure::{ByteCount, Rate};
 
-/// What stands between the hosts of a lab.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// A device to stand between the hosts of a lab.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum LabDevice {
-    /// Nothing: hosts are joined in pairs.
+    /// None: hosts are joined in pairs.
     Cable,
     /// The kernel's bridge.
     Bridge,
@@ -18,11 +18,11 @@ pub enum LabDevice {
 }
 
 impl LabDevice {
-    /// All of them, simplest first.
+    /// Those that need nothing said about them, simplest first.
     pub const ALL: [Self; 4] = [Self::Cable, Self::Bridge, Self::Router, Self::Routers];
 
     /// As a user writes it: `cable`, `bridge`, `router`, `routers`.
-    pub const fn as_str(self) -> &'static str {
+    pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Cable => "cable",
             Self::Bridge => "bridge",
@@ -32,8 +32,10 @@ impl LabDevice {
     }
 }
 
-/// The most hosts of a lab: one /24 holds them, and each is two or three interfaces.
+/// The most hosts of a lab: a /24 holds the links of so many to one router.
 pub const MAX_HOSTS: u16 = 64;
+/// The most devices side by side; the addresses are shared out among so many.
+pub const MAX_DEVICES: usize = 8;
 /// 9000: with it a link carries every frame size up to 9018 octets, Ethernet header and FCS
 /// included, without fragments. It is not the habitual 1500, because a lab's cables cost nothing and
 /// a size that does not fit would have to be refused.
@@ -43,8 +45,9 @@ const MTU_RANGE: std::ops::RangeInclusive<u32> = 576..=65_535;
 /// A lab to be planned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabSpec {
-    /// What stands between the hosts.
-    pub device: LabDevice,
+    /// What stands between the hosts, side by side: each host has a port to each of them, in this
+    /// order. None, or one [`LabDevice::Cable`], is a cable lab.
+    pub devices: Vec<LabDevice>,
     /// How many hosts, 2…64; an even number for a cable.
     pub hosts: u16,
     /// The limit of each device port towards its host, counted as [`crate::PortLimit`] says.
@@ -53,14 +56,24 @@ pub struct LabSpec {
     pub queue: Option<ByteCount>,
     /// The largest IP packet of every link, in octets.
     pub mtu: u32,
-    /// Whether the hosts of a pair are also joined by a cable of their own, past the device.
+    /// Whether the hosts of a pair are also joined by a cable of their own, past all devices.
     pub bypass: bool,
 }
 
 impl LabSpec {
-    /// Two hosts, no limit, jumbo frames, with a bypass.
+    /// Two hosts, one device, no limit, jumbo frames, with a bypass.
     pub fn new(device: LabDevice) -> Self {
-        Self { device, hosts: 2, rate: None, queue: None, mtu: DEFAULT_MTU, bypass: true }
+        Self::of(vec![device])
+    }
+
+    /// As [`Self::new`], with several devices side by side.
+    pub fn of(devices: Vec<LabDevice>) -> Self {
+        Self { devices, hosts: 2, rate: None, queue: None, mtu: DEFAULT_MTU, bypass: true }
+    }
+
+    /// Whether the hosts are joined in pairs and nothing else.
+    pub fn is_cable(&self) -> bool {
+        matches!(self.devices.as_slice(), [] | [LabDevice::Cable])
     }
 
     /// Whether every value is one that a lab can have.
@@ -69,7 +82,13 @@ impl LabSpec {
         if !(2..=MAX_HOSTS).contains(&hosts) {
             return Err(SpecError::Hosts { hosts });
         }
-        if self.device == LabDevice::Cable && !hosts.is_multiple_of(2) {
+        if self.devices.len() > MAX_DEVICES {
+            return Err(SpecError::Devices { devices: self.devices.len() });
+        }
+        if !self.is_cable() && self.devices.contains(&LabDevice::Cable) {
+            return Err(SpecError::CableBesideDevice);
+        }
+        if self.is_cable() && !hosts.is_multiple_of(2) {
             return Err(SpecError::OddCable { hosts });
         }
         if !MTU_RANGE.contains(&self.mtu) {
@@ -98,6 +117,15 @@ pub enum SpecError {
         /// As asked.
         hosts: u16,
     },
+    /// Too many.
+    #[error("a lab of {devices} devices: it has at most {MAX_DEVICES}")]
+    Devices {
+        /// As asked.
+        devices: usize,
+    },
+    /// The direct cable is there beside every device, and is none.
+    #[error("a lab of a cable and other devices: the direct cable is beside them anyway")]
+    CableBesideDevice,
     /// A host would be left over.
     #[error("a cable lab of {hosts} hosts: a cable joins two, so their number is even")]
     OddCable {

@@ -78,7 +78,7 @@ fn every_promised_pair_is_reached() {
     let Some(_machine) = machine() else { return };
     for device in LabDevice::ALL {
         for hosts in [2, 4] {
-            let lab = Lab::build(&LabSpec { hosts, ..LabSpec::new(device) }).unwrap();
+            let lab = Lab::build(&LabSpec { hosts, ..LabSpec::new(device.clone()) }).unwrap();
             let pairs = promised_pairs(&lab);
             assert!(pairs.len() >= usize::from(hosts), "{device:?}: {pairs:?}");
             for (a, from, b, to) in &pairs {
@@ -96,7 +96,7 @@ fn every_promised_pair_is_reached() {
 fn no_frame_but_those_sent() {
     let Some(_machine) = machine() else { return };
     for device in LabDevice::ALL {
-        let lab = Lab::build(&LabSpec::new(device)).unwrap();
+        let lab = Lab::build(&LabSpec::new(device.clone())).unwrap();
         let frames = |node: &str| {
             let links = lab.netlink(node, netlink::Netlink::links).unwrap();
             let ours = links.iter().filter(|link| link.kind.as_deref() == Some("veth"));
@@ -126,7 +126,7 @@ fn sent_is_received_and_dropped() {
         let spec = LabSpec {
             rate: Some(Rate(20_000_000)),
             queue: Some(ByteCount(20_000)),
-            ..LabSpec::new(device)
+            ..LabSpec::new(device.clone())
         };
         let lab = Lab::build(&spec).unwrap();
         let (a, from, b, to) = promised_pairs(&lab).remove(0);
@@ -227,7 +227,7 @@ fn offloads_off_reads_off_and_comes_back() {
 fn a_pulled_cable_and_its_return() {
     let Some(_machine) = machine() else { return };
     for device in LabDevice::ALL {
-        let lab = Lab::build(&LabSpec::new(device)).unwrap();
+        let lab = Lab::build(&LabSpec::new(device.clone())).unwrap();
         let (a, from, b, to) = promised_pairs(&lab).remove(0);
         let interface = lab.plan().host(&b).unwrap().ports[0].interfaces[0].clone();
         lab.set_link(&b, &interface, false).unwrap();
@@ -270,7 +270,7 @@ fn nothing_is_left() {
     let before = (names(), mounts());
     let mut made = BTreeSet::new();
     for device in LabDevice::ALL {
-        let spec = LabSpec { hosts: 4, rate: Some(Rate(1_000_000_000)), ..LabSpec::new(device) };
+        let spec = LabSpec { hosts: 4, rate: Some(Rate(1_000_000_000)), ..LabSpec::new(device.clone()) };
         let lab = Lab::build(&spec).unwrap();
         for node in lab.nodes() {
             let inode = fs::metadata(format!(

@@ -3,22 +3,45 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use lab::{FarEnd, LabDevice, LabPlan, LabSpec, MAX_HOSTS};
+use lab::{
+    BLOCK_ADDRESSES, DeviceKind, FarEnd, HostPlan, HostPortPlan, LabDevice, LabPlan, LabSpec,
+    MAX_DEVICES, MAX_HOSTS, NodePlan,
+};
 use measure::{ByteCount, Rate};
+
+/// Each kind alone, every ordered pair and triple, and eight of a kind.
+fn all_devices() -> Vec<Vec<LabDevice>> {
+    let kinds = [LabDevice::Bridge, LabDevice::Router, LabDevice::Routers];
+    let mut all = vec![Vec::new(), vec![LabDevice::Cable]];
+    let mut longer: Vec<Vec<LabDevice>> = vec![Vec::new()];
+    for _ in 0..3 {
+        let one_more = |devices: &Vec<LabDevice>| {
+            kinds.clone().map(|kind| devices.iter().cloned().chain([kind]).collect())
+        };
+        longer = longer.iter().flat_map(one_more).collect();
+        all.extend(longer.clone());
+    }
+    all.extend(kinds.map(|kind| vec![kind; MAX_DEVICES]));
+    all
+}
 
 fn all_plans() -> Vec<(String, LabPlan)> {
     let mut plans = Vec::new();
-    for device in LabDevice::ALL {
+    let mut refused = 0;
+    for devices in all_devices() {
         for hosts in [2, 3, 4, 63, MAX_HOSTS] {
             for bypass in [false, true] {
-                let spec = LabSpec { hosts, bypass, ..LabSpec::new(device) };
-                if let Ok(plan) = spec.plan() {
-                    plans.push((format!("{device:?}, {hosts} hosts, bypass {bypass}"), plan));
+                let spec = LabSpec { hosts, bypass, ..LabSpec::of(devices.clone()) };
+                match spec.plan() {
+                    Ok(plan) => {
+                        plans.push((format!("{devices:?}, {hosts} hosts, bypass {bypass}"), plan));
+                    }
+                    Err(_) => refused += 1,
                 }
             }
         }
     }
-    assert_eq!(plans.len(), 36, "a cable lab of an odd number has no plan");
+    assert_eq!(refused, 8, "a cable lab of an odd number has no plan");
     plans
 }
 
@@ -37,7 +60,15 @@ fn addresses_and_names_are_unique() {
                     assert!(addresses.insert(ip), "{case}: {ip} twice");
                 }
             }
-            if let Some(ip) = node.loopback {
+            for &ip in &node.loopbacks {
+                assert!(addresses.insert(ip), "{case}: {ip} twice");
+            }
+        }
+        for host in &plan.hosts {
+            let Some(port) = host.ports.first() else { continue };
+            assert!(host.ports.iter().all(|p| p.block == port.block), "{case}: one block a host");
+            for ip in 0..u32::from(BLOCK_ADDRESSES) {
+                let ip = Ipv4Addr::from_bits(port.block.to_bits() + ip);
                 assert!(addresses.insert(ip), "{case}: {ip} twice");
             }
         }
@@ -128,8 +159,8 @@ fn check_far_end(
 
 #[test]
 fn what_a_study_sees() {
-    let check = |device, expect: &str| {
-        let plan = LabSpec::new(device).plan().unwrap();
+    let check = |devices: &[LabDevice], expect: &str| {
+        let plan = LabSpec::of(devices.to_vec()).plan().unwrap();
         let lines: Vec<String> = plan
             .hosts
             .iter()
@@ -147,42 +178,144 @@ fn what_a_study_sees() {
                 format!("{}/{} {address}/{prefix} {}", host.name, port.name, far.join(" "))
             })
             .collect();
-        assert_eq!(lines.join("\n"), expect, "{device:?}");
+        assert_eq!(lines.join("\n"), expect, "{devices:?}");
     };
     check(
-        LabDevice::Cable,
+        &[LabDevice::Cable],
         "h1/eth1 198.18.0.1/30 h2/eth1\n\
          h2/eth1 198.18.0.2/30 h1/eth1",
     );
     check(
-        LabDevice::Bridge,
+        &[LabDevice::Bridge],
         "h1/eth1 198.18.0.1/24 bridge/1\n\
          h1/direct 198.19.0.1/30 h2/direct\n\
          h2/eth1 198.18.0.2/24 bridge/2\n\
          h2/direct 198.19.0.2/30 h1/direct",
     );
     check(
-        LabDevice::Router,
-        "h1/eth1 198.18.1.2/24 router/1\n\
+        &[LabDevice::Router],
+        "h1/eth1 198.18.1.2/30 router/1\n\
          h1/direct 198.19.0.1/30 h2/direct\n\
-         h2/eth1 198.18.2.2/24 router/2\n\
+         h2/eth1 198.18.1.6/30 router/2\n\
          h2/direct 198.19.0.2/30 h1/direct",
     );
     check(
-        LabDevice::Routers,
-        "h1/ecmp 198.18.0.1/32 r1/1 r2/1\n\
+        &[LabDevice::Routers],
+        "h1/ecmp 198.18.3.1/32 r1/1 r2/1\n\
          h1/direct 198.19.0.1/30 h2/direct\n\
-         h2/ecmp 198.18.0.2/32 r1/2 r2/2\n\
+         h2/ecmp 198.18.3.2/32 r1/2 r2/2\n\
          h2/direct 198.19.0.2/30 h1/direct",
     );
+    check(
+        &[LabDevice::Bridge, LabDevice::Routers, LabDevice::Router, LabDevice::Bridge],
+        "h1/eth1 198.18.0.1/24 bridge/1\n\
+         h1/ecmp 198.18.35.1/32 r1/1 r2/1\n\
+         h1/eth4 198.18.65.2/30 router/1\n\
+         h1/eth5 198.18.96.1/24 bridge2/1\n\
+         h1/direct 198.19.0.1/30 h2/direct\n\
+         h2/eth1 198.18.0.2/24 bridge/2\n\
+         h2/ecmp 198.18.35.2/32 r1/2 r2/2\n\
+         h2/eth4 198.18.65.6/30 router/2\n\
+         h2/eth5 198.18.96.2/24 bridge2/2\n\
+         h2/direct 198.19.0.2/30 h1/direct",
+    );
+}
+
+#[test]
+fn subjects_are_made_of_devices() {
+    let devices = [LabDevice::Routers, LabDevice::Bridge, LabDevice::Routers, LabDevice::Bridge];
+    let plan = LabSpec::of(devices.to_vec()).plan().unwrap();
+    let told: Vec<String> = plan
+        .subjects
+        .iter()
+        .map(|subject| format!("{}: {}", subject.name, subject.devices.join(" ")))
+        .collect();
+    assert_eq!(told, ["routers: r1 r2", "bridge: bridge", "routers2: r3 r4", "bridge2: bridge2"]);
+    for (case, plan) in all_plans() {
+        let parts: Vec<&String> = plan.subjects.iter().flat_map(|s| &s.devices).collect();
+        assert_eq!(parts, plan.devices.iter().map(|d| &d.name).collect::<Vec<_>>(), "{case}");
+        let names: BTreeSet<&String> = plan.nodes.iter().map(|node| &node.name).collect();
+        assert_eq!(names.len(), plan.nodes.len(), "{case}: {names:?}");
+    }
+}
+
+/// Follows routes and neighbours from every host to every other across every subject, without a
+/// kernel: each hop's interface, gateway and far end must agree.
+#[test]
+fn every_path_leads_through_its_subject() {
+    for (case, plan) in all_plans().into_iter().filter(|(_, plan)| plan.hosts.len() <= 4) {
+        for subject in &plan.subjects {
+            let ports: Vec<_> =
+                plan.hosts.iter().map(|host| (host, port_to(host, &subject.devices))).collect();
+            for (from, from_port) in &ports {
+                for (to, to_port) in ports.iter().filter(|(to, _)| to.name != from.name) {
+                    let nodes = walk(&plan, &from.name, to_port.address);
+                    assert!(subject.devices.contains(&nodes[0]), "{case}: {nodes:?}");
+                    assert_eq!(nodes[1..], [to.name.clone()], "{case}: {nodes:?}");
+                }
+                if plan.device(&subject.devices[0]).unwrap().kind == DeviceKind::Router {
+                    for router in &subject.devices {
+                        let nodes = walk(&plan, router, from_port.block);
+                        assert_eq!(nodes, [from.name.clone()], "{case}: block by {router}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn port_to<'a>(host: &'a HostPlan, devices: &[String]) -> &'a HostPortPlan {
+    let leads = |port: &&HostPortPlan| match port.far_end() {
+        FarEnd::Device { device, .. } => devices.contains(device),
+        FarEnd::Host { .. } => false,
+    };
+    host.ports.iter().find(leads).unwrap()
+}
+
+/// The nodes that a packet passes from `start`, by the plan's routes alone, to the one that owns it
+/// or whose block it is in.
+fn walk(plan: &LabPlan, start: &str, to: Ipv4Addr) -> Vec<String> {
+    let covers = |(network, prefix): (Ipv4Addr, u8)| {
+        (network.to_bits() ^ to.to_bits()).checked_shr(32 - u32::from(prefix)).unwrap_or(0) == 0
+    };
+    let mut passed = Vec::new();
+    let mut here = plan.node(start).unwrap();
+    loop {
+        let links = here.interfaces.iter().filter_map(|i| Some((i.address?, i.name.clone(), None)));
+        let routes = here.routes.iter().map(|route| {
+            let (via, interface) = route.next_hops[0].clone();
+            (route.destination, interface, Some(via))
+        });
+        let route = links.chain(routes).filter(|r| covers(r.0)).max_by_key(|r| r.0.1);
+        let (_, interface, via) = route.unwrap_or_else(|| panic!("{}: no way to {to}", here.name));
+        let next_hop = via.unwrap_or(to);
+        let out = here.interfaces.iter().find(|i| i.name == interface).unwrap();
+        let known = out.neighbours.iter().find(|(ip, _)| *ip == next_hop);
+        let (_, mac) = known.unwrap_or_else(|| panic!("{}: {next_hop} is no neighbour", here.name));
+        let end = (here.name.clone(), interface);
+        let (node, port) = plan.cables.iter().find_map(|cable| cable.far_end_of(&end)).unwrap();
+        here = plan.node(node).unwrap();
+        passed.push(node.clone());
+        if here.bridge.is_some() {
+            let at = |node: &&NodePlan| node.interfaces.iter().any(|i| i.mac == *mac);
+            here = plan.nodes.iter().find(at).unwrap();
+            passed.push(here.name.clone());
+        } else {
+            assert!(here.interfaces.iter().any(|i| i.name == *port && i.mac == *mac));
+        }
+        if !here.forwards {
+            break;
+        }
+    }
+    passed
 }
 
 #[test]
 fn limits_stand_at_the_device_and_in_a_cable_lab_at_the_hosts() {
     for device in LabDevice::ALL {
         let rate = Some(Rate(1_000_000_000));
-        let plan = LabSpec { rate, hosts: 4, ..LabSpec::new(device) }.plan().unwrap();
         let cable = device == LabDevice::Cable;
+        let plan = LabSpec { rate, hosts: 4, ..LabSpec::new(device.clone()) }.plan().unwrap();
         for node in &plan.nodes {
             let is_host = plan.host(&node.name).is_some();
             for interface in &node.interfaces {
@@ -210,6 +343,11 @@ fn what_can_not_be() {
     check(
         LabSpec { hosts: 3, ..LabSpec::new(LabDevice::Cable) },
         "a cable lab of 3 hosts: a cable joins two, so their number is even",
+    );
+    check(LabSpec::of(vec![LabDevice::Bridge; 9]), "a lab of 9 devices: it has at most 8");
+    check(
+        LabSpec::of(vec![LabDevice::Cable, LabDevice::Bridge]),
+        "a lab of a cable and other devices: the direct cable is beside them anyway",
     );
     check(LabSpec { mtu: 100, ..spec.clone() }, "a lab with an mtu of 100: it is 576…65535 octets");
     check(

@@ -46,7 +46,7 @@ fn program() -> &'static Path {
 }
 
 fn lab_of(device: LabDevice) -> resolved::Testbed {
-    let config = LabSpec { device, hosts: 2, rate: None, queue: None, mtu: 9000, bypass: true };
+    let config = LabSpec::new(device.clone());
     resolved::Testbed { name: format!("lab:{}", device.as_str()), source: Source::Lab(config) }
 }
 

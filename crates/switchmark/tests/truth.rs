@@ -200,7 +200,7 @@ fn forwarding_finds_the_rate_of_a_token_bucket() {
 fn greedy_floods_add_up() {
     let Some(_alone) = alone("greedy_floods_add_up", &[]) else { return };
     for device in [LabDevice::Cable, LabDevice::Bridge, LabDevice::Router, LabDevice::Routers] {
-        let mut testbed = open(device, None);
+        let mut testbed = open(device.clone(), None);
         let pair = testbed.topology().measured_pairs().remove(0);
         for backend in [Backend::Udp, Backend::Packet] {
             let kind = datagrams(64, Schedule::Greedy, backend);

@@ -1,30 +1,33 @@
 //! Who gets which name, address and cable.
 //!
-//! Owns the numbering. Host and port numbers start at 1. Never touches the kernel, and never fails:
-//! the spec was checked.
+//! Owns the numbering. Host and port numbers i start at 1, places n of devices and pairs k at 0. Never
+//! touches the kernel, and never fails: the spec was checked.
 //!
-//! | device | across the device | direct cables, pair k from 0 |
-//! |---|---|---|
-//! | cable | 198.18.k.1/30 and .2/30 | - |
-//! | bridge | 198.18.0.i/24 | 198.19.k.1/30 and .2/30 |
-//! | router | 198.18.i.2/24, router .1 | as above |
-//! | routers | 198.18.0.i/32 on loopback; links 198.18.i.2/24 and 198.18.(128+i).2/24 | as above |
+//! | what | IPv4 (IPv6: its twin) |
+//! |---|---|
+//! | host at a bridge | 198.18.32n.i/24 |
+//! | link to a router | 198.18.(32n+1).4(i-1) /30: .1 the router, .2 the host |
+//! | links to two routers | as to one, and 198.18.(32n+2).4(i-1) /30 to the second |
+//! | host behind two routers | 198.18.(32n+3).i/32 on its loopback |
+//! | pair of a cable lab | 198.18.k.1/30 and .2/30 |
+//! | pair on a direct cable | 198.19.k.1/30 and .2/30 |
+//! | block of a host | 198.19.(100+i).0/24 |
+//!
+//! So the device at place n has 198.18.32n.0/19 for itself: one route at each host leads to all of it.
 
 use std::net::Ipv4Addr;
 
 use super::{
     CablePlan, DeviceKind, DevicePlan, DevicePortPlan, FarEnd, HostPlan, HostPortPlan,
-    InterfacePlan, LabPlan, NodePlan, RoutePlan,
+    InterfacePlan, LabPlan, NodePlan, RoutePlan, SubjectPlan,
 };
 use crate::limit::PortLimit;
 use crate::spec::{LabDevice, LabSpec};
 
-/// All that lies across the device.
-const DEVICE_SIDE: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 16);
-/// The hosts' loopback addresses in a lab of two routers.
-const LOOPBACKS: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 24);
-/// The second router's links start here, above the highest host number.
-const SECOND_ROUTER: u8 = 128;
+/// How much of 198.18.0.0/16 each place has, as the length of its prefix.
+const PLACE_PREFIX: u8 = 19;
+const BLOCK_PREFIX: u8 = 24;
+const LINK_PREFIX: u8 = 30;
 
 /// Whose interface an Ethernet address is; the third octet from the end.
 #[derive(Clone, Copy)]
@@ -38,33 +41,60 @@ enum Side {
 }
 
 /// `02` marks it as locally administered; the rest tells in a capture whose it is.
-fn mac(side: Side, number: u8) -> [u8; 6] {
-    [0x02, 0x53, 0x4d, side as u8, 0, number]
+fn mac(side: Side, place: u8, number: u8) -> [u8; 6] {
+    [0x02, 0x53, 0x4d, side as u8, place, number]
 }
 
-fn across(third: u8, last: u8) -> Ipv4Addr {
-    Ipv4Addr::new(198, 18, third, last)
+/// The parts of a place's address range.
+#[derive(Clone, Copy)]
+#[repr(u8)]
+enum Part {
+    Bridge = 0,
+    Links = 1,
+    SecondLinks = 2,
+    Loopbacks = 3,
+}
+
+fn across(place: u8, part: Part, last: u8) -> Ipv4Addr {
+    Ipv4Addr::new(198, 18, 32 * place + part as u8, last)
+}
+
+/// The router's end of the link to host `i`, and the host's.
+fn link_ends(place: u8, part: Part, i: u8) -> (Ipv4Addr, Ipv4Addr) {
+    let network = 4 * (i - 1);
+    (across(place, part, network + 1), across(place, part, network + 2))
+}
+
+fn block(i: u8) -> Ipv4Addr {
+    Ipv4Addr::new(198, 19, 100 + i, 0)
 }
 
 pub(super) fn lay_out(spec: &LabSpec) -> LabPlan {
     let limit = spec.rate.map(|rate| PortLimit::new(rate, spec.queue, spec.mtu));
     let numbers: Vec<u8> = (1..=spec.hosts as u8).collect();
     let mut plan = LabPlan {
-        device: spec.device,
         mtu: spec.mtu,
         limit,
         hosts: numbers.iter().map(|i| HostPlan { name: host(*i), ports: Vec::new() }).collect(),
+        subjects: Vec::new(),
         devices: Vec::new(),
         nodes: numbers.iter().map(|i| NodePlan::empty(&host(*i))).collect(),
         cables: Vec::new(),
     };
-    match spec.device {
-        LabDevice::Cable => join_in_pairs(&mut plan, "eth1", Side::Host, 18, limit),
-        LabDevice::Bridge => bridge(&mut plan, &numbers),
-        LabDevice::Router => router(&mut plan, &numbers),
-        LabDevice::Routers => routers(&mut plan, &numbers),
+    if spec.is_cable() {
+        join_in_pairs(&mut plan, "eth1", Side::Host, 18, limit);
+        return plan;
     }
-    if spec.bypass && spec.device != LabDevice::Cable {
+    for (place, device) in spec.devices.iter().enumerate() {
+        let mut site = Site { plan: &mut plan, numbers: &numbers, place: place as u8 };
+        match device {
+            LabDevice::Cable => {}
+            LabDevice::Bridge => site.bridge(device),
+            LabDevice::Router => site.router(device),
+            LabDevice::Routers => site.routers(device),
+        }
+    }
+    if spec.bypass {
         join_in_pairs(&mut plan, "direct", Side::Direct, 19, None);
     }
     plan
@@ -85,16 +115,17 @@ fn join_in_pairs(plan: &mut LabPlan, port: &str, side: Side, second: u8, limit: 
             let node = usize::from(number) - 1;
             plan.nodes[node].interfaces.push(InterfacePlan {
                 name: port.to_owned(),
-                mac: mac(side, number),
-                address: Some((address(end), 30)),
+                mac: mac(side, 0, number),
+                address: Some((address(end), LINK_PREFIX)),
                 limit,
-                neighbours: vec![(address(other), mac(side, ends[other]))],
+                neighbours: vec![(address(other), mac(side, 0, ends[other]))],
             });
             plan.hosts[node].ports.push(HostPortPlan {
                 name: port.to_owned(),
                 interfaces: vec![port.to_owned()],
                 address: address(end),
-                prefix: 30,
+                prefix: LINK_PREFIX,
+                block: block(number),
                 far_ends: vec![FarEnd::Host { host: host(ends[other]), port: port.to_owned() }],
                 rate: limit.map(|limit| limit.rate),
             });
@@ -106,151 +137,233 @@ fn join_in_pairs(plan: &mut LabPlan, port: &str, side: Side, second: u8, limit: 
     }
 }
 
-fn bridge(plan: &mut LabPlan, numbers: &[u8]) {
-    let device = add_device(plan, "bridge", DeviceKind::Switch, numbers);
-    device.bridge = Some("br0".to_owned());
-    for &i in numbers {
-        plug_in(plan, "bridge", i, (Side::Host, "eth1"), (Side::Device, None));
-        let interface = last_interface(plan, i);
-        interface.address = Some((across(0, i), 24));
-        interface.neighbours = numbers
-            .iter()
-            .filter(|other| **other != i)
-            .map(|other| (across(0, *other), mac(Side::Host, *other)))
-            .collect();
-        add_device_port(plan, i, "eth1", (across(0, i), 24), &["bridge"]);
-    }
+/// Where a device is being added.
+struct Site<'a> {
+    plan: &'a mut LabPlan,
+    numbers: &'a [u8],
+    place: u8,
 }
 
-fn router(plan: &mut LabPlan, numbers: &[u8]) {
-    add_device(plan, "router", DeviceKind::Router, numbers).forwards = true;
-    for &i in numbers {
-        let (own, gateway) = (across(i, 2), across(i, 1));
-        let port = Some((gateway, own));
-        plug_in(plan, "router", i, (Side::Host, "eth1"), (Side::Device, port));
-        add_device_port(plan, i, "eth1", (own, 24), &["router"]);
-        plan.nodes[usize::from(i) - 1].routes.push(RoutePlan {
-            destination: DEVICE_SIDE,
-            next_hops: vec![(gateway, "eth1".to_owned())],
-            source: None,
-        });
-    }
+/// One of the links that a router has to each host.
+struct Uplink {
+    router: String,
+    interface: String,
+    part: Part,
+    host_side: Side,
+    device_side: Side,
 }
 
-fn routers(plan: &mut LabPlan, numbers: &[u8]) {
-    let two = [
-        ("r1", "eth1", Side::Host, Side::Device, 0),
-        ("r2", "eth2", Side::SecondHost, Side::SecondDevice, SECOND_ROUTER),
-    ];
-    for (router, interface, host_side, device_side, offset) in two {
-        let device = add_device(plan, router, DeviceKind::Router, numbers);
-        device.forwards = true;
-        // The hosts' test addresses are on no link: the routers must be told where they are.
-        device.routes = numbers
-            .iter()
-            .map(|&i| RoutePlan {
-                destination: (across(0, i), 32),
-                next_hops: vec![(across(offset + i, 2), format!("p{i}"))],
-                source: None,
-            })
-            .collect();
+impl Site<'_> {
+    fn bridge(&mut self, device: &LabDevice) {
+        let name = self.free_name(device);
+        let interface = self.next_interface();
+        self.add_subject(&name, device, &[&name]);
+        self.add_device(&name, DeviceKind::Switch).bridge = Some("br0".to_owned());
+        let (place, numbers) = (self.place, self.numbers);
         for &i in numbers {
-            let port = Some((across(offset + i, 1), across(offset + i, 2)));
-            plug_in(plan, router, i, (host_side, interface), (device_side, port));
+            let own = across(place, Part::Bridge, i);
+            let host_mac = mac(Side::Host, place, i);
+            self.plug_in(&name, i, (&interface, host_mac), (mac(Side::Device, place, i), None));
+            let port = self.host_interface(i);
+            port.address = Some((own, 24));
+            port.neighbours = numbers
+                .iter()
+                .filter(|other| **other != i)
+                .map(|&other| (across(place, Part::Bridge, other), mac(Side::Host, place, other)))
+                .collect();
+            self.add_host_port(i, &interface, &[&interface], (own, 24), &[&name]);
         }
     }
-    for &i in numbers {
-        let own = across(0, i);
-        let node = &mut plan.nodes[usize::from(i) - 1];
-        node.loopback = Some(own);
-        node.routes.push(RoutePlan {
-            destination: LOOPBACKS,
-            next_hops: two
-                .iter()
-                .map(|(_, interface, _, _, offset)| {
-                    (across(offset + i, 1), (*interface).to_owned())
-                })
-                .collect(),
-            source: Some(own),
+
+    fn router(&mut self, device: &LabDevice) {
+        let name = self.free_name(device);
+        let link = Uplink {
+            router: name.clone(),
+            interface: self.next_interface(),
+            part: Part::Links,
+            host_side: Side::Host,
+            device_side: Side::Device,
+        };
+        self.add_subject(&name, device, &[&name]);
+        self.lay_links(&link);
+        for &i in self.numbers {
+            let (gateway, own) = link_ends(self.place, Part::Links, i);
+            let destination = (across(self.place, Part::Bridge, 0), PLACE_PREFIX);
+            self.host_node(i).routes.push(RoutePlan {
+                destination,
+                next_hops: vec![(gateway, link.interface.clone())],
+                source: None,
+            });
+            self.add_host_port(
+                i,
+                &link.interface,
+                &[&link.interface],
+                (own, LINK_PREFIX),
+                &[&name],
+            );
+        }
+    }
+
+    fn routers(&mut self, device: &LabDevice) {
+        let name = self.free_name(device);
+        let port = name.replace(device.as_str(), "ecmp");
+        let before = self.count(device);
+        let names = [1, 2].map(|number| format!("r{}", 2 * before + number));
+        self.add_subject(&name, device, &[&names[0], &names[1]]);
+        let mut links = Vec::new();
+        for (number, router) in names.iter().enumerate() {
+            let link = Uplink {
+                router: router.clone(),
+                interface: self.next_interface(),
+                part: [Part::Links, Part::SecondLinks][number],
+                host_side: [Side::Host, Side::SecondHost][number],
+                device_side: [Side::Device, Side::SecondDevice][number],
+            };
+            self.lay_links(&link);
+            links.push(link);
+        }
+        for &i in self.numbers {
+            let own = across(self.place, Part::Loopbacks, i);
+            let place = self.place;
+            // The hosts' test addresses are on no link: the routers must be told where they are.
+            for link in &links {
+                let via = link_ends(place, link.part, i).1;
+                self.device_node(&link.router).routes.push(route_to_host((own, 32), via, i));
+            }
+            let node = self.host_node(i);
+            node.loopbacks.push(own);
+            node.routes.push(RoutePlan {
+                destination: (across(place, Part::Loopbacks, 0), 24),
+                next_hops: links
+                    .iter()
+                    .map(|link| (link_ends(place, link.part, i).0, link.interface.clone()))
+                    .collect(),
+                source: Some(own),
+            });
+            let interfaces = [links[0].interface.as_str(), &links[1].interface];
+            self.add_host_port(i, &port, &interfaces, (own, 32), &[&names[0], &names[1]]);
+        }
+    }
+
+    /// Adds a router and its link to every host.
+    fn lay_links(&mut self, link: &Uplink) {
+        self.add_device(&link.router, DeviceKind::Router).forwards = true;
+        let place = self.place;
+        for &i in self.numbers {
+            let ends = link_ends(place, link.part, i);
+            let host_end = (link.interface.as_str(), mac(link.host_side, place, i));
+            let device_end = (mac(link.device_side, place, i), Some(ends));
+            self.plug_in(&link.router, i, host_end, device_end);
+            let to_block = route_to_host((block(i), BLOCK_PREFIX), ends.1, i);
+            self.device_node(&link.router).routes.push(to_block);
+        }
+    }
+
+    /// `bridge`; `bridge2` where there is one.
+    fn free_name(&self, device: &LabDevice) -> String {
+        let kind = device.as_str();
+        match self.count(device) {
+            0 => kind.to_owned(),
+            before => format!("{kind}{}", before + 1),
+        }
+    }
+
+    /// How many of the kind were added.
+    fn count(&self, device: &LabDevice) -> usize {
+        self.plan.subjects.iter().filter(|subject| subject.device == *device).count()
+    }
+
+    /// The hosts' interfaces to devices are numbered in the order of the cables.
+    fn next_interface(&self) -> String {
+        format!("eth{}", self.plan.nodes[0].interfaces.len() + 1)
+    }
+
+    fn add_subject(&mut self, name: &str, device: &LabDevice, devices: &[&str]) {
+        self.plan.subjects.push(SubjectPlan {
+            name: name.to_owned(),
+            device: device.clone(),
+            devices: devices.iter().map(|&name| name.to_owned()).collect(),
         });
-        add_device_port(plan, i, "ecmp", (own, 32), &["r1", "r2"]);
-        let port = plan.hosts[usize::from(i) - 1].ports.last_mut().expect("just added");
-        port.interfaces = vec!["eth1".to_owned(), "eth2".to_owned()];
+    }
+
+    fn add_device(&mut self, name: &str, kind: DeviceKind) -> &mut NodePlan {
+        let port = |i: &u8| DevicePortPlan {
+            name: i.to_string(),
+            interface: format!("p{i}"),
+            limit: self.plan.limit,
+        };
+        let ports = self.numbers.iter().map(port).collect();
+        self.plan.devices.push(DevicePlan { name: name.to_owned(), kind, ports });
+        self.plan.nodes.push(NodePlan::empty(name));
+        self.plan.nodes.last_mut().expect("just added")
+    }
+
+    /// Lays the cable from host `i` to port `i` of the device. A router's port has an address of its
+    /// own, given with the host's on that link; then each end knows the other.
+    fn plug_in(
+        &mut self,
+        device: &str,
+        i: u8,
+        (interface, host_mac): (&str, [u8; 6]),
+        (device_mac, routed): ([u8; 6], Option<(Ipv4Addr, Ipv4Addr)>),
+    ) {
+        let limit = self.plan.limit;
+        self.host_node(i).interfaces.push(InterfacePlan {
+            name: interface.to_owned(),
+            mac: host_mac,
+            address: routed.map(|(_, own)| (own, LINK_PREFIX)),
+            limit: None,
+            neighbours: routed.map(|(gateway, _)| (gateway, device_mac)).into_iter().collect(),
+        });
+        self.device_node(device).interfaces.push(InterfacePlan {
+            name: format!("p{i}"),
+            mac: device_mac,
+            address: routed.map(|(gateway, _)| (gateway, LINK_PREFIX)),
+            limit,
+            neighbours: routed.map(|(_, own)| (own, host_mac)).into_iter().collect(),
+        });
+        self.plan.cables.push(CablePlan {
+            a: (device.to_owned(), format!("p{i}")),
+            b: (host(i), interface.to_owned()),
+        });
+    }
+
+    fn add_host_port(
+        &mut self,
+        i: u8,
+        name: &str,
+        interfaces: &[&str],
+        (address, prefix): (Ipv4Addr, u8),
+        devices: &[&str],
+    ) {
+        let far =
+            |device: &&str| FarEnd::Device { device: (*device).to_owned(), port: i.to_string() };
+        self.plan.hosts[usize::from(i) - 1].ports.push(HostPortPlan {
+            name: name.to_owned(),
+            interfaces: interfaces.iter().map(|&name| name.to_owned()).collect(),
+            address,
+            prefix,
+            block: block(i),
+            far_ends: devices.iter().map(far).collect(),
+            rate: None,
+        });
+    }
+
+    fn host_node(&mut self, i: u8) -> &mut NodePlan {
+        &mut self.plan.nodes[usize::from(i) - 1]
+    }
+
+    fn host_interface(&mut self, i: u8) -> &mut InterfacePlan {
+        self.host_node(i).interfaces.last_mut().expect("the host was plugged in")
+    }
+
+    fn device_node(&mut self, name: &str) -> &mut NodePlan {
+        self.plan.nodes.iter_mut().find(|node| node.name == name).expect("the device was added")
     }
 }
 
-fn add_device<'a>(
-    plan: &'a mut LabPlan,
-    name: &str,
-    kind: DeviceKind,
-    numbers: &[u8],
-) -> &'a mut NodePlan {
-    let ports = numbers
-        .iter()
-        .map(|i| DevicePortPlan {
-            name: i.to_string(),
-            interface: format!("p{i}"),
-            limit: plan.limit,
-        })
-        .collect();
-    plan.devices.push(DevicePlan { name: name.to_owned(), kind, ports });
-    plan.nodes.push(NodePlan::empty(name));
-    plan.nodes.last_mut().expect("just added")
-}
-
-/// Lays the cable from host `i` to port `i` of the device. A router's port has an address of its
-/// own, given with the host's on that link; then each end knows the other.
-fn plug_in(
-    plan: &mut LabPlan,
-    device: &str,
-    i: u8,
-    (host_side, interface): (Side, &str),
-    (device_side, routed): (Side, Option<(Ipv4Addr, Ipv4Addr)>),
-) {
-    let (host_mac, device_mac) = (mac(host_side, i), mac(device_side, i));
-    let limit = plan.limit;
-    plan.nodes[usize::from(i) - 1].interfaces.push(InterfacePlan {
-        name: interface.to_owned(),
-        mac: host_mac,
-        address: routed.map(|(_, own)| (own, 24)),
-        limit: None,
-        neighbours: routed.map(|(gateway, _)| (gateway, device_mac)).into_iter().collect(),
-    });
-    let node = plan.nodes.iter_mut().find(|node| node.name == device).expect("device was added");
-    node.interfaces.push(InterfacePlan {
-        name: format!("p{i}"),
-        mac: device_mac,
-        address: routed.map(|(gateway, _)| (gateway, 24)),
-        limit,
-        neighbours: routed.map(|(_, own)| (own, host_mac)).into_iter().collect(),
-    });
-    plan.cables.push(CablePlan {
-        a: (device.to_owned(), format!("p{i}")),
-        b: (host(i), interface.to_owned()),
-    });
-}
-
-fn last_interface(plan: &mut LabPlan, i: u8) -> &mut InterfacePlan {
-    let node = &mut plan.nodes[usize::from(i) - 1];
-    node.interfaces.last_mut().expect("the host was plugged in")
-}
-
-fn add_device_port(
-    plan: &mut LabPlan,
-    i: u8,
-    name: &str,
-    (address, prefix): (Ipv4Addr, u8),
-    devices: &[&str],
-) {
-    let far = |device: &&str| FarEnd::Device { device: (*device).to_owned(), port: i.to_string() };
-    plan.hosts[usize::from(i) - 1].ports.push(HostPortPlan {
-        name: name.to_owned(),
-        interfaces: vec![name.to_owned()],
-        address,
-        prefix,
-        far_ends: devices.iter().map(far).collect(),
-        rate: None,
-    });
+fn route_to_host(destination: (Ipv4Addr, u8), via: Ipv4Addr, i: u8) -> RoutePlan {
+    RoutePlan { destination, next_hops: vec![(via, format!("p{i}"))], source: None }
 }
 
 impl NodePlan {
@@ -259,7 +372,7 @@ impl NodePlan {
             name: name.to_owned(),
             forwards: false,
             bridge: None,
-            loopback: None,
+            loopbacks: Vec::new(),
             interfaces: Vec::new(),
             routes: Vec::new(),
         }

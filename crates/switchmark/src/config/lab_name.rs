@@ -70,7 +70,7 @@ pub fn device(name: &str, span: Range<usize>) -> Result<LabDevice, Fault> {
             NAMES,
         ));
     }
-    let known = LabDevice::ALL.map(LabDevice::as_str);
+    let known = LabDevice::ALL.map(|device| device.as_str());
     Err(Fault::new(span, format!("unknown lab device `{name}`"), suggest::hint(name, &known)))
 }
 
@@ -129,7 +129,7 @@ pub fn finish(config: LabSpec, span: &Range<usize>) -> Result<LabSpec, Fault> {
             ));
         }
     }
-    if config.device == LabDevice::Cable && config.hosts % 2 == 1 {
+    if config.is_cable() && config.hosts % 2 == 1 {
         return Err(Fault::new(
             span.clone(),
             format!("{} hosts can't be paired off by cables", config.hosts),

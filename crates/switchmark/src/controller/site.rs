@@ -7,21 +7,20 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use dataplane::counters::{self, InterfaceCounters};
-use lab::{DevicePlan, FarEnd, HostPlan, HostPortPlan, Lab, LabPlan};
+use lab::{DevicePlan, FarEnd, HostPlan, HostPortPlan, Lab, LabPlan, SubjectPlan};
 use method::record::{PortCounters, Side};
-use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef, Topology};
+use method::topology::{
+    AddressBlock, CableEnd, Device, DeviceKind, Host, HostPort, PortRef, Topology,
+};
 
 use super::mishap::Mishap;
-
-/// The name of two routers side by side, which a study sees as one device.
-const PARALLEL: &str = "routers";
 
 /// What a study may know of the lab.
 pub fn topology(name: &str, plan: &LabPlan) -> Topology {
     Topology {
         name: name.to_owned(),
         hosts: plan.hosts.iter().map(|h| host(plan, h)).collect(),
-        devices: devices(plan),
+        devices: plan.subjects.iter().filter_map(|subject| device(plan, subject)).collect(),
     }
 }
 
@@ -46,34 +45,41 @@ fn port(plan: &LabPlan, port: &HostPortPlan) -> HostPort {
         name: port.name.clone(),
         interfaces: port.interfaces.clone(),
         address: IpAddr::V4(port.address),
-        address6: None,
-        blocks: Vec::new(),
+        address6: plan.has_ipv6().then(|| lab::twin(port.address)),
+        blocks: blocks(plan, port),
         cable,
         rate: port.rate,
     }
 }
 
-fn seen_as(plan: &LabPlan, device: &str) -> String {
-    if plan.devices.len() > 1 { PARALLEL } else { device }.to_owned()
+fn blocks(plan: &LabPlan, port: &HostPortPlan) -> Vec<AddressBlock> {
+    let block = |first| AddressBlock { first, count: lab::BLOCK_ADDRESSES };
+    let v6 = plan.has_ipv6().then(|| block(IpAddr::V6(lab::twin(port.block))));
+    [Some(block(IpAddr::V4(port.block))), v6].into_iter().flatten().collect()
 }
 
-/// One device, or none: routers side by side are one thing to measure.
-fn devices(plan: &LabPlan) -> Vec<Device> {
-    let Some(first) = plan.devices.first() else { return Vec::new() };
+/// Routers side by side are one thing to measure.
+fn seen_as(plan: &LabPlan, device: &str) -> String {
+    plan.subject_of(device).map_or(device, |subject| &subject.name).to_owned()
+}
+
+fn device(plan: &LabPlan, subject: &SubjectPlan) -> Option<Device> {
+    let parts: Vec<&DevicePlan> =
+        subject.devices.iter().filter_map(|name| plan.device(name)).collect();
+    let first = parts.first()?;
     let limit = first.ports.first().and_then(|p| p.limit);
-    let names: Vec<&str> = plan.devices.iter().map(|d| d.name.as_str()).collect();
     let mut facts = BTreeMap::from([
-        ("made_of".to_owned(), format!("this machine's kernel: {}", names.join(", "))),
+        ("made_of".to_owned(), format!("this machine's kernel: {}", subject.devices.join(", "))),
         ("mtu".to_owned(), plan.mtu.to_string()),
         ("shared_machine".to_owned(), "true".to_owned()),
     ]);
     if let Some(limit) = limit {
         facts.insert("port_burst".to_owned(), limit.burst.to_string());
     }
-    vec![Device {
+    Some(Device {
         variants: Vec::new(),
         resettable: false,
-        name: seen_as(plan, &first.name),
+        name: subject.name.clone(),
         kind: match first.kind {
             lab::DeviceKind::Switch => DeviceKind::Switch,
             lab::DeviceKind::Router => DeviceKind::Router,
@@ -81,7 +87,7 @@ fn devices(plan: &LabPlan) -> Vec<Device> {
         port_rate: limit.map(|l| l.rate),
         port_queue: limit.map(|l| l.queue),
         facts,
-    }]
+    })
 }
 
 /// One look at every device's ports.

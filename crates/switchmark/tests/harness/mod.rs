@@ -54,7 +54,7 @@ pub fn switchmark() -> &'static Path {
 }
 
 pub fn lab_of(device: LabDevice, rate: Option<Rate>) -> ResolvedTestbed {
-    let config = LabSpec { device, hosts: 2, rate, queue: None, mtu: 9000, bypass: true };
+    let config = LabSpec { rate, ..LabSpec::new(device.clone()) };
     ResolvedTestbed { name: format!("lab:{}", device.as_str()), source: Source::Lab(config) }
 }
 
