@@ -6,12 +6,14 @@
 mod binary;
 mod goal;
 mod mlr;
+mod series;
 
 use measure::{FrameRate, Nanos};
 
 pub use binary::BinarySearch;
 pub use goal::{Goal, GoalName, NoSuchGoal};
 pub use mlr::MlrSearch;
+pub use series::begin;
 
 /// Decides where to look.
 pub trait Search {
@@ -60,7 +62,7 @@ pub enum Seen {
     },
 }
 
-/// A search's answer for one goal. The bounds are those of RFC 9971 §4.7; for a binary search its
+/// A search's answer for one goal. The bounds are those of RFC 9971 §4.8; for a binary search its
 /// bracket.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GoalResult {
@@ -74,7 +76,7 @@ pub struct GoalResult {
     /// What came out at the lower bound: its load less the loss ratio that all but the tolerated
     /// share of its full-length trials kept to. At a goal without loss the load itself.
     pub conditional_throughput: Option<FrameRate>,
-    /// How many trials the search took, for all goals together.
+    /// How many trials the search took that found it, for all the goals that it found.
     pub trials: u32,
     /// The load phases of all those trials together.
     pub traffic_time: Nanos,
@@ -123,15 +125,6 @@ pub struct Estimate {
     pub trials: u64,
     /// Their load phases together; pauses around them not counted.
     pub traffic_time: Nanos,
-}
-
-/// The search for those goals: a binary search for one that a single full-length trial decides, which
-/// is what RFC 2544 and TST 009 describe; for any other, and for several at once, MLRsearch.
-pub fn begin(goals: &[Goal], range: LoadRange) -> Box<dyn Search> {
-    match goals {
-        [goal] if goal.one_pass_decides() => Box::new(BinarySearch::new(*goal, range)),
-        _ => Box::new(MlrSearch::new(goals.to_vec(), range)),
-    }
 }
 
 /// What [`begin`]'s search takes against a device that forwards a little over a third of the highest

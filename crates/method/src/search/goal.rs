@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub enum GoalName {
     /// RFC 2544 §26.1 throughput: not one frame lost in the one full-length trial.
     Rfc2544,
-    /// ETSI GS NFV-TST 009 §12.3.3: a trial that lost is made again, and may pass then.
+    /// ETSI GS NFV-TST 009 §12.3.3: a trial that lost is made once more, and may pass then.
     Tst009,
     /// Non-drop rate: nothing lost in at least half of many short trials.
     Ndr,

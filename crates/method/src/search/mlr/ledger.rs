@@ -14,7 +14,7 @@ const REFUSALS: u32 = 2;
 /// How often where it has offered as much or more, and so was able.
 const REFUSALS_WHERE_ABLE: u32 = 4;
 
-/// The relevant bounds (RFC 9971 §4.7): the smallest upper bound, and the largest lower below it.
+/// The relevant bounds (RFC 9971 §4.8): the smallest upper bound, and the largest lower below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Bounds {
     pub(super) lower: Option<Rung>,
