@@ -7,6 +7,8 @@
 
 mod batch;
 mod frames;
+mod intake;
+mod interface;
 mod learning;
 mod output;
 mod pacer;
@@ -16,6 +18,7 @@ mod receiver;
 mod sender;
 mod socket;
 mod spread;
+mod tally;
 mod udp;
 mod way;
 

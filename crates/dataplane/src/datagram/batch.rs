@@ -6,7 +6,7 @@
 
 use std::io;
 use std::mem;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
@@ -30,7 +30,7 @@ pub(super) struct SendBatch {
 /// Room for frames that came.
 pub(super) struct ReceiveBatch {
     heads: Vec<[u8; HEAD]>,
-    sources: Vec<libc::sockaddr_in>,
+    sources: Vec<libc::sockaddr_in6>,
     controls: Vec<Control>,
     parts: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
@@ -43,7 +43,7 @@ pub(super) struct Arrival<'a> {
     /// Its whole length.
     pub octets: usize,
     /// Who sent it.
-    pub source: Ipv4Addr,
+    pub source: IpAddr,
     /// When the kernel had it, in CLOCK_REALTIME.
     pub stamp: Option<Nanos>,
 }
@@ -109,7 +109,7 @@ impl ReceiveBatch {
             self.parts[index] = part(&mut self.heads[index]);
             let header = &mut self.headers[index].msg_hdr;
             header.msg_name = (&raw mut self.sources[index]).cast();
-            header.msg_namelen = size_of::<libc::sockaddr_in>() as libc::socklen_t;
+            header.msg_namelen = size_of::<libc::sockaddr_in6>() as libc::socklen_t;
             header.msg_iov = &raw mut self.parts[index];
             header.msg_iovlen = 1;
             header.msg_control = (&raw mut self.controls[index]).cast();
@@ -139,7 +139,7 @@ impl ReceiveBatch {
         Arrival {
             head: &self.heads[index][..octets.min(HEAD)],
             octets,
-            source: Ipv4Addr::from(u32::from_be(self.sources[index].sin_addr.s_addr)),
+            source: address(&self.sources[index]),
             stamp: self.stamp(index),
         }
     }
@@ -178,11 +178,22 @@ fn no_header() -> libc::mmsghdr {
     unsafe { mem::zeroed() }
 }
 
-fn no_source() -> libc::sockaddr_in {
-    libc::sockaddr_in {
-        sin_family: 0,
-        sin_port: 0,
-        sin_addr: libc::in_addr { s_addr: 0 },
-        sin_zero: [0; 8],
+fn no_source() -> libc::sockaddr_in6 {
+    libc::sockaddr_in6 {
+        sin6_family: 0,
+        sin6_port: 0,
+        sin6_flowinfo: 0,
+        sin6_addr: libc::in6_addr { s6_addr: [0; 16] },
+        sin6_scope_id: 0,
+    }
+}
+
+/// The address that the kernel wrote: an IPv4 one lies where an IPv6 one has its flow information.
+#[inline]
+fn address(source: &libc::sockaddr_in6) -> IpAddr {
+    if i32::from(source.sin6_family) == libc::AF_INET6 {
+        Ipv6Addr::from(source.sin6_addr.s6_addr).into()
+    } else {
+        Ipv4Addr::from(u32::from_be(source.sin6_flowinfo)).into()
     }
 }

@@ -1,211 +1,168 @@
 //! The receiving side: counts what arrives by sequence number, and refuses what is not the flow's.
 //!
-//! Owns the socket, its drop counter and the arrival stamps. Frames queue in a large socket buffer
-//! and are fetched many at once, with short naps between, so that the sender of a shared machine
-//! keeps its processor; the kernel stamps each frame, so napping moves no stamp. Never counts a
-//! frame of another trial, flow, address or length, and leaves none in the queue at the end.
+//! Owns the choice of what counts, and the flow's ports: for as long as the receiver lives each is
+//! held by a UDP socket, so that the kernel refuses no frame aloud. Never counts what came after the
+//! window closed, and leaves nothing in a queue.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
-use std::os::fd::AsFd;
+use std::net::UdpSocket;
 use std::thread;
-use std::time::Duration;
 
-use measure::reading::Rejected;
-use measure::sequence::SequenceTracker;
-use measure::{Histogram, Nanos};
-use nix::sys::socket::{getsockopt, sockopt};
-use wire::Probe;
+use super::intake::{self, Intake};
+use super::tally::Tally;
+use super::{ReceiverBackend, ReceiverReport, ReceiverSpec, frames, learning, ports};
+use crate::unfit::Unfit;
+use crate::xdp::counter::Counter;
+use crate::{FlowError, Halt, Window, affinity, clock};
 
-use super::batch::{Arrival, ReceiveBatch, SLOTS};
-use super::{ReceiverReport, ReceiverSpec, learning, socket};
-use crate::socket::{TICK, bound_waits, enlarge_receive_buffer, is_pause};
-use crate::{FlowError, Halt, Identity, Window, affinity, clock, stamp};
-
-/// What the socket is asked to hold; the kernel counts its own overhead on top.
-const BUFFER_OCTETS: usize = 32 << 20;
-
-/// The longest nap, and the shortest that is worth its wake-up.
-const NAP_LONGEST_US: u64 = 500;
-const NAP_SHORTEST_US: u64 = 50;
-
-/// A bound receiver; frames queue in it from now on.
+/// A bound receiver; frames queue in it, or are counted, from now on.
 pub struct Receiver {
-    udp: UdpSocket,
     port: u16,
     cpu: Option<usize>,
-    nap: Option<Duration>,
-    batch: ReceiveBatch,
-    tally: Tally,
+    input: Input,
+    backend: ReceiverBackend,
+    reason: String,
+    /// The flow's ports, lowest first.
+    _reserved: Vec<UdpSocket>,
 }
 
-/// What is expected, and what came.
-struct Tally {
-    identity: Identity,
-    peer: IpAddr,
-    payload_octets: usize,
-    tracker: SequenceTracker,
-    limit: u64,
-    rejected: Rejected,
-    arrivals: Histogram,
-    first: Option<Nanos>,
-    last: Nanos,
+enum Input {
+    /// Datagrams reach this process and are counted here.
+    Counted(Intake, Box<Tally>),
+    /// The kernel counts.
+    Kernel(Box<Counter>),
 }
 
 impl Receiver {
-    /// Takes a socket and all memory. Only IPv4 is suitable.
+    /// Takes the ports, what counts, and all memory. What was asked for by name and can't be had is
+    /// unavailable; frames that can't hold a probe, and addresses of two versions, are unsuitable.
     pub fn bind(spec: &ReceiverSpec) -> Result<Self, FlowError> {
         learning::check_limit(spec.limit)?;
-        let udp = UdpSocket::bind(SocketAddr::new(spec.local, 0))
-            .map_err(|e| FlowError::kernel("bind udp socket to", spec.local, e))?;
-        enlarge_receive_buffer(&udp, BUFFER_OCTETS);
-        let port = bound_waits(&udp, TICK)
-            .and_then(|()| stamp::request(&udp))
-            .and_then(|()| udp.local_addr())
-            .map_err(|e| FlowError::kernel("set options of udp socket at", spec.local, e))?
+        frames::check(spec.local.is_ipv6(), spec.vlan, &spec.frames)?;
+        spec.spread.check(spec.local)?;
+        intake::check_versions(spec.local, spec.peer)?;
+        let reserved = ports::reserve_each(spec.local, spec.spread.destination_ports)?;
+        let port = reserved[0]
+            .local_addr()
+            .map_err(|e| FlowError::kernel("read the port of udp socket at", spec.local, e))?
             .port();
-        let room = getsockopt(&udp, sockopt::RcvBuf).unwrap_or(0);
-        Ok(Self {
-            udp,
-            port,
-            cpu: spec.cpu,
-            nap: nap(room, spec.frames.largest().octets()),
-            batch: ReceiveBatch::new(),
-            tally: Tally::new(spec),
-        })
+        let (input, backend, reason) = choose(spec, &reserved, port)?;
+        Ok(Self { port, cpu: spec.cpu, input, backend, reason, _reserved: reserved })
     }
 
-    /// Where frames are to be sent.
+    /// Where frames are to be sent: the lowest port.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Receives until the window closes or a halt is asked for. Everything that reached the socket by
+    /// What counts (`xdp`, `af-xdp`, `packet` or `udp`), and why that.
+    pub fn backend(&self) -> (&'static str, String) {
+        (self.backend.name(), self.reason.clone())
+    }
+
+    /// Receives until the window closes or a halt is asked for. Everything that reached this host by
     /// then is counted; what comes later is not.
-    pub fn run(mut self, window: Window, halt: &Halt) -> Result<ReceiverReport, FlowError> {
+    pub fn run(self, window: Window, halt: &Halt) -> Result<ReceiverReport, FlowError> {
+        let (mut intake, mut tally) = match self.input {
+            Input::Kernel(counter) => {
+                let report = counter.run(window, halt)?;
+                return Ok(ReceiverReport { backend_reason: self.reason, ..report });
+            }
+            Input::Counted(intake, tally) => (intake, tally),
+        };
         affinity::pin(self.cpu)?;
         let mut idle = true;
         while clock::monotonic() < window.closed && !halt.asked() {
-            let came = self.fetch(idle)?;
+            let (came, nap) = intake.fetch(&mut tally, idle)?;
             idle = came == 0;
-            if came > 0
-                && came < SLOTS
-                && let Some(nap) = self.nap
-            {
+            if let Some(nap) = nap {
                 thread::sleep(nap);
             }
         }
-        let socket_drops = self.close()?;
-        let tally = self.tally;
-        Ok(ReceiverReport {
-            backend: "udp".to_owned(),
-            backend_reason: "a udp socket".to_owned(),
-            delays: None,
-            received: tally.tracker.counts(),
-            rejected: tally.rejected,
-            receiving: tally.last.saturating_sub(tally.first.unwrap_or(tally.last)),
-            arrivals: tally.arrivals,
-            socket_drops,
-        })
+        let drops = intake.close(&mut tally)?;
+        Ok(tally.report(self.backend.name(), self.reason, drops))
     }
+}
 
-    /// Shuts the socket to newcomers, counts what is queued, and tells what it dropped until then.
-    fn close(&mut self) -> Result<u64, FlowError> {
-        let drops = socket::drops(&self.udp)
-            .map_err(|e| FlowError::kernel("read the drops of udp socket at port", self.port, e))?;
-        // The filter bounds the draining however much is still coming.
-        socket::refuse_all(&self.udp)
-            .map_err(|e| FlowError::kernel("close udp socket at port", self.port, e))?;
-        while self.fetch(false)? > 0 {}
-        Ok(drops)
-    }
-
-    /// Counts what is queued, at most one batch; waits a moment for the first one if asked to.
-    fn fetch(&mut self, block: bool) -> Result<usize, FlowError> {
-        match self.batch.receive(self.udp.as_fd(), block) {
-            Ok(came) => {
-                for index in 0..came {
-                    self.tally.count(&self.batch.arrival(index));
-                }
-                Ok(came)
-            }
-            // A signal is not an empty queue, but the next call tells.
-            Err(e) if e.raw_os_error() == Some(libc::EINTR) => self.fetch(block),
-            Err(e) if is_pause(&e) => Ok(0),
-            Err(e) => Err(FlowError::kernel("receive frames at port", self.port, e)),
+impl ReceiverBackend {
+    /// As in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Xdp => "xdp",
+            Self::AfXdp => "af-xdp",
+            Self::Packet => "packet",
+            Self::Udp => "udp",
         }
     }
 }
 
-impl Tally {
-    fn new(spec: &ReceiverSpec) -> Self {
-        Self {
-            identity: spec.identity,
-            peer: spec.peer,
-            payload_octets: spec.frames.largest().udp_payload_v4() as usize,
-            tracker: SequenceTracker::new(spec.limit),
-            limit: spec.limit,
-            rejected: Rejected::default(),
-            arrivals: Histogram::new(),
-            first: None,
-            last: Nanos::ZERO,
-        }
-    }
+type Chosen = (Input, ReceiverBackend, String);
 
-    #[inline]
-    fn count(&mut self, arrival: &Arrival<'_>) {
-        let Ok(probe) = Probe::parse(arrival.head) else {
-            self.rejected.malformed += 1;
-            return;
+/// What was asked for, or the first that fits: the kernel's own counter, then a UDP socket, but a
+/// packet ring for what no UDP socket sees.
+fn choose(spec: &ReceiverSpec, reserved: &[UdpSocket], port: u16) -> Result<Chosen, FlowError> {
+    if spec.backend != ReceiverBackend::Auto {
+        return match open(spec.backend, spec, reserved, port) {
+            Ok((input, how)) => Ok((input, spec.backend, format!("asked for; {how}"))),
+            Err(Unfit::Failed(error)) => Err(error),
+            Err(Unfit::NotHere(why)) => Err(FlowError::Unavailable {
+                asked: format!("receiver {}", spec.backend.name()),
+                why,
+            }),
         };
-        if !self.is_ours(&probe, arrival.source) {
-            self.rejected.foreign += 1;
-            return;
-        }
-        // Before the length: the one that resolves a next hop is as short as can be.
-        if learning::is_learning(probe.sequence) {
-            return;
-        }
-        if arrival.octets != self.payload_octets {
-            self.rejected.malformed += 1;
-            return;
-        }
-        let sequence = u64::from(probe.sequence);
-        self.tracker.arrive(sequence);
-        if sequence < self.limit {
-            self.stamp(arrival.stamp.unwrap_or_else(clock::realtime));
+    }
+    let mut refusals = Vec::new();
+    for backend in [ReceiverBackend::Xdp, ReceiverBackend::Udp, ReceiverBackend::Packet] {
+        match open(backend, spec, reserved, port) {
+            Ok((input, how)) => {
+                let reason = [vec![how], refusals].concat().join("; ");
+                return Ok((input, backend, reason));
+            }
+            Err(Unfit::Failed(error)) => return Err(error),
+            Err(Unfit::NotHere(why)) => {
+                refusals.push(format!("not {}, because {why}", backend.name()));
+            }
         }
     }
-
-    #[inline]
-    fn is_ours(&self, probe: &Probe, source: Ipv4Addr) -> bool {
-        probe.token == self.identity.token
-            && probe.flow == self.identity.flow
-            && IpAddr::V4(source) == self.peer
-    }
-
-    #[inline]
-    fn stamp(&mut self, at: Nanos) {
-        if self.first.is_none() {
-            self.first = Some(at);
-        } else {
-            self.arrivals.record(at.saturating_sub(self.last));
-        }
-        self.last = at;
-    }
+    Err(FlowError::Unsuitable(format!("receive at {}: {}", spec.local, refusals.join("; "))))
 }
 
-/// How long a receiver may rest without its buffer filling past a quarter at a frame a microsecond.
-fn nap(room_octets: usize, frame_octets: u32) -> Option<Duration> {
-    /// What the kernel charges for a frame: its own structures, and memory rounded up.
-    const OVERHEAD: u64 = 1_024;
-    let frame = OVERHEAD + 2 * u64::from(frame_octets);
-    let micros = (room_octets as u64 / frame / 4).min(NAP_LONGEST_US);
-    (micros >= NAP_SHORTEST_US).then(|| Duration::from_micros(micros))
+fn open(
+    backend: ReceiverBackend,
+    spec: &ReceiverSpec,
+    reserved: &[UdpSocket],
+    port: u16,
+) -> Result<(Input, String), Unfit> {
+    let counted = |intake| Input::Counted(intake, Box::new(Tally::new(spec, port)));
+    match backend {
+        ReceiverBackend::Auto | ReceiverBackend::Xdp => {
+            let (counter, how) = Counter::bind(spec, &reserved[0])?;
+            Ok((Input::Kernel(Box::new(counter)), how))
+        }
+        ReceiverBackend::AfXdp => {
+            let (intake, how) = Intake::af_xdp(reserved, port, spec)?;
+            Ok((counted(intake), how))
+        }
+        ReceiverBackend::Packet => {
+            let (intake, how) = Intake::ring(reserved, port, spec)?;
+            Ok((counted(intake), how))
+        }
+        ReceiverBackend::Udp => {
+            let udp = reserved[0]
+                .try_clone()
+                .map_err(|e| FlowError::kernel("share udp socket at", spec.local, e))?;
+            let how = "a udp socket, and the kernel's stamps".to_owned();
+            Ok((counted(Intake::udp(udp, spec)?), how))
+        }
+    }
 }
 
 impl fmt::Debug for Receiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver").field("port", &self.port).finish_non_exhaustive()
+        f.debug_struct("Receiver")
+            .field("port", &self.port)
+            .field("backend", &self.backend)
+            .finish_non_exhaustive()
     }
 }

@@ -56,12 +56,47 @@ pub(super) fn drops(socket: impl AsFd) -> io::Result<u64> {
 
 /// Lets nothing more into the socket; what is queued stays.
 pub(super) fn refuse_all(socket: impl AsFd) -> io::Result<()> {
-    /// `return 0`: keep none of the packet.
-    const RETURN_NOTHING: libc::sock_filter =
-        libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 };
-    let mut program = [RETURN_NOTHING];
-    let program = libc::sock_fprog { len: 1, filter: program.as_mut_ptr() };
+    filter(socket, &mut [answer(0)])
+}
+
+/// Keeps datagrams that begin with `token` out of a UDP socket: another input counts them. What else
+/// comes for its port stays, and shows who else sent there.
+pub(super) fn refuse_token(socket: impl AsFd, token: u32) -> io::Result<()> {
+    /// A UDP socket's filter sees the datagram from its header on.
+    const PAYLOAD: u32 = wire::UdpHeader::LEN as u32;
+    const WHOLE: u32 = u32::MAX;
+    let load = libc::BPF_LD | libc::BPF_ABS | libc::BPF_W;
+    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let length = libc::BPF_LD | libc::BPF_LEN | libc::BPF_W;
+    let at_least = libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K;
+    filter(
+        socket,
+        &mut [
+            // A load past the end would refuse the datagram.
+            instruction(length, 0, 0, 0),
+            instruction(at_least, 1, 0, PAYLOAD + 4),
+            answer(WHOLE),
+            instruction(load, 0, 0, PAYLOAD),
+            instruction(equal, 0, 1, token),
+            answer(0),
+            answer(WHOLE),
+        ],
+    )
+}
+
+fn filter(socket: impl AsFd, program: &mut [libc::sock_filter]) -> io::Result<()> {
+    let program =
+        libc::sock_fprog { len: program.len() as libc::c_ushort, filter: program.as_mut_ptr() };
     set(socket.as_fd(), libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+}
+
+/// Keeps so many octets of what came; none refuses it.
+fn answer(octets: u32) -> libc::sock_filter {
+    instruction(libc::BPF_RET | libc::BPF_K, 0, 0, octets)
+}
+
+fn instruction(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt, jf, k }
 }
 
 /// A raw packet socket that sends on interface `index` and receives nothing.

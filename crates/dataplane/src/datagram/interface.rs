@@ -1,0 +1,27 @@
+//! Which interface has an address of this host's.
+//!
+//! Never asks about routes: what comes for an address may well come by another interface.
+
+use std::net::IpAddr;
+
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::if_nametoindex;
+
+use crate::unfit::Unfit;
+
+/// Number and name of the interface of this namespace that has `address`.
+pub(super) fn of(address: IpAddr) -> Result<(u32, String), Unfit> {
+    let untold = |e: nix::errno::Errno| {
+        Unfit::NotHere(format!("the interface of {address} can't be told ({})", e.desc()))
+    };
+    let has_it = |own: &nix::sys::socket::SockaddrStorage| match address {
+        IpAddr::V4(v4) => own.as_sockaddr_in().is_some_and(|own| own.ip() == v4),
+        IpAddr::V6(v6) => own.as_sockaddr_in6().is_some_and(|own| own.ip() == v6),
+    };
+    let name = getifaddrs()
+        .map_err(untold)?
+        .find(|interface| interface.address.as_ref().is_some_and(has_it))
+        .map(|interface| interface.interface_name)
+        .ok_or_else(|| Unfit::NotHere(format!("no interface has the address {address}")))?;
+    Ok((if_nametoindex(name.as_str()).map_err(untold)?, name))
+}

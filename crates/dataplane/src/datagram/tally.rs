@@ -1,0 +1,175 @@
+//! What a receiver counts of a flow, whatever hands it the datagrams: by sequence number, and what is
+//! not the flow's apart.
+//!
+//! Pure: the caller hands in octets and stamps. Never counts a frame of another trial, flow or
+//! address, nor one whose size or VLAN is not its number's. UDP checksums were looked at by whoever
+//! handed the datagram over, or by nobody.
+
+use std::net::{IpAddr, SocketAddr};
+
+use measure::reading::Rejected;
+use measure::sequence::SequenceTracker;
+use measure::{FrameMix, Histogram, Nanos};
+use wire::{FrameLayout, Probe};
+
+use super::frames::{self, payload_octets};
+use super::{ReceiverReport, ReceiverSpec, Spread, learning};
+use crate::Identity;
+
+/// What is expected, and what came.
+pub(super) struct Tally {
+    identity: Identity,
+    /// Where frames come from; the port is not looked at.
+    peer: SocketAddr,
+    /// Where the first frame goes.
+    local: SocketAddr,
+    spread: Spread,
+    vlan: Option<u16>,
+    layout: FrameLayout,
+    frames: FrameMix,
+    tracker: SequenceTracker,
+    limit: u64,
+    rejected: Rejected,
+    arrivals: Histogram,
+    delays: Option<Histogram>,
+    first: Option<Nanos>,
+    last: Nanos,
+}
+
+/// A datagram as any input hands it over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Datagram<'a> {
+    /// Who sent it.
+    pub source: IpAddr,
+    /// Its payload's first octets; fewer than a probe's when it is shorter.
+    pub head: &'a [u8],
+    /// Octets of its payload.
+    pub octets: usize,
+    /// When it came, on this host's monotonic clock.
+    pub at: Nanos,
+}
+
+impl Tally {
+    /// For a flow to `port` and those above it. All memory is taken here.
+    pub(super) fn new(spec: &ReceiverSpec, port: u16) -> Self {
+        Self {
+            identity: spec.identity,
+            peer: SocketAddr::new(spec.peer, 0),
+            local: SocketAddr::new(spec.local, port),
+            spread: spec.spread,
+            vlan: spec.vlan,
+            layout: frames::layout(spec.local.is_ipv6(), spec.vlan),
+            frames: spec.frames.clone(),
+            tracker: SequenceTracker::new(spec.limit),
+            limit: spec.limit,
+            rejected: Rejected::default(),
+            arrivals: Histogram::new(),
+            delays: spec.same_clock.then(Histogram::new),
+            first: None,
+            last: Nanos::ZERO,
+        }
+    }
+
+    /// A whole frame, from the Ethernet header on.
+    #[inline]
+    pub(super) fn frame(&mut self, octets: &[u8], at: Nanos) {
+        let Some(glance) = self.layout.glance(octets) else {
+            self.rejected.malformed += 1;
+            return;
+        };
+        let datagram = Datagram {
+            source: glance.source,
+            head: glance.payload,
+            octets: glance.payload.len(),
+            at,
+        };
+        let destination = SocketAddr::new(glance.destination, glance.destination_port);
+        let (local, spread, vlan) = (self.local, self.spread, self.vlan);
+        self.count(&datagram, |number| {
+            glance.vlan == vlan && spread.destination(local, number) == destination
+        });
+    }
+
+    /// A datagram of a socket that only takes what is for its own address and port.
+    #[inline]
+    pub(super) fn datagram(&mut self, datagram: &Datagram<'_>) {
+        self.count(datagram, |_| true);
+    }
+
+    #[inline]
+    fn count(&mut self, datagram: &Datagram<'_>, fits: impl FnOnce(u64) -> bool) {
+        let Ok(probe) = Probe::parse(datagram.head) else {
+            self.rejected.malformed += 1;
+            return;
+        };
+        let number = u64::from(probe.sequence);
+        let is_learning = learning::is_learning(probe.sequence);
+        if !self.is_ours(&probe, datagram.source, is_learning) {
+            self.rejected.foreign += 1;
+            return;
+        }
+        // Before the length: the one that resolves a next hop is as short as can be.
+        if is_learning {
+            return;
+        }
+        let expected = payload_octets(self.layout, self.frames.at(number));
+        if datagram.octets != expected || !fits(number) {
+            self.rejected.malformed += 1;
+            return;
+        }
+        self.tracker.arrive(number);
+        if number < self.limit {
+            self.stamp(datagram.at, &probe);
+        }
+    }
+
+    #[inline]
+    fn is_ours(&self, probe: &Probe, source: IpAddr, is_learning: bool) -> bool {
+        let number = u64::from(probe.sequence);
+        probe.token == self.identity.token
+            && probe.flow == self.identity.flow
+            && (source == self.spread.source(self.peer, number).ip()
+                // The first one leaves by a socket, before there is anything to spread.
+                || (is_learning && source == self.peer.ip()))
+    }
+
+    #[inline]
+    fn stamp(&mut self, at: Nanos, probe: &Probe) {
+        if self.first.is_none() {
+            self.first = Some(at);
+        } else {
+            self.arrivals.record(at.saturating_sub(self.last));
+        }
+        self.last = at;
+        if let Some(delays) = &mut self.delays {
+            delays.record(at.saturating_sub(Nanos(probe.time_ns)));
+        }
+    }
+
+    /// What came past the input that counts, to a socket of the flow's: none of it is the flow's.
+    pub(super) fn stray(&mut self, head: &[u8]) {
+        match Probe::parse(head) {
+            Ok(_) => self.rejected.foreign += 1,
+            Err(_) => self.rejected.malformed += 1,
+        }
+    }
+
+    /// Forgets the delays: the clocks did not stay together.
+    pub(super) fn doubt_delays(&mut self) {
+        self.delays = None;
+    }
+
+    /// All that came, for an input that dropped `socket_drops` itself.
+    pub(super) fn report(self, backend: &str, reason: String, socket_drops: u64) -> ReceiverReport {
+        ReceiverReport {
+            backend: backend.to_owned(),
+            backend_reason: reason,
+            delays: self.delays,
+            received: self.tracker.counts(),
+            rejected: self.rejected,
+            receiving: self.last.saturating_sub(self.first.unwrap_or(self.last)),
+            arrivals: self.arrivals,
+            socket_drops,
+        }
+    }
+}
