@@ -18,6 +18,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("runuser", "util-linux"),
     ("sockperf", "sockperf"),
     ("tcpdump", "tcpdump"),
+    ("trafgen", "netsniff-ng"),
     ("tshark", "tshark"),
 ];
 

@@ -1,36 +1,25 @@
-//! Ours beside sockperf, qperf and ping, in one lab, interleaved: a table of ratios.
+//! Round trips: ours beside sockperf, qperf and ping, in one lab, interleaved.
 //!
-//! Ignored in an ordinary test run: `cargo xtask bench` runs it. Never asserts an absolute time; the
-//! ratios are printed, and what must hold of them is asserted where it is stated.
+//! Owns how each peer is run and read. Never compares a mean with a median.
 
-#![allow(missing_docs, reason = "a benchmark")]
-#![allow(clippy::disallowed_methods, reason = "it faces the kernel")]
-
-mod harness;
-
-use harness::{Guest, alone, echo, echo_of, open, trial};
 use lab::LabDevice;
 use measure::Nanos;
 use method::Testbed;
 use method::trial::{Gate, Protocol};
 use switchmark::controller::LiveTestbed;
 
-const ROUNDS: usize = 7;
+use crate::harness::{Guest, alone, echo, echo_of, open, trial};
+use crate::{ROUNDS, median, ratios};
 
 /// Measures a round trip with somebody else's tool, in microseconds.
-type Peer = fn(&LiveTestbed, Protocol) -> f64;
-
-/// The median of a few values.
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
+type Peer = fn(&LiveTestbed, Protocol, Statistic) -> f64;
 
 /// What a peer prints of its round trips, and so what ours is compared by.
 #[derive(Clone, Copy, PartialEq)]
 enum Statistic {
     Median,
     Mean,
+    P999,
 }
 
 fn ours(testbed: &mut LiveTestbed, protocol: Protocol, octets: u32, what: Statistic) -> f64 {
@@ -41,11 +30,12 @@ fn ours(testbed: &mut LiveTestbed, protocol: Protocol, octets: u32, what: Statis
     match what {
         Statistic::Median => rtt.quantile(0.5).0 as f64 / 1000.0,
         Statistic::Mean => rtt.mean() / 1000.0,
+        Statistic::P999 => rtt.quantile(0.999).0 as f64 / 1000.0,
     }
 }
 
 /// sockperf prints half the round trip, in microseconds.
-fn sockperf(testbed: &LiveTestbed, protocol: Protocol) -> f64 {
+fn sockperf(testbed: &LiveTestbed, protocol: Protocol, what: Statistic) -> f64 {
     let tcp: &[&str] = if protocol == Protocol::Tcp { &["--tcp"] } else { &[] };
     let address = "198.18.0.2";
     let server_args = [&["sr", "-i", address, "-p", "11111"], tcp].concat();
@@ -55,13 +45,14 @@ fn sockperf(testbed: &LiveTestbed, protocol: Protocol) -> f64 {
         [&["pp", "-i", address, "-p", "11111", "-t", "1", "-m", "18", "--full-rtt"], tcp].concat();
     let text = Guest::run(testbed, "h1", "sockperf", &args);
     drop(server);
-    let line = text.lines().find(|l| l.contains("percentile 50.000")).unwrap_or_default();
+    let wanted = if what == Statistic::P999 { "percentile 99.900" } else { "percentile 50.000" };
+    let line = text.lines().find(|l| l.contains(wanted)).unwrap_or_default();
     let value = line.rsplit_once('=').and_then(|(_, v)| v.trim().parse::<f64>().ok());
-    value.unwrap_or_else(|| panic!("sockperf printed no median: {text}"))
+    value.unwrap_or_else(|| panic!("sockperf printed no {wanted}: {text}"))
 }
 
 /// qperf prints half the round trip as a mean, with a unit.
-fn qperf(testbed: &LiveTestbed, protocol: Protocol) -> f64 {
+fn qperf(testbed: &LiveTestbed, protocol: Protocol, _: Statistic) -> f64 {
     let server = Guest::start(testbed, "h2", "qperf", &[]);
     std::thread::sleep(std::time::Duration::from_millis(300));
     let what = if protocol == Protocol::Tcp { "tcp_lat" } else { "udp_lat" };
@@ -98,25 +89,57 @@ fn ping(testbed: &LiveTestbed) -> f64 {
 fn round_trips() {
     let Some(_alone) = alone("round_trips", &["sockperf", "qperf", "ping"]) else { return };
     let mut testbed = open(LabDevice::Bridge, None);
-    println!("round trips over lab:bridge, µs, median of {ROUNDS} interleaved rounds");
+    compare(&mut testbed, "busy polling off");
+    let Some(_busy) = BusyPolling::on() else {
+        println!("busy polling on: not tried, the kernel's setting can't be changed here");
+        return;
+    };
+    compare(&mut testbed, "busy polling on (net.core.busy_poll and busy_read: 50 µs)");
+}
+
+fn compare(testbed: &mut LiveTestbed, setting: &str) {
+    println!("round trips over lab:bridge, {setting}; µs, median of {ROUNDS} interleaved rounds");
     println!("{:<24} {:>8} {:>8} {:>7}", "peer", "peer", "ours", "ratio");
-    let peers: [(&str, Peer, Protocol, Statistic); 5] = [
+    let peers: [(&str, Peer, Protocol, Statistic); 7] = [
         ("sockperf pp udp, p50", sockperf, Protocol::Udp, Statistic::Median),
+        ("sockperf pp udp, p99.9", sockperf, Protocol::Udp, Statistic::P999),
         ("sockperf pp tcp, p50", sockperf, Protocol::Tcp, Statistic::Median),
+        ("sockperf pp tcp, p99.9", sockperf, Protocol::Tcp, Statistic::P999),
         ("qperf udp_lat x 2, mean", qperf, Protocol::Udp, Statistic::Mean),
         ("qperf tcp_lat x 2, mean", qperf, Protocol::Tcp, Statistic::Mean),
-        ("ping -i 0, p50", |testbed, _| ping(testbed), Protocol::Icmp, Statistic::Median),
+        ("ping -i 0, p50", |testbed, _, _| ping(testbed), Protocol::Icmp, Statistic::Median),
     ];
     for (name, peer, protocol, what) in peers {
         let (mut theirs, mut own) = (Vec::new(), Vec::new());
         // TCP's headers and 18 octets of payload, as the peers send.
         let octets = if protocol == Protocol::Tcp { 88 } else { 64 };
         for _ in 0..ROUNDS {
-            theirs.push(peer(&testbed, protocol));
-            own.push(ours(&mut testbed, protocol, octets, what));
+            theirs.push(peer(testbed, protocol, what));
+            own.push(ours(testbed, protocol, octets, what));
         }
-        let mut ratios: Vec<f64> = own.iter().zip(&theirs).map(|(o, t)| o / t).collect();
+        let mut ratios = ratios(&own, &theirs);
         let (theirs, own) = (median(&mut theirs), median(&mut own));
         println!("{name:<24} {theirs:>8.2} {own:>8.2} {:>7.3}", median(&mut ratios));
+    }
+}
+
+/// The kernel polls a socket's queue for a while before it sleeps; for all programs of the machine, so
+/// it is put back when dropped.
+struct BusyPolling([(&'static str, String); 2]);
+
+impl BusyPolling {
+    fn on() -> Option<Self> {
+        let files = ["/proc/sys/net/core/busy_poll", "/proc/sys/net/core/busy_read"];
+        let before = files.map(|file| (file, std::fs::read_to_string(file).unwrap_or_default()));
+        let this = Self(before);
+        files.iter().all(|file| std::fs::write(file, "50").is_ok()).then_some(this)
+    }
+}
+
+impl Drop for BusyPolling {
+    fn drop(&mut self) {
+        for (file, before) in &self.0 {
+            let _ = std::fs::write(file, before.trim());
+        }
     }
 }

@@ -1,0 +1,28 @@
+//! Ours beside other people's programs, in one lab, interleaved: tables of ratios.
+//!
+//! Ignored in an ordinary test run: `cargo xtask bench` runs it. Never asserts an absolute time; the
+//! ratios are printed, and what must hold of them is asserted where it is stated.
+
+#![allow(missing_docs, reason = "a benchmark")]
+#![allow(clippy::disallowed_methods, reason = "it faces the kernel")]
+
+#[path = "../harness/mod.rs"]
+mod harness;
+
+mod frames;
+mod pacing;
+mod round_trips;
+
+/// Interleaved rounds of each comparison.
+const ROUNDS: usize = 7;
+
+/// The median of a few values.
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Ours by the peer's, round by round.
+fn ratios(ours: &[f64], theirs: &[f64]) -> Vec<f64> {
+    ours.iter().zip(theirs).map(|(own, their)| own / their).collect()
+}
