@@ -1,0 +1,216 @@
+//! The counting program on an interface, shared by all flows of this process that end there.
+//!
+//! Owns the registry of what is attached, so that the second flow finds the first one's program, and
+//! the 64 places for flows of each. The last flow to end detaches it; the kernel does if the process
+//! dies. Never attaches where another's program is.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::bpf::{self, MapShape, Mode, ProgramKind, flag, kind};
+use super::image::SIZES;
+use super::memory::{Mapped, Shared};
+use super::programs::{Programs, refusal};
+use super::tally::TALLY_OCTETS;
+use crate::Identity;
+use crate::unfit::Unfit;
+
+static OBJECT: &[u8] = include_bytes!("../../bpf/counter.bpf.o");
+
+/// Flows of one interface, and how far from its hash a flow may be.
+const PLACES: usize = 64;
+const PROBES: u32 = 8;
+
+/// `struct flow` of `counter.bpf.c`.
+#[repr(C)]
+pub(super) struct Flow {
+    active: AtomicU64,
+    token: AtomicU32,
+    flow: AtomicU32,
+    pub version: AtomicU32,
+    pub vlan: AtomicU32,
+    pub peer_high: AtomicU64,
+    pub peer_low: AtomicU64,
+    pub peers: AtomicU64,
+    pub limit: AtomicU64,
+    pub sizes: AtomicU32,
+    pub delays: AtomicU32,
+    pub octets: [AtomicU32; SIZES],
+    pub next_expected: AtomicU64,
+    pub first: AtomicU64,
+    pub last: AtomicU64,
+}
+
+/// `flows` of `counter.bpf.c`.
+#[repr(C)]
+struct Flows([Flow; PLACES]);
+
+#[expect(unsafe_code, reason = "the program's memory")]
+// SAFETY: `repr(C)`, and every field of every flow is an atomic integer or an array of them.
+unsafe impl Shared for Flows {}
+
+/// A counting program on an interface.
+#[derive(Debug)]
+pub(super) struct Attached {
+    pub mode: Mode,
+    pub interface: String,
+    programs: Programs,
+    flows: Mapped<Flows>,
+    /// Which places are taken.
+    taken: Mutex<u64>,
+    /// The program itself, for judging single frames.
+    #[cfg(test)]
+    pub program: OwnedFd,
+    _link: OwnedFd,
+}
+
+/// A network namespace and an interface in it.
+type Where = (u64, u64, u32);
+
+static ATTACHED: Mutex<BTreeMap<Where, Weak<Attached>>> = Mutex::new(BTreeMap::new());
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The program on an interface of the calling thread's namespace, attached now unless it is already.
+pub(super) fn on(index: u32, name: &str) -> Result<Arc<Attached>, Unfit> {
+    let namespace = std::fs::metadata("/proc/thread-self/ns/net")
+        .map_err(|e| Unfit::NotHere(format!("the network namespace can't be told ({e})")))?;
+    let place = (namespace.dev(), namespace.ino(), index);
+    let mut all = locked(&ATTACHED);
+    all.retain(|_, attached| attached.strong_count() > 0);
+    if let Some(attached) = all.get(&place).and_then(Weak::upgrade) {
+        return Ok(attached);
+    }
+    let attached = Arc::new(Attached::new(index, name)?);
+    all.insert(place, Arc::downgrade(&attached));
+    Ok(attached)
+}
+
+/// What a flow's numbers are kept in: 64 a word.
+pub(super) fn numbers_shape(words: u32) -> MapShape {
+    MapShape {
+        kind: kind::ARRAY,
+        key_octets: 4,
+        value_octets: 8,
+        entries: words.max(1),
+        flags: flag::MEMORY | flag::INNER,
+    }
+}
+
+/// What a flow's counts are kept in: one tally a processor.
+pub(super) const TALLIES: MapShape = MapShape {
+    kind: kind::PER_CPU_ARRAY,
+    key_octets: 4,
+    value_octets: TALLY_OCTETS as u32,
+    entries: 1,
+    flags: 0,
+};
+
+impl Attached {
+    fn new(index: u32, name: &str) -> Result<Self, Unfit> {
+        let like = || -> io::Result<(OwnedFd, OwnedFd)> {
+            let numbers = bpf::create_map("numbers", numbers_shape(1), None)?;
+            Ok((numbers, bpf::create_map("tallies", TALLIES, None)?))
+        };
+        let (numbers, tallies) =
+            like().map_err(|e| refusal("making the memory of an xdp program", &e))?;
+        let like = [("numbers", numbers.as_fd()), ("tallies", tallies.as_fd())];
+        let programs = Programs::new("switchmark_recv", OBJECT, &[], &like)?;
+        let program = programs.load("xdp", ProgramKind::Xdp { fragments: true })?;
+        let (link, mode) = attach(&program, index, name)?;
+        Ok(Self {
+            mode,
+            interface: name.to_owned(),
+            flows: programs.memory("flows")?,
+            programs,
+            taken: Mutex::new(0),
+            #[cfg(test)]
+            program,
+            _link: link,
+        })
+    }
+
+    /// Finds a place for a flow and sets what only a place has; `describe` sets the rest, and the
+    /// program looks at it from then on.
+    pub fn settle(
+        &self,
+        identity: Identity,
+        (numbers, tallies): (&OwnedFd, &OwnedFd),
+        describe: impl FnOnce(&Flow),
+    ) -> Result<u32, Unfit> {
+        let mut taken = locked(&self.taken);
+        let home = identity.token ^ u32::from(identity.flow).wrapping_mul(0x9e37_79b1);
+        let places = (0..PROBES).map(|probe| home.wrapping_add(probe) % PLACES as u32);
+        let Some(place) = places.clone().find(|place| *taken >> place & 1 == 0) else {
+            return Err(Unfit::NotHere(format!("{} has too many flows already", self.interface)));
+        };
+        let put = || -> io::Result<()> {
+            let map = |name| self.programs.map(name).map_err(|_| io::ErrorKind::NotFound);
+            bpf::place(map("numbers")?, place, numbers)?;
+            bpf::place(map("tallies")?, place, tallies)
+        };
+        put().map_err(|e| refusal("giving an xdp program its flow", &e))?;
+        let flow = self.flow(place);
+        flow.token.store(identity.token, Relaxed);
+        flow.flow.store(u32::from(identity.flow), Relaxed);
+        for fresh in [&flow.next_expected, &flow.first, &flow.last] {
+            fresh.store(0, Relaxed);
+        }
+        describe(flow);
+        flow.active.store(1, Release);
+        *taken |= 1 << place;
+        Ok(place)
+    }
+
+    pub fn flow(&self, place: u32) -> &Flow {
+        &self.flows.0[place as usize]
+    }
+
+    /// Nothing more is counted for a flow; frames under way may still be.
+    pub fn silence(&self, place: u32) {
+        self.flow(place).active.store(0, Release);
+    }
+
+    /// Gives a place back.
+    pub fn leave(&self, place: u32) {
+        self.silence(place);
+        let mut taken = locked(&self.taken);
+        for map in ["numbers", "tallies"] {
+            if let Ok(map) = self.programs.map(map) {
+                // What stays there is overwritten by the next flow.
+                let _ = bpf::remove(map, place);
+            }
+        }
+        *taken &= !(1 << place);
+    }
+}
+
+/// In the driver where that works, else in the stack.
+pub(super) fn attach(program: &OwnedFd, index: u32, name: &str) -> Result<(OwnedFd, Mode), Unfit> {
+    let native = match bpf::attach(program, index, Mode::Native) {
+        Ok(link) => return Ok((link, Mode::Native)),
+        Err(e) => e,
+    };
+    match native.raw_os_error() {
+        Some(libc::EBUSY | libc::EEXIST) => {
+            Err(Unfit::NotHere(format!("{name} has an xdp program of someone else, which stays")))
+        }
+        Some(libc::EPERM | libc::EACCES) => Err(refusal("attaching an xdp program", &native)),
+        _ => match bpf::attach(program, index, Mode::Generic) {
+            Ok(link) => Ok((link, Mode::Generic)),
+            Err(e) if matches!(e.raw_os_error(), Some(libc::EBUSY | libc::EEXIST)) => Err(
+                Unfit::NotHere(format!("{name} has an xdp program of someone else, which stays")),
+            ),
+            Err(e) => Err(Unfit::NotHere(format!(
+                "attaching an xdp program to {name} failed (in the driver: {native}; in the stack: {e})"
+            ))),
+        },
+    }
+}

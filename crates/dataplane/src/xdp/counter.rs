@@ -1,0 +1,226 @@
+//! The receiver inside the kernel: a program on the interface counts every frame of the flow, told
+//! apart by its sequence number, and drops it.
+//!
+//! Owns the flow's numbers and tallies. What no flow of ours claims goes on to the stack, and what
+//! then reaches the flow's own socket is not the flow's: that is counted here too. UDP checksums are
+//! not looked at, because the kernel leaves them undone in frames that never leave the host.
+
+use std::fmt;
+use std::net::{IpAddr, UdpSocket};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use measure::Nanos;
+use measure::reading::Rejected;
+use measure::sequence::SequenceCounts;
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::if_nametoindex;
+use nix::sys::socket::{MsgFlags, recv};
+use std::sync::atomic::AtomicU64;
+use wire::Probe;
+
+use super::attached::{self, Attached, Flow, TALLIES, numbers_shape};
+use super::bpf::{self, Mode};
+use super::buckets;
+use super::memory::Mapped;
+use super::programs::refusal;
+use super::tally::Tally;
+use crate::datagram::{AddressRange, ReceiverReport, ReceiverSpec};
+use crate::socket::TICK;
+use crate::unfit::Unfit;
+use crate::{FlowError, Halt, Identity, Window, affinity, clock};
+
+/// No tag, as the program tells it.
+const NO_VLAN: u32 = 0xffff;
+/// After the last frame is refused, those that are being counted on another processor are done.
+const SETTLING: Duration = Duration::from_millis(2);
+/// The most datagrams that are fetched from the flow's own socket at the end.
+const MOST_STRAYS: usize = 100_000;
+
+/// A flow that is being counted.
+pub(crate) struct Counter {
+    attached: Arc<Attached>,
+    place: u32,
+    numbers: Mapped<AtomicU64>,
+    tallies: OwnedFd,
+    reserved: UdpSocket,
+    identity: Identity,
+    same_clock: bool,
+    cpu: Option<usize>,
+}
+
+impl Counter {
+    /// Takes all memory and attaches the program, or joins one of ours that is there. `reserved` is
+    /// the socket whose port frames go to: it keeps the port and shows what was not counted.
+    pub fn bind(spec: &ReceiverSpec, reserved: &UdpSocket) -> Result<(Self, String), Unfit> {
+        let (index, name) = interface_of(spec.local)?;
+        let words = u32::try_from(spec.limit.div_ceil(64))
+            .map_err(|_| Unfit::NotHere(format!("{} frames are too many to number", spec.limit)))?;
+        let make = || -> std::io::Result<_> {
+            let numbers = bpf::create_map("numbers", numbers_shape(words), None)?;
+            let memory = Mapped::new(&numbers, words.max(1) as usize * size_of::<u64>())?;
+            let tallies = bpf::create_map("tallies", TALLIES, None)?;
+            Ok((numbers, memory, tallies, reserved.try_clone()?))
+        };
+        let (numbers, memory, tallies, reserved) =
+            make().map_err(|e| refusal("making the memory of an xdp program", &e))?;
+        let attached = attached::on(index, &name)?;
+        let place =
+            attached.settle(spec.identity, (&numbers, &tallies), |flow| describe(flow, spec))?;
+        let how = match attached.mode {
+            Mode::Native => format!("a program in the driver of {name} counts every frame"),
+            Mode::Generic => format!(
+                "a program in the stack of {name} counts every frame (its driver takes none)"
+            ),
+        };
+        let counter = Self {
+            attached,
+            place,
+            numbers: memory,
+            tallies,
+            reserved,
+            identity: spec.identity,
+            same_clock: spec.same_clock,
+            cpu: spec.cpu,
+        };
+        Ok((counter, how))
+    }
+
+    /// Waits until the window closes or a halt is asked for, and tells what was counted by then.
+    pub fn run(self, window: Window, halt: &Halt) -> Result<ReceiverReport, FlowError> {
+        affinity::pin(self.cpu)?;
+        while !halt.asked() {
+            let left = window.closed.saturating_sub(clock::monotonic());
+            if left == Nanos::ZERO {
+                break;
+            }
+            thread::sleep(left.min(TICK).as_duration());
+        }
+        self.attached.silence(self.place);
+        thread::sleep(SETTLING);
+        self.report()
+    }
+
+    fn report(&self) -> Result<ReceiverReport, FlowError> {
+        let tally = Tally::read(&self.tallies).map_err(|e| {
+            FlowError::kernel("read what was counted at", &self.attached.interface, e)
+        })?;
+        let flow = self.attached.flow(self.place);
+        let highest = flow.next_expected.load(Acquire).checked_sub(1);
+        let mut rejected = Rejected { malformed: tally.malformed, foreign: tally.foreign };
+        rejected.merge(&self.strays());
+        Ok(ReceiverReport {
+            backend: "xdp".to_owned(),
+            backend_reason: String::new(),
+            delays: self.same_clock.then(|| buckets::histogram(&tally.delays)),
+            received: SequenceCounts {
+                unique: tally.unique,
+                duplicated: tally.duplicated,
+                reordered: tally.reordered,
+                beyond_limit: tally.beyond_limit,
+                highest,
+                last_missing: highest
+                    .and_then(|h| last_missing(self.numbers.all(), h, tally.unique)),
+            },
+            rejected,
+            receiving: Nanos(flow.last.load(Relaxed))
+                .saturating_sub(Nanos(flow.first.load(Relaxed))),
+            arrivals: buckets::histogram(&tally.arrivals),
+            socket_drops: 0,
+        })
+    }
+
+    /// What went past the program to the flow's own socket.
+    fn strays(&self) -> Rejected {
+        let mut rejected = Rejected::default();
+        let mut head = [0; Probe::LEN];
+        for _ in 0..MOST_STRAYS {
+            let Ok(octets) = recv(self.reserved.as_raw_fd(), &mut head, MsgFlags::MSG_DONTWAIT)
+            else {
+                break;
+            };
+            match Probe::parse(&head[..octets]) {
+                Err(_) => rejected.malformed += 1,
+                Ok(probe)
+                    if probe.token == self.identity.token && probe.flow == self.identity.flow => {}
+                Ok(_) => rejected.foreign += 1,
+            }
+        }
+        rejected
+    }
+}
+
+impl Drop for Counter {
+    fn drop(&mut self) {
+        self.attached.leave(self.place);
+    }
+}
+
+impl fmt::Debug for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Counter").field("at", &self.attached.interface).finish_non_exhaustive()
+    }
+}
+
+/// Backwards from the highest number seen to the first clear bit.
+fn last_missing(numbers: &[AtomicU64], highest: u64, unique: u64) -> Option<u64> {
+    if unique > highest {
+        return None;
+    }
+    let mut word = (highest / 64) as usize;
+    // Numbers above the highest are not missing.
+    let above = if highest % 64 == 63 { 0 } else { u64::MAX << (highest % 64 + 1) };
+    let mut missing = !(numbers.get(word)?.load(Relaxed) | above);
+    while missing == 0 {
+        word = word.checked_sub(1)?;
+        missing = !numbers[word].load(Relaxed);
+    }
+    Some(word as u64 * 64 + 63 - u64::from(missing.leading_zeros()))
+}
+
+/// Tells the program what it is to accept.
+fn describe(flow: &Flow, spec: &ReceiverSpec) {
+    let AddressRange { first, count } =
+        spec.spread.sources.unwrap_or(AddressRange { first: spec.peer, count: 1 });
+    let (version, high, low) = match first {
+        IpAddr::V4(address) => (4, 0, u64::from(address.to_bits())),
+        IpAddr::V6(address) => (6, (address.to_bits() >> 64) as u64, address.to_bits() as u64),
+    };
+    flow.version.store(version, Relaxed);
+    flow.peer_high.store(high, Relaxed);
+    flow.peer_low.store(low, Relaxed);
+    flow.peers.store(u64::from(count.max(1)), Relaxed);
+    flow.vlan.store(spec.vlan.map_or(NO_VLAN, u32::from), Relaxed);
+    flow.limit.store(spec.limit, Relaxed);
+    flow.delays.store(u32::from(spec.same_clock), Relaxed);
+    let pattern = spec.frames.pattern();
+    flow.sizes.store(pattern.len() as u32, Relaxed);
+    for (place, size) in flow.octets.iter().zip(pattern) {
+        place.store(size.octets_without_fcs(), Relaxed);
+    }
+}
+
+/// The interface of this namespace that has an address.
+fn interface_of(address: IpAddr) -> Result<(u32, String), Unfit> {
+    let unknown = |e: nix::errno::Errno| {
+        Unfit::NotHere(format!("the interface of {address} can't be told ({})", e.desc()))
+    };
+    let found = getifaddrs().map_err(unknown)?.find(|interface| {
+        let Some(own) = &interface.address else { return false };
+        match address {
+            IpAddr::V4(v4) => own.as_sockaddr_in().is_some_and(|own| own.ip() == v4),
+            IpAddr::V6(v6) => own.as_sockaddr_in6().is_some_and(|own| own.ip() == v6),
+        }
+    });
+    let Some(interface) = found else {
+        return Err(Unfit::NotHere(format!("no interface has the address {address}")));
+    };
+    if address.is_loopback() {
+        return Err(Unfit::NotHere("the loopback has no wire to count at".to_owned()));
+    }
+    let name = interface.interface_name;
+    Ok((if_nametoindex(name.as_str()).map_err(unknown)?, name))
+}

@@ -1,0 +1,305 @@
+//! The sender whose frames the kernel makes itself: a program run over and over on one page, its
+//! frames redirected out of the egress interface (BPF_PROG_TEST_RUN with live frames, Linux 5.18).
+//!
+//! Owns the sending program, its memory, and the loop of calls that keep it running. `sent` counts what
+//! the driver took, as the kernel itself reports it. Never sends where frames would vanish: opening
+//! sends one that is never counted, and a driver that does not take it is not one to send by.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
+use std::time::Duration;
+
+use measure::{FrameSize, Nanos};
+use wire::{UdpEndpoints, UdpFrame};
+
+use super::bpf::{self, ProgramKind};
+use super::buckets;
+use super::image::{self, Image, SIZES, Shape};
+use super::load::{Load, Turns};
+use super::memory::Mapped;
+use super::programs::{Programs, refusal};
+use super::registered::Registered;
+use crate::datagram::{Pace, SenderReport, SenderSpec, Spread, Way};
+use crate::socket::TICK;
+use crate::unfit::Unfit;
+use crate::{FlowError, Halt, Window, affinity, clock};
+
+static OBJECT: &[u8] = include_bytes!("../../bpf/sender.bpf.o");
+
+/// What a driver is handed at once; a longer batch would hand it over in parts, and a refused part
+/// would leave a hole in the numbers.
+const GREEDY_BATCH: u32 = 16;
+/// A frame that is due waits for the end of its batch.
+const PACED_BATCH: u32 = 1;
+/// How long one call should take: a halt is seen between calls, and each call costs some
+/// microseconds in which nothing is sent.
+const GREEDY_CALL: Nanos = Nanos::from_millis(4);
+const PACED_CALL: Nanos = Nanos::from_millis(10);
+/// Numbers from here up are never counted: those of `datagram/learning.rs`.
+const LEARNING: u64 = u32::MAX as u64 - 16;
+const LEARNING_FRAMES: u64 = 3;
+const LEARNING_GAP: Duration = Duration::from_millis(2);
+/// The fewest runs of a call.
+const FEWEST: u32 = 64;
+const MOST: u32 = 1 << 20;
+/// Between two attempts while the driver takes nothing.
+const CLOSED_PAUSE: Duration = Duration::from_millis(1);
+/// Below this a wait spins, inside the kernel.
+const SPIN: Nanos = Nanos::from_millis(1);
+/// How long a paced load may catch up after its stop, as for every other sender.
+const GRACE: Nanos = Nanos::from_millis(10);
+const GRACE_SHARE: u64 = 4;
+
+/// A sender whose program is loaded.
+pub(crate) struct LiveSender {
+    pace: Pace,
+    limit: u64,
+    cpu: Option<usize>,
+    send: OwnedFd,
+    /// Ends with its descriptor.
+    _taken: OwnedFd,
+    /// None where calls are slower for want of it.
+    _registered: Option<Registered>,
+    load: Mapped<Load>,
+    frame: Vec<u8>,
+    batch: u32,
+    /// Keeps the source port ours.
+    way: Way,
+}
+
+impl LiveSender {
+    /// Loads the program and tries it with one frame that is never counted; with a clause about how
+    /// it sends.
+    pub(crate) fn open(spec: &SenderSpec, way: Way) -> Result<(Self, String), Unfit> {
+        let frames = frames(spec, &way)?;
+        let paced = matches!(spec.pace, Pace::Every(_) | Pace::Falling { .. });
+        let batch = if paced { PACED_BATCH } else { GREEDY_BATCH };
+        let programs = programs(spec, &frames, (paced, batch))?;
+        bpf::update(programs.map("exits")?, 0, &way.index.to_ne_bytes())
+            .map_err(|e| refusal("giving an xdp program its way out", &e))?;
+        let send = programs.load("xdp", ProgramKind::Xdp { fragments: false })?;
+        let taken = programs.load("raw_tracepoint", ProgramKind::RawTracepoint)?;
+        let taken = bpf::hear(&taken, c"xdp_devmap_xmit")
+            .map_err(|e| refusal("hearing what the driver took (xdp_devmap_xmit)", &e))?;
+        let sender = Self {
+            pace: spec.pace,
+            limit: spec.limit,
+            cpu: spec.cpu,
+            _registered: Registered::new(&send).ok(),
+            send,
+            _taken: taken,
+            load: programs.memory("load")?,
+            frame: frames.into_iter().max_by_key(Vec::len).unwrap_or_default(),
+            batch,
+            way,
+        };
+        sender.load.limit_bursts(spec.burst_limit);
+        sender.try_out()?;
+        let how = format!(
+            "the kernel makes the frames and hands them to the driver of {}",
+            sender.way.interface
+        );
+        Ok((sender, how))
+    }
+
+    /// Sends one frame that is never counted, and asks whether it was taken.
+    fn try_out(&self) -> Result<(), Unfit> {
+        let (name, octets) = (&self.way.interface, self.frame.len());
+        match self.send_one(LEARNING) {
+            Ok(1) => Ok(()),
+            Ok(_) => Err(Unfit::NotHere(format!(
+                "{name} takes no redirected frames (a veth does where its peer has an xdp program or gro)"
+            ))),
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) => Err(Unfit::NotHere(format!(
+                "a live frame of {octets} octets does not fit a page, or the kernel is older than 5.18"
+            ))),
+            Err(e) => Err(refusal("sending live frames", &e)),
+        }
+    }
+
+    /// Sends a few frames that teach the path its addresses (RFC 2544 §23); they are never counted.
+    /// One that the driver does not take is not an error.
+    pub(crate) fn learn(&mut self) -> Result<(), FlowError> {
+        for index in 0..LEARNING_FRAMES {
+            if index > 0 {
+                thread::sleep(LEARNING_GAP);
+            }
+            self.send_one(LEARNING + index).map_err(|e| {
+                FlowError::kernel("send learning frames by", &self.way.interface, e)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// One frame of this number, at once; how many the driver took.
+    fn send_one(&self, number: u64) -> io::Result<u64> {
+        self.load.arm((number, number + 1), (Nanos::ZERO, Nanos(u64::MAX)), None);
+        bpf::run_live(&self.send, &self.frame, 1, 1)?;
+        Ok(self.load.sent.load(Relaxed))
+    }
+
+    /// Sends from the window's start to its stop, or until a halt is asked for. Works on the calling
+    /// thread, which it binds to the processor asked for.
+    pub(crate) fn run(self, window: Window, halt: &Halt) -> Result<SenderReport, FlowError> {
+        affinity::pin(self.cpu)?;
+        let _ = nix::sys::prctl::set_timerslack(1);
+        let turns = Turns::of(self.pace, &window, self.limit);
+        let residual = window.closed.saturating_sub(window.stop);
+        let (end, limit) = match self.pace {
+            Pace::Greedy => (window.stop, self.limit),
+            Pace::Burst(frames) => (window.stop, self.limit.min(frames)),
+            Pace::Every(_) | Pace::Falling { .. } => {
+                (window.stop + GRACE.min(residual / GRACE_SHARE), self.limit)
+            }
+        };
+        self.load.arm((0, limit), (window.start, end), turns);
+        sleep_until(window.start, halt);
+        self.keep_running(end, limit, turns.map(|turns| turns.total), halt)?;
+        Ok(self.report(limit, turns))
+    }
+
+    fn keep_running(
+        &self,
+        end: Nanos,
+        limit: u64,
+        total: Option<u64>,
+        halt: &Halt,
+    ) -> Result<(), FlowError> {
+        let wanted = if total.is_some() { PACED_CALL } else { GREEDY_CALL };
+        let load = &*self.load;
+        let mut repeat = FEWEST;
+        loop {
+            let begun = clock::monotonic();
+            let over = load.sent.load(Relaxed) >= limit
+                || total.is_some_and(|total| load.turns.load(Relaxed) >= total);
+            if begun >= end || over || halt.asked() {
+                return Ok(());
+            }
+            if total.is_some() {
+                sleep_until(Nanos(load.due.load(Relaxed)).min(end), halt);
+            }
+            let (sent, refused) = (load.sent.load(Relaxed), load.refused.load(Relaxed));
+            // Batches begin with a call.
+            load.runs.store(0, Relaxed);
+            match bpf::run_live(&self.send, &self.frame, repeat, self.batch) {
+                Ok(()) => {}
+                Err(e) if e.raw_os_error() == Some(libc::EINTR) => continue,
+                Err(e) if e.raw_os_error() == Some(libc::ENOMEM) => thread::sleep(CLOSED_PAUSE),
+                Err(e) => {
+                    return Err(FlowError::kernel("send live frames by", &self.way.interface, e));
+                }
+            }
+            if total.is_none()
+                && load.sent.load(Relaxed) == sent
+                && load.refused.load(Relaxed) > refused
+            {
+                thread::sleep(CLOSED_PAUSE);
+            }
+            let now = clock::monotonic();
+            repeat =
+                runs_for(repeat, now.saturating_sub(begun), wanted.min(end.saturating_sub(now)));
+            repeat = repeat.next_multiple_of(self.batch);
+        }
+    }
+
+    fn report(&self, limit: u64, turns: Option<Turns>) -> SenderReport {
+        let load = &*self.load;
+        let (sent, refused) = (load.sent.load(Relaxed), load.refused.load(Relaxed));
+        let offered = match (self.pace, turns) {
+            (_, Some(turns)) if load.turns.load(Relaxed) >= turns.total => turns.total,
+            (_, Some(turns)) => turns.come(clock::monotonic()),
+            (Pace::Burst(_), None) => limit,
+            (_, None) => sent + refused,
+        };
+        let paced = turns.is_some();
+        SenderReport {
+            backend: "xdp-live".to_owned(),
+            backend_reason: String::new(),
+            offered,
+            sent,
+            sending: Nanos(load.last.load(Relaxed)).saturating_sub(Nanos(load.first.load(Relaxed))),
+            departures: buckets::histogram(&load.departures()),
+            longest_burst: if paced { load.longest_burst.load(Relaxed) } else { 0 },
+            late: if paced { load.late.load(Relaxed) } else { 0 },
+        }
+    }
+}
+
+/// How many runs take about as long as is wanted, when so many took `took`.
+fn runs_for(runs: u32, took: Nanos, wanted: Nanos) -> u32 {
+    let fitting = u64::from(runs) * wanted.0 / took.0.max(1);
+    fitting.min(u64::from(runs) * 4).clamp(u64::from(FEWEST), u64::from(MOST)) as u32
+}
+
+/// The first frame of each size of the pattern.
+fn frames(spec: &SenderSpec, way: &Way) -> Result<Vec<Vec<u8>>, FlowError> {
+    let first = way.endpoints();
+    let ends = UdpEndpoints {
+        source: spec.spread.source(first.source, 0),
+        destination: spec.spread.destination(first.destination, 0),
+        ..first
+    };
+    let frame = |size: &FrameSize| {
+        let octets = size.octets_without_fcs() as usize;
+        let (token, flow) = (spec.identity.token, spec.identity.flow);
+        UdpFrame::new(&ends, spec.vlan, token, flow, octets)
+            .map(|frame| frame.octets().to_vec())
+            .map_err(|e| {
+                FlowError::Unsuitable(format!("build frames of {} octets: {e}", spec.frames))
+            })
+    };
+    spec.frames.pattern().iter().map(frame).collect()
+}
+
+/// The programs for these frames, not yet loaded.
+fn programs(
+    spec: &SenderSpec,
+    frames: &[Vec<u8>],
+    (paced, batch): (bool, u32),
+) -> Result<Programs, Unfit> {
+    let images: Option<Vec<Image>> = frames.iter().map(|frame| image::image(frame)).collect();
+    let Some(images) = images.filter(|images| (1..=SIZES).contains(&images.len())) else {
+        return Err(Unfit::NotHere(format!("frames of {} are not for live sending", spec.frames)));
+    };
+    let shape = Shape {
+        tagged: images[0].tagged,
+        paced,
+        octets: frames.iter().map(Vec::len).max().unwrap_or(0),
+        sizes: images.len(),
+        batch,
+        ends: images[0].ends,
+        spread: spec.spread,
+    };
+    let Spread { sources, destinations, .. } = spec.spread;
+    for (first, range) in [(shape.ends.source, sources), (shape.ends.destination, destinations)] {
+        let count = range.map_or(1, |range| u32::from(range.count.max(1)));
+        // The program adds to the low 32 bits alone.
+        if first.checked_add(count - 1).is_none() {
+            return Err(Unfit::NotHere("the addresses cross a block of 2^32".to_owned()));
+        }
+    }
+    let images: Vec<u8> = images.into_iter().flat_map(|image| image.octets).collect();
+    let settings = [("shape", Cow::Owned(shape.octets())), ("images", Cow::Owned(images))];
+    Programs::new("switchmark_send", OBJECT, &settings, &[])
+}
+
+/// Sleeps until shortly before `at`; the rest is spun inside the kernel.
+fn sleep_until(at: Nanos, halt: &Halt) {
+    loop {
+        let left = at.saturating_sub(clock::monotonic());
+        if left <= SPIN || halt.asked() {
+            return;
+        }
+        thread::sleep((left - SPIN).min(TICK).as_duration());
+    }
+}
+
+impl fmt::Debug for LiveSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LiveSender").field("interface", &self.way.interface).finish_non_exhaustive()
+    }
+}

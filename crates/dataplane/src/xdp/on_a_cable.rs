@@ -1,0 +1,228 @@
+//! The programs over virtual cables of our own: frame for frame against the kernel's counters. Needs
+//! root, and says so otherwise. Rates are printed and never asserted.
+
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use lab::{Lab, LabDevice, LabSpec};
+use measure::{FrameMix, FrameSize, Nanos};
+
+use super::counter::Counter;
+use super::live::LiveSender;
+use crate::counters::{InterfaceCounters, interfaces};
+use crate::datagram::{
+    Pace, ReceiverBackend, ReceiverReport, ReceiverSpec, SenderBackend, SenderReport, SenderSpec,
+    Spread, Way,
+};
+use crate::{Halt, Identity, Window, clock};
+
+const IDENTITY: Identity = Identity { token: 0x5eed_0a0b, flow: 3 };
+
+/// One flow at a time: two processors are few.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+/// A lab's cable between `h1` and `h2`.
+struct Cable {
+    lab: Lab,
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// What a flow is asked to be.
+#[derive(Clone)]
+struct Asked {
+    frames: FrameMix,
+    version: u8,
+    vlan: Option<u16>,
+    spread: Spread,
+    pace: Pace,
+    load: Nanos,
+    cpus: (Option<usize>, Option<usize>),
+}
+
+/// What came of it, with the changes of both interfaces' counters.
+struct Ran {
+    sent: SenderReport,
+    got: ReceiverReport,
+    tx: InterfaceCounters,
+    rx: InterfaceCounters,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self {
+            frames: FrameMix::of(FrameSize::MIN),
+            version: 4,
+            vlan: None,
+            spread: Spread::NONE,
+            pace: Pace::Greedy,
+            load: Nanos::from_millis(200),
+            cpus: (Some(0), Some(1)),
+        }
+    }
+}
+
+fn cable() -> Option<Cable> {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: loading programs into the kernel needs root");
+        return None;
+    }
+    let alone = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+    let lab = Lab::build(&LabSpec::new(LabDevice::Cable)).expect("build lab");
+    Some(Cable { lab, _alone: alone })
+}
+
+impl Cable {
+    fn interface(&self, host: &str) -> String {
+        let port = &self.lab.plan().host(host).expect("a host").ports[0];
+        port.interfaces[0].clone()
+    }
+
+    fn inside<T: Send>(&self, host: &str, work: impl FnOnce() -> T + Send) -> T {
+        self.lab.inside(host, work).expect("enter host")
+    }
+
+    fn counters(&self, host: &str) -> InterfaceCounters {
+        let names = [self.interface(host)];
+        self.inside(host, || interfaces(&names)).expect("read counters").remove(0)
+    }
+
+    fn address(&self, host: &str, asked: &Asked) -> IpAddr {
+        let port = &self.lab.plan().host(host).expect("a host").ports[0];
+        if asked.version == 4 { port.address.into() } else { lab::twin(port.address).into() }
+    }
+}
+
+fn receiver_spec(asked: &Asked, local: IpAddr, peer: IpAddr) -> ReceiverSpec {
+    ReceiverSpec {
+        local,
+        peer,
+        identity: IDENTITY,
+        frames: asked.frames.clone(),
+        vlan: asked.vlan,
+        spread: asked.spread,
+        backend: ReceiverBackend::Xdp,
+        same_clock: true,
+        limit: 20_000_000,
+        cpu: asked.cpus.1,
+    }
+}
+
+fn run(cable: &Cable, asked: &Asked) -> Ran {
+    let (from, to) = (cable.address("h1", asked), cable.address("h2", asked));
+    let reserved = cable.inside("h2", || UdpSocket::bind((to, 0))).expect("reserve a port");
+    let port = reserved.local_addr().expect("a port").port();
+    let spec = receiver_spec(asked, to, from);
+    let (counter, how) = cable.inside("h2", || Counter::bind(&spec, &reserved)).expect("bind");
+    let spec = SenderSpec {
+        local: from,
+        remote: SocketAddr::new(to, port),
+        identity: IDENTITY,
+        frames: asked.frames.clone(),
+        vlan: asked.vlan,
+        spread: asked.spread,
+        pace: asked.pace,
+        backend: SenderBackend::XdpLive,
+        burst_limit: 32,
+        limit: 20_000_000,
+        cpu: asked.cpus.0,
+    };
+    let opened = cable.inside("h1", || LiveSender::open(&spec, Way::find(&spec)?));
+    let (sender, how_sent) = opened.expect("open");
+    eprintln!("{how_sent}; {how}");
+    let (tx, rx) = (cable.counters("h1"), cable.counters("h2"));
+    let start = clock::monotonic() + Nanos::from_millis(20);
+    let stop = start + asked.load;
+    let window = Window { start, stop, closed: stop + Nanos::from_millis(100) };
+    let halt = Halt::new();
+    let (sent, got) = thread::scope(|scope| {
+        let received = scope.spawn(|| counter.run(window, &halt).expect("receive"));
+        let sent = scope.spawn(|| sender.run(window, &halt).expect("send"));
+        (sent.join().expect("sender"), received.join().expect("receiver"))
+    });
+    Ran { sent, got, tx: cable.counters("h1").since(&tx), rx: cable.counters("h2").since(&rx) }
+}
+
+fn report(ran: &Ran) {
+    let pps = |frames: u64, time: Nanos| frames as f64 / time.as_secs_f64().max(1e-9);
+    let (sent, got) = (&ran.sent, &ran.got);
+    eprintln!(
+        "offered {} sent {} ({:.0} pps) unique {} ({:.0} pps) reordered {} burst {} late {} rejected {:?}",
+        sent.offered,
+        sent.sent,
+        pps(sent.sent, sent.sending),
+        got.received.unique,
+        pps(got.received.unique, got.receiving),
+        got.received.reordered,
+        sent.longest_burst,
+        sent.late,
+        got.rejected,
+    );
+    for (name, histogram) in [
+        ("departures", &sent.departures),
+        ("arrivals", &got.arrivals),
+        ("delays", got.delays.as_ref().expect("one clock")),
+    ] {
+        let q = |q| histogram.quantile(q);
+        eprintln!(
+            "  {name}: n {} p0.5 {} p1 {} p50 {} p99 {} p99.5 {} max {}",
+            histogram.count(),
+            q(0.005),
+            q(0.01),
+            q(0.5),
+            q(0.99),
+            q(0.995),
+            histogram.max()
+        );
+    }
+    let moved = |c: &InterfaceCounters| {
+        c.counters
+            .iter()
+            .filter(|(_, v)| **v > 0)
+            .map(|(k, v)| format!("{k} {v}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    eprintln!("  tx: {}\n  rx: {}", moved(&ran.tx), moved(&ran.rx));
+}
+
+/// What holds on a bare cable whatever the machine's mood.
+#[track_caller]
+fn check_conserved(ran: &Ran) {
+    report(ran);
+    let (sent, got) = (&ran.sent, &ran.got);
+    assert!(sent.sent > 0 && sent.sent <= sent.offered);
+    assert_eq!(sent.sent, ran.tx.counters["tx_packets"], "sent is what left");
+    assert_eq!(ran.rx.counters["rx_packets"], sent.sent, "a cable loses nothing");
+    assert_eq!(got.received.unique, sent.sent, "and every number came");
+    assert_eq!(got.received.highest, sent.sent.checked_sub(1), "numbers have no holes");
+    assert_eq!(got.received.last_missing, None);
+    let counts = got.received;
+    assert_eq!(counts.duplicated + counts.reordered + counts.beyond_limit, 0, "{counts:?}");
+    assert_eq!(got.rejected.malformed + got.rejected.foreign, 0);
+    assert_eq!(got.arrivals.count() + 1, sent.sent);
+    assert_eq!(sent.departures.count() + 1, sent.sent);
+    assert_eq!(got.delays.as_ref().expect("one clock").count(), sent.sent);
+}
+
+#[test]
+fn greedy_frames_match_the_kernels_counters() {
+    let Some(cable) = cable() else { return };
+    for octets in [64, 512, 1518] {
+        let frames = FrameMix::of(FrameSize::new(octets).expect("a size"));
+        let ran = run(&cable, &Asked { frames, ..Asked::default() });
+        check_conserved(&ran);
+        assert_eq!(ran.sent.sent * u64::from(octets - 4), ran.tx.counters["tx_bytes"]);
+    }
+}
+
+#[test]
+fn paced_frames_are_exactly_as_many_as_due() {
+    let Some(cable) = cable() else { return };
+    for pps in [1_000_u64, 100_000, 1_000_000] {
+        let pace = Pace::Every(1e9 / pps as f64);
+        let ran = run(&cable, &Asked { pace, load: Nanos::from_millis(500), ..Asked::default() });
+        check_conserved(&ran);
+        assert_eq!(ran.sent.offered, pps / 2);
+    }
+}

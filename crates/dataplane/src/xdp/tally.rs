@@ -1,0 +1,71 @@
+//! What the counting program counted of one flow, put together from all processors.
+//!
+//! Owns the layout of the program's `struct tally`. Never divides or judges.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use super::bpf;
+use super::buckets::BUCKETS;
+
+/// The counters before the two histograms.
+const COUNTERS: usize = 8;
+/// `struct tally` of `counter.bpf.c`.
+pub(super) const TALLY_OCTETS: usize = COUNTERS * 8 + 2 * BUCKETS * 4;
+
+/// Of all processors together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub unique: u64,
+    pub duplicated: u64,
+    pub reordered: u64,
+    pub beyond_limit: u64,
+    pub octets: u64,
+    pub malformed: u64,
+    pub foreign: u64,
+    pub learning: u64,
+    pub arrivals: Vec<u64>,
+    pub delays: Vec<u64>,
+}
+
+impl Tally {
+    /// Reads and adds up.
+    pub fn read(tallies: impl AsFd) -> io::Result<Self> {
+        let mut octets = vec![0; TALLY_OCTETS * processors()?];
+        bpf::look_up(tallies, 0, &mut octets)?;
+        let (mut counters, mut buckets) = ([0_u64; COUNTERS], vec![0_u64; 2 * BUCKETS]);
+        for tally in octets.chunks_exact(TALLY_OCTETS) {
+            let (head, rest) = tally.split_at(COUNTERS * 8);
+            for (sum, word) in counters.iter_mut().zip(head.chunks_exact(8)) {
+                *sum += u64::from_ne_bytes(word.try_into().expect("eight octets"));
+            }
+            for (sum, word) in buckets.iter_mut().zip(rest.chunks_exact(4)) {
+                *sum += u64::from(u32::from_ne_bytes(word.try_into().expect("four octets")));
+            }
+        }
+        let delays = buckets.split_off(BUCKETS);
+        let [unique, duplicated, reordered, beyond_limit, octets, malformed, foreign, learning] =
+            counters;
+        Ok(Self {
+            unique,
+            duplicated,
+            reordered,
+            beyond_limit,
+            octets,
+            malformed,
+            foreign,
+            learning,
+            arrivals: buckets,
+            delays,
+        })
+    }
+}
+
+/// How many processors the kernel keeps values for: all that might ever be plugged in.
+fn processors() -> io::Result<usize> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
+    let last = text.trim().rsplit(['-', ',']).next().and_then(|last| last.parse::<usize>().ok());
+    last.map(|last| last + 1).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("possible processors: {text}"))
+    })
+}
