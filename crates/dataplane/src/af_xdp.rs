@@ -1,0 +1,28 @@
+//! AF_XDP: frames out and in through rings that the kernel and we share, past the kernel's stack.
+//!
+//! Owns the sockets, their frame memory and rings, and the XDP program that steers a flow's frames to
+//! them. Whole frames only, from the Ethernet header on and without FCS. Never replaces a program that
+//! is already on an interface, and leaves none there: the program goes with its descriptor.
+
+pub mod receive;
+pub mod transmit;
+
+#[path = "xdp/bpf.rs"]
+#[allow(dead_code, clippy::duplicate_mod, reason = "until the one in xdp is open to the crate")]
+mod bpf;
+mod program;
+mod ring;
+mod socket;
+
+#[cfg(test)]
+pub(crate) mod cable;
+#[cfg(test)]
+mod tests;
+
+/// The frame memory is cut into chunks of one of these sizes; the kernel takes none beyond a page.
+const CHUNKS: [u32; 2] = [2048, 4096];
+
+/// The smallest chunk that holds `octets`, where there is one.
+fn chunk_for(octets: usize) -> Option<u32> {
+    CHUNKS.into_iter().find(|&chunk| octets <= chunk as usize)
+}

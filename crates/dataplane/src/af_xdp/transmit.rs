@@ -1,0 +1,345 @@
+//! A way out for whole frames by one AF_XDP socket on one queue, past the stack and the qdisc.
+//!
+//! Owns the frame memory, the transmit and completion rings, and the count of frames that left. One
+//! thread owns one of these, and one queue has at most one. Where the kernel copies, a frame that was
+//! not taken is withdrawn: its entry is written anew with the next frame, so none leaves after its
+//! time. Never waits except in `drain`, and never lets go of a frame's memory before it is completed.
+
+use std::fmt;
+use std::io;
+use std::os::fd::AsFd;
+use std::thread;
+use std::time::Duration;
+
+use measure::Nanos;
+use nix::sys::socket::{setsockopt, sockopt};
+
+use super::ring::{Consumer, Descriptor, Producer};
+use super::socket::{self, Place, Socket};
+use super::{CHUNKS, chunk_for};
+use crate::clock;
+use crate::unfit::Unfit;
+
+/// Chunks of frame memory, which is also the size of both rings: enough for a queue of the driver's
+/// and little enough for the usual limit of locked memory.
+const FRAMES: u32 = 1024;
+
+/// The kernel wants a fill ring though nothing is received.
+const FILL: u32 = 64;
+
+/// Frames that one call may hand over; Linux from 6.17 on takes the number as an option.
+const BATCH: u32 = 64;
+const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
+
+/// What the kernel charges a socket for a small frame under way, with room to spare.
+const FRAME_CHARGE: usize = 4096;
+
+/// The address of an entry that the kernel passes over.
+const NOWHERE: u64 = u64::MAX;
+
+const DRAIN_PAUSE: Duration = Duration::from_micros(50);
+
+/// A bound socket that frames leave by.
+pub struct Transmit {
+    socket: Socket,
+    ring: Producer<Descriptor>,
+    completion: Consumer<u64>,
+    chunk: usize,
+    /// Addresses of chunks that hold no frame under way.
+    free: Vec<u64>,
+    /// The first entry that the kernel has not taken; where it copies, ours to write until it is told.
+    next: u32,
+    /// Frames of one call to the kernel.
+    batch: usize,
+    zero_copy: bool,
+    /// Zero-copy: the last wake-up was refused.
+    away: bool,
+    /// A frame was dropped after others of its call were taken; told by the next call.
+    dropped: Option<io::Error>,
+    taken: u64,
+    completed: u64,
+}
+
+impl Transmit {
+    /// Binds to queue `queue` of the interface with number `index`, for frames of up to `largest` octets
+    /// without FCS; with a clause that says how frames leave. Unfit where frames exceed a page, where
+    /// AF_XDP is not permitted, or where the queue is taken.
+    pub fn open(
+        index: u32,
+        name: &str,
+        queue: u32,
+        largest: usize,
+    ) -> Result<(Self, String), Unfit> {
+        let Some(chunk) = chunk_for(largest) else {
+            return Err(Unfit::NotHere(format!(
+                "af_xdp takes frames of up to {} octets, and these have {largest}",
+                CHUNKS[CHUNKS.len() - 1]
+            )));
+        };
+        let to = Place { index, name, queue };
+        let mut way = Self::bind(to, chunk, false)?;
+        let mut why = "the driver has no zero-copy";
+        // Some drivers bind and then send nothing until an XDP program is there. An empty call tells.
+        if way.zero_copy && way.wake().is_err() {
+            drop(way);
+            way = Self::bind(to, chunk, true)?;
+            why = "the driver's zero-copy does not send";
+        }
+        let how = if way.zero_copy {
+            format!("frames go by af_xdp to queue {queue} of {name}, zero-copy")
+        } else {
+            format!("frames go by af_xdp to queue {queue} of {name}, copied because {why}")
+        };
+        Ok((way, how))
+    }
+
+    fn bind(to: Place<'_>, chunk: u32, copy: bool) -> Result<Self, Unfit> {
+        let socket = Socket::new(chunk, FRAMES)?;
+        socket.make_ring(libc::XDP_UMEM_FILL_RING, FILL)?;
+        socket.make_ring(libc::XDP_UMEM_COMPLETION_RING, FRAMES)?;
+        socket.make_ring(libc::XDP_TX_RING, FRAMES)?;
+        let offsets = socket.offsets()?;
+        let unmapped =
+            |e: io::Error| Unfit::NotHere(format!("the af_xdp rings can't be mapped ({e})"));
+        let ring = Producer::map(socket.as_fd(), FRAMES, offsets.tx, libc::XDP_PGOFF_TX_RING)
+            .map_err(unmapped)?;
+        let completion = Consumer::map(
+            socket.as_fd(),
+            FRAMES,
+            offsets.cr,
+            libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t,
+        )
+        .map_err(unmapped)?;
+        // A kernel that knows this option also tells at once which frames of a call it took. An older
+        // one does not, so there frames go one a call: a dropped one would leave a hole in the numbers.
+        let tells = socket.set(XDP_MAX_TX_SKB_BUDGET, &BATCH).is_ok();
+        let room = FRAMES as usize * FRAME_CHARGE;
+        if setsockopt(&socket, sockopt::SndBufForce, &room).is_err() {
+            // Within the limit then: the kernel takes fewer frames at a time, and loses none.
+            let _ = setsockopt(&socket, sockopt::SndBuf, &room);
+        }
+        socket.bind(to, copy).map_err(|e| socket::unfit(to, &e))?;
+        let zero_copy = socket.is_zero_copy();
+        Ok(Self {
+            socket,
+            ring,
+            completion,
+            chunk: chunk as usize,
+            free: (0..u64::from(FRAMES)).rev().map(|i| i * u64::from(chunk)).collect(),
+            next: 0,
+            batch: if tells || zero_copy { BATCH as usize } else { 1 },
+            zero_copy,
+            away: false,
+            dropped: None,
+            taken: 0,
+            completed: 0,
+        })
+    }
+
+    /// Hands frames over in their order: how many were taken, from the first on. Fewer than there are
+    /// when one was refused, and the rest may be offered again. Errors, where none was taken: ENOBUFS
+    /// when the driver dropped the first one (it counts as offered and has not left), WouldBlock when
+    /// there is no room, ENETDOWN when the interface is down, EMSGSIZE when a frame exceeds a chunk. A
+    /// drop after frames that were taken is told by the next call.
+    pub fn send<'a>(&mut self, mut frames: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        if let Some(dropped) = self.dropped.take() {
+            return Err(dropped);
+        }
+        if self.away {
+            self.wake()?;
+            self.away = false;
+        }
+        let mut accepted = 0;
+        let refusal = loop {
+            self.reclaim();
+            let loaded = match self.load(&mut frames) {
+                Ok(0) => break None,
+                Ok(loaded) => loaded,
+                Err(too_long) => break Some(too_long),
+            };
+            let (taken, refusal) =
+                if self.zero_copy { self.push_zero_copy(loaded) } else { self.push(loaded) };
+            accepted += taken;
+            self.taken += taken as u64;
+            if refusal.is_some() {
+                break refusal;
+            }
+        };
+        match refusal {
+            Some(cause) if accepted == 0 => Err(cause),
+            Some(cause) => {
+                self.dropped = is_drop(&cause).then_some(cause);
+                Ok(accepted)
+            }
+            None if accepted == 0 && self.free.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
+            None => Ok(accepted),
+        }
+    }
+
+    /// Frames that left: where the kernel copies, those the driver took; zero-copy, those that are
+    /// completed, so that the count is final only after `drain`.
+    pub fn sent(&self) -> u64 {
+        if self.zero_copy { self.completed } else { self.taken }
+    }
+
+    /// Waits until every frame taken has been completed, at most `longest`; how many left.
+    pub fn drain(&mut self, longest: Nanos) -> u64 {
+        let begun = clock::monotonic();
+        if !self.zero_copy {
+            self.withdraw(self.next);
+        }
+        loop {
+            self.reclaim();
+            let waited = clock::monotonic().saturating_sub(begun);
+            if self.free.len() == FRAMES as usize || waited >= longest {
+                return self.sent();
+            }
+            if self.zero_copy {
+                // A refusal shows as frames that are never completed.
+                let _ = self.wake();
+            }
+            thread::sleep(DRAIN_PAUSE);
+        }
+    }
+
+    /// Takes back the memory of completed frames.
+    #[inline]
+    fn reclaim(&mut self) {
+        let ready = self.completion.ready();
+        if ready == 0 {
+            return;
+        }
+        for _ in 0..ready {
+            self.free.push(self.completion.take());
+        }
+        self.completion.release();
+        self.completed += u64::from(ready);
+    }
+
+    /// Writes frames, at most a batch, from the first entry on that is ours: how many. None where there
+    /// are no more, or no room.
+    #[inline]
+    fn load<'a>(&mut self, frames: &mut impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        let mut at = if self.zero_copy { self.ring.put_so_far() } else { self.next };
+        let mut loaded = 0;
+        while loaded < self.batch {
+            let again = at != self.ring.put_so_far();
+            let left = if again { self.ring.read(at).address } else { NOWHERE };
+            let is_full = self.free.is_empty() || (!again && self.ring.room() == 0);
+            if left == NOWHERE && is_full {
+                break;
+            }
+            let Some(frame) = frames.next() else { break };
+            if frame.len() > self.chunk {
+                if loaded > 0 {
+                    break;
+                }
+                return Err(io::Error::from_raw_os_error(libc::EMSGSIZE));
+            }
+            let address = if left == NOWHERE { self.free.pop().unwrap_or(left) } else { left };
+            self.socket.memory.octets_mut(address as usize, frame.len()).copy_from_slice(frame);
+            let entry = Descriptor { address, octets: frame.len() as u32, options: 0 };
+            if again {
+                self.ring.write(at, entry);
+            } else {
+                self.ring.put(entry);
+            }
+            at = at.wrapping_add(1);
+            loaded += 1;
+        }
+        if loaded > 0 {
+            self.withdraw(at);
+        }
+        Ok(loaded)
+    }
+
+    /// Makes entries from number `from` on void: frames that the kernel refused to take.
+    #[inline]
+    fn withdraw(&mut self, from: u32) {
+        let mut at = from;
+        while at != self.ring.put_so_far() {
+            let address = self.ring.read(at).address;
+            if address != NOWHERE {
+                self.free.push(address);
+                self.ring.write(at, Descriptor { address: NOWHERE, octets: 0, options: 0 });
+            }
+            at = at.wrapping_add(1);
+        }
+    }
+
+    /// Has the kernel copy and send the `loaded` entries from `next` on: how many left, and why not all.
+    /// The kernel takes frames during our calls only, so that `next` is exact between them.
+    fn push(&mut self, loaded: usize) -> (usize, Option<io::Error>) {
+        self.ring.publish();
+        let begin = self.next;
+        let mut drops = 0;
+        let refusal = loop {
+            let before = self.next;
+            let answer = self.socket.kick();
+            let dropped =
+                answer.as_ref().err().and_then(io::Error::raw_os_error) == Some(libc::EBUSY);
+            let told = self.ring.taken();
+            if told.wrapping_sub(before).cast_signed() > 0 {
+                self.next = told;
+            } else if dropped {
+                // The kernel does not tell of a call's frame when it was dropped and none was sent.
+                self.next = before.wrapping_add(1);
+            }
+            drops += usize::from(dropped);
+            let went = self.next.wrapping_sub(begin) as usize;
+            match answer {
+                Err(_) if dropped => break Some(io::Error::from_raw_os_error(libc::ENOBUFS)),
+                Err(e) if !is_full(&e) => break Some(e),
+                _ if went >= loaded => break None,
+                // A call takes a limited number; the rest needs another.
+                _ if self.next != before => {}
+                Err(_) => break Some(io::ErrorKind::WouldBlock.into()),
+                // The kernel looked and took nothing: the queue is gone.
+                Ok(()) => break Some(io::Error::from_raw_os_error(libc::ENXIO)),
+            }
+        };
+        // The kernel may have passed over a void entry after the last of ours.
+        let went = (self.next.wrapping_sub(begin) as usize).min(loaded);
+        (went - drops, refusal)
+    }
+
+    /// Leaves the `loaded` entries to the driver, which takes them when it likes.
+    fn push_zero_copy(&mut self, loaded: usize) -> (usize, Option<io::Error>) {
+        self.ring.publish();
+        self.next = self.ring.put_so_far();
+        let refusal = self.wake().err();
+        self.away = refusal.is_some();
+        (loaded, refusal)
+    }
+
+    /// Wakes the driver where it asks for that. It being busy is no error: it will look again.
+    fn wake(&self) -> io::Result<()> {
+        if !self.ring.needs_wakeup() {
+            return Ok(());
+        }
+        match self.socket.kick() {
+            Err(e) if !is_full(&e) && e.raw_os_error() != Some(libc::EBUSY) => Err(e),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// No room for now.
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOMEM | libc::EINTR))
+}
+
+/// The frame was taken and then dropped.
+fn is_drop(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOBUFS)
+}
+
+impl fmt::Debug for Transmit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transmit")
+            .field("zero_copy", &self.zero_copy)
+            .field("taken", &self.taken)
+            .field("completed", &self.completed)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,140 @@
+//! The blocks of a receive ring: each is the kernel's until it is handed over, and ours until we
+//! hand it back.
+//!
+//! Owns the mapping and the place in it. Stamps of the kernel (CLOCK_REALTIME) become readings of
+//! CLOCK_MONOTONIC by the difference of both clocks, read anew for each block. Never copies a frame.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::Ordering;
+
+use measure::Nanos;
+
+use super::Arrival;
+use super::socket::TAG;
+use crate::clock;
+use crate::mapping::{Mapping, Plain};
+
+/// Octets of a block.
+pub(super) const BLOCK: usize = 1 << 18;
+
+/// Places in the head of a block (`struct tpacket_block_desc`).
+const STATUS: usize = 8;
+const COUNT: usize = 12;
+const FIRST: usize = 16;
+
+/// Where the address of a frame's sender lies, after its aligned head.
+const SENDER: usize = libc::TPACKET3_HDRLEN - size_of::<libc::sockaddr_ll>();
+
+/// Destination and source address, before a VLAN tag.
+const ADDRESSES: usize = 12;
+
+/// IEEE 802.1Q, where the kernel does not tell which kind of tag it was.
+const CUSTOMER_TAG: u16 = 0x8100;
+
+/// Two readings of one clock no further apart leave little doubt about the other's between them.
+const CLOSE: Nanos = Nanos::from_micros(1);
+const READINGS: u32 = 8;
+
+#[expect(unsafe_code, reason = "the kernel's struct tpacket3_hdr")]
+// SAFETY: integers only.
+unsafe impl Plain for libc::tpacket3_hdr {}
+
+#[expect(unsafe_code, reason = "the kernel's struct sockaddr_ll")]
+// SAFETY: integers only.
+unsafe impl Plain for libc::sockaddr_ll {}
+
+#[expect(unsafe_code, reason = "a count in the head of a block")]
+// SAFETY: an integer.
+unsafe impl Plain for u32 {}
+
+/// All blocks, and the one that is next.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    memory: Mapping,
+    count: usize,
+    next: usize,
+}
+
+impl Blocks {
+    pub(super) fn map(socket: BorrowedFd<'_>, count: usize) -> io::Result<Self> {
+        Ok(Self { memory: Mapping::of_socket(socket, count * BLOCK, 0)?, count, next: 0 })
+    }
+
+    /// Hands the frames of the next block to `take` and the block back to the kernel: how many. `None`
+    /// where the kernel has not handed it over.
+    pub(super) fn next(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Option<usize> {
+        let block = self.next * BLOCK;
+        let status = self.memory.word(block + STATUS).load(Ordering::Acquire);
+        if status & libc::TP_STATUS_USER == 0 {
+            return None;
+        }
+        let since_boot = realtime_ahead();
+        let frames: u32 = self.memory.read(block + COUNT);
+        let first: u32 = self.memory.read(block + FIRST);
+        let mut at = block + first as usize;
+        for _ in 0..frames {
+            let head: libc::tpacket3_hdr = self.memory.read(at);
+            self.hand_over(at, &head, since_boot, take);
+            at += head.tp_next_offset as usize;
+        }
+        self.memory.word(block + STATUS).store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        self.next = (self.next + 1) % self.count;
+        Some(frames as usize)
+    }
+
+    #[inline]
+    fn hand_over(
+        &mut self,
+        at: usize,
+        head: &libc::tpacket3_hdr,
+        since_boot: Nanos,
+        take: &mut impl FnMut(Arrival<'_>),
+    ) {
+        let sender: libc::sockaddr_ll = self.memory.read(at + SENDER);
+        if sender.sll_pkttype == libc::PACKET_OUTGOING {
+            return;
+        }
+        let stamp = Nanos(u64::from(head.tp_sec) * 1_000_000_000 + u64::from(head.tp_nsec));
+        let (mut begin, mut octets) = (at + usize::from(head.tp_mac), head.tp_snaplen as usize);
+        if head.tp_status & libc::TP_STATUS_VLAN_VALID != 0 && octets >= ADDRESSES {
+            begin -= TAG;
+            octets += TAG;
+            put_tag_back(self.memory.octets_mut(begin, octets), head);
+        }
+        take(Arrival {
+            octets: self.memory.octets(begin, octets),
+            at: stamp.saturating_sub(since_boot),
+        });
+    }
+}
+
+/// Moves both addresses to the front of `frame`, and writes the tag behind them.
+fn put_tag_back(frame: &mut [u8], head: &libc::tpacket3_hdr) {
+    let kind = if head.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0 {
+        head.hv1.tp_vlan_tpid
+    } else {
+        CUSTOMER_TAG
+    };
+    frame.copy_within(TAG..TAG + ADDRESSES, 0);
+    frame[ADDRESSES..ADDRESSES + 2].copy_from_slice(&kind.to_be_bytes());
+    let control = head.hv1.tp_vlan_tci as u16;
+    frame[ADDRESSES + 2..ADDRESSES + TAG].copy_from_slice(&control.to_be_bytes());
+}
+
+/// How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, of several readings the least doubtful.
+fn realtime_ahead() -> Nanos {
+    let mut best = (Nanos(u64::MAX), Nanos::ZERO);
+    for _ in 0..READINGS {
+        let before = clock::monotonic();
+        let realtime = clock::realtime();
+        let apart = clock::monotonic().saturating_sub(before);
+        if apart < best.0 {
+            best = (apart, realtime.saturating_sub(before + Nanos(apart.0 / 2)));
+        }
+        if apart <= CLOSE {
+            break;
+        }
+    }
+    best.1
+}
