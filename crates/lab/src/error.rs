@@ -8,6 +8,7 @@ use netlink::NetlinkError;
 use nix::errno::Errno;
 
 use crate::spec::SpecError;
+use crate::vm::VmError;
 
 /// A lab can't be planned, built or used.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +64,9 @@ pub enum LabError {
         /// As asked.
         name: String,
     },
+    /// A virtual machine can't be prepared, started or asked.
+    #[error(transparent)]
+    Vm(#[from] VmError),
 }
 
 impl LabError {
@@ -78,6 +82,7 @@ impl LabError {
     pub fn hint(&self) -> Option<String> {
         let (deed, cause) = match self {
             Self::Netlink { cause, .. } => return cause.hint(),
+            Self::Vm(cause) => return cause.hint(),
             Self::Kernel { deed, cause, .. } => (*deed, cause),
             Self::NotSingleThreaded { .. } => {
                 return Some("this is a fault of the program: enter before any thread".to_owned());

@@ -1,0 +1,74 @@
+//! What a machine says on its console, and the emulator on its standard error.
+//!
+//! Owns the last lines, kept for the errors of whoever waits, and the watch for a kernel's panic. Never
+//! prints.
+
+use std::collections::VecDeque;
+use std::io::{BufRead as _, BufReader, Read};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// So many lines are kept, of at most so many characters.
+const LINES: usize = 12;
+const LINE_CHARACTERS: usize = 200;
+const PANIC: &str = "Kernel panic";
+
+/// The last lines; shared between who reads and who tells.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Console(Arc<Mutex<VecDeque<String>>>);
+
+impl Console {
+    /// Reads until the last writer is gone; calls `panicked` for each line that tells of a panic.
+    pub fn listen(&self, from: impl Read, mut panicked: impl FnMut()) {
+        let mut from = BufReader::new(from);
+        let mut line = Vec::new();
+        while matches!(from.read_until(b'\n', &mut line), Ok(1..)) {
+            let text = String::from_utf8_lossy(&line);
+            if text.contains(PANIC) {
+                panicked();
+            }
+            self.keep(&text);
+            line.clear();
+        }
+    }
+
+    /// The last lines, oldest first, in one.
+    pub fn last_words(&self) -> String {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.is_empty() {
+            return "none".to_owned();
+        }
+        lines.iter().map(String::as_str).collect::<Vec<_>>().join(" / ")
+    }
+
+    fn keep(&self, text: &str) {
+        let plain: String =
+            text.chars().filter(|c| !c.is_control()).take(LINE_CHARACTERS).collect();
+        if plain.trim().is_empty() {
+            return;
+        }
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == LINES {
+            lines.pop_front();
+        }
+        lines.push_back(plain.trim().to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_kept_and_a_panic_is_noticed() {
+        let console = Console::default();
+        assert_eq!(console.last_words(), "none");
+        let mut text = (0..100).map(|n| format!("line {n}\r\n\r\n")).collect::<Vec<_>>().concat();
+        text.push_str("[ 1.0] Kernel panic - not syncing: no init\r\n\x1b[0mend");
+        let mut panics = 0;
+        console.listen(text.as_bytes(), || panics += 1);
+        let words = console.last_words();
+        assert_eq!(panics, 1);
+        assert!(words.starts_with("line 90 / line 91 / "), "{words}");
+        assert!(words.ends_with("Kernel panic - not syncing: no init / [0mend"), "{words}");
+    }
+}

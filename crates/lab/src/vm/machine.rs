@@ -1,0 +1,335 @@
+//! A machine that runs: its process, its console, and the two ways to talk to it.
+//!
+//! Owns qemu's process and ends it, by its id, when dropped. Every wait is bounded, and tells the
+//! machine's last words when it was in vain. Never restarts what ended by itself.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use nix::sys::memfd::{MFdFlags, memfd_create};
+
+use super::archive::Archive;
+use super::console::Console;
+use super::control::{Notice, Request};
+use super::emulator::{self, Emulator, MAX_PORTS};
+use super::orders::{ORDERS_FILE, Orders};
+use super::{EMULATOR_NAME, Image, VmError, handover, modules, object};
+use crate::NodePlan;
+
+/// An emulated kernel boots in some seconds; on a machine whose processors are taken, in many more.
+const BOOT: Duration = Duration::from_mins(2);
+/// An answer takes milliseconds; a machine that is flooded with frames first works those off.
+const ANSWER: Duration = Duration::from_secs(15);
+
+/// A device in a virtual machine. Dropping it ends it; the TAPs of its ports go with it.
+#[derive(Debug)]
+pub struct Machine {
+    name: String,
+    image: Image,
+    acceleration: super::Acceleration,
+    child: Child,
+    console: Console,
+    line: Mutex<Line>,
+    keeper: Option<JoinHandle<()>>,
+}
+
+/// What is known of a machine, for the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// The release of its kernel, as the image tells it: `6.1.0-56-rt-amd64`.
+    pub release: String,
+    /// The kernel's whole banner.
+    pub banner: String,
+    /// The words that the kernel was started with.
+    pub kernel_arguments: String,
+    /// `kvm` or `tcg`.
+    pub acceleration: String,
+}
+
+/// The control socket, the monitor, and what came in.
+#[derive(Debug)]
+struct Line {
+    control: UnixStream,
+    monitor: BufReader<UnixStream>,
+    events: Receiver<Event>,
+    asked: u32,
+}
+
+#[derive(Debug)]
+enum Event {
+    Said(Notice),
+    Panicked,
+    Ended,
+}
+
+impl Machine {
+    /// Boots `image` as `node`, whose ports are the far ends of `taps`, in the order of its
+    /// interfaces. Returns at once; [`Self::wait_until_ready`] when it forwards. So several boot at
+    /// the same time.
+    pub fn start(
+        emulator: &Emulator,
+        image: &Image,
+        node: &NodePlan,
+        mtu: u32,
+        taps: Vec<OwnedFd>,
+    ) -> Result<Self, VmError> {
+        let (ports, cables) = (node.interfaces.len(), taps.len());
+        if ports != cables || ports > MAX_PORTS {
+            let machine = node.name.clone();
+            return Err(VmError::Ports { machine, ports, taps: cables, most: MAX_PORTS });
+        }
+        let archive = file_system(&emulator.program, image, node, mtu)?;
+        let kernel = File::open(image.kernel())
+            .map_err(|e| VmError::kernel("read kernel image", image.kernel().display(), e))?;
+        let arguments = emulator.arguments(&node.interfaces, archive.len());
+        let mut descriptors = vec![kernel.into(), in_memory(&archive)?];
+        descriptors.extend(taps);
+
+        let failed = |e: io::Error| VmError::kernel("start machine", &node.name, e);
+        let (control, their_control) = UnixStream::pair().map_err(failed)?;
+        let (monitor, their_monitor) = UnixStream::pair().map_err(failed)?;
+        handover::give(&control, &descriptors).map_err(failed)?;
+        let mut command = Command::new(&emulator.program);
+        command
+            .arg0(EMULATOR_NAME)
+            .arg(std::process::id().to_string())
+            .arg(Emulator::find()?)
+            .args(arguments)
+            .stdin(Stdio::from(OwnedFd::from(their_control)))
+            .stdout(Stdio::from(OwnedFd::from(their_monitor)))
+            .stderr(Stdio::piped());
+        let console = Console::default();
+        let (tell, events) = mpsc::channel();
+        let (child, keeper) = keep(command, console.clone(), tell.clone()).map_err(failed)?;
+        let machine = Self {
+            name: node.name.clone(),
+            image: image.clone(),
+            acceleration: emulator.acceleration.resolved(),
+            child,
+            console,
+            line: Mutex::new(Line {
+                control: control.try_clone().map_err(failed)?,
+                monitor: BufReader::new(monitor),
+                events,
+                asked: 0,
+            }),
+            keeper: Some(keeper),
+        };
+        listen(control, tell).map_err(failed)?;
+        Ok(machine)
+    }
+
+    /// The node's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The emulator's process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What was booted, and how.
+    pub fn facts(&self) -> Facts {
+        Facts {
+            release: self.image.release().to_owned(),
+            banner: self.image.banner().to_owned(),
+            kernel_arguments: emulator::kernel_arguments().to_owned(),
+            acceleration: self.acceleration.as_str().to_owned(),
+        }
+    }
+
+    /// Waits until it forwards: after [`Self::start`], and after [`Self::reset`]. At most two
+    /// minutes.
+    pub fn wait_until_ready(&self) -> Result<(), VmError> {
+        let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.hear(&line, "boot", BOOT, |notice| !matches!(notice, Notice::Answer { .. }))? {
+            Notice::Failed(words) => Err(self.refused("boot", words)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks the machine's first process; what it answers is one line of text. Which words it knows is
+    /// the affair of the program that was given as its first process.
+    pub fn ask(&self, word: &'static str) -> Result<String, VmError> {
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        line.asked += 1;
+        let number = line.asked;
+        let request = Request { number, word: word.to_owned() };
+        let failed = |e| VmError::kernel("ask machine", &self.name, e);
+        line.control.write_all(request.to_line().as_bytes()).map_err(failed)?;
+        let ours = |notice: &Notice| matches!(notice, Notice::Answer { number: theirs, .. } if *theirs == number);
+        match self.hear(&line, "ask machine", ANSWER, ours)? {
+            Notice::Answer { answer, .. } => answer.map_err(|words| self.refused(word, words)),
+            _ => unreachable!("only answers are ours"),
+        }
+    }
+
+    /// Presses its reset button: it stops forwarding at once and boots anew. Returns without waiting.
+    pub fn reset(&self) -> Result<(), VmError> {
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        for command in ["qmp_capabilities", "system_reset"] {
+            line.command(command).map_err(|e| VmError::kernel("reset machine", &self.name, e))?;
+        }
+        Ok(())
+    }
+
+    /// The next notice that is awaited; others are from before, and let go.
+    fn hear(
+        &self,
+        line: &Line,
+        deed: &'static str,
+        within: Duration,
+        awaited: impl Fn(&Notice) -> bool,
+    ) -> Result<Notice, VmError> {
+        let machine = self.name.clone();
+        let console = || self.console.last_words();
+        loop {
+            match line.events.recv_timeout(within) {
+                Ok(Event::Said(notice)) if awaited(&notice) => return Ok(notice),
+                Ok(Event::Said(_)) => {}
+                Ok(Event::Panicked) => {
+                    return Err(VmError::Panicked { deed, machine, console: console() });
+                }
+                Ok(Event::Ended) | Err(RecvTimeoutError::Disconnected) => {
+                    return Err(VmError::Ended { deed, machine, console: console() });
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    return Err(VmError::Late {
+                        deed,
+                        machine,
+                        waited: within,
+                        console: console(),
+                    });
+                }
+            }
+        }
+    }
+
+    fn refused(&self, deed: &'static str, words: String) -> VmError {
+        VmError::Refused { deed, machine: self.name.clone(), words }
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let Some(keeper) = self.keeper.take() {
+            let _ = keeper.join();
+        }
+    }
+}
+
+impl Line {
+    /// Gives the emulator a command in the QEMU Machine Protocol and waits for its consent.
+    fn command(&mut self, name: &str) -> io::Result<()> {
+        self.monitor.get_ref().set_read_timeout(Some(ANSWER))?;
+        let command = format!("{{\"execute\": \"{name}\"}}\n");
+        self.monitor.get_mut().write_all(command.as_bytes())?;
+        let mut answer = String::new();
+        loop {
+            answer.clear();
+            if self.monitor.read_line(&mut answer)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            // Besides answers come a greeting and events.
+            if answer.starts_with("{\"return\"") {
+                return Ok(());
+            }
+            if answer.starts_with("{\"error\"") {
+                return Err(io::Error::other(answer.trim().to_owned()));
+            }
+        }
+    }
+}
+
+/// Starts the emulator on a thread that lives as long as it does, because the signal that ends a child
+/// with its parent is tied to the thread that forked; meanwhile the thread keeps the console.
+fn keep(
+    mut command: Command,
+    console: Console,
+    tell: Sender<Event>,
+) -> io::Result<(Child, JoinHandle<()>)> {
+    let (started, start) = mpsc::channel();
+    let keeper = thread::Builder::new().name("machine".to_owned()).spawn(move || {
+        let mut spawned = command.spawn();
+        // Our copies of the machine's ends must not outlive it.
+        drop(command);
+        let errors = spawned.as_mut().ok().and_then(|child| child.stderr.take());
+        let _ = started.send(spawned);
+        if let Some(errors) = errors {
+            console.listen(errors, || drop(tell.send(Event::Panicked)));
+        }
+        // The console is closed, so the process is ending; whoever waits may read its last words.
+        let _ = tell.send(Event::Ended);
+    })?;
+    let child = start.recv().unwrap_or_else(|_| Err(io::Error::other("its thread ended")))?;
+    Ok((child, keeper))
+}
+
+/// Passes on what the machine says until its end is closed.
+fn listen(control: UnixStream, tell: Sender<Event>) -> io::Result<()> {
+    thread::Builder::new().name("machine control".to_owned()).spawn(move || {
+        let mut from = BufReader::new(control);
+        let mut line = Vec::new();
+        while matches!(from.read_until(b'\n', &mut line), Ok(1..)) {
+            let notice = Notice::from_line(&String::from_utf8_lossy(&line));
+            line.clear();
+            if notice.is_some_and(|notice| tell.send(Event::Said(notice)).is_err()) {
+                return;
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// The machine's first file system: our program, its orders, and the modules.
+fn file_system(
+    program: &Path,
+    image: &Image,
+    node: &NodePlan,
+    mtu: u32,
+) -> Result<Vec<u8>, VmError> {
+    let octets = emulator::read_program(program)?;
+    let loaded = object::loaded_octets(&octets)
+        .map_err(|reason| VmError::BadProgram { path: program.to_owned(), reason })?;
+    let mut archive = Archive::default();
+    for folder in ["dev", "proc", "sys", "modules"] {
+        archive.folder(folder);
+    }
+    archive.device("dev/console", (5, 1));
+    archive.device("dev/null", (1, 3));
+    archive.program("init", &octets[..loaded]);
+    let mut names = Vec::new();
+    for file in modules::needed(image, &Orders::drivers(node))? {
+        let module =
+            std::fs::read(&file).map_err(|e| VmError::kernel("read", file.display(), e))?;
+        let name = format!("modules/{}", file.file_name().unwrap_or_default().display());
+        archive.file(&name, &module);
+        names.push(format!("/{name}"));
+    }
+    let orders = Orders { node: node.clone(), mtu, modules: names };
+    archive.file(ORDERS_FILE.trim_start_matches('/'), orders.to_json().as_bytes());
+    Ok(archive.finish())
+}
+
+/// A file that has no name and is gone with its last descriptor.
+fn in_memory(contents: &[u8]) -> Result<OwnedFd, VmError> {
+    let write = || -> io::Result<OwnedFd> {
+        let mut file: File = memfd_create("switchmark-initramfs", MFdFlags::MFD_CLOEXEC)?.into();
+        file.write_all(contents)?;
+        Ok(file.into())
+    };
+    write().map_err(|e| VmError::kernel("keep in memory", "the machine's file system", e))
+}

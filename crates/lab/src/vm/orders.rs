@@ -1,0 +1,138 @@
+//! What the first process of a machine is told, and carrying it out.
+//!
+//! Owns the orders as they lie in the machine's file system, and the part of the work that is the same
+//! as for a namespace: the node's ports are named and furnished by the very code that furnishes a
+//! node of a lab, so that only the kernel differs. Never loads a module and never talks to the host.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::time::Duration;
+
+use netlink::{Link, Netlink, NetlinkError};
+use serde::{Deserialize, Serialize};
+
+use crate::build::{furnish, prepare};
+use crate::{LabError, NodePlan};
+
+/// Where the orders are. A first process that finds no such file is in no machine of ours.
+pub const ORDERS_FILE: &str = "/switchmark-orders.json";
+/// The serial port over which the host asks. The first one is the console.
+pub const CONTROL_DEVICE: &str = "/dev/ttyS1";
+/// How often, and with what pause, links are looked at until they are there and settled: about twenty
+/// seconds together, where an emulated kernel takes tens of milliseconds.
+const ATTEMPTS: u32 = 2000;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A machine's orders.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Orders {
+    /// What it shall be. The machine is one node, in its kernel's first namespace.
+    pub node: NodePlan,
+    /// The largest IP packet of every link, in octets.
+    pub mtu: u32,
+    /// Module files in its own file system, in the order of loading.
+    pub modules: Vec<String>,
+}
+
+impl Orders {
+    /// The drivers that these ports and this way of forwarding take.
+    pub(super) fn drivers(node: &NodePlan) -> Vec<&'static str> {
+        let mut drivers = vec!["virtio_pci", "virtio_net"];
+        drivers.extend(node.bridge.is_some().then_some("bridge"));
+        let limited = node.interfaces.iter().any(|port| port.limit.is_some());
+        drivers.extend(limited.then_some("sch_tbf"));
+        drivers
+    }
+
+    /// As they lie in [`ORDERS_FILE`].
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("plain values under text keys")
+    }
+
+    /// Reads them back.
+    pub fn from_json(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
+
+    /// Makes this kernel the node, once its drivers are loaded: names its ports, furnishes them, turns
+    /// off what merges frames, and waits until frames pass.
+    pub fn carry_out(&self) -> Result<(), LabError> {
+        prepare(&self.node)?;
+        let own = File::open("/proc/self/ns/net")
+            .map_err(|e| LabError::kernel("open network namespace", "current", e))?;
+        let failed = |cause| LabError::Netlink { node: self.node.name.clone(), cause };
+        let mut kernel = Netlink::open().map_err(failed)?;
+        self.await_links(&mut kernel, |links| {
+            self.ports(links).len() == self.node.interfaces.len()
+        })?;
+        let links = kernel.links().map_err(failed)?;
+        let ports = self.ports(&links);
+        let mut furnish_all = || -> Result<(), NetlinkError> {
+            for (name, link) in &ports {
+                // Into the namespace where it is: nothing moves, and it gets its name.
+                kernel.rename_into_namespace(link.index, name, &own)?;
+            }
+            furnish(&mut kernel, &self.node, self.mtu)?;
+            for name in ports.keys() {
+                kernel.offloads_off(name)?;
+            }
+            Ok(())
+        };
+        furnish_all().map_err(failed)?;
+        self.await_links(&mut kernel, |links| links.iter().all(Link::is_settled))
+    }
+
+    /// The node's interfaces among these links, by the Ethernet address that the host gave them.
+    fn ports<'a>(&self, links: &'a [Link]) -> BTreeMap<&str, &'a Link> {
+        let find = |mac| links.iter().find(|link| link.mac == Some(mac));
+        let ports = self.node.interfaces.iter();
+        ports.filter_map(|port| Some((port.name.as_str(), find(port.mac)?))).collect()
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the kernel gives no answer when it is done")]
+    fn await_links(
+        &self,
+        kernel: &mut Netlink,
+        settled: impl Fn(&[Link]) -> bool,
+    ) -> Result<(), LabError> {
+        let node = &self.node.name;
+        let mut links = Vec::new();
+        for _ in 0..ATTEMPTS {
+            links =
+                kernel.links().map_err(|cause| LabError::Netlink { node: node.clone(), cause })?;
+            if settled(&links) {
+                return Ok(());
+            }
+            std::thread::sleep(PAUSE);
+        }
+        let restless = links.iter().filter(|link| !link.is_settled()).map(|link| link.name.clone());
+        let absent = self
+            .node
+            .interfaces
+            .iter()
+            .filter(|port| !links.iter().any(|link| link.mac == Some(port.mac)));
+        let links = restless.chain(absent.map(|port| format!("{} (absent)", port.name))).collect();
+        Err(LabError::Unsettled { node: node.clone(), links })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{LabDevice, LabSpec};
+
+    use super::*;
+
+    #[test]
+    fn orders_survive_the_way_into_the_machine() {
+        for device in [LabDevice::Bridge, LabDevice::Router] {
+            let rate = Some("1Gbit".parse().expect("a rate"));
+            let plan = LabSpec { rate, ..LabSpec::new(device) }.plan().expect("a plan");
+            let node = plan.nodes.last().expect("the device").clone();
+            let drivers = Orders::drivers(&node);
+            assert_eq!(drivers.contains(&"bridge"), node.bridge.is_some());
+            assert!(drivers.contains(&"sch_tbf"));
+            let orders = Orders { node, mtu: 9000, modules: vec!["/modules/a.ko".to_owned()] };
+            assert_eq!(Orders::from_json(&orders.to_json()).expect("our own"), orders);
+        }
+    }
+}
