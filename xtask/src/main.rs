@@ -8,6 +8,7 @@
     reason = "a developer's tool: it may read the clock and wait for children"
 )]
 
+mod bpf;
 mod deny;
 mod edges;
 mod packages;
@@ -24,6 +25,7 @@ usage: cargo xtask COMMAND
   check          fmt, clippy, tidy (door signs, crate edges, file length, licences)
   test [--full]  install what the tests need where possible, then run every test;
                  --full runs the long statistical profile too
+  bpf            compile the programs that run inside the kernel (clang), where a source changed
   bench [NAME]   run us and the peers interleaved, print ratios (see docs/benchmarks.md)";
 
 fn main() -> ExitCode {
@@ -46,6 +48,7 @@ fn dispatch() -> Result<()> {
         ["check"] => steps::check(),
         ["test"] => steps::test(false),
         ["test", "--full"] => steps::test(true),
+        ["bpf"] => bpf::build(&steps::root()),
         ["bench", names @ ..] => steps::bench(names),
         _ => bail!("{USAGE}"),
     }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{deny, edges, packages, tidy};
+use crate::{bpf, deny, edges, packages, tidy};
 
 /// The workspace's root: the folder above this crate's.
 pub fn root() -> PathBuf {
@@ -20,6 +20,7 @@ pub fn root() -> PathBuf {
 pub fn check() -> Result<()> {
     step("format", || run(cargo(&["fmt", "--all", "--check"])))?;
     step("tidy", || tidy::check(&root()))?;
+    step("programs inside the kernel", || bpf::check(&root()))?;
     step("crate edges", edges::check)?;
     step("licences and sources", || deny::check(&root()))?;
     step("clippy", || {
