@@ -7,9 +7,6 @@
 pub mod receive;
 pub mod transmit;
 
-#[path = "xdp/bpf.rs"]
-#[allow(dead_code, clippy::duplicate_mod, reason = "until the one in xdp is open to the crate")]
-mod bpf;
 mod program;
 mod ring;
 mod socket;

@@ -7,7 +7,7 @@
 //! neither a compiler nor a library where it runs.
 
 mod attached;
-mod bpf;
+pub(crate) mod bpf;
 mod buckets;
 pub(crate) mod counter;
 mod image;

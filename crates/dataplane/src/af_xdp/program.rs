@@ -7,9 +7,9 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-use super::bpf::{self, MapShape, Mode, ProgramKind};
 use crate::packet_ring::Selection;
 use crate::unfit::Unfit;
+use crate::xdp::bpf::{self, MapShape, Mode, ProgramKind, kind};
 
 /// Octets of the stamp before a frame, in the byte order of this machine.
 pub(super) const STAMP: usize = 8;
@@ -32,7 +32,6 @@ pub(super) fn steer(
     selection: &Selection,
     sockets: &[BorrowedFd<'_>],
 ) -> Result<Steering, Unfit> {
-    const XSKMAP: u32 = 17;
     let refused = |deed: &str, e: &io::Error| {
         Unfit::NotHere(match e.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => {
@@ -44,7 +43,7 @@ pub(super) fn steer(
         })
     };
     let shape = MapShape {
-        kind: XSKMAP,
+        kind: kind::AF_XDP_SOCKETS,
         key_octets: 4,
         value_octets: 4,
         entries: sockets.len() as u32,

@@ -10,12 +10,12 @@ use std::time::Duration;
 use measure::Nanos;
 use wire::Probe;
 
-use super::bpf::{self, Mode, ProgramKind};
 use super::cable::{Cable, Layout, PORT, TOKEN, selection, soon, without};
 use super::receive::Receive;
 use super::transmit::Transmit;
 use crate::packet_ring;
 use crate::unfit::Unfit;
+use crate::xdp::bpf::{self, Mode, ProgramKind};
 
 const CAP_NET_RAW: u32 = 13;
 const CAP_SYS_ADMIN: u32 = 21;

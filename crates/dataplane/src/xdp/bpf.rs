@@ -23,10 +23,11 @@ const LOG_OCTETS: usize = 1 << 20;
 const NAME_OCTETS: usize = 15;
 
 /// Kinds of maps (`linux/bpf.h`).
-pub(super) mod kind {
+pub(crate) mod kind {
     pub const ARRAY: u32 = 2;
     pub const PER_CPU_ARRAY: u32 = 6;
     pub const ARRAY_OF_MAPS: u32 = 12;
+    pub const AF_XDP_SOCKETS: u32 = 17;
 }
 
 /// Flags of maps.
@@ -41,7 +42,7 @@ pub(super) mod flag {
 
 /// What a map is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct MapShape {
+pub(crate) struct MapShape {
     pub kind: u32,
     pub key_octets: u32,
     pub value_octets: u32,
@@ -51,7 +52,7 @@ pub(super) struct MapShape {
 
 /// What a program may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ProgramKind {
+pub(crate) enum ProgramKind {
     /// Sees frames before the stack does; `fragments` lets it see those longer than a page.
     Xdp { fragments: bool },
     /// Hears of an event inside the kernel.
@@ -60,7 +61,7 @@ pub(super) enum ProgramKind {
 
 /// How an XDP program is attached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// In the driver, before memory is taken for the frame.
     Native,
     /// In the stack, for drivers that know nothing of XDP.
@@ -126,7 +127,7 @@ fn name(name: &str) -> &[u8] {
 }
 
 /// Makes a map; an array of maps needs one like those that it will hold.
-pub(super) fn create_map(
+pub(crate) fn create_map(
     called: &str,
     shape: MapShape,
     like: Option<BorrowedFd<'_>>,
@@ -146,7 +147,7 @@ pub(super) fn create_map(
 }
 
 /// Sets element `key` of an array.
-pub(super) fn update(map: impl AsFd, key: u32, value: &[u8]) -> io::Result<()> {
+pub(crate) fn update(map: impl AsFd, key: u32, value: &[u8]) -> io::Result<()> {
     let mut arguments = Arguments::new();
     arguments.descriptor(0, map).memory(8, &raw const key).memory(16, value.as_ptr());
     arguments.call(MAP_UPDATE).map(drop)
@@ -178,7 +179,7 @@ pub(super) fn freeze(map: impl AsFd) -> io::Result<()> {
 }
 
 /// Loads a program. An error of the verifier carries its last words.
-pub(super) fn load_program(called: &str, kind: ProgramKind, code: &[u64]) -> io::Result<OwnedFd> {
+pub(crate) fn load_program(called: &str, kind: ProgramKind, code: &[u64]) -> io::Result<OwnedFd> {
     const XDP: u32 = 6;
     const RAW_TRACEPOINT: u32 = 17;
     const FRAGMENTS: u32 = 1 << 5;
@@ -222,7 +223,7 @@ fn last_words(log: &str) -> String {
 
 /// Attaches a program to an interface until the descriptor is closed. EBUSY where another's is there
 /// already.
-pub(super) fn attach(program: impl AsFd, interface: u32, mode: Mode) -> io::Result<OwnedFd> {
+pub(crate) fn attach(program: impl AsFd, interface: u32, mode: Mode) -> io::Result<OwnedFd> {
     let flags = match mode {
         Mode::Generic => 1 << 1,
         Mode::Native => 1 << 2,
