@@ -6,10 +6,14 @@
 //! `unique` plus what was lost is `sent`, because only a frame that the kernel took uses a number.
 
 mod batch;
+mod choice;
 mod frames;
+#[cfg_attr(not(test), expect(dead_code, reason = "the choice of backends takes it up next"))]
+mod gso;
 mod intake;
 mod interface;
 mod learning;
+mod load;
 mod output;
 mod pacer;
 mod packet;

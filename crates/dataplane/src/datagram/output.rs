@@ -1,5 +1,5 @@
-//! Frames ready to go and the socket they go by, the same for both backends: only the number and
-//! the time of a frame change between calls.
+//! Frames ready to go and what they go by, the same for every backend that is handed frames: only the
+//! number and the time of a frame change between calls.
 //!
 //! Owns what a refusal by the kernel means for the frame. Never waits, never counts.
 
@@ -12,7 +12,11 @@ use measure::Nanos;
 
 use super::batch::{SLOTS, SendBatch};
 use super::frames::Frames;
+use crate::af_xdp::transmit::Transmit;
 use crate::socket::{is_away, is_pause, is_too_long};
+
+/// The longest that frames which the kernel took may be on their way to the driver.
+const SETTLING: Nanos = Nanos::from_millis(100);
 
 /// What became of the frame that the kernel did not take.
 #[derive(Debug)]
@@ -35,35 +39,43 @@ pub(super) enum Refusal {
 pub(super) struct Output {
     exit: Exit,
     frames: Frames,
-    batch: SendBatch,
+    /// Frames that the kernel took, learning frames included.
+    taken: u64,
 }
 
+/// By what frames leave. Where it is not a UDP socket, one keeps the source port ours meanwhile.
 enum Exit {
-    Udp(UdpSocket),
-    /// The UDP socket keeps the source port ours; nothing is sent by it.
-    Packet {
-        socket: OwnedFd,
-        _reserved: UdpSocket,
-    },
+    Udp { socket: UdpSocket, batch: SendBatch },
+    Packet { socket: OwnedFd, batch: SendBatch, _reserved: UdpSocket },
+    AfXdp { transmit: Box<Transmit>, _reserved: UdpSocket },
 }
 
 impl Output {
     /// By a connected UDP socket.
     pub(super) fn udp(socket: UdpSocket, frames: Frames) -> Self {
-        Self { exit: Exit::Udp(socket), frames, batch: SendBatch::new() }
+        Self::by(Exit::Udp { socket, batch: SendBatch::new() }, frames)
     }
 
     /// By a bound packet socket, from the port that `reserved` holds.
     pub(super) fn packet(socket: OwnedFd, reserved: UdpSocket, frames: Frames) -> Self {
-        let exit = Exit::Packet { socket, _reserved: reserved };
-        Self { exit, frames, batch: SendBatch::new() }
+        Self::by(Exit::Packet { socket, batch: SendBatch::new(), _reserved: reserved }, frames)
     }
 
-    /// `udp` or `packet`.
+    /// By an AF_XDP socket, from the port that `reserved` holds.
+    pub(super) fn af_xdp(transmit: Transmit, reserved: UdpSocket, frames: Frames) -> Self {
+        Self::by(Exit::AfXdp { transmit: Box::new(transmit), _reserved: reserved }, frames)
+    }
+
+    fn by(exit: Exit, frames: Frames) -> Self {
+        Self { exit, frames, taken: 0 }
+    }
+
+    /// As in reports.
     pub(super) fn name(&self) -> &'static str {
         match self.exit {
-            Exit::Udp(_) => "udp",
+            Exit::Udp { .. } => "udp",
             Exit::Packet { .. } => "packet",
+            Exit::AfXdp { .. } => "af-xdp",
         }
     }
 
@@ -71,11 +83,22 @@ impl Output {
     /// or what became of the first.
     pub(super) fn send(&mut self, first: u32, count: usize, at: Nanos) -> Result<usize, Refusal> {
         let frames = self.frames.stamped(first, count.min(SLOTS), at);
-        match &self.exit {
-            Exit::Udp(socket) => self.batch.send(socket.as_fd(), frames),
-            Exit::Packet { socket, .. } => self.batch.send(socket.as_fd(), frames),
+        let taken = match &mut self.exit {
+            Exit::Udp { socket, batch } => batch.send(socket.as_fd(), frames),
+            Exit::Packet { socket, batch, .. } => batch.send(socket.as_fd(), frames),
+            Exit::AfXdp { transmit, .. } => transmit.send(frames),
         }
-        .map_err(Refusal::of)
+        .map_err(Refusal::of)?;
+        self.taken += taken as u64;
+        Ok(taken)
+    }
+
+    /// Waits until what the kernel took has left, where that is known: how many frames never did.
+    pub(super) fn settle(&mut self) -> u64 {
+        match &mut self.exit {
+            Exit::Udp { .. } | Exit::Packet { .. } => 0,
+            Exit::AfXdp { transmit, .. } => self.taken.saturating_sub(transmit.drain(SETTLING)),
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! When frames are due. Frame i of a load is due at start + i * gap, and there are floor(load / gap).
+//! When frames are due. Frame i of a load is due at start + i * gap, and there are floor(load / gap). A
+//! falling load is two of them, one after the other.
 //!
 //! Pure arithmetic: the caller hands in the clock's readings and does the waiting. A late sender
 //! catches up with at most `burst_limit` frames in one go; after a go that the limit cut short it
@@ -19,8 +20,9 @@ const LATE: Nanos = Nanos::from_micros(500);
 /// The due times of one load, and how many turns were taken.
 #[derive(Debug, Clone)]
 pub(super) struct Schedule {
-    start: Nanos,
-    gap: f64,
+    first: Part,
+    /// From its start on the second part's gap holds, and the first part's turns are over.
+    second: Option<Part>,
     total: u64,
     burst_limit: u64,
     taken: u64,
@@ -28,15 +30,63 @@ pub(super) struct Schedule {
     late: u64,
 }
 
+/// Turns at one gap.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    start: Nanos,
+    gap: f64,
+    turns: u64,
+}
+
+impl Part {
+    fn new(start: Nanos, load: Nanos, gap: f64) -> Self {
+        Self { start, gap, turns: (load.0 as f64 / gap + ROUNDING).floor() as u64 }
+    }
+
+    /// The first turn after `now`, were the part endless.
+    fn slot(&self, now: Nanos) -> u64 {
+        if now < self.start {
+            return 0;
+        }
+        let passed = (now.0 - self.start.0) as f64 / self.gap;
+        (passed.floor() as u64).saturating_add(1)
+    }
+
+    fn offset(&self, slot: u64) -> f64 {
+        slot as f64 * self.gap
+    }
+}
+
 impl Schedule {
     /// For frames every `gap` nanoseconds over the window's load, at most `limit` of them. A
     /// `burst_limit` of zero counts as one.
     pub(super) fn new(window: &Window, gap: f64, limit: u64, burst_limit: u32) -> Self {
-        let load = window.stop.saturating_sub(window.start).0 as f64;
+        let load = window.stop.saturating_sub(window.start);
+        let first = Part::new(window.start, load, gap);
+        Self::of(first, None, limit, burst_limit)
+    }
+
+    /// For frames every `from` nanoseconds until `after` from the window's start, and every `to`
+    /// nanoseconds from then on.
+    pub(super) fn falling(
+        window: &Window,
+        (from, to): (f64, f64),
+        after: Nanos,
+        limit: u64,
+        burst_limit: u32,
+    ) -> Self {
+        let load = window.stop.saturating_sub(window.start);
+        let after = after.min(load);
+        let first = Part::new(window.start, after, from);
+        let second = Part::new(window.start + after, load.saturating_sub(after), to);
+        Self::of(first, Some(second), limit, burst_limit)
+    }
+
+    fn of(first: Part, second: Option<Part>, limit: u64, burst_limit: u32) -> Self {
         Self {
-            start: window.start,
-            gap,
-            total: ((load / gap + ROUNDING).floor() as u64).min(limit),
+            first,
+            second,
+            total: (first.turns + second.map_or(0, |part| part.turns)).min(limit),
             burst_limit: u64::from(burst_limit.max(1)),
             taken: 0,
             longest_burst: 0,
@@ -51,11 +101,20 @@ impl Schedule {
 
     /// The first slot after `now`, were the load endless.
     fn slot(&self, now: Nanos) -> u64 {
-        if now < self.start {
-            return 0;
+        match self.second {
+            None => self.first.slot(now),
+            Some(second) => self.first.slot(now).min(self.first.turns) + second.slot(now),
         }
-        let passed = (now.0 - self.start.0) as f64 / self.gap;
-        (passed.floor() as u64).saturating_add(1)
+    }
+
+    /// When a slot is due, before and after rounding up to whole nanoseconds.
+    fn due_at(&self, slot: u64) -> (Nanos, Nanos) {
+        let (part, slot) = match self.second {
+            Some(second) if slot >= self.first.turns => (second, slot - self.first.turns),
+            _ => (self.first, slot),
+        };
+        let offset = part.offset(slot);
+        (part.start + Nanos(offset as u64), part.start + Nanos(offset.ceil() as u64))
     }
 
     /// How many frames may go out at `now`; at most the burst limit.
@@ -65,7 +124,7 @@ impl Schedule {
 
     /// Takes `frames` turns in one go begun at `now`, whether the kernel took the frames or not.
     pub(super) fn take(&mut self, frames: u64, now: Nanos) {
-        let due = self.start + Nanos((self.taken as f64 * self.gap) as u64);
+        let (due, _) = self.due_at(self.taken);
         if now.saturating_sub(due) > LATE {
             self.late += frames;
         }
@@ -80,8 +139,7 @@ impl Schedule {
 
     /// When to look again after a go at `now`.
     pub(super) fn next_look(&self, now: Nanos) -> Nanos {
-        let next = self.slot(now);
-        self.start + Nanos((next as f64 * self.gap).ceil() as u64)
+        self.due_at(self.slot(now)).1
     }
 
     /// Whether turns that had come by `now` were left behind by the burst limit.
@@ -156,6 +214,37 @@ mod tests {
         assert_eq!(schedule.late(), 8, "a millisecond behind");
         assert!(schedule.is_behind(late) && !schedule.is_over());
         assert_eq!(schedule.next_look(late), window.stop + Nanos(10_000));
+    }
+
+    #[test]
+    fn a_falling_load_is_two_loads_in_turn() {
+        // 1 ms at a frame every 10 us, then 1 ms at one every 40 us.
+        let window = window(2_000_000);
+        let after = Nanos(1_000_000);
+        let of = |limit| Schedule::falling(&window, (10_000.0, 40_000.0), after, limit, 8);
+        let mut schedule = of(u64::MAX);
+        let at = |offset: u64| window.start + Nanos(offset);
+        for (now, come, next) in [
+            (0, 1, 10_000),
+            (995_000, 100, 1_000_000),
+            (1_000_000, 101, 1_040_000),
+            (1_039_999, 101, 1_040_000),
+            (1_960_000, 125, 2_000_000),
+            (9_000_000, 125, 9_040_000),
+        ] {
+            assert_eq!(schedule.come(at(now)), come, "{now}");
+            assert_eq!(schedule.next_look(at(now)), at(next), "{now}");
+        }
+        schedule.take(100, at(990_000));
+        assert_eq!(schedule.late(), 100, "nearly a millisecond after the first of them");
+        schedule.take(1, at(1_400_000));
+        assert_eq!(schedule.late(), 100, "400 us after the second part's first");
+        assert_eq!(of(110).come(Nanos(u64::MAX)), 110);
+        // One that falls after its end, and one that fell before its start.
+        let late = Schedule::falling(&window, (10_000.0, 1.0), Nanos(9_000_000), u64::MAX, 8);
+        assert_eq!((late.total, late.next_look(at(0))), (200, at(10_000)));
+        let at_once = Schedule::falling(&window, (1.0, 10_000.0), Nanos::ZERO, u64::MAX, 8);
+        assert_eq!((at_once.total, at_once.come(at(0))), (200, 1));
     }
 
     #[test]

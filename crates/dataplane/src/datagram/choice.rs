@@ -1,0 +1,175 @@
+//! Which backend sends a load: the one that was asked for, or the first of an order that can carry
+//! this load on this host.
+//!
+//! Owns the order, and the sentence that tells why it is that one and not a faster one. Never takes
+//! another one for a backend that was asked for by name.
+
+use std::fmt;
+
+use super::frames::Frames;
+use super::output::Output;
+use super::{Pace, SenderBackend, SenderSpec, Way, packet, udp};
+use crate::FlowError;
+use crate::af_xdp::transmit::Transmit;
+use crate::unfit::Unfit;
+use crate::xdp::live::LiveSender;
+
+/// A backend that is ready.
+pub(super) enum Backend {
+    /// It is handed each frame.
+    Handed(Box<Output>),
+    /// The kernel makes the frames.
+    Live(Box<LiveSender>),
+}
+
+/// The fastest first.
+const BY_SPEED: [SenderBackend; 4] =
+    [SenderBackend::XdpLive, SenderBackend::AfXdp, SenderBackend::Packet, SenderBackend::Udp];
+
+/// Those first that a frame leaves by as soon as it is due; the fastest next.
+const BY_PACE: [SenderBackend; 4] =
+    [SenderBackend::Packet, SenderBackend::XdpLive, SenderBackend::AfXdp, SenderBackend::Udp];
+
+/// Gaps below this take the fastest backend even for a paced load: a system call for each frame or two
+/// would not keep up.
+const SHORT_GAP_NS: f64 = 4_000.0;
+
+type Opened = (Backend, String);
+
+/// Opens the backend; with the reason for it.
+pub(super) fn open(spec: &SenderSpec) -> Result<Opened, FlowError> {
+    if spec.backend != SenderBackend::Auto {
+        return match attempt(spec.backend, spec) {
+            Ok((backend, how)) => Ok((backend, format!("asked for; {how}"))),
+            Err(Unfit::Failed(error)) => Err(error),
+            Err(Unfit::NotHere(why)) => Err(FlowError::Unavailable {
+                asked: format!("backend {}", spec.backend.name()),
+                why,
+            }),
+        };
+    }
+    let mut refusals: Vec<(&str, String)> = Vec::new();
+    for backend in order(spec.pace) {
+        match attempt(backend, spec) {
+            Ok((opened, how)) => return Ok((opened, reason(&how, &refusals))),
+            Err(Unfit::Failed(error)) => return Err(error),
+            Err(Unfit::NotHere(why)) => refusals.push((backend.name(), why)),
+        }
+    }
+    Err(FlowError::Unsuitable(format!(
+        "send frames to {}: no backend can: {}",
+        spec.remote,
+        told(&refusals)
+    )))
+}
+
+fn order(pace: Pace) -> [SenderBackend; 4] {
+    let gap = match pace {
+        Pace::Greedy | Pace::Burst(_) => return BY_SPEED,
+        Pace::Every(gap) => gap,
+        Pace::Falling { from, to, .. } => from.min(to),
+    };
+    if gap < SHORT_GAP_NS { BY_SPEED } else { BY_PACE }
+}
+
+fn attempt(backend: SenderBackend, spec: &SenderSpec) -> Result<Opened, Unfit> {
+    match backend {
+        SenderBackend::Auto | SenderBackend::XdpLive => {
+            let (live, how) = LiveSender::open(spec, Way::find(spec)?)?;
+            Ok((Backend::Live(Box::new(live)), how))
+        }
+        SenderBackend::AfXdp => af_xdp(spec, Way::find(spec)?).map(handed),
+        SenderBackend::Packet => packet::open(spec, Way::find(spec)?).map(handed),
+        SenderBackend::Udp => {
+            udp::open(spec).map(|output| handed((output, "a udp socket sends".to_owned())))
+        }
+        SenderBackend::UdpGso => Err(Unfit::NotHere("it is not built yet".to_owned())),
+    }
+}
+
+fn handed((output, how): (Output, String)) -> Opened {
+    (Backend::Handed(Box::new(output)), how)
+}
+
+/// One thread sends by one queue, and every interface has a first.
+fn af_xdp(spec: &SenderSpec, way: Way) -> Result<(Output, String), Unfit> {
+    const QUEUE: u32 = 0;
+    let frames = Frames::whole(spec, &way.endpoints())?;
+    let largest = spec.frames.largest().octets_without_fcs() as usize;
+    let (transmit, how) = Transmit::open(way.index, &way.interface, QUEUE, largest)?;
+    Ok((Output::af_xdp(transmit, way.reserved, frames), how))
+}
+
+/// How it sends, and why those before it do not.
+fn reason(how: &str, refusals: &[(&str, String)]) -> String {
+    if refusals.is_empty() {
+        return how.to_owned();
+    }
+    format!("{how}; {}", told(refusals))
+}
+
+/// `not xdp-live or af-xdp, because …; not packet, because …`: one reason is told once.
+fn told(refusals: &[(&str, String)]) -> String {
+    let alike = refusals.chunk_by(|one, next| one.1 == next.1);
+    let clauses = alike.map(|those| {
+        let names: Vec<&str> = those.iter().map(|(name, _)| *name).collect();
+        format!("not {}, because {}", names.join(" or "), those[0].1)
+    });
+    clauses.collect::<Vec<_>>().join("; ")
+}
+
+impl SenderBackend {
+    /// As in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::XdpLive => "xdp-live",
+            Self::AfXdp => "af-xdp",
+            Self::Packet => "packet",
+            Self::Udp => "udp",
+            Self::UdpGso => "udp-gso",
+        }
+    }
+}
+
+impl Backend {
+    /// As in reports.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Handed(output) => output.name(),
+            Self::Live(_) => SenderBackend::XdpLive.name(),
+        }
+    }
+}
+
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Backend").field(&self.name()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_reason_is_told_once() {
+        let refusals =
+            [("xdp-live", "a".to_owned()), ("af-xdp", "a".to_owned()), ("packet", "b".to_owned())];
+        assert_eq!(
+            reason("a udp socket sends", &refusals),
+            "a udp socket sends; not xdp-live or af-xdp, because a; not packet, because b"
+        );
+        assert_eq!(reason("it sends", &[]), "it sends");
+    }
+
+    #[test]
+    fn paced_loads_go_by_what_paces_well_until_it_is_too_slow() {
+        let first = |pace| order(pace)[0];
+        assert_eq!(first(Pace::Greedy), SenderBackend::XdpLive);
+        assert_eq!(first(Pace::Every(10_000.0)), SenderBackend::Packet);
+        assert_eq!(first(Pace::Every(1_000.0)), SenderBackend::XdpLive);
+        let falling = Pace::Falling { from: 1_000.0, to: 2_000.0, after: measure::Nanos(1) };
+        assert_eq!(first(falling), SenderBackend::XdpLive);
+    }
+}
