@@ -111,6 +111,15 @@ pub enum Defect {
         /// Allowed.
         limit: u32,
     },
+    /// Not the whole burst left, or more than it.
+    BurstLength {
+        /// The flow.
+        flow: u16,
+        /// Frames asked for.
+        asked: u64,
+        /// Frames sent.
+        sent: u64,
+    },
     /// The sender was held up and caught up, and no more frames were lost than it sent late: the loss
     /// may be its doing.
     Late {

@@ -7,10 +7,10 @@
 mod burst;
 pub mod forwarding;
 pub mod latency;
-mod paths;
 mod problem;
 mod rows;
 mod session;
+mod ways;
 
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub use forwarding::{ForwardingSpec, ForwardingTest, SearchKind};
 pub use latency::{LatencySpec, Load};
 pub use problem::SpecProblem;
 
-use paths::Paths;
+use ways::Ways;
 
 /// A study and everything it was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 //! Owns the gates. Never decides what a loss means; it only says that a trial's loss can't be laid
 //! at the device's door.
 
-use measure::Nanos;
+use measure::{FrameRate, Nanos};
 
 use crate::counters::{
     HOST_LOSS, LINK_CHANGES, RX_DROPPED, SOFTNET_DROPPED, TESTER_LOSS, TX_DROPPED, is_pause, sum,
@@ -11,7 +11,7 @@ use crate::counters::{
 use crate::record::{
     DatagramsRecord, Defect, EchoRecord, FlowRecord, HostUsage, Outcome, PortCounters, Side,
 };
-use crate::trial::{Datagrams, Echo, Flow, FlowKind, Gate, Schedule, Trial};
+use crate::trial::{Datagrams, Deed, Echo, Flow, FlowKind, Gate, Schedule, Trial};
 
 /// Largest share by which the offered load may differ from what was asked.
 pub const OFFERED_LOAD_TOLERANCE: f64 = 0.001;
@@ -22,7 +22,8 @@ pub const EDGE: Nanos = Nanos::from_millis(1);
 
 /// Judges a trial that ran to its end. `flows` are in the trial's order.
 ///
-/// Under [`Gate::Flood`] only a link that flapped and a flow that arrived nowhere make it invalid.
+/// Under [`Gate::Flood`] only a link that flapped and a flow that arrived nowhere make it invalid. A
+/// device that is reset during the trial may take its links down.
 pub fn judge(
     trial: &Trial,
     flows: &[FlowRecord],
@@ -33,7 +34,8 @@ pub fn judge(
         let (got, asked) = (flows.len(), trial.flows.len());
         return Outcome::Failed { reason: format!("{got} of {asked} flows reported") };
     }
-    let mut reasons = link_flaps(ports);
+    let reset = trial.events.iter().any(|event| event.deed == Deed::Reset);
+    let mut reasons = if reset { Vec::new() } else { link_flaps(ports) };
     for (flow, record) in trial.flows.iter().zip(flows) {
         match flow_defects(flow, record, trial) {
             Ok(defects) => reasons.extend(defects),
@@ -135,16 +137,47 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
     Ok(if strict { defect } else { Vec::new() })
 }
 
-/// RFC 2544's constant load: the frames whose time came must have left, at the rate asked for. One
-/// frame more or less is no deviation, however few there are.
+/// RFC 2544's constant load: the frames whose time came must have left, at the rate asked for. Of a
+/// burst every frame must have left, and no more. One frame more or less is no deviation of a rate,
+/// however few there are.
 fn datagram_load(id: u16, asked: &Datagrams, record: &DatagramsRecord) -> Vec<Defect> {
-    let Schedule::Paced(rate) = asked.schedule else { return Vec::new() };
-    let seconds = record.sending.as_secs_f64();
+    let sending = record.sending;
+    match asked.schedule {
+        Schedule::Greedy => Vec::new(),
+        Schedule::Burst(frames) if record.sent == frames => Vec::new(),
+        Schedule::Burst(frames) => {
+            vec![Defect::BurstLength { flow: id, asked: frames, sent: record.sent }]
+        }
+        Schedule::Paced(rate) => {
+            let due = rate.0 * sending.as_secs_f64();
+            paced_load(id, asked, record, (rate, due))
+        }
+        Schedule::Falling { from, to, after } => {
+            let (high, low) = (sending.min(after), sending.saturating_sub(after));
+            let due = from.0 * high.as_secs_f64() + to.0 * low.as_secs_f64();
+            let mean = due / sending.as_secs_f64().max(f64::MIN_POSITIVE);
+            // A sender that stopped before the fall has not shown the load after it.
+            let mut defects = paced_load(id, asked, record, (FrameRate(mean), due));
+            if sending <= after && defects.is_empty() {
+                let sent = record.sending_rate().0;
+                defects.push(Defect::OfferedLoad { flow: id, asked: to.0, sent });
+            }
+            defects
+        }
+    }
+}
+
+/// `due` frames were to follow the first, at a mean of `rate`.
+fn paced_load(
+    id: u16,
+    asked: &Datagrams,
+    record: &DatagramsRecord,
+    (rate, due): (FrameRate, f64),
+) -> Vec<Defect> {
     let mut defects = Vec::new();
     let gaps = record.sent.saturating_sub(1) as f64;
-    let due = rate.0 * seconds;
-    let refused = deviates(record.sent as f64, record.offered as f64);
     let edge = rate.0 * EDGE.as_secs_f64();
+    let refused = deviates(record.sent as f64, record.offered as f64);
     let off_rate = deviates(gaps, due) && (gaps - due).abs() > edge;
     if refused || off_rate || record.sent < 2 {
         let taken = record.sent as f64 / record.offered.max(1) as f64;

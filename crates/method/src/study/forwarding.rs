@@ -1,21 +1,30 @@
-//! The study `forwarding`: how many frames a second pass, without loss and under flood.
+//! The study `forwarding`: how many frames a second pass, under flood, without loss and in bursts, how
+//! late they come, and what an overload or a reset does: RFC 2544's tests and a flood.
 //!
-//! Owns its request and the order of its trials. Never calls a tester's limit a device's: each
+//! Owns its request and the order of its tests. Never calls a tester's limit a device's: each
 //! figure is paired with the same procedure over the direct cable.
 
+mod back_to_back;
+mod check;
+mod estimate;
 mod flood;
+mod frames;
+mod latency;
 mod loss_curve;
+mod pacing;
+mod recovery;
+mod reset;
 mod rig;
 mod throughput;
 
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use super::session::{Session, TRIAL_OVERHEAD};
-use super::{Paths, Profile, SpecProblem, problem};
-use crate::search::{Goal, GoalName, estimate};
+use super::Profile;
+use super::session::Session;
+use crate::search::GoalName;
 use crate::trial::{Backend, Headers, Reception, Subject};
-use crate::{Figure, Testbed, TestbedError, Topology};
+use crate::{Figure, Testbed, TestbedError};
 
 use rig::Rig;
 
@@ -195,86 +204,34 @@ impl ForwardingSpec {
         }
     }
 
-    /// See [`super::StudySpec::estimate`].
-    pub fn estimate(&self, topology: &Topology) -> Nanos {
-        let paths = Paths::of(topology).map_or(0, |paths| paths.all().len()) as u64;
-        let short = self.profile.phases(self.duration).total() + TRIAL_OVERHEAD;
-        let long = self.profile.phases(self.final_duration).total() + TRIAL_OVERHEAD;
-        let mut each = Nanos::ZERO;
-        if self.wants(ForwardingTest::Flood) {
-            each += short * u64::from(self.blocks);
-        } else if self.wants(ForwardingTest::Throughput) || self.wants(ForwardingTest::LossCurve) {
-            each += short;
-        }
-        let mut all = each * paths;
-        if self.wants(ForwardingTest::Throughput) {
-            // The device's search, and for the bypass one trial at its ceiling and the final one.
-            let goal = Goal { width: self.precision, ..Goal::rfc2544() };
-            all += short * (estimate(&[goal]).trials - 1) + long;
-            all += (short + long) * paths.saturating_sub(1);
-        }
-        if self.wants(ForwardingTest::LossCurve) && paths > 0 {
-            let cable = (paths - 1) * loss_curve::USUAL_BYPASS_STEPS;
-            all += short * (loss_curve::USUAL_STEPS + cable);
-        }
-        all * self.frames.len() as u64
-    }
-
-    /// See [`super::StudySpec::check`].
-    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
-        problem::some("frame size", &self.frames)?;
-        problem::some("test", &self.tests)?;
-        problem::counts(self.blocks, self.tries, self.duration)?;
-        if self.final_duration < self.duration {
-            return Err(SpecProblem::OutOfRange {
-                what: "the final trial's duration",
-                value: self.final_duration.to_string(),
-                range: "at least the other trials' duration",
-            });
-        }
-        if !(self.precision > 0.0 && self.precision <= 0.5) {
-            return Err(SpecProblem::OutOfRange {
-                what: "the precision",
-                value: self.precision.to_string(),
-                range: "above 0 and at most 0.5",
-            });
-        }
-        if self.link_rate == Some(Rate(0)) {
-            return Err(SpecProblem::OutOfRange {
-                what: "the link's rate",
-                value: "0bit".to_owned(),
-                range: "more than 0",
-            });
-        }
-        match Paths::of(topology) {
-            Some(_) => Ok(()),
-            None => Err(SpecProblem::NoPair { testbed: topology.name.clone() }),
-        }
-    }
-
     /// See [`super::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
-        let session = Session::new(testbed, "forwarding", seed, self.profile, self.tries)?;
+        let how = (self.profile, self.tries);
+        let session = Session::new(testbed, "forwarding", &self.subjects, seed, how)?;
         let mut rig = Rig::new(self, session);
         let mut figures = Vec::new();
-        if self.wants(ForwardingTest::Flood) {
-            figures.extend(flood::run(&mut rig)?);
-        }
-        // Before the loss curve, whose highest load may follow from what is found here.
-        if self.wants(ForwardingTest::Throughput) {
-            for size in self.frames.iter().map(FrameMix::largest) {
-                figures.extend(throughput::run(&mut rig, size)?);
-            }
-        }
-        if self.wants(ForwardingTest::LossCurve) {
-            for size in self.frames.iter().map(FrameMix::largest) {
-                figures.extend(loss_curve::run(&mut rig, size)?);
-            }
+        // In this order: what a test needs to know of an earlier one is known by then.
+        let tests: [(ForwardingTest, Run); 7] = [
+            (ForwardingTest::Flood, flood::run),
+            (ForwardingTest::Throughput, throughput::run),
+            (ForwardingTest::Latency, latency::run),
+            (ForwardingTest::LossCurve, loss_curve::run),
+            (ForwardingTest::BackToBack, back_to_back::run),
+            (ForwardingTest::Recovery, recovery::run),
+            (ForwardingTest::Reset, reset::run),
+        ];
+        for (_, run) in tests.into_iter().filter(|(test, _)| self.wants(*test)) {
+            figures.extend(run(&mut rig)?);
         }
         Ok(figures)
     }
 
-    fn wants(&self, test: ForwardingTest) -> bool {
-        self.tests.contains(&test)
+    /// Whether a test is made: those that need the throughput bring its search along.
+    pub fn wants(&self, test: ForwardingTest) -> bool {
+        let needed = || self.tests.iter().any(|test| test.needs_throughput());
+        self.tests.contains(&test) || (test == ForwardingTest::Throughput && needed())
     }
 }
+
+/// One test on every cell.
+type Run = fn(&mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError>;

@@ -12,8 +12,9 @@ use measure::{FrameRate, FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::session::{Ask, Session, TRIAL_OVERHEAD};
-use super::{Paths, Profile, SpecProblem, problem};
-use crate::trial::{Gate, Path, Protocol, Schedule, Subject};
+use super::ways::Way;
+use super::{Profile, SpecProblem, Ways, problem};
+use crate::trial::{Gate, Protocol, Schedule, Subject};
 use crate::{Figure, Testbed, TestbedError, Topology};
 
 use cell::{Cell, CellData};
@@ -92,8 +93,8 @@ impl LatencySpec {
 
     /// See [`super::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Nanos {
-        let paths = Paths::of(topology).map_or(0, |paths| paths.all().len());
-        let trials = u64::from(self.blocks) * (paths * self.cells().len()) as u64;
+        let ways = Ways::of(topology, &self.subjects).map_or(0, |ways| ways.all().len());
+        let trials = u64::from(self.blocks) * (ways * self.cells().len()) as u64;
         (self.profile.phases(self.duration).total() + TRIAL_OVERHEAD) * trials
     }
 
@@ -103,9 +104,7 @@ impl LatencySpec {
         problem::some("frame size", &self.sizes)?;
         problem::some("load", &self.loads)?;
         problem::counts(self.blocks, self.tries, self.duration)?;
-        let paths = Paths::of(topology)
-            .ok_or_else(|| SpecProblem::NoPair { testbed: topology.name.clone() })?;
-        let link = paths.link(topology);
+        let link = Ways::of(topology, &self.subjects)?.link(topology);
         if let Schedule::Paced(rate) = self.schedule {
             for &size in &self.sizes {
                 problem::rate("the schedule's rate", rate, size, link)?;
@@ -131,28 +130,30 @@ impl LatencySpec {
 
     /// See [`super::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
-        let mut session = Session::new(testbed, "latency", seed, self.profile, self.tries)?;
+        let mut session =
+            Session::new(testbed, "latency", &self.subjects, seed, (self.profile, self.tries))?;
         let cells = self.cells();
-        let mut data: BTreeMap<(usize, Path), CellData> = BTreeMap::new();
+        let mut data: BTreeMap<(usize, Way), CellData> = BTreeMap::new();
         for block in 0..self.blocks {
-            let paths = session.paths.all();
-            let mut order: Vec<(usize, Path)> =
-                (0..cells.len()).flat_map(|cell| paths.iter().map(move |p| (cell, *p))).collect();
-            session.shuffle(&mut order);
-            for (cell, path) in order {
-                let flows = cells[cell].flows(session.paths.pair(path), self);
+            let ways = session.ways.all();
+            let mut order: Vec<(usize, Way)> =
+                (0..cells.len()).flat_map(|cell| ways.iter().map(move |w| (cell, *w))).collect();
+            session.shuffle_block(&mut order, |(_, way)| *way);
+            for (cell, way) in order {
+                let flows = cells[cell].flows(session.ways.pair(way), self);
                 let tried = session.run(Ask {
-                    label: cells[cell].label(),
-                    path,
+                    label: cells[cell].label() + &session.ways.label(way),
+                    way,
                     block,
                     duration: self.duration,
                     gate: Gate::Strict,
                     flows,
+                    events: Vec::new(),
                 })?;
-                data.entry((cell, path)).or_default().take(block, &tried);
+                data.entry((cell, way)).or_default().take(block, &tried);
             }
         }
-        Ok(figures::all(self, &cells, &data, &session.paths, seed))
+        Ok(figures::all(self, &cells, &data, &session.ways, seed))
     }
 
     /// Every combination of load, protocol and size.

@@ -13,6 +13,46 @@ pub enum SpecProblem {
         /// The topology's name.
         testbed: String,
     },
+    /// A subject names a device that is not there.
+    #[error("find device `{device}` on testbed `{testbed}`")]
+    NoDevice {
+        /// As asked for.
+        device: String,
+        /// The topology's name.
+        testbed: String,
+        /// Those that are there.
+        known: Vec<String>,
+    },
+    /// A subject names a variant that its device does not have.
+    #[error("find variant `{variant}` of device `{device}`")]
+    NoVariant {
+        /// The device's name.
+        device: String,
+        /// As asked for.
+        variant: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
+    /// One subject is named twice.
+    #[error("measure `{subject}` beside itself: it is named twice")]
+    Twice {
+        /// Device and variant.
+        subject: String,
+    },
+    /// A measured port can't carry IPv6.
+    #[error("find an IPv6 address on port `{port}`")]
+    NoIpv6 {
+        /// The port.
+        port: String,
+    },
+    /// The backend sends bursts, and the test needs even gaps.
+    #[error("send the test `{test}` by backend `{backend}`, which sends bursts of super-frames")]
+    Bursts {
+        /// The backend.
+        backend: &'static str,
+        /// The test.
+        test: &'static str,
+    },
     /// A list that must name something is empty.
     #[error("nothing to do: no {what}")]
     Nothing {
@@ -52,6 +92,19 @@ impl SpecProblem {
         match self {
             Self::NoPair { .. } => {
                 "a testbed needs two hosts, each with a port cabled to the device".to_owned()
+            }
+            Self::NoDevice { known, .. } if known.is_empty() => {
+                "this testbed has no device: leave the subjects out".to_owned()
+            }
+            Self::NoDevice { known, .. } => format!("there are {}", known.join(", ")),
+            Self::NoVariant { known, .. } if known.is_empty() => {
+                "this device has no variants: name the device alone".to_owned()
+            }
+            Self::NoVariant { known, .. } => format!("it has {}", known.join(", ")),
+            Self::Twice { .. } => "name each device and variant once".to_owned(),
+            Self::NoIpv6 { .. } => "give the port an IPv6 test address, or use IPv4".to_owned(),
+            Self::Bursts { .. } => {
+                "use it for floods only, and `auto` for everything else".to_owned()
             }
             Self::Nothing { what } => format!("name at least one {what}"),
             Self::OutOfRange { what, range, .. } => format!("give {what} as {range}"),

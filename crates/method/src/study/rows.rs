@@ -5,9 +5,8 @@
 use std::collections::BTreeSet;
 
 use measure::blocks::BlockEstimate;
-use measure::{FrameRate, FrameSize, RateConvention};
 
-use super::paths::Conditions;
+use super::ways::Conditions;
 use crate::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// Of every interval over blocks.
@@ -63,18 +62,4 @@ impl Row {
             caveats: self.caveats.iter().copied().collect(),
         }
     }
-}
-
-/// A frame rate's figure again in bits a second, once for each convention.
-pub(super) fn in_bits(frames: &Figure, size: FrameSize) -> impl Iterator<Item = Figure> + '_ {
-    RateConvention::ALL.into_iter().map(move |convention| {
-        let bits = |rate: f64| FrameRate(rate).bits_per_second(size, convention);
-        let mut figure = frames.clone();
-        figure.unit = Unit::BitsPerSecond;
-        figure.value = frames.value.map(bits);
-        figure.low = frames.low.map(bits);
-        figure.high = frames.high.map(bits);
-        figure.conditions.insert("rate_convention".to_owned(), convention.as_str().into());
-        figure
-    })
 }

@@ -12,10 +12,11 @@ use rand_pcg::Pcg64;
 use measure::{FrameRate, Nanos};
 
 use crate::record::{DatagramsRecord, Defect, FlowRecord};
-use crate::trial::{Flow, FlowKind, Gate, Offloads, Path};
+use crate::trial::{Event, Flow, FlowKind, Gate, Offloads, Role, Subject};
 use crate::{Outcome, Testbed, TestbedError, Trial, TrialRecord};
 
-use super::{Paths, Profile, SpecProblem};
+use super::Profile;
+use super::ways::{Way, Ways};
 
 /// What starting and collecting a trial costs beside its phases.
 pub(super) const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(60);
@@ -29,7 +30,7 @@ const ALIKE: f64 = 0.25;
 
 /// A study under way.
 pub(super) struct Session<'a> {
-    pub(super) paths: Paths,
+    pub(super) ways: Ways,
     testbed: &'a mut dyn Testbed,
     order: Pcg64,
     profile: Profile,
@@ -39,11 +40,12 @@ pub(super) struct Session<'a> {
 /// What a study asks for; the session adds what is the same for all.
 pub(super) struct Ask {
     pub(super) label: String,
-    pub(super) path: Path,
+    pub(super) way: Way,
     pub(super) block: u32,
     pub(super) duration: Nanos,
     pub(super) gate: Gate,
     pub(super) flows: Vec<Flow>,
+    pub(super) events: Vec<Event>,
 }
 
 /// The try that counts: the valid one, else the one that came closest to what was asked.
@@ -72,6 +74,7 @@ impl Tried {
                 defect,
                 Defect::OfferedLoad { .. }
                     | Defect::Burst { .. }
+                    | Defect::BurstLength { .. }
                     | Defect::Late { .. }
                     | Defect::TesterCounter { .. }
             )
@@ -82,29 +85,45 @@ impl Tried {
         }
     }
 
-    /// The offered load that passed without a loss in a try that was invalid only by the tester's own
-    /// limits. It is taken over the whole load phase, stalls included: all frames arrived, so no more
-    /// than rate * time + buffer did, the same bound as a valid trial gives.
+    /// The records of the measured flows of datagrams, in the trial's order; fewer where it failed.
+    pub(super) fn measured(&self) -> impl Iterator<Item = &DatagramsRecord> {
+        let flows = self.trial.flows.iter().zip(&self.record.flows);
+        flows.filter_map(|(flow, record)| match record {
+            FlowRecord::Datagrams(seen) if flow.role == Role::Measured => Some(seen),
+            _ => None,
+        })
+    }
+
+    /// The offered load, in each direction, that passed without a loss in a try that was invalid only
+    /// by the tester's own limits. It is taken over the whole load phase, stalls included: all frames
+    /// arrived, so no more than rate * time + buffer did, the same bound as a valid trial gives.
     pub(super) fn lossless_load(&self) -> Option<FrameRate> {
-        let flow = datagrams(&self.record, 0).filter(|_| self.beyond_tester())?;
-        if flow.received.lost(flow.sent) > 0 || flow.sent < 2 {
+        if !self.beyond_tester() {
             return None;
         }
-        let seconds = flow.sending.max(self.trial.phases.load).as_secs_f64();
-        Some(FrameRate((flow.sent - 1) as f64 / seconds))
+        let rate = |flow: &DatagramsRecord| {
+            if flow.received.lost(flow.sent) > 0 || flow.sent < 2 {
+                return None;
+            }
+            let seconds = flow.sending.max(self.trial.phases.load).as_secs_f64();
+            Some((flow.sent - 1) as f64 / seconds)
+        };
+        let rates: Option<Vec<f64>> = self.measured().map(rate).collect();
+        rates?.into_iter().min_by(f64::total_cmp).map(FrameRate)
     }
 
     /// The largest share by which the tester fell short, sending or receiving; zero where only a
     /// burst was wrong, `None` where it is not the tester's doing alone.
     fn shortfall(&self) -> Option<f64> {
         let Outcome::Invalid { reasons } = &self.record.outcome else { return None };
-        let frames = datagrams(&self.record, 0).map_or(0, |flow| flow.sent).max(1) as f64;
+        let frames: u64 = self.measured().map(|flow| flow.sent).sum();
         let short = |defect: &Defect| match defect {
             Defect::OfferedLoad { flow, asked, sent } if is_datagrams(&self.trial, *flow) => {
                 1.0 - sent / asked
             }
-            Defect::TesterCounter { by, .. } if datagrams(&self.record, 0).is_some() => {
-                *by as f64 / frames
+            Defect::BurstLength { asked, sent, .. } => 1.0 - *sent as f64 / *asked as f64,
+            Defect::TesterCounter { by, .. } if self.measured().next().is_some() => {
+                *by as f64 / frames.max(1) as f64
             }
             _ => 0.0,
         };
@@ -134,16 +153,21 @@ impl<'a> Session<'a> {
     pub(super) fn new(
         testbed: &'a mut dyn Testbed,
         study: &str,
+        subjects: &[Subject],
         seed: u64,
-        profile: Profile,
-        tries: u32,
+        (profile, tries): (Profile, u32),
     ) -> Result<Self, TestbedError> {
         let topology = testbed.topology();
-        let paths = Paths::of(topology).ok_or_else(|| TestbedError::Lost {
+        let ways = Ways::of(topology, subjects).map_err(|problem| TestbedError::Lost {
             label: study.to_owned(),
-            cause: Box::new(SpecProblem::NoPair { testbed: topology.name.clone() }),
+            cause: Box::new(problem),
         })?;
-        Ok(Self { paths, testbed, order: Pcg64::seed_from_u64(seed), profile, tries })
+        Ok(Self { ways, testbed, order: Pcg64::seed_from_u64(seed), profile, tries })
+    }
+
+    /// Whether the testbed can reset the way's device.
+    pub(super) fn resettable(&self, way: Way) -> bool {
+        self.ways.resettable(way, self.testbed.topology())
     }
 
     /// Puts a block's trials into random order, so that a drift is nobody's advantage.
@@ -151,19 +175,32 @@ impl<'a> Session<'a> {
         items.shuffle(&mut self.order);
     }
 
+    /// The same, but where subjects have variants with each way's trials together, so that no variant
+    /// is applied twice in a block. `way` tells an item's.
+    pub(super) fn shuffle_block<T>(&mut self, items: &mut [T], way: impl Fn(&T) -> Way) {
+        self.shuffle(items);
+        let varied = |way: &Way| self.ways.subject(*way).is_some_and(|s| s.variant.is_some());
+        if !self.ways.all().iter().any(varied) {
+            return;
+        }
+        let mut order = self.ways.all();
+        self.shuffle(&mut order);
+        items.sort_by_key(|item| order.iter().position(|other| *other == way(item)));
+    }
+
     /// Runs a trial, again while it is invalid or failed, as often as allowed.
     pub(super) fn run(&mut self, ask: Ask) -> Result<Tried, TestbedError> {
         let mut trial = Trial {
             label: ask.label,
-            path: ask.path,
-            subject: None,
+            path: self.ways.path(ask.way),
+            subject: self.ways.subject(ask.way).cloned(),
             block: ask.block,
             attempt: 0,
             flows: ask.flows,
             phases: self.profile.phases(ask.duration),
             offloads: Offloads::Off,
             gate: ask.gate,
-            events: Vec::new(),
+            events: ask.events,
         };
         let mut failed: Vec<Tried> = Vec::new();
         loop {
@@ -185,13 +222,5 @@ impl<'a> Session<'a> {
             }
             trial.attempt += 1;
         }
-    }
-}
-
-/// The record of the flow at `at`, if it is one of datagrams.
-pub(super) fn datagrams(record: &TrialRecord, at: usize) -> Option<&DatagramsRecord> {
-    match record.flows.get(at)? {
-        FlowRecord::Datagrams(datagrams) => Some(datagrams),
-        _ => None,
     }
 }

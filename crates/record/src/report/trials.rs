@@ -89,6 +89,7 @@ fn kind_of(defect: &Defect) -> String {
         Defect::OfferedLoad { .. } => {
             "what was sent differs from what was asked for by more than 0.1 %".to_owned()
         }
+        Defect::BurstLength { .. } => "not the whole burst left, or more than it".to_owned(),
         Defect::Burst { limit, .. } => format!("more than {limit} frames back to back to catch up"),
         Defect::Late { .. } => {
             "frames were lost, no more than the sender sent late and at once".to_owned()
@@ -106,6 +107,9 @@ fn exactly(defect: &Defect) -> String {
     match defect {
         Defect::OfferedLoad { flow, asked, sent } => {
             format!("flow {flow}: {asked:.0} frames/s asked for, {sent:.0} sent")
+        }
+        Defect::BurstLength { flow, asked, sent } => {
+            format!("flow {flow}: {sent} frames sent of a burst of {asked}")
         }
         Defect::Burst { flow, longest, limit } => {
             format!("flow {flow}: {longest} frames back to back, {limit} allowed")

@@ -1,24 +1,30 @@
 //! As fast as the tester can: the forwarding rate at maximum offered load (RFC 2285 §3.6.2, FRMOL),
-//! over blocks with device and direct cable in random order.
+//! over blocks with all subjects and direct cables in random order.
 //!
 //! Never invalid for the tester's own loss, which is the point of a flood; it is a caveat.
 
 use std::collections::BTreeMap;
 
-use measure::{FrameSize, Nanos};
+use measure::Nanos;
 
-use super::super::rows::{Row, in_bits};
+use super::super::rows::Row;
 use super::super::session::Tried;
-use super::rig::{Notes, Offer, Rig, lost_on_path, paused, seen};
+use super::ForwardingTest;
+use super::rig::{
+    Cell, Direction, Notes, Offer, Rig, directions, lost_on_path, paused, seen, sent, set_direction,
+};
 use crate::record::DatagramsRecord;
-use crate::trial::{Path, Schedule};
+use crate::trial::Schedule;
 use crate::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, verdict};
 
-/// All blocks of one size on one path.
+const TEST: ForwardingTest = ForwardingTest::Flood;
+
+/// All blocks of one cell.
 #[derive(Debug, Clone, Default)]
 struct Side {
-    samples: Vec<Sample>,
+    samples: BTreeMap<Option<Direction>, Vec<Sample>>,
+    blocks: usize,
     /// Blocks in which the path was driven to its limit.
     driven: usize,
     frames: u64,
@@ -26,7 +32,7 @@ struct Side {
 }
 
 /// One block's rates, frames a second.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Sample {
     offered: f64,
     sent: f64,
@@ -41,96 +47,108 @@ struct Sample {
 type Value = fn(&Sample) -> f64;
 
 impl Sample {
+    /// The sums over the flows; the lost share of all their frames.
+    fn of(flows: &[&DatagramsRecord]) -> Self {
+        let mut all = flows.iter().fold(Self::default(), |sum, flow| sum.plus(flow));
+        all.loss_ratio = super::rig::lost(flows) as f64 / sent(flows).max(1) as f64;
+        all
+    }
+
     /// Counts over the sending time; what was received over the longer of sending and receiving.
-    fn of(seen: &DatagramsRecord) -> Self {
+    fn plus(self, seen: &DatagramsRecord) -> Self {
         let per_second = |count: u64| match seen.sending {
             Nanos::ZERO => 0.0,
             sending => count as f64 / sending.as_secs_f64(),
         };
         Self {
-            offered: per_second(seen.offered.saturating_sub(1)),
-            sent: seen.sending_rate().0,
-            received: seen.receiving_rate().0,
-            lost: per_second(seen.received.lost(seen.sent)),
-            duplicated: per_second(seen.received.duplicated),
-            reordered: per_second(seen.received.reordered),
-            loss_ratio: seen.loss_ratio(),
+            offered: self.offered + per_second(seen.offered.saturating_sub(1)),
+            sent: self.sent + seen.sending_rate().0,
+            received: self.received + seen.receiving_rate().0,
+            lost: self.lost + per_second(seen.received.lost(seen.sent)),
+            duplicated: self.duplicated + per_second(seen.received.duplicated),
+            reordered: self.reordered + per_second(seen.received.reordered),
+            loss_ratio: 0.0,
         }
     }
 }
 
-/// Every size and path in every block, then the figures.
+/// Every cell in every block, then the figures.
 pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
-    let mut sides: BTreeMap<(FrameSize, Path), Side> = BTreeMap::new();
+    let mut sides: BTreeMap<Cell, Side> = BTreeMap::new();
     for block in 0..rig.spec.blocks {
-        let paths = rig.session.paths.all();
-        let sizes = rig.spec.frames.iter().map(measure::FrameMix::largest);
-        let mut order: Vec<(FrameSize, Path)> =
-            sizes.flat_map(|size| paths.iter().map(move |path| (size, *path))).collect();
-        rig.session.shuffle(&mut order);
-        for (size, path) in order {
-            let (schedule, duration) = (Schedule::Greedy, rig.spec.duration);
-            let tried =
-                rig.offer(Offer { test: "flood", size, path, block, schedule, duration })?;
-            let side = sides.entry((size, path)).or_default();
-            side.notes.hear(&tried);
-            let Some(flow) = seen(&tried) else {
-                side.notes.caveats.push(Caveat::NoValidTrial);
-                continue;
-            };
-            let record = &tried.record;
-            if !tester_losses(&tried.trial, &record.flows, &record.ports, &record.hosts).is_empty()
-            {
-                side.notes.caveats.push(Caveat::TesterDrops);
-            }
-            side.frames += flow.sent;
-            side.driven += usize::from(driven(&tried, flow));
-            side.samples.push(Sample::of(flow));
+        let mut order = rig.cells();
+        rig.session.shuffle_block(&mut order, |cell| cell.way);
+        for cell in order {
+            let offer = Offer::new(TEST, cell, Schedule::Greedy, rig.spec.duration);
+            let tried = rig.offer(&offer.in_block(block))?;
+            sides.entry(cell).or_default().take(&tried);
         }
     }
-    Ok(rig.spec.frames.iter().flat_map(|mix| figures(rig, mix.largest(), &sides)).collect())
+    Ok(rig.cells().into_iter().flat_map(|cell| figures(rig, cell, &sides)).collect())
+}
+
+impl Side {
+    fn take(&mut self, tried: &Tried) {
+        self.notes.hear(tried);
+        let Some(flows) = seen(tried) else {
+            self.notes.caveats.push(Caveat::NoValidTrial);
+            return;
+        };
+        let record = &tried.record;
+        if !tester_losses(&tried.trial, &record.flows, &record.ports, &record.hosts).is_empty() {
+            self.notes.caveats.push(Caveat::TesterDrops);
+        }
+        self.frames += sent(&flows);
+        self.blocks += 1;
+        self.driven += usize::from(driven(tried, &flows));
+        for (direction, flows) in directions(&flows) {
+            self.samples.entry(direction).or_default().push(Sample::of(&flows));
+        }
+    }
+
+    fn median_received(&self, direction: Option<Direction>) -> Option<f64> {
+        let samples = self.samples.get(&direction)?;
+        let rates: Vec<f64> = samples.iter().map(|sample| sample.received).collect();
+        measure::quantile::median(&rates)
+    }
 }
 
 /// Whether the path, and not only the tester, was at its limit: frames were lost on it beyond the
 /// tester's own drops, or the sender was held back. A share below that at which a load counts as
 /// offered says nothing about a rate.
-fn driven(tried: &Tried, flow: &DatagramsRecord) -> bool {
-    let most = OFFERED_LOAD_TOLERANCE * flow.offered as f64;
-    let refused = flow.offered.saturating_sub(flow.sent);
+fn driven(tried: &Tried, flows: &[&DatagramsRecord]) -> bool {
+    let offered: u64 = flows.iter().map(|flow| flow.offered).sum();
+    let most = OFFERED_LOAD_TOLERANCE * offered as f64;
+    let refused = offered.saturating_sub(sent(flows));
     lost_on_path(tried) as f64 > most || refused as f64 > most || paused(tried)
 }
 
-fn figures(
-    rig: &Rig<'_, '_>,
-    size: FrameSize,
-    sides: &BTreeMap<(FrameSize, Path), Side>,
-) -> Vec<Figure> {
+fn figures(rig: &Rig<'_, '_>, cell: Cell, sides: &BTreeMap<Cell, Side>) -> Vec<Figure> {
     let empty = Side::default();
-    let side = |path| sides.get(&(size, path)).unwrap_or(&empty);
-    let received = |path| median_received(side(path));
-    let paths = &rig.session.paths;
+    let own = sides.get(&cell).unwrap_or(&empty);
+    let bypass = rig.bypass_of(cell).and_then(|cable| sides.get(&cable)).unwrap_or(&empty);
+    let driven = 2 * own.driven > own.blocks;
+    let mut names: Vec<Option<Direction>> = own.samples.keys().copied().collect();
+    if names.is_empty() {
+        names.push(None);
+    }
     let mut figures = Vec::new();
-    for path in paths.all() {
-        let own = side(path);
-        let mut row = rig.row(size, path, &own.notes);
-        row.conditions.insert("test".to_owned(), "flood".into());
+    for direction in names {
+        let mut row = rig.row(TEST, cell, &own.notes);
+        set_direction(&mut row, direction);
         row.n = own.frames;
-        let driven = 2 * own.driven > own.samples.len();
-        row.verdict = paths.verdict(path, || {
-            verdict::of_rate(received(Path::Device), received(Path::Bypass), driven)
+        row.verdict = rig.session.ways.verdict(cell.way, || {
+            let [device, cable] = [own, bypass].map(|side| side.median_received(direction));
+            verdict::of_rate(device, cable, driven)
         });
-        figures.extend(of_side(&row, own, size));
+        let samples = own.samples.get(&direction).map_or(&[][..], Vec::as_slice);
+        figures.extend(of_samples(rig, &row, cell, samples));
     }
     figures
 }
 
-fn median_received(side: &Side) -> Option<f64> {
-    let rates: Vec<f64> = side.samples.iter().map(|sample| sample.received).collect();
-    measure::quantile::median(&rates)
-}
-
-fn of_side(row: &Row, side: &Side, size: FrameSize) -> Vec<Figure> {
-    let values = |of: Value| side.samples.iter().map(of).collect::<Vec<f64>>();
+fn of_samples(rig: &Rig<'_, '_>, row: &Row, cell: Cell, samples: &[Sample]) -> Vec<Figure> {
+    let values = |of: Value| samples.iter().map(of).collect::<Vec<f64>>();
     let rates: [(Metric, Value); 6] = [
         (Metric::Offered, |s| s.offered),
         (Metric::Sent, |s| s.sent),
@@ -143,7 +161,7 @@ fn of_side(row: &Row, side: &Side, size: FrameSize) -> Vec<Figure> {
         .into_iter()
         .map(|(metric, of)| row.over_blocks(metric, Unit::FramesPerSecond, &values(of)))
         .collect();
-    let in_bits: Vec<Figure> = in_bits(&figures[2], size).collect();
+    let in_bits: Vec<Figure> = rig.frames[cell.frames].in_bits(&figures[2]).collect();
     figures.extend(in_bits);
     figures.push(row.over_blocks(Metric::LossRatio, Unit::Ratio, &values(|s| s.loss_ratio)));
     figures

@@ -5,13 +5,17 @@
 //! device under flood, or twice the throughput found where that is less. Never assumes what a load
 //! came to that the tester could not offer.
 
-use std::collections::BTreeMap;
+use measure::FrameRate;
 
-use measure::{FrameRate, FrameSize};
-
-use super::rig::{Notes, Offer, Rig, lost_on_path, seen};
-use crate::trial::{Path, Schedule};
+use super::ForwardingTest;
+use super::rig::{
+    Cell, Direction, Notes, Offer, Rig, directions, lost, lost_on_path, offered, seen, sent,
+    set_direction,
+};
+use crate::trial::Schedule;
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict, verdict};
+
+const TEST: ForwardingTest = ForwardingTest::LossCurve;
 
 /// For an estimate: a device that loses above half the highest rate, down to two lossless loads.
 pub(super) const USUAL_STEPS: u64 = 7;
@@ -26,11 +30,11 @@ const ROOM: f64 = 2.0;
 /// RFC 2544 §26.3: no coarser than 10 % of the maximum rate.
 const STEP_PERCENT: u32 = 10;
 
-/// One load on one path.
+/// One load on one way.
 #[derive(Debug, Clone, Default)]
 struct Point {
-    /// As it really was, and the lost share; `None` without a valid trial.
-    seen: Option<(FrameRate, f64)>,
+    /// As it really was, and the lost share, for each direction; empty without a valid trial.
+    seen: Vec<(Option<Direction>, FrameRate, f64)>,
     /// The share lost beyond the tester's own drops.
     on_path: f64,
     frames: u64,
@@ -39,8 +43,13 @@ struct Point {
 }
 
 impl Point {
+    /// Of all flows together, which come last.
+    fn ratio(&self) -> Option<f64> {
+        self.seen.last().map(|(_, _, ratio)| *ratio)
+    }
+
     fn lossless(&self) -> bool {
-        self.seen.is_some_and(|(_, ratio)| ratio == 0.0)
+        self.ratio() == Some(0.0)
     }
 }
 
@@ -58,12 +67,12 @@ impl Reference {
     /// The input media's rate as RFC 2544 §26.3 has it, where it is known. Else the most that the
     /// tester sends; but a device far slower than its tester would lose most of every load down to
     /// 10 % of that, so twice the throughput found, where one was.
-    fn of(rig: &mut Rig<'_, '_>, size: FrameSize) -> Result<Option<Self>, TestbedError> {
-        if let Some(rate) = rig.line_rate(size) {
+    fn of(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Option<Self>, TestbedError> {
+        if let Some(rate) = rig.line_rate(cell) {
             return Ok(Some(Self { rate, name: "link rate", greedy: false }));
         }
-        let Some(most) = rig.most(size, Path::Device)? else { return Ok(None) };
-        let room = rig.found.get(&size).map(|found| FrameRate(ROOM * found));
+        let Some(most) = rig.most(cell)? else { return Ok(None) };
+        let room = rig.found(cell).map(|found| FrameRate(ROOM * found.rate));
         Ok(Some(match room.filter(|room| room.0 < most.0) {
             Some(rate) => Self { rate, name: "twice the throughput found", greedy: false },
             None => Self { rate: most, name: "highest rate the tester sends", greedy: true },
@@ -78,30 +87,43 @@ impl Reference {
     }
 }
 
-/// Steps down until the device's path lost nothing twice, and returns the size's figures. The direct
+/// Every subject and its frames.
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
+    let mut figures = Vec::new();
+    for cell in rig.subject_cells() {
+        figures.extend(of_subject(rig, cell)?);
+    }
+    Ok(figures)
+}
+
+/// Steps down until the subject's way lost nothing twice, and returns the cell's figures. The direct
 /// cable is asked only until it loses nothing once: at lower loads it would only say so again.
-pub(super) fn run(rig: &mut Rig<'_, '_>, size: FrameSize) -> Result<Vec<Figure>, TestbedError> {
-    let Some(reference) = Reference::of(rig, size)? else {
-        return Ok(rig.session.paths.all().into_iter().map(|p| nothing(rig, size, p)).collect());
+fn of_subject(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<Figure>, TestbedError> {
+    let mut cells = vec![subject];
+    cells.extend(rig.bypass_of(subject));
+    let Some(reference) = Reference::of(rig, subject)? else {
+        return Ok(cells.into_iter().map(|cell| nothing(rig, (cell, subject))).collect());
     };
     let mut figures = Vec::new();
     let mut lossless = 0;
     let mut cable: Option<f64> = None;
-    let mut paths = rig.session.paths.all();
     for percent in (1..=100 / STEP_PERCENT).rev().map(|step| step * STEP_PERCENT) {
-        rig.session.shuffle(&mut paths);
-        let mut points = BTreeMap::new();
-        for &path in &paths {
-            points.insert(path, measure_point(rig, size, path, reference.load(percent))?);
+        rig.session.shuffle(&mut cells);
+        let mut points = Vec::new();
+        for &cell in &cells {
+            points.push((cell, measure_point(rig, cell, reference.load(percent))?));
         }
-        if let Some(point) = points.get(&Path::Bypass) {
-            cable = point.seen.map(|(_, ratio)| ratio);
+        points.sort_by_key(|(cell, _)| *cell);
+        if let Some((_, point)) = points.iter().find(|(cell, _)| *cell != subject) {
+            cable = point.ratio();
             if point.lossless() {
-                paths = vec![Path::Device];
+                cells = vec![subject];
             }
         }
-        figures.extend(of_step(rig, size, (percent, reference), &points, cable));
-        let passed = points.get(&Path::Device).is_some_and(Point::lossless);
+        for (cell, point) in &points {
+            figures.extend(of_point(rig, (*cell, subject), (percent, reference), point, cable));
+        }
+        let passed = points.iter().any(|(cell, point)| *cell == subject && point.lossless());
         lossless = if passed { lossless + 1 } else { 0 };
         if lossless >= 2 {
             break;
@@ -112,60 +134,63 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, size: FrameSize) -> Result<Vec<Figure>,
 
 fn measure_point(
     rig: &mut Rig<'_, '_>,
-    size: FrameSize,
-    path: Path,
+    cell: Cell,
     schedule: Schedule,
 ) -> Result<Point, TestbedError> {
-    let duration = rig.spec.duration;
-    let tried = rig.offer(Offer { test: "loss", size, path, block: 0, schedule, duration })?;
+    let offer = Offer::new(TEST, cell, schedule, rig.spec.duration);
+    let tried = rig.offer(&offer)?;
     let mut point = Point { beyond_tester: tried.beyond_tester(), ..Point::default() };
     point.notes.hear(&tried);
-    match seen(&tried) {
-        Some(flow) => {
-            point.frames = flow.sent;
-            point.on_path = lost_on_path(&tried) as f64 / flow.sent.max(1) as f64;
-            if lost_on_path(&tried) < flow.received.lost(flow.sent) {
-                point.notes.caveats.push(Caveat::TesterDrops);
-            }
-            point.seen = Some((flow.sending_rate(), flow.loss_ratio()));
-        }
-        None => point.notes.caveats.push(Caveat::NoValidTrial),
+    let Some(flows) = seen(&tried) else {
+        point.notes.caveats.push(Caveat::NoValidTrial);
+        return Ok(point);
+    };
+    let share = |frames: u64, of: u64| frames as f64 / of.max(1) as f64;
+    point.frames = sent(&flows);
+    point.on_path = share(lost_on_path(&tried), point.frames);
+    if lost_on_path(&tried) < lost(&flows) {
+        point.notes.caveats.push(Caveat::TesterDrops);
+    }
+    for (direction, flows) in directions(&flows) {
+        point.seen.push((direction, offered(&flows), share(lost(&flows), sent(&flows))));
     }
     Ok(point)
 }
 
 /// `cable` is what the direct cable lost at this load, or, once it lost nothing, at a higher one.
-fn of_step<'a>(
-    rig: &'a Rig<'_, '_>,
-    size: FrameSize,
+fn of_point(
+    rig: &Rig<'_, '_>,
+    (cell, subject): (Cell, Cell),
     (percent, reference): (u32, Reference),
-    points: &'a BTreeMap<Path, Point>,
+    point: &Point,
     cable: Option<f64>,
-) -> impl Iterator<Item = Figure> + 'a {
-    points.iter().map(move |(path, point)| {
-        let mut row = rig.row(size, *path, &point.notes);
-        row.n = point.frames;
-        row.conditions.insert("test".to_owned(), "loss-curve".into());
-        row.conditions.insert("load_percent".to_owned(), u64::from(percent).into());
-        row.conditions.insert("load_reference".to_owned(), reference.name.into());
-        if let Some((offered, _)) = point.seen {
-            row.conditions.insert("offered_frames_per_s".to_owned(), offered.0.into());
+) -> Vec<Figure> {
+    let mut row = rig.row_beside(TEST, (cell, subject), &point.notes);
+    row.n = point.frames;
+    row.conditions.insert("load_percent".to_owned(), u64::from(percent).into());
+    row.conditions.insert("load_reference".to_owned(), reference.name.into());
+    row.verdict = rig.session.ways.verdict(cell.way, || {
+        if point.beyond_tester {
+            Verdict::TesterLimited
+        } else {
+            verdict::of_loss(point.ratio().map(|_| point.on_path), cable)
         }
-        row.verdict = rig.session.paths.verdict(*path, || {
-            if point.beyond_tester {
-                Verdict::TesterLimited
-            } else {
-                verdict::of_loss(point.seen.map(|_| point.on_path), cable)
-            }
-        });
-        row.single(Metric::LossRatio, Unit::Ratio, point.seen.map(|(_, ratio)| ratio))
-    })
+    });
+    if point.seen.is_empty() {
+        return vec![row.single(Metric::LossRatio, Unit::Ratio, None)];
+    }
+    let of_direction = |(direction, offered, ratio): &(Option<Direction>, FrameRate, f64)| {
+        let mut row = row.clone();
+        set_direction(&mut row, *direction);
+        row.conditions.insert("offered_frames_per_s".to_owned(), offered.0.into());
+        row.single(Metric::LossRatio, Unit::Ratio, Some(*ratio))
+    };
+    point.seen.iter().map(of_direction).collect()
 }
 
-fn nothing(rig: &Rig<'_, '_>, size: FrameSize, path: Path) -> Figure {
-    let notes = Notes { caveats: vec![Caveat::NoValidTrial], ..Notes::default() };
-    let mut row = rig.row(size, path, &notes);
-    row.conditions.insert("test".to_owned(), "loss-curve".into());
-    row.verdict = rig.session.paths.verdict(path, || Verdict::Undetermined);
+fn nothing(rig: &Rig<'_, '_>, (cell, subject): (Cell, Cell)) -> Figure {
+    let notes = Notes::only(Caveat::NoValidTrial);
+    let mut row = rig.row_beside(TEST, (cell, subject), &notes);
+    row.verdict = rig.session.ways.verdict(cell.way, || Verdict::Undetermined);
     row.single(Metric::LossRatio, Unit::Ratio, None)
 }

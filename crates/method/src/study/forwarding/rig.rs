@@ -1,154 +1,362 @@
-//! What flood, throughput and loss curve share: one flow of frames offered on one path, and the
-//! conditions of what comes of it.
+//! What the study's tests share: the cells, the flows of one trial, and the conditions of what comes of it.
 //!
-//! Owns the trial's shape and the highest load known for each path. Never decides a load.
+//! Owns the trial's shape, the highest load known for each cell, and what its throughput is. Never
+//! decides a load.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use measure::quantile::median;
-use measure::{FrameRate, FrameSize, Nanos};
+use measure::{FrameRate, Nanos};
 
-use super::super::paths::Conditions;
 use super::super::rows::Row;
-use super::super::session::{Ask, Session, Tried, datagrams};
-use super::ForwardingSpec;
+use super::super::session::{Ask, Session, Tried};
+use super::super::ways::{Conditions, Way};
+use super::frames::Frames;
+use super::{ForwardingSpec, ForwardingTest};
 use crate::counters::is_pause;
 use crate::reconcile::reconcile;
-use crate::record::{DatagramsRecord, Side};
+use crate::record::{DatagramsRecord, Defect, Side};
 use crate::study::{Profile, burst};
-use crate::trial::{Datagrams, Flow, FlowKind, Gate, Path, Role, Schedule};
+use crate::trial::{Datagrams, Event, Flow, FlowKind, Gate, Role, Schedule};
+use crate::validity::tester_losses;
 use crate::{Caveat, TestbedError, Verdict};
 
 /// A study under way, and what its tests tell each other.
 pub(super) struct Rig<'s, 't> {
     pub(super) spec: &'s ForwardingSpec,
     pub(super) session: Session<'t>,
-    /// Frames a second that the tester got out under flood, trial by trial.
-    most: BTreeMap<(FrameSize, Path), Vec<f64>>,
-    /// The device path's throughput, where it was searched and found.
-    pub(super) found: BTreeMap<FrameSize, f64>,
+    pub(super) frames: Vec<Frames>,
+    /// Frames a second each way that the tester got out under flood, trial by trial.
+    most: BTreeMap<Cell, Vec<f64>>,
+    found: BTreeMap<Cell, Found>,
+}
+
+/// Frames on a way, by their places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Cell {
+    pub(super) frames: usize,
+    pub(super) way: Way,
+}
+
+/// A cell's throughput, as other tests use it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Found {
+    /// Frames a second each way; above zero.
+    pub(super) rate: f64,
+    /// Whether the load above it failed on the path.
+    pub(super) driven: bool,
 }
 
 /// A load to offer.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Offer {
     pub(super) test: &'static str,
-    pub(super) size: FrameSize,
-    pub(super) path: Path,
+    pub(super) cell: Cell,
     pub(super) block: u32,
     pub(super) schedule: Schedule,
     pub(super) duration: Nanos,
+    pub(super) events: Vec<Event>,
+}
+
+impl Offer {
+    /// In block 0, with nothing done to the device meanwhile.
+    pub(super) const fn new(
+        test: ForwardingTest,
+        cell: Cell,
+        schedule: Schedule,
+        duration: Nanos,
+    ) -> Self {
+        Self { test: test.as_str(), cell, block: 0, schedule, duration, events: Vec::new() }
+    }
+
+    /// In another block.
+    pub(super) fn in_block(self, block: u32) -> Self {
+        Self { block, ..self }
+    }
+
+    /// A greedy flow is a flood, and a device that is reset takes the tester's links down with it.
+    fn gate(&self) -> Gate {
+        let greedy = self.schedule == Schedule::Greedy;
+        if greedy || !self.events.is_empty() { Gate::Flood } else { Gate::Strict }
+    }
+
+    fn load(&self) -> String {
+        match self.schedule {
+            Schedule::Greedy => "flood".to_owned(),
+            Schedule::Paced(rate) => format!("{:.0}/s", rate.0),
+            Schedule::Falling { from, to, .. } => format!("{:.0}/s to {:.0}/s", from.0, to.0),
+            Schedule::Burst(frames) => format!("burst of {frames}"),
+        }
+    }
+
+    /// What is due at no time is not caught up with.
+    fn burst_limit(&self) -> u32 {
+        match self.schedule {
+            Schedule::Greedy | Schedule::Burst(_) => 0,
+            Schedule::Paced(rate) | Schedule::Falling { from: rate, .. } => burst::limit(rate),
+        }
+    }
 }
 
 impl<'s, 't> Rig<'s, 't> {
-    pub(super) const fn new(spec: &'s ForwardingSpec, session: Session<'t>) -> Self {
-        Self { spec, session, most: BTreeMap::new(), found: BTreeMap::new() }
+    pub(super) fn new(spec: &'s ForwardingSpec, session: Session<'t>) -> Self {
+        let frames = Frames::all(spec);
+        Self { spec, session, frames, most: BTreeMap::new(), found: BTreeMap::new() }
     }
 
-    /// Offers it: a greedy flow as a flood, a paced one under the strict gate.
-    pub(super) fn offer(&mut self, offer: Offer) -> Result<Tried, TestbedError> {
-        let Offer { test, size, path, block, schedule, duration } = offer;
-        let (gate, rate, burst_limit) = match schedule {
-            // Nothing is due at a time, so nothing is caught up with.
-            Schedule::Greedy => (Gate::Flood, "flood".to_owned(), 0),
-            Schedule::Paced(rate) | Schedule::Falling { from: rate, .. } => {
-                (Gate::Strict, format!("{:.0}/s", rate.0), burst::limit(rate))
-            }
-            Schedule::Burst(frames) => (Gate::Strict, format!("burst of {frames}"), 0),
+    /// All frames on one way.
+    pub(super) fn on(&self, way: Way) -> Vec<Cell> {
+        (0..self.frames.len()).map(|frames| Cell { frames, way }).collect()
+    }
+
+    /// Every cell, frames by frames, the subjects' ways first.
+    pub(super) fn cells(&self) -> Vec<Cell> {
+        let ways = self.session.ways.all();
+        let of = |frames| ways.iter().map(move |way| Cell { frames, way: *way });
+        (0..self.frames.len()).flat_map(of).collect()
+    }
+
+    /// Each subject's cells, one subject after the other.
+    pub(super) fn subject_cells(&self) -> Vec<Cell> {
+        self.session.ways.subjects().into_iter().flat_map(|way| self.on(way)).collect()
+    }
+
+    /// The same frames on the direct cable beside it.
+    pub(super) fn bypass_of(&self, cell: Cell) -> Option<Cell> {
+        self.session.ways.bypass_of(cell.way).map(|way| Cell { way, ..cell })
+    }
+
+    /// Offers it, one flow or one each way.
+    pub(super) fn offer(&mut self, offer: &Offer) -> Result<Tried, TestbedError> {
+        let Cell { frames, way } = offer.cell;
+        let frames = &self.frames[frames];
+        let kind = FlowKind::Datagrams(Datagrams {
+            frames: frames.sent.clone(),
+            schedule: offer.schedule,
+            backend: self.spec.backend,
+            receiver: self.spec.receiver,
+            burst_limit: offer.burst_limit(),
+            headers: self.spec.headers,
+        });
+        let pair = self.session.ways.pair(way);
+        let flow = |id, (from, to): (&_, &_)| {
+            let (from, to) = (Clone::clone(from), Clone::clone(to));
+            Flow { id, from, to, role: Role::Measured, kind: kind.clone() }
         };
-        let kind =
-            FlowKind::Datagrams(Datagrams::plain(size, schedule, self.spec.backend, burst_limit));
-        let pair = self.session.paths.pair(path);
-        let (from, to) = (pair.from.clone(), pair.to.clone());
-        let flows = vec![Flow { id: 1, from, to, role: Role::Measured, kind }];
-        let label = format!("{test} {size} {rate}");
-        let tried = self.session.run(Ask { label, path, block, duration, gate, flows })?;
-        if let (Schedule::Greedy, Some(seen)) = (schedule, seen(&tried)) {
-            self.most.entry((size, path)).or_default().push(seen.sending_rate().0);
+        let mut flows = vec![flow(1, (&pair.from, &pair.to))];
+        if self.spec.bidirectional {
+            flows.push(flow(2, (&pair.to, &pair.from)));
+        }
+        let of_way = self.session.ways.label(way);
+        let label = format!("{} {} {}{of_way}", offer.test, frames.sent, offer.load());
+        let tried = self.session.run(Ask {
+            label,
+            way,
+            block: offer.block,
+            duration: offer.duration,
+            gate: offer.gate(),
+            flows,
+            events: offer.events.clone(),
+        })?;
+        if offer.schedule == Schedule::Greedy && tried.valid().is_some() {
+            let slower = tried.measured().map(|flow| flow.sending_rate().0).min_by(f64::total_cmp);
+            self.most.entry(offer.cell).or_default().extend(slower);
         }
         Ok(tried)
     }
 
-    /// The most frames a second that the tester can offer there, from the floods so far, or from one
-    /// made for the purpose; `None` where that gave no valid trial.
-    pub(super) fn most(
-        &mut self,
-        size: FrameSize,
-        path: Path,
-    ) -> Result<Option<FrameRate>, TestbedError> {
-        if !self.most.contains_key(&(size, path)) {
-            let (duration, schedule) = (self.spec.duration, Schedule::Greedy);
-            self.offer(Offer { test: "probe", size, path, block: 0, schedule, duration })?;
+    /// The most frames a second each way that the tester can offer there, from the floods so far, or
+    /// from one made for the purpose; `None` where that gave no valid trial.
+    pub(super) fn most(&mut self, cell: Cell) -> Result<Option<FrameRate>, TestbedError> {
+        if !self.most.contains_key(&cell) {
+            let flood =
+                Offer::new(ForwardingTest::Flood, cell, Schedule::Greedy, self.spec.duration);
+            self.offer(&Offer { test: "probe", ..flood })?;
         }
-        let most = self.most.get(&(size, path)).and_then(|rates| median(rates));
+        let most = self.most.get(&cell).and_then(|rates| median(rates));
         Ok(most.filter(|rate| *rate > 0.0).map(FrameRate))
     }
 
-    /// What the link carries of that size, where its speed is known.
-    pub(super) fn line_rate(&self, size: FrameSize) -> Option<FrameRate> {
-        self.spec.link_rate.map(|link| link.line_rate(size))
+    /// What the link carries of the cell's frames, where its speed is known.
+    pub(super) fn line_rate(&self, cell: Cell) -> Option<FrameRate> {
+        self.frames[cell.frames].line_rate(self.spec.link_rate)
     }
 
-    /// The conditions and caveats of a path and size; the verdict and n are the test's.
-    pub(super) fn row(&self, size: FrameSize, path: Path, notes: &Notes) -> Row {
-        let paths = &self.session.paths;
-        let mut conditions: Conditions = paths.conditions(path);
-        let mut add = |name: &str, value| conditions.insert(name.to_owned(), value);
-        add("frame_size", u64::from(size.octets()).into());
-        add("ip_length", u64::from(size.ip_length()).into());
-        add("udp_payload", u64::from(size.udp_payload_v4()).into());
-        if let Some(line_rate) = self.line_rate(size) {
-            add("line_rate_frames_per_s", line_rate.0.into());
+    /// The cell's throughput, where it was searched and found.
+    pub(super) fn found(&self, cell: Cell) -> Option<Found> {
+        self.found.get(&cell).copied()
+    }
+
+    /// Remembers a throughput for the tests that follow.
+    pub(super) fn remember(&mut self, cell: Cell, found: Found) {
+        if found.rate > 0.0 {
+            self.found.insert(cell, found);
         }
+    }
+
+    /// The conditions and caveats of a cell; the verdict and n are the test's.
+    pub(super) fn row(&self, test: ForwardingTest, cell: Cell, notes: &Notes) -> Row {
+        let frames = &self.frames[cell.frames];
+        let ways = &self.session.ways;
+        let mut conditions: Conditions = ways.conditions(cell.way);
+        conditions.extend(frames.conditions(self.spec.link_rate));
+        conditions.insert("test".to_owned(), test.as_str().into());
         if let Some(backend) = &notes.backend {
-            add("backend", backend.clone().into());
+            conditions.insert("backend".to_owned(), backend.clone().into());
         }
-        let mut caveats: std::collections::BTreeSet<Caveat> =
-            paths.caveats().into_iter().chain(notes.caveats.iter().copied()).collect();
+        if let Some(receiver) = &notes.receiver {
+            conditions.insert("receiver".to_owned(), receiver.clone().into());
+        }
+        let told = ways.caveats(cell.way).into_iter().chain(notes.caveats.iter().copied());
+        let mut caveats: BTreeSet<Caveat> = told.collect();
         if self.spec.profile == Profile::Quick {
             caveats.insert(Caveat::QuickProfile);
         }
+        if frames.raised() {
+            caveats.insert(Caveat::FrameSizeRaised);
+        }
         Row { conditions, caveats, n: 0, verdict: Verdict::Undetermined }
+    }
+
+    /// As [`Self::row`], of a cable that was asked to do what one subject of several does.
+    pub(super) fn row_beside(
+        &self,
+        test: ForwardingTest,
+        (cell, subject): (Cell, Cell),
+        notes: &Notes,
+    ) -> Row {
+        let mut row = self.row(test, cell, notes);
+        let ways = &self.session.ways;
+        let named = ways.subjects().len() > 1 && cell.way != subject.way;
+        if let Some(subject) = ways.subject(subject.way).filter(|_| named) {
+            row.conditions.insert("beside_device".to_owned(), subject.device.clone().into());
+            if let Some(variant) = &subject.variant {
+                row.conditions.insert("beside_variant".to_owned(), variant.clone().into());
+            }
+        }
+        row
     }
 }
 
 /// What a test's trials left to be said beside its figures.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Notes {
-    pub(super) backend: Option<String>,
+    backend: Option<String>,
+    receiver: Option<String>,
     pub(super) caveats: Vec<Caveat>,
 }
 
 impl Notes {
-    /// Hears a trial out: repeated or not, and what sent it.
+    /// Of a test that made no trial.
+    pub(super) fn only(caveat: Caveat) -> Self {
+        Self { caveats: vec![caveat], ..Self::default() }
+    }
+
+    /// Hears a trial out: repeated or not, and what sent and counted.
     pub(super) fn hear(&mut self, tried: &Tried) {
         if tried.repeated() {
             self.caveats.push(Caveat::RepeatedTrials);
         }
-        if let Some(seen) = datagrams(&tried.record, 0) {
+        if let Some(seen) = tried.measured().next() {
             self.backend = Some(seen.backend.clone());
+            self.receiver = Some(seen.receiver.clone()).filter(|name| !name.is_empty());
         }
     }
 }
 
-/// Frames lost that no counter of the tester's own explains: those that the path lost.
-pub(super) fn lost_on_path(tried: &Tried) -> u64 {
-    let books = reconcile(&tried.trial, &tried.record);
-    books.map_or(0, |books| books.lost.saturating_sub(books.tester))
+/// What a valid trial's flows did: one, or one each way. Never empty.
+pub(super) type Seen<'a> = Vec<&'a DatagramsRecord>;
+
+/// The flows' records, if figures may come from them.
+pub(super) fn seen(tried: &Tried) -> Option<Seen<'_>> {
+    tried.valid()?;
+    let flows: Seen<'_> = tried.measured().collect();
+    (!flows.is_empty()).then_some(flows)
 }
 
-/// Whether the sender's port was told by PAUSE frames to wait. Its own, sent to slow down the other
+/// The directions that figures are given for: one without a name, or each way and both together.
+pub(super) fn directions<'a>(flows: &[&'a DatagramsRecord]) -> Vec<(Option<Direction>, Seen<'a>)> {
+    match flows {
+        [forward, reverse] => vec![
+            (Some(Direction::Forward), vec![*forward]),
+            (Some(Direction::Reverse), vec![*reverse]),
+            (Some(Direction::Total), vec![*forward, *reverse]),
+        ],
+        one => vec![(None, one.to_vec())],
+    }
+}
+
+/// Which of two opposite flows a figure is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Direction {
+    /// From `from` to `to`.
+    Forward,
+    /// Back.
+    Reverse,
+    /// Both together.
+    Total,
+}
+
+impl Direction {
+    /// As the condition `direction`.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Reverse => "reverse",
+            Self::Total => "total",
+        }
+    }
+}
+
+/// Names the direction in a row.
+pub(super) fn set_direction(row: &mut Row, direction: Option<Direction>) {
+    if let Some(direction) = direction {
+        row.conditions.insert("direction".to_owned(), direction.as_str().into());
+    }
+}
+
+/// Frames of all flows that left.
+pub(super) fn sent(flows: &[&DatagramsRecord]) -> u64 {
+    flows.iter().map(|flow| flow.sent).sum()
+}
+
+/// Frames of all flows that never came.
+pub(super) fn lost(flows: &[&DatagramsRecord]) -> u64 {
+    flows.iter().map(|flow| flow.received.lost(flow.sent)).sum()
+}
+
+/// The load as it really was, each way: the slower flow's where there are two.
+pub(super) fn offered(flows: &[&DatagramsRecord]) -> FrameRate {
+    let rates = flows.iter().map(|flow| flow.sending_rate().0);
+    FrameRate(rates.min_by(f64::total_cmp).unwrap_or(0.0))
+}
+
+/// Frames lost that no counter of the tester's own explains: those that the path lost.
+pub(super) fn lost_on_path(tried: &Tried) -> u64 {
+    if let Some(books) = reconcile(&tried.trial, &tried.record) {
+        return books.lost.saturating_sub(books.tester);
+    }
+    // Counters of ports don't tell two flows apart; all that the tester dropped is its own.
+    let flows: Seen<'_> = tried.measured().collect();
+    let record = &tried.record;
+    let own = tester_losses(&tried.trial, &record.flows, &record.ports, &record.hosts);
+    let dropped: u64 = own
+        .iter()
+        .map(|defect| match defect {
+            Defect::TesterCounter { by, counter, .. } if !is_pause(counter) => *by,
+            _ => 0,
+        })
+        .sum();
+    lost(&flows).saturating_sub(dropped)
+}
+
+/// Whether a sender's port was told by PAUSE frames to wait. Its own, sent to slow down the other
 /// end, are not meant.
 pub(super) fn paused(tried: &Tried) -> bool {
-    let from = tried.trial.flows.first().map(|flow| flow.from.host.as_str());
+    let sends = |host: &str| tried.trial.flows.iter().any(|flow| flow.from.host == host);
     let senders = tried.record.ports.iter().filter(|port| {
-        port.side == Side::Tester && port.place.split_once('/').map(|(host, _)| host) == from
+        port.side == Side::Tester && port.place.split_once('/').is_some_and(|(host, _)| sends(host))
     });
     let mut counters = senders.flat_map(|port| &port.counters);
     counters.any(|(name, by)| is_pause(name) && !name.starts_with("tx") && *by > 0)
-}
-
-/// The flow's record, if figures may come from it.
-pub(super) fn seen(tried: &Tried) -> Option<&DatagramsRecord> {
-    tried.valid().and_then(|record| datagrams(record, 0))
 }

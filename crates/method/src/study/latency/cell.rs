@@ -7,8 +7,8 @@ use measure::delay::{ipdv_quantile, pdv_quantile};
 use measure::reading::Stamps;
 use measure::{FrameSize, Nanos};
 
-use super::super::paths::Conditions;
 use super::super::session::Tried;
+use super::super::ways::Conditions;
 use super::{LatencySpec, Load};
 use crate::record::{BulkRecord, EchoRecord, FlowRecord, TrialRecord};
 use crate::study::burst;

@@ -8,10 +8,10 @@ use measure::blocks::{BlockEstimate, paired_shift};
 use measure::reading::{Stamp, Stamps};
 
 use super::super::rows::{CONFIDENCE, Row};
+use super::super::ways::{Way, Ways};
 use super::cell::{BulkSample, Cell, CellData, POINTS, Sample};
-use super::{LatencySpec, Load, Paths};
+use super::{LatencySpec, Load};
 use crate::study::Profile;
-use crate::trial::Path;
 use crate::{Caveat, Figure, Metric, Unit, Verdict, verdict};
 
 /// Effective samples that must lie beyond a quantile: 1 / (1 - confidence), so that p99.9 needs
@@ -21,45 +21,47 @@ const SAMPLES_BEYOND: f64 = 1.0 / (1.0 - CONFIDENCE);
 /// Quantiles at which the device's addition is stated.
 const ADDED: [f64; 2] = [0.5, 0.99];
 
-type Data = BTreeMap<(usize, Path), CellData>;
+type Data = BTreeMap<(usize, Way), CellData>;
 
 /// Every figure of the study, cell by cell.
 pub(super) fn all(
     spec: &LatencySpec,
     cells: &[Cell],
     data: &Data,
-    paths: &Paths,
+    ways: &Ways,
     seed: u64,
 ) -> Vec<Figure> {
     let empty = CellData::default();
     let mut figures = Vec::new();
     for (at, cell) in cells.iter().enumerate() {
-        let side = |path| data.get(&(at, path)).unwrap_or(&empty);
-        let (device, bypass) = (side(Path::Device), side(Path::Bypass));
-        for path in paths.all() {
-            let own = side(path);
-            let row = row(spec, cell, own, paths, path);
+        let side = |way| data.get(&(at, way)).unwrap_or(&empty);
+        for way in ways.all() {
+            let own = side(way);
+            let bypass = ways.bypass_of(way).map_or(&empty, side);
+            let row = row(spec, cell, own, ways, way);
             for index in 0..POINTS.len() {
-                let judged = paths.verdict(path, || of_point(device, bypass, index));
+                let judged = ways.verdict(way, || of_point(own, bypass, index));
                 figures.push(quantile(&row, own, index, judged));
             }
-            let judged = paths.verdict(path, || of_goodput(device, bypass, paths.share_machine()));
+            let judged = ways.verdict(way, || of_goodput(own, bypass, ways.share_machine()));
             if matches!(cell.load, Load::Bulk { .. }) {
                 figures.extend(load(Row { verdict: judged, ..row }, own));
             }
         }
-        if paths.all().contains(&Path::Bypass) {
-            let row = row(spec, cell, device, paths, Path::Device);
+        for way in ways.subjects() {
+            let Some(cable) = ways.bypass_of(way) else { continue };
+            let (device, bypass) = (side(way), side(cable));
+            let row = row(spec, cell, device, ways, way);
             figures.extend(ADDED.map(|q| added(row.clone(), device, bypass, q, seed)));
         }
     }
     figures
 }
 
-fn row(spec: &LatencySpec, cell: &Cell, data: &CellData, paths: &Paths, path: Path) -> Row {
+fn row(spec: &LatencySpec, cell: &Cell, data: &CellData, ways: &Ways, way: Way) -> Row {
     let mut row = Row {
-        conditions: paths.conditions(path),
-        caveats: paths.caveats().into_iter().chain(data.troubles.iter().copied()).collect(),
+        conditions: ways.conditions(way),
+        caveats: ways.caveats(way).into_iter().chain(data.troubles.iter().copied()).collect(),
         n: data.answers,
         verdict: Verdict::Undetermined,
     };

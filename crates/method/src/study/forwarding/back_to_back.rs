@@ -1,0 +1,206 @@
+//! The longest burst at minimum gap that loses nothing (RFC 2544 §26.4 as updated by RFC 9004), and
+//! the time that the buffer behind it takes to fill.
+//!
+//! Owns when the test says anything at all: only where the throughput is below what the media carries,
+//! because else no burst ever fills a buffer. Never takes what the tester dropped for the device's.
+
+mod burst;
+
+use measure::{FrameRate, Nanos};
+
+use super::ForwardingTest;
+use super::rig::{Cell, Found, Notes, Offer, Rig, lost, seen};
+use crate::study::rows::Row;
+use crate::trial::Schedule;
+use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict, verdict};
+
+use burst::{BurstSearch, Longest};
+
+const TEST: ForwardingTest = ForwardingTest::BackToBack;
+
+/// For an estimate: trials of one search, from a burst of a second down to a small buffer's.
+pub(super) const USUAL_TRIALS: u64 = 13;
+
+/// How far above the device's longest burst the direct cable is tried.
+const BYPASS_HEADROOM: f64 = 2.0;
+
+/// A tester within this share of the link's rate sends at minimum gap.
+const AT_LINK_RATE: f64 = 0.99;
+
+/// What stands for the media's highest frame rate.
+#[derive(Debug, Clone, Copy)]
+struct Media {
+    rate: FrameRate,
+    doubt: Option<Caveat>,
+}
+
+impl Media {
+    /// The link's rate, where it is known and the tester reaches it; else the most that the tester
+    /// sends, which is then the rate of the burst too.
+    fn of(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Option<Self>, TestbedError> {
+        let Some(most) = rig.most(cell)? else { return Ok(None) };
+        Ok(Some(match rig.line_rate(cell) {
+            Some(link) if most.0 >= AT_LINK_RATE * link.0 => Self { rate: link, doubt: None },
+            Some(_) => Self { rate: most, doubt: Some(Caveat::LoadBelowAsked) },
+            None => Self { rate: most, doubt: Some(Caveat::MediaRateUnknown) },
+        }))
+    }
+
+    /// So many frames take up the longest burst of the study.
+    fn most_frames(&self, longest: Nanos) -> u64 {
+        ((self.rate.0 * longest.as_secs_f64()) as u64).max(1)
+    }
+}
+
+/// All searches of one cell.
+#[derive(Debug, Clone, Default)]
+struct Searched {
+    /// Of each search that came to an end.
+    longest: Vec<Longest>,
+    trials: u64,
+    notes: Notes,
+}
+
+impl Searched {
+    fn lengths(&self) -> Vec<f64> {
+        self.longest.iter().map(|longest| longest.frames as f64).collect()
+    }
+}
+
+/// Every subject and its frames.
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
+    let mut figures = Vec::new();
+    for cell in rig.subject_cells() {
+        figures.extend(of_subject(rig, cell)?);
+    }
+    Ok(figures)
+}
+
+fn of_subject(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>, TestbedError> {
+    let Some(found) = rig.found(cell) else {
+        return Ok(vec![nothing(rig, cell, Caveat::NoThroughput)]);
+    };
+    let Some(media) = Media::of(rig, cell)? else {
+        return Ok(vec![nothing(rig, cell, Caveat::NoValidTrial)]);
+    };
+    // RFC 9004 §6.1: only the frame sizes whose throughput is below the media's.
+    if !found.driven || found.rate >= media.rate.0 * (1.0 - rig.spec.precision) {
+        return Ok(vec![nothing(rig, cell, Caveat::DeviceNotDriven)]);
+    }
+    let most = media.most_frames(rig.spec.burst_duration);
+    let device = search(rig, cell, most, rig.spec.burst_repeats)?;
+    let mut bypass = None;
+    if let Some(cable) = rig.bypass_of(cell) {
+        let longest = device.lengths().into_iter().fold(0.0, f64::max);
+        let enough = ((longest * BYPASS_HEADROOM) as u64).clamp(1, most);
+        bypass = Some((cable, search(rig, cable, enough, 1)?));
+    }
+    let mut figures = of_searches(rig, (cell, cell), (found, media), &device, bypass.as_ref());
+    if let Some((cable, searched)) = &bypass {
+        figures.extend(of_searches(rig, (*cable, cell), (found, media), searched, None));
+    }
+    Ok(figures)
+}
+
+fn nothing(rig: &Rig<'_, '_>, cell: Cell, why: Caveat) -> Figure {
+    let mut row = rig.row(TEST, cell, &Notes::only(why));
+    row.verdict = rig.session.ways.verdict(cell.way, || match why {
+        Caveat::DeviceNotDriven => Verdict::TesterLimited,
+        _ => Verdict::Undetermined,
+    });
+    row.single(Metric::BackToBack, Unit::Count, None)
+}
+
+fn search(
+    rig: &mut Rig<'_, '_>,
+    cell: Cell,
+    most: u64,
+    repeats: u32,
+) -> Result<Searched, TestbedError> {
+    let mut searched = Searched::default();
+    for repeat in 0..repeats {
+        let mut search = BurstSearch::new(most, rig.spec.precision, rig.spec.loss_verification);
+        while let Some(frames) = search.next() {
+            // Room for a tester that sends the longest burst slower than it sent its flood.
+            let duration = rig.spec.burst_duration * 5 / 4;
+            let offer = Offer::new(TEST, cell, Schedule::Burst(frames), duration);
+            let tried = rig.offer(&offer.in_block(repeat))?;
+            searched.trials += 1;
+            searched.notes.hear(&tried);
+            if let Some(flows) = seen(&tried) {
+                search.learn(lost(&flows) == 0);
+            } else if tried.beyond_tester() {
+                search.beyond_tester();
+            } else {
+                searched.notes.caveats.push(Caveat::NoValidTrial);
+                break;
+            }
+        }
+        searched.longest.extend(search.longest());
+    }
+    Ok(searched)
+}
+
+fn of_searches(
+    rig: &Rig<'_, '_>,
+    (cell, subject): (Cell, Cell),
+    (found, media): (Found, Media),
+    own: &Searched,
+    bypass: Option<&(Cell, Searched)>,
+) -> Vec<Figure> {
+    let lengths = own.lengths();
+    let mean = mean(&lengths);
+    let mut row = rig.row_beside(TEST, (cell, subject), &own.notes);
+    row.n = own.trials;
+    row.caveats.extend(media.doubt);
+    let ceiling = own.longest.iter().any(|longest| longest.ceiling);
+    if ceiling {
+        row.caveats.insert(Caveat::SearchCeiling);
+    }
+    // A burst that the tester could not make or take bounds the search, and not by the device.
+    let driven = !ceiling && own.longest.iter().all(|longest| !longest.by_tester);
+    row.verdict = rig.session.ways.verdict(cell.way, || {
+        let cable = bypass.and_then(|(_, searched)| self::mean(&searched.lengths()));
+        verdict::of_rate(mean, cable, driven)
+    });
+    row.conditions.insert("media_frames_per_s".to_owned(), media.rate.0.into());
+    let burst = spread(&row, Metric::BackToBack, Unit::Count, &lengths);
+    if cell != subject {
+        return vec![burst];
+    }
+    // RFC 9004 §6.4: frames leave the buffer at the throughput while the burst fills it.
+    let drained = 1.0 - found.rate / media.rate.0;
+    let time = |estimate: &str, share: f64| {
+        let times: Vec<f64> = lengths.iter().map(|n| n / media.rate.0 * 1e9 * share).collect();
+        let mut figure = spread(&row, Metric::BufferTime, Unit::Nanoseconds, &times);
+        figure.conditions.insert("estimate".to_owned(), estimate.into());
+        figure.conditions.insert("throughput_frames_per_s".to_owned(), found.rate.into());
+        figure
+    };
+    vec![burst, time("implied", 1.0), time("corrected", drained)]
+}
+
+/// RFC 9004 §6.5: average, minimum, maximum and standard deviation of the searches.
+fn spread(row: &Row, metric: Metric, unit: Unit, values: &[f64]) -> Figure {
+    let mut figure = row.single(metric, unit, mean(values));
+    figure.blocks = values.len() as u32;
+    figure.low = values.iter().copied().min_by(f64::total_cmp);
+    figure.high = values.iter().copied().max_by(f64::total_cmp);
+    let mut add = |name: &str, value| figure.conditions.insert(name.to_owned(), value);
+    add("interval", "minimum and maximum of searches".into());
+    if let Some(deviation) = deviation(values) {
+        add("standard_deviation", deviation.into());
+    }
+    figure
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The sample's, with n - 1; `None` below two values.
+fn deviation(values: &[f64]) -> Option<f64> {
+    let mean = mean(values).filter(|_| values.len() >= 2)?;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    Some((squares / (values.len() - 1) as f64).sqrt())
+}

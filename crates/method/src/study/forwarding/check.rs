@@ -1,0 +1,107 @@
+//! Whether a forwarding study can be carried out at all, told before anything is built or sent.
+//!
+//! Owns what a request may hold. Never changes one.
+
+use measure::{Nanos, Rate};
+
+use super::{ForwardingSpec, ForwardingTest};
+use crate::study::problem::{self, SpecProblem};
+use crate::study::ways::Ways;
+use crate::topology::{HostPort, Topology};
+use crate::trial::{Backend, IpVersion};
+
+impl ForwardingSpec {
+    /// See [`crate::StudySpec::check`].
+    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        problem::some("frame size", &self.frames)?;
+        problem::some("test", &self.tests)?;
+        problem::counts(self.blocks, self.tries, self.duration)?;
+        self.check_search()?;
+        self.check_repeats()?;
+        self.check_headers()?;
+        if self.link_rate == Some(Rate(0)) {
+            return Err(out_of_range("the link's rate", "0bit", "more than 0"));
+        }
+        // METHODS: super-frames leave at line rate, which is no constant load.
+        let paced = self.tests.iter().find(|test| **test != ForwardingTest::Flood);
+        if let (Backend::UdpGso, Some(test)) = (self.backend, paced) {
+            let (backend, test) = (self.backend.as_str(), test.as_str());
+            return Err(SpecProblem::Bursts { backend, test });
+        }
+        let ways = Ways::of(topology, &self.subjects)?;
+        if self.headers.version == IpVersion::V6 {
+            let pairs = ways.all().into_iter().map(|way| ways.pair(way));
+            let mut ports = pairs.flat_map(|pair| [&pair.from, &pair.to]);
+            if let Some(port) = ports.find(|port| topology.port(port).is_none_or(lacks_ipv6)) {
+                return Err(SpecProblem::NoIpv6 { port: port.to_string() });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_search(&self) -> Result<(), SpecProblem> {
+        if self.wants(ForwardingTest::Throughput) {
+            problem::some("goal", &self.goals)?;
+        }
+        if self.final_duration < self.duration {
+            let least = "at least the other trials' duration";
+            let given = self.final_duration.to_string();
+            return Err(out_of_range("the final trial's duration", &given, least));
+        }
+        if !(self.precision > 0.0 && self.precision <= 0.5) {
+            let given = self.precision.to_string();
+            return Err(out_of_range("the precision", &given, "above 0 and at most 0.5"));
+        }
+        Ok(())
+    }
+
+    fn check_repeats(&self) -> Result<(), SpecProblem> {
+        use ForwardingTest::{BackToBack, Latency, Recovery, Reset};
+        let durations = [
+            (Latency, "the latency trial's duration", self.latency_duration),
+            (BackToBack, "the longest burst's duration", self.burst_duration),
+            (Recovery, "the overload's duration", self.overload_duration),
+            (Reset, "the reset trial's duration", self.reset_duration),
+        ];
+        let repeats = [
+            (Latency, "the number of latency repeats", self.latency_repeats),
+            (BackToBack, "the number of back-to-back repeats", self.burst_repeats),
+        ];
+        let zero = durations.into_iter().filter(|(test, ..)| self.wants(*test));
+        if let Some((_, what, _)) = zero.into_iter().find(|(.., value)| *value == Nanos::ZERO) {
+            return Err(out_of_range(what, "0", "more than 0"));
+        }
+        let zero = repeats.into_iter().filter(|(test, ..)| self.wants(*test));
+        if let Some((_, what, _)) = zero.into_iter().find(|(.., value)| *value == 0) {
+            return Err(out_of_range(what, "0", "1 or more"));
+        }
+        if self.wants(Latency) {
+            problem::some("latency load", &self.latency_percents)?;
+            let wrong = self.latency_percents.iter().find(|percent| !(1..=100).contains(*percent));
+            if let Some(percent) = wrong {
+                let range = "1 to 100 percent of the throughput";
+                return Err(out_of_range("the latency test's load", &percent.to_string(), range));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_headers(&self) -> Result<(), SpecProblem> {
+        if let Some(vlan) = self.headers.vlan.filter(|vlan| !(1..=4094).contains(vlan)) {
+            return Err(out_of_range("the VLAN", &vlan.to_string(), "1 to 4094"));
+        }
+        let spread = self.headers.spread;
+        if [spread.source_ports, spread.destination_ports, spread.addresses].contains(&0) {
+            return Err(out_of_range("a number of ports or addresses", "0", "1 or more"));
+        }
+        Ok(())
+    }
+}
+
+fn out_of_range(what: &'static str, value: &str, range: &'static str) -> SpecProblem {
+    SpecProblem::OutOfRange { what, value: value.to_owned(), range }
+}
+
+const fn lacks_ipv6(port: &HostPort) -> bool {
+    port.address.is_ipv4() && port.address6.is_none()
+}

@@ -1,0 +1,129 @@
+//! How long a forwarding study should take, for a progress bar.
+//!
+//! Owns what is usual: a device that forwards a little over a third of what the tester sends, and a
+//! cable that carries all. Never a limit.
+
+use measure::{FrameRate, Nanos};
+
+use super::frames::Frames;
+use super::throughput::{halves, rounds};
+use super::{ForwardingSpec, ForwardingTest, back_to_back, loss_curve, reset};
+use crate::search::{BinarySearch, Goal, LoadRange, Search, Seen, Step, begin};
+use crate::study::session::TRIAL_OVERHEAD;
+use crate::study::ways::Ways;
+use crate::topology::Topology;
+
+/// Of what the tester sends, the share that the usual device forwards.
+const FORWARDED: f64 = 0.37;
+
+/// Any tester; only the share matters.
+const MOST: f64 = 1e6;
+
+/// How many ways a study has.
+#[derive(Debug, Clone, Copy)]
+struct Counts {
+    subjects: u64,
+    /// Subjects with a direct cable beside them.
+    paired: u64,
+    all: u64,
+    resettable: u64,
+}
+
+impl Counts {
+    fn of(spec: &ForwardingSpec, topology: &Topology) -> Option<Self> {
+        let ways = Ways::of(topology, &spec.subjects).ok()?;
+        let subjects = ways.subjects();
+        let paired = subjects.iter().filter(|way| ways.bypass_of(**way).is_some()).count();
+        let resettable = subjects.iter().filter(|way| ways.resettable(**way, topology)).count();
+        Some(Self {
+            subjects: subjects.len() as u64,
+            paired: paired as u64,
+            all: ways.all().len() as u64,
+            resettable: resettable as u64,
+        })
+    }
+}
+
+impl ForwardingSpec {
+    /// See [`crate::StudySpec::estimate`].
+    pub fn estimate(&self, topology: &Topology) -> Nanos {
+        let Some(ways) = Counts::of(self, topology) else { return Nanos::ZERO };
+        let tests = [
+            (ForwardingTest::Throughput, self.searches(ways)),
+            (ForwardingTest::Latency, self.latency_trials(ways)),
+            (ForwardingTest::LossCurve, self.curves(ways)),
+            (ForwardingTest::BackToBack, self.bursts(ways)),
+            (ForwardingTest::Recovery, self.recoveries(ways)),
+            (ForwardingTest::Reset, self.resets(ways)),
+        ];
+        let wanted = tests.into_iter().filter(|(test, _)| self.wants(*test));
+        let mut each = wanted.fold(Nanos::ZERO, |sum, (_, time)| sum + time);
+        let searches = self.wants(ForwardingTest::Throughput);
+        if self.wants(ForwardingTest::Flood) {
+            each += self.trial(self.duration) * (u64::from(self.blocks) * ways.all);
+        } else if searches {
+            each += self.trial(self.duration) * ways.all;
+        } else if self.wants(ForwardingTest::LossCurve) && self.link_rate.is_none() {
+            each += self.trial(self.duration) * ways.subjects;
+        }
+        each * Frames::all(self).len() as u64
+    }
+
+    fn trial(&self, load: Nanos) -> Nanos {
+        self.profile.phases(load).total() + TRIAL_OVERHEAD
+    }
+
+    fn searches(&self, ways: Counts) -> Nanos {
+        let time = |forwarded| {
+            let of = |goals: &Vec<Goal>| self.search(goals, forwarded);
+            rounds(self).iter().map(of).fold(Nanos::ZERO, |sum, time| sum + time)
+        };
+        let cables = ways.all - ways.subjects;
+        time(FORWARDED) * ways.subjects + time(1.0) * cables
+    }
+
+    /// The search itself, against a device that forwards so much of what the tester sends.
+    fn search(&self, goals: &[Goal], forwarded: f64) -> Nanos {
+        let range = LoadRange::below(FrameRate(MOST));
+        let mut search: Box<dyn Search> = match goals {
+            [goal] if halves(self, goals) => Box::new(BinarySearch::new(*goal, range)),
+            _ => begin(goals, range),
+        };
+        let mut time = Nanos::ZERO;
+        while let Step::Try(attempt) = search.next() {
+            time += self.trial(attempt.duration);
+            let offered = attempt.rate;
+            let sent = offered.0 * attempt.duration.as_secs_f64();
+            let lost = (sent * (1.0 - forwarded * MOST / offered.0)).max(0.0) as u64;
+            search.learn(Seen::Counted { offered, sent: sent as u64, lost });
+        }
+        time
+    }
+
+    fn latency_trials(&self, ways: Counts) -> Nanos {
+        let trials = u64::from(self.latency_repeats) * self.latency_percents.len() as u64;
+        self.trial(self.latency_duration) * (trials * (ways.subjects + ways.paired))
+    }
+
+    fn curves(&self, ways: Counts) -> Nanos {
+        let cables = ways.paired * loss_curve::USUAL_BYPASS_STEPS;
+        self.trial(self.duration) * (loss_curve::USUAL_STEPS * ways.subjects + cables)
+    }
+
+    /// Half of a bisection's bursts fail, and are verified.
+    fn bursts(&self, ways: Counts) -> Nanos {
+        let usual = back_to_back::USUAL_TRIALS * (2 + u64::from(self.loss_verification)) / 2;
+        let trials = usual * u64::from(self.burst_repeats) * ways.subjects + ways.paired;
+        self.trial(self.burst_duration * 5 / 4) * trials
+    }
+
+    fn recoveries(&self, ways: Counts) -> Nanos {
+        let trials = u64::from(self.blocks) * ways.subjects + ways.paired;
+        self.trial(self.overload_duration + self.duration) * trials
+    }
+
+    fn resets(&self, ways: Counts) -> Nanos {
+        let repeats = u64::from(self.blocks.min(reset::REPEATS));
+        self.trial(self.reset_duration) * (repeats * ways.resettable)
+    }
+}

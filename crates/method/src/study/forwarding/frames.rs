@@ -1,0 +1,175 @@
+//! The frames of one of the study's cells: as asked for, and as they have to be for their headers.
+//!
+//! Owns the least sizes, the line rate and the bits a second that follow from a mix. Never sends one.
+
+use measure::{FrameMix, FrameRate, FrameSize, Rate, RateConvention};
+
+use super::super::ways::Conditions;
+use super::ForwardingSpec;
+use crate::trial::{Headers, IpVersion};
+use crate::{Figure, Unit};
+
+/// Destination, source, type, and the FCS.
+const ETHERNET: u32 = 18;
+const VLAN_TAG: u32 = 4;
+const UDP: u32 = 8;
+/// What a frame must carry to be told from others: token, flow, number, time.
+const PROBE: u32 = 18;
+
+/// What one cell sends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Frames {
+    pub(super) asked: FrameMix,
+    /// With every size at least what the headers need.
+    pub(super) sent: FrameMix,
+    headers: Headers,
+}
+
+impl Frames {
+    /// The study's, in the order asked for; what two requests come to alike is sent once.
+    pub(super) fn all(spec: &ForwardingSpec) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for asked in &spec.frames {
+            let least = least(spec.headers);
+            let sizes = asked.pattern().iter().map(|size| (*size).max(least)).collect();
+            let sent = FrameMix::new(sizes).expect("as long as a legal mix");
+            if all.iter().all(|other| other.sent != sent) {
+                all.push(Self { asked: asked.clone(), sent, headers: spec.headers });
+            }
+        }
+        all
+    }
+
+    /// Whether a size had to grow.
+    pub(super) fn raised(&self) -> bool {
+        self.sent != self.asked
+    }
+
+    /// What the link carries of them.
+    pub(super) fn line_rate(&self, link: Option<Rate>) -> Option<FrameRate> {
+        link.map(|link| self.sent.line_rate(link))
+    }
+
+    /// `frame_size` as asked for, and what else the frames are called.
+    pub(super) fn conditions(&self, link: Option<Rate>) -> Conditions {
+        let mut conditions = Conditions::new();
+        let mut add = |name: &str, value| conditions.insert(name.to_owned(), value);
+        match self.asked.single() {
+            Some(size) => add("frame_size", u64::from(size.octets()).into()),
+            None => add("frame_size", self.asked.to_string().into()),
+        };
+        if let Some(size) = self.sent.single() {
+            let inside = |headers: u32| u64::from(size.octets() - headers);
+            add("ip_length", inside(self.link_headers()).into());
+            add("udp_payload", inside(self.all_headers()).into());
+        } else {
+            add("mean_frame_octets", self.sent.mean_octets().into());
+        }
+        if self.raised() {
+            match self.sent.single() {
+                Some(size) => add("frame_size_sent", u64::from(size.octets()).into()),
+                None => add("frame_size_sent", self.sent.to_string().into()),
+            };
+        }
+        if let Some(rate) = self.line_rate(link) {
+            add("line_rate_frames_per_s", rate.0.into());
+        }
+        if self.headers.version == IpVersion::V6 {
+            add("ip_version", self.headers.version.to_string().into());
+        }
+        if let Some(vlan) = self.headers.vlan {
+            add("vlan", u64::from(vlan).into());
+        }
+        let spread = self.headers.spread;
+        let counts = [
+            ("source_ports", spread.source_ports),
+            ("destination_ports", spread.destination_ports),
+            ("addresses", spread.addresses),
+        ];
+        for (name, count) in counts.into_iter().filter(|(_, count)| *count > 1) {
+            add(name, u64::from(count).into());
+        }
+        conditions
+    }
+
+    /// A frame rate's figure again in bits a second, once for each convention.
+    pub(super) fn in_bits<'a>(&'a self, frames: &'a Figure) -> impl Iterator<Item = Figure> + 'a {
+        RateConvention::ALL.into_iter().map(move |convention| {
+            let bits = |rate: f64| rate * 8.0 * self.octets(convention);
+            let mut figure = frames.clone();
+            figure.unit = Unit::BitsPerSecond;
+            figure.value = frames.value.map(bits);
+            figure.low = frames.low.map(bits);
+            figure.high = frames.high.map(bits);
+            figure.conditions.insert("rate_convention".to_owned(), convention.as_str().into());
+            figure
+        })
+    }
+
+    /// Mean octets a frame that a convention counts.
+    fn octets(&self, convention: RateConvention) -> f64 {
+        let mean = self.sent.mean_octets();
+        match convention {
+            RateConvention::L1 => mean + f64::from(measure::units::WIRE_OVERHEAD_OCTETS),
+            RateConvention::L2 => mean,
+            RateConvention::L3 => mean - f64::from(self.link_headers()),
+            RateConvention::Payload => mean - f64::from(self.all_headers()),
+        }
+    }
+
+    const fn link_headers(&self) -> u32 {
+        link_headers(self.headers)
+    }
+
+    const fn all_headers(&self) -> u32 {
+        all_headers(self.headers)
+    }
+}
+
+const fn link_headers(headers: Headers) -> u32 {
+    if headers.vlan.is_some() { ETHERNET + VLAN_TAG } else { ETHERNET }
+}
+
+const fn all_headers(headers: Headers) -> u32 {
+    let ip = match headers.version {
+        IpVersion::V4 => 20,
+        IpVersion::V6 => 40,
+    };
+    link_headers(headers) + ip + UDP
+}
+
+/// 64 octets, 68 with a tag, 84 over IPv6, 88 with both.
+pub(super) fn least(headers: Headers) -> FrameSize {
+    FrameSize::new(all_headers(headers) + PROBE).expect("within an Ethernet frame")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn least_sizes() {
+        let table = [
+            (IpVersion::V4, None, 64),
+            (IpVersion::V4, Some(7), 68),
+            (IpVersion::V6, None, 84),
+            (IpVersion::V6, Some(7), 88),
+        ];
+        for (version, vlan, octets) in table {
+            let headers = Headers { version, vlan, ..Headers::default() };
+            assert_eq!(least(headers).octets(), octets, "{version} {vlan:?}");
+        }
+    }
+
+    #[test]
+    fn what_two_requests_come_to_alike_is_sent_once() {
+        let size = |octets| FrameMix::of(FrameSize::new(octets).expect("legal"));
+        let headers = Headers { version: IpVersion::V6, ..Headers::default() };
+        let frames = vec![size(64), size(70), size(128), FrameMix::imix()];
+        let all = Frames::all(&ForwardingSpec { frames, headers, ..ForwardingSpec::quick() });
+        let sent: Vec<String> = all.iter().map(|frames| frames.sent.to_string()).collect();
+        assert_eq!(sent, ["84", "128", "84*7,594*4,1518"]);
+        assert_eq!(all.iter().map(Frames::raised).collect::<Vec<_>>(), [true, false, true]);
+        assert_eq!(all[0].conditions(None)["udp_payload"], 18_u64.into());
+    }
+}

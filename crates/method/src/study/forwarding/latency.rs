@@ -1,0 +1,180 @@
+//! One-way delay at the throughput and at stated shares of it (RFC 2544 §26.2, with the statistics of
+//! RFC 8219 §7: typical and worst-case latency, and delay variation), over repeats.
+//!
+//! Every frame is tagged, so every frame's delay counts. Never subtracts stamps of two clocks: where
+//! the ends have one each, only the variation is reported.
+
+use std::collections::BTreeMap;
+
+use measure::blocks::BlockEstimate;
+use measure::delay::pdv_quantile;
+use measure::quantile::{median, quantile};
+use measure::{FrameRate, Interval};
+
+use super::ForwardingTest;
+use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, lost, seen, set_direction};
+use crate::record::{Clocks, Delays};
+use crate::study::rows::CONFIDENCE;
+use crate::trial::Schedule;
+use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict, verdict};
+
+const TEST: ForwardingTest = ForwardingTest::Latency;
+
+/// RFC 8219 §7.2: at least so many tagged frames.
+const LEAST_FRAMES: u64 = 500;
+
+/// What is taken of each repeat: typical and worst-case latency, and PDV, by RFC 8219's quantiles.
+const POINTS: [(Metric, f64); 3] =
+    [(Metric::OneWayDelay, 0.5), (Metric::OneWayDelay, 0.999), (Metric::Pdv, 0.999)];
+
+/// A subject's cell, and a share of its throughput in percent.
+type Job = (Cell, u32);
+
+/// All repeats of a job on one way.
+#[derive(Debug, Clone, Default)]
+struct Side {
+    samples: BTreeMap<Option<Direction>, Vec<Sample>>,
+    notes: Notes,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    /// In nanoseconds, in the order of [`POINTS`].
+    points: [f64; POINTS.len()],
+    clocks: Clocks,
+    frames: u64,
+}
+
+/// Every job and its direct cable in every repeat, in random order, then the figures.
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
+    let mut sides: BTreeMap<(Job, Cell), Side> = BTreeMap::new();
+    let mut trials: Vec<(Job, Cell)> = Vec::new();
+    let cells = rig.subject_cells();
+    for cell in cells.iter().copied().filter(|cell| rig.found(*cell).is_some()) {
+        for percent in &rig.spec.latency_percents {
+            let job = (cell, *percent);
+            trials.push((job, cell));
+            trials.extend(rig.bypass_of(cell).map(|cable| (job, cable)));
+        }
+    }
+    for repeat in 0..rig.spec.latency_repeats {
+        let mut order = trials.clone();
+        rig.session.shuffle_block(&mut order, |(job, _)| job.0.way);
+        for (job, cell) in order {
+            let Some(rate) = rate(rig, job) else { continue };
+            let offer = Offer::new(TEST, cell, Schedule::Paced(rate), rig.spec.latency_duration);
+            let tried = rig.offer(&offer.in_block(repeat))?;
+            let side = sides.entry((job, cell)).or_default();
+            side.notes.hear(&tried);
+            let Some(flows) = seen(&tried) else {
+                side.notes.caveats.push(Caveat::NoValidTrial);
+                continue;
+            };
+            if lost(&flows) > 0 {
+                side.notes.caveats.push(Caveat::SomeLost);
+            }
+            for (direction, flows) in directions(&flows) {
+                let [one] = flows[..] else { continue };
+                let samples = side.samples.entry(direction).or_default();
+                samples.extend(one.delays.as_ref().filter(|d| !d.histogram.is_empty()).map(sample));
+            }
+        }
+    }
+    let mut figures: Vec<Figure> = cells
+        .iter()
+        .filter(|cell| rig.found(**cell).is_none())
+        .map(|cell| nothing(rig, *cell, Caveat::NoThroughput))
+        .collect();
+    figures.extend(trials.iter().flat_map(|trial| of_side(rig, *trial, &sides)));
+    Ok(figures)
+}
+
+fn rate(rig: &Rig<'_, '_>, (cell, percent): Job) -> Option<FrameRate> {
+    rig.found(cell).map(|found| FrameRate(found.rate * f64::from(percent) / 100.0))
+}
+
+fn sample(delays: &Delays) -> Sample {
+    let delay = &delays.histogram;
+    let point = |(metric, q)| match metric {
+        Metric::Pdv => pdv_quantile(delay, q).0 as f64,
+        _ => delay.quantile(q).0 as f64,
+    };
+    Sample { points: POINTS.map(point), clocks: delays.clocks, frames: delay.count() }
+}
+
+fn nothing(rig: &Rig<'_, '_>, cell: Cell, why: Caveat) -> Figure {
+    let mut row = rig.row(TEST, cell, &Notes::only(why));
+    row.verdict = rig.session.ways.verdict(cell.way, || Verdict::Undetermined);
+    row.single(Metric::OneWayDelay, Unit::Nanoseconds, None)
+}
+
+fn of_side(
+    rig: &Rig<'_, '_>,
+    (job, cell): (Job, Cell),
+    sides: &BTreeMap<(Job, Cell), Side>,
+) -> Vec<Figure> {
+    let empty = Side::default();
+    let side = |cell: Cell| sides.get(&(job, cell)).unwrap_or(&empty);
+    let own = side(cell);
+    let bypass = rig.bypass_of(cell).map_or(&empty, side);
+    let mut row = rig.row_beside(TEST, (cell, job.0), &own.notes);
+    row.conditions.insert("load_percent".to_owned(), u64::from(job.1).into());
+    row.conditions.insert("load_reference".to_owned(), "throughput".into());
+    if let Some(rate) = rate(rig, job) {
+        row.conditions.insert("load_frames_per_s".to_owned(), rate.0.into());
+    }
+    if own.samples.values().all(Vec::is_empty) {
+        if !own.notes.caveats.contains(&Caveat::NoValidTrial) {
+            row.caveats.insert(Caveat::NotStamped);
+        }
+        row.verdict = rig.session.ways.verdict(cell.way, || Verdict::Undetermined);
+        return vec![row.single(Metric::OneWayDelay, Unit::Nanoseconds, None)];
+    }
+    let mut figures = Vec::new();
+    for (direction, samples) in &own.samples {
+        let beside = bypass.samples.get(direction).map_or(&[][..], Vec::as_slice);
+        let mut row = row.clone();
+        set_direction(&mut row, *direction);
+        row.n = samples.iter().map(|sample| sample.frames).sum();
+        if samples.iter().any(|sample| sample.frames < LEAST_FRAMES) {
+            row.caveats.insert(Caveat::FewSamples);
+        }
+        let apart = samples.iter().any(|sample| sample.clocks == Clocks::Apart);
+        row.caveats.insert(if apart { Caveat::ClocksApart } else { Caveat::SoftwareTimestamps });
+        for (at, (metric, q)) in POINTS.into_iter().enumerate() {
+            if apart && metric == Metric::OneWayDelay {
+                continue;
+            }
+            row.verdict = rig.session.ways.verdict(cell.way, || {
+                verdict::of_delay(interval(samples, at), interval(beside, at))
+            });
+            let mut figure = row.single(metric, Unit::Nanoseconds, None);
+            over_repeats(&mut figure, &values(samples, at));
+            figure.quantile = Some(q);
+            figures.push(figure);
+        }
+    }
+    figures
+}
+
+fn values(samples: &[Sample], at: usize) -> Vec<f64> {
+    samples.iter().map(|sample| sample.points[at]).collect()
+}
+
+/// Of the median over repeats; one repeat can't tell two ways apart.
+fn interval(samples: &[Sample], at: usize) -> Option<Interval> {
+    let estimate = BlockEstimate::of(&values(samples, at), CONFIDENCE);
+    estimate.filter(|estimate| estimate.blocks >= 2).map(|estimate| estimate.interval)
+}
+
+/// RFC 8219 §7.2: the median of the repeats, with their 1st and 99th percentile.
+fn over_repeats(figure: &mut Figure, values: &[f64]) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    figure.value = median(values);
+    figure.low = quantile(&sorted, 0.01);
+    figure.high = quantile(&sorted, 0.99);
+    figure.blocks = values.len() as u32;
+    let interval = "1st and 99th percentile of repeats";
+    figure.conditions.insert("interval".to_owned(), interval.into());
+}

@@ -1,0 +1,222 @@
+//! How long a device goes on losing frames after an overload has ended (RFC 2544 §26.5): 110 % of its
+//! throughput, then 50 %; from the fall to the departure of the last frame lost.
+//!
+//! Owns the arithmetic of the falling schedule. Never calls a device recovered that lost the last frame.
+
+use measure::{FrameRate, Nanos};
+
+use super::ForwardingTest;
+use super::rig::{
+    Cell, Direction, Found, Notes, Offer, Rig, directions, lost, seen, set_direction,
+};
+use crate::record::DatagramsRecord;
+use crate::trial::Schedule;
+use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
+
+const TEST: ForwardingTest = ForwardingTest::Recovery;
+
+/// RFC 2544 §26.5: the overload, and, for a tester that can't offer it, less of one.
+const OVERLOADS: [f64; 3] = [1.10, 1.05, 1.02];
+
+/// RFC 2544 §26.5: the load after the fall.
+const AFTER: f64 = 0.5;
+
+/// A load that falls once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Fall {
+    from: FrameRate,
+    to: FrameRate,
+    after: Nanos,
+}
+
+impl Fall {
+    const fn schedule(self) -> Schedule {
+        Schedule::Falling { from: self.from, to: self.to, after: self.after }
+    }
+
+    /// When frame `number` is due, after the fall; zero before it.
+    fn due(self, number: u64) -> Nanos {
+        let before = self.from.0 * self.after.as_secs_f64();
+        Nanos::from_secs_f64((number as f64 - before).max(0.0) / self.to.0)
+    }
+}
+
+/// What one trial told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Told {
+    /// Nothing was lost, so there was nothing to recover from.
+    NoLoss,
+    /// So long after the fall the last lost frame left.
+    Recovered(Nanos),
+    /// The very last frame was lost too.
+    NotRecovered,
+}
+
+impl Told {
+    fn of(seen: &DatagramsRecord, fall: Fall) -> Self {
+        match seen.received.last_lost(seen.sent) {
+            None => Self::NoLoss,
+            Some(number) if number + 1 >= seen.sent => Self::NotRecovered,
+            Some(number) => Self::Recovered(fall.due(number)),
+        }
+    }
+}
+
+/// All trials of a cell under one overload.
+#[derive(Debug, Clone, Default)]
+struct Side {
+    told: Vec<(Option<Direction>, Told)>,
+    /// Whether every trial was without loss.
+    lossless: bool,
+    trials: u64,
+    notes: Notes,
+}
+
+/// Every subject and its frames.
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
+    let mut figures = Vec::new();
+    for cell in rig.subject_cells() {
+        let Some(found) = rig.found(cell) else {
+            figures.push(nothing(rig, cell, Caveat::NoThroughput));
+            continue;
+        };
+        figures.extend(of_subject(rig, cell, found)?);
+    }
+    Ok(figures)
+}
+
+fn nothing(rig: &Rig<'_, '_>, cell: Cell, why: Caveat) -> Figure {
+    let mut row = rig.row(TEST, cell, &Notes::only(why));
+    row.verdict = rig.session.ways.verdict(cell.way, || match why {
+        Caveat::DeviceNotDriven => Verdict::TesterLimited,
+        _ => Verdict::Undetermined,
+    });
+    row.single(Metric::RecoveryTime, Unit::Nanoseconds, None)
+}
+
+/// The highest overload that the tester can offer, in every block; the cable once, under the same.
+fn of_subject(
+    rig: &mut Rig<'_, '_>,
+    cell: Cell,
+    found: Found,
+) -> Result<Vec<Figure>, TestbedError> {
+    let Some(most) = rig.most(cell)? else {
+        return Ok(vec![nothing(rig, cell, Caveat::NoValidTrial)]);
+    };
+    let line = rig.line_rate(cell).map_or(f64::INFINITY, |line| line.0);
+    let most = most.0.min(line);
+    for overload in OVERLOADS {
+        let from = FrameRate(found.rate * overload);
+        if from.0 > most {
+            continue;
+        }
+        let to = FrameRate(found.rate * AFTER);
+        let fall = Fall { from, to, after: rig.spec.overload_duration };
+        let Some(device) = measure(rig, cell, fall, rig.spec.blocks)? else { continue };
+        let mut bypass = None;
+        if let Some(cable) = rig.bypass_of(cell) {
+            bypass = measure(rig, cable, fall, 1)?;
+        }
+        let cable_lossless = bypass.is_some_and(|bypass| bypass.lossless);
+        return Ok(of_side(rig, cell, (fall, overload), &device, cable_lossless));
+    }
+    Ok(vec![nothing(rig, cell, Caveat::DeviceNotDriven)])
+}
+
+/// `None` where the tester can't offer that load at all.
+fn measure(
+    rig: &mut Rig<'_, '_>,
+    cell: Cell,
+    fall: Fall,
+    blocks: u32,
+) -> Result<Option<Side>, TestbedError> {
+    let mut side = Side { lossless: true, ..Side::default() };
+    for block in 0..blocks {
+        let duration = fall.after + rig.spec.duration;
+        let offer = Offer::new(TEST, cell, fall.schedule(), duration).in_block(block);
+        let tried = rig.offer(&offer)?;
+        side.notes.hear(&tried);
+        let Some(flows) = seen(&tried) else {
+            if side.trials == 0 && tried.beyond_tester() {
+                return Ok(None);
+            }
+            side.notes.caveats.push(Caveat::NoValidTrial);
+            side.lossless = false;
+            continue;
+        };
+        side.trials += 1;
+        side.lossless &= lost(&flows) == 0;
+        for (direction, flows) in directions(&flows) {
+            let [one] = flows[..] else { continue };
+            side.told.push((direction, Told::of(one, fall)));
+        }
+    }
+    Ok(Some(side))
+}
+
+fn of_side(
+    rig: &Rig<'_, '_>,
+    cell: Cell,
+    (fall, overload): (Fall, f64),
+    side: &Side,
+    cable_lossless: bool,
+) -> Vec<Figure> {
+    let mut names: Vec<Option<Direction>> = side.told.iter().map(|(name, _)| *name).collect();
+    names.sort();
+    names.dedup();
+    if names.is_empty() {
+        return vec![nothing(rig, cell, Caveat::NoValidTrial)];
+    }
+    let of_direction = |name: Option<Direction>| {
+        let mut row = rig.row(TEST, cell, &side.notes);
+        set_direction(&mut row, name);
+        row.n = side.trials;
+        row.conditions.insert("overload_frames_per_s".to_owned(), fall.from.0.into());
+        row.conditions.insert("load_frames_per_s".to_owned(), fall.to.0.into());
+        row.conditions.insert("overload_percent".to_owned(), (100.0 * overload).into());
+        row.conditions.insert("overload_duration_ns".to_owned(), fall.after.0.into());
+        if overload < OVERLOADS[0] {
+            row.caveats.insert(Caveat::LoadBelowAsked);
+        }
+        let told = side.told.iter().filter(|(other, _)| *other == name).map(|(_, told)| *told);
+        let told: Vec<Told> = told.collect();
+        if told.contains(&Told::NotRecovered) {
+            row.caveats.insert(Caveat::NotRecovered);
+        }
+        let times: Vec<f64> = told
+            .iter()
+            .filter_map(|told| match told {
+                Told::Recovered(time) => Some(time.0 as f64),
+                Told::NoLoss | Told::NotRecovered => None,
+            })
+            .collect();
+        if told.iter().all(|told| *told == Told::NoLoss) {
+            row.caveats.insert(Caveat::DeviceNotDriven);
+        }
+        let own = cable_lossless && !times.is_empty();
+        row.verdict = rig.session.ways.verdict(cell.way, || device_if(own));
+        // Some that recovered say nothing of those that did not.
+        let times = if told.contains(&Told::NotRecovered) { &[][..] } else { &times[..] };
+        row.over_blocks(Metric::RecoveryTime, Unit::Nanoseconds, times)
+    };
+    names.into_iter().map(of_direction).collect()
+}
+
+const fn device_if(own: bool) -> Verdict {
+    if own { Verdict::DeviceLimited } else { Verdict::Undetermined }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_due_by_the_rate_of_their_phase() {
+        let fall =
+            Fall { from: FrameRate(1_100.0), to: FrameRate(500.0), after: Nanos::from_secs(2) };
+        let table = [(0, 0), (2_199, 0), (2_200, 0), (2_201, 2_000_000), (2_700, 1_000_000_000)];
+        for (number, ns) in table {
+            assert_eq!(fall.due(number), Nanos(ns), "{number}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The ways that a study's trials go: through each subject, and over the direct cable beside it.
+//!
+//! Owns which ports are measured, what stands beside what, and the conditions that follow from it. On
+//! a testbed without a device the cable itself is measured, and every figure is about the tester.
+
+use std::collections::BTreeMap;
+
+use measure::Rate;
+
+use super::SpecProblem;
+use crate::figure::Condition;
+use crate::topology::{Pair, Topology};
+use crate::trial::{Path, Subject};
+use crate::{Caveat, Verdict};
+
+/// A figure's conditions.
+pub(super) type Conditions = BTreeMap<String, Condition>;
+
+/// One of a study's ways, by its place among them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Way(usize);
+
+/// All ways of a study: the subjects' in the order asked for, then each direct cable once.
+#[derive(Debug, Clone)]
+pub(super) struct Ways {
+    routes: Vec<Route>,
+    shared_machine: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Route {
+    path: Path,
+    pair: Pair,
+    /// None on a bare cable.
+    subject: Option<Subject>,
+    bypass: Option<Way>,
+}
+
+impl Ways {
+    /// The subjects' ways and their direct cables; without subjects the first measured pair's.
+    pub(super) fn of(topology: &Topology, subjects: &[Subject]) -> Result<Self, SpecProblem> {
+        let mut routes = Vec::new();
+        if subjects.is_empty() {
+            let pair = topology.measured_pairs().into_iter().next();
+            let pair = pair.ok_or_else(|| no_pair(topology))?;
+            let device = topology.device_between(&pair).map(|d| d.name.clone());
+            let subject = device.map(|device| Subject { device, variant: None });
+            routes.push(Route { path: Path::Device, pair, subject, bypass: None });
+        }
+        for (at, subject) in subjects.iter().enumerate() {
+            if subjects[..at].contains(subject) {
+                return Err(SpecProblem::Twice { subject: name(subject) });
+            }
+            let pair = pair_across(topology, subject)?;
+            let subject = Some(subject.clone());
+            routes.push(Route { path: Path::Device, pair, subject, bypass: None });
+        }
+        for at in 0..routes.len() {
+            let cable = routes[at].subject.is_some().then(|| topology.bypass_of(&routes[at].pair));
+            let Some(pair) = cable.flatten() else { continue };
+            let known = routes.iter().position(|r| r.path == Path::Bypass && r.pair == pair);
+            routes[at].bypass = Some(Way(known.unwrap_or(routes.len())));
+            if known.is_none() {
+                routes.push(Route { path: Path::Bypass, pair, subject: None, bypass: None });
+            }
+        }
+        let shared_machine = topology.hosts.iter().any(|h| h.reach == "lab");
+        Ok(Self { routes, shared_machine })
+    }
+
+    /// Whether hosts and device are one machine, so that the device's work slows the hosts.
+    pub(super) const fn share_machine(&self) -> bool {
+        self.shared_machine
+    }
+
+    /// Every way, the subjects' first.
+    pub(super) fn all(&self) -> Vec<Way> {
+        (0..self.routes.len()).map(Way).collect()
+    }
+
+    /// Those that are measured.
+    pub(super) fn subjects(&self) -> Vec<Way> {
+        self.on(Path::Device)
+    }
+
+    /// The direct cables beside them.
+    pub(super) fn bypasses(&self) -> Vec<Way> {
+        self.on(Path::Bypass)
+    }
+
+    fn on(&self, path: Path) -> Vec<Way> {
+        self.all().into_iter().filter(|way| self.path(*way) == path).collect()
+    }
+
+    /// The direct cable beside a subject; none where there is none, and for a cable itself.
+    pub(super) fn bypass_of(&self, way: Way) -> Option<Way> {
+        self.routes[way.0].bypass
+    }
+
+    /// The subjects that have this direct cable beside them.
+    pub(super) fn beside(&self, bypass: Way) -> Vec<Way> {
+        self.subjects().into_iter().filter(|way| self.bypass_of(*way) == Some(bypass)).collect()
+    }
+
+    /// Through a device or over a cable; where there is no device, the cable counts as one.
+    pub(super) fn path(&self, way: Way) -> Path {
+        self.routes[way.0].path
+    }
+
+    /// The ports at its ends.
+    pub(super) fn pair(&self, way: Way) -> &Pair {
+        &self.routes[way.0].pair
+    }
+
+    /// The device and its variant.
+    pub(super) fn subject(&self, way: Way) -> Option<&Subject> {
+        self.routes[way.0].subject.as_ref()
+    }
+
+    /// What to add to a trial's label where one study has several subjects.
+    pub(super) fn label(&self, way: Way) -> String {
+        match self.subject(way) {
+            Some(subject) if self.subjects().len() > 1 => format!(", {}", name(subject)),
+            _ => String::new(),
+        }
+    }
+
+    /// `from`, `to`, `device`, `path` and, where one was asked for, `variant`.
+    pub(super) fn conditions(&self, way: Way) -> Conditions {
+        let Route { path, pair, subject, .. } = &self.routes[way.0];
+        let device = subject.as_ref().map_or("cable", |subject| subject.device.as_str());
+        let path = match path {
+            Path::Device => "device",
+            Path::Bypass => "bypass",
+        };
+        let mut conditions = Conditions::from([
+            ("from".to_owned(), pair.from.to_string().into()),
+            ("to".to_owned(), pair.to.to_string().into()),
+            ("device".to_owned(), device.into()),
+            ("path".to_owned(), path.into()),
+        ]);
+        if let Some(variant) = subject.as_ref().and_then(|subject| subject.variant.as_ref()) {
+            conditions.insert("variant".to_owned(), variant.clone().into());
+        }
+        conditions
+    }
+
+    /// `paired` for a device's figure that has its bypass. A cable's own figures are the tester's,
+    /// and a device without bypass can't be told from its tester.
+    pub(super) fn verdict(&self, way: Way, paired: impl FnOnce() -> Verdict) -> Verdict {
+        match (self.subject(way), self.bypass_of(way)) {
+            (None, _) => Verdict::TesterLimited,
+            (Some(_), None) => Verdict::Undetermined,
+            (Some(_), Some(_)) => paired(),
+        }
+    }
+
+    /// What follows from the testbed alone.
+    pub(super) fn caveats(&self, way: Way) -> Vec<Caveat> {
+        let mut caveats = Vec::new();
+        if self.subject(way).is_some() && self.bypass_of(way).is_none() {
+            caveats.push(Caveat::NoBypass);
+        }
+        if self.shared_machine {
+            caveats.push(Caveat::SharedMachine);
+        }
+        caveats
+    }
+
+    /// Whether the testbed can reset the subject's device.
+    pub(super) fn resettable(&self, way: Way, topology: &Topology) -> bool {
+        let device = self.subject(way).map(|subject| &subject.device);
+        topology.devices.iter().any(|d| Some(&d.name) == device && d.resettable)
+    }
+
+    /// The slowest of the measured ports, where their speed is known.
+    pub(super) fn link(&self, topology: &Topology) -> Option<Rate> {
+        let ends = self.routes.iter().filter(|route| route.path == Path::Device);
+        let ports = ends.flat_map(|route| [&route.pair.from, &route.pair.to]);
+        ports.filter_map(|port| topology.port(port)?.rate).min()
+    }
+}
+
+/// `sw1`, or `sw1 gro-off` in a variant.
+fn name(subject: &Subject) -> String {
+    match &subject.variant {
+        Some(variant) => format!("{} {variant}", subject.device),
+        None => subject.device.clone(),
+    }
+}
+
+fn no_pair(topology: &Topology) -> SpecProblem {
+    SpecProblem::NoPair { testbed: topology.name.clone() }
+}
+
+fn pair_across(topology: &Topology, subject: &Subject) -> Result<Pair, SpecProblem> {
+    let device = topology.devices.iter().find(|d| d.name == subject.device);
+    let device = device.ok_or_else(|| SpecProblem::NoDevice {
+        device: subject.device.clone(),
+        testbed: topology.name.clone(),
+        known: topology.devices.iter().map(|d| d.name.clone()).collect(),
+    })?;
+    if let Some(variant) = subject.variant.as_ref().filter(|v| !device.variants.contains(v)) {
+        return Err(SpecProblem::NoVariant {
+            device: subject.device.clone(),
+            variant: variant.clone(),
+            known: device.variants.clone(),
+        });
+    }
+    topology.pairs_across(&device.name).into_iter().next().ok_or_else(|| no_pair(topology))
+}
