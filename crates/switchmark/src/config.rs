@@ -3,6 +3,8 @@
 //! Owns the testbed and plan files, `lab:bridge,…` names, and errors that show the line they speak of.
 //! Never opens a socket or starts anything.
 
+pub mod fit;
+pub mod forwarding;
 pub mod frame_rate;
 pub mod hooks;
 pub mod lab_name;
@@ -10,6 +12,7 @@ pub mod plan;
 pub mod resolved;
 pub mod source;
 pub mod study;
+pub mod subjects;
 mod suggest;
 pub mod testbed;
 mod typed;

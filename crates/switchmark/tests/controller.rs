@@ -327,7 +327,7 @@ fn hosts_by_pid_over_a_lab_of_another() {
     let config = resolved::HostsConfig {
         hosts: hosts.collect(),
         devices: Vec::new(),
-        hooks: BTreeMap::new(),
+        hooks: switchmark::config::hooks::Hooks::new(),
     };
     let place = resolved::Testbed { name: "by pid".into(), source: Source::Hosts(config) };
     let mut testbed = LiveTestbed::open_with(&place, Stop::new(), program()).expect("two hosts");
@@ -343,6 +343,8 @@ fn port_config(port: &method::topology::HostPort) -> resolved::PortConfig {
         name: port.name.clone(),
         address: port.address,
         prefix: 24,
+        address6: port.address6,
+        blocks: port.blocks.clone(),
         cable: port.cable.clone(),
         rate: port.rate,
     }

@@ -6,7 +6,7 @@ use measure::{FrameRate, Nanos};
 use method::Load;
 use method::trial::Protocol;
 
-use super::options::{self, Measuring, ProfileArg, Sizes};
+use super::options::{self, Measuring, ProfileArg, Sizes, Under};
 use super::session::{self, Request};
 use super::{Failure, Outcome};
 use crate::config::study::{self, LatencyAsk};
@@ -23,6 +23,8 @@ pub struct Args {
     protocol: Vec<ProtocolArg>,
     #[command(flatten)]
     sizes: Sizes,
+    #[command(flatten)]
+    under: Under,
     /// Length of each trial, in seconds or with a unit
     #[arg(short = 't', long, value_name = "S", value_parser = options::duration)]
     time: Option<Nanos>,
@@ -71,6 +73,7 @@ pub fn run(args: Args) -> Result<Outcome, Failure> {
             profile: args.profile.map(Into::into),
             protocols: args.protocol.into_iter().map(Into::into).collect(),
             sizes: args.sizes.all(),
+            subjects: args.under.subjects(&testbed)?,
             loads: args.load.into_iter().map(|load| with_streams(load, args.parallel)).collect(),
             open_loop: args.open_loop,
             duration: args.time,

@@ -7,8 +7,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use measure::{FrameRate, FrameSize, Nanos, UnitError};
 use method::Profile;
+use method::trial::Subject;
 
-use crate::config::frame_rate;
+use crate::config::resolved::Testbed;
+use crate::config::subjects::{self, Word};
+use crate::config::{ConfigError, frame_rate};
 
 /// Of every verb that yields data.
 #[derive(Debug, Clone, Args)]
@@ -64,6 +67,32 @@ impl Sizes {
             }
         }
         all
+    }
+}
+
+/// Which of a testbed's devices, in which state.
+#[derive(Debug, Clone, Args)]
+pub struct Under {
+    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
+    devices: Vec<String>,
+    /// Their variants; as-found is a device that nothing was done to
+    #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
+    variants: Vec<String>,
+}
+
+impl Under {
+    /// All of them, known to the testbed.
+    pub fn subjects(&self, testbed: &Testbed) -> Result<Vec<Subject>, ConfigError> {
+        subjects::resolve(&self.devices, &self.variants, testbed).map_err(
+            |(word, (message, hint))| {
+                let flag = match word {
+                    Word::Device(_) => "--device",
+                    Word::Variant(_) => "--variant",
+                };
+                ConfigError::bare(format!("{flag}: {message}"), hint)
+            },
+        )
     }
 }
 

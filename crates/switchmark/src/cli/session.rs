@@ -16,7 +16,7 @@ use super::options::{Data, Measuring};
 use super::output::{self, Finished};
 use super::{Failure, Outcome, lone, signals};
 use crate::config::resolved::{Source, Testbed};
-use crate::config::{ConfigError, study, testbed};
+use crate::config::{ConfigError, fit, testbed};
 use crate::controller::{Facts, LiveTestbed, Stop};
 use crate::terminal::progress::Watched;
 
@@ -68,7 +68,7 @@ pub fn run(
 /// What can be told from the request alone.
 pub fn check(request: &Request) -> Result<(), ConfigError> {
     for study in &request.studies {
-        study::fits(study, &request.testbed)
+        fit::fits(study, &request.testbed)
             .map_err(|(message, hint)| ConfigError::bare(message, hint))?;
     }
     if let Source::Hosts(hosts) = &request.testbed.source {

@@ -1,4 +1,4 @@
-//! Labs named on the command line: `lab:bridge,rate=100Mbit,queue=64KiB,hosts=4,mtu=9000,bypass=no`.
+//! Labs named on the command line: `lab:bridge+router,rate=100Mbit,queue=64KiB,hosts=4,mtu=9000`.
 //!
 //! Owns the lab's defaults and limits, also for the `[lab]` table of a file. Pure.
 
@@ -29,7 +29,7 @@ pub fn parse(text: &str) -> Result<LabSpec, Fault> {
         let span = at..at + part.len();
         at = span.end + 1;
         match &mut config {
-            None => config = Some(LabSpec::new(device(part, span)?)),
+            None => config = Some(LabSpec::of(devices(part, span.start)?)),
             Some(config) => {
                 let (key, value) = option(part, span)?;
                 if seen.contains(&key.text) {
@@ -48,7 +48,8 @@ pub fn parse(text: &str) -> Result<LabSpec, Fault> {
     finish(config, &(0..text.len()))
 }
 
-const NAMES: &str = "labs are `lab:cable`, `lab:bridge`, `lab:router` and `lab:routers`";
+const NAMES: &str = "labs are `lab:cable`, `lab:bridge`, `lab:router`, `lab:routers`, and several \
+                     side by side: `lab:bridge+router`";
 
 /// A part of the text and where it stands.
 pub struct Word<'a> {
@@ -56,6 +57,17 @@ pub struct Word<'a> {
     pub text: &'a str,
     /// Where.
     pub span: Range<usize>,
+}
+
+/// Devices side by side, joined by `+`.
+fn devices(text: &str, start: usize) -> Result<Vec<LabDevice>, Fault> {
+    let mut at = start;
+    let mut all = Vec::new();
+    for name in text.split('+') {
+        all.push(device(name, at..at + name.len())?);
+        at += name.len() + 1;
+    }
+    Ok(all)
 }
 
 /// The device of that name.
@@ -218,6 +230,13 @@ mod tests {
     }
 
     #[test]
+    fn devices_stand_side_by_side() {
+        let lab = parse("lab:bridge+router,rate=1Gbit").unwrap();
+        assert_eq!(lab.devices, [LabDevice::Bridge, LabDevice::Router]);
+        assert_eq!(lab.rate, Some(Rate(1_000_000_000)));
+    }
+
+    #[test]
     fn options_are_read_in_any_order() {
         let lab = parse("lab:router,rate=100Mbit,hosts=4,mtu=9000,bypass=no").unwrap();
         assert_eq!(lab.rate, Some(Rate(100_000_000)));
@@ -229,6 +248,8 @@ mod tests {
     fn a_fault_points_at_the_word() {
         let cases = [
             ("lab:brigde", "brigde"),
+            ("lab:bridge+rotuer,mtu=1500", "rotuer"),
+            ("lab:bridge+", ""),
             ("lab:bridge,rat=1Gbit", "rat"),
             ("lab:bridge,rate=1Gb", "1Gb"),
             ("lab:bridge,hosts=1", "1"),

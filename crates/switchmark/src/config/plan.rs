@@ -2,20 +2,26 @@
 //!
 //! Owns the file's typed form and every check that needs a place to point at. Never runs anything.
 
-use std::ops::Range;
+mod forwarding;
+mod values;
+
 use std::path::Path;
 
-use measure::{FrameSize, Nanos, UnitError};
-use method::trial::{Backend, Protocol};
-use method::{ForwardingTest, Profile, StudySpec};
+use measure::FrameSize;
+use method::StudySpec;
+use method::trial::{Headers, Protocol};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::resolved::Testbed;
 use super::source::{ConfigError, Fault, SourceText};
-use super::study::{self, ForwardingAsk, LatencyAsk, Misfit};
+use super::study::{self, LatencyAsk};
 use super::typed::{self, Text, not_yet};
-use super::{frame_rate, lab_name, testbed};
+use super::{fit, frame_rate, lab_name, testbed};
+use forwarding::ForwardingFile;
+pub use forwarding::MOST_SPREAD;
+pub use values::check_duration;
+use values::{ProfileFile, Sizes, placed};
 
 /// What shall be done.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,44 +68,13 @@ struct LatencyFile {
     payloads: Vec<Spanned<i64>>,
     #[serde(default)]
     loads: Vec<Text>,
+    #[serde(default)]
+    devices: Vec<Text>,
+    #[serde(default)]
+    variants: Vec<Text>,
     open_loop: Option<Text>,
     duration: Option<Text>,
     blocks: Option<Spanned<i64>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ForwardingFile {
-    profile: Option<ProfileFile>,
-    #[serde(default)]
-    tests: Vec<ForwardingTest>,
-    #[serde(default)]
-    sizes: Vec<Spanned<i64>>,
-    #[serde(default)]
-    ip_lengths: Vec<Spanned<i64>>,
-    #[serde(default)]
-    payloads: Vec<Spanned<i64>>,
-    backend: Option<Backend>,
-    duration: Option<Text>,
-    final_duration: Option<Text>,
-    blocks: Option<Spanned<i64>>,
-    precision: Option<Spanned<f64>>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum ProfileFile {
-    Quick,
-    Strict,
-}
-
-impl From<ProfileFile> for Profile {
-    fn from(profile: ProfileFile) -> Self {
-        match profile {
-            ProfileFile::Quick => Self::Quick,
-            ProfileFile::Strict => Self::Strict,
-        }
-    }
 }
 
 /// Reads and resolves a plan file, and the testbed file that it names.
@@ -161,7 +136,7 @@ fn testbed_of(text: &Text, source: &SourceText, base: &Path) -> Result<Testbed, 
 fn study_of(file: &StudyFile, testbed: &Testbed) -> Result<StudySpec, Fault> {
     match file {
         StudyFile::Latency(file) => latency_of(file, testbed),
-        StudyFile::Forwarding(file) => forwarding_of(file, testbed),
+        StudyFile::Forwarding(file) => file.resolve(testbed),
         StudyFile::Fabric(value) => Err(not_yet("the study `fabric`", value.span())),
         StudyFile::Buffer(value) => Err(not_yet("the study `buffer`", value.span())),
         StudyFile::Storage(value) => Err(not_yet("the study `storage`", value.span())),
@@ -175,14 +150,17 @@ fn latency_of(file: &LatencyFile, testbed: &Testbed) -> Result<StudySpec, Fault>
             let example = "write \"idle\", \"udp:50kpps\", \"udp:50kpps@512\" or \"tcp:4\"";
             Fault::new(text.span(), e.to_string(), example)
         })?;
-        study::load_fits(&load, testbed).map_err(|misfit| placed(text.span(), misfit))?;
+        fit::load_fits(&load, testbed).map_err(|misfit| placed(text.span(), misfit))?;
         loads.push(load);
     }
-    let sizes = sizes_of(&file.sizes, &file.ip_lengths, &file.payloads, testbed)?;
+    let sizes =
+        Sizes { frames: &file.sizes, ip_lengths: &file.ip_lengths, payloads: &file.payloads };
+    let sizes = sizes.resolve(Headers::default(), testbed)?;
+    let sizes: Vec<FrameSize> = sizes.into_iter().map(|(size, _)| size).collect();
     let largest = sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
     let open_loop = file.open_loop.as_ref().map(|text| {
         let rate = typed::unit(text, frame_rate::parse, "\"1kpps\"")?;
-        study::rate_fits(rate, largest, testbed).map_err(|misfit| placed(text.span(), misfit))?;
+        fit::rate_fits(rate, largest, testbed).map_err(|misfit| placed(text.span(), misfit))?;
         Ok(rate)
     });
     let ask = LatencyAsk {
@@ -190,92 +168,10 @@ fn latency_of(file: &LatencyFile, testbed: &Testbed) -> Result<StudySpec, Fault>
         protocols: file.protocols.clone(),
         sizes,
         loads,
+        subjects: values::subjects(&file.devices, &file.variants, testbed)?,
         open_loop: open_loop.transpose()?,
-        duration: file.duration.as_ref().map(duration_of).transpose()?,
-        blocks: file.blocks.as_ref().map(blocks_of).transpose()?,
+        duration: file.duration.as_ref().map(values::duration).transpose()?,
+        blocks: file.blocks.as_ref().map(values::blocks).transpose()?,
     };
     Ok(ask.resolve())
-}
-
-fn forwarding_of(file: &ForwardingFile, testbed: &Testbed) -> Result<StudySpec, Fault> {
-    let precision = file.precision.as_ref().map(|p| {
-        let value = *p.get_ref();
-        if (0.0001..=0.5).contains(&value) {
-            return Ok(value);
-        }
-        let message = format!("{value} is outside the range of a precision, 0.0001…0.5");
-        Err(Fault::new(p.span(), message, "0.005 ends a search within half a percent"))
-    });
-    let ask = ForwardingAsk {
-        profile: file.profile.map(Into::into),
-        tests: file.tests.clone(),
-        sizes: sizes_of(&file.sizes, &file.ip_lengths, &file.payloads, testbed)?,
-        backend: file.backend,
-        duration: file.duration.as_ref().map(duration_of).transpose()?,
-        final_duration: file.final_duration.as_ref().map(duration_of).transpose()?,
-        blocks: file.blocks.as_ref().map(blocks_of).transpose()?,
-        precision: precision.transpose()?,
-    };
-    Ok(ask.resolve(study::link_rate(testbed)))
-}
-
-fn placed(span: Range<usize>, (message, hint): Misfit) -> Fault {
-    Fault::new(span, message, hint)
-}
-
-/// All sizes, whichever way each was stated.
-fn sizes_of(
-    frames: &[Spanned<i64>],
-    ip_lengths: &[Spanned<i64>],
-    payloads: &[Spanned<i64>],
-    testbed: &Testbed,
-) -> Result<Vec<FrameSize>, Fault> {
-    type Make = fn(u32) -> Result<FrameSize, UnitError>;
-    let ways: [(&[Spanned<i64>], Make, &str); 3] = [
-        (frames, FrameSize::new, "frame sizes count from the MAC address through the FCS"),
-        (ip_lengths, FrameSize::from_ip_length, "an IP length is the frame size less 18"),
-        (payloads, FrameSize::from_udp_payload_v4, "a UDP payload is the frame size less 46"),
-    ];
-    let mut sizes = Vec::new();
-    for (values, make, hint) in ways {
-        for value in values {
-            let octets = u32::try_from(*value.get_ref()).unwrap_or(if *value.get_ref() < 0 {
-                0
-            } else {
-                u32::MAX
-            });
-            let size = make(octets).map_err(|e| Fault::new(value.span(), e.to_string(), hint))?;
-            study::size_fits(size, testbed).map_err(|misfit| placed(value.span(), misfit))?;
-            if !sizes.contains(&size) {
-                sizes.push(size);
-            }
-        }
-    }
-    Ok(sizes)
-}
-
-fn duration_of(text: &Text) -> Result<Nanos, Fault> {
-    let duration: Nanos = typed::unit(text, str::parse, "\"5s\" or \"300ms\"")?;
-    check_duration(duration).map_err(|misfit| placed(text.span(), misfit))?;
-    Ok(duration)
-}
-
-/// A load phase between 10 ms and a day.
-pub fn check_duration(duration: Nanos) -> Result<(), Misfit> {
-    if (Nanos::from_millis(10)..=Nanos::from_secs(86_400)).contains(&duration) {
-        return Ok(());
-    }
-    let message = format!("{duration} is outside the range of a duration, 10ms…24h");
-    Err((message, "300 ms are a look, 60 s are RFC 2544's".to_owned()))
-}
-
-fn blocks_of(value: &Spanned<i64>) -> Result<u32, Fault> {
-    match u32::try_from(*value.get_ref()) {
-        Ok(blocks @ 1..=1000) => Ok(blocks),
-        _ => Err(Fault::new(
-            value.span(),
-            format!("{} is outside the range of blocks, 1…1000", value.get_ref()),
-            "six are the least for a 95 % interval, ten the usual",
-        )),
-    }
 }

@@ -2,12 +2,13 @@
 //!
 //! Data only. Whoever holds one of these need not ask again whether a cable's far end exists.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
-use super::hooks::Hooks;
 use lab::LabSpec;
 use measure::Rate;
-use method::topology::{CableEnd, Device, Host, HostPort, Topology};
+use method::topology::{AddressBlock, CableEnd, Device, Host, HostPort, Topology};
+
+use super::hooks::Hooks;
 
 /// Where trials shall run.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +59,10 @@ pub struct PortConfig {
     pub address: IpAddr,
     /// Its prefix length.
     pub prefix: u8,
+    /// The test address of IPv6, where there is one.
+    pub address6: Option<Ipv6Addr>,
+    /// Further addresses that the device sends to this port; at most one block for each version.
+    pub blocks: Vec<AddressBlock>,
     /// Where its cable ends; both ends of a direct cable name each other.
     pub cable: CableEnd,
     /// The port's own speed where the file states it.
@@ -92,8 +97,8 @@ impl HostsConfig {
             name: p.name.clone(),
             interfaces: vec![p.name.clone()],
             address: p.address,
-            address6: None,
-            blocks: Vec::new(),
+            address6: p.address6,
+            blocks: p.blocks.clone(),
             cable: p.cable.clone(),
             rate: p.rate,
         };

@@ -1,14 +1,13 @@
-//! What a flag or a plan asks of a study, and the complete request that it comes to.
+//! What a flag or a plan asks of a latency study, and the complete request that it comes to.
 //!
-//! Owns the defaults by profile and the reading of load and test names. Never runs a study, and never
+//! Owns the defaults by profile and the reading of loads. Never runs a study, and never
 //! says where a text stood: that is the caller's.
 
-use measure::{FrameMix, FrameRate, FrameSize, Nanos, Rate};
-use method::trial::{Backend, Protocol, Schedule};
-use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, Profile, StudySpec};
+use measure::{FrameRate, FrameSize, Nanos};
+use method::trial::{Protocol, Schedule, Subject};
+use method::{LatencySpec, Load, Profile, StudySpec};
 
 use super::frame_rate;
-use super::resolved::{Source, Testbed};
 
 /// A latency study with only what was said; the rest comes from the profile.
 #[derive(Debug, Clone, Default)]
@@ -21,33 +20,14 @@ pub struct LatencyAsk {
     pub sizes: Vec<FrameSize>,
     /// Empty: idle.
     pub loads: Vec<Load>,
+    /// Empty: the first device, as it is found.
+    pub subjects: Vec<Subject>,
     /// Closed loop where nothing is said.
     pub open_loop: Option<FrameRate>,
     /// The load phase.
     pub duration: Option<Nanos>,
     /// Repeats.
     pub blocks: Option<u32>,
-}
-
-/// A forwarding study with only what was said; the rest comes from the profile.
-#[derive(Debug, Clone, Default)]
-pub struct ForwardingAsk {
-    /// Quick where nothing is said.
-    pub profile: Option<Profile>,
-    /// Empty: the profile's.
-    pub tests: Vec<ForwardingTest>,
-    /// Empty: the profile's.
-    pub sizes: Vec<FrameSize>,
-    /// The fastest that works where nothing is said.
-    pub backend: Option<Backend>,
-    /// The load phase.
-    pub duration: Option<Nanos>,
-    /// The confirming trial of a search.
-    pub final_duration: Option<Nanos>,
-    /// Repeats of the flood.
-    pub blocks: Option<u32>,
-    /// Where a search stops, relative.
-    pub precision: Option<f64>,
 }
 
 impl LatencyAsk {
@@ -60,6 +40,7 @@ impl LatencyAsk {
         replace(&mut spec.protocols, self.protocols);
         replace(&mut spec.sizes, self.sizes);
         replace(&mut spec.loads, self.loads);
+        replace(&mut spec.subjects, self.subjects);
         spec.schedule = self.open_loop.map_or(spec.schedule, Schedule::Paced);
         spec.duration = self.duration.unwrap_or(spec.duration);
         spec.blocks = self.blocks.unwrap_or(spec.blocks);
@@ -67,27 +48,8 @@ impl LatencyAsk {
     }
 }
 
-impl ForwardingAsk {
-    /// The complete request, on links of `link_rate` where that is known.
-    pub fn resolve(self, link_rate: Option<Rate>) -> StudySpec {
-        let mut spec = match self.profile {
-            Some(Profile::Strict) => ForwardingSpec::strict(),
-            _ => ForwardingSpec::quick(),
-        };
-        replace(&mut spec.tests, self.tests);
-        replace(&mut spec.frames, self.sizes.into_iter().map(FrameMix::of).collect());
-        spec.backend = self.backend.unwrap_or(spec.backend);
-        spec.duration = self.duration.unwrap_or(spec.duration);
-        // A confirming trial is never shorter than those that led to it.
-        spec.final_duration = self.final_duration.unwrap_or(spec.final_duration).max(spec.duration);
-        spec.blocks = self.blocks.unwrap_or(spec.blocks);
-        spec.precision = self.precision.unwrap_or(spec.precision);
-        spec.link_rate = link_rate;
-        StudySpec::Forwarding(spec)
-    }
-}
-
-fn replace<T>(target: &mut Vec<T>, said: Vec<T>) {
+/// A list that was stated goes before the profile's.
+pub(super) fn replace<T>(target: &mut Vec<T>, said: Vec<T>) {
     if !said.is_empty() {
         *target = said;
     }
@@ -127,90 +89,6 @@ pub fn load(text: &str) -> Result<Load, LoadError> {
         }
         _ => Err(unknown()),
     }
-}
-
-/// Why a value can't be had on a testbed: message and hint.
-pub type Misfit = (String, String);
-
-/// The links' speed, where it is known before anything runs: the slowest counts. A lab's cables have
-/// none, and what its ports are limited to is not a link's speed: see [`rate_fits`].
-pub fn link_rate(testbed: &Testbed) -> Option<Rate> {
-    match &testbed.source {
-        Source::Lab(_) => None,
-        Source::Hosts(hosts) => {
-            hosts.hosts.iter().flat_map(|h| h.ports.iter().filter_map(|p| p.rate)).min()
-        }
-    }
-}
-
-/// Whether a frame fits the testbed's links.
-pub fn size_fits(size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
-    let Source::Lab(lab) = &testbed.source else { return Ok(()) };
-    if size.mtu() <= lab.mtu {
-        return Ok(());
-    }
-    let device = lab.device.as_str();
-    Err((
-        format!(
-            "a frame of {size} octets needs an MTU of {size} - 18 = {}, the lab's links have {}",
-            size.mtu(),
-            lab.mtu
-        ),
-        format!("give the lab a larger one: lab:{device},mtu={}", size.mtu()),
-    ))
-}
-
-/// Whether so many frames of that size fit the testbed's links. A real link also carries preamble and
-/// gap; a lab's token bucket counts neither these nor the FCS.
-pub fn rate_fits(rate: FrameRate, size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
-    let (limit, octets, sum) = match &testbed.source {
-        Source::Lab(lab) => (lab.rate, size.octets_without_fcs(), "- 4"),
-        Source::Hosts(_) => (link_rate(testbed), size.wire_octets(), "+ 20"),
-    };
-    let Some(limit) = limit else { return Ok(()) };
-    let most = (limit.bits_per_second() / (8.0 * f64::from(octets))).floor();
-    if rate.0 <= most {
-        return Ok(());
-    }
-    Err((
-        format!(
-            "{:.0} frames/s of {size} octets are more than {limit} carries: \
-             {} bit/s / (8 * ({size} {sum})) = {most:.0} frames/s",
-            rate.0, limit.0
-        ),
-        format!("ask for at most {most:.0}pps"),
-    ))
-}
-
-/// Whether all that a load sends fits the testbed's links.
-pub fn load_fits(load: &Load, testbed: &Testbed) -> Result<(), Misfit> {
-    match load {
-        Load::Datagrams { frame_size, rate } => {
-            size_fits(*frame_size, testbed)?;
-            rate_fits(*rate, *frame_size, testbed)
-        }
-        Load::Idle | Load::Bulk { .. } => Ok(()),
-    }
-}
-
-/// Every size and rate of a request, against the testbed; for requests that came without places.
-pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
-    let sizes: Vec<FrameSize> = match study {
-        StudySpec::Latency(spec) => spec.sizes.clone(),
-        StudySpec::Forwarding(spec) => spec.frames.iter().map(FrameMix::largest).collect(),
-    };
-    for size in sizes {
-        size_fits(size, testbed)?;
-    }
-    let StudySpec::Latency(spec) = study else { return Ok(()) };
-    for load in &spec.loads {
-        load_fits(load, testbed)?;
-    }
-    if let Schedule::Paced(rate) = spec.schedule {
-        let largest = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
-        rate_fits(rate, largest, testbed)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

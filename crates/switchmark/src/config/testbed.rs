@@ -3,21 +3,24 @@
 //! Owns the file's typed form and every check on it. Never reaches a host: what it accepts may still
 //! turn out to be unreachable.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::net::IpAddr;
+mod addresses;
+mod devices;
+mod labs;
+
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
-use lab::LabSpec;
-use method::topology::{CableEnd, Device, DeviceKind, PortRef};
+use method::topology::{CableEnd, PortRef};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::hooks::Hooks;
 use super::lab_name::{self, Word};
 use super::resolved::{HostConfig, HostsConfig, PortConfig, Reach, Source, Testbed};
 use super::source::{ConfigError, Fault, SourceText};
-use super::typed::{self, Text, not_yet};
+use super::typed::{self, Text};
+use devices::DeviceFile;
+use labs::LabFile;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,37 +46,11 @@ struct HostFile {
 struct PortFile {
     name: Text,
     address: Text,
+    address6: Option<Text>,
+    block: Option<Text>,
+    block6: Option<Text>,
     cable: Text,
     rate: Option<Text>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DeviceFile {
-    name: Text,
-    kind: KindFile,
-    #[serde(default)]
-    facts: BTreeMap<String, String>,
-    variant: Option<Spanned<toml::Value>>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum KindFile {
-    Switch,
-    Router,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LabFile {
-    device: Text,
-    hosts: Option<Spanned<u64>>,
-    rate: Option<Text>,
-    queue: Option<Text>,
-    mtu: Option<Spanned<u64>>,
-    bypass: Option<bool>,
-    profile: Option<Text>,
 }
 
 /// Resolves a `lab:…` name or a testbed file's path from the command line.
@@ -108,14 +85,15 @@ pub fn from_argument(flag: &str, text: &str) -> Result<Testbed, ConfigError> {
 pub fn from_source(name: &str, source: &SourceText) -> Result<Testbed, ConfigError> {
     let file: TestbedFile = typed::read(source)?;
     let made = match &file.lab {
-        Some(lab) => lab_of(lab, &file).map(Source::Lab),
+        Some(lab) => alone(&file).and_then(|()| lab.get_ref().resolve()).map(Source::Lab),
         None => hosts_of(&file, source.text.len()).map(Source::Hosts),
     };
     made.map(|source| Testbed { name: name.to_owned(), source })
         .map_err(|fault| source.locate(fault))
 }
 
-fn lab_of(lab: &Spanned<LabFile>, file: &TestbedFile) -> Result<LabSpec, Fault> {
+/// A lab has hosts and devices of its own.
+fn alone(file: &TestbedFile) -> Result<(), Fault> {
     if let Some(host) = file.host.first() {
         return Err(Fault::new(
             host.name.span(),
@@ -123,33 +101,14 @@ fn lab_of(lab: &Spanned<LabFile>, file: &TestbedFile) -> Result<LabSpec, Fault> 
             "remove the [lab] table, or the [[host]] tables",
         ));
     }
-    let lab = lab.get_ref();
-    if let Some(profile) = &lab.profile {
-        return Err(not_yet("a device profile", profile.span()));
+    match file.device.first() {
+        Some(device) => Err(Fault::new(
+            device.name.span(),
+            "a lab's devices are its own",
+            "name what it is made of in [lab]'s `device`, and remove the [[device]] tables",
+        )),
+        None => Ok(()),
     }
-    let device_span = inside(&lab.device);
-    let mut config = LabSpec::new(lab_name::device(lab.device.get_ref(), device_span)?);
-    if let Some(hosts) = &lab.hosts {
-        config.hosts = lab_name::hosts(*hosts.get_ref(), hosts.span())?;
-    }
-    if let Some(mtu) = &lab.mtu {
-        config.mtu = lab_name::mtu(*mtu.get_ref(), mtu.span())?;
-    }
-    let word = |text: &'_ Text| (text.get_ref().clone(), text.span());
-    if let Some((text, span)) = lab.rate.as_ref().map(word) {
-        config.rate = Some(lab_name::rate(&Word { text: &text, span })?);
-    }
-    if let Some((text, span)) = lab.queue.as_ref().map(word) {
-        config.queue = Some(lab_name::queue(&Word { text: &text, span })?);
-    }
-    config.bypass = lab.bypass.unwrap_or(config.bypass);
-    lab_name::finish(config, &lab.device.span())
-}
-
-/// A text's place without its quotes, where that is how it was written.
-fn inside(text: &Text) -> Range<usize> {
-    let span = text.span();
-    if span.len() == text.get_ref().len() + 2 { span.start + 1..span.end - 1 } else { span }
 }
 
 fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
@@ -162,11 +121,11 @@ fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
         ));
     }
     names_are_unique(file)?;
-    let devices = file.device.iter().map(device_of).collect::<Result<Vec<_>, _>>()?;
     let hosts = file.host.iter().map(|h| host_of(h, file)).collect::<Result<Vec<_>, _>>()?;
-    addresses_are_unique(file, &hosts)?;
+    addresses::are_unique(&file.host, &hosts)?;
     cables_fit(file, &hosts)?;
-    Ok(HostsConfig { hosts, devices, hooks: Hooks::new() })
+    let devices = devices::devices(&file.device);
+    Ok(HostsConfig { hosts, devices, hooks: devices::hooks(&file.device)? })
 }
 
 fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
@@ -175,11 +134,11 @@ fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
     let mut seen = HashMap::new();
     for (what, name) in hosts.chain(devices) {
         let text = name.get_ref().as_str();
-        if text.is_empty() || text.contains(['/', ':']) || text.contains(char::is_whitespace) {
+        if text.is_empty() || text.contains(['/', ':', ',']) || text.contains(char::is_whitespace) {
             return Err(Fault::new(
                 name.span(),
                 format!("`{text}` can't be the name of a {what}"),
-                "names are not empty and have no slash, colon or blank",
+                "names are not empty and have no slash, colon, comma or blank",
             ));
         }
         if let Some(other) = seen.insert(text, what) {
@@ -204,25 +163,6 @@ fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
         }
     }
     Ok(())
-}
-
-fn device_of(file: &DeviceFile) -> Result<Device, Fault> {
-    if let Some(variant) = &file.variant {
-        return Err(not_yet("a device variant", variant.span()));
-    }
-    let kind = match file.kind {
-        KindFile::Switch => DeviceKind::Switch,
-        KindFile::Router => DeviceKind::Router,
-    };
-    Ok(Device {
-        variants: Vec::new(),
-        resettable: false,
-        name: file.name.get_ref().clone(),
-        kind,
-        port_rate: None,
-        port_queue: None,
-        facts: file.facts.clone(),
-    })
 }
 
 fn host_of(host: &HostFile, file: &TestbedFile) -> Result<HostConfig, Fault> {
@@ -258,34 +198,22 @@ fn reach_of(text: &Text) -> Result<Reach, Fault> {
 }
 
 fn port_of(port: &PortFile, file: &TestbedFile) -> Result<PortConfig, Fault> {
-    let (address, prefix) = address_of(&port.address)?;
+    let (address, prefix) = addresses::v4(&port.address)?;
+    let blocks = [
+        port.block.as_ref().map(addresses::block4).transpose()?,
+        port.block6.as_ref().map(addresses::block6).transpose()?,
+    ];
     let rate =
         port.rate.as_ref().map(|r| lab_name::rate(&Word { text: r.get_ref(), span: r.span() }));
     Ok(PortConfig {
         name: port.name.get_ref().clone(),
         address,
         prefix,
+        address6: port.address6.as_ref().map(addresses::v6).transpose()?,
+        blocks: blocks.into_iter().flatten().collect(),
         cable: cable_of(&port.cable, file)?,
         rate: rate.transpose()?,
     })
-}
-
-fn address_of(text: &Text) -> Result<(IpAddr, u8), Fault> {
-    let fault = |message: String| {
-        Fault::new(text.span(), message, "write the address with its prefix, such as 198.18.0.1/24")
-    };
-    let Some((address, prefix)) = text.get_ref().split_once('/') else {
-        return Err(fault(format!("address `{}` has no prefix length", text.get_ref())));
-    };
-    let address: IpAddr =
-        address.parse().map_err(|_| fault(format!("`{address}` is not an IP address")))?;
-    if address.is_ipv6() {
-        return Err(fault("IPv6 test addresses are not yet available in this version".into()));
-    }
-    match prefix.parse() {
-        Ok(length @ 1..=31) => Ok((address, length)),
-        _ => Err(fault(format!("`{prefix}` is not a prefix length from 1 to 31"))),
-    }
 }
 
 fn cable_of(text: &Text, file: &TestbedFile) -> Result<CableEnd, Fault> {
@@ -317,23 +245,6 @@ fn cable_of(text: &Text, file: &TestbedFile) -> Result<CableEnd, Fault> {
         format!("host `{}` has no port `{}`", end.host, end.port),
         super::suggest::hint(&end.port, &known),
     ))
-}
-
-fn addresses_are_unique(file: &TestbedFile, hosts: &[HostConfig]) -> Result<(), Fault> {
-    let mut owner: HashMap<IpAddr, PortRef> = HashMap::new();
-    for (written, host) in file.host.iter().zip(hosts) {
-        for (text, port) in written.port.iter().zip(&host.ports) {
-            let place = PortRef { host: host.name.clone(), port: port.name.clone() };
-            if let Some(other) = owner.insert(port.address, place) {
-                return Err(Fault::new(
-                    text.address.span(),
-                    format!("address {} is already that of {other}", port.address),
-                    "every test port needs an address of its own",
-                ));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// A device's port takes one cable; a direct cable is named at both its ends.

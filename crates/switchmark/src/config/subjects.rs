@@ -1,0 +1,112 @@
+//! Devices under test by name, as flags and plans state them: `bridge`, `router:gro`.
+//!
+//! Owns the word for a device that nothing was done to, and the check that a name is known. Pure.
+
+use method::topology::Device;
+use method::trial::Subject;
+
+use super::fit::Misfit;
+use super::resolved::{Source, Testbed};
+use super::suggest;
+
+/// A device as it is found, where a list of variants has to name it.
+pub const AS_FOUND: &str = "as-found";
+
+/// What a list of devices and a list of variants ask for: every device in every variant, but one that
+/// is named with its variant in that alone. Variants without devices are the first device's; nothing
+/// asks for nothing. An error says which word is wrong: its place in the list of devices, or of variants.
+pub fn resolve(
+    devices: &[String],
+    variants: &[String],
+    testbed: &Testbed,
+) -> Result<Vec<Subject>, (Word, Misfit)> {
+    if devices.is_empty() && variants.is_empty() {
+        return Ok(Vec::new());
+    }
+    let known = known(testbed);
+    let mut all = Vec::new();
+    let mut put = |device: &Known, variant: &str, word: Word| {
+        let subject = subject(device, variant).map_err(|misfit| (word, misfit))?;
+        if !all.contains(&subject) {
+            all.push(subject);
+        }
+        Ok(())
+    };
+    let first = known.first().map(|device| device.name.clone());
+    let named = if devices.is_empty() { first.as_slice() } else { devices };
+    if named.is_empty() {
+        let message = format!("testbed `{}` has no device", testbed.name);
+        return Err((Word::Variant(0), (message, "only a device has variants".to_owned())));
+    }
+    for (at, text) in named.iter().enumerate() {
+        let (name, variant) = text.split_once(':').map_or((&**text, None), |(n, v)| (n, Some(v)));
+        let device = find(name, &known).map_err(|misfit| (Word::Device(at), misfit))?;
+        match variant {
+            Some(variant) => put(device, variant, Word::Device(at))?,
+            None if variants.is_empty() => put(device, AS_FOUND, Word::Device(at))?,
+            None => {
+                for (at, variant) in variants.iter().enumerate() {
+                    put(device, variant, Word::Variant(at))?;
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Which word of the two lists is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// Of the devices.
+    Device(usize),
+    /// Of the variants.
+    Variant(usize),
+}
+
+fn find<'a>(name: &str, known: &'a [Known]) -> Result<&'a Known, Misfit> {
+    known.iter().find(|device| device.name == name).ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|device| device.name.as_str()).collect();
+        (format!("there is no device `{name}`"), suggest::hint(name, &names))
+    })
+}
+
+fn subject(device: &Known, variant: &str) -> Result<Subject, Misfit> {
+    let name = &device.name;
+    if variant == AS_FOUND {
+        return Ok(Subject { device: name.clone(), variant: None });
+    }
+    if device.variants.iter().any(|known| known == variant) {
+        return Ok(Subject { device: name.clone(), variant: Some(variant.to_owned()) });
+    }
+    let mut names: Vec<&str> = vec![AS_FOUND];
+    names.extend(device.variants.iter().map(String::as_str));
+    Err((format!("device `{name}` has no variant `{variant}`"), suggest::hint(variant, &names)))
+}
+
+/// The testbed's devices, as far as they are known before anything is built.
+fn known(testbed: &Testbed) -> Vec<Known> {
+    match &testbed.source {
+        Source::Hosts(hosts) => {
+            let known = |device: &Device| Known {
+                name: device.name.clone(),
+                variants: device.variants.clone(),
+            };
+            hosts.devices.iter().map(known).collect()
+        }
+        // A lab that can't be planned is refused elsewhere, and then for its own reason.
+        Source::Lab(lab) => lab.plan().map_or_else(
+            |_| Vec::new(),
+            |plan| {
+                let known =
+                    |subject: lab::SubjectPlan| Known { name: subject.name, variants: Vec::new() };
+                plan.subjects.into_iter().map(known).collect()
+            },
+        ),
+    }
+}
+
+/// A device, as far as names go.
+struct Known {
+    name: String,
+    variants: Vec<String>,
+}

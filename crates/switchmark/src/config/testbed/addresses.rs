@@ -1,0 +1,114 @@
+//! The file's addresses: of a port, and the blocks behind it that flows may vary.
+//!
+//! Pure. Never asks a host whether it has them.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use method::topology::{AddressBlock, PortRef};
+
+use super::HostFile;
+use crate::config::resolved::HostConfig;
+use crate::config::source::Fault;
+use crate::config::typed::Text;
+
+/// An IPv4 address and the length of its prefix.
+pub(super) fn v4(text: &Text) -> Result<(IpAddr, u8), Fault> {
+    let fault = |message: String| {
+        Fault::new(text.span(), message, "write the address with its prefix, such as 198.18.0.1/24")
+    };
+    let (address, prefix) = split(text).map_err(&fault)?;
+    if address.is_ipv6() {
+        return Err(Fault::new(
+            text.span(),
+            format!("`{address}` is an IPv6 address"),
+            "give the port an IPv4 `address`, and this one as its `address6`",
+        ));
+    }
+    match prefix {
+        1..=31 => Ok((address, prefix)),
+        _ => Err(fault(format!("`{prefix}` is not a prefix length from 1 to 31"))),
+    }
+}
+
+/// An IPv6 address; the prefix is checked and left to the host.
+pub(super) fn v6(text: &Text) -> Result<Ipv6Addr, Fault> {
+    const LIKE: &str = "write the address with its prefix, such as 2001:2::1/64";
+    let fault = |message: String| Fault::new(text.span(), message, LIKE);
+    match split(text).map_err(&fault)? {
+        (IpAddr::V6(address), 1..=127) => Ok(address),
+        (IpAddr::V6(_), prefix) => {
+            Err(fault(format!("`{prefix}` is not a prefix length from 1 to 127")))
+        }
+        (IpAddr::V4(address), _) => Err(fault(format!("`{address}` is not an IPv6 address"))),
+    }
+}
+
+/// All addresses of an IPv4 prefix, 65,535 at most.
+pub(super) fn block4(text: &Text) -> Result<AddressBlock, Fault> {
+    const LIKE: &str = "write the lowest address with the prefix, such as 198.18.64.0/20";
+    let fault = |message: String| Fault::new(text.span(), message, LIKE);
+    let (IpAddr::V4(first), prefix @ 8..=32) = split(text).map_err(&fault)? else {
+        return Err(fault(format!("`{}` is not a block of IPv4, /8…/32", text.get_ref())));
+    };
+    let beyond = u32::MAX.checked_shr(prefix.into()).unwrap_or(0);
+    if first.to_bits() & beyond != 0 {
+        let lowest = Ipv4Addr::from_bits(first.to_bits() & !beyond);
+        return Err(fault(format!(
+            "`{first}` is not the lowest address of its /{prefix}: {lowest}"
+        )));
+    }
+    let count = u16::try_from(u64::from(beyond) + 1).unwrap_or(u16::MAX);
+    Ok(AddressBlock { first: first.into(), count })
+}
+
+/// All addresses of an IPv6 prefix, 65,535 at most.
+pub(super) fn block6(text: &Text) -> Result<AddressBlock, Fault> {
+    const LIKE: &str = "write the lowest address with the prefix, such as 2001:2:0:1::/112";
+    let fault = |message: String| Fault::new(text.span(), message, LIKE);
+    let (IpAddr::V6(first), prefix @ 16..=128) = split(text).map_err(&fault)? else {
+        return Err(fault(format!("`{}` is not a block of IPv6, /16…/128", text.get_ref())));
+    };
+    let beyond = u128::MAX.checked_shr(prefix.into()).unwrap_or(0);
+    if first.to_bits() & beyond != 0 {
+        let lowest = Ipv6Addr::from_bits(first.to_bits() & !beyond);
+        return Err(fault(format!(
+            "`{first}` is not the lowest address of its /{prefix}: {lowest}"
+        )));
+    }
+    let count = u16::try_from(beyond.saturating_add(1)).unwrap_or(u16::MAX);
+    Ok(AddressBlock { first: first.into(), count })
+}
+
+fn split(text: &Text) -> Result<(IpAddr, u8), String> {
+    let Some((address, prefix)) = text.get_ref().split_once('/') else {
+        return Err(format!("address `{}` has no prefix length", text.get_ref()));
+    };
+    let address = address.parse().map_err(|_| format!("`{address}` is not an IP address"))?;
+    let prefix = prefix.parse().map_err(|_| format!("`{prefix}` is not a prefix length"))?;
+    Ok((address, prefix))
+}
+
+/// No address stands at two ports.
+pub(super) fn are_unique(files: &[HostFile], hosts: &[HostConfig]) -> Result<(), Fault> {
+    let mut owner: HashMap<IpAddr, PortRef> = HashMap::new();
+    for (written, host) in files.iter().zip(hosts) {
+        for (text, port) in written.port.iter().zip(&host.ports) {
+            let place = PortRef { host: host.name.clone(), port: port.name.clone() };
+            let here = [
+                Some((port.address, &text.address)),
+                port.address6.map(IpAddr::V6).zip(text.address6.as_ref()),
+            ];
+            for (address, text) in here.into_iter().flatten() {
+                if let Some(other) = owner.insert(address, place.clone()) {
+                    return Err(Fault::new(
+                        text.span(),
+                        format!("address {address} is already that of {other}"),
+                        "every test port needs an address of its own",
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}

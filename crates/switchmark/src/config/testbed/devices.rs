@@ -1,0 +1,176 @@
+//! The file's devices: what each is, the variants it can be put into, and the command that resets it.
+//!
+//! Owns the shape of these tables and every check on them. Never runs a command, and never looks into
+//! one: it is the user's own line for `sh -c`.
+
+use std::collections::{BTreeMap, HashSet};
+
+use measure::Nanos;
+use method::topology::{Device, DeviceKind};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::config::hooks::{DeviceHooks, Hooks, Ready, ReadyBy, VariantHook};
+use crate::config::source::Fault;
+use crate::config::subjects::AS_FOUND;
+use crate::config::typed::{self, Text};
+
+/// A device that reboots is given so long where the file says nothing.
+const READY_WITHIN: Nanos = Nanos::from_secs(300);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DeviceFile {
+    pub(super) name: Text,
+    kind: KindFile,
+    #[serde(default)]
+    facts: BTreeMap<String, String>,
+    reset: Option<Text>,
+    #[serde(default)]
+    variant: Vec<VariantFile>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum KindFile {
+    Switch,
+    Router,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VariantFile {
+    name: Text,
+    apply: Text,
+    ready: Option<Spanned<ReadyFile>>,
+    probe: Option<Text>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadyFile {
+    tcp: Option<Text>,
+    command: Option<Text>,
+    timeout: Option<Text>,
+}
+
+/// What a study may know of them.
+pub(super) fn devices(files: &[DeviceFile]) -> Vec<Device> {
+    files
+        .iter()
+        .map(|file| Device {
+            name: file.name.get_ref().clone(),
+            kind: match file.kind {
+                KindFile::Switch => DeviceKind::Switch,
+                KindFile::Router => DeviceKind::Router,
+            },
+            port_rate: None,
+            port_queue: None,
+            facts: file.facts.clone(),
+            variants: file.variant.iter().map(|v| v.name.get_ref().clone()).collect(),
+            resettable: file.reset.is_some(),
+        })
+        .collect()
+}
+
+/// What the controller may do to them.
+pub(super) fn hooks(files: &[DeviceFile]) -> Result<Hooks, Fault> {
+    let mut hooks = Hooks::new();
+    for file in files {
+        let of_one = hooks_of(file)?;
+        if of_one != DeviceHooks::default() {
+            hooks.insert(file.name.get_ref().clone(), of_one);
+        }
+    }
+    Ok(hooks)
+}
+
+fn hooks_of(file: &DeviceFile) -> Result<DeviceHooks, Fault> {
+    let mut seen = HashSet::new();
+    let mut variants = BTreeMap::new();
+    for variant in &file.variant {
+        let name = variant.name.get_ref();
+        name_is_usable(&variant.name)?;
+        if !seen.insert(name) {
+            return Err(Fault::new(
+                variant.name.span(),
+                format!("device `{}` already has a variant `{name}`", file.name.get_ref()),
+                "give each variant a name of its own",
+            ));
+        }
+        let hook = VariantHook {
+            apply: command(&variant.apply)?,
+            ready: variant.ready.as_ref().map(ready).transpose()?,
+            probe: variant.probe.as_ref().map(command).transpose()?,
+        };
+        variants.insert(name.clone(), hook);
+    }
+    Ok(DeviceHooks { variants, reset: file.reset.as_ref().map(command).transpose()? })
+}
+
+fn name_is_usable(name: &Text) -> Result<(), Fault> {
+    let text = name.get_ref().as_str();
+    if text == AS_FOUND {
+        return Err(Fault::new(
+            name.span(),
+            format!("`{AS_FOUND}` is a device that no variant was applied to"),
+            "give the variant another name",
+        ));
+    }
+    let unusable = |c: char| c.is_whitespace() || matches!(c, '/' | ':' | ',');
+    if text.is_empty() || text.contains(unusable) {
+        return Err(Fault::new(
+            name.span(),
+            format!("`{text}` can't be the name of a variant"),
+            "names are not empty and have no slash, colon, comma or blank",
+        ));
+    }
+    Ok(())
+}
+
+fn command(line: &Text) -> Result<String, Fault> {
+    if line.get_ref().trim().is_empty() {
+        return Err(Fault::new(
+            line.span(),
+            "the command is empty",
+            "write a line for `sh -c`; `true` does nothing",
+        ));
+    }
+    Ok(line.get_ref().clone())
+}
+
+fn ready(file: &Spanned<ReadyFile>) -> Result<Ready, Fault> {
+    const HOW: &str = "write { tcp = \"sw1:22\" } or { command = \"ping -c1 sw1\" }";
+    let by = match (&file.get_ref().tcp, &file.get_ref().command) {
+        (Some(address), None) => ReadyBy::Tcp(tcp(address)?),
+        (None, Some(line)) => ReadyBy::Command(command(line)?),
+        (None, None) => {
+            return Err(Fault::new(file.span(), "nothing tells when the device is ready", HOW));
+        }
+        (Some(_), Some(line)) => {
+            return Err(Fault::new(line.span(), "one thing tells when the device is ready", HOW));
+        }
+    };
+    let timeout = file.get_ref().timeout.as_ref().map(|text| {
+        let timeout: Nanos = typed::unit(text, str::parse, "\"5m\" or \"30s\"")?;
+        if (Nanos::from_secs(1)..=Nanos::from_secs(86_400)).contains(&timeout) {
+            return Ok(timeout);
+        }
+        let message = format!("{timeout} is outside the range of a timeout, 1s…24h");
+        Err(Fault::new(text.span(), message, "a machine that reboots takes minutes"))
+    });
+    Ok(Ready { by, timeout: timeout.transpose()?.unwrap_or(READY_WITHIN) })
+}
+
+/// A name or address and a port; whether it resolves is seen when it is asked.
+fn tcp(text: &Text) -> Result<String, Fault> {
+    let port = text.get_ref().rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    match port.and_then(|(_, port)| port.parse::<u16>().ok()) {
+        Some(1..) => Ok(text.get_ref().clone()),
+        _ => Err(Fault::new(
+            text.span(),
+            format!("`{}` is not of the form host:port", text.get_ref()),
+            "write a name or an address with its TCP port, such as sw1:22 or [fd00::1]:22",
+        )),
+    }
+}
