@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::frames::Frames;
 use super::output::Output;
-use super::{Pace, SenderBackend, SenderSpec, Way, packet, udp};
+use super::{Pace, SenderBackend, SenderSpec, Way, gso, packet, udp};
 use crate::FlowError;
 use crate::af_xdp::transmit::Transmit;
 use crate::unfit::Unfit;
@@ -83,7 +83,7 @@ fn attempt(backend: SenderBackend, spec: &SenderSpec) -> Result<Opened, Unfit> {
         SenderBackend::Udp => {
             udp::open(spec).map(|output| handed((output, "a udp socket sends".to_owned())))
         }
-        SenderBackend::UdpGso => Err(Unfit::NotHere("it is not built yet".to_owned())),
+        SenderBackend::UdpGso => super_frames(spec, Way::find(spec)?).map(handed),
     }
 }
 
@@ -98,6 +98,11 @@ fn af_xdp(spec: &SenderSpec, way: Way) -> Result<(Output, String), Unfit> {
     let largest = spec.frames.largest().octets_without_fcs() as usize;
     let (transmit, how) = Transmit::open(way.index, &way.interface, QUEUE, largest)?;
     Ok((Output::af_xdp(transmit, way.reserved, frames), how))
+}
+
+fn super_frames(spec: &SenderSpec, way: Way) -> Result<(Output, String), Unfit> {
+    let (super_frames, how) = gso::open(spec, &way)?;
+    Ok((Output::gso(super_frames, way.reserved, Frames::payloads(spec)?), how))
 }
 
 /// How it sends, and why those before it do not.

@@ -12,6 +12,7 @@ use measure::Nanos;
 
 use super::batch::{SLOTS, SendBatch};
 use super::frames::Frames;
+use super::gso::SuperFrames;
 use crate::af_xdp::transmit::Transmit;
 use crate::socket::{is_away, is_pause, is_too_long};
 
@@ -48,6 +49,7 @@ enum Exit {
     Udp { socket: UdpSocket, batch: SendBatch },
     Packet { socket: OwnedFd, batch: SendBatch, _reserved: UdpSocket },
     AfXdp { transmit: Box<Transmit>, _reserved: UdpSocket },
+    Gso { frames: SuperFrames, socket: UdpSocket },
 }
 
 impl Output {
@@ -66,6 +68,11 @@ impl Output {
         Self::by(Exit::AfXdp { transmit: Box::new(transmit), _reserved: reserved }, frames)
     }
 
+    /// By a connected UDP socket that cuts super-frames.
+    pub(super) fn gso(super_frames: SuperFrames, socket: UdpSocket, frames: Frames) -> Self {
+        Self::by(Exit::Gso { frames: super_frames, socket }, frames)
+    }
+
     fn by(exit: Exit, frames: Frames) -> Self {
         Self { exit, frames, taken: 0 }
     }
@@ -76,6 +83,7 @@ impl Output {
             Exit::Udp { .. } => "udp",
             Exit::Packet { .. } => "packet",
             Exit::AfXdp { .. } => "af-xdp",
+            Exit::Gso { .. } => "udp-gso",
         }
     }
 
@@ -87,6 +95,7 @@ impl Output {
             Exit::Udp { socket, batch } => batch.send(socket.as_fd(), frames),
             Exit::Packet { socket, batch, .. } => batch.send(socket.as_fd(), frames),
             Exit::AfXdp { transmit, .. } => transmit.send(frames),
+            Exit::Gso { frames: super_frames, socket } => super_frames.send(socket.as_fd(), frames),
         }
         .map_err(Refusal::of)?;
         self.taken += taken as u64;
@@ -96,7 +105,7 @@ impl Output {
     /// Waits until what the kernel took has left, where that is known: how many frames never did.
     pub(super) fn settle(&mut self) -> u64 {
         match &mut self.exit {
-            Exit::Udp { .. } | Exit::Packet { .. } => 0,
+            Exit::Udp { .. } | Exit::Packet { .. } | Exit::Gso { .. } => 0,
             Exit::AfXdp { transmit, .. } => self.taken.saturating_sub(transmit.drain(SETTLING)),
         }
     }

@@ -29,6 +29,8 @@ pub(crate) struct Way {
     pub index: u32,
     /// Its name.
     pub interface: String,
+    /// The kernel's word for a virtual interface (`veth`); none for hardware.
+    pub kind: Option<String>,
     /// The interface's own address.
     pub source_mac: MacAddr,
     /// The next hop's address.
@@ -63,6 +65,7 @@ impl Way {
         Ok(Self {
             index: link.index,
             interface: link.name,
+            kind: link.kind,
             source_mac,
             next_hop_mac,
             source,
