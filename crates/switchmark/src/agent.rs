@@ -19,6 +19,7 @@ use std::thread;
 
 use duty::{Duty, Reins};
 use fault::AgentFault;
+pub(crate) use facts::gather as gather_facts;
 pub(crate) use offloads::describe as describe_ports;
 
 use crate::protocol::{

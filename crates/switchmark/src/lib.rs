@@ -8,5 +8,6 @@ pub mod agent;
 pub mod cli;
 pub mod config;
 pub mod controller;
+pub mod guest;
 pub mod protocol;
 pub mod terminal;

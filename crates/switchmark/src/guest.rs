@@ -1,0 +1,115 @@
+//! This program where no user calls it: as the emulator's forerunner, and as the only process of a
+//! virtual machine under test.
+//!
+//! Owns the words that the controller and a machine's first process exchange, on both sides, and the
+//! moment before the command line is looked at in which it is seen who called. Never is anything of
+//! it reached from a command line: one needs a first word that no shell gives by accident, the other
+//! to be process 1 of a system with a machine's orders in it.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use dataplane::counters::{self, InterfaceCounters};
+use lab::vm::{self, Acceleration, Emulator, Machine, VmError};
+use netlink::Netlink;
+use serde::de::DeserializeOwned;
+
+use crate::agent;
+use crate::protocol::{HostFacts, in_words};
+
+const COUNTERS: &str = "counters";
+const FACTS: &str = "facts";
+
+/// A machine could not be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum GuestError {
+    /// It gave no answer, or refused.
+    #[error(transparent)]
+    Machine(#[from] VmError),
+    /// It answered something else.
+    #[error("read the {word} of machine {machine}")]
+    Unreadable {
+        /// What it was asked for.
+        word: &'static str,
+        /// The machine.
+        machine: String,
+        /// What is wrong with the answer.
+        #[source]
+        cause: serde_json::Error,
+    },
+}
+
+/// Whether somebody other than a user started this program, and if so, how that ended. As a machine's
+/// first process it does not end.
+pub fn called() -> Option<ExitCode> {
+    if vm::is_first_process() {
+        vm::serve(answer);
+    }
+    let mut arguments = std::env::args_os();
+    if arguments.next().is_none_or(|name| name != vm::EMULATOR_NAME) {
+        return None;
+    }
+    eprintln!("error: {}", in_words(&vm::become_emulator(arguments)));
+    Some(ExitCode::FAILURE)
+}
+
+/// How machines are started, with `program`, a switchmark, on both sides of their walls.
+pub fn emulator(program: &Path) -> Emulator {
+    Emulator {
+        program: program.to_owned(),
+        open_tap: dataplane::tap::open,
+        acceleration: Acceleration::Auto,
+    }
+}
+
+/// The counters of a machine's ports, as an agent would read those of a host.
+pub fn counters(machine: &Machine) -> Result<Vec<InterfaceCounters>, GuestError> {
+    ask(machine, COUNTERS)
+}
+
+/// What a machine's kernel tells of itself and of its ports: release, build, whether it is a real-time
+/// kernel, offloads.
+pub fn facts(machine: &Machine) -> Result<HostFacts, GuestError> {
+    ask(machine, FACTS)
+}
+
+fn ask<T: DeserializeOwned>(machine: &Machine, word: &'static str) -> Result<T, GuestError> {
+    let text = machine.ask(word)?;
+    serde_json::from_str(&text).map_err(|cause| GuestError::Unreadable {
+        word,
+        machine: machine.name().to_owned(),
+        cause,
+    })
+}
+
+/// What the first process says to a request; in the machine.
+fn answer(word: &str) -> Result<String, String> {
+    let said = match word {
+        COUNTERS => serde_json::to_string(&read_counters()?),
+        FACTS => serde_json::to_string(&agent::gather_facts(&ports()?)),
+        _ => return Err(format!("{word}: no such request")),
+    };
+    said.map_err(|e| e.to_string())
+}
+
+fn read_counters() -> Result<Vec<InterfaceCounters>, String> {
+    counters::interfaces(&ports()?).map_err(|e| in_words(&e))
+}
+
+/// Every card: what is no loopback, bridge or other kind of virtual link.
+fn ports() -> Result<Vec<String>, String> {
+    let links = Netlink::open().and_then(|mut kernel| kernel.links()).map_err(|e| in_words(&e))?;
+    let card = |link: &netlink::Link| link.kind.is_none() && link.name != "lo";
+    Ok(links.into_iter().filter(card).map(|link| link.name).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_user_is_taken_for_a_machine() {
+        assert!(called().is_none());
+        assert!(answer("rm -rf").unwrap_err().contains("no such request"));
+    }
+}
