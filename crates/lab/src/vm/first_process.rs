@@ -4,7 +4,6 @@
 //! systems, the drivers, the node, and the line to the host. It starts no other process, so there is
 //! none to wait for. Never ends: a kernel whose first process ends panics.
 
-use std::convert::Infallible;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -32,7 +31,7 @@ pub fn is_first_process() -> bool {
 
 /// Makes this kernel the node that its orders tell of, says so to the host, and answers its questions
 /// with `answer`: one line of text, or why not.
-pub fn serve(answer: impl Fn(&str) -> Result<String, String>) -> Infallible {
+pub fn serve(answer: impl Fn(&str) -> Result<String, String>) -> ! {
     for (kind, place) in FILE_SYSTEMS {
         // A kernel may have mounted /dev by itself; what is missing shows with the first use.
         let _ = mount(Some(kind), place, Some(kind), MsFlags::empty(), None::<&str>);

@@ -27,8 +27,9 @@ pub(super) fn dependencies(module: &[u8]) -> Result<Vec<String>, &'static str> {
 /// How many octets from the start the kernel needs to run the program: symbols and debug
 /// information, which may be ten times as much, come after.
 pub(super) fn loaded_octets(program: &[u8]) -> Result<usize, &'static str> {
-    const NOT_READABLE: &str = "not a 64-bit ELF program";
-    let loaded = || -> Option<usize> {
+    const INTERPRETER: usize = 3;
+    let mut interpreted = false;
+    let mut loaded = || -> Option<usize> {
         program.starts_with(&IDENTITY).then_some(())?;
         let table = eight(program, PROGRAM_HEADERS_AT)?;
         let size = two(program, PROGRAM_HEADER_SIZE_AT)?;
@@ -36,11 +37,13 @@ pub(super) fn loaded_octets(program: &[u8]) -> Result<usize, &'static str> {
         for number in 0..two(program, PROGRAM_HEADER_SIZE_AT + 2)? {
             let header = program.get(table + number * size..)?;
             // The offset in the file and the length in the file of whatever the header describes.
+            interpreted |= four(header, 0)? == INTERPRETER;
             end = end.max(eight(header, 0x08)?.checked_add(eight(header, 0x20)?)?);
         }
         (end <= program.len()).then_some(end)
     };
-    loaded().ok_or(NOT_READABLE)
+    let end = loaded().ok_or("not a 64-bit ELF program")?;
+    if interpreted { Err("it is not statically linked") } else { Ok(end) }
 }
 
 fn section<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
