@@ -17,6 +17,7 @@ mod memory;
 mod object;
 #[cfg(test)]
 mod on_a_cable;
+mod placed;
 mod programs;
 mod registered;
 mod tally;

@@ -4,19 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use netlink_packet_core::{
-    DecodeError, DefaultNla, Emitable, NLA_F_NESTED, NetlinkDeserializable, NetlinkHeader,
-    NetlinkSerializable, NlasIterator,
-};
+use netlink_packet_core::{DecodeError, DefaultNla, NlasIterator};
 
 use crate::NetlinkError;
-use crate::conversation::{Conversation, Errand};
-
-const GENL_HEADER_BYTES: usize = 4;
-const GENL_ID_CTRL: u16 = 0x10;
-const CTRL_CMD_GETFAMILY: u8 = 3;
-const CTRL_ATTR_FAMILY_ID: u16 = 1;
-const CTRL_ATTR_FAMILY_NAME: u16 = 2;
+use crate::conversation::Errand;
+use crate::generic::{Family, attribute, nest, text};
 
 const FEATURES_GET: u8 = 11;
 const FEATURES_SET: u8 = 12;
@@ -41,59 +33,21 @@ pub(crate) struct Feature {
     pub changeable: bool,
 }
 
-/// A generic netlink message with its attributes still in bytes.
-#[derive(Debug, Clone)]
-struct GenericMessage {
-    family: u16,
-    command: u8,
-    attributes: Vec<u8>,
-}
-
-impl NetlinkSerializable for GenericMessage {
-    fn message_type(&self) -> u16 {
-        self.family
-    }
-    fn buffer_len(&self) -> usize {
-        GENL_HEADER_BYTES + self.attributes.len()
-    }
-    fn serialize(&self, buffer: &mut [u8]) {
-        // genlmsghdr: command, version, two reserved bytes.
-        buffer[..GENL_HEADER_BYTES].copy_from_slice(&[self.command, 1, 0, 0]);
-        buffer[GENL_HEADER_BYTES..].copy_from_slice(&self.attributes);
-    }
-}
-
-impl NetlinkDeserializable for GenericMessage {
-    type Error = DecodeError;
-    fn deserialize(header: &NetlinkHeader, payload: &[u8]) -> Result<Self, DecodeError> {
-        let attributes = payload
-            .get(GENL_HEADER_BYTES..)
-            .ok_or_else(|| DecodeError::from("shorter than its header".to_owned()))?;
-        let (family, command) = (header.message_type, payload[0]);
-        Ok(Self { family, command, attributes: attributes.to_vec() })
-    }
-}
-
-/// The conversation with the family; its number is asked for once.
+/// The conversation with the family.
 #[derive(Debug)]
-pub(crate) struct Ethtool {
-    conversation: Conversation,
-    family: Option<u16>,
-}
+pub(crate) struct Ethtool(Family);
 
 impl Ethtool {
     pub fn open() -> Result<Self, NetlinkError> {
-        let protocol = netlink_sys::protocols::NETLINK_GENERIC;
-        let conversation = Conversation::open(protocol, "generic netlink socket")?;
-        Ok(Self { conversation, family: None })
+        Family::open("ethtool").map(Self)
     }
 
     /// Every feature that the kernel knows, as it stands on the interface.
     pub fn features(&mut self, interface: &str) -> Result<BTreeMap<String, Feature>, NetlinkError> {
         let errand = Errand { deed: "read features of", object: &interface };
         let header = attribute(HEADER_DEV_NAME, &text(interface));
-        let request = self.message(FEATURES_GET, &[nest(FEATURES_HEADER, &[header])])?;
-        let answers = self.conversation.ask(errand, request, 0)?;
+        let request = self.0.message(FEATURES_GET, &[nest(FEATURES_HEADER, &[header])])?;
+        let answers = self.0.conversation.ask(errand, request, 0)?;
         let mut features = BTreeMap::new();
         for answer in &answers {
             read_features(&answer.attributes, &mut features).map_err(|e| errand.unreadable(e))?;
@@ -122,37 +76,8 @@ impl Ethtool {
             .collect();
         let attributes =
             [nest(FEATURES_HEADER, &header), nest(FEATURES_WANTED, &[nest(BITSET_BITS, &bits)])];
-        let request = self.message(FEATURES_SET, &attributes)?;
-        self.conversation.ask(errand, request, 0).map(drop)
-    }
-
-    fn message(
-        &mut self,
-        command: u8,
-        attributes: &[DefaultNla],
-    ) -> Result<GenericMessage, NetlinkError> {
-        let family = match self.family {
-            Some(family) => family,
-            None => self.look_up_family()?,
-        };
-        self.family = Some(family);
-        Ok(GenericMessage { family, command, attributes: emit(attributes) })
-    }
-
-    fn look_up_family(&mut self) -> Result<u16, NetlinkError> {
-        let errand = Errand { deed: "look up netlink family", object: &"ethtool" };
-        let request = GenericMessage {
-            family: GENL_ID_CTRL,
-            command: CTRL_CMD_GETFAMILY,
-            attributes: emit(&[attribute(CTRL_ATTR_FAMILY_NAME, &text("ethtool"))]),
-        };
-        let answers = self.conversation.ask(errand, request, 0)?;
-        answers
-            .iter()
-            .flat_map(|answer| NlasIterator::new(&answer.attributes).map_while(Result::ok))
-            .find(|attribute| attribute.kind() == CTRL_ATTR_FAMILY_ID)
-            .and_then(|attribute| attribute.value().try_into().ok().map(u16::from_ne_bytes))
-            .ok_or_else(|| errand.unreadable("no family number".to_owned().into()))
+        let request = self.0.message(FEATURES_SET, &attributes)?;
+        self.0.conversation.ask(errand, request, 0).map(drop)
     }
 }
 
@@ -206,24 +131,4 @@ fn each_bit(bitset: &[u8], mut each: impl FnMut(String, bool)) -> Result<(), Dec
         }
     }
     Ok(())
-}
-
-fn text(text: &str) -> Vec<u8> {
-    let mut octets = text.as_bytes().to_vec();
-    octets.push(0);
-    octets
-}
-
-fn attribute(kind: u16, value: &[u8]) -> DefaultNla {
-    DefaultNla::new(kind, value.to_vec())
-}
-
-fn nest(kind: u16, inside: &[DefaultNla]) -> DefaultNla {
-    DefaultNla::new(kind | NLA_F_NESTED, emit(inside))
-}
-
-fn emit(attributes: &[DefaultNla]) -> Vec<u8> {
-    let mut octets = vec![0; attributes.buffer_len()];
-    attributes.emit(&mut octets);
-    octets
 }

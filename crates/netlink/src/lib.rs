@@ -9,14 +9,17 @@ mod address;
 mod conversation;
 mod error;
 mod ethtool;
+mod generic;
 mod link;
 mod neighbour;
+mod netdev;
 mod offload;
 mod qdisc;
 mod route;
 
 pub use error::{KernelAnswer, NetlinkError};
 pub use link::{Link, LinkStats};
+pub use netdev::{Napi, Netdev, XdpFeatures};
 pub use offload::{Offloads, PreviousFeatures};
 pub use qdisc::{Qdisc, QdiscHandle, QdiscStats, Tbf};
 pub use route::{NextHop, Route};

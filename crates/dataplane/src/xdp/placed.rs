@@ -1,0 +1,83 @@
+//! Taking a virtual cable's frames in on a processor of our choice.
+//!
+//! Owns the threads of an interface's pollers for as long as it is held. Without one, a veth's frames
+//! are taken in by whoever sends them, on the sender's processor. The setting belongs to the poller,
+//! which belongs to the program's link, so that it vanishes with the process. Never touches hardware:
+//! a NIC's queues have interrupts, which are the administrator's to place.
+
+use netlink::{Netdev, Netlink, NetlinkError};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+
+/// Pollers with threads that we gave them.
+#[derive(Debug)]
+pub(super) struct Placed {
+    netdev: Netdev,
+    napis: Vec<u32>,
+    pub cpu: usize,
+}
+
+impl Placed {
+    /// Gives each poller of a veth in the calling thread's namespace a thread on `cpu`; else a clause
+    /// why not.
+    pub fn new(name: &str, index: u32, cpu: usize) -> Result<Self, String> {
+        let refused = |e: NetlinkError| {
+            let cause =
+                std::error::Error::source(&e).map(|cause| format!(": {cause}")).unwrap_or_default();
+            format!("its poller got no thread ({e}{cause})")
+        };
+        let kind = Netlink::open().and_then(|mut kernel| kernel.link(name)).map_err(refused)?.kind;
+        if kind.as_deref() != Some("veth") {
+            return Err("its interrupts are left where they are".to_owned());
+        }
+        let mut placed = Self { netdev: Netdev::open().map_err(refused)?, napis: Vec::new(), cpu };
+        for napi in placed.netdev.napis(index).map_err(refused)? {
+            if napi.thread.is_some() {
+                continue;
+            }
+            placed.netdev.set_napi_threaded(napi.id, true).map_err(refused)?;
+            placed.napis.push(napi.id);
+        }
+        for napi in placed.netdev.napis(index).map_err(refused)? {
+            if placed.napis.contains(&napi.id) {
+                pin(napi.thread.unwrap_or(0), cpu)?;
+            }
+        }
+        if placed.napis.is_empty() {
+            return Err("its poller was not found".to_owned());
+        }
+        Ok(placed)
+    }
+}
+
+impl Drop for Placed {
+    fn drop(&mut self) {
+        for napi in &self.napis {
+            // A poller that is gone has taken its thread along.
+            let _ = self.netdev.set_napi_threaded(*napi, false);
+        }
+    }
+}
+
+/// Binds a poller's thread. Inside a container the kernel's number may be another's: the name tells.
+fn pin(thread: u32, cpu: usize) -> Result<(), String> {
+    let name = std::fs::read_to_string(format!("/proc/{thread}/comm")).unwrap_or_default();
+    if !name.starts_with("napi/") {
+        return Err("its poller's thread can't be seen from here".to_owned());
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu)
+        .and_then(|()| sched_setaffinity(Pid::from_raw(thread as i32), &set))
+        .map_err(|e| format!("its poller's thread stays where it is ({})", e.desc()))?;
+    favour(thread);
+    Ok(())
+}
+
+/// Lets a poller's thread go before ordinary ones, as the interrupt would that it stands for. Where
+/// that is not permitted it takes turns with them.
+#[expect(unsafe_code, reason = "setpriority has no wrapper")]
+fn favour(thread: u32) {
+    const FIRST: libc::c_int = -20;
+    // SAFETY: integers only.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, thread, FIRST) };
+}

@@ -1,0 +1,116 @@
+//! The netdev family of generic netlink: what an interface can do with XDP frames, and the pollers
+//! (NAPI) that take frames in for it.
+//!
+//! Owns the bytes of NETDEV_CMD_DEV_GET and NETDEV_CMD_NAPI_*. Needs Linux 6.3, and 6.17 to give one
+//! poller a thread. Never chooses a processor.
+
+use netlink_packet_core::{DecodeError, NlasIterator};
+
+use crate::NetlinkError;
+use crate::conversation::Errand;
+use crate::generic::{Family, GenericMessage, attribute};
+
+const DEV_GET: u8 = 1;
+const NAPI_GET: u8 = 11;
+const NAPI_SET: u8 = 14;
+const DEV_IFINDEX: u16 = 1;
+const DEV_XDP_FEATURES: u16 = 3;
+const NAPI_IFINDEX: u16 = 1;
+const NAPI_ID: u16 = 2;
+const NAPI_PID: u16 = 4;
+const NAPI_THREADED: u16 = 8;
+
+/// What an interface can do with XDP frames (`NETDEV_XDP_ACT_*`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct XdpFeatures(pub u64);
+
+impl XdpFeatures {
+    /// Programs can run in its driver.
+    pub const fn native(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// Its driver sends frames that are redirected to it. A veth does while its peer polls.
+    pub const fn transmits(self) -> bool {
+        self.0 & 4 != 0
+    }
+
+    /// AF_XDP sockets on it can go without copying.
+    pub const fn zero_copy(self) -> bool {
+        self.0 & 8 != 0
+    }
+}
+
+/// What takes frames in for a queue of an interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Napi {
+    /// The kernel's number of it.
+    pub id: u32,
+    /// The kernel thread that it runs in, where it has one.
+    pub thread: Option<u32>,
+}
+
+/// An open conversation with the family about one network namespace.
+#[derive(Debug)]
+pub struct Netdev(Family);
+
+impl Netdev {
+    /// Opens the conversation in the namespace in which the calling thread stands.
+    pub fn open() -> Result<Self, NetlinkError> {
+        Family::open("netdev").map(Self)
+    }
+
+    /// What the interface can do with XDP frames now.
+    pub fn xdp_features(&mut self, index: u32) -> Result<XdpFeatures, NetlinkError> {
+        let errand = Errand { deed: "read xdp features of link", object: &index };
+        let request = self.0.message(DEV_GET, &[attribute(DEV_IFINDEX, &index.to_ne_bytes())])?;
+        let answers = self.0.conversation.ask(errand, request, 0)?;
+        let features = answers.iter().find_map(|answer| {
+            let octets = value(answer, DEV_XDP_FEATURES).ok()??;
+            Some(XdpFeatures(u64::from_ne_bytes(octets.try_into().ok()?)))
+        });
+        features.ok_or_else(|| errand.unreadable("no features in the answer".to_owned().into()))
+    }
+
+    /// The pollers of an interface that is up.
+    pub fn napis(&mut self, index: u32) -> Result<Vec<Napi>, NetlinkError> {
+        let errand = Errand { deed: "list the pollers of link", object: &index };
+        let request = self.0.message(NAPI_GET, &[attribute(NAPI_IFINDEX, &index.to_ne_bytes())])?;
+        let answers = self.0.conversation.dump(errand, &request)?;
+        let number = |answer: &GenericMessage, kind| -> Result<Option<u32>, DecodeError> {
+            let octets = value(answer, kind)?.and_then(|octets| octets.try_into().ok());
+            Ok(octets.map(u32::from_ne_bytes))
+        };
+        let mut napis = Vec::new();
+        for answer in &answers {
+            let read = || -> Result<Option<Napi>, DecodeError> {
+                let Some(id) = number(answer, NAPI_ID)? else { return Ok(None) };
+                Ok(Some(Napi { id, thread: number(answer, NAPI_PID)? }))
+            };
+            napis.extend(read().map_err(|e| errand.unreadable(e))?);
+        }
+        Ok(napis)
+    }
+
+    /// Has a poller run in a thread of its own, or no longer. The setting ends with the poller.
+    pub fn set_napi_threaded(&mut self, id: u32, threaded: bool) -> Result<(), NetlinkError> {
+        let errand = Errand { deed: "set the thread of poller", object: &id };
+        let request = [
+            attribute(NAPI_ID, &id.to_ne_bytes()),
+            attribute(NAPI_THREADED, &u32::from(threaded).to_ne_bytes()),
+        ];
+        let request = self.0.message(NAPI_SET, &request)?;
+        self.0.conversation.ask(errand, request, 0).map(drop)
+    }
+}
+
+/// The octets of an attribute of this kind.
+fn value(answer: &GenericMessage, kind: u16) -> Result<Option<Vec<u8>>, DecodeError> {
+    for attribute in NlasIterator::new(&answer.attributes) {
+        let attribute = attribute?;
+        if attribute.kind() == kind {
+            return Ok(Some(attribute.value().to_vec()));
+        }
+    }
+    Ok(None)
+}
