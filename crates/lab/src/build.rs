@@ -1,20 +1,27 @@
 //! Building what a plan says, and holding it.
 //!
-//! Owns the namespaces of a lab. Everything is built from inside them, so that a failure half way
-//! leaves nothing: the descriptors close and the kernel takes the links away. Never touches the
-//! namespace of the caller.
+//! Owns the namespaces and machines of a lab. Everything is built from inside them, so that a failure
+//! half way leaves nothing: the descriptors close and the kernel takes the links away. Never touches
+//! the namespace of the caller.
 
-use std::net::IpAddr;
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use netlink::{Link, Netlink, NetlinkError, NextHop, Tbf};
+use netlink::{Link, Netlink, NetlinkError};
 
+use crate::equipment::{Equipment, Guard};
 use crate::error::LabError;
+use crate::furnish::{add_routes, introduce};
+pub(crate) use crate::furnish::{forward, furnish, prepare};
 use crate::namespace::Namespace;
-use crate::plan::{CablePlan, InterfacePlan, LabPlan, NodePlan};
+use crate::plan::{CablePlan, LabPlan, NodePlan, SubjectPlan};
 use crate::spec::LabSpec;
 use crate::sysctl;
+use crate::variant::State;
+use crate::vm::{Image, Machine};
 
 /// How often, and with what pause, a node's links are looked at until they are settled: about five
 /// seconds together, where the kernel takes a few milliseconds and, by its own rule, up to one second.
@@ -25,29 +32,44 @@ const SETTLE_PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub struct Lab {
     plan: LabPlan,
-    nodes: Vec<Namespace>,
+    // What stands on the namespaces goes before them: fields are dropped in this order.
+    kept: Mutex<Vec<Guard>>,
+    pub(crate) states: Mutex<BTreeMap<String, State>>,
+    machines: BTreeMap<String, Machine>,
+    namespaces: BTreeMap<String, Namespace>,
+    pub(crate) equipment: Equipment,
 }
 
 impl Lab {
-    /// Plans and builds; when this returns, every link has its carrier and every host can reach
-    /// every other across the device.
+    /// As [`Self::build_with`], without equipment.
     pub fn build(spec: &LabSpec) -> Result<Self, LabError> {
-        let plan = spec.plan()?;
-        let mut nodes = Vec::new();
-        for node in &plan.nodes {
-            nodes.push(Namespace::create(&node.name)?);
+        Self::build_with(spec, Equipment::default())
+    }
+
+    /// Plans and builds; when this returns, every link has its carrier and every host can reach
+    /// every other across every device.
+    pub fn build_with(spec: &LabSpec, equipment: Equipment) -> Result<Self, LabError> {
+        let mut plan = spec.plan()?;
+        plan.ipv6 &= sysctl::has_ipv6();
+        let mut namespaces = BTreeMap::new();
+        for node in plan.nodes.iter().filter(|node| plan.machine(&node.name).is_none()) {
+            namespaces.insert(node.name.clone(), Namespace::create(&node.name)?);
         }
-        let lab = Self { plan, nodes };
-        for node in &lab.plan.nodes {
+        let (kept, states) = (Mutex::default(), Mutex::default());
+        let mut lab = Self { plan, kept, states, machines: BTreeMap::new(), namespaces, equipment };
+        for node in lab.furnished() {
             lab.inside(&node.name, || prepare(node))??;
         }
+        let mut taps = BTreeMap::new();
         for (number, cable) in lab.plan.cables.iter().enumerate() {
-            lab.lay(cable, number)?;
+            lab.lay(cable, number, &mut taps)?;
         }
         let mtu = lab.plan.mtu;
-        for node in &lab.plan.nodes {
+        for node in lab.furnished() {
             lab.netlink(&node.name, |kernel| furnish(kernel, node, mtu))?;
+            lab.inside(&node.name, || forward(node))??;
         }
+        lab.boot(taps)?;
         for node in lab.nodes() {
             lab.settle(node)?;
         }
@@ -59,18 +81,26 @@ impl Lab {
         &self.plan
     }
 
-    /// The nodes' names: hosts first, then devices.
+    /// The nodes that are namespaces: hosts first, then devices.
     pub fn nodes(&self) -> impl Iterator<Item = &str> {
-        self.plan.nodes.iter().map(|node| node.name.as_str())
+        self.furnished().map(|node| node.name.as_str())
     }
 
-    /// A node's namespace.
+    fn furnished(&self) -> impl Iterator<Item = &NodePlan> {
+        self.plan.nodes.iter().filter(|node| self.namespaces.contains_key(&node.name))
+    }
+
+    /// A node's namespace; a virtual machine has none.
     pub fn namespace(&self, node: &str) -> Result<&Namespace, LabError> {
-        let found = self.plan.nodes.iter().position(|n| n.name == node);
-        found.map(|index| &self.nodes[index]).ok_or_else(|| LabError::NoSuchNode {
+        self.namespaces.get(node).ok_or_else(|| LabError::NoSuchNode {
             name: node.to_owned(),
             known: self.nodes().map(str::to_owned).collect(),
         })
+    }
+
+    /// The virtual machine that a device is.
+    pub fn machine(&self, device: &str) -> Option<&Machine> {
+        self.machines.get(device)
     }
 
     /// Runs `work` on a thread that stands in the node's namespace; see [`Namespace::enter_with`].
@@ -97,30 +127,93 @@ impl Lab {
             .map_err(|cause| LabError::Netlink { node: node.to_owned(), cause })
     }
 
+    /// Holds something until the lab goes, and drops it before the namespaces.
+    pub fn keep(&self, guard: Guard) {
+        unpoisoned(&self.kept).push(guard);
+    }
+
     /// Takes a node's interface up or down, as a pulled cable would: its far end loses the carrier.
     /// What the kernel forgets when a link goes down (routes, neighbours) is given back with the
     /// link.
     pub fn set_link(&self, node: &str, interface: &str, up: bool) -> Result<(), LabError> {
+        self.set_links(node, &[interface], up)?;
+        let end = (node.to_owned(), interface.to_owned());
+        let far = self.plan.cables.iter().find_map(|cable| cable.far_end_of(&end));
+        match far {
+            Some((far, _)) if self.namespaces.contains_key(far) => self.settle(far),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a device down for a while and up again, as a reset would (RFC 6201): all its ports lose
+    /// their carrier, and what it learned is gone. A virtual machine boots anew, however long that
+    /// takes. Returns when the device forwards again; a variant stays as it is.
+    #[expect(clippy::disallowed_methods, reason = "a device is down for as long as was asked")]
+    pub fn reset(&self, device: &str, down: Duration) -> Result<(), LabError> {
+        let subject = self.subject(device)?;
+        let nodes: Vec<(&str, Vec<&str>)> = subject
+            .devices
+            .iter()
+            .filter(|name| self.namespaces.contains_key(*name))
+            .filter_map(|name| self.plan.node(name))
+            .map(|node| (node.name.as_str(), port_names(node)))
+            .collect();
+        for machine in subject.devices.iter().filter_map(|name| self.machines.get(name)) {
+            machine.reset()?;
+            machine.wait_until_ready()?;
+        }
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        for (node, ports) in &nodes {
+            self.set_links(node, ports, false)?;
+        }
+        std::thread::sleep(down);
+        for (node, ports) in &nodes {
+            self.set_links(node, ports, true)?;
+        }
+        for host in &self.plan.hosts {
+            self.settle(&host.name)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn subject(&self, name: &str) -> Result<&SubjectPlan, LabError> {
+        self.plan.subject(name).ok_or_else(|| LabError::NoSuchDevice {
+            name: name.to_owned(),
+            known: self.plan.subjects.iter().map(|subject| subject.name.clone()).collect(),
+        })
+    }
+
+    fn set_links(&self, node: &str, interfaces: &[&str], up: bool) -> Result<(), LabError> {
         self.namespace(node)?;
         let plan = self.plan.node(node).expect("the namespace was found by the same name");
+        let mtu = self.plan.mtu;
         self.netlink(node, |kernel| {
-            let index = kernel.link(interface)?.index;
-            if !up {
-                return kernel.set_down(index);
-            }
-            kernel.set_up(index)?;
-            if let Some(known) = plan.interfaces.iter().find(|i| i.name == interface) {
-                introduce(kernel, index, known)?;
+            for interface in interfaces {
+                let index = kernel.link(interface)?.index;
+                if !up {
+                    kernel.set_down(index)?;
+                    continue;
+                }
+                kernel.set_up(index)?;
+                if let Some(known) = plan.interfaces.iter().find(|i| i.name == *interface) {
+                    introduce(kernel, index, known, mtu)?;
+                }
             }
             Ok(())
         })?;
-        if up {
-            self.settle(node)?;
-            self.netlink(node, |kernel| add_routes(kernel, plan))?;
+        if !up {
+            return Ok(());
         }
-        let end = (node.to_owned(), interface.to_owned());
-        let far = self.plan.cables.iter().find_map(|cable| cable.far_end_of(&end));
-        far.map_or(Ok(()), |(far_node, _)| self.settle(far_node))
+        self.settle(node)?;
+        self.route(plan)
+    }
+
+    /// Gives a node its routes as its devices' variants have them.
+    pub(crate) fn route(&self, node: &NodePlan) -> Result<(), LabError> {
+        let routes = self.routes_now(node);
+        self.netlink(&node.name, |kernel| add_routes(kernel, &routes, self.plan.mtu))
     }
 
     /// Waits until the node's links pass frames where they should: the kernel notes a carrier
@@ -139,11 +232,22 @@ impl Lab {
         Err(LabError::Unsettled { node: node.to_owned(), links: restless.collect() })
     }
 
-    /// Makes a cable in the first end's namespace and hands the second end over.
-    fn lay(&self, cable: &CablePlan, number: usize) -> Result<(), LabError> {
+    /// Makes a cable in the first end's namespace and hands the second end over. To a machine the
+    /// host's end is a TAP, whose far end is kept for the machine.
+    fn lay(
+        &self,
+        cable: &CablePlan,
+        number: usize,
+        taps: &mut BTreeMap<String, Vec<OwnedFd>>,
+    ) -> Result<(), LabError> {
         let (node, interface) = &cable.a;
         let (far_node, far_interface) = &cable.b;
         let far = self.namespace(far_node)?;
+        if self.plan.machine(node).is_some() {
+            let tap = self.emulator(node)?.make_tap(far, far_interface)?;
+            taps.entry(node.clone()).or_default().push(tap);
+            return Ok(());
+        }
         self.netlink(node, |kernel| {
             let passing = format!("far{number}");
             kernel.create_veth(interface, &passing)?;
@@ -151,85 +255,39 @@ impl Lab {
             kernel.rename_into_namespace(index, far_interface, far)
         })
     }
+
+    /// Starts all machines together, then waits for each. Cables were laid in the order of a
+    /// device's ports.
+    fn boot(&mut self, mut taps: BTreeMap<String, Vec<OwnedFd>>) -> Result<(), LabError> {
+        for node in &self.plan.nodes {
+            let Some(spec) = self.plan.machine(&node.name) else { continue };
+            let image = Image::open(&spec.kernel, spec.modules.as_deref())?;
+            let emulator = self.emulator(&node.name)?;
+            let taps = taps.remove(&node.name).unwrap_or_default();
+            let machine = Machine::start(&emulator, &image, node, self.plan.mtu, taps)?;
+            self.machines.insert(node.name.clone(), machine);
+        }
+        for machine in self.machines.values() {
+            machine.wait_until_ready()?;
+        }
+        Ok(())
+    }
+
+    fn emulator(&self, device: &str) -> Result<crate::vm::Emulator, LabError> {
+        let missing = || LabError::NoEmulator { device: device.to_owned() };
+        let mut emulator = self.equipment.emulator.clone().ok_or_else(missing)?;
+        if let Some(spec) = self.plan.machine(device) {
+            emulator.acceleration = spec.acceleration;
+        }
+        Ok(emulator)
+    }
 }
 
-/// Settings that must stand before the first link comes, because a link takes its own from them.
-pub(crate) fn prepare(node: &NodePlan) -> Result<(), LabError> {
-    // Without IPv6 no link announces itself by neighbour and multicast discovery.
-    sysctl::set_where_present("net/ipv6/conf/all/disable_ipv6", "1")?;
-    sysctl::set_where_present("net/ipv6/conf/default/disable_ipv6", "1")?;
-    // A new namespace inherits these from the machine. A reply over the other of two equal paths is
-    // no forgery.
-    sysctl::set("net/ipv4/conf/all/rp_filter", "0")?;
-    sysctl::set("net/ipv4/conf/default/rp_filter", "0")?;
-    sysctl::set("net/ipv4/ip_forward", if node.forwards { "1" } else { "0" })?;
-    if node.forwards {
-        sysctl::set("net/ipv4/conf/all/send_redirects", "0")?;
-        sysctl::set("net/ipv4/conf/default/send_redirects", "0")?;
-    }
-    // Echo at speed is what we measure; the kernel must not ration it.
-    sysctl::set_where_present("net/ipv4/icmp_ratelimit", "0")?;
-    sysctl::set_where_present("net/ipv4/icmp_msgs_per_sec", "1000000000")?;
-    sysctl::set_where_present("net/ipv4/icmp_msgs_burst", "1000000000")?;
-    // Ports and protocol choose the path, not addresses alone.
-    sysctl::set_where_present("net/ipv4/fib_multipath_hash_policy", "1")
+fn port_names(node: &NodePlan) -> Vec<&str> {
+    node.interfaces.iter().map(|interface| interface.name.as_str()).collect()
 }
 
-/// Names, addresses, limits and neighbours, once all cables are laid.
-pub(crate) fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result<(), NetlinkError> {
-    let loopback = kernel.link("lo")?.index;
-    kernel.set_up(loopback)?;
-    for ip in &node.loopbacks {
-        kernel.add_address(loopback, (*ip).into(), 32)?;
-    }
-    let bridge = match &node.bridge {
-        Some(name) => {
-            kernel.create_bridge(name)?;
-            Some(kernel.link(name)?.index)
-        }
-        None => None,
-    };
-    for plan in &node.interfaces {
-        let index = kernel.link(&plan.name)?.index;
-        kernel.set_mtu(index, mtu)?;
-        kernel.set_mac(index, plan.mac)?;
-        if let Some(bridge) = bridge {
-            kernel.set_master(index, bridge)?;
-        }
-        if let Some(limit) = plan.limit {
-            let tbf = Tbf { rate: limit.rate, burst: limit.burst, limit: limit.queue };
-            kernel.set_tbf(index, &tbf)?;
-        }
-        if let Some((ip, prefix)) = plan.address {
-            kernel.add_address(index, ip.into(), prefix)?;
-        }
-        kernel.set_up(index)?;
-        introduce(kernel, index, plan)?;
-    }
-    if let Some(bridge) = bridge {
-        kernel.set_mtu(bridge, mtu)?;
-        kernel.set_up(bridge)?;
-    }
-    add_routes(kernel, node)
-}
-
-fn introduce(kernel: &mut Netlink, index: u32, plan: &InterfacePlan) -> Result<(), NetlinkError> {
-    for (ip, mac) in &plan.neighbours {
-        kernel.add_permanent_neighbour(index, (*ip).into(), *mac)?;
-    }
-    Ok(())
-}
-
-fn add_routes(kernel: &mut Netlink, node: &NodePlan) -> Result<(), NetlinkError> {
-    for route in &node.routes {
-        let mut hops = Vec::new();
-        for (via, interface) in &route.next_hops {
-            let index = kernel.link(interface)?.index;
-            hops.push(NextHop { via: Some(IpAddr::V4(*via)), index });
-        }
-        let (destination, prefix) = route.destination;
-        let source = route.source.map(IpAddr::V4);
-        kernel.replace_route(destination.into(), prefix, &hops, source)?;
-    }
-    Ok(())
+/// What these locks guard is whole at every moment; a panic elsewhere does not make it less so.
+pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

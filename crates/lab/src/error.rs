@@ -7,6 +7,7 @@ use std::io;
 use netlink::NetlinkError;
 use nix::errno::Errno;
 
+use crate::equipment::Cause;
 use crate::spec::SpecError;
 use crate::vm::VmError;
 
@@ -43,6 +44,49 @@ pub enum LabError {
         name: String,
         /// The nodes that there are.
         known: Vec<String>,
+    },
+    /// No device has this name.
+    #[error("find device {name}: the lab has {}", or_none(.known))]
+    NoSuchDevice {
+        /// As asked.
+        name: String,
+        /// The devices that there are.
+        known: Vec<String>,
+    },
+    /// A device can't be put so.
+    #[error("put device {device} into variant {variant}: it has {}", or_none(.known))]
+    NoSuchVariant {
+        /// The device.
+        device: String,
+        /// As asked.
+        variant: String,
+        /// The variants that it has, here.
+        known: Vec<String>,
+    },
+    /// The kernel took a setting and does not show it.
+    #[error("put device {device} into variant {variant}: {found}")]
+    VariantNotTaken {
+        /// The device.
+        device: String,
+        /// As asked.
+        variant: &'static str,
+        /// What was found instead.
+        found: String,
+    },
+    /// Forwarding by XDP could not be set up.
+    #[error("forward by XDP in {node}")]
+    Xdp {
+        /// The node.
+        node: String,
+        /// Why.
+        #[source]
+        cause: Cause,
+    },
+    /// Nobody said what machines are started with.
+    #[error("start machine {device}: this program has no emulator to start it with")]
+    NoEmulator {
+        /// The device.
+        device: String,
     },
     /// The kernel did not take note of carriers in time.
     #[error("set up {node}: {} did not come to rest", .links.join(", "))]
@@ -114,3 +158,7 @@ impl LabError {
 
 /// The deed whose failures have hints of their own.
 pub(crate) const USER_NAMESPACE: &str = "enter a user namespace as";
+
+fn or_none(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}

@@ -7,16 +7,20 @@
 //! never changes a sysctl or link outside its own namespaces, and knows nothing of studies.
 
 mod build;
+mod equipment;
 mod error;
+mod furnish;
 mod limit;
 mod namespace;
 mod plan;
 mod privilege;
 mod spec;
 pub mod sysctl;
+mod variant;
 pub mod vm;
 
 pub use build::Lab;
+pub use equipment::{Cause, Equipment, Guard, XdpForwarder};
 pub use error::LabError;
 pub use limit::PortLimit;
 pub use namespace::Namespace;
@@ -25,4 +29,6 @@ pub use plan::{
     HostPortPlan, InterfacePlan, LabPlan, NodePlan, RoutePlan, SubjectPlan, TWIN_PREFIX, twin,
 };
 pub use privilege::{Privilege, enter_user_namespace, privilege};
-pub use spec::{DEFAULT_MTU, LabDevice, LabSpec, MAX_DEVICES, MAX_HOSTS, SpecError};
+pub use spec::{
+    DEFAULT_MTU, LabDevice, LabSpec, MAX_DEVICES, MAX_HOSTS, SpecError, VmRole, VmSpec,
+};

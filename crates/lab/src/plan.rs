@@ -14,13 +14,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::LabError;
 use crate::limit::PortLimit;
-use crate::spec::{LabDevice, LabSpec};
+use crate::spec::{LabDevice, LabSpec, VmSpec};
 
 /// Everything about a lab, before there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabPlan {
     /// The largest IP packet of every link, in octets.
     pub mtu: u32,
+    /// Whether every address has its [`twin`]: where the links are large enough for IPv6 and, once
+    /// the lab is built, the kernel speaks it.
+    pub ipv6: bool,
     /// The limit of each device port towards its host; in a cable lab, of each end.
     pub limit: Option<PortLimit>,
     /// `h1`, `h2`, …: what a study sees.
@@ -221,14 +224,17 @@ impl LabPlan {
         self.hosts.iter().find(|host| host.name == name)
     }
 
-    /// Whether every address has its [`twin`].
-    pub const fn has_ipv6(&self) -> bool {
-        has_ipv6(self.mtu)
-    }
-
     /// The named subject.
     pub fn subject(&self, name: &str) -> Option<&SubjectPlan> {
         self.subjects.iter().find(|subject| subject.name == name)
+    }
+
+    /// The virtual machine that a device is, if it is one. Its node is not a namespace.
+    pub fn machine(&self, device: &str) -> Option<&VmSpec> {
+        match &self.subject_of(device)?.device {
+            LabDevice::Vm(machine) => Some(machine),
+            _ => None,
+        }
     }
 
     /// The subject that a device belongs to.
@@ -248,6 +254,6 @@ impl LabPlan {
 }
 
 /// Whether links of this MTU carry IPv6.
-pub(crate) const fn has_ipv6(mtu: u32) -> bool {
+pub(crate) const fn fits_ipv6(mtu: u32) -> bool {
     mtu >= IPV6_MTU
 }

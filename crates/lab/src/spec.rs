@@ -2,10 +2,14 @@
 //!
 //! Owns the limits. Never touches the kernel.
 
+use std::path::PathBuf;
+
 use measure::{ByteCount, Rate};
 
+use crate::vm::{Acceleration, MAX_PORTS};
+
 /// A device to stand between the hosts of a lab.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LabDevice {
     /// None: hosts are joined in pairs.
     Cable,
@@ -15,19 +19,46 @@ pub enum LabDevice {
     Router,
     /// Two of these side by side; the hosts spread their flows over both.
     Routers,
+    /// A virtual machine with a kernel of its own.
+    Vm(VmSpec),
+}
+
+/// A virtual machine that forwards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VmSpec {
+    /// The device's name, so that several can be told apart; else `vm`.
+    pub name: Option<String>,
+    /// How it forwards.
+    pub role: VmRole,
+    /// The kernel's image: a bzImage.
+    pub kernel: PathBuf,
+    /// Its modules, where they are not found by themselves; see [`crate::vm::Image::open`].
+    pub modules: Option<PathBuf>,
+    /// By what its instructions are carried out.
+    pub acceleration: Acceleration,
+}
+
+/// How a virtual machine forwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VmRole {
+    /// By MAC address.
+    Bridge,
+    /// By IP address.
+    Router,
 }
 
 impl LabDevice {
     /// Those that need nothing said about them, simplest first.
     pub const ALL: [Self; 4] = [Self::Cable, Self::Bridge, Self::Router, Self::Routers];
 
-    /// As a user writes it: `cable`, `bridge`, `router`, `routers`.
+    /// As a user writes it: `cable`, `bridge`, `router`, `routers`, `vm`.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Cable => "cable",
             Self::Bridge => "bridge",
             Self::Router => "router",
             Self::Routers => "routers",
+            Self::Vm(_) => "vm",
         }
     }
 }
@@ -91,6 +122,7 @@ impl LabSpec {
         if self.is_cable() && !hosts.is_multiple_of(2) {
             return Err(SpecError::OddCable { hosts });
         }
+        self.check_machines()?;
         if !MTU_RANGE.contains(&self.mtu) {
             return Err(SpecError::Mtu { mtu: self.mtu });
         }
@@ -107,6 +139,37 @@ impl LabSpec {
         }
     }
 }
+
+impl LabSpec {
+    fn check_machines(&self) -> Result<(), SpecError> {
+        let machines = self.devices.iter().filter_map(|device| match device {
+            LabDevice::Vm(machine) => Some(machine),
+            _ => None,
+        });
+        let mut names: Vec<&String> = Vec::new();
+        for machine in machines {
+            if usize::from(self.hosts) > MAX_PORTS {
+                return Err(SpecError::MachinePorts { hosts: self.hosts });
+            }
+            let Some(name) = &machine.name else { continue };
+            let fits = !name.is_empty()
+                && !name.contains(|c: char| c == '/' || c == ':' || c == '\0' || c.is_whitespace());
+            if !fits {
+                return Err(SpecError::Name { name: name.clone() });
+            }
+            // Whatever else the lab comes to hold, its own names are these with a number.
+            let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            if OWN_NAMES.contains(&kind) || names.contains(&name) {
+                return Err(SpecError::NameTaken { name: name.clone() });
+            }
+            names.push(name);
+        }
+        Ok(())
+    }
+}
+
+/// What hosts and devices are called, before their number.
+const OWN_NAMES: [&str; 7] = ["h", "r", "cable", "bridge", "router", "routers", "vm"];
 
 /// A lab can't be as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -126,6 +189,24 @@ pub enum SpecError {
     /// The direct cable is there beside every device, and is none.
     #[error("a lab of a cable and other devices: the direct cable is beside them anyway")]
     CableBesideDevice,
+    /// More than a machine has room for.
+    #[error("a lab of {hosts} hosts with a virtual machine: it has at most {MAX_PORTS} ports")]
+    MachinePorts {
+        /// As asked.
+        hosts: u16,
+    },
+    /// It would be ambiguous in `name/port`.
+    #[error("a device called `{name}`: a name is not empty and has no slash, colon or blank")]
+    Name {
+        /// As asked.
+        name: String,
+    },
+    /// Another has it, or might.
+    #[error("a device called `{name}`: another one is called so, or the lab's own may be")]
+    NameTaken {
+        /// As asked.
+        name: String,
+    },
     /// A host would be left over.
     #[error("a cable lab of {hosts} hosts: a cable joins two, so their number is even")]
     OddCable {

@@ -6,8 +6,14 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use crate::LabError;
+
+/// Whether this kernel speaks IPv6 at all.
+pub fn has_ipv6() -> bool {
+    Path::new("/proc/sys/net/ipv6").is_dir()
+}
 
 /// Reads `net/…`, without the line's end.
 pub fn read(name: &str) -> Result<String, LabError> {

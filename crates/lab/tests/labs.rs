@@ -2,17 +2,21 @@
 //!
 //! Needs root and says so otherwise. Traffic stays inside the lab's own namespaces.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, UdpSocket};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use lab::{FarEnd, Lab, LabDevice, LabSpec, Privilege, privilege};
 use measure::{ByteCount, Rate};
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, setsockopt,
+    socket as nix_socket, sockopt,
+};
 
 /// One test at a time: each compares what the machine has before and after.
 static MACHINE: Mutex<()> = Mutex::new(());
@@ -25,21 +29,40 @@ fn machine() -> Option<MutexGuard<'static, ()>> {
     Some(MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
-/// Every (asking, answering) address pair that the plan promises: across the device each host with
-/// each other, and on each cable its two ends.
-fn promised_pairs(lab: &Lab) -> Vec<(String, Ipv4Addr, String, Ipv4Addr)> {
+/// An asking and an answering end, and the subject between them.
+struct Pair {
+    asking: (String, IpAddr),
+    answering: (String, IpAddr),
+    subject: Option<String>,
+}
+
+/// Every pair that the plan promises, of IPv4 and of IPv6: across each subject each host with each
+/// other, and on each cable its two ends.
+fn promised_pairs(lab: &Lab) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for a in &lab.plan().hosts {
         for b in &lab.plan().hosts {
             for (p, q) in a.ports.iter().flat_map(|p| b.ports.iter().map(move |q| (p, q))) {
+                let behind = |end: &FarEnd| match end {
+                    FarEnd::Device { device, .. } => {
+                        lab.plan().subject_of(device).map(|subject| subject.name.clone())
+                    }
+                    FarEnd::Host { .. } => None,
+                };
+                let subject = behind(p.far_end());
                 let meet = match p.far_end() {
                     FarEnd::Host { host, port } => *host == b.name && *port == q.name,
-                    FarEnd::Device { .. } => {
-                        a.name != b.name && matches!(q.far_end(), FarEnd::Device { .. })
-                    }
+                    FarEnd::Device { .. } => a.name != b.name && behind(q.far_end()) == subject,
                 };
-                if meet {
-                    pairs.push((a.name.clone(), p.address, b.name.clone(), q.address));
+                if !meet {
+                    continue;
+                }
+                let ends = [(p.address.into(), q.address.into())];
+                let v6 = lab.plan().ipv6;
+                let twins = v6.then(|| (lab::twin(p.address).into(), lab::twin(q.address).into()));
+                for (from, to) in ends.into_iter().chain(twins) {
+                    let (asking, answering) = ((a.name.clone(), from), (b.name.clone(), to));
+                    pairs.push(Pair { asking, answering, subject: subject.clone() });
                 }
             }
         }
@@ -47,7 +70,8 @@ fn promised_pairs(lab: &Lab) -> Vec<(String, Ipv4Addr, String, Ipv4Addr)> {
     pairs
 }
 
-fn socket(lab: &Lab, node: &str, address: Ipv4Addr) -> UdpSocket {
+fn socket(lab: &Lab, node: &str, address: impl Into<IpAddr>) -> UdpSocket {
+    let address = address.into();
     let socket = lab.inside(node, || UdpSocket::bind((address, 0))).unwrap().unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     socket
@@ -58,8 +82,9 @@ fn local(socket: &UdpSocket) -> std::net::SocketAddr {
 }
 
 /// One datagram there and one back.
-fn echo(lab: &Lab, from: (&str, Ipv4Addr), to: (&str, Ipv4Addr), payload: usize) {
-    let (asking, answering) = (socket(lab, from.0, from.1), socket(lab, to.0, to.1));
+fn echo(lab: &Lab, pair: &Pair, payload: usize) {
+    let (from, to) = (&pair.asking, &pair.answering);
+    let (asking, answering) = (socket(lab, &from.0, from.1), socket(lab, &to.0, to.1));
     let mut buffer = vec![0; 65_536];
     asking.send_to(&vec![7; payload], local(&answering)).unwrap();
     let (length, peer) = answering
@@ -73,46 +98,152 @@ fn echo(lab: &Lab, from: (&str, Ipv4Addr), to: (&str, Ipv4Addr), payload: usize)
     assert_eq!((length, peer), (payload, local(&answering)));
 }
 
+/// Each device alone, and all of them beside each other, some twice.
+fn some_specs() -> Vec<LabSpec> {
+    let mut specs: Vec<LabSpec> = LabDevice::ALL.map(LabSpec::new).into();
+    specs.push(side_by_side());
+    specs
+}
+
+fn side_by_side() -> LabSpec {
+    let (bridge, router, routers) = (LabDevice::Bridge, LabDevice::Router, LabDevice::Routers);
+    LabSpec::of(vec![bridge.clone(), routers.clone(), router.clone(), bridge, routers, router])
+}
+
+/// What each subject's ports have sent.
+fn frames_by_subject(lab: &Lab) -> BTreeMap<String, u64> {
+    let sent = |name: &String| {
+        let links = lab.netlink(name, netlink::Netlink::links).unwrap();
+        let ports = links.iter().filter(|link| link.kind.as_deref() == Some("veth"));
+        ports.map(|link| link.stats.tx_packets).sum::<u64>()
+    };
+    let subjects = lab.plan().subjects.iter();
+    subjects.map(|s| (s.name.clone(), s.devices.iter().map(sent).sum())).collect()
+}
+
 #[test]
-fn every_promised_pair_is_reached() {
+fn every_promised_pair_is_reached_across_its_own_subject() {
     let Some(_machine) = machine() else { return };
-    for device in LabDevice::ALL {
+    for spec in some_specs() {
         for hosts in [2, 4] {
-            let lab = Lab::build(&LabSpec { hosts, ..LabSpec::new(device.clone()) }).unwrap();
+            let lab = Lab::build(&LabSpec { hosts, ..spec.clone() }).unwrap();
             let pairs = promised_pairs(&lab);
-            assert!(pairs.len() >= usize::from(hosts), "{device:?}: {pairs:?}");
-            for (a, from, b, to) in &pairs {
-                // The largest is the payload of a frame of 9018 octets: 9000 less IP and UDP.
-                for payload in [18, 8972] {
-                    echo(&lab, (a, *from), (b, *to), payload);
+            assert!(pairs.len() >= 2 * usize::from(hosts), "{spec:?}");
+            for pair in &pairs {
+                // Then both ends have spoken, and no switch floods.
+                echo(&lab, pair, 18);
+                let before = frames_by_subject(&lab);
+                // The largest is the payload of a frame of 9018 octets, less IP and UDP.
+                let largest = if pair.asking.1.is_ipv4() { 8972 } else { 8952 };
+                for payload in [18, largest] {
+                    echo(&lab, pair, payload);
+                }
+                for (subject, frames) in frames_by_subject(&lab) {
+                    let expected = if Some(&subject) == pair.subject.as_ref() { 4 } else { 0 };
+                    let (asking, answering) = (&pair.asking, &pair.answering);
+                    let sent = frames - before[&subject];
+                    assert_eq!(sent, expected, "{asking:?} to {answering:?}: {subject}");
                 }
             }
-            eprintln!("{device:?}, {hosts} hosts: {} pairs answered", pairs.len());
+            eprintln!("{:?}, {hosts} hosts: {} pairs answered", spec.devices, pairs.len());
         }
     }
 }
 
+/// Every frame that arrives at or leaves any link of a node from now on.
+fn capture(lab: &Lab, node: &str) -> OwnedFd {
+    let (raw, all) = (SockType::Raw, SockProtocol::EthAll);
+    lab.inside(node, || nix_socket(AddressFamily::Packet, raw, SockFlag::SOCK_NONBLOCK, all))
+        .unwrap()
+        .unwrap()
+}
+
+/// What was captured since the last look: the first octets of each frame.
+fn captured(capture: &OwnedFd) -> Vec<Vec<u8>> {
+    let mut frame = [0; 64];
+    std::iter::from_fn(|| {
+        let length = recv(capture.as_raw_fd(), &mut frame, MsgFlags::empty()).ok()?;
+        Some(frame[..length].to_vec())
+    })
+    .collect()
+}
+
 #[test]
-fn no_frame_but_those_sent() {
+#[expect(clippy::disallowed_methods, reason = "silence is listened to")]
+fn an_idle_lab_is_silent() {
     let Some(_machine) = machine() else { return };
-    for device in LabDevice::ALL {
-        let lab = Lab::build(&LabSpec::new(device.clone())).unwrap();
-        let frames = |node: &str| {
-            let links = lab.netlink(node, netlink::Netlink::links).unwrap();
-            let ours = links.iter().filter(|link| link.kind.as_deref() == Some("veth"));
-            ours.map(|link| link.stats.tx_packets).sum::<u64>()
-        };
-        let before: Vec<u64> = lab.nodes().map(frames).collect();
-        let (a, from, b, to) = promised_pairs(&lab).remove(0);
-        echo(&lab, (&a, from), (&b, to), 100);
-        let after: Vec<u64> = lab.nodes().map(frames).collect();
-        // One frame from each host, and, as the devices forward each, two from them together.
-        let sent: Vec<u64> = after.iter().zip(&before).map(|(a, b)| a - b).collect();
-        assert_eq!(sent[..2], [1, 1], "{device:?}: {sent:?}");
-        let forwarded = if device == LabDevice::Cable { 0 } else { 2 };
-        assert_eq!(sent[2..].iter().sum::<u64>(), forwarded, "{device:?}: {sent:?}");
-        assert_eq!(before.iter().sum::<u64>(), 0, "{device:?} was silent: {before:?}");
+    let mut labs = Vec::new();
+    for spec in some_specs() {
+        let lab = Lab::build(&LabSpec { hosts: 4, ..spec }).unwrap();
+        let captures: Vec<OwnedFd> = lab.nodes().map(|node| capture(&lab, node)).collect();
+        labs.push((lab, captures));
     }
+    std::thread::sleep(Duration::from_secs(3));
+    for (lab, captures) in &labs {
+        for (node, capture) in lab.nodes().zip(captures) {
+            let frames = captured(capture);
+            assert_eq!(frames, Vec::<Vec<u8>>::new(), "{node}");
+            // Nor was any sent before we listened.
+            let links = lab.netlink(node, netlink::Netlink::links).unwrap();
+            let sent: u64 = links.iter().map(|link| link.stats.tx_packets).sum();
+            assert_eq!(sent, 0, "{node}: {links:?}");
+        }
+        // The capture sees what there is: each of two frames at its sender, at two ports of the
+        // device, and at its receiver.
+        let pair = promised_pairs(lab).remove(0);
+        echo(lab, &pair, 100);
+        // A switch flooded the first of them.
+        captures.iter().map(captured).for_each(drop);
+        echo(lab, &pair, 100);
+        let seen = captures.iter().map(|capture| captured(capture).len()).sum::<usize>();
+        assert_eq!(seen, if lab.plan().devices.is_empty() { 4 } else { 8 });
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "silence is listened to")]
+fn silence_returns_after_a_pulled_cable_and_a_reset() {
+    let Some(_machine) = machine() else { return };
+    let lab = Lab::build(&side_by_side()).unwrap();
+    let captures: Vec<OwnedFd> = lab.nodes().map(|node| capture(&lab, node)).collect();
+    for subject in &lab.plan().subjects {
+        lab.reset(&subject.name, Duration::from_millis(50)).unwrap();
+    }
+    for port in &lab.plan().hosts[0].ports {
+        lab.set_link("h1", &port.interfaces[0], false).unwrap();
+        lab.set_link("h1", &port.interfaces[0], true).unwrap();
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    for (node, capture) in lab.nodes().zip(&captures) {
+        assert_eq!(captured(capture).len(), 0, "{node}");
+    }
+    for pair in promised_pairs(&lab) {
+        echo(&lab, &pair, 100);
+    }
+}
+
+#[test]
+fn a_reset_interrupts_one_subject_only() {
+    let Some(_machine) = machine() else { return };
+    let lab = Lab::build(&side_by_side()).unwrap();
+    let changes = || -> BTreeMap<String, u32> {
+        let of = |name: &String| {
+            let links = lab.netlink(name, netlink::Netlink::links).unwrap();
+            links.iter().filter_map(|link| link.carrier_changes).sum::<u32>()
+        };
+        let subjects = lab.plan().subjects.iter();
+        subjects.map(|s| (s.name.clone(), s.devices.iter().map(of).sum())).collect()
+    };
+    for subject in &lab.plan().subjects {
+        let before = changes();
+        lab.reset(&subject.name, Duration::from_millis(20)).unwrap();
+        for (name, now) in changes() {
+            assert_eq!(now > before[&name], name == subject.name, "{name}");
+        }
+    }
+    let unknown = lab.reset("switch", Duration::ZERO).unwrap_err().to_string();
+    let known = "bridge, routers, router, bridge2, routers2, router2";
+    assert_eq!(unknown, format!("find device switch: the lab has {known}"));
 }
 
 #[test]
@@ -129,10 +260,13 @@ fn sent_is_received_and_dropped() {
             ..LabSpec::new(device.clone())
         };
         let lab = Lab::build(&spec).unwrap();
-        let (a, from, b, to) = promised_pairs(&lab).remove(0);
+        let pair = promised_pairs(&lab).remove(0);
         // Both ends have spoken, so that no switch floods.
-        echo(&lab, (&a, from), (&b, to), 18);
-        let (sender, receiver) = (socket(&lab, &a, from), socket(&lab, &b, to));
+        echo(&lab, &pair, 18);
+        let (sender, receiver) = (
+            socket(&lab, &pair.asking.0, pair.asking.1),
+            socket(&lab, &pair.answering.0, pair.answering.1),
+        );
         // Room for all, so that no drop is the socket's however long the receiver is kept waiting.
         setsockopt(&receiver, sockopt::RcvBufForce, &(16 << 20)).unwrap();
         let before = drops(&lab);
@@ -165,11 +299,138 @@ fn drops(lab: &Lab) -> u64 {
     lab.nodes().map(of).sum()
 }
 
+fn ports(lab: &Lab, subject: &str) -> Vec<(String, String)> {
+    let devices = &lab.plan().subject(subject).unwrap().devices;
+    let of = |name: &String| {
+        let device = lab.plan().device(name).unwrap();
+        device.ports.iter().map(|port| (name.clone(), port.interface.clone())).collect::<Vec<_>>()
+    };
+    devices.iter().flat_map(of).collect()
+}
+
+fn gro(lab: &Lab, subject: &str) -> Vec<bool> {
+    let is_on = |(node, port): (String, String)| {
+        lab.netlink(&node, |kernel| Ok(kernel.offloads(&port)?.gro)).unwrap()
+    };
+    ports(lab, subject).into_iter().map(is_on).collect()
+}
+
+/// What a program that was started in a device sees in a sysfs of its own: a look from outside.
+fn shown(lab: &Lab, node: &str, file: &str) -> Option<String> {
+    let script = format!("mount -t sysfs sysfs /sys && cat /sys/class/net/{file}");
+    let mut command = Command::new("unshare");
+    command.args(["-m", "--propagation", "private", "sh", "-c", &script]);
+    command.stdout(Stdio::piped());
+    let child = lab.spawn(node, &mut command).ok()?;
+    let output = child.wait_with_output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[test]
+fn a_variant_is_applied_and_taken_back() {
+    let Some(_machine) = machine() else { return };
+    let mounts = || fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let before = mounts();
+    let lab = Lab::build(&side_by_side()).unwrap();
+    assert_eq!(lab.variants("bridge"), ["gro", "rps", "threaded"]);
+    assert_eq!(lab.variants("routers"), ["gro", "rps", "threaded", "one-path", "two-paths"]);
+    assert_eq!(lab.variants("switch"), [] as [&str; 0]);
+    for subject in ["bridge", "routers", "router"] {
+        let (node, port) = ports(&lab, subject).remove(0);
+        let rps = || shown(&lab, &node, &format!("{port}/queues/rx-0/rps_cpus")).unwrap();
+        let threaded = || shown(&lab, &node, &format!("{port}/threaded")).unwrap();
+        let (rps_off, threaded_off) = (rps(), threaded());
+        let plain = gro(&lab, subject);
+        assert!(plain.iter().all(|on| !on), "a virtual cable starts without: {plain:?}");
+        let steps = [Some("gro"), None, Some("rps"), Some("threaded"), Some("gro"), Some("rps")];
+        for variant in steps.into_iter().chain([None]) {
+            lab.apply(subject, variant).unwrap();
+            let merging = matches!(variant, Some("gro" | "threaded"));
+            assert!(gro(&lab, subject).iter().all(|on| *on == merging), "{subject} {variant:?}");
+            assert_eq!(rps() != rps_off, variant == Some("rps"), "{subject} {variant:?}");
+            let threads = variant == Some("threaded");
+            assert_eq!(threaded() != threaded_off, threads, "{subject} {variant:?}");
+            assert!(gro(&lab, "bridge2").iter().all(|on| !on), "another was touched");
+            for pair in
+                promised_pairs(&lab).iter().filter(|p| p.subject.as_deref() == Some(subject))
+            {
+                echo(&lab, pair, 1000);
+            }
+        }
+    }
+    assert_eq!(mounts(), before, "a mount of ours is seen elsewhere");
+    let unknown = lab.apply("bridge", Some("one-path")).unwrap_err().to_string();
+    assert_eq!(unknown, "put device bridge into variant one-path: it has gro, rps, threaded");
+}
+
+#[test]
+fn one_path_or_two() {
+    let Some(_machine) = machine() else { return };
+    let lab = Lab::build(&side_by_side()).unwrap();
+    let across = |pair: &&Pair| pair.subject.as_deref() == Some("routers2");
+    let all = promised_pairs(&lab);
+    let pairs: Vec<&Pair> = all.iter().filter(across).collect();
+    // How many of 64 flows each of the two routers carried.
+    let carried = || {
+        let sent = |router: &str| {
+            let links = lab.netlink(router, netlink::Netlink::links).unwrap();
+            links.iter().map(|link| link.stats.tx_packets).sum::<u64>()
+        };
+        let before = ["r3", "r4"].map(sent);
+        for _ in 0..16 {
+            for pair in &pairs {
+                echo(&lab, pair, 64);
+            }
+        }
+        let after = ["r3", "r4"].map(sent);
+        [after[0] - before[0], after[1] - before[1]]
+    };
+    let both = |[first, second]: [u64; 2]| first > 0 && second > 0 && first + second == 128;
+    assert!(both(carried()));
+    lab.apply("routers2", Some("one-path")).unwrap();
+    assert_eq!(carried(), [128, 0]);
+    // It outlives a pulled cable and a reset.
+    let interface = &lab.plan().host("h1").unwrap().ports[4].interfaces[0];
+    lab.set_link("h1", interface, false).unwrap();
+    lab.set_link("h1", interface, true).unwrap();
+    lab.reset("routers2", Duration::from_millis(10)).unwrap();
+    assert_eq!(carried(), [128, 0]);
+    lab.apply("routers2", Some("two-paths")).unwrap();
+    assert!(both(carried()));
+    lab.apply("routers2", Some("one-path")).unwrap();
+    lab.apply("routers2", None).unwrap();
+    assert!(both(carried()));
+}
+
+#[test]
+fn a_block_leads_to_its_host() {
+    let Some(_machine) = machine() else { return };
+    let lab = Lab::build(&side_by_side()).unwrap();
+    // Each router, and the first of each pair.
+    for number in [1, 2, 4, 5] {
+        // The host's last address of the block, and its twin.
+        let h2 = &lab.plan().hosts[1].ports[number];
+        let last = |first: Ipv4Addr| Ipv4Addr::from_bits(first.to_bits() + 255);
+        for v6 in [false, true] {
+            let ip = |ip| if v6 { IpAddr::V6(lab::twin(ip)) } else { IpAddr::V4(ip) };
+            let to = ip(last(h2.block));
+            let FarEnd::Device { device, .. } = h2.far_end() else { panic!("{h2:?}") };
+            // By the router's own word.
+            let (route, port) = lab
+                .netlink(device, |kernel| {
+                    Ok((kernel.route_to(to, None, 1, 1, 17)?, kernel.link("p2")?.index))
+                })
+                .unwrap();
+            assert_eq!(route.index, port, "{to} at {device}");
+        }
+    }
+}
+
 #[test]
 fn flows_take_both_routers_as_the_kernel_foretells() {
     let Some(_machine) = machine() else { return };
-    let lab = Lab::build(&LabSpec::new(LabDevice::Routers)).unwrap();
-    let ends: Vec<Ipv4Addr> = lab.plan().hosts.iter().map(|h| h.ports[0].address).collect();
+    let lab = Lab::build(&LabSpec::of(vec![LabDevice::Bridge, LabDevice::Routers])).unwrap();
+    let ends: Vec<Ipv4Addr> = lab.plan().hosts.iter().map(|h| h.ports[1].address).collect();
     let receiver = socket(&lab, "h2", ends[1]);
     let to = local(&receiver);
     let mut used = BTreeSet::new();
@@ -228,13 +489,16 @@ fn a_pulled_cable_and_its_return() {
     let Some(_machine) = machine() else { return };
     for device in LabDevice::ALL {
         let lab = Lab::build(&LabSpec::new(device.clone())).unwrap();
-        let (a, from, b, to) = promised_pairs(&lab).remove(0);
+        let pair = promised_pairs(&lab).remove(0);
+        let b = pair.answering.0.clone();
         let interface = lab.plan().host(&b).unwrap().ports[0].interfaces[0].clone();
         lab.set_link(&b, &interface, false).unwrap();
         let link = lab.netlink(&b, |kernel| kernel.link(&interface)).unwrap();
         assert!(!link.up && !link.running, "{link:?}");
         lab.set_link(&b, &interface, true).unwrap();
-        echo(&lab, (&a, from), (&b, to), 18);
+        for pair in promised_pairs(&lab) {
+            echo(&lab, &pair, 18);
+        }
         let link = lab.netlink(&b, |kernel| kernel.link(&interface)).unwrap();
         assert!(link.up && link.running && link.carrier_changes >= Some(2), "{link:?}");
     }
@@ -270,14 +534,13 @@ fn nothing_is_left() {
     let before = (names(), mounts());
     let mut made = BTreeSet::new();
     for device in LabDevice::ALL {
-        let spec = LabSpec { hosts: 4, rate: Some(Rate(1_000_000_000)), ..LabSpec::new(device.clone()) };
+        let spec =
+            LabSpec { hosts: 4, rate: Some(Rate(1_000_000_000)), ..LabSpec::new(device.clone()) };
         let lab = Lab::build(&spec).unwrap();
         for node in lab.nodes() {
             let inode = fs::metadata(format!(
                 "/proc/self/fd/{}",
-                std::os::fd::AsRawFd::as_raw_fd(&std::os::fd::AsFd::as_fd(
-                    lab.namespace(node).unwrap()
-                ))
+                AsRawFd::as_raw_fd(&std::os::fd::AsFd::as_fd(lab.namespace(node).unwrap()))
             ));
             made.insert(inode.unwrap().ino());
         }
@@ -306,8 +569,11 @@ fn namespaces_held() -> BTreeSet<u64> {
 fn sixty_four_hosts_stand() {
     let Some(_machine) = machine() else { return };
     let lab = Lab::build(&LabSpec { hosts: 64, ..LabSpec::new(LabDevice::Routers) }).unwrap();
-    let ends: Vec<Ipv4Addr> = lab.plan().hosts.iter().map(|h| h.ports[0].address).collect();
-    echo(&lab, ("h1", ends[0]), ("h64", ends[63]), 18);
+    for pair in promised_pairs(&lab) {
+        if pair.asking.0 == "h1" && pair.answering.0 == "h64" {
+            echo(&lab, &pair, 18);
+        }
+    }
     let to: SocketAddrV4 = "198.19.31.2:1".parse().unwrap();
     assert_eq!(lab.plan().host("h64").unwrap().ports[1].address, *to.ip());
 }

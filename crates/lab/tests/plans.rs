@@ -251,12 +251,16 @@ fn every_path_leads_through_its_subject() {
                 for (to, to_port) in ports.iter().filter(|(to, _)| to.name != from.name) {
                     let nodes = walk(&plan, &from.name, to_port.address);
                     assert!(subject.devices.contains(&nodes[0]), "{case}: {nodes:?}");
-                    assert_eq!(nodes[1..], [to.name.clone()], "{case}: {nodes:?}");
+                    assert_eq!(nodes[1..], *std::slice::from_ref(&to.name), "{case}: {nodes:?}");
                 }
                 if plan.device(&subject.devices[0]).unwrap().kind == DeviceKind::Router {
                     for router in &subject.devices {
                         let nodes = walk(&plan, router, from_port.block);
-                        assert_eq!(nodes, [from.name.clone()], "{case}: block by {router}");
+                        assert_eq!(
+                            nodes,
+                            std::slice::from_ref(&from.name),
+                            "{case}: block by {router}"
+                        );
                     }
                 }
             }

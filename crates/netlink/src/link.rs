@@ -247,24 +247,35 @@ impl Netlink {
 
     /// Takes a link up.
     pub fn set_up(&mut self, index: u32) -> Result<(), NetlinkError> {
-        self.set_flag_up("take up link", index, LinkFlags::Up)
+        self.set_flags("take up link", index, LinkFlags::Up, LinkFlags::Up)
     }
 
     /// Takes a link down; its far end loses its carrier.
     pub fn set_down(&mut self, index: u32) -> Result<(), NetlinkError> {
-        self.set_flag_up("take down link", index, LinkFlags::empty())
+        self.set_flags("take down link", index, LinkFlags::Up, LinkFlags::empty())
     }
 
-    fn set_flag_up(
+    /// Keeps a link from speaking of itself: it neither asks for Ethernet addresses nor answers those
+    /// who ask (ARP, neighbour discovery), and, where it was silenced before it got an address or
+    /// began to forward, it joins no multicast group that it would have to report. Whom it shall
+    /// reach it must be told; see [`Self::add_permanent_neighbour`].
+    pub fn set_silent(&mut self, index: u32) -> Result<(), NetlinkError> {
+        let which = LinkFlags::Noarp | LinkFlags::Multicast;
+        self.set_flags("silence link", index, which, LinkFlags::Noarp)
+    }
+
+    /// Gives the flags in `which` the values that they have in `flags`.
+    fn set_flags(
         &mut self,
         deed: &'static str,
         index: u32,
+        which: LinkFlags,
         flags: LinkFlags,
     ) -> Result<(), NetlinkError> {
         let mut message = LinkMessage::default();
         message.header.index = index;
         message.header.flags = flags;
-        message.header.change_mask = LinkFlags::Up;
+        message.header.change_mask = which;
         let request = RouteNetlinkMessage::SetLink(message);
         self.route.ask(Errand { deed, object: &index }, request, 0).map(drop)
     }

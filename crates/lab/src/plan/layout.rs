@@ -19,10 +19,10 @@ use std::net::Ipv4Addr;
 
 use super::{
     CablePlan, DeviceKind, DevicePlan, DevicePortPlan, FarEnd, HostPlan, HostPortPlan,
-    InterfacePlan, LabPlan, NodePlan, RoutePlan, SubjectPlan,
+    InterfacePlan, LabPlan, NodePlan, RoutePlan, SubjectPlan, fits_ipv6,
 };
 use crate::limit::PortLimit;
-use crate::spec::{LabDevice, LabSpec};
+use crate::spec::{LabDevice, LabSpec, VmRole, VmSpec};
 
 /// How much of 198.18.0.0/16 each place has, as the length of its prefix.
 const PLACE_PREFIX: u8 = 19;
@@ -74,6 +74,7 @@ pub(super) fn lay_out(spec: &LabSpec) -> LabPlan {
     let numbers: Vec<u8> = (1..=spec.hosts as u8).collect();
     let mut plan = LabPlan {
         mtu: spec.mtu,
+        ipv6: fits_ipv6(spec.mtu),
         limit,
         hosts: numbers.iter().map(|i| HostPlan { name: host(*i), ports: Vec::new() }).collect(),
         subjects: Vec::new(),
@@ -92,6 +93,10 @@ pub(super) fn lay_out(spec: &LabSpec) -> LabPlan {
             LabDevice::Bridge => site.bridge(device),
             LabDevice::Router => site.router(device),
             LabDevice::Routers => site.routers(device),
+            LabDevice::Vm(machine) => match machine.role {
+                VmRole::Bridge => site.bridge(device),
+                VmRole::Router => site.router(device),
+            },
         }
     }
     if spec.bypass {
@@ -261,6 +266,9 @@ impl Site<'_> {
 
     /// `bridge`; `bridge2` where there is one.
     fn free_name(&self, device: &LabDevice) -> String {
+        if let LabDevice::Vm(VmSpec { name: Some(name), .. }) = device {
+            return name.clone();
+        }
         let kind = device.as_str();
         match self.count(device) {
             0 => kind.to_owned(),
@@ -268,9 +276,11 @@ impl Site<'_> {
         }
     }
 
-    /// How many of the kind were added.
+    /// How many nameless ones of the kind were added.
     fn count(&self, device: &LabDevice) -> usize {
-        self.plan.subjects.iter().filter(|subject| subject.device == *device).count()
+        let nameless = |subject: &&SubjectPlan| !matches!(&subject.device, LabDevice::Vm(machine) if machine.name.is_some());
+        let alike = |subject: &&SubjectPlan| subject.device.as_str() == device.as_str();
+        self.plan.subjects.iter().filter(nameless).filter(alike).count()
     }
 
     /// The hosts' interfaces to devices are numbered in the order of the cables.

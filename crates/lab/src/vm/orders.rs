@@ -11,7 +11,7 @@ use std::time::Duration;
 use netlink::{Link, Netlink, NetlinkError};
 use serde::{Deserialize, Serialize};
 
-use crate::build::{furnish, prepare};
+use crate::build::{forward, furnish, prepare};
 use crate::{LabError, NodePlan};
 
 /// Where the orders are. A first process that finds no such file is in no machine of ours.
@@ -79,6 +79,7 @@ impl Orders {
             Ok(())
         };
         furnish_all().map_err(failed)?;
+        forward(&self.node)?;
         self.await_links(&mut kernel, |links| links.iter().all(Link::is_settled))
     }
 

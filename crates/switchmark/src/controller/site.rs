@@ -45,7 +45,7 @@ fn port(plan: &LabPlan, port: &HostPortPlan) -> HostPort {
         name: port.name.clone(),
         interfaces: port.interfaces.clone(),
         address: IpAddr::V4(port.address),
-        address6: plan.has_ipv6().then(|| lab::twin(port.address)),
+        address6: plan.ipv6.then(|| lab::twin(port.address)),
         blocks: blocks(plan, port),
         cable,
         rate: port.rate,
@@ -54,7 +54,7 @@ fn port(plan: &LabPlan, port: &HostPortPlan) -> HostPort {
 
 fn blocks(plan: &LabPlan, port: &HostPortPlan) -> Vec<AddressBlock> {
     let block = |first| AddressBlock { first, count: lab::BLOCK_ADDRESSES };
-    let v6 = plan.has_ipv6().then(|| block(IpAddr::V6(lab::twin(port.block))));
+    let v6 = plan.ipv6.then(|| block(IpAddr::V6(lab::twin(port.block))));
     [Some(block(IpAddr::V4(port.block))), v6].into_iter().flatten().collect()
 }
 

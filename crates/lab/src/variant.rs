@@ -1,0 +1,297 @@
+//! Variants of a device: the same device with its forwarding path set otherwise.
+//!
+//! Owns what each variant changes, takes it back, and reads after every change what the kernel shows
+//! of it. Never touches a device that is a virtual machine, nor anything outside the lab.
+
+mod queues;
+
+use std::collections::BTreeSet;
+
+use netlink::PreviousFeatures;
+
+use crate::build::{Lab, unpoisoned};
+use crate::equipment::Guard;
+use crate::error::LabError;
+use crate::plan::{FarEnd, NodePlan, RoutePlan, SubjectPlan, twin};
+use crate::privilege::{Privilege, privilege};
+use crate::spec::LabDevice;
+
+/// The kernel's name for merging frames of a flow on receipt.
+const GRO: &str = "rx-gro";
+/// Flows that are asked about when it is read back which way they go.
+const PORTS_ASKED: std::ops::Range<u16> = 20_000..20_016;
+const UDP: u8 = 17;
+
+/// A way to set a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Variant {
+    /// Generic receive offload at its ports.
+    Gro,
+    /// Receive packet steering over all processors at its ports.
+    Rps,
+    /// Frames are received in threads of their own. A virtual cable has them with GRO only.
+    Threaded,
+    /// Only the first of two routers carries traffic.
+    OnePath,
+    /// Both do: how a pair of routers is found.
+    TwoPaths,
+    /// A router's frames are forwarded before the stack.
+    Xdp,
+}
+
+impl Variant {
+    const ALL: [Self; 6] =
+        [Self::Gro, Self::Rps, Self::Threaded, Self::OnePath, Self::TwoPaths, Self::Xdp];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Gro => "gro",
+            Self::Rps => "rps",
+            Self::Threaded => "threaded",
+            Self::OnePath => "one-path",
+            Self::TwoPaths => "two-paths",
+            Self::Xdp => "xdp",
+        }
+    }
+}
+
+/// What a device was put into, and what it takes to come back.
+#[derive(Debug)]
+pub(crate) struct State {
+    variant: Variant,
+    /// By node and port: features to restore.
+    features: Vec<(String, String, PreviousFeatures)>,
+    guards: Vec<Guard>,
+}
+
+impl Lab {
+    /// The variants that a device can be put into, here: without the right to attach XDP programs,
+    /// not into `xdp`. Empty for an unknown device.
+    pub fn variants(&self, device: &str) -> Vec<String> {
+        let Some(subject) = self.plan().subject(device) else { return Vec::new() };
+        let fitting = Variant::ALL.into_iter().filter(|variant| self.fits(subject, *variant));
+        fitting.map(|variant| variant.as_str().to_owned()).collect()
+    }
+
+    /// Puts a device into a variant, or, with none, back into its plain state. Takes the one that it
+    /// is in back first. Where that fails, or the kernel does not show what was set, the device is left
+    /// in its plain state as far as possible.
+    pub fn apply(&self, device: &str, variant: Option<&str>) -> Result<(), LabError> {
+        let subject = self.subject(device)?;
+        let wanted = variant.map(|name| self.find(subject, name)).transpose()?;
+        let now = unpoisoned(&self.states).remove(device);
+        if let Some(now) = now {
+            if wanted == Some(now.variant) {
+                unpoisoned(&self.states).insert(device.to_owned(), now);
+                return Ok(());
+            }
+            self.take_back(subject, now)?;
+        }
+        let Some(variant) = wanted else { return Ok(()) };
+        let mut state = State { variant, features: Vec::new(), guards: Vec::new() };
+        if let Err(error) = self.put(subject, &mut state) {
+            // The first error is the one to tell.
+            let _ = self.take_back(subject, state);
+            return Err(error);
+        }
+        unpoisoned(&self.states).insert(device.to_owned(), state);
+        let checked = self.check_paths(subject, variant);
+        if checked.is_err() {
+            unpoisoned(&self.states).remove(device);
+            let _ = self.check_paths(subject, Variant::TwoPaths);
+        }
+        checked
+    }
+
+    /// A node's routes, as the variants of the devices that they lead to have them.
+    pub(crate) fn routes_now(&self, node: &NodePlan) -> Vec<RoutePlan> {
+        let states = unpoisoned(&self.states);
+        let one_path = |subject: &&SubjectPlan| {
+            states.get(&subject.name).is_some_and(|state| state.variant == Variant::OnePath)
+        };
+        let narrowed: Vec<&SubjectPlan> = self.plan().subjects.iter().filter(one_path).collect();
+        let mut routes = node.routes.clone();
+        for route in &mut routes {
+            let interfaces: Vec<&String> = route.next_hops.iter().map(|(_, i)| i).collect();
+            let leads = |subject: &&SubjectPlan| {
+                self.plan().host(&node.name).is_some_and(|host| {
+                    host.ports.iter().any(|port| {
+                        is_port_of(port.far_end(), subject)
+                            && port.interfaces.iter().collect::<Vec<_>>() == interfaces
+                    })
+                })
+            };
+            if narrowed.iter().any(leads) {
+                route.next_hops.truncate(1);
+            }
+        }
+        routes
+    }
+
+    fn fits(&self, subject: &SubjectPlan, variant: Variant) -> bool {
+        let routes = matches!(subject.device, LabDevice::Router | LabDevice::Routers);
+        match (variant, &subject.device) {
+            (_, LabDevice::Vm(_) | LabDevice::Cable) => false,
+            (Variant::Gro | Variant::Rps | Variant::Threaded, _) => true,
+            (Variant::OnePath | Variant::TwoPaths, device) => *device == LabDevice::Routers,
+            (Variant::Xdp, _) => {
+                let may = self.equipment.forwarder.as_ref().is_some_and(|hook| hook.may());
+                routes && may && privilege() == Privilege::Root
+            }
+        }
+    }
+
+    fn find(&self, subject: &SubjectPlan, name: &str) -> Result<Variant, LabError> {
+        let fitting = Variant::ALL.into_iter().filter(|variant| self.fits(subject, *variant));
+        fitting.clone().find(|variant| variant.as_str() == name).ok_or_else(|| {
+            LabError::NoSuchVariant {
+                device: subject.name.clone(),
+                variant: name.to_owned(),
+                known: fitting.map(|variant| variant.as_str().to_owned()).collect(),
+            }
+        })
+    }
+
+    fn put(&self, subject: &SubjectPlan, state: &mut State) -> Result<(), LabError> {
+        match state.variant {
+            Variant::Gro => self.gro_on(subject, state),
+            Variant::Rps => self.steer(subject, &queues::all_processors()?),
+            Variant::Threaded => {
+                self.gro_on(subject, state)?;
+                self.thread(subject, true)
+            }
+            Variant::Xdp => self.forward_by_xdp(subject, state),
+            // Routes follow from the state; they are set once it is noted.
+            Variant::OnePath | Variant::TwoPaths => Ok(()),
+        }
+    }
+
+    fn take_back(&self, subject: &SubjectPlan, state: State) -> Result<(), LabError> {
+        let undone = match state.variant {
+            Variant::Rps => self.steer(subject, &queues::no_processors()),
+            Variant::Threaded => self.thread(subject, false),
+            Variant::OnePath | Variant::TwoPaths => self.check_paths(subject, Variant::TwoPaths),
+            Variant::Gro | Variant::Xdp => Ok(()),
+        };
+        drop(state.guards);
+        for (node, port, previous) in &state.features {
+            self.netlink(node, |kernel| kernel.restore(port, previous))?;
+        }
+        undone
+    }
+
+    fn gro_on(&self, subject: &SubjectPlan, state: &mut State) -> Result<(), LabError> {
+        for node in &subject.devices {
+            for port in self.ports_of(node) {
+                let before = self.netlink(node, |kernel| {
+                    let before = kernel.features(&port)?;
+                    kernel.set_features(&port, &[(GRO, true)])?;
+                    Ok(before.get(GRO).copied().unwrap_or(false))
+                })?;
+                let changed = vec![(GRO.to_owned(), before)];
+                let previous = PreviousFeatures { changed, left_on: Vec::new() };
+                state.features.push((node.clone(), port, previous));
+            }
+        }
+        Ok(())
+    }
+
+    fn steer(&self, subject: &SubjectPlan, processors: &queues::Mask) -> Result<(), LabError> {
+        for node in &subject.devices {
+            let ports = self.ports_of(node);
+            self.inside(node, || queues::with_own_sysfs(|| queues::steer(&ports, processors)))??;
+        }
+        Ok(())
+    }
+
+    fn thread(&self, subject: &SubjectPlan, on: bool) -> Result<(), LabError> {
+        for node in &subject.devices {
+            let ports = self.ports_of(node);
+            self.inside(node, || queues::with_own_sysfs(|| queues::thread(&ports, on)))??;
+        }
+        Ok(())
+    }
+
+    /// The far ends of a router's cables must take redirected frames, or these vanish there.
+    fn forward_by_xdp(&self, subject: &SubjectPlan, state: &mut State) -> Result<(), LabError> {
+        let Some(hook) = self.equipment.forwarder.clone() else { return Ok(()) };
+        for node in &subject.devices {
+            let failed = |cause| LabError::Xdp { node: node.clone(), cause };
+            let ports = self.ports_of(node);
+            let guard = self.inside(node, || hook.forward(&ports))?.map_err(failed)?;
+            state.guards.push(guard);
+        }
+        for host in &self.plan().hosts {
+            for port in host.ports.iter().filter(|port| is_port_of(port.far_end(), subject)) {
+                for interface in &port.interfaces {
+                    let failed = |cause| LabError::Xdp { node: host.name.clone(), cause };
+                    let accepted = self.inside(&host.name, || hook.accept(interface))?;
+                    state.guards.push(accepted.map_err(failed)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the hosts' routes to two routers, and asks the kernel which way it will send.
+    fn check_paths(&self, subject: &SubjectPlan, variant: Variant) -> Result<(), LabError> {
+        let expected = match variant {
+            Variant::OnePath => 1,
+            Variant::TwoPaths => 2,
+            _ => return Ok(()),
+        };
+        for host in &self.plan().hosts {
+            let node = self.plan().node(&host.name).expect("a host is a node");
+            self.route(node)?;
+            let taken = self.paths_taken(&host.name, subject)?;
+            if taken != expected {
+                return Err(LabError::VariantNotTaken {
+                    device: subject.name.clone(),
+                    variant: variant.as_str(),
+                    found: format!("flows of {} take {taken} paths", host.name),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// How many links the flows from one host to another behind two routers take, at most, by IPv4 and
+    /// by IPv6.
+    fn paths_taken(&self, from: &str, subject: &SubjectPlan) -> Result<usize, LabError> {
+        let address = |host: &crate::HostPlan| {
+            let port = host.ports.iter().find(|port| is_port_of(port.far_end(), subject));
+            port.map(|port| port.address)
+        };
+        let hosts = &self.plan().hosts;
+        let source = hosts.iter().find(|host| host.name == from).and_then(address);
+        let destination = hosts.iter().find(|host| host.name != from).and_then(address);
+        let (Some(source), Some(destination)) = (source, destination) else { return Ok(0) };
+        let mut pairs = vec![(source.into(), destination.into())];
+        if self.plan().ipv6 {
+            pairs.push((twin(source).into(), twin(destination).into()));
+        }
+        self.netlink(from, |kernel| {
+            let mut most = 0;
+            for (source, destination) in &pairs {
+                let mut links = BTreeSet::new();
+                for port in PORTS_ASKED {
+                    let route = kernel.route_to(*destination, Some(*source), port, port, UDP)?;
+                    links.insert(route.index);
+                }
+                most = most.max(links.len());
+            }
+            Ok(most)
+        })
+    }
+
+    fn ports_of(&self, device: &str) -> Vec<String> {
+        let device = self.plan().device(device);
+        device.map_or_else(Vec::new, |device| {
+            device.ports.iter().map(|port| port.interface.clone()).collect()
+        })
+    }
+}
+
+fn is_port_of(end: &FarEnd, subject: &SubjectPlan) -> bool {
+    matches!(end, FarEnd::Device { device, .. } if subject.devices.contains(device))
+}
