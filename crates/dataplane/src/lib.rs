@@ -10,7 +10,6 @@
     reason = "this crate faces the kernel: it reads clocks and waits"
 )]
 
-#[cfg_attr(not(test), expect(dead_code, reason = "senders and receivers take it up next"))]
 mod af_xdp;
 pub mod affinity;
 pub mod bulk;
@@ -19,7 +18,6 @@ pub mod counters;
 pub mod datagram;
 pub mod echo;
 mod mapping;
-#[cfg_attr(not(test), expect(dead_code, reason = "receivers take it up next"))]
 mod packet_ring;
 mod socket;
 mod stamp;
