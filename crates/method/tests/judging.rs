@@ -12,8 +12,8 @@ use method::record::{
     BulkRecord, DatagramsRecord, Defect, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
 };
 use method::trial::{
-    Backend, Datagrams, Echo, Flow, FlowKind, Gate, Offloads, Path, Phases, Protocol, Role,
-    Schedule,
+    Backend, Datagrams, Deed, Echo, Event, Flow, FlowKind, Gate, Offloads, Path, Phases, Protocol,
+    Role, Schedule,
 };
 use method::{Outcome, Trial, TrialRecord, judge, reconcile};
 
@@ -148,6 +148,59 @@ fn loads_and_arrivals() {
     check(case("late, and nothing lost", held_up(24, 0)));
     let silent = DatagramsRecord { received: SequenceCounts::default(), ..frames() };
     check(Case { strict: nothing.clone(), flood: nothing, ..case("nothing came", silent) });
+}
+
+#[test]
+fn bursts_and_falls() {
+    let burst = |frames| Schedule::Burst(frames);
+    let fall = Schedule::Falling {
+        from: FrameRate(RATE * 1.5),
+        to: FrameRate(RATE / 2.0),
+        after: Nanos::from_millis(500),
+    };
+    let short = |asked, sent| vec![Defect::BurstLength { flow: 1, asked, sent }];
+    let early = DatagramsRecord {
+        offered: 7_500,
+        sent: 7_500,
+        received: SequenceCounts { unique: 7_500, ..SequenceCounts::default() },
+        sending: Nanos(499_900_000),
+        ..frames()
+    };
+    let slow = DatagramsRecord { sending: Nanos(1_100_000_000), ..frames() };
+    // A second of 15,000/s and then 5,000/s is 10,000 frames; a tenth more of the latter 500 more.
+    let sent = 9_999.0 / 1.1;
+    let slow_defect = Defect::OfferedLoad { flow: 1, asked: 10_500.0 / 1.1, sent };
+    let stopped = Defect::OfferedLoad { flow: 1, asked: RATE / 2.0, sent: 7_499.0 / 0.4999 };
+    let table = [
+        (burst(10_000), frames(), vec![]),
+        (burst(10_000), lossy(), vec![]),
+        (burst(10_001), frames(), short(10_001, 10_000)),
+        (burst(9_999), frames(), short(9_999, 10_000)),
+        (fall, frames(), vec![]),
+        (fall, lossy(), vec![]),
+        (fall, early, vec![stopped]),
+        (fall, slow, vec![slow_defect]),
+    ];
+    for (schedule, seen, reasons) in table {
+        let expected = match reasons[..] {
+            [] => Outcome::Valid,
+            _ => Outcome::Invalid { reasons },
+        };
+        let kind = Datagrams::plain(FrameSize::MIN, schedule, Backend::Udp, 32);
+        let trial = trial(FlowKind::Datagrams(kind), Gate::Strict);
+        let flows = [FlowRecord::Datagrams(seen)];
+        assert_eq!(judge(&trial, &flows, &[], &[]), expected, "{schedule:?}");
+    }
+}
+
+#[test]
+fn a_reset_may_take_links_down() {
+    let ports = vec![port("h2/eth1", &[("carrier_changes", 2)])];
+    let mut trial = trial(paced(), Gate::Flood);
+    let flows = [FlowRecord::Datagrams(lossy())];
+    assert!(!judge(&trial, &flows, &ports, &[]).is_valid());
+    trial.events.push(Event { at: Nanos::from_millis(100), deed: Deed::Reset });
+    assert!(judge(&trial, &flows, &ports, &[]).is_valid());
 }
 
 #[test]

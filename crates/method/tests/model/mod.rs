@@ -5,20 +5,24 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod datagrams;
+
 use std::collections::BTreeMap;
 
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameSize, Histogram, Nanos};
 use method::record::{
-    BulkRecord, DatagramsRecord, DeviceRecord, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
+    BulkRecord, Clocks, DeviceRecord, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
     StreamRecord,
 };
 use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
-use method::trial::{Datagrams, Echo, Flow, FlowKind, Path, Schedule};
+use method::trial::{Echo, Flow, FlowKind, Path, Schedule, Subject};
 use method::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
+
+use datagrams::{Scene, delays};
 
 /// One way between the two hosts.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +31,23 @@ pub struct Way {
     pub capacity: f64,
     /// Frames it holds beyond that.
     pub buffer: f64,
+    /// Octets it holds beyond that; whichever is full first.
+    pub buffer_octets: f64,
     /// Smallest round trip.
     pub rtt_ns: f64,
+    /// After an overload it goes on losing every second frame for so long.
+    pub recovery_ns: f64,
+    /// A reset takes it away for so long.
+    pub down_ns: f64,
+}
+
+/// Whether the receiver stamps arrivals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stamping {
+    /// It does not.
+    Never,
+    /// With the sender's clock, or another.
+    By(Clocks),
 }
 
 /// The whole model.
@@ -50,6 +69,14 @@ pub struct Model {
     pub stalled: Option<u64>,
     /// Whether every trial through the device fails.
     pub broken: bool,
+    /// Other subjects' ways; those not named are `device`.
+    pub subjects: BTreeMap<Subject, Way>,
+    /// Subjects that never come up.
+    pub dead: Vec<Subject>,
+    /// Whether delays are told, and by which clocks.
+    pub stamping: Stamping,
+    /// Share of a paced flow's frames that leave together with the one before.
+    pub bunched: f64,
     /// For the stalls and the delays.
     pub seed: u64,
     /// Where it pretends to be.
@@ -60,6 +87,11 @@ pub struct Model {
 
 /// Hosts h1 and h2, with or without a device and a direct cable between them.
 pub fn topology(device: bool, bypass: bool) -> Topology {
+    bench(if device { &["sw1"] } else { &[] }, bypass)
+}
+
+/// Hosts h1 and h2 with a port each to every device, and perhaps to each other.
+pub fn bench(devices: &[&str], bypass: bool) -> Topology {
     let port = |name: &str, address: &str, cable: CableEnd| HostPort {
         name: name.to_owned(),
         interfaces: vec![name.to_owned()],
@@ -72,9 +104,10 @@ pub fn topology(device: bool, bypass: bool) -> Topology {
     let to_host = |text: &str| CableEnd::Host(text.parse::<PortRef>().expect("a port"));
     let host = |name: &str, peer: &str, number: u8| {
         let mut ports = Vec::new();
-        if device {
-            let end = CableEnd::Device { device: "sw1".to_owned(), port: number.to_string() };
-            ports.push(port("eth1", &format!("198.18.0.{number}"), end));
+        for (at, device) in devices.iter().enumerate() {
+            let name = if at == 0 { "eth1".to_owned() } else { format!("eth{}", at + 2) };
+            let end = CableEnd::Device { device: (*device).to_owned(), port: number.to_string() };
+            ports.push(port(&name, &format!("198.18.{}.{number}", 2 * at), end));
         }
         if bypass {
             let end = to_host(&format!("{peer}/eth2"));
@@ -82,19 +115,19 @@ pub fn topology(device: bool, bypass: bool) -> Topology {
         }
         Host { name: name.to_owned(), reach: "local".to_owned(), ports }
     };
-    let devices = device.then(|| Device {
-        name: "sw1".to_owned(),
+    let device = |name: &&str| Device {
+        name: (*name).to_owned(),
         kind: DeviceKind::Switch,
         port_rate: None,
         port_queue: None,
         facts: BTreeMap::new(),
-        variants: Vec::new(),
+        variants: vec!["plain".to_owned(), "fast".to_owned()],
         resettable: false,
-    });
+    };
     Topology {
         name: "model".to_owned(),
         hosts: vec![host("h1", "h2", 1), host("h2", "h1", 2)],
-        devices: devices.into_iter().collect(),
+        devices: devices.iter().map(device).collect(),
     }
 }
 
@@ -102,66 +135,64 @@ impl Model {
     /// A device of 400,000 frames/s and 50 us on a tester of a million, with a cable of 30 us.
     pub fn new() -> Self {
         Self {
-            device: Way { capacity: 400_000.0, buffer: 100.0, rtt_ns: 50_000.0 },
-            bypass: Way { capacity: 5_000_000.0, buffer: 100.0, rtt_ns: 30_000.0 },
+            device: Way {
+                capacity: 400_000.0,
+                buffer: 100.0,
+                buffer_octets: f64::INFINITY,
+                rtt_ns: 50_000.0,
+                recovery_ns: 0.0,
+                down_ns: 0.0,
+            },
+            bypass: Way {
+                capacity: 5_000_000.0,
+                buffer: 100.0,
+                buffer_octets: f64::INFINITY,
+                rtt_ns: 30_000.0,
+                recovery_ns: 0.0,
+                down_ns: 0.0,
+            },
             tester: 1_000_000.0,
             burdened: 1_000_000.0,
             stalls: 0.0,
             stall: (0.01, 0.01),
             stalled: None,
             broken: false,
+            subjects: BTreeMap::new(),
+            dead: Vec::new(),
+            stamping: Stamping::By(Clocks::Same),
+            bunched: 0.0,
             seed: 1,
             topology: topology(true, true),
             asked: Vec::new(),
         }
     }
 
-    fn datagrams(
-        (way, tester): (Way, f64),
-        asked: &Datagrams,
-        load: Nanos,
-        kept: f64,
-    ) -> FlowRecord {
-        let seconds = load.as_secs_f64();
-        let wanted = match asked.schedule {
-            Schedule::Greedy | Schedule::Burst(_) => tester,
-            Schedule::Paced(rate) | Schedule::Falling { from: rate, .. } => rate.0,
-        };
-        let rate = wanted.min(tester) * kept;
-        let offered = (wanted * seconds).round();
-        let sent = (rate * seconds).round().min(offered);
-        let passed = sent.min((way.capacity * seconds + way.buffer).floor());
-        let span = |frames: f64, rate: f64| Nanos::from_secs_f64((frames - 1.0).max(0.0) / rate);
-        FlowRecord::Datagrams(DatagramsRecord {
-            backend: "model".to_owned(),
-            backend_reason: "there is no other".to_owned(),
-            receiver: "udp".to_owned(),
-            receiver_reason: "asked for".to_owned(),
-            delays: None,
-            offered: offered as u64,
-            sent: sent as u64,
-            received: SequenceCounts { unique: passed as u64, ..SequenceCounts::default() },
-            rejected: Rejected::default(),
-            sending: span(sent, rate),
-            // By another clock, which is slow by 200 ppm.
-            receiving: span(passed, rate.min(way.capacity) * 1.0002),
-            departures: Histogram::new(),
-            arrivals: Histogram::new(),
-            longest_burst: 1,
-            late: 0,
-            socket_drops: 0,
-        })
+    fn way(&self, trial: &Trial) -> Way {
+        match (trial.path, &trial.subject) {
+            (Path::Bypass, _) => self.bypass,
+            (Path::Device, Some(subject)) => *self.subjects.get(subject).unwrap_or(&self.device),
+            (Path::Device, None) => self.device,
+        }
     }
 
     fn flow(
+        &self,
         flow: &Flow,
-        (way, tester): (Way, f64),
-        load: Nanos,
-        kept: f64,
+        trial: &Trial,
+        (tester, kept): (f64, f64),
         chance: &mut Pcg64,
     ) -> FlowRecord {
+        let (way, load) = (self.way(trial), trial.phases.load);
         match &flow.kind {
-            FlowKind::Datagrams(asked) => Self::datagrams((way, tester), asked, load, kept),
+            FlowKind::Datagrams(asked) => {
+                let scene = Scene { way, tester, load, kept, bunched: self.bunched };
+                let reset = !trial.events.is_empty();
+                let mut record = if reset { scene.reset(asked) } else { scene.datagrams(asked) };
+                if let Stamping::By(clocks) = self.stamping {
+                    record.delays = Some(delays(way, clocks, record.received.unique, chance));
+                }
+                FlowRecord::Datagrams(record)
+            }
             FlowKind::Echo(asked) => echo(way, asked, load, chance),
             FlowKind::Bulk(bulk) => FlowRecord::Bulk(BulkRecord {
                 congestion_control: bulk.congestion_control.clone(),
@@ -218,13 +249,12 @@ impl Testbed for Model {
         let (least, most) = self.stall;
         let lost = least + (most - least) * chance.random_range(0.0..1.0);
         let kept = if stalled { 1.0 - lost } else { 1.0 };
-        let way = match trial.path {
-            Path::Device => (self.device, self.tester.min(self.burdened)),
-            Path::Bypass => (self.bypass, self.tester),
+        let tester = match trial.path {
+            Path::Device => self.tester.min(self.burdened),
+            Path::Bypass => self.tester,
         };
-        let load = trial.phases.load;
-        let flows: Vec<FlowRecord> =
-            trial.flows.iter().map(|f| Self::flow(f, way, load, kept, &mut chance)).collect();
+        let of = |flow| self.flow(flow, trial, (tester, kept), &mut chance);
+        let flows: Vec<FlowRecord> = trial.flows.iter().map(of).collect();
         let dropped = flows.iter().map(|flow| match flow {
             FlowRecord::Datagrams(seen) => seen.received.lost(seen.sent),
             _ => 0,
@@ -235,12 +265,13 @@ impl Testbed for Model {
             counters: BTreeMap::from([("qdisc_drops".to_owned(), dropped.sum())]),
         }];
         let hosts: Vec<HostUsage> = Vec::new();
-        let outcome = if self.broken && trial.path == Path::Device {
+        let dead = trial.subject.as_ref().is_some_and(|subject| self.dead.contains(subject));
+        let outcome = if dead || (self.broken && trial.path == Path::Device) {
             Outcome::Failed { reason: "the device is unplugged".to_owned() }
         } else {
             judge(trial, &flows, &ports, &hosts)
         };
-        let start_spread = Nanos::ZERO;
-        Ok(TrialRecord { started_unix_ns: 0, outcome, flows, ports, hosts, start_spread, device: DeviceRecord::default() })
+        let (start_spread, device) = (Nanos::ZERO, DeviceRecord::default());
+        Ok(TrialRecord { started_unix_ns: 0, outcome, flows, ports, hosts, start_spread, device })
     }
 }

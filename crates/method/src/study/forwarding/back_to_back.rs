@@ -83,7 +83,7 @@ fn of_subject(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>, TestbedE
     let Some(media) = Media::of(rig, cell)? else {
         return Ok(vec![nothing(rig, cell, Caveat::NoValidTrial)]);
     };
-    // RFC 9004 §6.1: only the frame sizes whose throughput is below the media's.
+    // RFC 9004 §6: only the frame sizes whose throughput is below the media's.
     if !found.driven || found.rate >= media.rate.0 * (1.0 - rig.spec.precision) {
         return Ok(vec![nothing(rig, cell, Caveat::DeviceNotDriven)]);
     }
@@ -168,7 +168,7 @@ fn of_searches(
     if cell != subject {
         return vec![burst];
     }
-    // RFC 9004 §6.4: frames leave the buffer at the throughput while the burst fills it.
+    // RFC 9004 §6: frames leave the buffer at the throughput while the burst fills it.
     let drained = 1.0 - found.rate / media.rate.0;
     let time = |estimate: &str, share: f64| {
         let times: Vec<f64> = lengths.iter().map(|n| n / media.rate.0 * 1e9 * share).collect();
@@ -180,7 +180,7 @@ fn of_searches(
     vec![burst, time("implied", 1.0), time("corrected", drained)]
 }
 
-/// RFC 9004 §6.5: average, minimum, maximum and standard deviation of the searches.
+/// RFC 9004 §6: average, minimum, maximum and standard deviation of the searches.
 fn spread(row: &Row, metric: Metric, unit: Unit, values: &[f64]) -> Figure {
     let mut figure = row.single(metric, unit, mean(values));
     figure.blocks = values.len() as u32;

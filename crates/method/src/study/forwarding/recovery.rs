@@ -173,7 +173,7 @@ fn of_side(
         row.n = side.trials;
         row.conditions.insert("overload_frames_per_s".to_owned(), fall.from.0.into());
         row.conditions.insert("load_frames_per_s".to_owned(), fall.to.0.into());
-        row.conditions.insert("overload_percent".to_owned(), (100.0 * overload).into());
+        row.conditions.insert("overload_percent".to_owned(), (100.0 * overload).round().into());
         row.conditions.insert("overload_duration_ns".to_owned(), fall.after.0.into());
         if overload < OVERLOADS[0] {
             row.caveats.insert(Caveat::LoadBelowAsked);

@@ -1,5 +1,5 @@
 //! Which burst to try next: bisection of the burst's length on a logarithmic scale, with loss
-//! verification (ETSI GS NFV-TST 009 §12.3.3, as RFC 9004 §6.2 recommends). Pure.
+//! verification (ETSI GS NFV-TST 009 §12.3.3, as RFC 9004 §6 recommends). Pure.
 //!
 //! Never ends without an answer: each trial that counts narrows the bracket.
 

@@ -1,0 +1,186 @@
+//! What RFC 2544 and the RFCs beside it ask for, clause by clause, and what a study did about it.
+//!
+//! Owns the list of clauses and when each counts as kept. Never hides a deviation: a clause whose
+//! keeping was not seen is not kept. Pure.
+
+mod tests_of;
+
+use measure::{FrameMix, FrameSize, Nanos};
+
+use crate::figure::Condition;
+use crate::topology::HostPort;
+use crate::{Figure, ForwardingSpec, Metric, Profile, Topology};
+
+/// A clause and what was done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clause {
+    /// `RFC 2544 §24`
+    pub clause: &'static str,
+    /// What it asks for, in our words.
+    pub requirement: &'static str,
+    /// What was done.
+    pub done: String,
+    /// Whether that is what was asked for.
+    pub conforms: bool,
+}
+
+/// All clauses that bear on the tests that the study made, in the order of the RFC.
+pub fn conformance(spec: &ForwardingSpec, topology: &Topology, figures: &[Figure]) -> Vec<Clause> {
+    let mut clauses = vec![
+        tester(topology),
+        sizes(spec),
+        modifiers(),
+        streams(spec),
+        directions(spec),
+        ports(spec),
+        highest_rate(spec, figures),
+        constant_load(figures),
+        phases(spec),
+        duration(spec),
+        addresses(topology),
+    ];
+    clauses.extend(tests_of::clauses(spec, figures));
+    clauses
+}
+
+const fn clause(
+    clause: &'static str,
+    requirement: &'static str,
+    done: String,
+    conforms: bool,
+) -> Clause {
+    Clause { clause, requirement, done, conforms }
+}
+
+fn tester(topology: &Topology) -> Clause {
+    let lab = topology.hosts.iter().any(|host| host.reach == "lab");
+    let done = if lab { "hosts and device share one machine" } else { "hosts of their own" };
+    let asked = "the tester stands beside the device and shares nothing with it but the links";
+    clause("RFC 2544 §6", asked, done.to_owned(), !lab)
+}
+
+/// RFC 2544 §9.1.
+fn sizes(spec: &ForwardingSpec) -> Clause {
+    let asked = "Ethernet frames of 64, 128, 256, 512, 1024, 1280 and 1518 octets";
+    let sent: Vec<FrameSize> = spec.frames.iter().filter_map(FrameMix::single).collect();
+    let missing: Vec<String> = [64, 128, 256, 512, 1024, 1280, 1518]
+        .into_iter()
+        .filter(|octets| sent.iter().all(|size| size.octets() != *octets))
+        .map(|octets| octets.to_string())
+        .collect();
+    let done = if missing.is_empty() {
+        "all of them".to_owned()
+    } else {
+        format!("without {}", missing.join(", "))
+    };
+    clause("RFC 2544 §9.1", asked, done, missing.is_empty())
+}
+
+fn modifiers() -> Clause {
+    let asked = "again with broadcast and management frames, routing updates and filters";
+    clause("RFC 2544 §11", asked, "not done".to_owned(), false)
+}
+
+fn streams(spec: &ForwardingSpec) -> Clause {
+    const NETWORKS: u16 = 256;
+    let addresses = spec.headers.spread.addresses;
+    let asked = "first one stream, then destinations in 256 networks in random order";
+    let done = match addresses {
+        1 => "one stream".to_owned(),
+        more => format!("{more} pairs of addresses in turn"),
+    };
+    clause("RFC 2544 §12", asked, done, addresses >= NETWORKS)
+}
+
+fn directions(spec: &ForwardingSpec) -> Clause {
+    let asked = "both directions at once at the same rate";
+    let done = if spec.bidirectional { "both directions" } else { "one direction" };
+    clause("RFC 2544 §14", asked, done.to_owned(), spec.bidirectional)
+}
+
+/// One port in and one out is what the suite measures.
+fn ports(spec: &ForwardingSpec) -> Clause {
+    let asked = "devices of many ports also with many pairs of ports at once";
+    let done = match spec.subjects.len() {
+        0 | 1 => "one pair of ports".to_owned(),
+        more => format!("one pair of ports of each of {more} subjects, one after the other"),
+    };
+    clause("RFC 2544 §16", asked, done, false)
+}
+
+fn highest_rate(spec: &ForwardingSpec, figures: &[Figure]) -> Clause {
+    const CLOSE: f64 = 0.99;
+    let asked = "loads up to the highest rate that the media carries";
+    let ratio = |figure: &Figure| Some(figure.value? / number(figure, "line_rate_frames_per_s")?);
+    let of = |metric| figures.iter().filter(move |f| f.metric == metric);
+    let reached = of(Metric::Sent).filter_map(ratio).min_by(f64::total_cmp);
+    let (done, conforms) = match (spec.link_rate, reached) {
+        (None, _) => ("the link's rate is not known: up to the tester's own".to_owned(), false),
+        (Some(link), None) => (format!("links of {link}; not seen whether it was reached"), false),
+        (Some(link), Some(share)) => {
+            let percent = 100.0 * share;
+            (format!("at least {percent:.1} % of {link}, by frame size"), share >= CLOSE)
+        }
+    };
+    clause("RFC 2544 §20", asked, done, conforms)
+}
+
+fn constant_load(figures: &[Figure]) -> Clause {
+    const EVEN: f64 = 0.01;
+    let asked = "a constant load: equal gaps between frames";
+    let shares = figures.iter().filter(|f| f.metric == Metric::BurstFraction);
+    let most = shares.filter_map(|f| f.value).max_by(f64::total_cmp);
+    let done = match most {
+        Some(share) => {
+            let percent = 100.0 * share;
+            format!("paced by software: up to {percent:.1} % of the frames too close together")
+        }
+        None => "paced by software: gaps not seen".to_owned(),
+    };
+    clause("RFC 1242 §3.4", asked, done, most.is_some_and(|share| share <= EVEN))
+}
+
+fn phases(spec: &ForwardingSpec) -> Clause {
+    let asked = "learning, 2 s, the load, 2 s for residual frames, 5 s to settle";
+    let phases = spec.profile.phases(Nanos::ZERO);
+    let done =
+        format!("learning, {}, the load, {}, {}", phases.learned, phases.residual, phases.settle);
+    clause("RFC 2544 §23", asked, done, spec.profile == Profile::Strict)
+}
+
+fn duration(spec: &ForwardingSpec) -> Clause {
+    let asked = "the trials that count last at least 60 s";
+    let done = format!("{}", spec.final_duration);
+    clause("RFC 2544 §24", asked, done, spec.final_duration >= Nanos::from_secs(60))
+}
+
+/// RFC 2544 appendix C.2.2; RFC 5180 §8 for IPv6.
+fn addresses(topology: &Topology) -> Clause {
+    let asked = "test addresses of 198.18.0.0/15, or of 2001:2::/48";
+    let outside = |port: &&HostPort| {
+        let v4 = match port.address {
+            std::net::IpAddr::V4(address) => matches!(address.octets(), [198, 18 | 19, ..]),
+            std::net::IpAddr::V6(address) => benchmarking(address),
+        };
+        !(v4 && port.address6.is_none_or(benchmarking))
+    };
+    let ports: Vec<&HostPort> = topology.hosts.iter().flat_map(|host| &host.ports).collect();
+    let other = ports.iter().filter(|port| outside(port)).count();
+    let done = match other {
+        0 => "of these".to_owned(),
+        some => format!("{some} of {} ports have others", ports.len()),
+    };
+    clause("RFC 2544 §C.2.2", asked, done, other == 0)
+}
+
+const fn benchmarking(address: std::net::Ipv6Addr) -> bool {
+    matches!(address.segments(), [0x2001, 0x2, 0, ..])
+}
+
+fn number(figure: &Figure, condition: &str) -> Option<f64> {
+    match figure.conditions.get(condition)? {
+        Condition::Number(number) => Some(*number),
+        Condition::Integer(number) => Some(*number as f64),
+        Condition::Flag(_) | Condition::Text(_) => None,
+    }
+}
