@@ -60,6 +60,7 @@ static void *(*map_lookup)(const void *map, const void *key) = (void *)1;
 static u64 (*clock_monotonic)(void) = (void *)5;
 static u32 (*processor)(void) = (void *)8;
 static u64 (*current_task)(void) = (void *)14;
+static long (*redirect_to)(u32 interface, u64 flags) = (void *)23;
 static long (*redirect)(const void *interfaces, u64 key, u64 otherwise) = (void *)51;
 static long (*adjust_tail)(struct frame_context *context, int by) = (void *)65;
 static long (*route_lookup)(void *context, void *parameters, int octets, u32 flags) = (void *)69;

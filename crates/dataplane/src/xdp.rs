@@ -10,6 +10,7 @@ mod attached;
 pub(crate) mod bpf;
 mod buckets;
 pub(crate) mod counter;
+mod device;
 mod image;
 pub(crate) mod live;
 mod load;
@@ -21,3 +22,7 @@ mod placed;
 mod programs;
 mod registered;
 mod tally;
+
+pub use device::{
+    Accepting, Forwarding, Placing, accept_frames, forward, take_in_on, takes_frames,
+};

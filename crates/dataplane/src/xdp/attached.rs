@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::bpf::{self, MapShape, Mode, ProgramKind, flag, kind};
 use super::image::SIZES;
 use super::memory::{Mapped, Shared};
-use super::placed::Placed;
 use super::programs::{Programs, refusal};
 use super::tally::TALLY_OCTETS;
 use crate::Identity;
@@ -64,9 +63,6 @@ pub(super) struct Attached {
     flows: Mapped<Flows>,
     /// Which places are taken.
     taken: Mutex<u64>,
-    /// Before the link, because pollers end with that.
-    placed: Mutex<Option<Placed>>,
-    index: u32,
     /// The program itself, for judging single frames.
     #[cfg(test)]
     pub program: OwnedFd,
@@ -135,8 +131,6 @@ impl Attached {
             flows: programs.memory("flows")?,
             programs,
             taken: Mutex::new(0),
-            placed: Mutex::new(None),
-            index,
             #[cfg(test)]
             program,
             _link: link,
@@ -173,24 +167,6 @@ impl Attached {
         flow.active.store(1, Release);
         *taken |= 1 << place;
         Ok(place)
-    }
-
-    /// Has frames taken in on `cpu`, where none of our flows had them placed before: a clause about
-    /// where that is now.
-    pub fn place_on(&self, cpu: Option<usize>) -> String {
-        let mut placed = locked(&self.placed);
-        let there = |cpu: usize| format!("on processor {cpu}");
-        match (placed.as_ref(), cpu) {
-            (Some(placed), _) => there(placed.cpu),
-            (None, None) => "on the processor that the kernel takes".to_owned(),
-            (None, Some(cpu)) => match Placed::new(&self.interface, self.index, cpu) {
-                Ok(new) => {
-                    *placed = Some(new);
-                    there(cpu)
-                }
-                Err(why) => format!("on the processor that the kernel takes, because {why}"),
-            },
-        }
     }
 
     pub fn flow(&self, place: u32) -> &Flow {

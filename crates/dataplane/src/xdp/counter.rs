@@ -71,10 +71,7 @@ impl Counter {
         let place =
             attached.settle(spec.identity, (&numbers, &tallies), |flow| describe(flow, spec))?;
         let how = match attached.mode {
-            Mode::Native => {
-                let processor = attached.place_on(spec.cpu);
-                format!("a program in the driver of {name} counts every frame, {processor}")
-            }
+            Mode::Native => format!("a program in the driver of {name} counts every frame"),
             Mode::Generic => format!(
                 "a program in the stack of {name} counts every frame (its driver takes none)"
             ),

@@ -14,9 +14,10 @@ use super::counter::Counter;
 use super::live::LiveSender;
 use crate::counters::{InterfaceCounters, interfaces};
 use crate::datagram::{
-    Pace, ReceiverBackend, ReceiverReport, ReceiverSpec, SenderBackend, SenderReport, SenderSpec,
-    Spread, Way,
+    AddressRange, Pace, ReceiverBackend, ReceiverReport, ReceiverSpec, SenderBackend, SenderReport,
+    SenderSpec, Spread, Way,
 };
+use crate::unfit::Unfit;
 use crate::{Halt, Identity, Window, clock};
 
 const IDENTITY: Identity = Identity { token: 0x5eed_0a0b, flow: 3 };
@@ -40,6 +41,8 @@ struct Asked {
     pace: Pace,
     load: Nanos,
     cpus: (Option<usize>, Option<usize>),
+    halted_after: Option<Nanos>,
+    placed: Option<usize>,
 }
 
 /// What came of it, with the changes of both interfaces' counters.
@@ -60,6 +63,8 @@ impl Default for Asked {
             pace: Pace::Greedy,
             load: Nanos::from_millis(200),
             cpus: (Some(0), Some(1)),
+            halted_after: None,
+            placed: None,
         }
     }
 }
@@ -110,15 +115,10 @@ fn receiver_spec(asked: &Asked, local: IpAddr, peer: IpAddr) -> ReceiverSpec {
     }
 }
 
-fn run(cable: &Cable, asked: &Asked) -> Ran {
-    let (from, to) = (cable.address("h1", asked), cable.address("h2", asked));
-    let reserved = cable.inside("h2", || UdpSocket::bind((to, 0))).expect("reserve a port");
-    let port = reserved.local_addr().expect("a port").port();
-    let spec = receiver_spec(asked, to, from);
-    let (counter, how) = cable.inside("h2", || Counter::bind(&spec, &reserved)).expect("bind");
-    let spec = SenderSpec {
-        local: from,
-        remote: SocketAddr::new(to, port),
+fn sender_spec(asked: &Asked, local: IpAddr, remote: SocketAddr) -> SenderSpec {
+    SenderSpec {
+        local,
+        remote,
         identity: IDENTITY,
         frames: asked.frames.clone(),
         vlan: asked.vlan,
@@ -128,7 +128,20 @@ fn run(cable: &Cable, asked: &Asked) -> Ran {
         burst_limit: 32,
         limit: 20_000_000,
         cpu: asked.cpus.0,
-    };
+    }
+}
+
+fn run(cable: &Cable, asked: &Asked) -> Ran {
+    let (from, to) = (cable.address("h1", asked), cable.address("h2", asked));
+    let reserved = cable.inside("h2", || UdpSocket::bind((to, 0))).expect("reserve a port");
+    let port = reserved.local_addr().expect("a port").port();
+    let spec = receiver_spec(asked, to, from);
+    let (counter, how) = cable.inside("h2", || Counter::bind(&spec, &reserved)).expect("bind");
+    let far = cable.interface("h2");
+    let _placing = asked.placed.map(|cpu| {
+        cable.inside("h2", || super::take_in_on(&far, cpu)).expect("place the receiver")
+    });
+    let spec = sender_spec(asked, from, SocketAddr::new(to, port));
     let opened = cable.inside("h1", || LiveSender::open(&spec, Way::find(&spec)?));
     let (sender, how_sent) = opened.expect("open");
     eprintln!("{how_sent}; {how}");
@@ -142,6 +155,14 @@ fn run(cable: &Cable, asked: &Asked) -> Ran {
     let (sent, got) = thread::scope(|scope| {
         let received = scope.spawn(|| counter.run(window, &halt).expect("receive"));
         let sent = scope.spawn(|| sender.run(window, &halt).expect("send"));
+        if let Some(after) = asked.halted_after {
+            clock::wait_until(start + after);
+            halt.ask();
+            let asked_at = clock::monotonic();
+            let report = sent.join().expect("sender");
+            eprintln!("halted within {}", clock::monotonic().saturating_sub(asked_at));
+            return (report, received.join().expect("receiver"));
+        }
         (sent.join().expect("sender"), received.join().expect("receiver"))
     });
     thread::sleep(Duration::from_millis(20));
@@ -232,6 +253,195 @@ fn paced_frames_are_exactly_as_many_as_due() {
     }
 }
 
+#[test]
+fn headers_sizes_and_spreads_of_every_kind_are_counted() {
+    let Some(cable) = cable() else { return };
+    let mix: FrameMix = "imix".parse().expect("a mix");
+    let size = |octets| FrameMix::of(FrameSize::new(octets).expect("a size"));
+    let spread = |cable: &Cable, version| {
+        let asked = Asked { version, ..Asked::default() };
+        let range = |host, count| AddressRange { first: cable.address(host, &asked), count };
+        Spread {
+            source_ports: 7,
+            destination_ports: 3,
+            sources: Some(range("h1", 5)),
+            destinations: Some(range("h2", 4)),
+        }
+    };
+    let plain = Asked { load: Nanos::from_millis(50), ..Asked::default() };
+    let cases = [
+        Asked { vlan: Some(5), frames: size(68), ..plain.clone() },
+        Asked { version: 6, frames: size(84), ..plain.clone() },
+        Asked { version: 6, vlan: Some(4094), frames: size(88), ..plain.clone() },
+        Asked { spread: spread(&cable, 4), ..plain.clone() },
+        Asked { version: 6, frames: size(128), spread: spread(&cable, 6), ..plain.clone() },
+        Asked { frames: mix.clone(), ..plain.clone() },
+        Asked { frames: mix, spread: spread(&cable, 4), pace: Pace::Every(1e4), ..plain },
+    ];
+    for asked in cases {
+        eprintln!("ipv{} vlan {:?} {}", asked.version, asked.vlan, asked.frames);
+        let ran = run(&cable, &asked);
+        check_conserved(&ran);
+        let octets =
+            |sent: u64| (0..sent).map(|i| u64::from(asked.frames.at(i).octets_without_fcs())).sum();
+        let expected: u64 = octets(ran.sent.sent);
+        assert_eq!(ran.tx.counters["tx_bytes"], expected);
+    }
+}
+
+#[test]
+fn bursts_and_falling_loads_are_as_long_as_asked() {
+    let Some(cable) = cable() else { return };
+    let ran = run(&cable, &Asked { pace: Pace::Burst(12_345), ..Asked::default() });
+    check_conserved(&ran);
+    assert_eq!((ran.sent.offered, ran.sent.sent), (12_345, 12_345));
+    let pace = Pace::Falling { from: 2e4, to: 1e5, after: Nanos::from_millis(100) };
+    let ran = run(&cable, &Asked { pace, ..Asked::default() });
+    check_conserved(&ran);
+    assert_eq!(ran.sent.offered, 5_000 + 1_000);
+}
+
+#[test]
+fn a_halt_ends_a_load_within_milliseconds() {
+    let Some(cable) = cable() else { return };
+    let ran =
+        run(&cable, &Asked { halted_after: Some(Nanos::from_millis(60)), ..Asked::default() });
+    check_conserved(&ran);
+}
+
+/// What a checksum is over: IP header, and pseudo-header with datagram.
+#[test]
+fn frames_on_the_wire_are_well_formed() {
+    let Some(cable) = cable() else { return };
+    let interface = cable.interface("h2");
+    let Ok(accepting) = cable.inside("h2", || super::accept_frames(&interface)) else {
+        panic!("attach the program that lets frames through")
+    };
+    for (version, vlan, octets) in [(4, None, 64), (6, None, 84), (4, None, 999), (6, None, 1_401)]
+    {
+        let asked = Asked { version, vlan, ..Asked::default() };
+        let (from, to) = (cable.address("h1", &asked), cable.address("h2", &asked));
+        let socket = cable.inside("h2", || UdpSocket::bind((to, 0))).expect("bind");
+        socket.set_read_timeout(Some(Duration::from_secs(2))).expect("bound the wait");
+        let port = socket.local_addr().expect("a port").port();
+        let mut spec = sender_spec(&asked, from, SocketAddr::new(to, port));
+        spec.frames = FrameMix::of(FrameSize::new(octets).expect("a size"));
+        spec.pace = Pace::Burst(100);
+        let opened = cable.inside("h1", || LiveSender::open(&spec, Way::find(&spec)?));
+        let (mut sender, _) = opened.expect("open");
+        sender.learn().expect("learn");
+        let start = clock::monotonic();
+        let stop = start + Nanos::from_millis(100);
+        let sent = sender.run(Window { start, stop, closed: stop }, &Halt::new()).expect("send");
+        assert_eq!(sent.sent, 100);
+        // The kernel refuses a wrong checksum, so what the socket gets was right.
+        let mut payload = [0; 2_048];
+        let mut numbers = Vec::new();
+        while numbers.last() != Some(&99) {
+            let (length, peer) = socket.recv_from(&mut payload).expect("receive");
+            let probe = wire::Probe::parse(&payload[..length]).expect("a probe");
+            assert_eq!((peer.ip(), probe.token, probe.flow), (from, IDENTITY.token, IDENTITY.flow));
+            if probe.sequence < 1_000 {
+                let headers = if version == 4 { 46 } else { 66 };
+                assert_eq!(length, octets as usize - headers);
+                assert!((start.0..clock::monotonic().0).contains(&probe.time_ns));
+                numbers.push(probe.sequence);
+            }
+        }
+        assert_eq!(numbers, (0..100).collect::<Vec<u32>>());
+    }
+    drop(accepting);
+}
+
+#[test]
+fn without_a_taker_the_sender_is_not_here() {
+    let Some(cable) = cable() else { return };
+    let asked = Asked::default();
+    let (from, to) = (cable.address("h1", &asked), cable.address("h2", &asked));
+    let spec = sender_spec(&asked, from, SocketAddr::new(to, 9));
+    let near = cable.interface("h1");
+    let takes = || cable.inside("h1", || super::takes_frames(&near)).expect("ask");
+    assert!(!takes());
+    match cable.inside("h1", || LiveSender::open(&spec, Way::find(&spec)?)) {
+        Err(Unfit::NotHere(why)) => assert!(why.contains("takes no redirected frames"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    let far = cable.interface("h2");
+    let accepting = cable.inside("h2", || super::accept_frames(&far)).expect("accept");
+    assert!(takes());
+    // A counter can't come where a program is, and takes nothing away.
+    let reserved = cable.inside("h2", || UdpSocket::bind((to, 0))).expect("reserve");
+    match cable.inside("h2", || Counter::bind(&receiver_spec(&asked, to, from), &reserved)) {
+        Err(Unfit::NotHere(why)) => assert!(why.contains("someone else"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(takes());
+    drop(accepting);
+    assert!(!takes(), "the program went with its value");
+}
+
+#[test]
+fn frames_longer_than_a_page_are_not_here() {
+    let Some(cable) = cable() else { return };
+    let asked = Asked::default();
+    let (from, to) = (cable.address("h1", &asked), cable.address("h2", &asked));
+    let mut spec = sender_spec(&asked, from, SocketAddr::new(to, 9));
+    spec.frames = FrameMix::of(FrameSize::MAX);
+    match cable.inside("h1", || LiveSender::open(&spec, Way::find(&spec)?)) {
+        Err(Unfit::NotHere(why)) => assert!(why.contains("page"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+#[expect(unsafe_code, reason = "an identity of one thread alone")]
+fn without_privilege_it_is_not_here() {
+    let Some(cable) = cable() else { return };
+    let asked = Asked::default();
+    let (from, to) = (cable.address("h1", &asked), cable.address("h2", &asked));
+    let refused = cable.inside("h2", || {
+        let reserved = UdpSocket::bind((to, 0)).expect("reserve");
+        // SAFETY: integers only; the raw call changes this thread and no other.
+        unsafe { libc::syscall(libc::SYS_setresuid, 65_534, 65_534, 65_534) };
+        Counter::bind(&receiver_spec(&asked, to, from), &reserved)
+    });
+    match refused {
+        Err(Unfit::NotHere(why)) => assert!(why.contains("not permitted"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn killing_the_holder_detaches() {
+    let Some(cable) = cable() else { return };
+    let near = cable.interface("h1");
+    let takes = || cable.inside("h1", || super::takes_frames(&near)).expect("ask");
+    let mut holder = Command::new(std::env::current_exe().expect("a path"));
+    holder.args(["--exact", "xdp::on_a_cable::holds_until_killed", "--ignored", "--nocapture"]);
+    holder.env("HELD_INTERFACE", cable.interface("h2")).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut holder = cable.lab.spawn("h2", &mut holder).expect("start the holder");
+    let until = |wanted: bool| {
+        let given_up = clock::monotonic() + Nanos::from_secs(10);
+        while takes() != wanted && clock::monotonic() < given_up {
+            thread::sleep(Duration::from_millis(10));
+        }
+        takes()
+    };
+    let held = until(true);
+    holder.kill().expect("kill the holder");
+    holder.wait().expect("wait for the holder");
+    assert!(held, "the holder held");
+    assert!(!until(false), "and the kernel let go");
+}
+
+#[test]
+#[ignore = "the process that `killing_the_holder_detaches` kills"]
+fn holds_until_killed() {
+    let Ok(interface) = std::env::var("HELD_INTERFACE") else { return };
+    let _accepting = super::accept_frames(&interface).expect("accept");
+    thread::sleep(Duration::from_secs(20));
+}
+
 /// Packets a second received over one cable: ours with the receiver on either processor, iperf3,
 /// trafgen; interleaved, medians. A benchmark: its table is read by people.
 #[test]
@@ -241,8 +451,8 @@ fn beside_iperf3_and_trafgen() {
     let mut rates: [Vec<f64>; 4] = Default::default();
     for _ in 0..5 {
         let load = Nanos::from_secs(1);
-        for (place, cpus) in [(0, (Some(0), None)), (1, (Some(0), Some(1)))] {
-            let ran = run(&cable, &Asked { load, cpus, ..Asked::default() });
+        for (place, placed) in [(0, None), (1, Some(1))] {
+            let ran = run(&cable, &Asked { load, placed, ..Asked::default() });
             assert_eq!(ran.sent.sent, ran.got.received.unique);
             rates[place].push(ran.got.received.unique as f64 / load.as_secs_f64());
         }

@@ -1,0 +1,110 @@
+//! Programs that make something of an interface: one end of a cable that takes redirected frames, or a
+//! port of a router that forwards inside the driver.
+//!
+//! Owns the attached programs for as long as the values live; the kernel detaches them when the process
+//! ends in whatever way. Never replaces a program that is there.
+
+use std::os::fd::OwnedFd;
+
+use netlink::{Netdev, Netlink, NetlinkError};
+
+use super::bpf::{self, Mode, ProgramKind};
+use super::placed::Placed;
+use super::programs::Programs;
+use crate::FlowError;
+use crate::unfit::Unfit;
+
+static PASS: &[u8] = include_bytes!("../../bpf/pass.bpf.o");
+static FORWARD: &[u8] = include_bytes!("../../bpf/forward.bpf.o");
+
+/// An end of a virtual cable that takes frames redirected to its other end.
+#[derive(Debug)]
+pub struct Accepting {
+    _link: OwnedFd,
+}
+
+/// A router's interfaces, between which frames are forwarded inside the driver.
+#[derive(Debug)]
+pub struct Forwarding {
+    _links: Vec<OwnedFd>,
+}
+
+/// A virtual cable's end whose frames are taken in on one processor.
+#[derive(Debug)]
+pub struct Placing {
+    _placed: Placed,
+}
+
+/// Lets an interface of the calling thread's namespace take frames that are redirected out of its
+/// cable's other end; they then go on to the stack like any other. Without this, or a counter, or
+/// GRO, a veth refuses them all.
+pub fn accept_frames(interface: &str) -> Result<Accepting, FlowError> {
+    let link = attach("switchmark_pass", PASS, &[interface])?.pop();
+    link.map(|link| Accepting { _link: link }).ok_or_else(|| unsuitable("accept", interface, ""))
+}
+
+/// Whether frames that are redirected out of an interface of the calling thread's namespace get
+/// anywhere now.
+pub fn takes_frames(interface: &str) -> Result<bool, FlowError> {
+    let ask = || -> Result<bool, NetlinkError> {
+        let index = Netlink::open()?.link(interface)?.index;
+        Ok(Netdev::open()?.xdp_features(index)?.transmits())
+    };
+    ask().map_err(|e| unsuitable("ask for the xdp features of", interface, &words(&e)))
+}
+
+/// Has a router's interfaces forward between them inside the driver, by the kernel's own routes and
+/// neighbours. What can't go that way goes through the stack as before: so the namespace has to be a
+/// router already. The far ends of its cables have to take redirected frames: see [`accept_frames`].
+pub fn forward(interfaces: &[&str]) -> Result<Forwarding, FlowError> {
+    attach("switchmark_fwd", FORWARD, interfaces).map(|links| Forwarding { _links: links })
+}
+
+/// Has the frames that reach a veth of the calling thread's namespace taken in on processor `cpu`,
+/// in threads of the kernel, and no longer by whoever sends them. Only where a program is attached
+/// or GRO is on, for otherwise a veth has no pollers.
+pub fn take_in_on(interface: &str, cpu: usize) -> Result<Placing, FlowError> {
+    let index = Netlink::open()
+        .and_then(|mut kernel| kernel.link(interface))
+        .map_err(|e| unsuitable("look up", interface, &words(&e)))?
+        .index;
+    Placed::new(interface, index, cpu)
+        .map(|placed| Placing { _placed: placed })
+        .map_err(|why| unsuitable("take frames in on another processor at", interface, &why))
+}
+
+/// One program, loaded once and attached to each interface, in the driver.
+fn attach(
+    name: &'static str,
+    object: &'static [u8],
+    interfaces: &[&str],
+) -> Result<Vec<OwnedFd>, FlowError> {
+    let load = || {
+        let programs = Programs::new(name, object, &[], &[])?;
+        programs.load("xdp", ProgramKind::Xdp { fragments: true })
+    };
+    let program = load().map_err(|unfit| match unfit {
+        Unfit::Failed(error) => error,
+        Unfit::NotHere(why) => unsuitable("attach a program to", &interfaces.join(", "), &why),
+    })?;
+    let mut kernel =
+        Netlink::open().map_err(|e| unsuitable("look up", &interfaces.join(", "), &words(&e)))?;
+    let mut links = Vec::new();
+    for interface in interfaces {
+        let link =
+            kernel.link(interface).map_err(|e| unsuitable("look up", interface, &words(&e)))?;
+        let link = bpf::attach(&program, link.index, Mode::Native)
+            .map_err(|e| FlowError::kernel("attach a program to the driver of", interface, e))?;
+        links.push(link);
+    }
+    Ok(links)
+}
+
+fn words(error: &NetlinkError) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    format!("{error}{}", cause.unwrap_or_default())
+}
+
+fn unsuitable(deed: &str, object: &str, why: &str) -> FlowError {
+    FlowError::Unsuitable(format!("{deed} {object}: {why}"))
+}
