@@ -14,7 +14,11 @@ const SOFTNET: &str = "/proc/net/softnet_stat";
 /// Of this thread's namespace, whatever the process' first thread is in.
 const SNMP: &str = "/proc/thread-self/net/snmp";
 
-/// Which of `/proc/net/snmp` are kept: protocol, the kernel's name, ours.
+/// The same for IPv6; absent where the kernel has none.
+const SNMP6: &str = "/proc/thread-self/net/snmp6";
+
+/// Which of `/proc/net/snmp` are kept: protocol, the kernel's name, ours. Those of UDP over IPv6, which
+/// are beside them under `Udp6` and the kernel's name, are added.
 const SNMP_COUNTERS: [(&str, &str, &str); 6] = [
     ("Udp", "InErrors", "udp_in_errors"),
     ("Udp", "RcvbufErrors", "udp_rcvbuf_errors"),
@@ -55,6 +59,9 @@ pub fn host() -> Result<HostSnapshot, CountersError> {
     let mut snapshot = parse_stat(&read(STAT)?)?;
     parse_softnet(&read(SOFTNET)?, &mut snapshot.counters)?;
     parse_snmp(&read(SNMP)?, &mut snapshot.counters)?;
+    if let Ok(text) = std::fs::read_to_string(SNMP6) {
+        add_snmp6(&text, &mut snapshot.counters)?;
+    }
     Ok(snapshot)
 }
 
@@ -142,6 +149,23 @@ fn parse_snmp(text: &str, into: &mut BTreeMap<String, u64>) -> Result<(), Counte
     Ok(())
 }
 
+/// One counter a line: `Udp6RcvbufErrors   12`.
+fn add_snmp6(text: &str, into: &mut BTreeMap<String, u64>) -> Result<(), CountersError> {
+    for line in text.lines() {
+        let mut words = line.split_whitespace();
+        let Some(theirs) = words.next().and_then(|name| name.strip_prefix("Udp6")) else {
+            continue;
+        };
+        let known = SNMP_COUNTERS.iter().find(|(of, name, _)| *of == "Udp" && *name == theirs);
+        let Some((_, _, ours)) = known else { continue };
+        let value: u64 = words.next().and_then(|word| word.parse().ok()).ok_or_else(|| {
+            CountersError::Unreadable { path: SNMP6, what: format!("a number in `{line}`") }
+        })?;
+        *into.entry((*ours).to_owned()).or_default() += value;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,6 +205,17 @@ mod tests {
         assert_eq!(counters["udp_sndbuf_errors"], 5);
         assert!(!counters.contains_key("udp_mem_errors"));
         assert!(parse_snmp("Udp: InErrors\n", &mut counters).is_err());
+    }
+
+    #[test]
+    fn udp_over_ipv6_is_added() {
+        let text = "Ip6InReceives 9\nUdp6InErrors  \t4\nUdp6RcvbufErrors 5\nUdpLite6InErrors 8\n";
+        let mut counters = BTreeMap::from([("udp_in_errors".to_owned(), 1)]);
+        add_snmp6(text, &mut counters).expect("readable");
+        assert_eq!(counters["udp_in_errors"], 5);
+        assert_eq!(counters["udp_rcvbuf_errors"], 5);
+        assert_eq!(counters.len(), 2);
+        assert!(add_snmp6("Udp6InErrors x\n", &mut counters).is_err());
     }
 
     #[test]

@@ -76,13 +76,15 @@ impl Intake {
         Ok(Self::Udp(Udp { udp, batch: ReceiveBatch::new(), nap, ahead: clock_difference() }))
     }
 
-    /// By a packet ring on the interface that has the flow's address.
+    /// By a packet ring on the interface that has the flow's address, or on all of them where none can
+    /// be named for it.
     pub(super) fn ring(
         reserved: &[UdpSocket],
         first: u16,
         spec: &ReceiverSpec,
     ) -> Result<(Self, String), Unfit> {
-        let (index, name) = interface::of(spec.local)?;
+        let every = || (0, "every interface".to_owned());
+        let (index, name) = interface::of(spec.local).unwrap_or_else(|_| every());
         let ring = packet_ring::Receive::bind(index, &name, &selection(first, spec))?;
         let how = format!("frames of {name} come by a packet ring");
         Ok((Self::raw(Source::Ring(ring), reserved, spec)?, how))

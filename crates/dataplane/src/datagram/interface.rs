@@ -1,11 +1,12 @@
 //! Which interface has an address of this host's.
 //!
-//! Never asks about routes: what comes for an address may well come by another interface.
+//! Never asks about routes: an address of the loopback is reached by any interface, so that none can
+//! be named for it.
 
 use std::net::IpAddr;
 
 use nix::ifaddrs::getifaddrs;
-use nix::net::if_::if_nametoindex;
+use nix::net::if_::{InterfaceFlags, if_nametoindex};
 
 use crate::unfit::Unfit;
 
@@ -18,10 +19,15 @@ pub(super) fn of(address: IpAddr) -> Result<(u32, String), Unfit> {
         IpAddr::V4(v4) => own.as_sockaddr_in().is_some_and(|own| own.ip() == v4),
         IpAddr::V6(v6) => own.as_sockaddr_in6().is_some_and(|own| own.ip() == v6),
     };
-    let name = getifaddrs()
+    let interface = getifaddrs()
         .map_err(untold)?
         .find(|interface| interface.address.as_ref().is_some_and(has_it))
-        .map(|interface| interface.interface_name)
         .ok_or_else(|| Unfit::NotHere(format!("no interface has the address {address}")))?;
+    let name = interface.interface_name;
+    if interface.flags.contains(InterfaceFlags::IFF_LOOPBACK) {
+        return Err(Unfit::NotHere(format!(
+            "{address} is {name}'s, which has no wire to count at"
+        )));
+    }
     Ok((if_nametoindex(name.as_str()).map_err(untold)?, name))
 }

@@ -10,7 +10,7 @@ use std::thread;
 
 use super::intake::{self, Intake};
 use super::tally::Tally;
-use super::{ReceiverBackend, ReceiverReport, ReceiverSpec, frames, learning, ports};
+use super::{ReceiverBackend, ReceiverReport, ReceiverSpec, frames, interface, learning, ports};
 use crate::unfit::Unfit;
 use crate::xdp::counter::Counter;
 use crate::{FlowError, Halt, Window, affinity, clock};
@@ -137,6 +137,7 @@ fn open(
     let counted = |intake| Input::Counted(intake, Box::new(Tally::new(spec, port)));
     match backend {
         ReceiverBackend::Auto | ReceiverBackend::Xdp => {
+            interface::of(spec.local)?;
             let (counter, how) = Counter::bind(spec, &reserved[0])?;
             Ok((Input::Kernel(Box::new(counter)), how))
         }

@@ -34,6 +34,11 @@ impl Spread {
         place(base, self.source_ports, self.sources, number)
     }
 
+    /// Whether an address is one of those that sources are spread over.
+    pub(crate) fn has_source(&self, address: IpAddr) -> bool {
+        self.sources.is_some_and(|range| (0..range.count.into()).any(|i| range.at(i) == address))
+    }
+
     /// Where frame `number` goes, the first one to `base`.
     #[inline]
     pub(crate) fn destination(&self, base: SocketAddr, number: u64) -> SocketAddr {

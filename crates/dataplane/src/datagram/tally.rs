@@ -125,12 +125,14 @@ impl Tally {
 
     #[inline]
     fn is_ours(&self, probe: &Probe, source: IpAddr, is_learning: bool) -> bool {
-        let number = u64::from(probe.sequence);
-        probe.token == self.identity.token
-            && probe.flow == self.identity.flow
-            && (source == self.spread.source(self.peer, number).ip()
-                // The first one leaves by a socket, before there is anything to spread.
-                || (is_learning && source == self.peer.ip()))
+        if probe.token != self.identity.token || probe.flow != self.identity.flow {
+            return false;
+        }
+        if is_learning {
+            // Their addresses go by no number; the first one even leaves by a socket, from the peer.
+            return source == self.peer.ip() || self.spread.has_source(source);
+        }
+        source == self.spread.source(self.peer, probe.sequence.into()).ip()
     }
 
     #[inline]

@@ -11,7 +11,7 @@ use dataplane::datagram::{
     Pace, Receiver, ReceiverBackend, ReceiverReport, ReceiverSpec, Sender, SenderBackend,
     SenderReport, SenderSpec, Spread,
 };
-use dataplane::{Halt, Identity, Window, clock};
+use dataplane::{FlowError, Halt, Identity, Window, clock};
 use lab::{Lab, LabSpec, Privilege, privilege, twin};
 use measure::{FrameMix, FrameSize, Nanos};
 
@@ -133,15 +133,25 @@ pub fn receiver_spec(to: &End<'_>, peer: IpAddr, flow: &Flow) -> ReceiverSpec {
 
 /// Runs a flow from `h1` to `h2`; `meddle` may do as it likes meanwhile, and is told the receiver's
 /// lowest port.
+#[track_caller]
 pub fn run(lab: &Lab, flow: &Flow, meddle: impl FnOnce(&End<'_>, u16)) -> Ran {
+    try_run(lab, flow, meddle).unwrap_or_else(|error| panic!("{flow:?}: {error}"))
+}
+
+/// As [`run`], for flows that can't be opened.
+pub fn try_run(
+    lab: &Lab,
+    flow: &Flow,
+    meddle: impl FnOnce(&End<'_>, u16),
+) -> Result<Ran, FlowError> {
     let (from, to) = (End::of(lab, "h1", flow.ipv6), End::of(lab, "h2", flow.ipv6));
     let spec = receiver_spec(&to, from.address, flow);
-    let receiver = to.inside(|| Receiver::bind(&spec)).expect("bind receiver");
+    let receiver = to.inside(|| Receiver::bind(&spec))?;
     let port = receiver.port();
     let remote = SocketAddr::new(to.address, port);
     let spec = sender_spec(&from, remote, flow);
-    let mut sender = from.inside(|| Sender::open(&spec)).expect("open sender");
-    sender.learn().expect("learn");
+    let mut sender = from.inside(|| Sender::open(&spec))?;
+    sender.learn()?;
     // What learning called forth has come by the time the counters are read.
     std::thread::sleep(std::time::Duration::from_millis(20));
     let before = to.inside(host).expect("read host's counters");
@@ -149,15 +159,16 @@ pub fn run(lab: &Lab, flow: &Flow, meddle: impl FnOnce(&End<'_>, u16)) -> Ran {
     let start = clock::monotonic() + Nanos::from_millis(20);
     let stop = start + flow.load;
     let (window, halt) =
-        (Window { start, stop, closed: stop + Nanos::from_millis(100) }, Halt::new());
+        (Window { start, stop, closed: stop + Nanos::from_millis(60) }, Halt::new());
     let (sent, got) = std::thread::scope(|scope| {
-        let received = scope.spawn(|| receiver.run(window, &halt).expect("receive"));
-        let sent = scope.spawn(|| sender.run(window, &halt).expect("send"));
+        let received = scope.spawn(|| receiver.run(window, &halt));
+        let sent = scope.spawn(|| sender.run(window, &halt));
         meddle(&from, port);
         (sent.join().expect("sender"), received.join().expect("receiver"))
     });
     let host = to.inside(host).expect("read host's counters").since(&before);
-    Ran { sent, got, tx: from.counters().since(&tx), rx: to.counters().since(&rx), host }
+    let (sent, got) = (sent?, got?);
+    Ok(Ran { sent, got, tx: from.counters().since(&tx), rx: to.counters().since(&rx), host })
 }
 
 pub fn report(ran: &Ran, flow: &Flow) {

@@ -1,0 +1,147 @@
+//! Every sender against every receiver, over IPv4 and IPv6, with tags, mixes and spreads: sent is what
+//! the kernel counts, frame for frame, and what was received and lost. What a backend can't do it
+//! refuses by name.
+
+#![allow(clippy::disallowed_methods, reason = "a test of the data path reads clocks and waits")]
+
+mod datagram_ends;
+
+use std::net::IpAddr;
+
+use datagram_ends::{Flow, check_conserved, lab, size, try_run};
+use dataplane::FlowError;
+use dataplane::datagram::{AddressRange, ReceiverBackend, SenderBackend, Spread};
+use lab::{Lab, LabDevice, LabSpec, twin};
+use measure::{FrameMix, Nanos};
+
+const SENDERS: [SenderBackend; 5] = [
+    SenderBackend::XdpLive,
+    SenderBackend::AfXdp,
+    SenderBackend::Packet,
+    SenderBackend::Udp,
+    SenderBackend::UdpGso,
+];
+
+/// What a load asks of both sides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Asks {
+    /// One size, one pair of ports and addresses, no tag.
+    Nothing,
+    /// Several sizes.
+    Mix,
+    /// Several source ports and addresses.
+    Sources,
+    /// A tag, or several destinations.
+    WholeFrames,
+}
+
+fn loads(lab: &Lab) -> Vec<(Asks, Flow)> {
+    let block = |host: &str, ipv6: bool, count: u16| {
+        let first = lab.plan().host(host).expect("a host").ports[0].block;
+        let first: IpAddr = if ipv6 { twin(first).into() } else { first.into() };
+        Some(AddressRange { first, count })
+    };
+    let sources = |ipv6| Spread { source_ports: 4, sources: block("h1", ipv6, 5), ..Spread::NONE };
+    let all =
+        |ipv6| Spread { destination_ports: 3, destinations: block("h2", ipv6, 7), ..sources(ipv6) };
+    let of = |octets| Flow {
+        load: Nanos::from_millis(30),
+        ..Flow::of(octets, SenderBackend::Auto, ReceiverBackend::Auto)
+    };
+    let mix = FrameMix::new(vec![size(88), size(1_518), size(300)]).expect("a mix");
+    vec![
+        (Asks::Nothing, of(64)),
+        (Asks::Nothing, of(1_518)),
+        (Asks::Nothing, Flow { ipv6: true, ..of(84) }),
+        (Asks::Mix, Flow { frames: FrameMix::imix(), ..of(64) }),
+        (Asks::Mix, Flow { frames: mix.clone(), ipv6: true, ..of(84) }),
+        (Asks::Sources, Flow { spread: sources(false), ..of(64) }),
+        (Asks::Sources, Flow { spread: sources(true), ipv6: true, ..of(84) }),
+        (Asks::WholeFrames, Flow { vlan: Some(100), ..of(68) }),
+        (Asks::WholeFrames, Flow { vlan: Some(4_094), ipv6: true, ..of(88) }),
+        (Asks::WholeFrames, Flow { spread: all(false), ..of(64) }),
+        (
+            Asks::WholeFrames,
+            Flow { vlan: Some(1), spread: all(true), frames: mix, ipv6: true, ..of(88) },
+        ),
+    ]
+}
+
+fn can_send(sender: SenderBackend, asks: Asks) -> bool {
+    match sender {
+        SenderBackend::Udp => matches!(asks, Asks::Nothing | Asks::Mix),
+        SenderBackend::UdpGso => asks == Asks::Nothing,
+        _ => true,
+    }
+}
+
+fn check_receiver(receiver: ReceiverBackend) {
+    let Some((_alone, lab)) = lab(&LabSpec::new(LabDevice::Cable)) else { return };
+    for (asks, load) in loads(&lab) {
+        let sees = receiver != ReceiverBackend::Udp || asks != Asks::WholeFrames;
+        // Only while its peer has an XDP program does a veth take redirected frames, and cut
+        // super-frames before it hands them on.
+        let program = matches!(receiver, ReceiverBackend::Xdp | ReceiverBackend::AfXdp);
+        let needs_program = [SenderBackend::XdpLive, SenderBackend::UdpGso];
+        for sender in SENDERS {
+            let flow = Flow { sender, receiver, ..load.clone() };
+            let possible = can_send(sender, asks) && (program || !needs_program.contains(&sender));
+            match try_run(&lab, &flow, |_, _| {}) {
+                Ok(ran) => {
+                    check_conserved(&ran, &flow);
+                    assert!(sees && possible, "{flow:?}");
+                    assert_eq!(ran.sent.backend, sender.name());
+                    assert_eq!(ran.got.backend, receiver.name());
+                }
+                Err(FlowError::Unavailable { asked, why }) => {
+                    assert!(!sees || !possible, "{flow:?}: {asked}: {why}");
+                    let refused = if sees { sender.name() } else { receiver.name() };
+                    assert!(asked.contains(refused), "{asked}");
+                }
+                Err(other) => panic!("{flow:?}: {other}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_kernels_counter_counts_what_every_sender_sent() {
+    check_receiver(ReceiverBackend::Xdp);
+}
+
+#[test]
+fn af_xdp_counts_what_every_sender_sent() {
+    check_receiver(ReceiverBackend::AfXdp);
+}
+
+#[test]
+fn a_packet_ring_counts_what_every_sender_sent() {
+    check_receiver(ReceiverBackend::Packet);
+}
+
+#[test]
+fn a_udp_socket_counts_what_every_sender_sent_that_it_can_see() {
+    check_receiver(ReceiverBackend::Udp);
+}
+
+#[test]
+fn automatic_choices_work_whatever_is_between() {
+    for device in [LabDevice::Cable, LabDevice::Bridge, LabDevice::Router, LabDevice::Routers] {
+        let Some((_alone, lab)) = lab(&LabSpec::new(device.clone())) else { return };
+        for (_, flow) in loads(&lab) {
+            // A bridge that no VLAN was made known to passes every tag; a router has no such network.
+            if flow.vlan.is_some() && matches!(device, LabDevice::Router | LabDevice::Routers) {
+                continue;
+            }
+            let ran = match try_run(&lab, &flow, |_, _| {}) {
+                Ok(ran) => ran,
+                Err(error) => panic!("{device:?} {flow:?}: {error}"),
+            };
+            datagram_ends::report(&ran, &flow);
+            assert!(ran.got.received.unique > 0, "{device:?}: nothing arrived of {flow:?}");
+            assert!(ran.got.received.unique <= ran.sent.sent);
+            assert_eq!(ran.got.rejected.malformed + ran.got.rejected.foreign, 0);
+            assert!(!ran.sent.backend_reason.is_empty() && !ran.got.backend_reason.is_empty());
+        }
+    }
+}
