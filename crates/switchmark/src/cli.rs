@@ -5,6 +5,7 @@
 
 mod agent;
 mod demo;
+mod doctor;
 mod failure;
 mod forwarding;
 mod lab;
@@ -21,6 +22,7 @@ mod signals;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+pub use doctor::{Calibration, Highest, Paced, Unavailable};
 pub use failure::Failure;
 
 /// Measures switches, routers, NICs and cables from the Linux hosts attached to them.
@@ -39,8 +41,10 @@ enum Verb {
     Run(run::Args),
     /// Round-trip times by size, protocol and load
     Latency(latency::Args),
-    /// Frames a second: flood, throughput without loss, loss curve
+    /// Frames a second: flood, throughput without loss, the tests of RFC 2544
     Forwarding(forwarding::Args),
+    /// What this host can be trusted with: how fast and how evenly it sends
+    Doctor(doctor::Args),
     /// Render a run's report again, from the journal alone
     Report(report::Args),
     /// List the runs of a journal
@@ -86,6 +90,7 @@ pub fn main() -> ExitCode {
         Verb::Run(args) => run::run(args),
         Verb::Latency(args) => latency::run(args),
         Verb::Forwarding(args) => forwarding::run(&args),
+        Verb::Doctor(args) => doctor::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Lab(verb) => lab::run(verb),

@@ -7,14 +7,19 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use measure::FrameMix;
-use method::{Figure, StudySpec, Trial, TrialRecord, explain_size, explain_size_at};
+use measure::{FrameMix, FrameSize, Rate};
+use method::conformance::conformance;
+use method::trial::Headers;
+use method::{
+    Figure, ForwardingSpec, ForwardingTest, StudySpec, Trial, TrialRecord, explain_size,
+    explain_size_at,
+};
 use record::{ReportInput, RunMeta};
 
 use super::options::Data;
 use super::{Failure, Outcome, lone};
-use crate::config::ConfigError;
 use crate::config::source::plain;
+use crate::config::{ConfigError, fit};
 use crate::terminal::{numbers, tables};
 
 /// A run that has ended, with everything it showed.
@@ -85,6 +90,9 @@ pub fn text(run: &Finished) -> String {
     }
     out.push('\n');
     out.push_str(&tables::render(&run.figures));
+    for study in &meta.studies {
+        out.push_str(&deviations(study, run));
+    }
     let unusable = run.records.iter().filter(|(_, record)| !record.outcome.is_valid()).count();
     if unusable > 0 {
         let all = numbers::grouped(run.records.len() as f64);
@@ -93,16 +101,54 @@ pub fn text(run: &Finished) -> String {
     out
 }
 
+/// Where the whole of RFC 2544 was asked for: what was not done as it asks.
+fn deviations(study: &StudySpec, run: &Finished) -> String {
+    let StudySpec::Forwarding(spec) = study else { return String::new() };
+    if ForwardingTest::RFC2544.iter().any(|test| !spec.tests.contains(test)) {
+        return String::new();
+    }
+    let clauses = conformance(spec, &run.meta.topology, &run.figures);
+    let kept = clauses.iter().filter(|clause| clause.conforms).count();
+    let mut out = format!("Conformance: {kept} of {} clauses kept; not kept:\n", clauses.len());
+    for clause in clauses.iter().filter(|clause| !clause.conforms) {
+        let text = format!("{}: {}", clause.requirement, clause.done);
+        tables::put_wrapped(&mut out, &format!("  {:<16}", clause.clause), &text);
+    }
+    out.push('\n');
+    out
+}
+
+/// What each size is by other names.
 fn sizes(study: &StudySpec) -> Vec<String> {
     match study {
         StudySpec::Latency(spec) => spec.sizes.iter().map(|s| explain_size(*s)).collect(),
-        StudySpec::Forwarding(spec) => {
-            let explain = |size| match spec.link_rate {
-                Some(link) => explain_size_at(size, link),
-                None => explain_size(size),
-            };
-            spec.frames.iter().filter_map(FrameMix::single).map(explain).collect()
-        }
+        StudySpec::Forwarding(spec) => spec.frames.iter().map(|mix| frames(spec, mix)).collect(),
+    }
+}
+
+fn frames(spec: &ForwardingSpec, mix: &FrameMix) -> String {
+    let link = spec.link_rate.unwrap_or(Rate(1_000_000_000));
+    let line = numbers::grouped(mix.line_rate(link).0.floor());
+    let Some(size) = mix.single() else {
+        let share = |(size, count): (FrameSize, usize)| format!("{count} of {size}");
+        let shares = mix.shares().into_iter().map(share).collect::<Vec<_>>().join(", ");
+        let mean = mix.mean_octets();
+        return format!("{shares} octets, mean {mean:.1}; line rate at {link} {line} frames/s");
+    };
+    let bare = Headers::default();
+    if (spec.headers.version, spec.headers.vlan) == (bare.version, bare.vlan) {
+        return explain_size_at(size, link);
+    }
+    // Sizes without room for the headers are raised, and the figures say so.
+    let inside = |above: u32| size.octets().checked_sub(above);
+    let (ip, payload) = (fit::above_ip(spec.headers), fit::above_payload(spec.headers));
+    match (inside(ip), inside(payload)) {
+        (Some(ip), Some(payload)) => format!(
+            "{size}-octet frame = {} length {ip} = UDP payload {payload}; line rate at {link} {line} \
+             frames/s",
+            if spec.headers.version == bare.version { "IP" } else { "IPv6" },
+        ),
+        _ => format!("{size}-octet frame; line rate at {link} {line} frames/s"),
     }
 }
 

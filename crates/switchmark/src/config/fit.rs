@@ -3,10 +3,10 @@
 //! Owns the arithmetic that is shown where it can't. Never says where a text stood: that is the
 //! caller's.
 
-use measure::{FrameMix, FrameRate, FrameSize, Rate};
+use measure::{FrameRate, FrameSize, Rate};
 use method::topology::CableEnd;
-use method::trial::{Backend, Headers, IpVersion, Schedule};
-use method::{ForwardingTest, Load, StudySpec};
+use method::trial::{Headers, IpVersion, Schedule};
+use method::{Load, StudySpec};
 
 use super::resolved::{Source, Testbed};
 
@@ -77,9 +77,6 @@ pub fn load_fits(load: &Load, testbed: &Testbed) -> Result<(), Misfit> {
 const ETHERNET_OCTETS: u32 = 18;
 const VLAN_OCTETS: u32 = 4;
 const UDP_OCTETS: u32 = 8;
-/// What every probe carries.
-const PROBE_OCTETS: u32 = wire::Probe::LEN as u32;
-
 const fn ip_header_octets(version: IpVersion) -> u32 {
     match version {
         IpVersion::V4 => 20,
@@ -95,45 +92,6 @@ pub const fn above_ip(headers: Headers) -> u32 {
 /// By how much a frame with these headers is larger than its UDP payload.
 pub const fn above_payload(headers: Headers) -> u32 {
     above_ip(headers) + ip_header_octets(headers.version) + UDP_OCTETS
-}
-
-/// The smallest frame that holds the headers and a probe.
-pub fn least_frame(headers: Headers) -> FrameSize {
-    FrameSize::new(above_payload(headers) + PROBE_OCTETS).unwrap_or(FrameSize::MIN)
-}
-
-/// Whether every frame of a mix holds its headers and a probe.
-pub fn headers_fit(frames: &FrameMix, headers: Headers) -> Result<(), Misfit> {
-    let (size, least) = (frames.smallest(), least_frame(headers));
-    if size >= least {
-        return Ok(());
-    }
-    let tag = if headers.vlan.is_some() { " + 4" } else { "" };
-    let (version, ip) = (headers.version, ip_header_octets(headers.version));
-    Err((
-        format!(
-            "a frame of {size} octets can't hold {version}{}: {ETHERNET_OCTETS}{tag} + {ip} + \
-             {UDP_OCTETS} + {PROBE_OCTETS} (headers and FCS, IP, UDP, probe) = {least}",
-            if headers.vlan.is_some() { " and a VLAN tag" } else { "" },
-        ),
-        format!("ask for at least {least} octets"),
-    ))
-}
-
-/// Whether a backend can do what the tests need of it.
-pub fn backend_fits(backend: Backend, tests: &[ForwardingTest]) -> Result<(), Misfit> {
-    let other = tests.iter().find(|test| **test != ForwardingTest::Flood);
-    match (backend, other) {
-        (Backend::UdpGso, Some(test)) => Err((
-            format!(
-                "backend udp-gso can't do the test `{}`: the kernel cuts its packets up into bursts \
-                 of up to 64 frames, so it neither paces nor searches without loss",
-                test.as_str()
-            ),
-            "use it for the flood alone, or another backend".to_owned(),
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// Whether the hosts' ports have an address of that version, and addresses enough to vary.
@@ -168,10 +126,8 @@ pub fn addresses_fit(headers: Headers, testbed: &Testbed) -> Result<(), Misfit> 
 pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
     match study {
         StudySpec::Forwarding(spec) => {
-            backend_fits(spec.backend, &spec.tests)?;
             addresses_fit(spec.headers, testbed)?;
             for mix in &spec.frames {
-                headers_fit(mix, spec.headers)?;
                 size_fits(mix.largest(), testbed)?;
             }
             Ok(())
@@ -196,28 +152,13 @@ mod tests {
 
     #[test]
     fn headers_take_room() {
-        let check = |version, vlan, octets: u32, above: u32| {
+        let check = |version, vlan, above: (u32, u32)| {
             let headers = Headers { version, vlan, ..Headers::default() };
-            assert_eq!((least_frame(headers).octets(), above_payload(headers)), (octets, above));
-            let mix = |octets| FrameMix::of(FrameSize::new(octets).expect("legal"));
-            assert_eq!(headers_fit(&mix(octets), headers), Ok(()));
-            if octets > 64 {
-                let (message, _) = headers_fit(&mix(octets - 1), headers).expect_err("too small");
-                assert!(message.ends_with(&format!("= {octets}")), "{message}");
-            }
+            assert_eq!((above_ip(headers), above_payload(headers)), above);
         };
-        check(IpVersion::V4, None, 64, 46);
-        check(IpVersion::V4, Some(1), 68, 50);
-        check(IpVersion::V6, None, 84, 66);
-        check(IpVersion::V6, Some(4094), 88, 70);
-    }
-
-    #[test]
-    fn bursts_of_the_kernels_making_are_for_the_flood_only() {
-        assert_eq!(backend_fits(Backend::UdpGso, &[ForwardingTest::Flood]), Ok(()));
-        assert_eq!(backend_fits(Backend::Packet, &ForwardingTest::RFC2544), Ok(()));
-        let (message, _) =
-            backend_fits(Backend::UdpGso, &ForwardingTest::RFC2544).expect_err("paced");
-        assert!(message.contains("`throughput`"), "{message}");
+        check(IpVersion::V4, None, (18, 46));
+        check(IpVersion::V4, Some(1), (22, 50));
+        check(IpVersion::V6, None, (18, 66));
+        check(IpVersion::V6, Some(4094), (22, 70));
     }
 }

@@ -3,12 +3,11 @@
 //! Owns the defaults by profile. Never runs a study, and never says where a text stood: that is the
 //! caller's.
 
-use measure::{FrameMix, FrameSize, Nanos, Rate};
+use measure::{FrameMix, Nanos, Rate};
 use method::search::GoalName;
 use method::trial::{Backend, Headers, Reception, Subject};
 use method::{ForwardingSpec, ForwardingTest, Profile, SearchKind, StudySpec};
 
-use super::fit;
 use super::study::replace;
 
 /// A forwarding study with only what was said; the rest comes from the profile.
@@ -48,6 +47,8 @@ pub struct ForwardingAsk {
     pub reset_duration: Option<Nanos>,
     /// Repeats of the flood.
     pub blocks: Option<u32>,
+    /// Empty: the throughput itself. Loads of the latency test, in percent of it.
+    pub latency_percents: Vec<u32>,
     /// Repeats of the latency trial.
     pub latency_repeats: Option<u32>,
     /// Repeats of the back-to-back search.
@@ -66,8 +67,7 @@ impl ForwardingAsk {
             _ => ForwardingSpec::quick(),
         };
         replace(&mut spec.tests, self.tests);
-        spec.frames =
-            if self.frames.is_empty() { raised(&spec.frames, self.headers) } else { self.frames };
+        replace(&mut spec.frames, self.frames);
         replace(&mut spec.goals, self.goals);
         spec.search = self.search.unwrap_or(spec.search);
         spec.subjects = self.subjects;
@@ -83,48 +83,12 @@ impl ForwardingAsk {
         spec.overload_duration = self.overload_duration.unwrap_or(spec.overload_duration);
         spec.reset_duration = self.reset_duration.unwrap_or(spec.reset_duration);
         spec.blocks = self.blocks.unwrap_or(spec.blocks);
+        replace(&mut spec.latency_percents, self.latency_percents);
         spec.latency_repeats = self.latency_repeats.unwrap_or(spec.latency_repeats);
         spec.burst_repeats = self.burst_repeats.unwrap_or(spec.burst_repeats);
         spec.loss_verification = self.loss_verification.unwrap_or(spec.loss_verification);
         spec.precision = self.precision.unwrap_or(spec.precision);
         spec.link_rate = link_rate;
         StudySpec::Forwarding(spec)
-    }
-}
-
-/// A profile's sizes where longer headers leave no room in the smallest: the least that has room.
-fn raised(frames: &[FrameMix], headers: Headers) -> Vec<FrameMix> {
-    let least = fit::least_frame(headers);
-    let mut all: Vec<FrameMix> = Vec::new();
-    for mix in frames {
-        let raise = |size: &FrameSize| (*size).max(least);
-        let mix = FrameMix::new(mix.pattern().iter().map(raise).collect())
-            .unwrap_or_else(|_| FrameMix::of(least));
-        if !all.contains(&mix) {
-            all.push(mix);
-        }
-    }
-    all
-}
-
-#[cfg(test)]
-mod tests {
-    use method::trial::IpVersion;
-
-    use super::*;
-
-    #[test]
-    fn the_profiles_smallest_frame_is_raised_where_headers_need_more() {
-        let check = |version, vlan, least: u32| {
-            let headers = Headers { version, vlan, ..Headers::default() };
-            let ask = ForwardingAsk { headers, ..ForwardingAsk::default() };
-            let StudySpec::Forwarding(spec) = ask.resolve(None) else { panic!("a study") };
-            let sizes: Vec<u32> = spec.frames.iter().map(|mix| mix.smallest().octets()).collect();
-            assert_eq!(sizes, [least, 1518]);
-        };
-        check(IpVersion::V4, None, 64);
-        check(IpVersion::V4, Some(7), 68);
-        check(IpVersion::V6, None, 84);
-        check(IpVersion::V6, Some(7), 88);
     }
 }

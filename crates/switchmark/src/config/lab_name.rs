@@ -3,8 +3,10 @@
 //! Owns the lab's defaults and limits, also for the `[lab]` table of a file. Pure.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
-use lab::{LabDevice, LabSpec};
+use lab::vm::Acceleration;
+use lab::{LabDevice, LabSpec, VmRole, VmSpec};
 use measure::{ByteCount, Rate};
 
 use super::source::Fault;
@@ -12,7 +14,12 @@ use super::suggest;
 
 /// What stands before a lab's name.
 pub const PREFIX: &str = "lab:";
-const OPTIONS: [&str; 5] = ["rate", "queue", "hosts", "mtu", "bypass"];
+const OPTIONS: [&str; 9] =
+    ["rate", "queue", "hosts", "mtu", "bypass", "kernel", "modules", "name", "acceleration"];
+/// What runs a machine's instructions.
+const ACCELERATIONS: [&str; 3] = ["auto", "kvm", "tcg"];
+/// What stands before a machine's way of forwarding.
+const MACHINE: &str = "vm-";
 
 /// Every host and device costs processes and links of this machine.
 const HOSTS: Range<u64> = 2..65;
@@ -48,8 +55,8 @@ pub fn parse(text: &str) -> Result<LabSpec, Fault> {
     finish(config, &(0..text.len()))
 }
 
-const NAMES: &str = "labs are `lab:cable`, `lab:bridge`, `lab:router`, `lab:routers`, and several \
-                     side by side: `lab:bridge+router`";
+const NAMES: &str = "labs are `lab:cable`, `lab:bridge`, `lab:router`, `lab:routers`, \
+                     `lab:vm-router,kernel=PATH`, and several side by side: `lab:bridge+router`";
 
 /// A part of the text and where it stands.
 pub struct Word<'a> {
@@ -82,8 +89,73 @@ pub fn device(name: &str, span: Range<usize>) -> Result<LabDevice, Fault> {
             NAMES,
         ));
     }
-    let known = LabDevice::ALL.map(|device| device.as_str());
+    if let Some(role) = name.strip_prefix(MACHINE) {
+        return Ok(LabDevice::Vm(machine(role_of(role, span)?)));
+    }
+    let plain = LabDevice::ALL.map(|device| device.as_str());
+    let known = [&plain[..], &["vm-bridge", "vm-router"]].concat();
     Err(Fault::new(span, format!("unknown lab device `{name}`"), suggest::hint(name, &known)))
+}
+
+/// A machine whose kernel is not yet stated.
+pub const fn machine(role: VmRole) -> VmSpec {
+    let kernel = PathBuf::new();
+    VmSpec { name: None, role, kernel, modules: None, acceleration: Acceleration::Auto }
+}
+
+/// `bridge` or `router`: how a machine forwards.
+pub fn role_of(text: &str, span: Range<usize>) -> Result<VmRole, Fault> {
+    match text {
+        "bridge" => Ok(VmRole::Bridge),
+        "router" => Ok(VmRole::Router),
+        other => Err(Fault::new(
+            span,
+            format!("a virtual machine can't forward as `{other}`"),
+            suggest::hint(other, &["bridge", "router"]),
+        )),
+    }
+}
+
+/// `auto`, `kvm` or `tcg`.
+pub fn acceleration(value: &Word<'_>) -> Result<Acceleration, Fault> {
+    match value.text {
+        "auto" => Ok(Acceleration::Auto),
+        "kvm" => Ok(Acceleration::Kvm),
+        "tcg" => Ok(Acceleration::Tcg),
+        other => Err(Fault::new(
+            value.span.clone(),
+            format!("unknown acceleration `{other}`"),
+            suggest::hint(other, &ACCELERATIONS),
+        )),
+    }
+}
+
+/// Sets what is said of a machine, on every machine of the lab.
+fn set_machines(
+    config: &mut LabSpec,
+    key: &Word<'_>,
+    mut change: impl FnMut(&mut VmSpec),
+) -> Result<(), Fault> {
+    let mut machines = 0;
+    for device in &mut config.devices {
+        if let LabDevice::Vm(machine) = device {
+            change(machine);
+            machines += 1;
+        }
+    }
+    match (machines, key.text) {
+        (0, _) => Err(Fault::new(
+            key.span.clone(),
+            format!("option `{}` is for virtual machines, and this lab has none", key.text),
+            "name one: lab:vm-router,kernel=PATH",
+        )),
+        (2.., "name") => Err(Fault::new(
+            key.span.clone(),
+            "one name for several virtual machines",
+            "leave it out, or write the lab as a testbed file",
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn option(part: &str, span: Range<usize>) -> Result<(Word<'_>, Word<'_>), Fault> {
@@ -108,6 +180,13 @@ fn set(config: &mut LabSpec, key: &Word<'_>, value: &Word<'_>) -> Result<(), Fau
         "hosts" => config.hosts = hosts(number(value)?, value.span.clone())?,
         "mtu" => config.mtu = mtu(number(value)?, value.span.clone())?,
         "bypass" => config.bypass = yes_no(value)?,
+        "kernel" => set_machines(config, key, |vm| vm.kernel = value.text.into())?,
+        "modules" => set_machines(config, key, |vm| vm.modules = Some(value.text.into()))?,
+        "name" => set_machines(config, key, |vm| vm.name = Some(value.text.to_owned()))?,
+        "acceleration" => {
+            let by = acceleration(value)?;
+            set_machines(config, key, |vm| vm.acceleration = by)?;
+        }
         other => {
             return Err(Fault::new(
                 key.span.clone(),
@@ -234,6 +313,23 @@ mod tests {
         let lab = parse("lab:bridge+router,rate=1Gbit").unwrap();
         assert_eq!(lab.devices, [LabDevice::Bridge, LabDevice::Router]);
         assert_eq!(lab.rate, Some(Rate(1_000_000_000)));
+    }
+
+    #[test]
+    fn machines_have_kernels() {
+        let lab = parse("lab:vm-router+bridge,kernel=/boot/vmlinuz,acceleration=tcg").unwrap();
+        let [LabDevice::Vm(vm), LabDevice::Bridge] = &lab.devices[..] else { panic!("{lab:?}") };
+        assert_eq!((vm.role, vm.acceleration), (VmRole::Router, Acceleration::Tcg));
+        assert_eq!(vm.kernel, PathBuf::from("/boot/vmlinuz"));
+        let check = |text: &str, words: &str| {
+            let fault = parse(text).expect_err(text);
+            assert!(fault.message.contains(words), "{text}: {}", fault.message);
+        };
+        check("lab:vm-router", "needs a kernel");
+        check("lab:vm-hub,kernel=x", "can't forward as `hub`");
+        check("lab:bridge,kernel=x", "has none");
+        check("lab:vm-router+vm-bridge,kernel=x,name=y", "several");
+        check("lab:vm-router,kernel=x,acceleration=xen", "`xen`");
     }
 
     #[test]

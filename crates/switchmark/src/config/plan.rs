@@ -156,7 +156,6 @@ fn latency_of(file: &LatencyFile, testbed: &Testbed) -> Result<StudySpec, Fault>
     let sizes =
         Sizes { frames: &file.sizes, ip_lengths: &file.ip_lengths, payloads: &file.payloads };
     let sizes = sizes.resolve(Headers::default(), testbed)?;
-    let sizes: Vec<FrameSize> = sizes.into_iter().map(|(size, _)| size).collect();
     let largest = sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
     let open_loop = file.open_loop.as_ref().map(|text| {
         let rate = typed::unit(text, frame_rate::parse, "\"1kpps\"")?;

@@ -97,12 +97,18 @@ fn known(testbed: &Testbed) -> Vec<Known> {
         Source::Lab(lab) => lab.plan().map_or_else(
             |_| Vec::new(),
             |plan| {
-                let known =
-                    |subject: lab::SubjectPlan| Known { name: subject.name, variants: Vec::new() };
+                let known = |subject: lab::SubjectPlan| Known {
+                    variants: variants(&subject.device),
+                    name: subject.name,
+                };
                 plan.subjects.into_iter().map(known).collect()
             },
         ),
     }
+}
+
+fn variants(device: &lab::LabDevice) -> Vec<String> {
+    device.variants().into_iter().map(str::to_owned).collect()
 }
 
 /// A device, as far as names go.

@@ -84,8 +84,9 @@ pub fn from_argument(flag: &str, text: &str) -> Result<Testbed, ConfigError> {
 /// Resolves a testbed file's text. `name` is what the user called it.
 pub fn from_source(name: &str, source: &SourceText) -> Result<Testbed, ConfigError> {
     let file: TestbedFile = typed::read(source)?;
+    let base = Path::new(&source.name).parent().unwrap_or(Path::new(""));
     let made = match &file.lab {
-        Some(lab) => alone(&file).and_then(|()| lab.get_ref().resolve()).map(Source::Lab),
+        Some(lab) => alone(&file).and_then(|()| lab.get_ref().resolve(base)).map(Source::Lab),
         None => hosts_of(&file, source.text.len()).map(Source::Hosts),
     };
     made.map(|source| Testbed { name: name.to_owned(), source })

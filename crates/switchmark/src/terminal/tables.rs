@@ -5,7 +5,9 @@
 
 mod forwarding;
 mod grid;
+mod labels;
 mod notes;
+mod rfc2544;
 mod times;
 
 use std::collections::BTreeMap;
@@ -26,15 +28,21 @@ type Titled = (String, String);
 pub fn render(figures: &[Figure]) -> String {
     let mut notes = Footnotes::of(figures);
     let mut out = sentences(figures);
+    let figures = &labels::labelled(figures);
     let tables = [
         times::added(figures, &mut notes),
         times::rtt(figures, &mut notes),
         times::variation(figures, &mut notes),
         others(figures, &mut notes),
         forwarding::throughput(figures, &mut notes),
+        rfc2544::latency(figures, &mut notes),
         forwarding::loss_curve(figures, &mut notes),
+        rfc2544::back_to_back(figures, &mut notes),
+        rfc2544::recovery(figures, &mut notes),
+        rfc2544::reset(figures, &mut notes),
         forwarding::flood(figures, &mut notes),
         forwarding::bit_rates(figures),
+        rfc2544::pacing(figures),
     ];
     for (title, table) in tables.into_iter().flatten() {
         let _ = writeln!(out, "{title}\n{table}\n");
@@ -59,7 +67,7 @@ fn sentences(figures: &[Figure]) -> String {
 
 /// Words in lines of 100 columns, those after the first indented as far as `lead` reaches. A no-break
 /// space holds until the lines are made.
-fn put_wrapped(out: &mut String, lead: &str, text: &str) {
+pub fn put_wrapped(out: &mut String, lead: &str, text: &str) {
     let indent = lead.chars().count();
     let mut line = lead.to_owned();
     let mut empty = true;
@@ -118,10 +126,14 @@ fn others(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
 }
 
 fn path(figure: &Figure) -> String {
-    match condition(figure, "path").as_str() {
-        "bypass" => "cable".to_owned(),
-        other => other.to_owned(),
-    }
+    condition(figure, labels::WAY)
+}
+
+/// The figures of one of the forwarding study's tests, without those of how even its load was.
+fn test<'a>(figures: &'a [Figure], name: &str) -> Vec<&'a Figure> {
+    let pacing = [Metric::DepartureGap, Metric::ArrivalGap, Metric::BurstFraction];
+    let of = |f: &&Figure| condition(f, "test") == name && !pacing.contains(&f.metric);
+    figures.iter().filter(of).collect()
 }
 
 /// `idle`, `tcp x4`, `udp 50 k/s`, and `@512` behind it where the frames are not the smallest.

@@ -2,12 +2,10 @@
 //!
 //! Owns its keys. Never decides a default: what is absent here is the profile's.
 
-use std::ops::Range;
-
 use measure::FrameMix;
 use method::search::GoalName;
 use method::trial::{Backend, Headers, IpVersion, Reception, Spread};
-use method::{ForwardingTest, SearchKind, StudySpec};
+use method::{ForwardingTest, SearchKind, SpecProblem, StudySpec};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -59,6 +57,8 @@ pub(super) struct ForwardingFile {
     overload_duration: Option<Text>,
     reset_duration: Option<Text>,
     blocks: Option<Spanned<i64>>,
+    #[serde(default)]
+    latency_percents: Vec<Spanned<i64>>,
     latency_repeats: Option<Spanned<i64>>,
     burst_repeats: Option<Spanned<i64>>,
     loss_verification: Option<Spanned<i64>>,
@@ -122,15 +122,20 @@ impl ForwardingFile {
             overload_duration: duration(&self.overload_duration)?,
             reset_duration: duration(&self.reset_duration)?,
             blocks: self.blocks.as_ref().map(values::blocks).transpose()?,
+            latency_percents: self
+                .latency_percents
+                .iter()
+                .map(percent)
+                .collect::<Result<_, _>>()?,
             latency_repeats: repeats(self.latency_repeats.as_ref(), 1)?,
             burst_repeats: repeats(self.burst_repeats.as_ref(), 1)?,
             loss_verification: repeats(self.loss_verification.as_ref(), 0)?,
             precision: self.precision.as_ref().map(precision).transpose()?,
         };
         let study = ask.resolve(fit::link_rate(testbed));
-        if let (Some(backend), StudySpec::Forwarding(spec)) = (&self.backend, &study) {
-            fit::backend_fits(spec.backend, &spec.tests)
-                .map_err(|misfit| placed(backend.span(), misfit))?;
+        if let (Some(backend), Some(test)) = (&self.backend, paced(&study)) {
+            let problem = SpecProblem::Bursts { backend: backend.get_ref().as_str(), test };
+            return Err(placed(backend.span(), (problem.to_string(), problem.hint())));
         }
         Ok(study)
     }
@@ -165,21 +170,13 @@ impl ForwardingFile {
         let sizes =
             Sizes { frames: &self.sizes, ip_lengths: &self.ip_lengths, payloads: &self.payloads };
         let sizes = sizes.resolve(headers, testbed)?;
-        let mut all: Vec<(FrameMix, Range<usize>)> =
-            sizes.into_iter().map(|(size, span)| (FrameMix::of(size), span)).collect();
+        let mut frames: Vec<FrameMix> = sizes.into_iter().map(FrameMix::of).collect();
         for text in &self.mixes {
             let mix: FrameMix = text.get_ref().parse().map_err(|e: measure::UnitError| {
                 let like = "write \"imix\", or each size with its share: \"64*7,594*4,1518\"";
                 Fault::new(text.span(), e.to_string(), like)
             })?;
             fit::size_fits(mix.largest(), testbed).map_err(|misfit| placed(text.span(), misfit))?;
-            all.push((mix, text.span()));
-        }
-        for (mix, span) in &all {
-            fit::headers_fit(mix, headers).map_err(|misfit| placed(span.clone(), misfit))?;
-        }
-        let mut frames: Vec<FrameMix> = Vec::new();
-        for (mix, _) in all {
             if !frames.contains(&mix) {
                 frames.push(mix);
             }
@@ -188,9 +185,21 @@ impl ForwardingFile {
     }
 }
 
+/// The first test that a backend which only makes bursts can't do, where such a one is asked for.
+fn paced(study: &StudySpec) -> Option<&'static str> {
+    let StudySpec::Forwarding(spec) = study else { return None };
+    let paced = spec.tests.iter().find(|test| **test != ForwardingTest::Flood);
+    paced.filter(|_| spec.backend == Backend::UdpGso).map(|test| test.as_str())
+}
+
 fn repeats(value: Option<&Spanned<i64>>, least: i64) -> Result<Option<u32>, Fault> {
     let hint = "RFC 2544 repeats latency 20 times and bursts 50 times";
     value.map(|value| values::count(value, least..=1000, "repeats", hint)).transpose()
+}
+
+fn percent(value: &Spanned<i64>) -> Result<u32, Fault> {
+    let hint = "100 is the throughput itself (RFC 2544), 50 the half of it";
+    values::count(value, 1..=100, "percent of the throughput", hint)
 }
 
 fn precision(value: &Spanned<f64>) -> Result<f64, Fault> {

@@ -44,26 +44,26 @@ pub(super) fn placed(span: Range<usize>, (message, hint): Misfit) -> Fault {
 }
 
 impl Sizes<'_> {
-    /// All sizes with the place of each, whichever way it was stated.
+    /// All sizes, whichever way each was stated.
     pub(super) fn resolve(
         self,
         headers: Headers,
         testbed: &Testbed,
-    ) -> Result<Vec<(FrameSize, Range<usize>)>, Fault> {
+    ) -> Result<Vec<FrameSize>, Fault> {
         let (ip, payload) = (fit::above_ip(headers), fit::above_payload(headers));
         let ways = [
             (self.frames, 0, "frame sizes count from the MAC address through the FCS".to_owned()),
             (self.ip_lengths, ip, format!("an IP length is the frame size less {ip}")),
             (self.payloads, payload, format!("a UDP payload is the frame size less {payload}")),
         ];
-        let mut sizes: Vec<(FrameSize, Range<usize>)> = Vec::new();
+        let mut sizes: Vec<FrameSize> = Vec::new();
         for (values, above, hint) in ways {
             for value in values {
                 let size = frame_size(*value.get_ref(), above)
                     .map_err(|e| Fault::new(value.span(), e.to_string(), hint.clone()))?;
                 fit::size_fits(size, testbed).map_err(|misfit| placed(value.span(), misfit))?;
-                if sizes.iter().all(|(known, _)| *known != size) {
-                    sizes.push((size, value.span()));
+                if !sizes.contains(&size) {
+                    sizes.push(size);
                 }
             }
         }

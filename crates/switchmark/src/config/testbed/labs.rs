@@ -4,10 +4,12 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::path::Path;
 
-use lab::{LabDevice, LabSpec};
+use lab::{LabDevice, LabSpec, VmSpec};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use toml::Spanned;
 
 use crate::config::lab_name::{self, Word};
@@ -26,45 +28,112 @@ pub(super) struct LabFile {
     profile: Option<Text>,
 }
 
-/// `"bridge"`, or a list of such.
+/// One device, or a list of such.
 #[derive(Debug)]
 enum Devices {
-    One(String),
-    Several(Vec<Spanned<String>>),
+    One(OneDevice),
+    Several(Vec<Spanned<OneDevice>>),
+}
+
+/// `"bridge"`, or a virtual machine.
+#[derive(Debug)]
+enum OneDevice {
+    Named(String),
+    Made(MadeFile),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MadeFile {
+    vm: VmFile,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VmFile {
+    kernel: Text,
+    modules: Option<Text>,
+    forwards: Text,
+    name: Option<Text>,
+    acceleration: Option<Text>,
+}
+
+/// Text, table, or (where it may) a list; the places of what is inside are kept.
+struct Visited<const LIST: bool>;
+
+impl<'de, const LIST: bool> Visitor<'de> for Visited<LIST> {
+    type Value = Devices;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a device, { vm = … }")?;
+        if LIST { f.write_str(", or a list of these") } else { Ok(()) }
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Devices, E> {
+        Ok(Devices::One(OneDevice::Named(name.to_owned())))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Devices, A::Error> {
+        let made = MadeFile::deserialize(MapAccessDeserializer::new(table))?;
+        Ok(Devices::One(OneDevice::Made(made)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Devices, A::Error> {
+        if !LIST {
+            return Err(Error::invalid_type(Unexpected::Seq, &self));
+        }
+        let mut all = Vec::new();
+        while let Some(device) = list.next_element()? {
+            all.push(device);
+        }
+        Ok(Devices::Several(all))
+    }
 }
 
 impl<'de> Deserialize<'de> for Devices {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct OneOrMore;
-        impl<'de> Visitor<'de> for OneOrMore {
-            type Value = Devices;
+        from.deserialize_any(Visited::<true>)
+    }
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a device or a list of devices")
-            }
-
-            fn visit_str<E: Error>(self, name: &str) -> Result<Devices, E> {
-                Ok(Devices::One(name.to_owned()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Devices, A::Error> {
-                let mut all = Vec::new();
-                while let Some(device) = list.next_element()? {
-                    all.push(device);
-                }
-                Ok(Devices::Several(all))
-            }
+impl<'de> Deserialize<'de> for OneDevice {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match from.deserialize_any(Visited::<false>)? {
+            Devices::One(device) => Ok(device),
+            Devices::Several(_) => Err(Error::custom("a list within a list")),
         }
-        from.deserialize_any(OneOrMore)
+    }
+}
+
+impl OneDevice {
+    fn resolve(&self, span: Range<usize>, base: &Path) -> Result<LabDevice, Fault> {
+        let vm = match self {
+            Self::Named(name) => return lab_name::device(name, inside(name, span)),
+            Self::Made(made) => &made.vm,
+        };
+        let path = |text: &Text| base.join(text.get_ref());
+        let role = lab_name::role_of(vm.forwards.get_ref(), vm.forwards.span())?;
+        let acceleration = vm
+            .acceleration
+            .as_ref()
+            .map(|text| lab_name::acceleration(&Word { text: text.get_ref(), span: text.span() }));
+        Ok(LabDevice::Vm(VmSpec {
+            name: vm.name.as_ref().map(|name| name.get_ref().clone()),
+            kernel: path(&vm.kernel),
+            modules: vm.modules.as_ref().map(path),
+            acceleration: acceleration.transpose()?.unwrap_or_default(),
+            ..lab_name::machine(role)
+        }))
     }
 }
 
 impl LabFile {
-    pub(super) fn resolve(&self) -> Result<LabSpec, Fault> {
+    /// Paths of kernels are relative to `base`.
+    pub(super) fn resolve(&self, base: &Path) -> Result<LabSpec, Fault> {
         if let Some(profile) = &self.profile {
             return Err(not_yet("a device profile", profile.span()));
         }
-        let mut config = LabSpec::of(self.devices()?);
+        let mut config = LabSpec::of(self.devices(base)?);
         if let Some(hosts) = &self.hosts {
             config.hosts = lab_name::hosts(*hosts.get_ref(), hosts.span())?;
         }
@@ -82,19 +151,18 @@ impl LabFile {
         lab_name::finish(config, &self.device.span())
     }
 
-    fn devices(&self) -> Result<Vec<LabDevice>, Fault> {
+    fn devices(&self, base: &Path) -> Result<Vec<LabDevice>, Fault> {
         let span = self.device.span();
         match self.device.get_ref() {
-            Devices::One(name) => Ok(vec![lab_name::device(name, inside(name, span))?]),
+            Devices::One(device) => Ok(vec![device.resolve(span, base)?]),
             Devices::Several(all) if all.is_empty() => Err(Fault::new(
                 span,
                 "a lab needs a device",
                 "name one: \"cable\", \"bridge\", \"router\" or \"routers\"",
             )),
-            Devices::Several(all) => all
-                .iter()
-                .map(|n| lab_name::device(n.get_ref(), inside(n.get_ref(), n.span())))
-                .collect(),
+            Devices::Several(all) => {
+                all.iter().map(|device| device.get_ref().resolve(device.span(), base)).collect()
+            }
         }
     }
 }

@@ -8,7 +8,8 @@ use method::figure::Condition;
 use method::{Figure, Metric, Unit};
 
 use super::grid::Grid;
-use super::{Footnotes, Titled, condition, grouped, path, unless_repeated};
+use super::labels::{FRAMES, SUBJECT, WAY};
+use super::{Footnotes, Titled, condition, grouped, path, test, unless_repeated};
 use crate::terminal::numbers;
 
 /// What was offered, and what became of it.
@@ -25,11 +26,11 @@ pub fn flood(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
         .numbers("dup.")
         .numbers("reord.")
         .words("limited by");
-    for group in grouped(&of, &["frame_size"]) {
-        for (at, row) in grouped(&group, &["path"]).iter().enumerate() {
+    for group in grouped(&of, &[FRAMES]) {
+        for (at, row) in grouped(&group, &[WAY]).iter().enumerate() {
             let received = frames(row, Metric::Received);
             let leading = received.unwrap_or(row[0]);
-            let mut cells = unless_repeated(at, vec![condition(leading, "frame_size")]);
+            let mut cells = unless_repeated(at, vec![condition(leading, FRAMES)]);
             cells.push(path(leading));
             cells.extend([Metric::Offered, Metric::Sent].map(|m| rate(frames(row, m))));
             cells.extend([rate(received), ends(received)]);
@@ -51,14 +52,19 @@ pub fn throughput(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
         .words("goal")
         .numbers("frames/s")
         .numbers("bracket")
+        .spare("line rate", 3)
+        .spare("of it %", 2)
+        .spare("passed", 4)
         .spare("trials", 1)
         .words("limited by");
-    for group in grouped(&of, &["frame_size"]) {
-        for (at, row) in grouped(&group, &["path", "goal"]).iter().enumerate() {
+    for group in grouped(&of, &[FRAMES]) {
+        for (at, row) in grouped(&group, &[WAY, "goal"]).iter().enumerate() {
             let found = frames(row, Metric::Throughput);
             let leading = found.unwrap_or(row[0]);
-            let mut cells = unless_repeated(at, vec![condition(leading, "frame_size")]);
+            let mut cells = unless_repeated(at, vec![condition(leading, FRAMES)]);
             cells.extend([path(leading), condition(leading, "goal"), rate(found), ends(found)]);
+            cells.extend(theory(leading));
+            cells.push(number(leading, "conditional_throughput_frames_per_s"));
             cells.extend([numbers::grouped(leading.n as f64), notes.limit(leading, row)]);
             grid.row(cells);
         }
@@ -74,17 +80,21 @@ pub fn loss_curve(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
     let of = test(figures, "loss-curve");
     let mut grid = Grid::new()
         .numbers("size")
+        .words("device")
         .numbers("load %")
         .numbers("frames/s")
         .numbers("lost %")
         .numbers("cable frames/s")
         .numbers("lost %")
         .words("limited by");
-    for group in grouped(&of, &["frame_size"]) {
-        for (at, row) in grouped(&group, &["load_percent"]).iter().enumerate() {
+    for group in grouped(&of, &[FRAMES]) {
+        let key = [SUBJECT, "direction", "load_percent"];
+        for (at, row) in grouped(&group, &key).iter().enumerate() {
             let on = |name: &str| row.iter().find(|f| condition(f, "path") == name).copied();
             let leading = on("device").unwrap_or(row[0]);
-            let mut cells = unless_repeated(at, vec![condition(leading, "frame_size")]);
+            let mut cells = unless_repeated(at, vec![condition(leading, FRAMES)]);
+            let words = [condition(leading, SUBJECT), condition(leading, "direction")];
+            cells.push(words.join(" ").trim().to_owned());
             cells.push(condition(leading, "load_percent"));
             for figure in [on("device"), on("bypass")] {
                 cells.extend([offered(figure), share(figure)]);
@@ -107,8 +117,8 @@ pub fn bit_rates(figures: &[Figure]) -> Option<Titled> {
     for convention in RateConvention::ALL {
         grid = grid.numbers(convention.as_str());
     }
-    for row in grouped(&of, &["test", "frame_size", "path", "goal"]) {
-        let mut cells = vec![condition(row[0], "test"), condition(row[0], "frame_size")];
+    for row in grouped(&of, &["test", FRAMES, WAY, "goal"]) {
+        let mut cells = vec![condition(row[0], "test"), condition(row[0], FRAMES)];
         cells.push(path(row[0]));
         cells.extend(RateConvention::ALL.map(|convention| {
             let figure =
@@ -120,10 +130,6 @@ pub fn bit_rates(figures: &[Figure]) -> Option<Titled> {
     }
     let title = "The same in Mbit/s: on the wire, of frames with FCS, of packets, of UDP payload";
     Some((title.to_owned(), grid.render()?))
-}
-
-fn test<'a>(figures: &'a [Figure], name: &str) -> Vec<&'a Figure> {
-    figures.iter().filter(|f| condition(f, "test") == name).collect()
 }
 
 fn frames<'a>(row: &[&'a Figure], metric: Metric) -> Option<&'a Figure> {
@@ -145,6 +151,19 @@ fn ends(figure: Option<&Figure>) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// RFC 2544 §26.1: the theoretical rate beside the one found.
+fn theory(figure: &Figure) -> [String; 2] {
+    let Ok(line) = condition(figure, "line_rate_frames_per_s").parse::<f64>() else {
+        return [String::new(), String::new()];
+    };
+    let share = figure.value.map_or_else(String::new, |rate| numbers::plain(rate / line * 100.0));
+    [numbers::grouped(line.floor()), share]
+}
+
+fn number(figure: &Figure, key: &str) -> String {
+    condition(figure, key).parse().map_or_else(|_| String::new(), numbers::grouped)
 }
 
 fn offered(figure: Option<&Figure>) -> String {

@@ -5,6 +5,7 @@
 use method::{Figure, Metric};
 
 use super::grid::Grid;
+use super::labels::{SUBJECT, WAY};
 use super::{Footnotes, Titled, condition, grouped, load, path, unless_repeated};
 use crate::terminal::numbers::{self, TimeUnit};
 
@@ -19,16 +20,19 @@ pub fn added(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
         .words("proto")
         .numbers("size")
         .words("load")
+        .words("device")
         .numbers("p50")
         .numbers("interval")
         .numbers("p99")
         .spare("interval", 1)
         .spare("n", 2)
         .words("limited by");
-    for row in grouped(&of, &CASE) {
+    let [protocol, size, load] = CASE;
+    for row in grouped(&of, &[protocol, size, load, SUBJECT]) {
         let (p50, p99) = (point(&row, 0.5), point(&row, 0.99));
         let leading = p50.unwrap_or(row[0]);
         let mut cells = case(leading);
+        cells.push(condition(leading, SUBJECT));
         for figure in [p50, p99] {
             cells.extend([value(figure, unit), ends(figure, unit)]);
         }
@@ -59,7 +63,7 @@ pub fn rtt(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
         .spare("n", 3)
         .words("limited by");
     for group in grouped(&of, &CASE) {
-        for (at, row) in grouped(&group, &["path"]).iter().enumerate() {
+        for (at, row) in grouped(&group, &[WAY]).iter().enumerate() {
             let median = point(row, 0.5);
             let leading = median.unwrap_or(row[0]);
             let mut cells = unless_repeated(at, case(leading));
@@ -87,7 +91,7 @@ pub fn variation(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
         .numbers("IPDV p99")
         .words("limited by");
     for group in grouped(&of, &CASE) {
-        for (at, row) in grouped(&group, &["path"]).iter().enumerate() {
+        for (at, row) in grouped(&group, &[WAY]).iter().enumerate() {
             let of = |metric| -> Vec<&Figure> {
                 row.iter().filter(|f| f.metric == metric).copied().collect()
             };

@@ -1,0 +1,63 @@
+//! `switchmark doctor`: what this host can be trusted with.
+//!
+//! Owns its flags, and which checks there are: the generator, so far. Never measures by itself: every
+//! figure comes out of trials on a testbed like any other.
+
+mod generator;
+
+use std::io::Write as _;
+
+use measure::Nanos;
+
+pub use self::generator::{Calibration, Highest, Paced, Unavailable};
+use super::options;
+use super::{Failure, Outcome, session};
+use crate::config::{ConfigError, testbed};
+use crate::controller::LiveTestbed;
+use crate::terminal::generator as tables;
+
+/// `doctor`
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// How fast each backend sends here, and how evenly
+    #[arg(long)]
+    generator: bool,
+    /// Where: a lab's name or a testbed file, of which the direct cable is used
+    #[arg(long, value_name = "T", default_value = "lab:cable")]
+    testbed: String,
+    /// Length of each trial, in seconds or with a unit
+    #[arg(short = 't', long, value_name = "S", default_value = "300ms", value_parser = options::duration)]
+    time: Nanos,
+    /// Print one JSON object on stdout, everything else on stderr
+    #[arg(long)]
+    json: bool,
+    /// No progress; with --json, nothing on stderr but errors
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Checks.
+pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    if !args.generator {
+        let hint = "`switchmark doctor --generator` calibrates what sends and what counts";
+        return Err(
+            ConfigError::bare("doctor has no other check yet than --generator", hint).into()
+        );
+    }
+    let place = testbed::from_argument("--testbed", &args.testbed)?;
+    let stop = session::prepare(&[&place])?;
+    let mut live = LiveTestbed::open(&place, stop).map_err(Failure::unusable)?;
+    let calibration = Calibration::measure(&mut live, args.time, args.quiet)?;
+    // The lab goes before anything else can fail.
+    drop(live);
+    let text = tables::render(&calibration);
+    if args.json {
+        writeln!(std::io::stdout().lock(), "{:#}", calibration.to_json())?;
+        if !args.quiet {
+            std::io::stderr().lock().write_all(text.as_bytes())?;
+        }
+    } else {
+        std::io::stdout().lock().write_all(text.as_bytes())?;
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,282 @@
+//! The generator's calibration: the highest rate of each backend by frame size, and how evenly each
+//! keeps to lower ones, over a direct cable.
+//!
+//! Owns which trials are made and what is read off each. Never decides what a study may do with it.
+
+use measure::quantile::median;
+use measure::{FrameMix, FrameRate, FrameSize, Histogram, Nanos};
+use method::record::DatagramsRecord;
+use method::topology::Pair;
+use method::trial::{
+    Backend, Datagrams, Flow, FlowKind, Gate, Offloads, Path, Phases, Role, Schedule,
+};
+use method::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
+use serde::Serialize;
+
+use crate::cli::Failure;
+use crate::config::ConfigError;
+use crate::terminal::progress::Watched;
+
+const BACKENDS: [Backend; 5] =
+    [Backend::XdpLive, Backend::AfXdp, Backend::Packet, Backend::Udp, Backend::UdpGso];
+/// The smallest, one in between, the largest of an ordinary link.
+const SIZES: [u32; 3] = [64, 512, 1518];
+/// The median of so many floods is told.
+const FLOODS: u32 = 3;
+/// Frames a second that are kept to, where the backend can send clearly more.
+const RATES: [f64; 4] = [1e3, 1e4, 5e4, 1e5];
+const CLEARLY: f64 = 1.1;
+/// What counts as on time.
+const ON_TIME: Nanos = Nanos(20_000);
+/// What starting and collecting a trial costs beside its phases.
+const OVERHEAD: Nanos = Nanos::from_millis(60);
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Calibration {
+    /// Where.
+    pub testbed: String,
+    /// From which port to which.
+    pub from: String,
+    /// To which.
+    pub to: String,
+    /// By backend, then by size.
+    pub highest: Vec<Highest>,
+    /// By backend, then by rate; frames of 64 octets.
+    pub pacing: Vec<Paced>,
+    /// What can't be had here.
+    pub unavailable: Vec<Unavailable>,
+}
+
+/// All that a backend gets out at one size.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Highest {
+    /// What sent.
+    pub backend: &'static str,
+    /// What counted.
+    pub receiver: String,
+    /// Octets with FCS.
+    pub frame_size: u32,
+    /// Sent, median of the floods.
+    pub sent_frames_per_s: f64,
+    /// Received in the same floods, median.
+    pub received_frames_per_s: f64,
+    /// Lost share of the frames sent, median.
+    pub loss_ratio: f64,
+}
+
+/// How a backend kept to a rate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Paced {
+    /// What sent.
+    pub backend: &'static str,
+    /// Asked for.
+    pub asked_frames_per_s: f64,
+    /// Really sent.
+    pub sent_frames_per_s: f64,
+    /// Share of the departure gaps within 20 µs of the nominal one.
+    pub within_20us_ratio: f64,
+    /// Of the departure gaps.
+    pub gap_p50_ns: u64,
+    /// Of the departure gaps.
+    pub gap_p99_ns: u64,
+    /// Of the departure gaps.
+    pub gap_p999_ns: u64,
+    /// Share of the gaps below half the nominal one.
+    pub burst_ratio: f64,
+    /// Frames that never came.
+    pub lost: u64,
+}
+
+/// A backend that does not work here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Unavailable {
+    /// Which.
+    pub backend: &'static str,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a trial came to.
+enum Told {
+    Seen(Box<DatagramsRecord>),
+    Not(String),
+}
+
+impl Calibration {
+    /// All of it, on the testbed's direct cable.
+    pub fn measure(testbed: &mut dyn Testbed, time: Nanos, quiet: bool) -> Result<Self, Failure> {
+        let pair = cable(testbed.topology())?;
+        let mut all = Self {
+            testbed: testbed.topology().name.clone(),
+            from: pair.from.to_string(),
+            to: pair.to.to_string(),
+            highest: Vec::new(),
+            pacing: Vec::new(),
+            unavailable: Vec::new(),
+        };
+        let mut watched = Watched::new(testbed, estimate(time), quiet);
+        for backend in BACKENDS {
+            let Some(most) = all.floods(&mut watched, (&pair, time), backend)? else { continue };
+            // The kernel's bursts keep to no rate.
+            if backend == Backend::UdpGso {
+                continue;
+            }
+            for rate in RATES.into_iter().filter(|rate| rate * CLEARLY < most) {
+                let trial = trial(&pair, time, (backend, 64), Schedule::Paced(FrameRate(rate)), 0);
+                if let Told::Seen(seen) = run(&mut watched, &trial)? {
+                    all.pacing.push(Paced::of(backend, rate, &seen));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The highest rate at the smallest size; `None` where the backend does not work here.
+    fn floods(
+        &mut self,
+        testbed: &mut dyn Testbed,
+        (pair, time): (&Pair, Nanos),
+        backend: Backend,
+    ) -> Result<Option<f64>, TestbedError> {
+        let mut most = None;
+        for size in SIZES {
+            let mut seen = Vec::new();
+            for block in 0..FLOODS {
+                match run(testbed, &trial(pair, time, (backend, size), Schedule::Greedy, block))? {
+                    Told::Seen(one) => seen.push(*one),
+                    Told::Not(reason) => {
+                        let backend = backend.as_str();
+                        self.unavailable.push(Unavailable { backend, reason });
+                        return Ok(most);
+                    }
+                }
+            }
+            let highest = Highest::of(backend, size, &seen);
+            most = most.or(Some(highest.sent_frames_per_s));
+            self.highest.push(highest);
+        }
+        Ok(most)
+    }
+
+    /// As data.
+    pub fn to_json(&self) -> serde_json::Value {
+        let mut object = serde_json::to_value(self).unwrap_or_default();
+        object["check"] = "generator".into();
+        object["version"] = env!("CARGO_PKG_VERSION").into();
+        object
+    }
+}
+
+impl Highest {
+    fn of(backend: Backend, size: u32, seen: &[DatagramsRecord]) -> Self {
+        let of = |value: fn(&DatagramsRecord) -> f64| {
+            median(&seen.iter().map(value).collect::<Vec<_>>()).unwrap_or(0.0)
+        };
+        Self {
+            backend: backend.as_str(),
+            receiver: seen.first().map_or_else(String::new, |one| one.receiver.clone()),
+            frame_size: size,
+            sent_frames_per_s: of(|one| one.sending_rate().0),
+            received_frames_per_s: of(|one| one.receiving_rate().0),
+            loss_ratio: of(DatagramsRecord::loss_ratio),
+        }
+    }
+}
+
+impl Paced {
+    fn of(backend: Backend, rate: f64, seen: &DatagramsRecord) -> Self {
+        let nominal = Nanos((1e9 / rate) as u64);
+        let gaps = &seen.departures;
+        let before = below(gaps, nominal.saturating_sub(ON_TIME));
+        let within =
+            if gaps.is_empty() { 0.0 } else { gaps.share_at_or_below(nominal + ON_TIME) - before };
+        Self {
+            backend: backend.as_str(),
+            asked_frames_per_s: rate,
+            sent_frames_per_s: seen.sending_rate().0,
+            within_20us_ratio: within,
+            gap_p50_ns: gaps.quantile(0.5).0,
+            gap_p99_ns: gaps.quantile(0.99).0,
+            gap_p999_ns: gaps.quantile(0.999).0,
+            burst_ratio: below(gaps, Nanos(nominal.0 / 2)),
+            lost: seen.received.lost(seen.sent),
+        }
+    }
+}
+
+/// The share of gaps shorter than this; the histogram's resolution is a part in a thousand.
+fn below(gaps: &Histogram, limit: Nanos) -> f64 {
+    let last = gaps.lowest_equivalent(limit).saturating_sub(Nanos(1));
+    if gaps.is_empty() || limit == Nanos::ZERO { 0.0 } else { gaps.share_at_or_below(last) }
+}
+
+/// The direct cable of a testbed.
+fn cable(topology: &Topology) -> Result<Pair, ConfigError> {
+    let pair = topology.measured_pairs().into_iter().next();
+    let direct = pair.and_then(|pair| match topology.device_between(&pair) {
+        Some(_) => topology.bypass_of(&pair),
+        None => Some(pair),
+    });
+    direct.ok_or_else(|| {
+        ConfigError::bare(
+            format!("testbed `{}` has no direct cable between two hosts", topology.name),
+            "add one to the testbed file, or leave --testbed out: lab:cable",
+        )
+    })
+}
+
+fn estimate(time: Nanos) -> Nanos {
+    let floods = BACKENDS.len() * SIZES.len() * FLOODS as usize;
+    let paced = (BACKENDS.len() - 1) * RATES.len();
+    (Phases::quick(time).total() + OVERHEAD) * (floods + paced) as u64
+}
+
+fn trial(
+    pair: &Pair,
+    time: Nanos,
+    (backend, size): (Backend, u32),
+    schedule: Schedule,
+    block: u32,
+) -> Trial {
+    let size = FrameSize::new(size).unwrap_or(FrameSize::MIN);
+    let (load, burst_limit, gate) = match schedule {
+        Schedule::Paced(rate) => (format!("{:.0}/s", rate.0), 64, Gate::Strict),
+        _ => ("flood".to_owned(), 0, Gate::Flood),
+    };
+    let datagrams = Datagrams::plain(FrameMix::of(size), schedule, backend, burst_limit);
+    Trial {
+        label: format!("{} {size} {load}", backend.as_str()),
+        path: Path::Bypass,
+        subject: None,
+        block,
+        attempt: 0,
+        flows: vec![Flow {
+            id: 1,
+            from: pair.from.clone(),
+            to: pair.to.clone(),
+            role: Role::Measured,
+            kind: FlowKind::Datagrams(datagrams),
+        }],
+        phases: Phases::quick(time),
+        offloads: Offloads::Off,
+        gate,
+        events: Vec::new(),
+    }
+}
+
+/// A trial that is not valid still tells what left and what came.
+fn run(testbed: &mut dyn Testbed, trial: &Trial) -> Result<Told, TestbedError> {
+    let record = match testbed.run(trial) {
+        Ok(record) => record,
+        Err(TestbedError::Unavailable { reason, .. }) => return Ok(Told::Not(reason)),
+        Err(error) => return Err(error),
+    };
+    if let Outcome::Failed { reason } = record.outcome {
+        return Ok(Told::Not(reason));
+    }
+    match record.flows.into_iter().next() {
+        Some(FlowRecord::Datagrams(seen)) => Ok(Told::Seen(Box::new(seen))),
+        _ => Ok(Told::Not("no record of the flow".to_owned())),
+    }
+}
