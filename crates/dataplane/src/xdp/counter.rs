@@ -104,6 +104,12 @@ impl Counter {
         self.report()
     }
 
+    /// What the program does with a frame that comes from nowhere (`XDP_DROP` is 1, `XDP_PASS` 2).
+    #[cfg(test)]
+    pub(super) fn judge(&self, frame: &[u8]) -> std::io::Result<u32> {
+        bpf::run_once(&self.attached.program, frame)
+    }
+
     fn report(&self) -> Result<ReceiverReport, FlowError> {
         let tally = Tally::read(&self.tallies).map_err(|e| {
             FlowError::kernel("read what was counted at", &self.attached.interface, e)
