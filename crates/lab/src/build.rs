@@ -33,7 +33,8 @@ const SETTLE_PAUSE: Duration = Duration::from_millis(5);
 pub struct Lab {
     plan: LabPlan,
     // What stands on the namespaces goes before them: fields are dropped in this order.
-    kept: Mutex<Vec<Guard>>,
+    /// By device, what lets its ports take redirected frames.
+    pub(crate) taking: Mutex<BTreeMap<String, Vec<Guard>>>,
     pub(crate) states: Mutex<BTreeMap<String, State>>,
     machines: BTreeMap<String, Machine>,
     namespaces: BTreeMap<String, Namespace>,
@@ -55,8 +56,14 @@ impl Lab {
         for node in plan.nodes.iter().filter(|node| plan.machine(&node.name).is_none()) {
             namespaces.insert(node.name.clone(), Namespace::create(&node.name)?);
         }
-        let (kept, states) = (Mutex::default(), Mutex::default());
-        let mut lab = Self { plan, kept, states, machines: BTreeMap::new(), namespaces, equipment };
+        let mut lab = Self {
+            plan,
+            taking: Mutex::default(),
+            states: Mutex::default(),
+            machines: BTreeMap::new(),
+            namespaces,
+            equipment,
+        };
         for node in lab.furnished() {
             lab.inside(&node.name, || prepare(node))??;
         }
@@ -125,11 +132,6 @@ impl Lab {
     ) -> Result<T, LabError> {
         self.inside(node, || work(&mut Netlink::open()?))?
             .map_err(|cause| LabError::Netlink { node: node.to_owned(), cause })
-    }
-
-    /// Holds something until the lab goes, and drops it before the namespaces.
-    pub fn keep(&self, guard: Guard) {
-        unpoisoned(&self.kept).push(guard);
     }
 
     /// Takes a node's interface up or down, as a pulled cable would: its far end loses the carrier.

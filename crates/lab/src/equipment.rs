@@ -15,7 +15,7 @@ use crate::vm::Emulator;
 pub struct Equipment {
     /// For virtual machines.
     pub emulator: Option<Emulator>,
-    /// For the variant `xdp` of a router.
+    /// For the variant `xdp` of routers, and for frames that are redirected into a device.
     pub forwarder: Option<Arc<dyn XdpForwarder>>,
 }
 
@@ -24,11 +24,9 @@ pub type Guard = Box<dyn Any + Send>;
 /// Why something could not be done, in the words of whoever tried.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
-/// Forwards frames between a router's ports before its kernel's stack sees them.
+/// Forwards frames between a router's ports before its kernel's stack sees them. Only called with
+/// the rights of root: a user namespace has not those that it takes.
 pub trait XdpForwarder: fmt::Debug + Send + Sync {
-    /// Whether this process may attach such programs.
-    fn may(&self) -> bool;
-
     /// Begins to forward among these interfaces, until the guard is dropped. Called on a thread that
     /// stands in the router's namespace.
     fn forward(&self, interfaces: &[String]) -> Result<Guard, Cause>;

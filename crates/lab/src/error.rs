@@ -127,6 +127,9 @@ impl LabError {
         let (deed, cause) = match self {
             Self::Netlink { cause, .. } => return cause.hint(),
             Self::Vm(cause) => return cause.hint(),
+            Self::NoSuchVariant { variant, .. } if matches!(variant.as_str(), "xdp" | "rps") => {
+                return Some("xdp (of routers only) and rps need root".to_owned());
+            }
             Self::Kernel { deed, cause, .. } => (*deed, cause),
             Self::NotSingleThreaded { .. } => {
                 return Some("this is a fault of the program: enter before any thread".to_owned());

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use netlink::PreviousFeatures;
 
 use crate::build::{Lab, unpoisoned};
-use crate::equipment::Guard;
+use crate::equipment::{Guard, XdpForwarder};
 use crate::error::LabError;
 use crate::plan::{FarEnd, NodePlan, RoutePlan, SubjectPlan, twin};
 use crate::privilege::{Privilege, privilege};
@@ -53,6 +53,14 @@ impl Variant {
             Self::Xdp => "xdp",
         }
     }
+
+    const fn fits(self, device: &LabDevice) -> bool {
+        match (self, device) {
+            (_, LabDevice::Vm(_) | LabDevice::Cable) => false,
+            (Self::Gro | Self::Rps | Self::Threaded, _) | (Self::Xdp, LabDevice::Router) => true,
+            (_, device) => matches!(device, LabDevice::Routers),
+        }
+    }
 }
 
 /// What a device was put into, and what it takes to come back.
@@ -64,9 +72,16 @@ pub(crate) struct State {
     guards: Vec<Guard>,
 }
 
+impl LabDevice {
+    /// The variants that such a device can be put into, where the program may do all that they take.
+    pub fn variants(&self) -> Vec<&'static str> {
+        Variant::ALL.into_iter().filter(|v| v.fits(self)).map(Variant::as_str).collect()
+    }
+}
+
 impl Lab {
-    /// The variants that a device can be put into, here: without the right to attach XDP programs,
-    /// not into `xdp`. Empty for an unknown device.
+    /// The variants that a device can be put into, here: not into `xdp` or `rps` without root. Empty for
+    /// an unknown device.
     pub fn variants(&self, device: &str) -> Vec<String> {
         let Some(subject) = self.plan().subject(device) else { return Vec::new() };
         let fitting = Variant::ALL.into_iter().filter(|variant| self.fits(subject, *variant));
@@ -85,9 +100,11 @@ impl Lab {
                 unpoisoned(&self.states).insert(device.to_owned(), now);
                 return Ok(());
             }
+            unpoisoned(&self.taking).remove(device);
             self.take_back(subject, now)?;
         }
         let Some(variant) = wanted else { return Ok(()) };
+        unpoisoned(&self.taking).remove(device);
         let mut state = State { variant, features: Vec::new(), guards: Vec::new() };
         if let Err(error) = self.put(subject, &mut state) {
             // The first error is the one to tell.
@@ -129,16 +146,49 @@ impl Lab {
     }
 
     fn fits(&self, subject: &SubjectPlan, variant: Variant) -> bool {
-        let routes = matches!(subject.device, LabDevice::Router | LabDevice::Routers);
-        match (variant, &subject.device) {
-            (_, LabDevice::Vm(_) | LabDevice::Cable) => false,
-            (Variant::Gro | Variant::Rps | Variant::Threaded, _) => true,
-            (Variant::OnePath | Variant::TwoPaths, device) => *device == LabDevice::Routers,
-            (Variant::Xdp, _) => {
-                let may = self.equipment.forwarder.as_ref().is_some_and(|hook| hook.may());
-                routes && may && privilege() == Privilege::Root
+        let may = match variant {
+            Variant::Xdp => self.xdp_hook().is_some(),
+            // The kernel asks for the right over the machine's own network, not over the namespace's.
+            Variant::Rps => privilege() == Privilege::Root,
+            _ => true,
+        };
+        may && variant.fits(&subject.device)
+    }
+
+    fn xdp_hook(&self) -> Option<&dyn XdpForwarder> {
+        let hook = self.equipment.forwarder.as_deref()?;
+        (privilege() == Privilege::Root).then_some(hook)
+    }
+
+    /// Lets the ports of these devices take frames that a host redirects into its cable, and those of
+    /// all others no longer. A virtual cable's end refuses them by itself; to take them costs
+    /// ordinary frames a copy, so it is done for those trials only that send such. Where it can't be
+    /// done, nothing changes: who sends must look before.
+    pub fn take_redirected(&self, devices: &[String]) {
+        let mut taking = unpoisoned(&self.taking);
+        taking.retain(|device, _| devices.contains(device));
+        for device in devices {
+            if !taking.contains_key(device)
+                && let Some(subject) = self.plan().subject(device)
+            {
+                taking.insert(device.clone(), self.accept_at_ports(subject));
             }
         }
+    }
+
+    fn accept_at_ports(&self, subject: &SubjectPlan) -> Vec<Guard> {
+        let states = unpoisoned(&self.states);
+        // Forwarding by XDP takes them anyway.
+        let by_xdp = states.get(&subject.name).is_some_and(|s| s.variant == Variant::Xdp);
+        let Some(hook) = self.xdp_hook().filter(|_| !by_xdp) else { return Vec::new() };
+        let mut guards = Vec::new();
+        for node in &subject.devices {
+            let ports = self.ports_of(node);
+            let accept = || ports.iter().filter_map(|port| hook.accept(port).ok()).collect();
+            let accepted: Result<Vec<Guard>, LabError> = self.inside(node, accept);
+            guards.extend(accepted.unwrap_or_default());
+        }
+        guards
     }
 
     fn find(&self, subject: &SubjectPlan, name: &str) -> Result<Variant, LabError> {
@@ -214,7 +264,7 @@ impl Lab {
 
     /// The far ends of a router's cables must take redirected frames, or these vanish there.
     fn forward_by_xdp(&self, subject: &SubjectPlan, state: &mut State) -> Result<(), LabError> {
-        let Some(hook) = self.equipment.forwarder.clone() else { return Ok(()) };
+        let Some(hook) = self.xdp_hook() else { return Ok(()) };
         for node in &subject.devices {
             let failed = |cause| LabError::Xdp { node: node.clone(), cause };
             let ports = self.ports_of(node);

@@ -15,6 +15,8 @@ use lab::{Privilege, privilege};
 /// Debian's `nobody`.
 const NOBODY: u32 = 65_534;
 
+const LABS: [&str; 5] = ["cable", "bridge", "router", "routers", "bridge+routers+router+bridge"];
+
 const HOLD: &str = env!("CARGO_BIN_EXE_lab-hold");
 
 /// The line that says the lab is up: the privilege, and the namespaces' inodes.
@@ -52,7 +54,7 @@ fn a_killed_lab_leaves_nothing() {
         links.into_iter().map(|link| link.name).collect::<Vec<_>>()
     };
     let before = links();
-    for device in ["cable", "bridge", "router", "routers"] {
+    for device in LABS {
         let mut command = Command::new(HOLD);
         command.args([device, "4"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -78,7 +80,7 @@ fn an_ordinary_user_builds_one() {
     let copy = std::env::temp_dir().join(format!("switchmark-hold-{}", std::process::id()));
     fs::copy(HOLD, &copy).unwrap();
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
-    for device in ["cable", "bridge", "router", "routers"] {
+    for device in LABS {
         let mut command = Command::new(&copy);
         command.arg(device).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let started = command.uid(NOBODY).gid(NOBODY).current_dir("/").spawn();

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use lab::{Lab, LabPlan};
+use lab::{Equipment, Lab, LabPlan};
 use nix::sys::signal::{SigSet, Signal};
 
 use super::agent::STANDS;
@@ -18,6 +18,7 @@ use super::session::become_able;
 use super::{Failure, Outcome};
 use crate::config::resolved::Source;
 use crate::config::{ConfigError, testbed};
+use crate::guest;
 use crate::terminal::tables::Grid;
 
 /// `lab`
@@ -54,13 +55,16 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
     become_able()?;
     let signals = ends();
     signals.thread_block()?;
-    let lab = Lab::build(&config).map_err(Failure::unusable)?;
+    let program = std::env::current_exe()?;
+    let equipment = Equipment { emulator: Some(guest::emulator(&program)), forwarder: None };
+    let lab = Lab::build_with(&config, equipment).map_err(Failure::unusable)?;
     let id = std::process::id().to_string();
     let mut hosts = Vec::new();
     for host in &lab.plan().hosts {
         hosts.push((host.name.clone(), stand(&lab, &host.name, &id)?));
     }
-    for device in &lab.plan().devices {
+    // In a virtual machine no process of ours can stand.
+    for device in lab.plan().devices.iter().filter(|d| lab.machine(&d.name).is_none()) {
         hosts.push((device.name.clone(), stand(&lab, &device.name, &id)?));
     }
     println!("{}", told(lab.plan(), &hosts, &id));
@@ -123,7 +127,8 @@ fn told(plan: &LabPlan, hosts: &[(String, Child)], id: &str) -> String {
     let mut table =
         Grid::new().words("host").words("port").words("address").words("leads to").numbers("pid");
     let pid = |name: &str| {
-        hosts.iter().find(|(n, _)| n == name).map_or(0, |(_, child)| child.id()).to_string()
+        let child = hosts.iter().find(|(n, _)| n == name).map(|(_, child)| child);
+        child.map_or_else(String::new, |child| child.id().to_string())
     };
     for host in &plan.hosts {
         for port in &host.ports {

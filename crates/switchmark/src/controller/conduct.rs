@@ -13,7 +13,7 @@ use dataplane::{Window, clock};
 use lab::Lab;
 use measure::Nanos;
 use method::record::{DeedRecord, DeviceRecord, HostUsage, PortCounters, Side};
-use method::trial::{Offloads, Path};
+use method::trial::Offloads;
 use method::{Topology, Trial, TrialRecord, validity};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
@@ -69,16 +69,18 @@ impl<'a> Conduct<'a> {
         self.connect(&scene, &ports)?;
         self.crew.rest(self.trial.phases.learned)?;
 
-        let device_before = self.lab.map(site::device_counters).transpose()?;
+        let lab = self.lab;
+        let devices =
+            lab.map_or_else(Vec::new, |lab| site::crossed(lab.plan(), self.topology, self.trial));
+        let look = || lab.map(|lab| site::device_counters(lab, &devices)).transpose();
+        let device_before = look()?;
         let (window, started_unix_ns) = self.start(&hosts, &offsets)?;
         let (collected, deeds) = self.collect_with_events(&hosts, window)?;
-        let device_after = self.lab.map(site::device_counters).transpose()?;
+        let device_after = look()?;
 
         let mut port_counters = host_counters(&ports_in_use, &collected);
-        if let (Some(lab), Some(before), Some(after), Path::Device) =
-            (self.lab, device_before, device_after, self.trial.path)
-        {
-            port_counters.extend(site::device_changes(lab.plan(), &before, &after));
+        if let (Some(before), Some(after)) = (device_before, device_after) {
+            port_counters.extend(site::device_changes(&devices, &before, &after));
         }
         let start_spread = start_spread(self.trial, window, &collected, &offsets);
         let usage = collected.iter().map(|(host, c)| host_usage(host, c)).collect::<Vec<_>>();

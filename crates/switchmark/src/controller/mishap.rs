@@ -2,8 +2,6 @@
 //!
 //! Never recorded as such: its words become the record's reason.
 
-use lab::LabError;
-
 use super::assemble::MissingSide;
 use super::handle::AgentError;
 use super::orders::OrderError;
@@ -57,11 +55,4 @@ pub enum Mishap {
     /// No randomness for the trial's token.
     #[error("draw the trial's token")]
     Token(#[source] std::io::Error),
-}
-
-impl Mishap {
-    /// A device's namespace could not be entered.
-    pub fn device(device: &str, cause: LabError) -> Self {
-        Self::Device { device: device.to_owned(), cause: Box::new(cause) }
-    }
 }

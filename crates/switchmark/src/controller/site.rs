@@ -1,26 +1,84 @@
-//! A lab as a study may see it, and its device's own counters.
+//! A lab as a study may see it, and its devices' own counters.
 //!
-//! Owns the lab while the testbed lives, and the translation of its plan into a topology. Never runs
-//! anything in a host's namespace: that is the agents'.
+//! Owns the building of a lab with what only this program has, and the translation of its plan into a
+//! topology. Never runs anything in a host's namespace: that is the agents'.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
 use std::net::IpAddr;
+use std::path::Path;
+use std::sync::Arc;
 
 use dataplane::counters::{self, InterfaceCounters};
-use lab::{DevicePlan, FarEnd, HostPlan, HostPortPlan, Lab, LabPlan, SubjectPlan};
+use dataplane::xdp;
+use lab::{
+    Cause, DevicePlan, Equipment, FarEnd, Guard, HostPlan, HostPortPlan, Lab, LabError, LabPlan,
+    LabSpec, SubjectPlan, XdpForwarder,
+};
+use method::Trial;
 use method::record::{PortCounters, Side};
 use method::topology::{
     AddressBlock, CableEnd, Device, DeviceKind, Host, HostPort, PortRef, Topology,
 };
+use method::trial::{Backend, Flow, FlowKind};
 
 use super::mishap::Mishap;
+use crate::guest;
+use crate::protocol::HostFacts;
+
+/// Builds a lab whose devices forward frames and not bundles of them. `program` is a switchmark, for
+/// virtual machines.
+pub fn build(spec: &LabSpec, program: &Path) -> Result<Lab, LabError> {
+    let emulator = Some(guest::emulator(program));
+    let lab = Lab::build_with(spec, Equipment { emulator, forwarder: Some(Arc::new(Xdp)) })?;
+    device_offloads_off(&lab)?;
+    Ok(lab)
+}
+
+/// The data plane's programs, for the lab, which may not know of them.
+#[derive(Debug)]
+struct Xdp;
+
+impl XdpForwarder for Xdp {
+    fn forward(&self, interfaces: &[String]) -> Result<Guard, Cause> {
+        let names: Vec<&str> = interfaces.iter().map(String::as_str).collect();
+        Ok(Box::new(xdp::forward(&names)?))
+    }
+
+    fn accept(&self, interface: &str) -> Result<Guard, Cause> {
+        Ok(Box::new(xdp::accept_frames(interface)?))
+    }
+}
+
+/// Has the devices that a trial crosses take frames from XDP's live senders where the trial may have
+/// such, and not otherwise; see [`Lab::take_redirected`].
+pub fn make_ready(lab: &Lab, topology: &Topology, trial: &Trial) {
+    let live = |flow: &Flow| match &flow.kind {
+        FlowKind::Datagrams(datagrams) => {
+            matches!(datagrams.backend, Backend::Auto | Backend::XdpLive)
+        }
+        FlowKind::Echo(_) | FlowKind::Bulk(_) => false,
+    };
+    let flows = trial.flows.iter().filter(|flow| live(flow));
+    let devices: BTreeSet<String> = flows.filter_map(|flow| subject_of(topology, flow)).collect();
+    lab.take_redirected(&Vec::from_iter(devices));
+}
+
+/// The device that a flow crosses.
+fn subject_of(topology: &Topology, flow: &Flow) -> Option<String> {
+    match &topology.port(&flow.from)?.cable {
+        CableEnd::Device { device, .. } => Some(device.clone()),
+        CableEnd::Host(_) => None,
+    }
+}
 
 /// What a study may know of the lab.
-pub fn topology(name: &str, plan: &LabPlan) -> Topology {
+pub fn topology(name: &str, lab: &Lab) -> Topology {
+    let plan = lab.plan();
     Topology {
         name: name.to_owned(),
         hosts: plan.hosts.iter().map(|h| host(plan, h)).collect(),
-        devices: plan.subjects.iter().filter_map(|subject| device(plan, subject)).collect(),
+        devices: plan.subjects.iter().filter_map(|subject| device(lab, subject)).collect(),
     }
 }
 
@@ -63,7 +121,8 @@ fn seen_as(plan: &LabPlan, device: &str) -> String {
     plan.subject_of(device).map_or(device, |subject| &subject.name).to_owned()
 }
 
-fn device(plan: &LabPlan, subject: &SubjectPlan) -> Option<Device> {
+fn device(lab: &Lab, subject: &SubjectPlan) -> Option<Device> {
+    let plan = lab.plan();
     let parts: Vec<&DevicePlan> =
         subject.devices.iter().filter_map(|name| plan.device(name)).collect();
     let first = parts.first()?;
@@ -73,12 +132,20 @@ fn device(plan: &LabPlan, subject: &SubjectPlan) -> Option<Device> {
         ("mtu".to_owned(), plan.mtu.to_string()),
         ("shared_machine".to_owned(), "true".to_owned()),
     ]);
+    if let Some(machine) = lab.machine(&first.name) {
+        let told = machine.facts();
+        facts.insert("made_of".to_owned(), "a virtual machine on this one".to_owned());
+        facts.insert("kernel".to_owned(), told.release);
+        facts.insert("kernel_build".to_owned(), told.banner);
+        facts.insert("kernel_arguments".to_owned(), told.kernel_arguments);
+        facts.insert("acceleration".to_owned(), told.acceleration);
+    }
     if let Some(limit) = limit {
         facts.insert("port_burst".to_owned(), limit.burst.to_string());
     }
     Some(Device {
-        variants: Vec::new(),
-        resettable: false,
+        variants: lab.variants(&subject.name),
+        resettable: true,
         name: subject.name.clone(),
         kind: match first.kind {
             lab::DeviceKind::Switch => DeviceKind::Switch,
@@ -90,33 +157,60 @@ fn device(plan: &LabPlan, subject: &SubjectPlan) -> Option<Device> {
     })
 }
 
-/// One look at every device's ports.
+/// The devices that a trial's flows cross: none for one past all of them.
+pub fn crossed<'a>(plan: &'a LabPlan, topology: &Topology, trial: &Trial) -> Vec<&'a DevicePlan> {
+    let subjects = trial.flows.iter().filter_map(|flow| subject_of(topology, flow));
+    let subjects = subjects.filter_map(|name| plan.subject(&name));
+    let names: BTreeSet<&String> = subjects.flat_map(|subject| &subject.devices).collect();
+    plan.devices.iter().filter(|device| names.contains(&device.name)).collect()
+}
+
+/// One look at devices' ports.
 pub type DeviceSnapshot = BTreeMap<String, Vec<InterfaceCounters>>;
 
-/// Reads every device's ports, from inside it.
-pub fn device_counters(lab: &Lab) -> Result<DeviceSnapshot, Mishap> {
-    let read = |device: &DevicePlan| {
-        let interfaces = interfaces(device);
-        let counters = lab
-            .inside(&device.name, || counters::interfaces(&interfaces))
-            .map_err(|cause| Mishap::device(&device.name, cause))?
-            .map_err(|cause| Mishap::Device {
-                device: device.name.clone(),
-                cause: Box::new(cause),
-            })?;
+/// Reads these devices' ports, from inside each.
+pub fn device_counters(lab: &Lab, devices: &[&DevicePlan]) -> Result<DeviceSnapshot, Mishap> {
+    let read = |device: &&DevicePlan| {
+        let counters = match lab.machine(&device.name) {
+            Some(machine) => guest::counters(machine).map_err(Box::from),
+            None => counters_inside(lab, device),
+        };
+        let counters =
+            counters.map_err(|cause| Mishap::Device { device: device.name.clone(), cause })?;
         Ok((device.name.clone(), counters))
     };
-    lab.plan().devices.iter().map(read).collect()
+    devices.iter().map(read).collect()
+}
+
+fn counters_inside(
+    lab: &Lab,
+    device: &DevicePlan,
+) -> Result<Vec<InterfaceCounters>, Box<dyn Error + Send + Sync>> {
+    let interfaces = interfaces(device);
+    Ok(lab.inside(&device.name, || counters::interfaces(&interfaces))??)
+}
+
+/// What a device tells of itself, and of its ports.
+pub fn device_facts(
+    lab: &Lab,
+    device: &DevicePlan,
+) -> Result<HostFacts, Box<dyn Error + Send + Sync>> {
+    if let Some(machine) = lab.machine(&device.name) {
+        return Ok(guest::facts(machine)?);
+    }
+    let interfaces = interfaces(device);
+    let ports = lab.inside(&device.name, || crate::agent::describe_ports(&interfaces))?;
+    Ok(HostFacts { host: BTreeMap::new(), ports })
 }
 
 /// The change of each device port's counters, under the plan's name of the port: `bridge/1`.
 pub fn device_changes(
-    plan: &LabPlan,
+    devices: &[&DevicePlan],
     before: &DeviceSnapshot,
     after: &DeviceSnapshot,
 ) -> Vec<PortCounters> {
     let mut ports = Vec::new();
-    for device in &plan.devices {
+    for device in devices {
         let (Some(before), Some(after)) = (before.get(&device.name), after.get(&device.name))
         else {
             continue;
@@ -137,10 +231,11 @@ pub fn device_changes(
     ports
 }
 
-/// Turns segmentation and receive offloads off on every device port, for the lab's whole life: a
-/// device forwards frames, not bundles of them. What could not be read or set is an error.
-pub fn device_offloads_off(lab: &Lab) -> Result<(), lab::LabError> {
-    for device in &lab.plan().devices {
+/// Turns segmentation and receive offloads off on every device port, for the lab's whole life. A
+/// machine does it by itself. What could not be read or set is an error.
+fn device_offloads_off(lab: &Lab) -> Result<(), LabError> {
+    let namespaces = |device: &&DevicePlan| lab.machine(&device.name).is_none();
+    for device in lab.plan().devices.iter().filter(namespaces) {
         let interfaces = interfaces(device);
         lab.netlink(&device.name, |kernel| {
             for interface in &interfaces {
@@ -153,6 +248,6 @@ pub fn device_offloads_off(lab: &Lab) -> Result<(), lab::LabError> {
 }
 
 /// The device's interfaces in its own namespace.
-pub fn interfaces(device: &DevicePlan) -> Vec<String> {
+fn interfaces(device: &DevicePlan) -> Vec<String> {
     device.ports.iter().map(|p| p.interface.clone()).collect()
 }

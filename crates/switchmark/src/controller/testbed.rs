@@ -22,7 +22,7 @@ use super::mishap::Mishap;
 use super::subjects::Subjects;
 use super::{Stop, site};
 use crate::config::resolved::{self, Source};
-use crate::protocol::{Answer, Ask, HostFacts, in_words};
+use crate::protocol::{Answer, Ask, in_words};
 
 /// Facts are a few dozen files.
 const FACTS: Duration = Duration::from_secs(10);
@@ -50,6 +50,15 @@ pub enum ControllerError {
         /// Why.
         #[source]
         cause: Box<LaunchError>,
+    },
+    /// A lab's device does not tell of itself.
+    #[error("ask device `{device}` for its facts")]
+    Device {
+        /// The device's name.
+        device: String,
+        /// Why.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
     },
     /// An agent was started and is of no use.
     #[error("bring up the agent on host `{host}`")]
@@ -111,9 +120,8 @@ impl LiveTestbed {
         program: &Path,
     ) -> Result<Self, ControllerError> {
         let failed = |cause| ControllerError::Lab { name: name.to_owned(), cause };
-        let lab = Lab::build(spec).map_err(failed)?;
-        site::device_offloads_off(&lab).map_err(failed)?;
-        let topology = site::topology(name, lab.plan());
+        let lab = site::build(spec, program).map_err(failed)?;
+        let topology = site::topology(name, &lab);
         // Made before the agents: should one fail, those before it go, and then the lab.
         let mut this = Self::new(Crew::new(stop), Some(lab), topology);
         for host in &this.topology.hosts {
@@ -152,12 +160,8 @@ impl LiveTestbed {
         }
         let Some(lab) = &self.lab else { return Ok(()) };
         for device in &lab.plan().devices {
-            let interfaces = site::interfaces(device);
-            let ports =
-                lab.inside(&device.name, || crate::agent::describe_ports(&interfaces)).map_err(
-                    |cause| ControllerError::Lab { name: self.topology.name.clone(), cause },
-                )?;
-            let facts = HostFacts { host: BTreeMap::new(), ports };
+            let facts = site::device_facts(lab, device)
+                .map_err(|cause| ControllerError::Device { device: device.name.clone(), cause })?;
             self.facts.devices.insert(device.name.clone(), facts);
         }
         Ok(())
@@ -185,6 +189,9 @@ impl LiveTestbed {
             Some(subject) => self.subjects.put(subject, lab, self.crew.stop())?,
             None => None,
         };
+        if let Some(lab) = lab {
+            site::make_ready(lab, &self.topology, trial);
+        }
         let mut conduct = Conduct {
             crew: &mut self.crew,
             topology: &self.topology,
