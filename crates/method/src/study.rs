@@ -30,7 +30,7 @@ use ways::Ways;
 pub enum StudySpec {
     /// Round-trip times by size, protocol and load.
     Latency(LatencySpec),
-    /// Frames a second: flood, throughput, loss curve.
+    /// Frames a second under flood, and the tests of RFC 2544.
     Forwarding(ForwardingSpec),
 }
 

@@ -116,6 +116,8 @@ fn a_variant_that_never_comes_up_is_skipped_and_said() {
         let doubts = [Caveat::NoValidTrial, Caveat::NoThroughput];
         assert!(doubts.iter().any(|doubt| figure.caveats.contains(doubt)), "{figure:?}");
     }
+    let waited = model.asked.iter().filter(|t| t.subject.as_ref() == Some(&subjects[1])).count();
+    assert_eq!(waited, 6, "two trials with three tries each, and no more");
     for subject in [&subjects[0], &subjects[2]] {
         let found = in_frames(&figures, Metric::Throughput, subject);
         assert!(found.iter().all(|f| f.value.is_some()), "{subject:?}");

@@ -136,7 +136,8 @@ impl ForwardingTest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchKind {
-    /// MLRsearch (RFC 9971): all goals at once, short trials first.
+    /// MLRsearch (RFC 9971): all goals of one trial length at once. One that a single long trial
+    /// decides, and that shares its length with no other, is halved all the same.
     Mlr,
     /// Halving the interval, one goal after another.
     Binary,

@@ -4,6 +4,7 @@
 //! repeats a trial because its figure displeases: only one that is invalid or failed.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
@@ -28,6 +29,9 @@ const UNABLE_SHORTFALL: f64 = 0.02;
 /// How far apart two shortfalls may be to be about the same, relative to the larger.
 const ALIKE: f64 = 0.25;
 
+/// So many times in a row a variant may fail before it is given up.
+const MOST_FAILURES: u32 = 2;
+
 /// A study under way.
 pub(super) struct Session<'a> {
     pub(super) ways: Ways,
@@ -35,6 +39,8 @@ pub(super) struct Session<'a> {
     order: Pcg64,
     profile: Profile,
     tries: u32,
+    /// How many times in a row nothing could be run on a way, with all its tries.
+    failures: BTreeMap<Way, u32>,
 }
 
 /// What a study asks for; the session adds what is the same for all.
@@ -162,7 +168,8 @@ impl<'a> Session<'a> {
             label: study.to_owned(),
             cause: Box::new(problem),
         })?;
-        Ok(Self { ways, testbed, order: Pcg64::seed_from_u64(seed), profile, tries })
+        let (order, failures) = (Pcg64::seed_from_u64(seed), BTreeMap::new());
+        Ok(Self { ways, testbed, order, profile, tries, failures })
     }
 
     /// Whether the testbed can reset the way's device.
@@ -188,12 +195,14 @@ impl<'a> Session<'a> {
         items.sort_by_key(|item| order.iter().position(|other| *other == way(item)));
     }
 
-    /// Runs a trial, again while it is invalid or failed, as often as allowed.
+    /// Runs a trial, again while it is invalid or failed, as often as allowed. A variant that failed
+    /// to come up for two trials with all their tries is not waited for any more.
     pub(super) fn run(&mut self, ask: Ask) -> Result<Tried, TestbedError> {
-        let mut trial = Trial {
+        let way = ask.way;
+        let trial = Trial {
             label: ask.label,
-            path: self.ways.path(ask.way),
-            subject: self.ways.subject(ask.way).cloned(),
+            path: self.ways.path(way),
+            subject: self.ways.subject(way).cloned(),
             block: ask.block,
             attempt: 0,
             flows: ask.flows,
@@ -202,6 +211,19 @@ impl<'a> Session<'a> {
             gate: ask.gate,
             events: ask.events,
         };
+        let varied = trial.subject.as_ref().is_some_and(|subject| subject.variant.is_some());
+        let failures = self.failures.get(&way).copied().unwrap_or(0);
+        if varied && failures >= MOST_FAILURES {
+            let reason = "not run: the variant failed before".to_owned();
+            return Ok(Tried { trial, record: TrialRecord::failed(0, reason), tries: 1 });
+        }
+        let tried = self.try_often(trial)?;
+        let failed = matches!(tried.record.outcome, Outcome::Failed { .. });
+        self.failures.insert(way, if failed { failures + 1 } else { 0 });
+        Ok(tried)
+    }
+
+    fn try_often(&mut self, mut trial: Trial) -> Result<Tried, TestbedError> {
         let mut failed: Vec<Tried> = Vec::new();
         loop {
             let record = self.testbed.run(&trial)?;

@@ -6,9 +6,9 @@
 use measure::{FrameRate, Nanos};
 
 use super::frames::Frames;
-use super::throughput::{halves, rounds};
+use super::throughput::{rounds, search_for};
 use super::{ForwardingSpec, ForwardingTest, back_to_back, loss_curve, reset};
-use crate::search::{BinarySearch, Goal, LoadRange, Search, Seen, Step, begin};
+use crate::search::{Goal, LoadRange, Seen, Step};
 use crate::study::session::TRIAL_OVERHEAD;
 use crate::study::ways::Ways;
 use crate::topology::Topology;
@@ -85,10 +85,7 @@ impl ForwardingSpec {
     /// The search itself, against a device that forwards so much of what the tester sends.
     fn search(&self, goals: &[Goal], forwarded: f64) -> Nanos {
         let range = LoadRange::below(FrameRate(MOST));
-        let mut search: Box<dyn Search> = match goals {
-            [goal] if halves(self, goals) => Box::new(BinarySearch::new(*goal, range)),
-            _ => begin(goals, range),
-        };
+        let mut search = search_for(self, goals, range);
         let mut time = Nanos::ZERO;
         while let Step::Try(attempt) = search.next() {
             time += self.trial(attempt.duration);

@@ -15,8 +15,11 @@ use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
 
 const TEST: ForwardingTest = ForwardingTest::Recovery;
 
-/// RFC 2544 §26.5: the overload, and, for a tester that can't offer it, less of one.
-const OVERLOADS: [f64; 3] = [1.10, 1.05, 1.02];
+/// RFC 2544 §26.5: the overload, or the media's highest rate where that is less.
+const OVERLOAD: f64 = 1.10;
+
+/// What a tester that can't offer that is asked for.
+const LESSER: [f64; 2] = [1.05, 1.02];
 
 /// RFC 2544 §26.5: the load after the fall.
 const AFTER: f64 = 0.5;
@@ -104,12 +107,12 @@ fn of_subject(
         return Ok(vec![nothing(rig, cell, Caveat::NoValidTrial)]);
     };
     let line = rig.line_rate(cell).map_or(f64::INFINITY, |line| line.0);
-    let most = most.0.min(line);
-    for overload in OVERLOADS {
+    let asked = OVERLOAD.min(line / found.rate);
+    let first = asked.min(most.0 / found.rate);
+    let lesser = LESSER.into_iter().filter(|overload| *overload < first);
+    let overloads = std::iter::once(first).chain(lesser).filter(|overload| *overload >= LESSER[1]);
+    for overload in overloads.collect::<Vec<f64>>() {
         let from = FrameRate(found.rate * overload);
-        if from.0 > most {
-            continue;
-        }
         let to = FrameRate(found.rate * AFTER);
         let fall = Fall { from, to, after: rig.spec.overload_duration };
         let Some(device) = measure(rig, cell, fall, rig.spec.blocks)? else { continue };
@@ -118,7 +121,8 @@ fn of_subject(
             bypass = measure(rig, cable, fall, 1)?;
         }
         let cable_lossless = bypass.is_some_and(|bypass| bypass.lossless);
-        return Ok(of_side(rig, cell, (fall, overload), &device, cable_lossless));
+        let below = overload < asked;
+        return Ok(of_side(rig, cell, (fall, below), &device, cable_lossless));
     }
     Ok(vec![nothing(rig, cell, Caveat::DeviceNotDriven)])
 }
@@ -157,7 +161,7 @@ fn measure(
 fn of_side(
     rig: &Rig<'_, '_>,
     cell: Cell,
-    (fall, overload): (Fall, f64),
+    (fall, below): (Fall, bool),
     side: &Side,
     cable_lossless: bool,
 ) -> Vec<Figure> {
@@ -173,9 +177,11 @@ fn of_side(
         row.n = side.trials;
         row.conditions.insert("overload_frames_per_s".to_owned(), fall.from.0.into());
         row.conditions.insert("load_frames_per_s".to_owned(), fall.to.0.into());
-        row.conditions.insert("overload_percent".to_owned(), (100.0 * overload).round().into());
+        let overload = fall.from.0 / fall.to.0 * AFTER;
+        let percent = (1_000.0 * overload).round() / 10.0;
+        row.conditions.insert("overload_percent".to_owned(), percent.into());
         row.conditions.insert("overload_duration_ns".to_owned(), fall.after.0.into());
-        if overload < OVERLOADS[0] {
+        if below {
             row.caveats.insert(Caveat::LoadBelowAsked);
         }
         let told = side.told.iter().filter(|(other, _)| *other == name).map(|(_, told)| *told);

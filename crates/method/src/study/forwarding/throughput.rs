@@ -118,11 +118,24 @@ pub(super) fn rounds(spec: &ForwardingSpec) -> Vec<Vec<Goal>> {
     }
 }
 
-/// Whether these goals are searched by halving: RFC 2544 asks for one long trial, which shorter ones
-/// can't replace.
-pub(super) fn halves(spec: &ForwardingSpec, goals: &[Goal]) -> bool {
-    let lone = matches!(goals, [goal] if goal.one_pass_decides());
-    spec.search == SearchKind::Binary || lone
+/// The search for goals that are searched together.
+pub(super) fn search_for(
+    spec: &ForwardingSpec,
+    goals: &[Goal],
+    range: LoadRange,
+) -> Box<dyn Search> {
+    match (spec.search, goals) {
+        (SearchKind::Binary, [goal]) => Box::new(BinarySearch::new(*goal, range)),
+        _ => begin(goals, range),
+    }
+}
+
+/// `binary` or `mlr`: a goal that one long trial decides, and that shares its trials with no other, is
+/// halved for whatever is asked, because shorter trials can't replace that one.
+fn search_name(spec: &ForwardingSpec, goal: &Goal, together: &[Goal]) -> &'static str {
+    let alike = together.iter().filter(|other| other.final_duration == goal.final_duration);
+    let lone = goal.one_pass_decides() && alike.count() == 1;
+    if spec.search == SearchKind::Binary || lone { "binary" } else { "mlr" }
 }
 
 /// Searches the subjects' ways and then the direct cables, and returns the figures.
@@ -171,10 +184,7 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, enough: f64) -> Result<Searched, Te
     let line = rig.line_rate(cell).map_or(f64::INFINITY, |line| line.0);
     let range = LoadRange::below(FrameRate(most.0.min(line).min(enough)));
     for goals in rounds(rig.spec) {
-        let mut search: Box<dyn Search> = match goals[..] {
-            [goal] if halves(rig.spec, &goals) => Box::new(BinarySearch::new(goal, range)),
-            _ => begin(&goals, range),
-        };
+        let mut search = search_for(rig.spec, &goals, range);
         loop {
             let attempt = match search.next() {
                 Step::Try(attempt) => attempt,
@@ -245,7 +255,7 @@ fn of_goal(
     }
     let mut add = |name: &str, value| row.conditions.insert(name.to_owned(), value);
     add("goal", goal.name.as_str().into());
-    add("search", if halves(rig.spec, together) { "binary" } else { "mlr" }.into());
+    add("search", search_name(rig.spec, goal, together).into());
     add("interval", "search bracket".into());
     add("final_duration_ns", goal.final_duration.0.into());
     if let Some(result) = result {
