@@ -17,14 +17,14 @@ const PANIC: &str = "Kernel panic";
 pub(super) struct Console(Arc<Mutex<VecDeque<String>>>);
 
 impl Console {
-    /// Reads until the last writer is gone; calls `panicked` for each line that tells of a panic.
-    pub fn listen(&self, from: impl Read, mut panicked: impl FnMut()) {
+    /// Reads until the last writer is gone; calls `panicked` with each line that tells of a panic.
+    pub fn listen(&self, from: impl Read, mut panicked: impl FnMut(&str)) {
         let mut from = BufReader::new(from);
         let mut line = Vec::new();
         while matches!(from.read_until(b'\n', &mut line), Ok(1..)) {
             let text = String::from_utf8_lossy(&line);
-            if text.contains(PANIC) {
-                panicked();
+            if let Some(at) = text.find(PANIC) {
+                panicked(text[at..].trim_end());
             }
             self.keep(&text);
             line.clear();
@@ -64,10 +64,10 @@ mod tests {
         assert_eq!(console.last_words(), "none");
         let mut text = (0..100).map(|n| format!("line {n}\r\n\r\n")).collect::<Vec<_>>().concat();
         text.push_str("[ 1.0] Kernel panic - not syncing: no init\r\n\x1b[0mend");
-        let mut panics = 0;
-        console.listen(text.as_bytes(), || panics += 1);
+        let mut panics = Vec::new();
+        console.listen(text.as_bytes(), |words| panics.push(words.to_owned()));
         let words = console.last_words();
-        assert_eq!(panics, 1);
+        assert_eq!(panics, ["Kernel panic - not syncing: no init"]);
         assert!(words.starts_with("line 90 / line 91 / "), "{words}");
         assert!(words.ends_with("Kernel panic - not syncing: no init / [0mend"), "{words}");
     }

@@ -91,14 +91,14 @@ pub enum VmError {
         console: String,
     },
     /// Its kernel gave up.
-    #[error("{deed} {machine}: its kernel panicked; its last words: {console}")]
+    #[error("{deed} {machine}: {words}")]
     Panicked {
         /// What was attempted.
         deed: &'static str,
         /// The device's name.
         machine: String,
-        /// The last lines of its console.
-        console: String,
+        /// What it said of it.
+        words: String,
     },
     /// It did not answer in time.
     #[error("{deed} {machine}: nothing within {waited:?}; its last words: {console}")]

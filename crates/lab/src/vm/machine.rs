@@ -67,7 +67,8 @@ struct Line {
 #[derive(Debug)]
 enum Event {
     Said(Notice),
-    Panicked,
+    /// In its kernel's words.
+    Panicked(String),
     Ended,
 }
 
@@ -197,8 +198,8 @@ impl Machine {
             match line.events.recv_timeout(within) {
                 Ok(Event::Said(notice)) if awaited(&notice) => return Ok(notice),
                 Ok(Event::Said(_)) => {}
-                Ok(Event::Panicked) => {
-                    return Err(VmError::Panicked { deed, machine, console: console() });
+                Ok(Event::Panicked(words)) => {
+                    return Err(VmError::Panicked { deed, machine, words });
                 }
                 Ok(Event::Ended) | Err(RecvTimeoutError::Disconnected) => {
                     return Err(VmError::Ended { deed, machine, console: console() });
@@ -269,7 +270,10 @@ fn keep(
         let errors = spawned.as_mut().ok().and_then(|child| child.stderr.take());
         let _ = started.send(spawned);
         if let Some(errors) = errors {
-            console.listen(errors, || drop(tell.send(Event::Panicked)));
+            console.listen(errors, |words| {
+                // Nobody listens any more where that fails.
+                let _ = tell.send(Event::Panicked(words.to_owned()));
+            });
         }
         // The console is closed, so the process is ending; whoever waits may read its last words.
         let _ = tell.send(Event::Ended);
