@@ -39,7 +39,7 @@ enum { NO_VLAN = 0xffff };
 /* What one processor counted of a flow. */
 struct tally {
 	u64 unique, duplicated, reordered, beyond_limit;
-	u64 octets, malformed, foreign, learning;
+	u64 malformed, foreign;
 	u32 arrivals[BUCKETS];
 	u32 delays[BUCKETS];
 };
@@ -105,7 +105,7 @@ INLINE int is_reordered(struct flow *flow, u64 number)
 	return 0;
 }
 
-INLINE void count(struct flow *flow, struct tally *tally, void *numbers_of, u64 number, u64 octets)
+INLINE void count(struct flow *flow, struct tally *tally, void *numbers_of, u64 number)
 {
 	u32 word = (u32)(number / 64);
 	u64 bit = 1ull << (number % 64);
@@ -117,7 +117,6 @@ INLINE void count(struct flow *flow, struct tally *tally, void *numbers_of, u64 
 		return;
 	}
 	tally->unique++;
-	tally->octets += octets;
 	if (is_reordered(flow, number))
 		tally->reordered++;
 }
@@ -202,10 +201,8 @@ int counter(struct frame_context *context)
 		return XDP_DROP;
 	}
 	u64 number = be32(AT32(arrival.probe + PROBE_SEQUENCE));
-	if (number >= LEARNING) {
-		tally->learning++;
+	if (number >= LEARNING)
 		return XDP_PASS;
-	}
 	u64 octets = frame_octets(context);
 	if (!has_length(flow, arrival.vlan, number, octets)) {
 		tally->malformed++;
@@ -215,7 +212,7 @@ int counter(struct frame_context *context)
 		tally->beyond_limit++;
 		return XDP_DROP;
 	}
-	count(flow, tally, numbers_of, number, octets);
+	count(flow, tally, numbers_of, number);
 	stamp(flow, tally, clock_monotonic(), be64(AT64(arrival.probe + PROBE_TIME)));
 	return XDP_DROP;
 }

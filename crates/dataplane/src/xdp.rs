@@ -16,12 +16,12 @@ pub(crate) mod live;
 mod load;
 mod memory;
 mod object;
-#[cfg(test)]
-mod on_a_cable;
 mod placed;
 mod programs;
 mod registered;
 mod tally;
+#[cfg(test)]
+mod tests;
 
 pub use device::{
     Accepting, Forwarding, Placing, accept_frames, forward, take_in_on, takes_frames,

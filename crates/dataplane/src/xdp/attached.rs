@@ -31,7 +31,7 @@ const PROBES: u32 = 8;
 pub(super) struct Flow {
     active: AtomicU64,
     token: AtomicU32,
-    flow: AtomicU32,
+    number: AtomicU32,
     pub version: AtomicU32,
     pub vlan: AtomicU32,
     pub peer_high: AtomicU64,
@@ -159,7 +159,7 @@ impl Attached {
         put().map_err(|e| refusal("giving an xdp program its flow", &e))?;
         let flow = self.flow(place);
         flow.token.store(identity.token, Relaxed);
-        flow.flow.store(u32::from(identity.flow), Relaxed);
+        flow.number.store(u32::from(identity.flow), Relaxed);
         for fresh in [&flow.next_expected, &flow.first, &flow.last] {
             fresh.store(0, Relaxed);
         }

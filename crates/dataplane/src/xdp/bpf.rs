@@ -26,7 +26,6 @@ const NAME_OCTETS: usize = 15;
 pub(crate) mod kind {
     pub const ARRAY: u32 = 2;
     pub const PER_CPU_ARRAY: u32 = 6;
-    pub const ARRAY_OF_MAPS: u32 = 12;
     pub const AF_XDP_SOCKETS: u32 = 17;
 }
 

@@ -48,7 +48,7 @@ mod tests {
         if value >> LONGEST_BITS != 0 {
             return BUCKETS - 1;
         }
-        let shift = 63 - value.leading_zeros() - BITS;
+        let shift = value.ilog2() - BITS;
         ((u64::from(shift) << BITS) + (value >> shift)) as usize
     }
 

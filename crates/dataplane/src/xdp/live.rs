@@ -62,8 +62,7 @@ pub(crate) struct LiveSender {
     send: OwnedFd,
     /// Ends with its descriptor.
     _taken: OwnedFd,
-    /// None where calls are slower for want of it.
-    _registered: Option<Registered>,
+    _registered: Registered,
     load: Mapped<Load>,
     frame: Vec<u8>,
     batch: u32,
@@ -85,11 +84,13 @@ impl LiveSender {
         let taken = programs.load("raw_tracepoint", ProgramKind::RawTracepoint)?;
         let taken = bpf::hear(&taken, c"xdp_devmap_xmit")
             .map_err(|e| refusal("hearing what the driver took (xdp_devmap_xmit)", &e))?;
+        let registered = Registered::new(&send)
+            .map_err(|e| refusal("making a network namespace for an xdp program", &e))?;
         let sender = Self {
             pace: spec.pace,
             limit: spec.limit,
             cpu: spec.cpu,
-            _registered: Registered::new(&send).ok(),
+            _registered: registered,
             send,
             _taken: taken,
             load: programs.memory("load")?,

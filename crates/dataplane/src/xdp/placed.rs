@@ -14,7 +14,6 @@ use nix::unistd::Pid;
 pub(super) struct Placed {
     netdev: Netdev,
     napis: Vec<u32>,
-    pub cpu: usize,
 }
 
 impl Placed {
@@ -30,7 +29,7 @@ impl Placed {
         if kind.as_deref() != Some("veth") {
             return Err("its interrupts are left where they are".to_owned());
         }
-        let mut placed = Self { netdev: Netdev::open().map_err(refused)?, napis: Vec::new(), cpu };
+        let mut placed = Self { netdev: Netdev::open().map_err(refused)?, napis: Vec::new() };
         for napi in placed.netdev.napis(index).map_err(refused)? {
             if napi.thread.is_some() {
                 continue;

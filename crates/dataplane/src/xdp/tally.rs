@@ -9,7 +9,7 @@ use super::bpf;
 use super::buckets::BUCKETS;
 
 /// The counters before the two histograms.
-const COUNTERS: usize = 8;
+const COUNTERS: usize = 6;
 /// `struct tally` of `counter.bpf.c`.
 pub(super) const TALLY_OCTETS: usize = COUNTERS * 8 + 2 * BUCKETS * 4;
 
@@ -20,10 +20,8 @@ pub(super) struct Tally {
     pub duplicated: u64,
     pub reordered: u64,
     pub beyond_limit: u64,
-    pub octets: u64,
     pub malformed: u64,
     pub foreign: u64,
-    pub learning: u64,
     pub arrivals: Vec<u64>,
     pub delays: Vec<u64>,
 }
@@ -44,17 +42,14 @@ impl Tally {
             }
         }
         let delays = buckets.split_off(BUCKETS);
-        let [unique, duplicated, reordered, beyond_limit, octets, malformed, foreign, learning] =
-            counters;
+        let [unique, duplicated, reordered, beyond_limit, malformed, foreign] = counters;
         Ok(Self {
             unique,
             duplicated,
             reordered,
             beyond_limit,
-            octets,
             malformed,
             foreign,
-            learning,
             arrivals: buckets,
             delays,
         })

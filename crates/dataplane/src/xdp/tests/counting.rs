@@ -1,0 +1,115 @@
+//! The counting program judges frames one by one, and says what the tracker says that every other
+//! receiver uses.
+
+use std::net::{SocketAddr, UdpSocket};
+
+use measure::sequence::SequenceTracker;
+use wire::{MacAddr, UdpEndpoints, UdpFrame};
+
+use super::{Asked, IDENTITY, cable, receiver_spec};
+use crate::datagram::ReceiverSpec;
+use crate::unfit::Unfit;
+use crate::xdp::counter::Counter;
+use crate::{Halt, Identity, Window, clock};
+
+/// The same arrivals, told to the program and to the tracker that every other receiver uses.
+#[test]
+fn the_program_counts_as_the_tracker_does() {
+    let Some(cable) = cable() else { return };
+    let asked = Asked { frames: "64*2,128".parse().expect("a mix"), ..Asked::default() };
+    let (from, to) = (cable.address("h1", &asked), cable.address("h2", &asked));
+    let ends = UdpEndpoints {
+        source_mac: MacAddr([2, 0, 0, 0, 0, 1]),
+        destination_mac: MacAddr([2, 0, 0, 0, 0, 2]),
+        source: SocketAddr::new(from, 1_000),
+        destination: SocketAddr::new(to, 2_000),
+    };
+    let build = |ends: &UdpEndpoints, flow: u16, octets: usize| {
+        UdpFrame::new(ends, None, IDENTITY.token, flow, octets).expect("a frame")
+    };
+    for seed in 0..20_u64 {
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut draw = |below: u64| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random % below
+        };
+        let limit = 1 + draw(300);
+        let reserved = cable.inside("h2", || UdpSocket::bind((to, 0))).expect("reserve");
+        let spec = ReceiverSpec { limit, ..receiver_spec(&asked, to, from) };
+        let (counter, _) = cable.inside("h2", || Counter::bind(&spec, &reserved)).expect("bind");
+        let mut tracker = SequenceTracker::new(limit);
+        let (mut malformed, mut foreign) = (0, 0);
+        for _ in 0..draw(500) {
+            let number = draw(limit + 3);
+            let right = asked.frames.at(number).octets_without_fcs() as usize;
+            let (ends, flow, octets, verdict) = match draw(20) {
+                0 => (UdpEndpoints { source: ends.destination, ..ends }, IDENTITY.flow, right, 1),
+                1 => (ends, IDENTITY.flow, right + 1, 1),
+                2 => (ends, IDENTITY.flow + 1, right, 2),
+                _ => (ends, IDENTITY.flow, right, 1),
+            };
+            let mut frame = build(&ends, flow, octets);
+            frame.stamp(number as u32, 1);
+            assert_eq!(counter.judge(frame.octets()).expect("run the program"), verdict);
+            match (verdict, ends.source.ip() == from, octets == right) {
+                (2, ..) => {}
+                (_, false, _) => foreign += 1,
+                (_, _, false) => malformed += 1,
+                _ => drop(tracker.arrive(number)),
+            }
+        }
+        let now = clock::monotonic();
+        let report = counter.run(Window { start: now, stop: now, closed: now }, &Halt::new());
+        let report = report.expect("report");
+        assert_eq!(report.received, tracker.counts(), "seed {seed}, limit {limit}");
+        assert_eq!((report.rejected.malformed, report.rejected.foreign), (malformed, foreign));
+    }
+}
+
+#[test]
+fn flows_that_share_an_interface_are_counted_apart_until_it_is_full() {
+    let Some(cable) = cable() else { return };
+    let asked = Asked::default();
+    let (from, to) = (cable.address("h1", &asked), cable.address("h2", &asked));
+    let ends = UdpEndpoints {
+        source_mac: MacAddr([2, 0, 0, 0, 0, 1]),
+        destination_mac: MacAddr([2, 0, 0, 0, 0, 2]),
+        source: SocketAddr::new(from, 1_000),
+        destination: SocketAddr::new(to, 2_000),
+    };
+    let bind = |flow| {
+        let reserved = cable.inside("h2", || UdpSocket::bind((to, 0))).expect("reserve");
+        let identity = Identity { flow, ..IDENTITY };
+        let spec = ReceiverSpec { identity, limit: 100, ..receiver_spec(&asked, to, from) };
+        cable.inside("h2", || Counter::bind(&spec, &reserved)).map(|(counter, _)| counter)
+    };
+    let mut counters = Vec::new();
+    for flow in 0..65 {
+        match bind(flow) {
+            Ok(counter) => counters.push((flow, counter)),
+            // Numbers that share a hash crowd one another before all places are taken.
+            Err(Unfit::NotHere(why)) => assert!(why.contains("too many flows"), "{why}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!((32..=64).contains(&counters.len()), "{} flows found a place", counters.len());
+    for (flow, counter) in &counters {
+        for number in 0..=u32::from(*flow) {
+            let octets = asked.frames.at(0).octets_without_fcs() as usize;
+            let mut frame =
+                UdpFrame::new(&ends, None, IDENTITY.token, *flow, octets).expect("a frame");
+            frame.stamp(number, 1);
+            assert_eq!(counter.judge(frame.octets()).expect("run the program"), 1);
+        }
+    }
+    for (flow, counter) in counters {
+        let now = clock::monotonic();
+        let window = Window { start: now, stop: now, closed: now };
+        let report = counter.run(window, &Halt::new()).expect("report");
+        assert_eq!(report.received.unique, u64::from(flow) + 1);
+        assert_eq!(report.received.duplicated + report.rejected.foreign, 0);
+    }
+    assert!(bind(0).is_ok(), "places come back");
+}

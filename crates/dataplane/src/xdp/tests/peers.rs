@@ -1,0 +1,107 @@
+//! Rates beside other tools over the same cable: a table for people.
+
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use measure::Nanos;
+
+use super::{Asked, Cable, cable, run};
+use crate::clock;
+use crate::xdp::accept_frames;
+
+/// Packets a second received over one cable: ours with the receiver on either processor, iperf3,
+/// trafgen; interleaved, medians. A benchmark: its table is read by people.
+#[test]
+#[ignore = "a benchmark that needs iperf3 and trafgen, and a quiet machine"]
+fn beside_iperf3_and_trafgen() {
+    let Some(cable) = cable() else { return };
+    let mut rates: [Vec<f64>; 4] = Default::default();
+    for _ in 0..5 {
+        let load = Nanos::from_secs(1);
+        for (place, placed) in [(0, None), (1, Some(1))] {
+            let ran = run(&cable, &Asked { load, placed, ..Asked::default() });
+            assert_eq!(ran.sent.sent, ran.got.received.unique);
+            rates[place].push(ran.got.received.unique as f64 / load.as_secs_f64());
+        }
+        rates[2].push(by_iperf3(&cable));
+        rates[3].push(by_trafgen(&cable));
+    }
+    let median = |rates: &mut Vec<f64>| {
+        rates.sort_by(f64::total_cmp);
+        rates[rates.len() / 2]
+    };
+    let medians = rates.each_mut().map(median);
+    for (name, rate) in
+        ["live", "live, receiver elsewhere", "iperf3", "trafgen"].iter().zip(medians)
+    {
+        eprintln!("{name}: {rate:.0} packets/s, {:.1} of iperf3", rate / medians[2]);
+    }
+}
+
+fn received(cable: &Cable, work: impl FnOnce()) -> f64 {
+    let before = cable.counters("h2");
+    let begun = clock::monotonic();
+    work();
+    let took = clock::monotonic().saturating_sub(begun);
+    cable.counters("h2").since(&before).counters["rx_packets"] as f64 / took.as_secs_f64()
+}
+
+fn by_iperf3(cable: &Cable) -> f64 {
+    let to = cable.address("h2", &Asked::default()).to_string();
+    let quiet = |args: &[&str]| {
+        let mut command = Command::new("iperf3");
+        command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let mut server = cable.lab.spawn("h2", &mut quiet(&["-s", "-1"])).expect("start iperf3");
+    thread::sleep(Duration::from_millis(300));
+    let rate = received(cable, || {
+        let args = ["-c", &to, "-u", "-l", "18", "-b", "0", "-t", "1"];
+        let mut client = cable.lab.spawn("h1", &mut quiet(&args)).expect("start iperf3");
+        client.wait().expect("wait for iperf3");
+    });
+    server.wait().expect("wait for iperf3");
+    rate
+}
+
+fn by_trafgen(cable: &Cable) -> f64 {
+    let interface = cable.interface("h1");
+    let mut command = Command::new("trafgen");
+    let frame = "{ eth(), ipv4(da=198.18.9.9), udp(dp=9), fill(0, 18) }";
+    command.args(["-o", &interface, "-P", "1", "-n", "1000000", "-q", frame]);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    received(cable, || {
+        let mut sender = cable.lab.spawn("h1", &mut command).expect("start trafgen");
+        sender.wait().expect("wait for trafgen");
+    })
+}
+
+/// What it costs ordinary frames that a cable's end takes redirected ones: with no poller, with the
+/// program that lets all through, and with GRO. A benchmark: its table is read by people.
+#[test]
+#[ignore = "a benchmark that needs trafgen, and a quiet machine"]
+fn the_price_of_taking_frames() {
+    let Some(cable) = cable() else { return };
+    let far = cable.interface("h2");
+    let gro = |on: bool| {
+        let mut command = Command::new("ethtool");
+        command.args(["-K", &far, "gro", if on { "on" } else { "off" }]);
+        let mut ethtool = cable.lab.spawn("h2", &mut command).expect("start ethtool");
+        ethtool.wait().expect("wait for ethtool");
+    };
+    let mut rates: [Vec<f64>; 3] = Default::default();
+    for _ in 0..7 {
+        rates[0].push(by_trafgen(&cable));
+        let accepting = cable.inside("h2", || accept_frames(&far)).expect("accept");
+        rates[1].push(by_trafgen(&cable));
+        drop(accepting);
+        gro(true);
+        rates[2].push(by_trafgen(&cable));
+        gro(false);
+    }
+    for (name, rates) in ["none", "program", "gro"].iter().zip(&mut rates) {
+        rates.sort_by(f64::total_cmp);
+        eprintln!("{name}: {:.0} packets/s through to the stack", rates[rates.len() / 2]);
+    }
+}
