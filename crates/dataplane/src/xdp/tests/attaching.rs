@@ -134,6 +134,29 @@ fn a_routers_driver_forwards_what_its_table_routes() {
     }
 }
 
+#[test]
+fn a_bridge_passes_live_frames_with_their_tags() {
+    let Some(cable) = lab_of(&LabSpec::new(LabDevice::Bridge)) else { return };
+    let bridge = cable.lab.plan().devices[0].clone();
+    let accepting = cable.inside(&bridge.name, || {
+        bridge
+            .ports
+            .iter()
+            .map(|port| accept_frames(&port.interface))
+            .collect::<Result<Vec<_>, _>>()
+    });
+    let accepting = accepting.expect("accept");
+    for (version, vlan) in [(4, None), (4, Some(7)), (6, Some(7))] {
+        let frames = FrameMix::of(FrameSize::new(128).expect("a size"));
+        let ran = run(
+            &cable,
+            &Asked { frames, version, vlan, pace: Pace::Every(1e5), ..Asked::default() },
+        );
+        check_conserved(&ran);
+    }
+    drop(accepting);
+}
+
 /// Packets that the stack of the calling thread's namespace has forwarded, of both versions.
 fn forwarded() -> u64 {
     let v4 = std::fs::read_to_string("/proc/thread-self/net/snmp").expect("read counters");

@@ -113,3 +113,44 @@ fn flows_that_share_an_interface_are_counted_apart_until_it_is_full() {
     }
     assert!(bind(0).is_ok(), "places come back");
 }
+
+#[test]
+fn two_processors_count_one_flow_exactly() {
+    const EACH: u32 = 20_000;
+    let Some(cable) = cable() else { return };
+    let asked = Asked::default();
+    let (from, to) = (cable.address("h1", &asked), cable.address("h2", &asked));
+    let ends = UdpEndpoints {
+        source_mac: MacAddr([2, 0, 0, 0, 0, 1]),
+        destination_mac: MacAddr([2, 0, 0, 0, 0, 2]),
+        source: SocketAddr::new(from, 1_000),
+        destination: SocketAddr::new(to, 2_000),
+    };
+    let reserved = cable.inside("h2", || UdpSocket::bind((to, 0))).expect("reserve");
+    let spec = receiver_spec(&asked, to, from);
+    let (counter, _) = cable.inside("h2", || Counter::bind(&spec, &reserved)).expect("bind");
+    std::thread::scope(|scope| {
+        for processor in 0..2 {
+            let (counter, frames) = (&counter, &asked.frames);
+            scope.spawn(move || {
+                crate::affinity::pin(Some(processor)).expect("pin");
+                let octets = frames.at(0).octets_without_fcs() as usize;
+                let mut frame = UdpFrame::new(&ends, None, IDENTITY.token, IDENTITY.flow, octets)
+                    .expect("a frame");
+                for number in 0..EACH {
+                    // Words of the bitmap are shared; some numbers come from both, and often.
+                    for number in [2 * number + processor as u32, 8 * (number / 8)] {
+                        frame.stamp(number, 1);
+                        assert_eq!(counter.judge(frame.octets()).expect("run the program"), 1);
+                    }
+                }
+            });
+        }
+    });
+    let now = clock::monotonic();
+    let report = counter.run(Window { start: now, stop: now, closed: now }, &Halt::new());
+    let received = report.expect("report").received;
+    assert_eq!(received.unique, u64::from(2 * EACH));
+    assert_eq!(received.unique + received.duplicated, u64::from(4 * EACH));
+    assert_eq!((received.highest, received.last_missing), (Some(u64::from(2 * EACH) - 1), None));
+}
