@@ -8,7 +8,6 @@
 mod batch;
 mod choice;
 mod frames;
-#[cfg_attr(not(test), expect(dead_code, reason = "the choice of backends takes it up next"))]
 mod gso;
 mod intake;
 mod interface;

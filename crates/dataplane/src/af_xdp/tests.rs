@@ -4,16 +4,19 @@
 
 use std::io;
 use std::net::UdpSocket;
+use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::Duration;
 
 use measure::Nanos;
+use netlink::Netlink;
 use wire::Probe;
 
 use super::cable::{Cable, Layout, PORT, TOKEN, selection, soon, without};
 use super::receive::Receive;
 use super::transmit::Transmit;
 use crate::packet_ring;
+use crate::tap;
 use crate::unfit::Unfit;
 use crate::xdp::bpf::{self, Mode, ProgramKind};
 
@@ -253,6 +256,63 @@ fn a_foreign_program_is_left_alone() {
     assert!(attach(Mode::Native).is_err());
     drop(ours);
     attach(Mode::Native).expect("nothing is left");
+}
+
+#[test]
+fn what_a_full_device_refuses_leaves_later_and_once() {
+    let Some(cable) = Cable::lay(false) else { return };
+    // A TAP device holds some hundred frames until they are read.
+    let (device, index) = cable.inside("h1", || {
+        let device = tap::open("full").expect("open tap");
+        let mut netlink = Netlink::open().expect("open netlink");
+        let index = netlink.link("full").expect("read link").index;
+        netlink.set_up(index).expect("take up");
+        (device, index)
+    });
+    let before = cable.inside("h1", || Netlink::open()?.link("full")).expect("read link").stats;
+    let (mut way, how) =
+        cable.inside("h1", || Transmit::open(index, "full", 0, 60)).expect("open way out");
+    let frames = cable.frames(Layout::of(60), 5_000);
+    let (mut next, mut drops, mut refusals, mut partial) = (0, 0, 0, 0);
+    let mut came = Vec::new();
+    // Batches of every length, so that they are cut at every place.
+    for batch in (1..=64).cycle() {
+        let offered = &frames[next..(next + batch).min(frames.len())];
+        match way.send(offered.iter().map(Vec::as_slice)) {
+            Ok(taken) => {
+                partial += usize::from(taken < offered.len());
+                next += taken;
+            }
+            Err(e) => {
+                drops += u64::from(e.raw_os_error() == Some(libc::ENOBUFS));
+                refusals += 1;
+                read_some(&device, 37, &mut came);
+            }
+        }
+        if next == frames.len() {
+            break;
+        }
+    }
+    way.drain(PATIENCE);
+    read_some(&device, usize::MAX, &mut came);
+    let after = cable.inside("h1", || Netlink::open()?.link("full")).expect("read link").stats;
+    eprintln!("{how}: {refusals} refusals, {drops} drops, {partial} batches cut");
+    assert!(refusals > 10 && partial > 10, "the device was full");
+    assert_eq!(way.sent(), 5_000);
+    assert_eq!(after.since(&before).tx_dropped, drops);
+    assert!(came == frames, "each once and in order: {} of {}", came.len(), frames.len());
+}
+
+/// Reads frames of the flow, at most `most`, until there are none.
+fn read_some(device: &OwnedFd, most: usize, came: &mut Vec<Vec<u8>>) {
+    let mut octets = [0; 2_048];
+    for _ in 0..most {
+        let Ok(length) = nix::unistd::read(device, &mut octets) else { return };
+        // The stack's own frames are others.
+        if length == 60 && octets[42..46] == TOKEN.to_be_bytes() {
+            came.push(octets[..length].to_vec());
+        }
+    }
 }
 
 #[test]

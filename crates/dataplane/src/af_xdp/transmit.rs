@@ -86,11 +86,16 @@ impl Transmit {
             why = "the driver's zero-copy does not send";
         }
         let how = if way.zero_copy {
-            format!("frames go by af_xdp to queue {queue} of {name}, zero-copy")
+            "zero-copy".to_owned()
+        } else if way.batch > 1 {
+            format!("copied because {why}")
         } else {
-            format!("frames go by af_xdp to queue {queue} of {name}, copied because {why}")
+            format!(
+                "copied because {why}, and one a call because the kernel does not tell which it took \
+                 (linux does from 6.17 on)"
+            )
         };
-        Ok((way, how))
+        Ok((way, format!("frames go by af_xdp to queue {queue} of {name}, {how}")))
     }
 
     fn bind(to: Place<'_>, chunk: u32, copy: bool) -> Result<Self, Unfit> {
@@ -210,10 +215,14 @@ impl Transmit {
             return;
         }
         for _ in 0..ready {
-            self.free.push(self.completion.take());
+            let address = self.completion.take();
+            // Some kernels complete the entries that they passed over, too.
+            if address != NOWHERE {
+                self.free.push(address);
+                self.completed += 1;
+            }
         }
         self.completion.release();
-        self.completed += u64::from(ready);
     }
 
     /// Writes frames, at most a batch, from the first entry on that is ours: how many. None where there
