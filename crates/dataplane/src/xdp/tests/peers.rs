@@ -4,11 +4,12 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use lab::{LabDevice, LabSpec};
 use measure::Nanos;
 
-use super::{Asked, Cable, cable, run};
+use super::{Asked, Cable, cable, lab_of, run};
 use crate::clock;
-use crate::xdp::accept_frames;
+use crate::xdp::{accept_frames, forward};
 
 /// Packets a second received over one cable: ours with the receiver on either processor, iperf3,
 /// trafgen; interleaved, medians. A benchmark: its table is read by people.
@@ -103,5 +104,38 @@ fn the_price_of_taking_frames() {
     for (name, rates) in ["none", "program", "gro"].iter().zip(&mut rates) {
         rates.sort_by(f64::total_cmp);
         eprintln!("{name}: {:.0} packets/s through to the stack", rates[rates.len() / 2]);
+    }
+}
+
+/// What a router forwards of a greedy load, by its stack and by its drivers. A benchmark: its table is
+/// read by people.
+#[test]
+#[ignore = "a benchmark that needs a quiet machine"]
+fn a_router_by_its_stack_and_by_its_drivers() {
+    let Some(cable) = lab_of(&LabSpec::new(LabDevice::Router)) else { return };
+    let router = cable.lab.plan().devices[0].clone();
+    let ports: Vec<&str> = router.ports.iter().map(|port| port.interface.as_str()).collect();
+    let near = cable.interface("h1");
+    let _near = cable.inside("h1", || accept_frames(&near)).expect("accept");
+    let asked = Asked { load: Nanos::from_millis(500), ..Asked::default() };
+    let mut rates: [Vec<f64>; 2] = Default::default();
+    let mut measure = |place: usize| {
+        let ran = run(&cable, &asked);
+        let received = ran.got.received.unique as f64;
+        rates[place].push(received / asked.load.as_secs_f64());
+    };
+    for _ in 0..5 {
+        let accepting = cable.inside(&router.name, || {
+            ports.iter().map(|port| accept_frames(port)).collect::<Result<Vec<_>, _>>()
+        });
+        measure(0);
+        drop(accepting);
+        let forwarding = cable.inside(&router.name, || forward(&ports)).expect("forward");
+        measure(1);
+        drop(forwarding);
+    }
+    for (name, rates) in ["stack", "drivers"].iter().zip(&mut rates) {
+        rates.sort_by(f64::total_cmp);
+        eprintln!("router by its {name}: {:.0} packets/s received", rates[rates.len() / 2]);
     }
 }
