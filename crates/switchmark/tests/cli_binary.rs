@@ -19,18 +19,20 @@ fn help_names_every_verb() {
     let output = switchmark(&["--help"]);
     assert!(output.status.success());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    for verb in ["demo", "run", "latency", "forwarding", "report", "runs", "lab", "agent"] {
+    for verb in ["demo", "run", "latency", "forwarding", "doctor", "report", "runs", "lab", "agent"]
+    {
         assert!(text.contains(&format!("\n  {verb} ")), "{verb} is missing in:\n{text}");
     }
 }
 
 #[test]
 fn every_verb_has_help() {
-    let verbs: [&[&str]; 9] = [
+    let verbs: [&[&str]; 10] = [
         &["demo"],
         &["run"],
         &["latency"],
         &["forwarding"],
+        &["doctor"],
         &["report"],
         &["runs"],
         &["lab", "up"],
@@ -60,12 +62,18 @@ fn an_unknown_option_of_a_lab_shows_its_place() {
 
 #[test]
 fn bad_input_is_exit_code_two() {
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 14] = [
         (&["latency", "--testbed", "lab:bridge", "--size", "63"], "64…9018"),
         (&["latency", "--testbed", "lab:bridge", "-t", "5parsecs"], "unit of time"),
         (&["latency", "--testbed", "lab:bridge,mtu=1500", "--size", "9018"], "9018 - 18 = 9000"),
         (&["latency", "--testbed", "nowhere.toml"], "no testbed file `nowhere.toml`"),
         (&["latency", "--testbed", "sim:x.toml"], "not yet available"),
+        (&["forwarding", "--testbed", "lab:bridge", "--device", "brigde"], "did you mean `bridge`"),
+        (&["forwarding", "--testbed", "lab:bridge", "--variant", "xdp"], "no variant `xdp`"),
+        (&["forwarding", "--testbed", "lab:bridge", "--vlan", "4095"], "4095"),
+        (&["forwarding", "--testbed", "lab:bridge", "-l", "9000", "-6"], "66 octets"),
+        (&["forwarding", "--testbed", "lab:vm-router"], "needs a kernel"),
+        (&["doctor"], "--generator"),
         (&["run", "nowhere.toml"], "read nowhere.toml: no such file"),
         (&["runs", "--store", "/proc/none/journal.db"], "--store FILE"),
         (&["lab", "exec", "--lab", "none-such", "h1", "--", "true"], "up"),

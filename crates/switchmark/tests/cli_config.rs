@@ -3,7 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use lab::{LabDevice, VmRole};
+use measure::Nanos;
+use method::trial::{Backend, Headers, IpVersion, Reception, Spread};
+use method::{Profile, SearchKind, StudySpec};
 use proptest::prelude::*;
+use switchmark::config::hooks::{Ready, ReadyBy};
+use switchmark::config::resolved::Source;
 use switchmark::config::{SourceText, lab_name, plan, study, testbed};
 
 const TESTBED: &str = r#"
@@ -27,6 +33,61 @@ cable = "sw1/2"
 [[device]]
 name = "sw1"
 kind = "switch"
+"#;
+
+const VARIANT_AS_FOUND: &str = r#"kind = "switch"
+[[device.variant]]
+name = "as-found"
+apply = "true"
+"#;
+const VARIANT_TWICE: &str = r#"kind = "switch"
+variant = [{ name = "rt", apply = "true" }, { name = "rt", apply = "true" }]
+"#;
+const READY_TWO_WAYS: &str = r#"kind = "switch"
+variant = [{ name = "rt", apply = "true", ready = { tcp = "sw1:22", command = "true" } }]
+"#;
+const READY_WITHOUT_PORT: &str = r#"kind = "switch"
+variant = [{ name = "rt", apply = "true", ready = { tcp = "sw1" } }]
+"#;
+const READY_TOO_LONG: &str = r#"kind = "switch"
+variant = [{ name = "rt", apply = "true", ready = { tcp = "sw1:22", timeout = "2000h" } }]
+"#;
+
+/// Every key of a forwarding study, on a device with variants.
+const FORWARDING: &str = r#"
+testbed = "lab:bridge+router,mtu=1500"
+[[study]]
+[study.forwarding]
+profile = "strict"
+tests = ["rfc2544", "flood"]
+search = ["rfc2544", "ndr", "pdr", "tst009"]
+method = "binary"
+sizes = [128]
+ip_lengths = [64]
+payloads = [36]
+mixes = ["imix", "64*3,1518"]
+backend = "xdp-live"
+receiver = "af-xdp"
+ipv6 = true
+vlan = 7
+source_ports = 64
+destination_ports = 2
+addresses = 16
+bidirectional = true
+devices = ["bridge", "router:gro"]
+variants = ["as-found", "rps"]
+duration = "1s"
+final_duration = "2s"
+latency_duration = "3s"
+latency_percents = [50, 100]
+latency_repeats = 5
+burst_duration = "400ms"
+burst_repeats = 7
+loss_verification = 0
+overload_duration = "5s"
+reset_duration = "6s"
+blocks = 8
+precision = 0.01
 "#;
 
 const PLAN: &str = r#"
@@ -61,6 +122,113 @@ fn the_files_without_a_fault_are_accepted() {
     plan::resolve(&source, Path::new("")).expect("plan");
 }
 
+const LABS_AT_FAULT: [&str; 6] = [
+    "device = []",
+    "device = [\"bridge\", \"rotuer\"]",
+    "device = 7",
+    "device = { vm = { kernel = \"x\" } }",
+    "device = { vm = { kernel = \"x\", forwards = \"hub\" } }",
+    "device = [{ vm = { kernel = \"x\", forwards = \"router\", nmae = \"y\" } }]",
+];
+
+#[test]
+fn every_key_of_a_forwarding_study_arrives() {
+    let source = SourceText::file("plan.toml", FORWARDING);
+    let plan = plan::resolve(&source, Path::new("")).unwrap_or_else(|e| panic!("{e:?}"));
+    let [StudySpec::Forwarding(spec)] = &plan.studies[..] else { panic!("{:?}", plan.studies) };
+    let mixes: Vec<String> = spec.frames.iter().map(ToString::to_string).collect();
+    // With a tag and IPv6: 64 + 22, and 36 + 70.
+    assert_eq!(mixes, ["128", "86", "106", "imix", "64*3,1518"]);
+    assert_eq!(spec.tests.len(), 7);
+    let goals: Vec<&str> = spec.goals.iter().map(|goal| goal.as_str()).collect();
+    assert_eq!(goals, ["rfc2544", "ndr", "pdr", "tst009"]);
+    assert_eq!((spec.search, spec.profile), (SearchKind::Binary, Profile::Strict));
+    assert_eq!((spec.backend, spec.receiver), (Backend::XdpLive, Reception::AfXdp));
+    let spread = Spread { source_ports: 64, destination_ports: 2, addresses: 16 };
+    let headers = Headers { version: IpVersion::V6, vlan: Some(7), spread };
+    assert_eq!(spec.headers, headers);
+    assert!(spec.bidirectional);
+    let subjects = spec.subjects.iter().map(|s| (&*s.device, s.variant.as_deref()));
+    let expected = [("bridge", None), ("bridge", Some("rps")), ("router", Some("gro"))];
+    assert_eq!(subjects.collect::<Vec<_>>(), expected);
+    let durations = [
+        spec.duration,
+        spec.final_duration,
+        spec.latency_duration,
+        spec.overload_duration,
+        spec.reset_duration,
+    ];
+    assert_eq!(durations, [1, 2, 3, 5, 6].map(Nanos::from_secs));
+    assert_eq!(spec.burst_duration, Nanos::from_millis(400));
+    assert_eq!(spec.latency_percents, [50, 100]);
+    assert_eq!((spec.latency_repeats, spec.burst_repeats, spec.blocks), (5, 7, 8));
+    assert_eq!((spec.loss_verification, spec.precision), (0, 0.01));
+}
+
+const HOOKS: &str = r#"
+reset = "ssh sw1 reboot"
+[[device.variant]]
+name = "plain"
+apply = "true"
+[[device.variant]]
+name = "rt"
+apply = "nixa --limit sw1 --action boot"
+ready = { tcp = "sw1:22", timeout = "10m" }
+probe = "ssh sw1 uname -r"
+[[device.variant]]
+name = "loud"
+apply = "true"
+ready = { command = "ping -c1 sw1" }
+"#;
+
+#[test]
+fn commands_of_a_device_reach_the_controller_as_they_stand() {
+    let text = TESTBED.replace("kind = \"switch\"", &format!("kind = \"switch\"{HOOKS}"));
+    let text = text.replace(
+        "address = \"198.18.0.2/24\"",
+        "address = \"198.18.0.2/24\"\naddress6 = \"2001:2::2/64\"\n\
+         block = \"198.18.64.0/20\"\nblock6 = \"2001:2:0:1::/112\"",
+    );
+    let source = SourceText::file("testbed.toml", text);
+    let made = testbed::from_source("testbed.toml", &source).unwrap_or_else(|e| panic!("{e:?}"));
+    let topology = match &made.source {
+        Source::Hosts(hosts) => hosts.topology("testbed.toml"),
+        Source::Lab(_) => panic!("hosts"),
+    };
+    let Source::Hosts(hosts) = made.source else { panic!("hosts") };
+    let device = &topology.devices[0];
+    assert_eq!(device.variants, ["plain", "rt", "loud"], "in the file's order");
+    assert!(device.resettable);
+    let hooks = &hosts.hooks["sw1"];
+    assert_eq!(hooks.reset.as_deref(), Some("ssh sw1 reboot"));
+    let ready = |name: &str| hooks.variants[name].ready.clone();
+    let by_tcp = ReadyBy::Tcp("sw1:22".to_owned());
+    assert_eq!(ready("plain"), None);
+    assert_eq!(ready("rt"), Some(Ready { by: by_tcp, timeout: Nanos::from_secs(600) }));
+    let by_command = ReadyBy::Command("ping -c1 sw1".to_owned());
+    assert_eq!(ready("loud"), Some(Ready { by: by_command, timeout: Nanos::from_secs(300) }));
+    assert_eq!(hooks.variants["rt"].probe.as_deref(), Some("ssh sw1 uname -r"));
+    let port = &topology.hosts[1].ports[0];
+    assert_eq!(port.address6, "2001:2::2".parse().ok());
+    let counts: Vec<(String, u16)> =
+        port.blocks.iter().map(|b| (b.first.to_string(), b.count)).collect();
+    let expected = [("198.18.64.0".to_owned(), 4096), ("2001:2:0:1::".to_owned(), u16::MAX)];
+    assert_eq!(counts, expected);
+}
+
+#[test]
+fn machines_are_made_from_the_file_that_names_them() {
+    let text = "[lab]\ndevice = [\"bridge\", { vm = { name = \"rt\", forwards = \"router\", \
+                kernel = \"k/vmlinuz\", modules = \"/m\", acceleration = \"tcg\" } }]\n";
+    let source = SourceText::file("some/where/lab.toml", text);
+    let made = testbed::from_source("lab.toml", &source).unwrap_or_else(|e| panic!("{e:?}"));
+    let Source::Lab(lab) = made.source else { panic!("a lab") };
+    let [LabDevice::Bridge, LabDevice::Vm(vm)] = &lab.devices[..] else { panic!("{lab:?}") };
+    assert_eq!(vm.kernel, Path::new("some/where/k/vmlinuz"));
+    assert_eq!(vm.modules.as_deref(), Some(Path::new("/m")));
+    assert_eq!((vm.name.as_deref(), vm.role), (Some("rt"), VmRole::Router));
+}
+
 /// Set `UPDATE_SNAPSHOTS=1` to write the file again, and read what changed.
 #[test]
 fn every_fault_reads_as_recorded() {
@@ -77,6 +245,17 @@ fn every_fault_reads_as_recorded() {
         ("local", "ssh://h1"),
         ("rate = \"1Gbit\"", "rate = 1000"),
         ("kind = \"switch\"\n", "kind = \"switch\"\n[[device.variant]]\nname = \"rt\"\n"),
+        ("kind = \"switch\"\n", VARIANT_AS_FOUND),
+        ("kind = \"switch\"\n", VARIANT_TWICE),
+        ("kind = \"switch\"\n", READY_TWO_WAYS),
+        ("kind = \"switch\"\n", READY_WITHOUT_PORT),
+        ("kind = \"switch\"\n", READY_TOO_LONG),
+        ("kind = \"switch\"\n", "kind = \"switch\"\nreset = \" \"\n"),
+        ("198.18.0.2/24\"", "2001:2::2/64\""),
+        ("198.18.0.2/24\"", "198.18.0.2/24\"\naddress6 = \"2001:2::2\""),
+        ("198.18.0.2/24\"", "198.18.0.2/24\"\naddress6 = \"198.18.9.2/24\""),
+        ("198.18.0.2/24\"", "198.18.0.2/24\"\nblock = \"198.18.64.1/20\""),
+        ("198.18.0.2/24\"", "198.18.0.2/24\"\nblock6 = \"2001:2::1/112\""),
     ];
     for (from, to) in testbed {
         let _ = writeln!(text, "{}\n", testbed_error(from, to));
@@ -100,6 +279,36 @@ fn every_fault_reads_as_recorded() {
     let error =
         plan::resolve(&SourceText::file("plan.toml", loaded), Path::new("")).expect_err("x");
     let _ = writeln!(text, "{}\n{}hint: {}", error.message, error.excerpt, error.hint);
+    let forwarding = [
+        ("\"rfc2544\", \"flood\"", "\"rfc2455\""),
+        ("\"pdr\"", "\"prd\""),
+        ("\"binary\"", "\"halving\""),
+        ("64*3,1518", "64*300"),
+        ("\"xdp-live\"", "\"udp-gso\""),
+        ("\"af-xdp\"", "\"xdp-live\""),
+        ("vlan = 7", "vlan = 4095"),
+        ("source_ports = 64", "source_ports = 0"),
+        ("[\"bridge\",", "[\"brigde\","),
+        ("router:gro", "router:gor"),
+        ("\"rps\"", "\"xdp\""),
+        ("[50, 100]", "[0]"),
+        ("burst_repeats = 7", "burst_repeats = 0"),
+        ("bridge+router", "bridge+vm-router"),
+        ("bridge+router,mtu=1500", "vm-ruoter,kernel=x"),
+        ("bridge+router", "bridge+router,kernel=x"),
+    ];
+    for (from, to) in forwarding {
+        let changed = FORWARDING.replacen(from, to, 1);
+        assert_ne!(changed, FORWARDING, "the case changes nothing: {from}");
+        let source = SourceText::file("plan.toml", changed);
+        let error = plan::resolve(&source, Path::new("")).expect_err(to);
+        let _ = writeln!(text, "{}\n{}hint: {}\n", error.message, error.excerpt, error.hint);
+    }
+    for table in LABS_AT_FAULT {
+        let source = SourceText::file("lab.toml", format!("[lab]\n{table}\n"));
+        let error = testbed::from_source("lab.toml", &source).expect_err(table);
+        let _ = writeln!(text, "{}\n{}hint: {}\n", error.message, error.excerpt, error.hint);
+    }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots/config_errors.txt");
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
         std::fs::write(&path, &text).expect("write the snapshot");
@@ -147,6 +356,31 @@ fn documented_keys(text: &str) -> Vec<String> {
     cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).map(str::to_owned).collect()
 }
 
+/// Whether a key is one of any table: misspelt, it would be refused as unknown.
+fn is_known(key: &str) -> bool {
+    let testbeds = [
+        "[lab]\ndevice = \"cable\"\n",
+        "[lab.device]\n",
+        "[[device]]\n",
+        "[[device]]\n[[device.variant]]\n",
+        "[[host]]\n",
+        "[[host]]\n[[host.port]]\n",
+    ];
+    let plans = [
+        ("", "[[study]]\n[study.latency]\n"),
+        ("testbed = \"lab:bridge\"\n[[study]]\n[study.latency]\n", ""),
+        ("testbed = \"lab:bridge\"\n[[study]]\n[study.forwarding]\n", ""),
+    ];
+    let refused = |message: &str| message.contains("unknown");
+    testbeds.iter().any(|table| {
+        let source = SourceText::file("t.toml", format!("{table}{key} = 0\n"));
+        testbed::from_source("t.toml", &source).err().is_none_or(|e| !refused(&e.message))
+    }) || plans.iter().any(|(before, after)| {
+        let source = SourceText::file("p.toml", format!("{before}{key} = 0\n{after}"));
+        plan::resolve(&source, Path::new("")).err().is_none_or(|e| !refused(&e.message))
+    })
+}
+
 /// A key that the reference names is one that the reader knows, and what it says of values holds.
 #[test]
 fn the_reference_tells_of_the_formats_there_are() {
@@ -159,22 +393,7 @@ fn the_reference_tells_of_the_formats_there_are() {
                mtu = 576\nbypass = true\n";
     testbed::from_source("t.toml", &SourceText::file("t.toml", lab)).expect("[lab]'s keys");
     for key in keys.iter().filter(|k| k.as_str() != "[lab]" && !k.starts_with("[[")) {
-        // Each is a key of one of the tables: misspelt, it would be refused as unknown.
-        let tables = [
-            "[lab]\ndevice = \"cable\"\n",
-            "[[device]]\n",
-            "[[host]]\n",
-            "[[host]]\n[[host.port]]\n",
-        ];
-        let plan = format!("{key} = 0\n[[study]]\n[study.latency]\n");
-        let as_plan = plan::resolve(&SourceText::file("p.toml", plan), Path::new(""));
-        let unknown = |message: &str| message.contains("unknown");
-        let known = as_plan.is_err_and(|e| !unknown(&e.message))
-            || tables.iter().any(|table| {
-                let source = SourceText::file("t.toml", format!("{table}{key} = 0\n"));
-                testbed::from_source("t.toml", &source).err().is_none_or(|e| !unknown(&e.message))
-            });
-        assert!(known, "the reference names a key `{key}` that nothing knows");
+        assert!(is_known(key), "the reference names a key `{key}` that nothing knows");
     }
     let plan = "testbed = \"lab:bridge\"\nseed = 1\n[[study]]\n[study.latency]\nprofile = \"strict\"\n\
                 sizes = [64]\nip_lengths = [64]\npayloads = [36]\nduration = \"10ms\"\nblocks = 2\n\
@@ -204,9 +423,9 @@ proptest! {
         at in 0_usize..600,
         length in 0_usize..12,
         put in "[\\[\\]\"=a-z0-9\u{e9}\n,{}./-]{0,12}",
-        which in any::<bool>(),
+        which in 0_usize..3,
     ) {
-        let mut text = if which { TESTBED } else { PLAN }.to_owned();
+        let mut text = [TESTBED, PLAN, FORWARDING][which].to_owned();
         let at = at % text.len();
         let end = (at + length).min(text.len());
         text.replace_range(at..end, &put);

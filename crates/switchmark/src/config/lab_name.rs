@@ -227,6 +227,18 @@ pub fn finish(config: LabSpec, span: &Range<usize>) -> Result<LabSpec, Fault> {
             "give an even number of hosts",
         ));
     }
+    let without = |device: &LabDevice| matches!(device, LabDevice::Vm(machine) if machine.kernel.as_os_str().is_empty());
+    if config.devices.iter().any(without) {
+        return Err(Fault::new(
+            span.clone(),
+            "a virtual machine needs a kernel",
+            "name its image: kernel=/boot/vmlinuz-…",
+        ));
+    }
+    // Whatever else the lab itself would refuse, before anything is built.
+    config.check().map_err(|problem| {
+        Fault::new(span.clone(), problem.to_string(), "docs/lab.md has the limits of a lab")
+    })?;
     Ok(config)
 }
 

@@ -247,7 +247,8 @@ fn trial(
     let datagrams = Datagrams::plain(FrameMix::of(size), schedule, backend, burst_limit);
     Trial {
         label: format!("{} {size} {load}", backend.as_str()),
-        path: Path::Bypass,
+        // No device is on the way, whatever the testbed has beside it.
+        path: Path::Device,
         subject: None,
         block,
         attempt: 0,

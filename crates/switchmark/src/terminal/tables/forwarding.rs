@@ -52,10 +52,10 @@ pub fn throughput(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
         .words("goal")
         .numbers("frames/s")
         .numbers("bracket")
-        .spare("line rate", 3)
+        .spare("line rate", 1)
         .spare("of it %", 2)
-        .spare("passed", 4)
-        .spare("trials", 1)
+        .spare("passed", 3)
+        .spare("trials", 4)
         .words("limited by");
     for group in grouped(&of, &[FRAMES]) {
         for (at, row) in grouped(&group, &[WAY, "goal"]).iter().enumerate() {

@@ -92,6 +92,124 @@ fn rates(scale: f64) -> Vec<Figure> {
     all
 }
 
+/// The tests whose load follows from the throughput, for each of two devices and their cable.
+fn rfc2544(scale: f64) -> Vec<Figure> {
+    let mut all = Vec::new();
+    let ways = [("bridge", None), ("router", Some("gro-with-a-long-name"))];
+    for (device, variant) in ways {
+        let mut put = |test: &str, metric, q, unit, value, extra: &[(&str, Condition)]| {
+            let mut figure = figure(metric, q, unit, value, "device");
+            let mut add = |key: &str, value| figure.conditions.insert(key.to_owned(), value);
+            add("test", test.into());
+            add("device", device.into());
+            add("load_percent", 100_u64.into());
+            add("line_rate_frames_per_s", 1_488_095.238.into());
+            add("standard_deviation", (value / 100.0).into());
+            for key in ["load_frames_per_s", "overload_frames_per_s", "overload_percent"] {
+                add(key, scale.into());
+            }
+            extra.iter().for_each(|(key, value)| drop(add(key, value.clone())));
+            if let Some(variant) = variant {
+                add("variant", variant.into());
+            }
+            all.push(figure);
+        };
+        let (ns, count) = (Unit::Nanoseconds, Unit::Count);
+        put("latency", Metric::OneWayDelay, Some(0.5), ns, scale, &[]);
+        put("latency", Metric::OneWayDelay, Some(0.999), ns, scale * 3.0, &[]);
+        put("latency", Metric::Pdv, Some(0.999), ns, scale * 2.0, &[]);
+        put("back-to-back", Metric::BackToBack, None, count, scale, &[]);
+        for (estimate, value) in [("implied", scale), ("corrected", scale / 2.0)] {
+            let estimate = [("estimate", estimate.into())];
+            put("back-to-back", Metric::BufferTime, None, ns, value, &estimate);
+        }
+        put("recovery", Metric::RecoveryTime, None, ns, scale, &[]);
+        for (estimate, value) in [("loss", scale), ("gap", scale * 1.1)] {
+            put("reset", Metric::ResetTime, None, ns, value, &[("estimate", estimate.into())]);
+        }
+        let nominal = [("nominal_gap_ns", scale.into())];
+        for q in [0.01, 0.5, 0.99, 0.999] {
+            put("throughput", Metric::DepartureGap, Some(q), ns, scale, &nominal);
+            put("throughput", Metric::ArrivalGap, Some(q), ns, scale, &nominal);
+        }
+        put("throughput", Metric::BurstFraction, None, Unit::Ratio, 0.012, &nominal);
+        let goal = [("goal", "rfc2544".into())];
+        put("throughput", Metric::Throughput, None, Unit::FramesPerSecond, scale, &goal);
+    }
+    all
+}
+
+const RFC2544_TITLES: [&str; 6] = [
+    "One-way delay",
+    "Back-to-back frames",
+    "System recovery",
+    "Reset, ",
+    "Throughput, ",
+    "Gaps of the load",
+];
+
+#[test]
+fn every_test_of_the_rfc_has_a_table_with_a_row_for_each_device() {
+    for scale in [1.0, 999.6, 31_812.0, 1e6, 1.234_567_8e9] {
+        let text = check(&rfc2544(scale));
+        for title in RFC2544_TITLES {
+            assert_eq!(lines_of_table(&text, title), 5 + 2, "{title}, {scale}:\n{text}");
+        }
+    }
+    let text = check(&rfc2544(148_809.5));
+    let row = |title: &str, device: &str| {
+        let table = text.lines().skip_while(|line| !line.starts_with(title));
+        let cells = table.take_while(|line| !line.is_empty());
+        let row = cells.skip(1).find(|line| line.contains(device)).unwrap_or_default();
+        row.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        row("One-way delay", "bridge"),
+        "1518 bridge 100 148,810 149 131…167 446 392…501 298 6 device"
+    );
+    assert_eq!(
+        row("Back-to-back frames", "bridge"),
+        "1518 bridge 148,810 130,506…167,113 1,488 6 149 74.4 device"
+    );
+    assert_eq!(
+        row("Throughput, ", "bridge"),
+        "1518 bridge rfc2544 148,810 130,506…167,113 1,488,095 10.00 device"
+    );
+    for device in ["bridge", "router gro-with-a-lon…"] {
+        assert!(row("Reset, ", device).contains("149"), "{device}:\n{text}");
+    }
+}
+
+#[test]
+fn what_was_not_found_is_a_dash_with_its_reason() {
+    let mut figures = rfc2544(1e6);
+    figures.retain(|f| f.metric == Metric::OneWayDelay && f.quantile == Some(0.5));
+    for figure in &mut figures {
+        (figure.value, figure.low, figure.high, figure.quantile) = (None, None, None, None);
+    }
+    figures[0].caveats.push(Caveat::NoThroughput);
+    let text = check(&figures);
+    assert!(text.contains('–') && text.contains("[a] "), "{text}");
+}
+
+#[test]
+fn directions_and_cables_beside_devices_are_named() {
+    let mut figures = rates(1e5);
+    figures.retain(|f| f.metric == Metric::LossRatio || f.metric == Metric::Throughput);
+    let mut second = figures.clone();
+    for figure in &mut second {
+        figure.conditions.insert("device".to_owned(), "router".into());
+    }
+    for figure in &mut figures {
+        figure.conditions.insert("direction".to_owned(), "reverse".into());
+    }
+    figures.extend(second);
+    let text = check(&figures);
+    for words in ["bridge <-", "router", "cable <-", "bridge reverse"] {
+        assert!(text.contains(words), "{words} in:\n{text}");
+    }
+}
+
 /// Every line is within the width, and every row of a table is one line: it begins in a column.
 fn check(figures: &[Figure]) -> String {
     let text = render(figures);
