@@ -7,11 +7,15 @@
 mod answers;
 mod caveats;
 mod conditions;
+mod conformance;
+mod devices;
 mod forwarding;
+mod frames;
 mod latency;
 mod picture;
 mod reading;
 mod streams;
+mod subject;
 mod trials;
 mod view;
 
@@ -80,6 +84,8 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
     sections.extend(latency::section(&anchor, run.figures, run.records));
     sections.extend(forwarding::section(&anchor, run));
     sections.extend(streams::section(&anchor, run.figures, run.records));
+    sections.extend(conformance::section(&anchor, run));
+    sections.extend(devices::section(&anchor, run.records));
     sections.extend(caveats::section(&anchor, run.figures));
     sections.extend(trials::section(&anchor, run.records));
     sections.push(conditions::section(&anchor, run));

@@ -61,8 +61,9 @@ fn a_whole_run_is_shown() {
     let html = render(&meta, &figures, &records);
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("synthetic-report.html");
     std::fs::write(&path, &html).expect("the target directory can be written");
-    // Three protocols with two plots each, two of forwarding, two trials with four of streams.
-    assert_eq!(count(&html, r#"<svg class="plot""#), 3 * 2 + 2 + 2 * 4);
+    // Three protocols with two plots each, two of forwarding, one of gaps for each of three sizes, two
+    // trials with four of streams.
+    assert_eq!(count(&html, r#"<svg class="plot""#), 3 * 2 + 2 + 3 + 2 * 4);
     assert_eq!(count(&html, r#"<svg class="testbed""#), 1);
     assert_eq!(
         count(&html, r#"class="verdict "#),
@@ -89,6 +90,119 @@ fn a_whole_run_is_shown() {
 }
 
 #[test]
+fn a_suite_on_several_devices_is_shown() {
+    let (meta, figures, records) = (
+        synthetic::suite::meta("suite"),
+        synthetic::suite::figures(),
+        synthetic::suite::records(7),
+    );
+    let html = render(&meta, &figures, &records);
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("synthetic-suite.html");
+    std::fs::write(&path, &html).expect("the target directory can be written");
+    // Four goals, one latency, loss for three sizes and the tagged one, and gaps for the same.
+    assert_eq!(count(&html, r#"<svg class="plot""#), 4 + 1 + 4 + 4);
+    for text in [
+        "frames of 64 octets, without loss: the router gro-off forwards 410,000\u{a0}frames/s and the \
+         router forwards 360,000\u{a0}frames/s; the direct cable carried at least \
+         1,000,000\u{a0}frames/s: both are the devices&#39; own limits",
+        "The bridge forwards at least 980,000\u{a0}frames/s",
+        "the tester&#39;s limit, not the bridge&#39;s",
+        "frames of the mix imix",
+        "64 octets (IPv6, VLAN 7, 16 source ports)",
+        "Figures that are only bounds",
+        "it was never seen to fail",
+        "at the goal `pdr`",
+        "partial-drop rate: at most 0.5 % lost",
+        "typical (TL)",
+        "asked for what router gro-off was",
+        "buffer time, implied",
+        "656\u{a0}µs",
+        "110\u{a0}% of the throughput, for 1.00\u{a0}s",
+        "frames lost over the rate",
+        "The router takes bursts of 1,024 frames of 64 octets without loss (6 searches).",
+        "nominal gaps",
+        "the fastest that works here",
+        "Conformance to RFC 2544",
+        "router gro-off, in 24 trials",
+        "generic-receive-offload: off",
+        "not carried out",
+        "not-resettable",
+    ] {
+        assert!(html.contains(text), "missing: {text}");
+    }
+    assert!(!html.contains("<b>synthetic</b>"), "what a probe said stays text");
+    assert!(!html.contains("NaN") && !html.contains("inf,"), "every coordinate is a number");
+    let (first, last) = (html.find(">deviates<"), html.rfind(">deviates<"));
+    let kept = html.find(">conforms<").expect("some clause is kept");
+    assert!(first < Some(kept) && last < Some(kept), "deviations come first");
+}
+
+#[test]
+fn directions_stand_apart_and_only_both_together_are_answered() {
+    let mut figures = Vec::new();
+    for direction in ["forward", "reverse", "total"] {
+        for mut figure in synthetic::suite::figures() {
+            figure.conditions.insert("direction".to_owned(), direction.into());
+            figures.push(figure);
+        }
+    }
+    let html = render(&synthetic::suite::meta("ways"), &figures, &[]);
+    for text in ["h1/eth1 → h2/eth1, there", ", back", "without loss, both ways together"] {
+        assert!(html.contains(text), "missing: {text}");
+    }
+    let one_way = render(&synthetic::suite::meta("way"), &synthetic::suite::figures(), &[]);
+    let rates = |html: &str| {
+        count(html, "without loss, both ways together") + count(html, "without loss: ")
+    };
+    assert!(rates(&html) > 0 && rates(&html) <= 2 * rates(&one_way));
+}
+
+#[test]
+fn a_suite_without_values_says_so() {
+    let mut figures = synthetic::suite::figures();
+    for figure in &mut figures {
+        (figure.value, figure.low, figure.high, figure.confidence) = (None, None, None, None);
+        figure.caveats = vec![Caveat::NoValidTrial];
+        figure.verdict = Verdict::Undetermined;
+    }
+    let html = render(&synthetic::suite::meta("none"), &figures, &[]);
+    assert!(
+        html.contains("no rate of 64 octets was found without loss for the bridge, the router")
+    );
+    assert!(!html.contains("takes bursts of") && !html.contains("NaN"));
+    for figure in &mut figures {
+        figure.conditions.clear();
+        figure.value = Some(f64::INFINITY);
+    }
+    render(&synthetic::suite::meta("bare"), &figures, &synthetic::suite::records(1));
+}
+
+#[test]
+fn records_of_an_older_program_are_still_shown() {
+    let (trial, mut record) = synthetic::suite::records(3).swap_remove(0);
+    record.device.probe = None;
+    let mut old = serde_json::to_value((&trial, &record)).expect("it is written");
+    let [trial, record] = [0, 1].map(|at| old[at].as_object_mut().map(std::mem::take));
+    let (mut trial, mut record) = (trial.expect("a trial"), record.expect("a record"));
+    for name in ["subject", "events"] {
+        trial.remove(name);
+    }
+    record.remove("device");
+    let flow = &mut trial["flows"][0]["kind"]["datagrams"];
+    let done = &mut record["flows"][0]["datagrams"];
+    for name in ["receiver", "headers"] {
+        flow.as_object_mut().expect("a flow").remove(name);
+    }
+    for name in ["receiver", "receiver_reason", "delays"] {
+        done.as_object_mut().expect("a flow's record").remove(name);
+    }
+    let trial: Trial = serde_json::from_value(trial.into()).expect("an old trial is read");
+    let record: TrialRecord = serde_json::from_value(record.into()).expect("an old record is read");
+    let html = render(&synthetic::meta("old"), &synthetic::figures(), &[(trial, record)]);
+    assert!(html.contains("not recorded"), "nobody knows what counted");
+}
+
+#[test]
 fn hostile_names_stay_text() {
     const EVIL: &str = "<script>alert('1')</script>\"'&\u{7}";
     let mut meta = synthetic::meta(EVIL);
@@ -100,13 +214,32 @@ fn hostile_names_stay_text() {
     meta.facts = [(EVIL.to_owned(), [(EVIL.to_owned(), EVIL.to_owned())].into())].into();
     let mut figures = synthetic::figures();
     for figure in &mut figures {
-        for key in ["device", "from", "protocol", "goal", EVIL] {
+        for key in ["device", "variant", "from", "protocol", "goal", "direction", "estimate", EVIL]
+        {
             figure.conditions.insert(key.to_owned(), EVIL.into());
         }
     }
+    figures.extend(synthetic::suite::figures().into_iter().map(|mut figure| {
+        for key in ["device", "variant", "beside_device", "frame_size", "vlan", "load_percent"] {
+            figure.conditions.insert(key.to_owned(), EVIL.into());
+        }
+        figure
+    }));
     let mut records = synthetic::records(7);
     for (trial, record) in &mut records {
         EVIL.clone_into(&mut trial.label);
+        trial.subject = Some(method::trial::Subject {
+            device: EVIL.to_owned(),
+            variant: Some(EVIL.to_owned()),
+        });
+        record.device.probe = Some(EVIL.to_owned());
+        for flow in &mut record.flows {
+            if let method::FlowRecord::Datagrams(done) = flow {
+                for text in [&mut done.backend, &mut done.backend_reason, &mut done.receiver] {
+                    EVIL.clone_into(text);
+                }
+            }
+        }
         for host in &mut record.hosts {
             EVIL.clone_into(&mut host.host);
         }

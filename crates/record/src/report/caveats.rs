@@ -58,6 +58,7 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
 }
 
 /// What the doubt is and what would remove it.
+#[expect(clippy::too_many_lines, reason = "a text for each caveat, and no other place for it")]
 pub(super) const fn advice(caveat: Caveat) -> &'static str {
     match caveat {
         Caveat::NoBypass => {

@@ -74,7 +74,10 @@ fn ran(records: &[(Trial, TrialRecord)]) -> Vec<(String, String)> {
                     ),
                 ),
                 FlowRecord::Datagrams(d) => {
-                    say("sent by", format!("{} ({})", d.backend, d.backend_reason));
+                    say("sent by", reasoned(&d.backend, &d.backend_reason));
+                    if !d.receiver.is_empty() {
+                        say("counted by", reasoned(&d.receiver, &d.receiver_reason));
+                    }
                 }
                 FlowRecord::Bulk(b) => say("congestion control", b.congestion_control.clone()),
             }
@@ -90,6 +93,10 @@ fn ran(records: &[(Trial, TrialRecord)]) -> Vec<(String, String)> {
         lines.push(("start".to_owned(), text));
     }
     lines
+}
+
+fn reasoned(name: &str, reason: &str) -> String {
+    if reason.is_empty() { name.to_owned() } else { format!("{name} ({reason})") }
 }
 
 fn phases(p: &Phases) -> String {

@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use measure::Histogram;
 use method::figure::Unit;
 use method::record::FlowRecord;
-use method::trial::{FlowKind, Path, Protocol, Role, Schedule};
+use method::trial::{FlowKind, Protocol, Role, Schedule};
 use method::{Figure, Metric, Trial, TrialRecord};
 
+use super::frames::{self, Frames};
+use super::subject::{self, Who};
 use super::view::{Block, Cell, Picture, Section, Table};
 use super::{caveats, reading};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
@@ -17,8 +19,11 @@ use crate::words;
 /// The points of a percentile plot that a pointer can find.
 const MARKED: [f64; 9] = [0.0, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999];
 
-/// Which round trips belong in one distribution: protocol, load, size asked, path.
-type Case = (Protocol, String, u32, Path);
+/// Which round trips belong in one distribution: protocol, load, size asked, device or cable.
+type Case = (Protocol, String, u32, Who);
+
+/// Round trips of one size through one device, or over the cable.
+type Trips<'a> = (u32, &'a Who, &'a Histogram);
 
 /// The section; `None` where nothing of the kind was measured.
 pub(super) fn section(
@@ -31,17 +36,14 @@ pub(super) fn section(
     let plots: BTreeSet<(Protocol, String)> =
         merged.keys().map(|(p, load, ..)| (*p, load.clone())).collect();
     for (protocol, load) in plots {
-        let cases: Vec<(u32, Path, &Histogram)> = merged
+        let cases: Vec<Trips<'_>> = merged
             .iter()
             .filter(|((p, l, ..), _)| *p == protocol && *l == load)
-            .map(|((.., size, path), histogram)| (*size, *path, histogram))
+            .map(|((.., size, who), histogram)| (*size, who, histogram))
             .collect();
         let name = protocol.as_str().to_uppercase();
         blocks.push(Block::Subheading(format!("{name} round trips, {load}")));
-        blocks.push(Block::Pictures(vec![
-            percentile_picture(&name, &load, &cases),
-            cdf_picture(&name, &load, &cases),
-        ]));
+        blocks.push(Block::Pictures(pictures(&name, &load, &cases)));
     }
     blocks.extend(added_table(figures).map(Block::Table));
     blocks.extend(rtt_table(figures).map(Block::Table));
@@ -63,7 +65,8 @@ fn merge(records: &[(Trial, TrialRecord)]) -> BTreeMap<Case, Histogram> {
                 (flow.role, &flow.kind, done)
                 && !done.rtt.is_empty()
             {
-                let case = (echo.protocol, load.clone(), echo.frame_size.octets(), trial.path);
+                let who = Who::of_trial(trial);
+                let case = (echo.protocol, load.clone(), echo.frame_size.octets(), who);
                 merged.entry(case).or_default().merge(&done.rtt);
             }
         }
@@ -97,23 +100,51 @@ fn load_of(trial: &Trial) -> String {
     if loads.is_empty() { "at rest".to_owned() } else { loads.join(", ") }
 }
 
-/// The series' name, colour and dash: colour by size, the bypass dashed and hollow.
-fn style(size: u32, path: Path, cases: &[(u32, Path, &Histogram)]) -> (String, usize, bool) {
-    let sizes: BTreeSet<u32> = cases.iter().map(|(s, ..)| *s).collect();
-    let colour = sizes.iter().position(|s| *s == size).unwrap_or(0);
-    match path {
-        Path::Device => (format!("{size}"), colour, false),
-        Path::Bypass => (format!("{size}, direct cable"), colour, true),
+/// Both distributions of all cases, or, where there are several devices, of each size by itself.
+fn pictures(name: &str, load: &str, cases: &[Trips<'_>]) -> Vec<Picture> {
+    if !several_devices(cases) {
+        return vec![percentile_picture(name, load, cases), cdf_picture(name, load, cases)];
     }
+    let sizes: BTreeSet<u32> = cases.iter().map(|(size, ..)| *size).collect();
+    let of_size = |size: u32| {
+        let own: Vec<Trips<'_>> = cases.iter().copied().filter(|(s, ..)| *s == size).collect();
+        let name = format!("{size}-octet {name}");
+        [percentile_picture(&name, load, &own), cdf_picture(&name, load, &own)]
+    };
+    sizes.into_iter().flat_map(of_size).collect()
 }
 
-fn percentile_picture(name: &str, load: &str, cases: &[(u32, Path, &Histogram)]) -> Picture {
+/// What a picture's colours tell apart: sizes, or devices where there are several.
+const fn coloured(several: bool) -> &'static str {
+    if several { "One colour for each device" } else { "One colour for each frame size in octets" }
+}
+
+fn several_devices(cases: &[Trips<'_>]) -> bool {
+    let devices: BTreeSet<&Who> =
+        cases.iter().map(|(_, who, _)| *who).filter(|who| !who.is_cable()).collect();
+    devices.len() > 1
+}
+
+/// The series' name, colour and dash: the bypass dashed and hollow.
+fn style(size: u32, who: &Who, cases: &[Trips<'_>]) -> (String, usize, bool) {
+    if several_devices(cases) {
+        let whos: BTreeSet<&Who> = cases.iter().map(|(_, who, _)| *who).collect();
+        let colour = whos.iter().position(|other| *other == who).unwrap_or(0);
+        return (who.name(), colour, who.is_cable());
+    }
+    let sizes: BTreeSet<u32> = cases.iter().map(|(s, ..)| *s).collect();
+    let colour = sizes.iter().position(|s| *s == size).unwrap_or(0);
+    let cable = if who.is_cable() { ", direct cable" } else { "" };
+    (format!("{size}{cable}"), colour, who.is_cable())
+}
+
+fn percentile_picture(name: &str, load: &str, cases: &[Trips<'_>]) -> Picture {
     let last = |h: &Histogram| (1.0 - 1.0 / h.count().max(1) as f64).clamp(0.0, 0.999_999);
     let highest = cases.iter().map(|(.., h)| last(h)).fold(0.9, f64::max);
     let series: Vec<Series> = cases
         .iter()
-        .map(|(size, path, h)| {
-            let (name, colour, dashed) = style(*size, *path, cases);
+        .map(|(size, who, h)| {
+            let (name, colour, dashed) = style(*size, who, cases);
             let at = |q: f64| (q, h.quantile(q).0 as f64);
             // Evenly along the axis, which is logarithmic in 1 - q.
             let end = -(1.0 - last(h)).log10();
@@ -140,18 +171,19 @@ fn percentile_picture(name: &str, load: &str, cases: &[(u32, Path, &Histogram)])
     let title = format!("{name} round-trip time by percentile, {load}");
     let n: u64 = cases.iter().map(|(.., h)| h.count()).sum();
     let caption = format!(
-        "{title}. One colour for each frame size in octets; solid through the device, dashed over the \
-         direct cable. All valid trials together, {} round trips.",
+        "{title}. {}; solid through the device, dashed over the direct cable. All valid trials together, \
+         {} round trips.",
+        coloured(several_devices(cases)),
         words::count(n)
     );
     Picture { svg: Plot { title, x, y, series }.draw(), caption }
 }
 
-fn cdf_picture(name: &str, load: &str, cases: &[(u32, Path, &Histogram)]) -> Picture {
+fn cdf_picture(name: &str, load: &str, cases: &[Trips<'_>]) -> Picture {
     let series: Vec<Series> = cases
         .iter()
-        .map(|(size, path, h)| {
-            let (name, colour, dashed) = style(*size, *path, cases);
+        .map(|(size, who, h)| {
+            let (name, colour, dashed) = style(*size, who, cases);
             let at = |q: f64| (h.quantile(q).0 as f64, q);
             let line = (0..=199).map(|i| at(f64::from(i) / 200.0)).chain([at(0.999)]);
             let points = [0.1, 0.25, 0.5, 0.75, 0.9, 0.99].map(|q| {
@@ -182,13 +214,10 @@ fn cdf_picture(name: &str, load: &str, cases: &[(u32, Path, &Histogram)]) -> Pic
 }
 
 /// One row for each case, one column for each quantile of the metric.
-fn quantile_table(
-    figures: &[Figure],
-    metric: Metric,
-    caption: &str,
-    with_path: bool,
-) -> Option<Table> {
-    let of: Vec<&Figure> = reading::of(figures, metric).collect();
+fn quantile_table(figures: &[Figure], metric: Metric, caption: &str) -> Option<Table> {
+    // The forwarding study's own delays stand in its section.
+    let of: Vec<&Figure> =
+        reading::of(figures, metric).filter(|f| !reading::is_test(f, "latency")).collect();
     let mut quantiles: Vec<f64> = of.iter().filter_map(|f| f.quantile).collect();
     quantiles.sort_by(f64::total_cmp);
     quantiles.dedup();
@@ -196,8 +225,8 @@ fn quantile_table(
         (
             reading::text(f, "protocol").unwrap_or_default(),
             reading::load(f),
-            reading::size(f).unwrap_or(0),
-            reading::is_bypass(f),
+            Frames::of_figure(f),
+            Who::of_figure(f),
             reading::way(f),
         )
     };
@@ -209,22 +238,16 @@ fn quantile_table(
         return None;
     }
     let shared = caveats::shared(&of);
-    let mut head: Vec<String> = ["protocol", "octets"].map(str::to_owned).into();
-    if with_path {
-        head.push("path".to_owned());
-    }
+    let mut head: Vec<String> = ["protocol", "octets", "device"].map(str::to_owned).into();
     head.extend(quantiles.iter().map(|q| words::quantile(*q)));
     head.extend(["n", "verdict", "caveats"].map(str::to_owned));
-    let rows = rows.into_iter().map(|((protocol, load, size, bypass, way), row)| {
+    let rows = rows.into_iter().map(|((protocol, load, ..), row)| {
         let load = if load == "idle" { String::new() } else { format!("load {load}") };
         let mut cells = vec![
             Cell::text(protocol.to_uppercase()).with_note(load),
-            Cell::number(size.to_string()),
+            frames::cell(row[0]),
+            subject::cell(row[0]),
         ];
-        if with_path {
-            let path = if bypass { "direct cable" } else { "device" };
-            cells.push(Cell::path(path).with_note(way));
-        }
         let confidence = common_confidence(&row);
         cells.extend(quantiles.iter().map(|q| {
             let found = row.iter().find(|f| f.quantile.is_some_and(|x| x.total_cmp(q).is_eq()));
@@ -284,21 +307,21 @@ pub(super) fn value_cell(figure: &Figure) -> Cell {
 fn rtt_table(figures: &[Figure]) -> Option<Table> {
     let caption = "Round-trip time by quantile, under each value its interval. The confidence \
                    stands beside the number of blocks.";
-    quantile_table(figures, Metric::Rtt, caption, true)
+    quantile_table(figures, Metric::Rtt, caption)
 }
 
 fn added_table(figures: &[Figure]) -> Option<Table> {
     let caption = "What the device adds to the round trip: through it less over the direct cable, block by block.";
-    quantile_table(figures, Metric::RttAdded, caption, false)
+    quantile_table(figures, Metric::RttAdded, caption)
 }
 
 fn pdv_table(figures: &[Figure]) -> Option<Table> {
     let caption = "Delay variation, PDV: each round trip less the smallest (RFC 5481).";
-    quantile_table(figures, Metric::Pdv, caption, true)
+    quantile_table(figures, Metric::Pdv, caption)
 }
 
 fn ipdv_table(figures: &[Figure]) -> Option<Table> {
     let caption =
         "Delay variation, IPDV: each round trip less the one before it, signed (RFC 5481).";
-    quantile_table(figures, Metric::Ipdv, caption, true)
+    quantile_table(figures, Metric::Ipdv, caption)
 }

@@ -6,6 +6,9 @@ use std::collections::BTreeSet;
 use method::figure::Condition;
 use method::{Figure, Metric};
 
+use super::frames::Frames;
+use super::subject::{Who, beside};
+
 /// A condition as text; `None` where the figure has none of that name.
 pub(super) fn text(figure: &Figure, name: &str) -> Option<String> {
     figure.conditions.get(name).map(|c| match c {
@@ -16,16 +19,6 @@ pub(super) fn text(figure: &Figure, name: &str) -> Option<String> {
     })
 }
 
-/// The frame size in octets.
-pub(super) fn size(figure: &Figure) -> Option<u64> {
-    match figure.conditions.get("frame_size")? {
-        Condition::Integer(n) => Some(*n),
-        Condition::Number(x) => Some(*x as u64),
-        Condition::Text(text) => text.parse().ok(),
-        Condition::Flag(_) => None,
-    }
-}
-
 /// A condition as a number.
 pub(super) fn number(figure: &Figure, name: &str) -> Option<f64> {
     match figure.conditions.get(name)? {
@@ -33,6 +26,11 @@ pub(super) fn number(figure: &Figure, name: &str) -> Option<f64> {
         Condition::Number(x) => Some(*x),
         Condition::Text(_) | Condition::Flag(_) => None,
     }
+}
+
+/// Whether it is of that test of the forwarding study.
+pub(super) fn is_test(figure: &Figure, test: &str) -> bool {
+    text(figure, "test").as_deref() == Some(test)
 }
 
 /// Whether it was measured over the direct cable.
@@ -64,7 +62,7 @@ pub(super) fn hosts(figure: &Figure) -> String {
 }
 
 /// Conditions that make a case; the others say where or how it was measured.
-const CASE: [&str; 8] = [
+const CASE: [&str; 14] = [
     "protocol",
     "frame_size",
     "load",
@@ -73,18 +71,47 @@ const CASE: [&str; 8] = [
     "goal",
     "load_percent",
     "rate_convention",
+    "direction",
+    "ip_version",
+    "vlan",
+    "source_ports",
+    "destination_ports",
+    "addresses",
 ];
 
-/// The same case over the direct cable between the same hosts.
+/// The same case over the direct cable between the same hosts; where a cable was asked for what one
+/// subject of several does, that subject's.
 pub(super) fn bypass_of<'a>(figure: &Figure, among: &'a [Figure]) -> Option<&'a Figure> {
+    let own = Who::of_figure(figure);
+    let asked_for = |f: &Figure| beside(f).is_none_or(|other| Who::Named(other) == own);
     among.iter().find(|f| {
         is_bypass(f)
             && f.metric == figure.metric
             && f.unit == figure.unit
             && f.quantile == figure.quantile
             && hosts(f) == hosts(figure)
-            && CASE.iter().all(|name| f.conditions.get(*name) == figure.conditions.get(*name))
+            && asked_for(f)
+            && same_case(f, figure)
     })
+}
+
+/// Whether two figures differ in nothing but value, metric, quantile and where they were measured.
+pub(super) fn same_case(a: &Figure, b: &Figure) -> bool {
+    CASE.iter().all(|name| a.conditions.get(*name) == b.conditions.get(*name))
+}
+
+/// Which of two opposite loads it is about, in words; `None` where there was one.
+pub(super) fn direction(figure: &Figure) -> Option<&'static str> {
+    match text(figure, "direction")?.as_str() {
+        "forward" => Some("there"),
+        "reverse" => Some("back"),
+        _ => Some("both ways together"),
+    }
+}
+
+/// Whether it is about all of a load: the only direction, or both together.
+pub(super) fn is_whole(figure: &Figure) -> bool {
+    text(figure, "direction").is_none_or(|direction| direction == "total")
 }
 
 /// All of one metric.
@@ -92,9 +119,9 @@ pub(super) fn of(figures: &[Figure], metric: Metric) -> impl Iterator<Item = &Fi
     figures.iter().filter(move |f| f.metric == metric)
 }
 
-/// Every frame size that occurs, ascending.
-pub(super) fn sizes<'a>(figures: impl Iterator<Item = &'a Figure>) -> BTreeSet<u64> {
-    figures.filter_map(size).collect()
+/// All frames that occur, smallest first.
+pub(super) fn all_frames<'a>(figures: impl Iterator<Item = &'a Figure>) -> BTreeSet<Frames> {
+    figures.filter_map(Frames::of_figure).collect()
 }
 
 /// The metric's name, as in the JSON rows.

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use measure::reading::StreamPoint;
 use method::figure::Unit;
 use method::record::{BulkRecord, FlowRecord, StreamRecord};
-use method::trial::{Bulk, FlowKind, Path, Role};
+use method::trial::{Bulk, FlowKind, Role};
 use method::{Figure, Metric, Trial, TrialRecord};
 
 use super::latency::{n_cell, value_cell};
+use super::subject::{self, Who};
 use super::view::{Block, Cell, Picture, Section, Table};
 use super::{caveats, reading};
 use crate::svg::{Axis, PALETTE, Plot, Point, Scale, Series};
@@ -30,9 +31,9 @@ pub(super) fn section(
         for (flow, done) in trial.flows.iter().zip(&record.flows) {
             if let (FlowKind::Bulk(bulk), FlowRecord::Bulk(done)) = (&flow.kind, done)
                 && seen.len() < MOST_TRIALS
-                && seen.insert((trial.label.clone(), trial.path))
+                && seen.insert((trial.label.clone(), Who::of_trial(trial)))
             {
-                let path = if trial.path == Path::Bypass { "direct cable" } else { "device" };
+                let path = Who::of_trial(trial).name();
                 let role = if flow.role == Role::Load { "as load, " } else { "" };
                 blocks.push(Block::Subheading(format!("{} ({role}{path})", trial.label)));
                 blocks.push(Block::Paragraph(summary(done)));
@@ -52,13 +53,13 @@ fn figures_table(figures: &[Figure]) -> Option<Table> {
     let of = figures.iter().filter(|f| matches!(f.metric, Metric::Goodput | Metric::Retransmits));
     let rows: Vec<Vec<Cell>> = of
         .map(|f| {
-            let path = if reading::is_bypass(f) { "direct cable" } else { "device" };
             let protocol = reading::text(f, "protocol").unwrap_or_default().to_uppercase();
-            let size = reading::size(f).map_or(String::new(), |s| format!("{s} octets"));
+            let size =
+                reading::text(f, "frame_size").map_or(String::new(), |s| format!("{s} octets"));
             vec![
                 Cell::text(reading::metric(f.metric)),
                 Cell::text(reading::load(f)).with_note(format!("beside {protocol} {size}")),
-                Cell::path(path).with_note(reading::way(f)),
+                subject::cell(f),
                 value_cell(f),
                 n_cell(&[f], None),
                 caveats::verdict_cell(&[f]),
@@ -67,7 +68,7 @@ fn figures_table(figures: &[Figure]) -> Option<Table> {
         })
         .collect();
     let head =
-        ["metric", "load", "path", "value", "n", "verdict", "caveats"].map(str::to_owned).into();
+        ["metric", "load", "device", "value", "n", "verdict", "caveats"].map(str::to_owned).into();
     let caption =
         "TCP payload a second at the receiver, and segments sent again, per trial.".to_owned();
     (!rows.is_empty()).then_some(Table { caption, head, rows })

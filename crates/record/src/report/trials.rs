@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use method::reconcile::reconcile;
 use method::record::{Defect, FlowRecord, Outcome, PortCounters, Side};
-use method::trial::Path;
 use method::{Trial, TrialRecord};
 
+use super::subject::Who;
 use super::view::{Block, Cell, Section, Table};
 use crate::words;
 
@@ -121,13 +121,6 @@ fn exactly(defect: &Defect) -> String {
     }
 }
 
-const fn path_word(path: Path) -> &'static str {
-    match path {
-        Path::Device => "device",
-        Path::Bypass => "direct cable",
-    }
-}
-
 /// Sums over a path's trials of datagrams.
 #[derive(Default)]
 struct Frames {
@@ -147,14 +140,14 @@ struct Frames {
 }
 
 fn frames_table(records: &Records) -> Option<Table> {
-    let mut sums: BTreeMap<Path, Frames> = BTreeMap::new();
+    let mut sums: BTreeMap<Who, Frames> = BTreeMap::new();
     for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
         let flows = record.flows.iter().filter_map(|f| match f {
             FlowRecord::Datagrams(d) => Some(d),
             _ => None,
         });
         for (i, d) in flows.enumerate() {
-            let sum = sums.entry(trial.path).or_default();
+            let sum = sums.entry(Who::of_trial(trial)).or_default();
             sum.trials += u64::from(i == 0);
             sum.offered += d.offered;
             sum.sent += d.sent;
@@ -165,7 +158,9 @@ fn frames_table(records: &Records) -> Option<Table> {
             sum.socket_drops += d.socket_drops;
             sum.rejected += d.rejected.malformed + d.rejected.foreign;
         }
-        if let (Some(sum), Some(books)) = (sums.get_mut(&trial.path), reconcile(trial, record)) {
+        if let (Some(sum), Some(books)) =
+            (sums.get_mut(&Who::of_trial(trial)), reconcile(trial, record))
+        {
             sum.reconciled += 1;
             sum.by_device += books.device;
             sum.by_tester += books.tester;
@@ -173,7 +168,7 @@ fn frames_table(records: &Records) -> Option<Table> {
         }
     }
     let head = [
-        "path",
+        "device",
         "trials",
         "offered",
         "sent",
@@ -195,7 +190,7 @@ fn frames_table(records: &Records) -> Option<Table> {
             let number = |n: u64| Cell::number(words::count(n));
             let booked =
                 |text: String| Cell::number(if s.reconciled > 0 { text } else { "–".to_owned() });
-            let mut cells = vec![Cell::text(path_word(path))];
+            let mut cells = vec![Cell::text(path.name())];
             cells.extend([s.trials, s.offered, s.sent, s.unique, s.lost].map(number));
             cells.push(booked(words::count(s.by_device)));
             cells.push(booked(words::count(s.by_tester)));
@@ -214,11 +209,11 @@ fn frames_table(records: &Records) -> Option<Table> {
 fn ports_table(records: &Records) -> Option<Table> {
     let has_datagrams =
         |r: &TrialRecord| r.flows.iter().any(|f| matches!(f, FlowRecord::Datagrams(_)));
-    let mut sums: BTreeMap<(Path, bool, &str), BTreeMap<&str, u64>> = BTreeMap::new();
+    let mut sums: BTreeMap<(Who, bool, &str), BTreeMap<&str, u64>> = BTreeMap::new();
     for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid() && has_datagrams(r))
     {
         for port in &record.ports {
-            let key = (trial.path, port.side == Side::Device, port.place.as_str());
+            let key = (Who::of_trial(trial), port.side == Side::Device, port.place.as_str());
             let sum = sums.entry(key).or_default();
             add(sum, port);
         }
@@ -233,7 +228,7 @@ fn ports_table(records: &Records) -> Option<Table> {
                 .map(|(name, n)| format!("{name} {}", words::count(*n)))
                 .collect();
             vec![
-                Cell::text(path_word(path)),
+                Cell::text(path.name()),
                 Cell::text(place),
                 Cell::text(if device { "device" } else { "tester" }),
                 Cell::number(of("rx_packets")),
@@ -242,7 +237,7 @@ fn ports_table(records: &Records) -> Option<Table> {
             ]
         })
         .collect();
-    let head = ["path", "port", "side", "received", "sent", "other counters that moved"]
+    let head = ["device", "port", "side", "received", "sent", "other counters that moved"]
         .map(str::to_owned)
         .into();
     let caption =
@@ -317,7 +312,7 @@ fn list(records: &Records) -> Table {
         vec![
             Cell::number(i.to_string()),
             Cell::text(&trial.label),
-            Cell::text(path_word(trial.path)),
+            Cell::text(Who::of_trial(trial).name()),
             Cell::number(trial.block.to_string()),
             Cell::number(trial.attempt.to_string()),
             Cell::text(words::moment(record.started_unix_ns)),
@@ -325,7 +320,7 @@ fn list(records: &Records) -> Table {
         ]
     });
     let head =
-        ["no.", "trial", "path", "block", "try", "started", "outcome"].map(str::to_owned).into();
+        ["no.", "trial", "device", "block", "try", "started", "outcome"].map(str::to_owned).into();
     let caption = if records.len() > MOST_LISTED {
         format!("The first {MOST_LISTED} of {} trials, in the order they ran.", records.len())
     } else {

@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod suite;
+
 use std::collections::BTreeMap;
 
 use measure::reading::{Rejected, Stamp, Stamps, StreamPoint};
@@ -112,13 +114,13 @@ pub fn meta(id: &str) -> RunMeta {
     }
 }
 
-fn flow(path: Path, role: Role, id: u16, kind: FlowKind) -> Flow {
+pub fn flow(path: Path, role: Role, id: u16, kind: FlowKind) -> Flow {
     let name = if path == Path::Device { "eth1" } else { "cab1" };
     let end = |host: &str| PortRef { host: host.to_owned(), port: name.to_owned() };
     Flow { id, from: end("h1"), to: end("h2"), role, kind }
 }
 
-fn trial(label: String, path: Path, block: u32, flows: Vec<Flow>) -> Trial {
+pub fn trial(label: String, path: Path, block: u32, flows: Vec<Flow>) -> Trial {
     Trial {
         label,
         path,

@@ -1,0 +1,275 @@
+//! What devices forward, in sentences: those that have the same verdict are compared in one, beside the
+//! direct cable. Never calls a bound a limit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use method::{Caveat, Figure, Metric, Unit, Verdict};
+
+use super::super::frames::Frames;
+use super::super::reading;
+use super::super::subject::Who;
+use super::{Sentence, answer, capitalised};
+use crate::words;
+
+/// With more sizes than this only the smallest, the largest and the mixes are told at the top.
+const MOST_SIZES: usize = 3;
+
+/// Which goal is told for every size; the others are told for the smallest only.
+const GOALS: [&str; 4] = ["rfc2544", "ndr", "tst009", "pdr"];
+
+/// One for each way, goal and frame size, and for each verdict where devices differ in that.
+pub(super) fn throughput(figures: &[Figure]) -> Vec<Sentence> {
+    let all_told: Vec<&Figure> = reading::of(figures, Metric::Throughput)
+        .filter(|f| !reading::is_bypass(f) && f.unit == Unit::FramesPerSecond)
+        .filter(|f| reading::is_whole(f))
+        .collect();
+    let shown = shown_sizes(&all_told);
+    let rank = |f: &Figure| {
+        let goal = reading::text(f, "goal").unwrap_or_default();
+        (GOALS.iter().position(|name| *name == goal).unwrap_or(GOALS.len()), goal)
+    };
+    let leading = all_told.iter().map(|f| rank(f)).min();
+    let smallest = shown.iter().next().cloned();
+    let mut groups: BTreeMap<_, Vec<&Figure>> = BTreeMap::new();
+    for figure in all_told.iter().copied() {
+        let frames = Frames::of_figure(figure);
+        let (goal, first) = (rank(figure), frames.is_none() || frames == smallest);
+        let leads = Some(&goal) == leading.as_ref();
+        if first || (leads && frames.as_ref().is_some_and(|frames| shown.contains(frames))) {
+            let verdict = figure.value.map(|_| figure.verdict);
+            let key = (!leads, goal, reading::hosts(figure), frames, verdict);
+            groups.entry(key).or_default().push(figure);
+        }
+    }
+    let several = several(&all_told);
+    groups.into_values().map(|group| forwards(&group, figures, several)).collect()
+}
+
+/// Whether devices have to be told apart.
+fn several(figures: &[&Figure]) -> bool {
+    figures.iter().map(|f| Who::of_figure(f)).collect::<BTreeSet<_>>().len() > 1
+}
+
+/// All, or the ends and the mixes.
+fn shown_sizes(figures: &[&Figure]) -> BTreeSet<Frames> {
+    let all = reading::all_frames(figures.iter().copied());
+    if all.len() <= MOST_SIZES {
+        return all;
+    }
+    let ends: BTreeSet<Frames> = [all.first(), all.last()].into_iter().flatten().cloned().collect();
+    all.into_iter().filter(|frames| frames.is_mix() || ends.contains(frames)).collect()
+}
+
+/// Figures that differ in nothing but their devices, and share a verdict.
+fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Sentence {
+    let figure = group[0];
+    let size = match Frames::of_figure(figure) {
+        Some(frames) => format!(" of {}", frames.in_words()),
+        None => String::new(),
+    };
+    let goal = match reading::text(figure, "goal").as_deref() {
+        None | Some("rfc2544") => "without loss".to_owned(),
+        Some(goal) => format!("at the goal `{goal}`"),
+    };
+    let ways = reading::direction(figure).map_or(String::new(), |ways| format!(", {ways}"));
+    let (hosts, goal) = (reading::hosts(figure), format!("{goal}{ways}"));
+    if figure.value.is_none() {
+        let whos = listed(group.iter().map(|f| Who::of_figure(f).in_words()).collect());
+        let whos = if several { format!(" for {whos}") } else { String::new() };
+        return answer(format!("{hosts}: no rate{size} was found {goal}{whos}."), figure);
+    }
+    if let [one] = group {
+        let who = Who::of_figure(one).in_words();
+        let (who, way) = if several { (who, format!(", {hosts}")) } else { (hosts, String::new()) };
+        let (least, why) = match bound(one, all) {
+            Some(why) => ("at least ", format!(": {why}")),
+            None if one.caveats.contains(&Caveat::SearchCeiling) => ("at least ", String::new()),
+            None => ("", String::new()),
+        };
+        let (rate, beside) = (words::with_interval(one), beside(one, all));
+        return answer(
+            format!("{who} forwards {least}{rate}{size} {goal}{way}{why}{beside}."),
+            one,
+        );
+    }
+    let mut group = group.to_vec();
+    group.sort_by(|a, b| b.value.partial_cmp(&a.value).unwrap_or(std::cmp::Ordering::Equal));
+    let each = |f: &&Figure| {
+        let bounded =
+            f.verdict == Verdict::TesterLimited || f.caveats.contains(&Caveat::SearchCeiling);
+        let least = if bounded { "at least " } else { "" };
+        let rate = f.value.map_or_else(String::new, |v| words::value(f.unit, v));
+        format!("{} forwards {least}{rate}", Who::of_figure(f).in_words())
+    };
+    let rates: Vec<String> = group.iter().map(each).collect();
+    let number = if group.len() == 2 { "both" } else { "all" };
+    let verdict = match figure.verdict {
+        Verdict::DeviceLimited => format!(": {number} are the devices' own limits"),
+        Verdict::TesterLimited => format!(": {number} are tester-limited, so lower bounds"),
+        Verdict::Undetermined => ": whose limits these are can't be told".to_owned(),
+    };
+    let beside = beside(group[0], all);
+    let text = format!("{hosts}, frames{size}, {goal}: {}{beside}{verdict}.", listed(rates));
+    answer(text, figure)
+}
+
+/// `a`, `a and b`, `a, b and c`
+fn listed(mut items: Vec<String>) -> String {
+    let Some(last) = items.pop() else { return String::new() };
+    if items.is_empty() { last } else { format!("{} and {last}", items.join(", ")) }
+}
+
+/// One for each device, way and frame size, and only where no search said more.
+pub(super) fn flood(figures: &[Figure]) -> Vec<Sentence> {
+    let searched = reading::of(figures, Metric::Throughput).next().is_some();
+    let received: Vec<&Figure> = reading::of(figures, Metric::Received)
+        .filter(|f| !searched && !reading::is_bypass(f) && f.unit == Unit::FramesPerSecond)
+        .filter(|f| reading::is_whole(f))
+        .collect();
+    let (shown, several) = (shown_sizes(&received), several(&received));
+    let told = received
+        .into_iter()
+        .filter(|f| Frames::of_figure(f).is_none_or(|frames| shown.contains(&frames)));
+    told.filter_map(|f| {
+        f.value?;
+        let size = Frames::of_figure(f)
+            .map_or(String::new(), |frames| format!(" of {}", frames.in_words()));
+        let who = Who::of_figure(f).in_words();
+        let through = if several { format!(" through {who}") } else { String::new() };
+        let way = format!("{}{through}", reading::hosts(f));
+        let (rate, beside) = (words::with_interval(f), beside(f, figures));
+        let text = match bound(f, figures) {
+            Some(why) => {
+                format!("At least {rate}{size} arrive under a flood, {way}: {why}{beside}.")
+            }
+            None => format!("Under a flood {rate}{size} arrive, {way}{beside}."),
+        };
+        Some(answer(text, f))
+    })
+    .collect()
+}
+
+fn beside(figure: &Figure, all: &[Figure]) -> String {
+    let Some(bypass) = reading::bypass_of(figure, all) else { return String::new() };
+    let Some(value) = bypass.value.map(|v| words::value(bypass.unit, v)) else {
+        return String::new();
+    };
+    // The bypass is searched no further than the verdict needs.
+    let least = if bypass.caveats.contains(&Caveat::SearchCeiling) { "at least " } else { "" };
+    format!("; the direct cable carried {least}{value}")
+}
+
+/// Why a tester-limited figure is only a bound. `None` where it shows the device's own, or where there
+/// is no device to be bounded.
+pub(in super::super) fn bound(figure: &Figure, all: &[Figure]) -> Option<String> {
+    let device = reading::text(figure, "device").filter(|name| name != "cable")?;
+    if figure.verdict != Verdict::TesterLimited {
+        return None;
+    }
+    let who = match Who::of_figure(figure) {
+        Who::Named(_) => Who::of_figure(figure).in_words(),
+        _ => device,
+    };
+    let whose = if who.ends_with('s') { format!("{who}'") } else { format!("{who}'s") };
+    // Where the same tester did more over the cable, its limit alone does not explain the figure.
+    let more = reading::bypass_of(figure, all)
+        .and_then(|direct| Some(direct.value? * method::verdict::TESTER_SHARE > figure.value?));
+    Some(if more == Some(true) {
+        "the tester got no more out on this way".to_owned()
+    } else {
+        format!("the tester's limit, not {whose}")
+    })
+}
+
+/// RFC 2544's other tests, each device at its smallest frames.
+pub(super) fn others(figures: &[Figure]) -> Vec<Sentence> {
+    type Told = fn(&Figure, &[Figure]) -> String;
+    let tests: [(Metric, Told); 4] = [
+        (Metric::OneWayDelay, delay),
+        (Metric::BackToBack, burst),
+        (Metric::RecoveryTime, recovery),
+        (Metric::ResetTime, reset),
+    ];
+    let mut all = Vec::new();
+    for (metric, told) in tests {
+        let mut of: Vec<&Figure> = reading::of(figures, metric)
+            .filter(|f| !reading::is_bypass(f) && f.value.is_some())
+            .filter(|f| f.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9))
+            .filter(|f| reading::text(f, "estimate").is_none_or(|estimate| estimate == "loss"))
+            .collect();
+        of.sort_by_key(|f| {
+            let percent = reading::number(f, "load_percent").map(|p| std::cmp::Reverse(p as u64));
+            (Frames::of_figure(f), percent, Who::of_figure(f), reading::direction(f))
+        });
+        let mut seen = BTreeSet::new();
+        of.retain(|f| seen.insert((Who::of_figure(f), reading::hosts(f))));
+        let sentence = |f: &Figure| (f.verdict, capitalised(told(f, figures)));
+        all.extend(of.into_iter().map(sentence));
+    }
+    all
+}
+
+fn frames(figure: &Figure) -> String {
+    let size = Frames::of_figure(figure).map(|frames| format!(" of {}", frames.in_words()));
+    format!("frames{}", size.unwrap_or_default())
+}
+
+/// Figures without a value are not told.
+fn value(figure: &Figure) -> f64 {
+    figure.value.unwrap_or(f64::NAN)
+}
+
+fn delay(figure: &Figure, all: &[Figure]) -> String {
+    let worst = all.iter().find(|f| {
+        f.metric == Metric::OneWayDelay
+            && f.quantile.is_some_and(|q| (q - 0.999).abs() < 1e-9)
+            && f.conditions == figure.conditions
+    });
+    let worst = worst.and_then(|f| f.value);
+    let worst =
+        worst.map_or_else(String::new, |v| format!(", {} at worst (p99.9)", words::time(v)));
+    let load = match reading::text(figure, "load_percent").as_deref() {
+        None | Some("100") => "at its throughput".to_owned(),
+        Some(percent) => format!("at {percent} % of its throughput"),
+    };
+    let cable = reading::bypass_of(figure, all).and_then(|f| f.value);
+    let cable =
+        cable.map_or_else(String::new, |v| format!("; {} over the direct cable", words::time(v)));
+    format!(
+        "{}, {load}: {} need {} from end to end{worst}{cable}.",
+        Who::of_figure(figure).in_words(),
+        frames(figure),
+        words::time(value(figure)),
+    )
+}
+
+fn burst(figure: &Figure, _: &[Figure]) -> String {
+    let least = if figure.verdict == Verdict::TesterLimited { "at least " } else { "" };
+    format!(
+        "{} takes bursts of {least}{} {} without loss ({} searches).",
+        Who::of_figure(figure).in_words(),
+        words::count(value(figure).round() as u64),
+        frames(figure),
+        figure.blocks
+    )
+}
+
+fn recovery(figure: &Figure, _: &[Figure]) -> String {
+    let percent = reading::number(figure, "overload_percent");
+    let percent = percent.map_or_else(String::new, |p| format!(" of {} %", words::trimmed(p, 1)));
+    format!(
+        "{} goes on losing {} for {} after an overload{percent} has ended.",
+        Who::of_figure(figure).in_words(),
+        frames(figure),
+        words::with_interval(figure)
+    )
+}
+
+fn reset(figure: &Figure, _: &[Figure]) -> String {
+    format!(
+        "{} forwards nothing for {} when it is reset ({}).",
+        Who::of_figure(figure).in_words(),
+        words::with_interval(figure),
+        frames(figure)
+    )
+}

@@ -1,0 +1,62 @@
+//! The conformance list on the page: every clause, what it asks, what was done, deviations first. The
+//! list itself is the method's; never weighs a clause.
+
+use method::conformance::{Clause, conformance};
+use method::study::{ForwardingTest, StudySpec};
+
+use super::ReportInput;
+use super::view::{Block, Cell, Section, Table};
+
+/// The section; `None` where no test of RFC 2544 was made.
+pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
+    let mut blocks = Vec::new();
+    let specs = run.meta.studies.iter().filter_map(|study| match study {
+        StudySpec::Forwarding(spec) => Some(spec),
+        StudySpec::Latency(_) => None,
+    });
+    let made: Vec<_> =
+        specs.filter(|s| ForwardingTest::RFC2544.iter().any(|test| s.wants(*test))).collect();
+    for (at, spec) in made.iter().enumerate() {
+        if made.len() > 1 {
+            blocks.push(Block::Subheading(format!("Forwarding study {}", at + 1)));
+        }
+        let clauses = conformance(spec, &run.meta.topology, run.figures);
+        blocks.push(Block::Paragraph(counted(&clauses)));
+        blocks.push(Block::Table(table(clauses)));
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: format!("{prefix}-conformance"),
+        heading: "Conformance to RFC 2544".to_owned(),
+        blocks,
+    })
+}
+
+fn counted(clauses: &[Clause]) -> String {
+    let kept = clauses.iter().filter(|clause| clause.conforms).count();
+    format!(
+        "Of {} clauses {kept} were kept and {} were not. A figure that leaves this page as a result \
+         of RFC 2544 has to name the deviations with it.",
+        clauses.len(),
+        clauses.len() - kept
+    )
+}
+
+/// In the order of the RFC, deviations first.
+fn table(mut clauses: Vec<Clause>) -> Table {
+    clauses.sort_by_key(|clause| clause.conforms);
+    let row = |clause: Clause| {
+        let (kept, class) =
+            if clause.conforms { ("conforms", "open") } else { ("deviates", "tester") };
+        vec![
+            Cell { class, ..Cell::text(kept) },
+            Cell { class: "path", ..Cell::text(clause.clause) },
+            Cell { class: "long", ..Cell::text(clause.requirement) },
+            Cell { class: "long", ..Cell::text(clause.done) },
+        ]
+    };
+    let rows = clauses.into_iter().map(row).collect();
+    let head = ["", "clause", "what it asks", "what was done"].map(str::to_owned).into();
+    let caption =
+        "Each clause that bears on the tests made, in our words; deviations first.".to_owned();
+    Table { caption, head, rows }
+}

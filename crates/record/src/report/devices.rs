@@ -1,0 +1,98 @@
+//! What the devices said of themselves in their variants, and what was done to them while a load ran.
+//! Shows the words of a variant's probe as they came; never reads them.
+
+use std::collections::BTreeMap;
+
+use method::trial::Deed;
+use method::{Trial, TrialRecord};
+
+use super::subject::Who;
+use super::view::{Block, Cell, Section, Table};
+use crate::words;
+
+/// No more events are listed than this; the store has the rest.
+const MOST_EVENTS: usize = 200;
+
+/// The section; `None` where no device said anything and nothing was done to one.
+pub(super) fn section(prefix: &str, records: &[(Trial, TrialRecord)]) -> Option<Section> {
+    let mut blocks = probes(records);
+    blocks.extend(deeds(records).map(Block::Table));
+    (!blocks.is_empty()).then(|| Section {
+        id: format!("{prefix}-devices"),
+        heading: "The devices and what was done to them".to_owned(),
+        blocks,
+    })
+}
+
+/// Each answer once, with how many trials had it: two answers of one variant are a doubt.
+fn probes(records: &[(Trial, TrialRecord)]) -> Vec<Block> {
+    let mut said: BTreeMap<Who, BTreeMap<&str, u64>> = BTreeMap::new();
+    for (trial, record) in records {
+        if let Some(probe) = &record.device.probe {
+            *said.entry(Who::of_trial(trial)).or_default().entry(probe).or_default() += 1;
+        }
+    }
+    let mut blocks = Vec::new();
+    if !said.is_empty() {
+        let text = "Before each trial the device was asked in which state it is. These are its \
+                    answers, word for word.";
+        blocks.push(Block::Paragraph(text.to_owned()));
+    }
+    for (who, answers) in said {
+        let several = answers.len() > 1;
+        if several {
+            let text = format!(
+                "{} gave {} different answers: its state may not have been the same in all trials.",
+                who.name(),
+                answers.len()
+            );
+            blocks.push(Block::Paragraph(text));
+        }
+        for (text, trials) in answers {
+            let trials =
+                if trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") };
+            let summary = format!("{}, in {trials}", who.name());
+            blocks.push(Block::FoldedText { summary, text: text.trim_end().to_owned() });
+        }
+    }
+    blocks
+}
+
+/// Every event that was carried out, and those that were asked for and were not.
+fn deeds(records: &[(Trial, TrialRecord)]) -> Option<Table> {
+    let time = |time: measure::Nanos| words::time(time.0 as f64);
+    let mut rows = Vec::new();
+    for (trial, record) in records {
+        for (at, event) in trial.events.iter().enumerate() {
+            let deed = match event.deed {
+                Deed::Reset => "reset",
+            };
+            let (began, took) = match record.device.deeds.get(at) {
+                Some(done) => (time(done.at), time(done.took)),
+                None => ("not carried out".to_owned(), "–".to_owned()),
+            };
+            rows.push(vec![
+                Cell::text(&trial.label),
+                Cell::text(Who::of_trial(trial).name()),
+                Cell::text(deed),
+                Cell::number(time(event.at)),
+                Cell::number(began),
+                Cell::number(took),
+            ]);
+        }
+    }
+    let all = rows.len();
+    rows.truncate(MOST_EVENTS);
+    let head =
+        ["trial", "device", "event", "asked for at", "began at", "took"].map(str::to_owned).into();
+    let of_all = if all > MOST_EVENTS {
+        format!(" The first {MOST_EVENTS} of {all}.")
+    } else {
+        String::new()
+    };
+    let caption = format!(
+        "What was done to devices during trials, from the load's start. A device may come up later \
+         than its hook returns.{of_all}"
+    );
+    (all > 0).then_some(Table { caption, head, rows })
+}

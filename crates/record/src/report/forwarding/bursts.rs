@@ -1,0 +1,85 @@
+//! Back-to-back frames (RFC 2544 §26.4 as updated by RFC 9004): the longest burst without loss by frame
+//! size, and the buffer time that follows, implied and corrected. Never computes either.
+
+use std::collections::BTreeMap;
+
+use method::{Figure, Metric};
+
+use super::super::frames::{self, Frames};
+use super::super::subject::{self, Who};
+use super::super::view::{Block, Cell, Table};
+use super::super::{caveats, reading};
+use super::{heads, number_cell};
+use crate::words;
+
+pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
+    let mut rows: BTreeMap<_, Vec<&Figure>> = BTreeMap::new();
+    let bursts = |f: &&Figure| matches!(f.metric, Metric::BackToBack | Metric::BufferTime);
+    for figure in figures.iter().filter(bursts) {
+        let who = (Who::of_figure(figure), subject::beside(figure));
+        let way = (reading::way(figure), reading::direction(figure));
+        rows.entry((Frames::of_figure(figure), who, way)).or_default().push(figure);
+    }
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let head = heads([
+        "octets",
+        "device",
+        "burst, mean",
+        "min",
+        "max",
+        "st. dev.",
+        "N",
+        "buffer time, implied",
+        "corrected",
+        "sent at, frames/s",
+        "drained at, frames/s",
+        "verdict",
+        "caveats",
+    ]);
+    let rows = rows.into_values().map(|row| cells(&row)).collect();
+    let caption = "The longest burst at minimum gap that lost no frame, in frames (RFC 9004): mean, \
+                   smallest, largest and standard deviation of N searches. Implied buffer time: the \
+                   burst over the rate it was sent at. Corrected: less what the device forwarded \
+                   meanwhile, at its throughput."
+        .to_owned();
+    vec![Block::Table(Table { caption, head, rows })]
+}
+
+fn cells(row: &[&Figure]) -> Vec<Cell> {
+    let burst = row.iter().find(|f| f.metric == Metric::BackToBack);
+    let time = |estimate: &str| {
+        let is = |f: &&&Figure| {
+            f.metric == Metric::BufferTime
+                && reading::text(f, "estimate").as_deref() == Some(estimate)
+        };
+        row.iter().find(is).copied()
+    };
+    let frames = |value: Option<f64>| number_cell(value.map(|v| words::count(v.round() as u64)));
+    let told = |figure: Option<&Figure>| {
+        let figure = figure.filter(|f| f.value.is_some());
+        let spread = figure.and_then(|f| reading::number(f, "standard_deviation"));
+        let note = spread.map_or_else(String::new, |s| format!("± {}", words::time(s)));
+        number_cell(figure.and_then(|f| f.value).map(words::time)).with_note(note)
+    };
+    let deviation = burst.and_then(|f| reading::number(f, "standard_deviation"));
+    let rate =
+        |figure: Option<&Figure>, name| frames(figure.and_then(|f| reading::number(f, name)));
+    let searches = burst.filter(|f| f.value.is_some()).map(|f| f.blocks.to_string());
+    vec![
+        frames::cell(row[0]),
+        subject::cell(row[0]),
+        frames(burst.and_then(|f| f.value)),
+        frames(burst.and_then(|f| f.low)),
+        frames(burst.and_then(|f| f.high)),
+        number_cell(deviation.map(|d| words::trimmed(d, 1))),
+        number_cell(searches),
+        told(time("implied")),
+        told(time("corrected")),
+        rate(burst.copied(), "media_frames_per_s"),
+        rate(time("corrected"), "throughput_frames_per_s"),
+        caveats::verdict_cell(row),
+        caveats::names(row),
+    ]
+}

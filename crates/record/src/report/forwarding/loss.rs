@@ -1,0 +1,163 @@
+//! Frame loss by offered load (RFC 2544 §26.3): the curve from every valid paced trial, and the table of
+//! the study's own points. Sums trials at one rate; never fits a curve.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use method::figure::Unit;
+use method::record::FlowRecord;
+use method::trial::{FlowKind, Role, Schedule};
+use method::{Figure, Metric, Trial, TrialRecord};
+
+use super::super::frames::{self, Frames};
+use super::super::latency::value_cell;
+use super::super::subject::{self, Who};
+use super::super::view::{Block, Cell, Picture, Table};
+use super::super::{ReportInput, caveats, reading};
+use super::{heads, number_cell};
+use crate::svg::{Axis, Plot, Point, Scale, Series};
+use crate::words;
+
+/// No more pictures than this; the table has all.
+const MOST_PICTURES: usize = 8;
+
+/// Rate asked for, in whole frames a second -> frames sent, frames lost, trials.
+type Curve = BTreeMap<u64, (u64, u64, u32)>;
+
+/// One curve for each size and path.
+type Curves = BTreeMap<(Frames, Who), Curve>;
+
+pub(super) fn blocks(run: &ReportInput<'_>) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let pictures = pictures(&curves(run.records));
+    if !pictures.is_empty() {
+        blocks.push(Block::Pictures(pictures));
+    }
+    blocks.extend(
+        table(run.figures)
+            .map(|table| Block::Folded { summary: "Loss ratio by offered load".to_owned(), table }),
+    );
+    blocks
+}
+
+/// What searches, loss curves and latency trials saw alike. A device that was reset lost for another
+/// reason.
+fn curves(records: &[(Trial, TrialRecord)]) -> Curves {
+    let mut curves = Curves::new();
+    let usable = |(trial, record): &&(Trial, TrialRecord)| {
+        record.outcome.is_valid() && trial.events.is_empty()
+    };
+    for (trial, record) in records.iter().filter(usable) {
+        for (flow, done) in trial.flows.iter().zip(&record.flows) {
+            if let (Role::Measured, FlowKind::Datagrams(d), FlowRecord::Datagrams(done)) =
+                (flow.role, &flow.kind, done)
+                && let Schedule::Paced(rate) = d.schedule
+            {
+                let case = (Frames::of_flow(d), Who::of_trial(trial));
+                let at = curves.entry(case).or_default().entry(rate.0.round() as u64).or_default();
+                at.0 += done.sent;
+                at.1 += done.received.lost(done.sent);
+                at.2 += 1;
+            }
+        }
+    }
+    curves
+}
+
+/// One picture with a colour for each size, or, where there are several devices, one for each size
+/// with a colour for each device.
+fn pictures(curves: &Curves) -> Vec<Picture> {
+    let sizes: Vec<&Frames> =
+        curves.keys().map(|(f, _)| f).collect::<BTreeSet<_>>().into_iter().collect();
+    let whos: Vec<&Who> =
+        curves.keys().map(|(_, w)| w).collect::<BTreeSet<_>>().into_iter().collect();
+    let devices = whos.iter().filter(|who| !who.is_cable()).count();
+    if curves.is_empty() {
+        return Vec::new();
+    }
+    if devices <= 1 {
+        let series = curves.iter().map(|((frames, who), curve)| {
+            let cable = if who.is_cable() { ", direct cable" } else { "" };
+            let colour = sizes.iter().position(|size| *size == frames);
+            series(format!("{}{cable}", frames.label()), colour, who, curve)
+        });
+        let told = "One colour for each frame size in octets";
+        return vec![picture("Loss by offered load", told, series.collect())];
+    }
+    let of_size = |size: &&Frames| {
+        let own = curves.iter().filter(|((frames, _), _)| frames == *size);
+        let series = own.map(|((_, who), curve)| {
+            series(who.name(), whos.iter().position(|other| *other == who), who, curve)
+        });
+        let title = format!("Loss by offered load, frames of {}", size.in_words());
+        picture(&title, "One colour for each device", series.collect())
+    };
+    sizes.iter().take(MOST_PICTURES).map(of_size).collect()
+}
+
+fn series(name: String, colour: Option<usize>, who: &Who, curve: &Curve) -> Series {
+    let points: Vec<Point> = curve.iter().map(|(rate, at)| point(*rate, *at)).collect();
+    let line = points.iter().map(|p| (p.x, p.y)).collect();
+    Series { name, colour, dashed: who.is_cable(), line, points }
+}
+
+fn picture(title: &str, told: &str, series: Vec<Series>) -> Picture {
+    let points = || series.iter().flat_map(|s| &s.points);
+    let x = Axis::over("frames/s asked for", Scale::Linear, points().map(|p| p.x), |v| {
+        words::tick(Unit::FramesPerSecond, v)
+    });
+    let y =
+        Axis::over("frames lost", Scale::Linear, points().map(|p| p.y).chain([0.0, 0.01]), |v| {
+            words::tick(Unit::Ratio, v)
+        });
+    let caption = format!(
+        "{title}. {told}; every valid paced trial, those of searches included, repeats at one rate \
+         taken together."
+    );
+    Picture { svg: Plot { title: title.to_owned(), x, y, series }.draw(), caption }
+}
+
+fn point(rate: u64, (sent, lost, trials): (u64, u64, u32)) -> Point {
+    let share = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
+    let text = format!(
+        "{} frames/s asked for, {} of {} frames lost ({}), {trials} trials",
+        words::count(rate),
+        words::count(lost),
+        words::count(sent),
+        words::percent(share)
+    );
+    Point { x: rate as f64, y: share, whisker: None, text }
+}
+
+fn table(figures: &[Figure]) -> Option<Table> {
+    let mut of: Vec<&Figure> = reading::of(figures, Metric::LossRatio).collect();
+    if of.is_empty() {
+        return None;
+    }
+    of.sort_by_key(|f| {
+        let percent = reading::number(f, "load_percent").map(|p| std::cmp::Reverse(p as u64));
+        (Frames::of_figure(f), Who::of_figure(f), subject::beside(f), percent)
+    });
+    let rows = of.into_iter().map(|f| {
+        let load = reading::text(f, "load_percent")
+            .map_or_else(|| reading::text(f, "test"), |p| Some(format!("{p}\u{a0}%")));
+        let reference = reading::text(f, "load_reference").map(|of| format!("of {of}"));
+        let offered = reading::number(f, "offered_frames_per_s");
+        vec![
+            frames::cell(f),
+            subject::cell(f),
+            Cell::text(load.unwrap_or_default()).with_note(reference.unwrap_or_default()),
+            number_cell(offered.map(|rate| words::value(Unit::FramesPerSecond, rate))),
+            value_cell(f),
+            Cell::number(words::count(f.n)),
+            caveats::verdict_cell(&[f]),
+            caveats::names(&[f]),
+        ]
+    });
+    let rows = rows.collect();
+    let head = heads(["octets", "device", "load", "offered", "lost", "n", "verdict", "caveats"]);
+    let caption =
+        "Loss ratio by offered load, in percent of the highest rate (RFC 2544 §26.3), and \
+                   under flood."
+            .to_owned();
+    Some(Table { caption, head, rows })
+}

@@ -1,0 +1,106 @@
+//! What a device loses after an overload (RFC 2544 §26.5) and through a reset (RFC 6201), by frame size.
+//! Never tells the two estimates of a reset for one.
+
+use method::{Figure, Metric};
+
+use super::super::frames::{self, Frames};
+use super::super::latency::{n_cell, value_cell};
+use super::super::subject::{self, Who};
+use super::super::view::{Block, Cell, Table};
+use super::super::{caveats, reading};
+use super::{heads, number_cell};
+use crate::words;
+
+pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
+    let tables = [recovery(figures), reset(figures)];
+    tables.into_iter().flatten().map(Block::Table).collect()
+}
+
+fn sorted(figures: &[Figure], metric: Metric) -> Vec<&Figure> {
+    let mut of: Vec<&Figure> = reading::of(figures, metric).collect();
+    of.sort_by_key(|f| {
+        let which = (reading::direction(f), reading::text(f, "estimate"));
+        (Frames::of_figure(f), Who::of_figure(f), which)
+    });
+    of
+}
+
+fn rate_cell(figure: &Figure, name: &str) -> Cell {
+    number_cell(reading::number(figure, name).map(|rate| words::count(rate.round() as u64)))
+}
+
+fn recovery(figures: &[Figure]) -> Option<Table> {
+    let rows: Vec<Vec<Cell>> = sorted(figures, Metric::RecoveryTime)
+        .into_iter()
+        .map(|f| {
+            let percent = reading::number(f, "overload_percent").map(|p| words::trimmed(p, 1));
+            let lasted = reading::number(f, "overload_duration_ns").map(words::time);
+            let note: Vec<String> = percent
+                .map(|p| format!("{p}\u{a0}% of the throughput"))
+                .into_iter()
+                .chain(lasted.map(|time| format!("for {time}")))
+                .collect();
+            vec![
+                frames::cell(f),
+                subject::cell(f),
+                rate_cell(f, "overload_frames_per_s").with_note(note.join(", ")),
+                rate_cell(f, "load_frames_per_s"),
+                value_cell(f),
+                n_cell(&[f], None),
+                caveats::verdict_cell(&[f]),
+                caveats::names(&[f]),
+            ]
+        })
+        .collect();
+    let head = heads([
+        "octets",
+        "device",
+        "overload, frames/s",
+        "then, frames/s",
+        "recovery time",
+        "trials",
+        "verdict",
+        "caveats",
+    ]);
+    let caption =
+        "System recovery (RFC 2544 §26.5): from the end of an overload to the departure of \
+                   the last frame lost."
+            .to_owned();
+    (!rows.is_empty()).then_some(Table { caption, head, rows })
+}
+
+fn reset(figures: &[Figure]) -> Option<Table> {
+    let rows: Vec<Vec<Cell>> = sorted(figures, Metric::ResetTime)
+        .into_iter()
+        .map(|f| {
+            let told = match reading::text(f, "estimate").as_deref() {
+                Some("loss") => "frames lost over the rate",
+                Some("gap") => "longest gap between arrivals",
+                _ => "",
+            };
+            vec![
+                frames::cell(f),
+                subject::cell(f),
+                Cell::text(told),
+                rate_cell(f, "load_frames_per_s"),
+                value_cell(f),
+                n_cell(&[f], None),
+                caveats::verdict_cell(&[f]),
+                caveats::names(&[f]),
+            ]
+        })
+        .collect();
+    let head = heads([
+        "octets",
+        "device",
+        "told by",
+        "load, frames/s",
+        "interrupted for",
+        "resets",
+        "verdict",
+        "caveats",
+    ]);
+    let caption =
+        "Reset (RFC 6201): how long forwarding was interrupted at a constant load.".to_owned();
+    (!rows.is_empty()).then_some(Table { caption, head, rows })
+}

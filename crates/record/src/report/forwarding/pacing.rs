@@ -1,0 +1,202 @@
+//! How the load was made: which backend sent and which receiver counted, with the recorded reasons, and
+//! how even the paced loads were: gaps between departures and between arrivals.
+//!
+//! Shows the gaps of single trials and the study's own quantiles. Never judges a trial by them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::Histogram;
+use method::figure::Unit;
+use method::record::{DatagramsRecord, FlowRecord};
+use method::trial::{FlowKind, Role, Schedule};
+use method::{Figure, Metric, Trial, TrialRecord};
+
+use super::super::frames::{self, Frames};
+use super::super::subject::{self, Who};
+use super::super::view::{Block, Cell, Picture, Table};
+use super::super::{ReportInput, reading};
+use super::{heads, number_cell};
+use crate::svg::{Axis, Plot, Point, Scale, Series};
+use crate::words;
+
+/// No more pictures than this; the table has all.
+const MOST_PICTURES: usize = 4;
+
+/// The share of gaps at which a pointer finds a value.
+const MARKED: [f64; 6] = [0.01, 0.1, 0.5, 0.9, 0.99, 0.999];
+
+/// One trial's load and what came of it.
+struct Paced<'a> {
+    rate: f64,
+    done: &'a DatagramsRecord,
+}
+
+pub(super) fn blocks(run: &ReportInput<'_>) -> Vec<Block> {
+    let mut blocks: Vec<Block> = makers(run.records).map(Block::Table).into_iter().collect();
+    let pictures = pictures(run.records);
+    if !pictures.is_empty() {
+        blocks.push(Block::Pictures(pictures));
+    }
+    blocks.extend(table(run.figures).map(Block::Table));
+    blocks
+}
+
+fn datagrams(
+    (trial, record): &(Trial, TrialRecord),
+) -> impl Iterator<Item = (&method::trial::Datagrams, &DatagramsRecord)> {
+    let flows = trial.flows.iter().zip(&record.flows);
+    flows.filter_map(|(flow, done)| match (flow.role, &flow.kind, done) {
+        (Role::Measured, FlowKind::Datagrams(asked), FlowRecord::Datagrams(done)) => {
+            Some((asked, done))
+        }
+        _ => None,
+    })
+}
+
+/// Sender and receiver with their reasons, over all trials that ran.
+fn makers(records: &[(Trial, TrialRecord)]) -> Option<Table> {
+    let mut seen: BTreeMap<[&str; 4], (u64, BTreeSet<Who>)> = BTreeMap::new();
+    for pair in records {
+        for (_, done) in datagrams(pair) {
+            let made = [&done.backend, &done.backend_reason, &done.receiver, &done.receiver_reason];
+            let (count, whos) = seen.entry(made.map(String::as_str)).or_default();
+            *count += 1;
+            whos.insert(Who::of_trial(&pair.0));
+        }
+    }
+    let named = |name: &str, why: &str| {
+        let name = if name.is_empty() { "not recorded" } else { name };
+        Cell { class: "reason", ..Cell::text(name).with_note(why) }
+    };
+    let rows: Vec<Vec<Cell>> = seen
+        .into_iter()
+        .map(|([sender, why, receiver, why_received], (count, whos))| {
+            let whos: Vec<String> = whos.iter().map(Who::name).collect();
+            vec![
+                named(sender, why),
+                named(receiver, why_received),
+                Cell::text(whos.join(", ")),
+                Cell::number(words::count(count)),
+            ]
+        })
+        .collect();
+    let head = heads(["sent by", "counted by", "on", "flows"]);
+    let caption = "What put the frames on the wire and what counted them, each with the reason \
+                   recorded, and in how many flows."
+        .to_owned();
+    (!rows.is_empty()).then_some(Table { caption, head, rows })
+}
+
+/// For each size: the highest paced load that lost nothing, on each path.
+fn pictures(records: &[(Trial, TrialRecord)]) -> Vec<Picture> {
+    let mut best: BTreeMap<Frames, BTreeMap<Who, Paced<'_>>> = BTreeMap::new();
+    for pair in records.iter().filter(|(t, r)| r.outcome.is_valid() && t.events.is_empty()) {
+        for (asked, done) in datagrams(pair) {
+            let Schedule::Paced(rate) = asked.schedule else { continue };
+            if done.received.lost(done.sent) > 0 || done.departures.is_empty() {
+                continue;
+            }
+            let of = best.entry(Frames::of_flow(asked)).or_default();
+            let known = of.entry(Who::of_trial(&pair.0)).or_insert(Paced { rate: rate.0, done });
+            if rate.0 > known.rate {
+                *known = Paced { rate: rate.0, done };
+            }
+        }
+    }
+    best.iter().take(MOST_PICTURES).map(|(frames, of)| picture(frames, of)).collect()
+}
+
+fn picture(frames: &Frames, of: &BTreeMap<Who, Paced<'_>>) -> Picture {
+    let mut series: Vec<Series> = Vec::new();
+    for (colour, (who, paced)) in of.iter().enumerate() {
+        let sides = [("departures", &paced.done.departures), ("arrivals", &paced.done.arrivals)];
+        for (side, gaps) in sides.into_iter().filter(|(_, gaps)| !gaps.is_empty()) {
+            let name = format!("{}, {side}", who.name());
+            series.push(curve(name, colour, side == "arrivals", gaps, 1e9 / paced.rate));
+        }
+    }
+    let ends = series.iter().flat_map(|s| s.line.iter().map(|(x, _)| *x));
+    let x = Axis::over("gap over the nominal gap, log scale", Scale::Log, ends, |v| {
+        words::trimmed(v, 3)
+    });
+    let y = Axis::over("share of gaps", Scale::Linear, [0.0, 1.0].into_iter(), |v| {
+        words::tick(Unit::Ratio, v)
+    });
+    let title = format!("Gaps of paced loads, frames of {}", frames.in_words());
+    let rates: Vec<String> = of
+        .iter()
+        .map(|(who, paced)| {
+            let rate = words::value(Unit::FramesPerSecond, paced.rate);
+            format!("{} at {rate} (gap {})", who.name(), words::time(1e9 / paced.rate))
+        })
+        .collect();
+    let caption = format!(
+        "{title}: the share of gaps no longer than so many nominal gaps, at the highest paced load \
+         that lost nothing: {}. A perfect load is a step at 1. Dashed and hollow: arrivals.",
+        rates.join("; ")
+    );
+    Picture { svg: Plot { title, x, y, series }.draw(), caption }
+}
+
+/// Gaps of zero, frames of one batch, stand at a thousandth of the nominal gap.
+fn curve(name: String, colour: usize, dashed: bool, gaps: &Histogram, nominal_ns: f64) -> Series {
+    let at = |q: f64| ((gaps.quantile(q).0 as f64 / nominal_ns).max(0.001), q);
+    let line = (0..=200).map(|i| at(f64::from(i) / 200.0 * 0.999)).collect();
+    let points = MARKED
+        .iter()
+        .map(|q| {
+            let (x, y) = at(*q);
+            let gap = words::time(gaps.quantile(*q).0 as f64);
+            let text = format!("{} of gaps are at most {gap}", words::percent(*q));
+            Point { x, y, whisker: None, text }
+        })
+        .collect();
+    Series { name, colour: Some(colour), dashed, line, points }
+}
+
+/// The study's quantiles of gaps at the throughput, and the burst fraction.
+fn table(figures: &[Figure]) -> Option<Table> {
+    let mut rows: BTreeMap<_, Vec<&Figure>> = BTreeMap::new();
+    let mut quantiles: Vec<f64> = Vec::new();
+    for figure in figures {
+        if let Metric::DepartureGap | Metric::ArrivalGap | Metric::BurstFraction = figure.metric {
+            let way = (reading::way(figure), reading::direction(figure));
+            let key = (Frames::of_figure(figure), Who::of_figure(figure), way);
+            rows.entry(key).or_default().push(figure);
+            quantiles.extend(figure.quantile);
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    quantiles.sort_by(f64::total_cmp);
+    quantiles.dedup();
+    let mut head = heads(["octets", "device", "gaps between", "nominal"]);
+    head.extend(quantiles.iter().map(|q| words::quantile(*q)));
+    head.extend(heads(["in bursts", "gaps"]));
+    let mut lines = Vec::new();
+    for row in rows.values() {
+        let sides = [(Metric::DepartureGap, "departures"), (Metric::ArrivalGap, "arrivals")];
+        for (metric, side) in sides {
+            let of: Vec<&&Figure> = row.iter().filter(|f| f.metric == metric).collect();
+            let Some(first) = of.first() else { continue };
+            let mut cells = vec![frames::cell(first), subject::cell(first), Cell::text(side)];
+            let nominal = reading::number(first, "nominal_gap_ns").map(words::time);
+            cells.push(number_cell(nominal));
+            cells.extend(quantiles.iter().map(|q| {
+                let found = of.iter().find(|f| f.quantile == Some(*q));
+                number_cell(found.and_then(|f| f.value).map(words::time))
+            }));
+            let bursts = row.iter().find(|f| f.metric == Metric::BurstFraction);
+            let bursts = bursts.filter(|_| metric == Metric::DepartureGap).and_then(|f| f.value);
+            cells.push(number_cell(bursts.map(words::percent)));
+            cells.push(Cell::number(words::count(first.n)));
+            lines.push(cells);
+        }
+    }
+    let caption =
+        "How even the load was at which the throughput was found. In bursts: frames that \
+                   left closer than half the nominal gap behind the one before."
+            .to_owned();
+    Some(Table { caption, head, rows: lines })
+}

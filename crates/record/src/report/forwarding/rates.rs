@@ -1,0 +1,234 @@
+//! Forwarding rates as tables: beside the line rate and the direct cable, how each was searched, in bits a
+//! second by all four conventions, and every frame of a flood. Never states a rate without its count.
+
+use std::collections::BTreeMap;
+
+use measure::{FrameRate, FrameSize, Rate, RateConvention};
+use method::explain::explain_size;
+use method::figure::Unit;
+use method::{Figure, Metric};
+
+use super::super::frames::{self, Frames};
+use super::super::latency::{common_confidence, n_cell, narrow_cell};
+use super::super::subject::{self, Who};
+use super::super::view::{Block, Cell, Table};
+use super::super::{caveats, reading};
+use super::goal::Kind;
+use super::{bare, heads, line_rate, number_cell, without_unit};
+use crate::words;
+
+/// A row for each rate; what the direct cable did stands beside it, or in a row of its own where no
+/// device figure matches it.
+pub(super) fn table(rates: &[&Figure], all: &[Figure], link: Option<Rate>) -> Table {
+    let beside = |f: &Figure| {
+        rates.iter().any(|r| !reading::is_bypass(r) && same(reading::bypass_of(r, all), f))
+    };
+    let rows = rates.iter().filter(|f| !(reading::is_bypass(f) && beside(f))).map(|f| {
+        let of_line = || Some(words::percent(f.value? / ways(f) / line_rate(f, link)?.0));
+        // The link rate is the device's: a direct cable need not have it.
+        let of_line = if reading::is_bypass(f) { None } else { of_line() };
+        let bypass = if reading::is_bypass(f) { None } else { reading::bypass_of(f, all) };
+        vec![
+            frames::cell(f),
+            subject::cell(f),
+            Cell::text(Kind::of(f).name()),
+            bare(f),
+            number_cell(of_line),
+            bypass.map_or_else(|| Cell::number("–"), bare),
+            n_cell(&[f], None),
+            caveats::verdict_cell(&[f]),
+            caveats::names(&[f]),
+        ]
+    });
+    let rows = rows.collect();
+    let head = heads([
+        "octets",
+        "device",
+        "what",
+        "frames/s",
+        "of line rate",
+        "direct cable",
+        "n",
+        "verdict",
+        "caveats",
+    ]);
+    let caption = "Forwarding rate in frames a second by frame size, the same hosts' direct cable \
+                   beside it. Under flood: what arrived. Throughput: the highest rate at which its \
+                   goal held."
+        .to_owned();
+    Table { caption, head, rows }
+}
+
+/// Both ways together have two lines.
+fn ways(figure: &Figure) -> f64 {
+    if reading::text(figure, "direction").as_deref() == Some("total") { 2.0 } else { 1.0 }
+}
+
+fn same(a: Option<&Figure>, b: &Figure) -> bool {
+    a.is_some_and(|a| std::ptr::eq(a, b))
+}
+
+/// How each throughput was found: bracket, final trial, traffic, and the conditional throughput of
+/// RFC 9971 where the goal allows loss.
+pub(super) fn searches(rates: &[&Figure]) -> Option<Block> {
+    let time = |f: &Figure, name| number_cell(reading::number(f, name).map(words::time));
+    let rows: Vec<Vec<Cell>> = rates
+        .iter()
+        .filter(|f| f.metric == Metric::Throughput && reading::is_whole(f))
+        .map(|f| {
+            let rate = |rate: Option<f64>| {
+                without_unit(number_cell(rate.map(|r| words::value(Unit::FramesPerSecond, r))))
+            };
+            let allowed = reading::number(f, "loss_ratio_allowed").map(words::percent);
+            vec![
+                frames::cell(f),
+                subject::cell(f),
+                Cell::text(reading::text(f, "goal").unwrap_or_default()),
+                Cell::text(reading::text(f, "search").unwrap_or_default()),
+                rate(f.low),
+                rate(f.high),
+                rate(reading::number(f, "conditional_throughput_frames_per_s")),
+                Cell::number(allowed.unwrap_or_else(|| "none".to_owned())),
+                Cell::number(words::count(f.n)),
+                time(f, "final_duration_ns"),
+                time(f, "traffic_time_ns"),
+            ]
+        })
+        .collect();
+    let head = heads([
+        "octets",
+        "device",
+        "goal",
+        "search",
+        "passed at",
+        "failed at",
+        "forwarded there",
+        "loss allowed",
+        "trials",
+        "full trial",
+        "traffic in all",
+    ]);
+    let caption =
+        "How each throughput was found, in frames a second: the bracket between the highest \
+                   load that passed and the lowest that failed, and what was forwarded at the load \
+                   that passed (conditional throughput, RFC 9971) where the goal allows loss."
+            .to_owned();
+    let table = Table { caption, head, rows };
+    let summary = "The searches".to_owned();
+    (!table.rows.is_empty()).then_some(Block::Folded { summary, table })
+}
+
+/// One rate is four bit rates: RFC 1242's frame, the wire's, the packet's and the payload's.
+pub(super) fn conventions(rates: &[&Figure], all: &[Figure]) -> Table {
+    let mut head = heads(["octets", "IP length", "UDP payload", "device", "what", "frames/s"]);
+    head.extend(RateConvention::ALL.map(|c| c.as_str().to_owned()));
+    let rows = rates.iter().filter_map(|f| {
+        f.value?;
+        let size = Frames::of_figure(f).and_then(|frames| frames.plain_size());
+        let inside = |name, of_size: Option<u32>| {
+            let told = reading::text(f, name).or_else(|| of_size.map(|n| n.to_string()));
+            number_cell(told)
+        };
+        let mut cells = vec![
+            frames::cell(f),
+            inside("ip_length", size.map(FrameSize::ip_length)),
+            inside("udp_payload", size.map(FrameSize::udp_payload_v4)),
+            subject::cell(f),
+            Cell::text(Kind::of(f).name()),
+            Cell { note: String::new(), ..bare(f) },
+        ];
+        cells.extend(
+            RateConvention::ALL.map(|c| number_cell(in_bits(f, all, c).map(words::bit_rate))),
+        );
+        Some(cells)
+    });
+    let rows = rows.collect();
+    let caption =
+        "The same rates in bits a second, in all four conventions: L1 with preamble and gap, \
+                   L2 frames with FCS, L3 IP packets, and UDP payload as iperf3 counts."
+            .to_owned();
+    Table { caption, head, rows }
+}
+
+/// The study's own figure, which knows the headers; else by the size.
+fn in_bits(figure: &Figure, all: &[Figure], convention: RateConvention) -> Option<f64> {
+    let mut like = figure.conditions.clone();
+    like.insert("rate_convention".to_owned(), convention.as_str().into());
+    let told = all.iter().find(|f| {
+        f.metric == figure.metric && f.unit == Unit::BitsPerSecond && f.conditions == like
+    });
+    told.and_then(|f| f.value).or_else(|| {
+        let size = Frames::of_figure(figure)?.plain_size()?;
+        Some(FrameRate(figure.value?).bits_per_second(size, convention))
+    })
+}
+
+/// Offered, sent, received, lost, duplicated and reordered of a flood.
+pub(super) fn counts(figures: &[Figure]) -> Option<Table> {
+    const METRICS: [Metric; 6] = [
+        Metric::Offered,
+        Metric::Sent,
+        Metric::Received,
+        Metric::Lost,
+        Metric::Duplicated,
+        Metric::Reordered,
+    ];
+    let mut rows: BTreeMap<_, Vec<&Figure>> = BTreeMap::new();
+    for figure in figures {
+        if METRICS.contains(&figure.metric) && figure.unit == Unit::FramesPerSecond {
+            let way = (reading::way(figure), reading::direction(figure));
+            let key = (Frames::of_figure(figure), Who::of_figure(figure), way);
+            rows.entry(key).or_default().push(figure);
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let mut head = heads(["octets", "device"]);
+    head.extend(METRICS.map(|m| reading::metric(m).to_owned()));
+    head.push("n".to_owned());
+    let rows = rows.into_values().map(|row| {
+        let mut cells = vec![frames::cell(row[0]), subject::cell(row[0])];
+        let confidence = common_confidence(&row);
+        cells.extend(METRICS.map(|metric| {
+            let found = row.iter().find(|f| f.metric == metric);
+            let cell = found.map(|f| without_unit(narrow_cell(f, confidence.as_deref())));
+            cell.unwrap_or_else(|| Cell::number("–"))
+        }));
+        cells.push(n_cell(&row, confidence.as_deref()));
+        cells
+    });
+    let rows = rows.collect();
+    let caption = "Every frame accounted for under a flood, in frames a second.".to_owned();
+    Some(Table { caption, head, rows })
+}
+
+/// The sentence that keeps payload, IP length and frame size apart, for each size in use.
+pub(super) fn explained(rates: &[&Figure]) -> Option<Block> {
+    let mut lines: BTreeMap<Frames, String> = BTreeMap::new();
+    for figure in rates {
+        let Some(frames) = Frames::of_figure(figure) else { continue };
+        let sent = reading::text(figure, "frame_size_sent");
+        let inside = || {
+            let ip = reading::text(figure, "ip_length")?;
+            let payload = reading::text(figure, "udp_payload")?;
+            let frame = sent.clone().or_else(|| reading::text(figure, "frame_size"))?;
+            Some(format!("{frame}-octet frame = IP length {ip} = UDP payload {payload}"))
+        };
+        let mean = || {
+            let mean = reading::number(figure, "mean_frame_octets")?;
+            let pattern = reading::text(figure, "frame_size")?;
+            Some(format!("{pattern}: {} octets a frame in the mean", words::trimmed(mean, 1)))
+        };
+        let line = frames.plain_size().map(explain_size).or_else(inside).or_else(mean);
+        if let Some(line) = line {
+            lines.entry(frames).or_insert(line);
+        }
+    }
+    let term = |frames: &Frames| {
+        if frames.is_mix() { frames.label() } else { format!("{} octets", frames.label()) }
+    };
+    let terms: Vec<(String, String)> =
+        lines.iter().map(|(frames, line)| (term(frames), line.clone())).collect();
+    (!terms.is_empty()).then_some(Block::Glossary(terms))
+}
