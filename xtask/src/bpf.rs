@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -57,20 +57,20 @@ pub fn check(root: &Path) -> Result<()> {
 
 /// Each program's name with the hashes of its source (the header included) and of its object.
 fn list(folder: &Path) -> Result<String> {
-    let header = read(folder.join(HEADER))?;
+    let header = read(&folder.join(HEADER))?;
     let mut list =
         "# program, hash of source and header, hash of object; by `cargo xtask bpf`\n".to_owned();
     for source in sources(folder)? {
-        let text = [header.as_slice(), &read(folder.join(&source))?].concat();
-        let object = read(folder.join(format!("{}.o", source.trim_end_matches(".c"))))?;
+        let text = [header.as_slice(), &read(&folder.join(&source))?].concat();
+        let object = read(&folder.join(format!("{}.o", source.trim_end_matches(".c"))))?;
         let name = source.trim_end_matches(SOURCE);
         writeln!(list, "{name} {:016x} {:016x}", hash(&text), hash(&object))?;
     }
     Ok(list)
 }
 
-fn read(path: PathBuf) -> Result<Vec<u8>> {
-    fs::read(&path).with_context(|| format!("read {}", path.display()))
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("read {}", path.display()))
 }
 
 fn sources(folder: &Path) -> Result<Vec<String>> {

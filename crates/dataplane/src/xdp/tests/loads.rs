@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use measure::{FrameMix, FrameSize, Nanos};
 
-use super::{Asked, Cable, IDENTITY, cable, check_conserved, receiver_spec, run, sender_spec};
+use super::{
+    Asked, Cable, IDENTITY, cable, check_conserved, receiver_spec, report, run, run_meddled,
+    sender_spec,
+};
 use crate::datagram::{AddressRange, Pace, Spread, Way};
 use crate::xdp::accept_frames;
 use crate::xdp::counter::Counter;
@@ -174,4 +177,36 @@ fn flows_both_ways_at_once_are_counted_apart() {
             assert_eq!(got.received.reordered + got.received.duplicated, 0);
         }
     });
+}
+
+#[test]
+fn what_the_driver_refuses_uses_no_number() {
+    let Some(cable) = cable() else { return };
+    // A receiver on another processor is overrun now and then: its ring holds 256 frames.
+    let ran = run(&cable, &Asked { placed: Some(1), ..Asked::default() });
+    check_conserved(&ran);
+    assert_eq!(ran.sent.offered - ran.sent.sent, ran.tx.counters["tx_dropped"]);
+    eprintln!("{} of {} refused", ran.tx.counters["tx_dropped"], ran.sent.offered);
+}
+
+#[test]
+fn a_link_that_goes_down_costs_turns_and_no_numbers() {
+    let Some(cable) = cable() else { return };
+    let asked = Asked { pace: Pace::Every(1e5), load: Nanos::from_millis(400), ..Asked::default() };
+    for host in ["h1", "h2"] {
+        let interface = cable.interface(host);
+        let ran = run_meddled(&cable, &asked, || {
+            std::thread::sleep(Duration::from_millis(120));
+            cable.lab.set_link(host, &interface, false).expect("take down");
+            std::thread::sleep(Duration::from_millis(100));
+            cable.lab.set_link(host, &interface, true).expect("take up");
+        });
+        report(&ran);
+        assert_eq!(ran.sent.offered, 4_000);
+        assert!((1..4_000).contains(&ran.sent.sent), "a closed way takes nothing");
+        // What lay in the ring of an end that went down is lost, and counted as sent.
+        assert!(ran.sent.sent - ran.got.received.unique <= 256);
+        assert_eq!(ran.got.received.highest, ran.sent.sent.checked_sub(1), "numbers have no holes");
+        assert_eq!(ran.got.received.reordered + ran.got.received.duplicated, 0);
+    }
 }

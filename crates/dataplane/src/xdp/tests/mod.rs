@@ -140,6 +140,11 @@ fn sender_spec(asked: &Asked, local: IpAddr, remote: SocketAddr) -> SenderSpec {
 }
 
 fn run(cable: &Cable, asked: &Asked) -> Ran {
+    run_meddled(cable, asked, || {})
+}
+
+/// With something done meanwhile that begins as the load does.
+fn run_meddled(cable: &Cable, asked: &Asked, meddle: impl FnOnce()) -> Ran {
     let (from, to) = (cable.address("h1", asked), cable.address("h2", asked));
     let reserved = cable.inside("h2", || UdpSocket::bind((to, 0))).expect("reserve a port");
     let port = reserved.local_addr().expect("a port").port();
@@ -164,6 +169,8 @@ fn run(cable: &Cable, asked: &Asked) -> Ran {
     let (sent, got) = thread::scope(|scope| {
         let received = scope.spawn(|| counter.run(window, &never).expect("receive"));
         let sent = scope.spawn(|| sender.run(window, &halt).expect("send"));
+        clock::wait_until(start);
+        meddle();
         if let Some(after) = asked.halted_after {
             clock::wait_until(start + after);
             halt.ask();

@@ -5,10 +5,11 @@ use std::thread;
 use std::time::Duration;
 
 use lab::{LabDevice, LabSpec};
-use measure::Nanos;
+use measure::{Histogram, Nanos};
 
 use super::{Asked, Cable, cable, lab_of, run};
 use crate::clock;
+use crate::datagram::Pace;
 use crate::xdp::{accept_frames, forward};
 
 /// Packets a second received over one cable: ours with the receiver on either processor, iperf3,
@@ -137,5 +138,34 @@ fn a_router_by_its_stack_and_by_its_drivers() {
     for (name, rates) in ["stack", "drivers"].iter().zip(&mut rates) {
         rates.sort_by(f64::total_cmp);
         eprintln!("router by its {name}: {:.0} packets/s received", rates[rates.len() / 2]);
+    }
+}
+
+/// How near to their time paced frames leave and arrive. A benchmark: its table is read by people.
+#[test]
+#[ignore = "a benchmark that needs an idle core"]
+fn gaps_of_paced_frames() {
+    let Some(cable) = cable() else { return };
+    for pps in [10_000_u64, 100_000, 500_000, 1_000_000] {
+        let gap = 1e9 / pps as f64;
+        let load = Nanos::from_secs(2);
+        let ran = run(&cable, &Asked { pace: Pace::Every(gap), load, ..Asked::default() });
+        let within = |histogram: &Histogram, ns: f64| {
+            let above = histogram.share_at_or_below(Nanos((gap + ns) as u64));
+            let below = histogram.share_at_or_below(Nanos((gap - ns).max(0.0) as u64));
+            100.0 * (above - if gap > ns { below } else { 0.0 })
+        };
+        eprintln!(
+            "{pps} pps: sent {} of {}; within 1, 5 and 20 us: {:.2} {:.2} {:.2} % left, {:.2} {:.2} {:.2} % arrived; burst {}",
+            ran.sent.sent,
+            ran.sent.offered,
+            within(&ran.sent.departures, 1e3),
+            within(&ran.sent.departures, 5e3),
+            within(&ran.sent.departures, 20e3),
+            within(&ran.got.arrivals, 1e3),
+            within(&ran.got.arrivals, 5e3),
+            within(&ran.got.arrivals, 20e3),
+            ran.sent.longest_burst,
+        );
     }
 }
