@@ -18,6 +18,8 @@ use crate::spec::LabDevice;
 
 /// The kernel's name for merging frames of a flow on receipt.
 const GRO: &str = "rx-gro";
+/// And for leaving checksums to whoever sends the frame on.
+const CHECKSUM: &str = "tx-checksum-ip-generic";
 /// Flows that are asked about when it is read back which way they go.
 const PORTS_ASKED: std::ops::Range<u16> = 20_000..20_016;
 const UDP: u8 = 17;
@@ -233,16 +235,26 @@ impl Lab {
     fn gro_on(&self, subject: &SubjectPlan, state: &mut State) -> Result<(), LabError> {
         for node in &subject.devices {
             for port in self.ports_of(node) {
-                let before = self.netlink(node, |kernel| {
-                    let before = kernel.features(&port)?;
-                    kernel.set_features(&port, &[(GRO, true)])?;
-                    Ok(before.get(GRO).copied().unwrap_or(false))
-                })?;
-                let changed = vec![(GRO.to_owned(), before)];
-                let previous = PreviousFeatures { changed, left_on: Vec::new() };
-                state.features.push((node.clone(), port, previous));
+                self.set_feature((node, &port), (GRO, true), state)?;
             }
         }
+        Ok(())
+    }
+
+    fn set_feature(
+        &self,
+        (node, port): (&str, &str),
+        (feature, on): (&str, bool),
+        state: &mut State,
+    ) -> Result<(), LabError> {
+        let before = self.netlink(node, |kernel| {
+            let before = kernel.features(port)?;
+            kernel.set_features(port, &[(feature, on)])?;
+            Ok(before.get(feature).copied().unwrap_or(!on))
+        })?;
+        let changed = vec![(feature.to_owned(), before)];
+        let previous = PreviousFeatures { changed, left_on: Vec::new() };
+        state.features.push((node.to_owned(), port.to_owned(), previous));
         Ok(())
     }
 
@@ -262,7 +274,9 @@ impl Lab {
         Ok(())
     }
 
-    /// The far ends of a router's cables must take redirected frames, or these vanish there.
+    /// The far ends of a router's cables must take redirected frames, or these vanish there. And a
+    /// checksum that the sender left to be completed never would be: a redirected frame has lost the
+    /// note that says so.
     fn forward_by_xdp(&self, subject: &SubjectPlan, state: &mut State) -> Result<(), LabError> {
         let Some(hook) = self.xdp_hook() else { return Ok(()) };
         for node in &subject.devices {
@@ -275,6 +289,7 @@ impl Lab {
             for port in host.ports.iter().filter(|port| is_port_of(port.far_end(), subject)) {
                 for interface in &port.interfaces {
                     let failed = |cause| LabError::Xdp { node: host.name.clone(), cause };
+                    self.set_feature((&host.name, interface), (CHECKSUM, false), state)?;
                     let accepted = self.inside(&host.name, || hook.accept(interface))?;
                     state.guards.push(accepted.map_err(failed)?);
                 }

@@ -4,122 +4,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, UdpSocket};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
-use std::process::{Command, Stdio};
-use std::sync::{Mutex, MutexGuard};
+use std::process::Command;
 use std::time::Duration;
 
 use lab::{FarEnd, Lab, LabDevice, LabSpec, Privilege, privilege};
 use measure::{ByteCount, Rate};
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, setsockopt,
-    socket as nix_socket, sockopt,
+use nix::sys::socket::{setsockopt, sockopt};
+
+mod ends;
+
+use ends::{
+    echo, frames_by_subject, local, machine, promised_pairs, side_by_side, socket, some_specs,
 };
-
-/// One test at a time: each compares what the machine has before and after.
-static MACHINE: Mutex<()> = Mutex::new(());
-
-fn machine() -> Option<MutexGuard<'static, ()>> {
-    if privilege() == Privilege::None {
-        eprintln!("skipped: building a lab needs root or a user namespace");
-        return None;
-    }
-    Some(MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
-}
-
-/// An asking and an answering end, and the subject between them.
-struct Pair {
-    asking: (String, IpAddr),
-    answering: (String, IpAddr),
-    subject: Option<String>,
-}
-
-/// Every pair that the plan promises, of IPv4 and of IPv6: across each subject each host with each
-/// other, and on each cable its two ends.
-fn promised_pairs(lab: &Lab) -> Vec<Pair> {
-    let mut pairs = Vec::new();
-    for a in &lab.plan().hosts {
-        for b in &lab.plan().hosts {
-            for (p, q) in a.ports.iter().flat_map(|p| b.ports.iter().map(move |q| (p, q))) {
-                let behind = |end: &FarEnd| match end {
-                    FarEnd::Device { device, .. } => {
-                        lab.plan().subject_of(device).map(|subject| subject.name.clone())
-                    }
-                    FarEnd::Host { .. } => None,
-                };
-                let subject = behind(p.far_end());
-                let meet = match p.far_end() {
-                    FarEnd::Host { host, port } => *host == b.name && *port == q.name,
-                    FarEnd::Device { .. } => a.name != b.name && behind(q.far_end()) == subject,
-                };
-                if !meet {
-                    continue;
-                }
-                let ends = [(p.address.into(), q.address.into())];
-                let v6 = lab.plan().ipv6;
-                let twins = v6.then(|| (lab::twin(p.address).into(), lab::twin(q.address).into()));
-                for (from, to) in ends.into_iter().chain(twins) {
-                    let (asking, answering) = ((a.name.clone(), from), (b.name.clone(), to));
-                    pairs.push(Pair { asking, answering, subject: subject.clone() });
-                }
-            }
-        }
-    }
-    pairs
-}
-
-fn socket(lab: &Lab, node: &str, address: impl Into<IpAddr>) -> UdpSocket {
-    let address = address.into();
-    let socket = lab.inside(node, || UdpSocket::bind((address, 0))).unwrap().unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-    socket
-}
-
-fn local(socket: &UdpSocket) -> std::net::SocketAddr {
-    socket.local_addr().unwrap()
-}
-
-/// One datagram there and one back.
-fn echo(lab: &Lab, pair: &Pair, payload: usize) {
-    let (from, to) = (&pair.asking, &pair.answering);
-    let (asking, answering) = (socket(lab, &from.0, from.1), socket(lab, &to.0, to.1));
-    let mut buffer = vec![0; 65_536];
-    asking.send_to(&vec![7; payload], local(&answering)).unwrap();
-    let (length, peer) = answering
-        .recv_from(&mut buffer)
-        .unwrap_or_else(|e| panic!("{from:?} to {to:?}, {payload} octets: {e}"));
-    assert_eq!((length, peer), (payload, local(&asking)));
-    answering.send_to(&buffer[..length], peer).unwrap();
-    let (length, peer) = asking
-        .recv_from(&mut buffer)
-        .unwrap_or_else(|e| panic!("{to:?} back to {from:?}, {payload} octets: {e}"));
-    assert_eq!((length, peer), (payload, local(&answering)));
-}
-
-/// Each device alone, and all of them beside each other, some twice.
-fn some_specs() -> Vec<LabSpec> {
-    let mut specs: Vec<LabSpec> = LabDevice::ALL.map(LabSpec::new).into();
-    specs.push(side_by_side());
-    specs
-}
-
-fn side_by_side() -> LabSpec {
-    let (bridge, router, routers) = (LabDevice::Bridge, LabDevice::Router, LabDevice::Routers);
-    LabSpec::of(vec![bridge.clone(), routers.clone(), router.clone(), bridge, routers, router])
-}
-
-/// What each subject's ports have sent.
-fn frames_by_subject(lab: &Lab) -> BTreeMap<String, u64> {
-    let sent = |name: &String| {
-        let links = lab.netlink(name, netlink::Netlink::links).unwrap();
-        let ports = links.iter().filter(|link| link.kind.as_deref() == Some("veth"));
-        ports.map(|link| link.stats.tx_packets).sum::<u64>()
-    };
-    let subjects = lab.plan().subjects.iter();
-    subjects.map(|s| (s.name.clone(), s.devices.iter().map(sent).sum())).collect()
-}
 
 #[test]
 fn every_promised_pair_is_reached_across_its_own_subject() {
@@ -147,78 +46,6 @@ fn every_promised_pair_is_reached_across_its_own_subject() {
             }
             eprintln!("{:?}, {hosts} hosts: {} pairs answered", spec.devices, pairs.len());
         }
-    }
-}
-
-/// Every frame that arrives at or leaves any link of a node from now on.
-fn capture(lab: &Lab, node: &str) -> OwnedFd {
-    let (raw, all) = (SockType::Raw, SockProtocol::EthAll);
-    lab.inside(node, || nix_socket(AddressFamily::Packet, raw, SockFlag::SOCK_NONBLOCK, all))
-        .unwrap()
-        .unwrap()
-}
-
-/// What was captured since the last look: the first octets of each frame.
-fn captured(capture: &OwnedFd) -> Vec<Vec<u8>> {
-    let mut frame = [0; 64];
-    std::iter::from_fn(|| {
-        let length = recv(capture.as_raw_fd(), &mut frame, MsgFlags::empty()).ok()?;
-        Some(frame[..length].to_vec())
-    })
-    .collect()
-}
-
-#[test]
-#[expect(clippy::disallowed_methods, reason = "silence is listened to")]
-fn an_idle_lab_is_silent() {
-    let Some(_machine) = machine() else { return };
-    let mut labs = Vec::new();
-    for spec in some_specs() {
-        let lab = Lab::build(&LabSpec { hosts: 4, ..spec }).unwrap();
-        let captures: Vec<OwnedFd> = lab.nodes().map(|node| capture(&lab, node)).collect();
-        labs.push((lab, captures));
-    }
-    std::thread::sleep(Duration::from_secs(3));
-    for (lab, captures) in &labs {
-        for (node, capture) in lab.nodes().zip(captures) {
-            let frames = captured(capture);
-            assert_eq!(frames, Vec::<Vec<u8>>::new(), "{node}");
-            // Nor was any sent before we listened.
-            let links = lab.netlink(node, netlink::Netlink::links).unwrap();
-            let sent: u64 = links.iter().map(|link| link.stats.tx_packets).sum();
-            assert_eq!(sent, 0, "{node}: {links:?}");
-        }
-        // The capture sees what there is: each of two frames at its sender, at two ports of the
-        // device, and at its receiver.
-        let pair = promised_pairs(lab).remove(0);
-        echo(lab, &pair, 100);
-        // A switch flooded the first of them.
-        captures.iter().map(captured).for_each(drop);
-        echo(lab, &pair, 100);
-        let seen = captures.iter().map(|capture| captured(capture).len()).sum::<usize>();
-        assert_eq!(seen, if lab.plan().devices.is_empty() { 4 } else { 8 });
-    }
-}
-
-#[test]
-#[expect(clippy::disallowed_methods, reason = "silence is listened to")]
-fn silence_returns_after_a_pulled_cable_and_a_reset() {
-    let Some(_machine) = machine() else { return };
-    let lab = Lab::build(&side_by_side()).unwrap();
-    let captures: Vec<OwnedFd> = lab.nodes().map(|node| capture(&lab, node)).collect();
-    for subject in &lab.plan().subjects {
-        lab.reset(&subject.name, Duration::from_millis(50)).unwrap();
-    }
-    for port in &lab.plan().hosts[0].ports {
-        lab.set_link("h1", &port.interfaces[0], false).unwrap();
-        lab.set_link("h1", &port.interfaces[0], true).unwrap();
-    }
-    std::thread::sleep(Duration::from_secs(1));
-    for (node, capture) in lab.nodes().zip(&captures) {
-        assert_eq!(captured(capture).len(), 0, "{node}");
-    }
-    for pair in promised_pairs(&lab) {
-        echo(&lab, &pair, 100);
     }
 }
 
@@ -297,109 +124,6 @@ fn drops(lab: &Lab) -> u64 {
         limits.map(|queue| u64::from(queue.stats.drops)).sum::<u64>()
     };
     lab.nodes().map(of).sum()
-}
-
-fn ports(lab: &Lab, subject: &str) -> Vec<(String, String)> {
-    let devices = &lab.plan().subject(subject).unwrap().devices;
-    let of = |name: &String| {
-        let device = lab.plan().device(name).unwrap();
-        device.ports.iter().map(|port| (name.clone(), port.interface.clone())).collect::<Vec<_>>()
-    };
-    devices.iter().flat_map(of).collect()
-}
-
-fn gro(lab: &Lab, subject: &str) -> Vec<bool> {
-    let is_on = |(node, port): (String, String)| {
-        lab.netlink(&node, |kernel| Ok(kernel.offloads(&port)?.gro)).unwrap()
-    };
-    ports(lab, subject).into_iter().map(is_on).collect()
-}
-
-/// What a program that was started in a device sees in a sysfs of its own: a look from outside.
-fn shown(lab: &Lab, node: &str, file: &str) -> Option<String> {
-    let script = format!("mount -t sysfs sysfs /sys && cat /sys/class/net/{file}");
-    let mut command = Command::new("unshare");
-    command.args(["-m", "--propagation", "private", "sh", "-c", &script]);
-    command.stdout(Stdio::piped());
-    let child = lab.spawn(node, &mut command).ok()?;
-    let output = child.wait_with_output().ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
-
-#[test]
-fn a_variant_is_applied_and_taken_back() {
-    let Some(_machine) = machine() else { return };
-    let mounts = || fs::read_to_string("/proc/self/mountinfo").unwrap();
-    let before = mounts();
-    let lab = Lab::build(&side_by_side()).unwrap();
-    assert_eq!(lab.variants("bridge"), ["gro", "rps", "threaded"]);
-    assert_eq!(lab.variants("routers"), ["gro", "rps", "threaded", "one-path", "two-paths"]);
-    assert_eq!(lab.variants("switch"), [] as [&str; 0]);
-    for subject in ["bridge", "routers", "router"] {
-        let (node, port) = ports(&lab, subject).remove(0);
-        let rps = || shown(&lab, &node, &format!("{port}/queues/rx-0/rps_cpus")).unwrap();
-        let threaded = || shown(&lab, &node, &format!("{port}/threaded")).unwrap();
-        let (rps_off, threaded_off) = (rps(), threaded());
-        let plain = gro(&lab, subject);
-        assert!(plain.iter().all(|on| !on), "a virtual cable starts without: {plain:?}");
-        let steps = [Some("gro"), None, Some("rps"), Some("threaded"), Some("gro"), Some("rps")];
-        for variant in steps.into_iter().chain([None]) {
-            lab.apply(subject, variant).unwrap();
-            let merging = matches!(variant, Some("gro" | "threaded"));
-            assert!(gro(&lab, subject).iter().all(|on| *on == merging), "{subject} {variant:?}");
-            assert_eq!(rps() != rps_off, variant == Some("rps"), "{subject} {variant:?}");
-            let threads = variant == Some("threaded");
-            assert_eq!(threaded() != threaded_off, threads, "{subject} {variant:?}");
-            assert!(gro(&lab, "bridge2").iter().all(|on| !on), "another was touched");
-            for pair in
-                promised_pairs(&lab).iter().filter(|p| p.subject.as_deref() == Some(subject))
-            {
-                echo(&lab, pair, 1000);
-            }
-        }
-    }
-    assert_eq!(mounts(), before, "a mount of ours is seen elsewhere");
-    let unknown = lab.apply("bridge", Some("one-path")).unwrap_err().to_string();
-    assert_eq!(unknown, "put device bridge into variant one-path: it has gro, rps, threaded");
-}
-
-#[test]
-fn one_path_or_two() {
-    let Some(_machine) = machine() else { return };
-    let lab = Lab::build(&side_by_side()).unwrap();
-    let across = |pair: &&Pair| pair.subject.as_deref() == Some("routers2");
-    let all = promised_pairs(&lab);
-    let pairs: Vec<&Pair> = all.iter().filter(across).collect();
-    // How many of 64 flows each of the two routers carried.
-    let carried = || {
-        let sent = |router: &str| {
-            let links = lab.netlink(router, netlink::Netlink::links).unwrap();
-            links.iter().map(|link| link.stats.tx_packets).sum::<u64>()
-        };
-        let before = ["r3", "r4"].map(sent);
-        for _ in 0..16 {
-            for pair in &pairs {
-                echo(&lab, pair, 64);
-            }
-        }
-        let after = ["r3", "r4"].map(sent);
-        [after[0] - before[0], after[1] - before[1]]
-    };
-    let both = |[first, second]: [u64; 2]| first > 0 && second > 0 && first + second == 128;
-    assert!(both(carried()));
-    lab.apply("routers2", Some("one-path")).unwrap();
-    assert_eq!(carried(), [128, 0]);
-    // It outlives a pulled cable and a reset.
-    let interface = &lab.plan().host("h1").unwrap().ports[4].interfaces[0];
-    lab.set_link("h1", interface, false).unwrap();
-    lab.set_link("h1", interface, true).unwrap();
-    lab.reset("routers2", Duration::from_millis(10)).unwrap();
-    assert_eq!(carried(), [128, 0]);
-    lab.apply("routers2", Some("two-paths")).unwrap();
-    assert!(both(carried()));
-    lab.apply("routers2", Some("one-path")).unwrap();
-    lab.apply("routers2", None).unwrap();
-    assert!(both(carried()));
 }
 
 #[test]

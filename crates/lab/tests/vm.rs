@@ -7,130 +7,79 @@
 #![allow(clippy::disallowed_methods, reason = "tells how long a boot took; asserts nothing of it")]
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::vm::{Acceleration, Emulator, Image, Machine};
-use lab::{LabDevice, LabSpec, Namespace, NodePlan, Privilege, privilege};
-use netlink::{Netlink, NetlinkError, NextHop};
+use lab::vm::{Acceleration, Emulator, Image};
+use lab::{Equipment, Lab, LabDevice, LabSpec, Privilege, VmRole, VmSpec, privilege};
 
+mod ends;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_lab-machine");
 const ROUND_TRIPS: u32 = 200;
-const LARGE: usize = 8972;
+const LARGE: usize = 8952;
 
-/// Two hosts and a machine between them, as a lab would join them.
-struct Rig {
-    hosts: [Namespace; 2],
-    plans: [NodePlan; 2],
-    machine: Option<Machine>,
-}
-
-fn emulator() -> Emulator {
-    Emulator {
-        program: env!("CARGO_BIN_EXE_lab-machine").into(),
+fn build(kernel: &Path, role: VmRole) -> Lab {
+    let machine = VmSpec {
+        name: None,
+        role,
+        kernel: kernel.to_owned(),
+        modules: None,
+        acceleration: Acceleration::Auto,
+    };
+    let emulator = Emulator {
+        program: PROGRAM.into(),
         open_tap: dataplane::tap::open,
         acceleration: Acceleration::Auto,
-    }
+    };
+    let spec = LabSpec { bypass: false, ..LabSpec::new(LabDevice::Vm(machine)) };
+    Lab::build_with(&spec, Equipment { emulator: Some(emulator), forwarder: None }).unwrap()
 }
 
-impl Rig {
-    fn boot(image: &Image, device: LabDevice) -> Self {
-        let spec = LabSpec { bypass: false, ..LabSpec::new(device) };
-        let plan = spec.plan().unwrap();
-        let [h1, h2, device] = plan.nodes.try_into().unwrap();
-        let emulator = emulator();
-        let hosts = ["h1", "h2"].map(|name| Namespace::create(name).unwrap());
-        let taps = hosts.iter().map(|host| emulator.make_tap(host, "eth1").unwrap()).collect();
-        let plans = [h1, h2];
-        for (host, plan) in hosts.iter().zip(&plans) {
-            host.enter_with(|| furnish(plan, spec.mtu)).unwrap().unwrap();
-        }
-        let machine = Machine::start(&emulator, image, &device, spec.mtu, taps).unwrap();
-        Self { hosts, plans, machine: Some(machine) }
-    }
-
-    fn machine(&self) -> &Machine {
-        self.machine.as_ref().unwrap()
-    }
-
-    /// Datagrams of `octets` there and back again, all of them.
-    fn echo(&self, rounds: u32, octets: usize) {
-        let addresses = self.plans.each_ref().map(|plan| plan.interfaces[0].address.unwrap().0);
-        let open = |i: usize| {
-            let bound = self.hosts[i].enter_with(|| UdpSocket::bind((addresses[i], 0)));
-            let socket = bound.unwrap().unwrap();
-            socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-            socket
-        };
-        let (near, far) = (open(0), open(1));
-        let to = far.local_addr().unwrap();
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                let mut frame = vec![0; 10_000];
-                for _ in 0..rounds {
-                    let (length, from) = far.recv_from(&mut frame).expect("through the machine");
-                    far.send_to(&frame[..length], from).unwrap();
-                }
-            });
-            let mut answer = vec![0; 10_000];
-            for round in 0..rounds {
-                let mut question = vec![0x5a; octets];
-                question[..4].copy_from_slice(&round.to_be_bytes());
-                near.send_to(&question, to).unwrap();
-                let length = near.recv(&mut answer).expect("back through the machine");
-                assert!(answer[..length] == question, "round {round}");
+/// Datagrams of `octets` from the first host to the second and back again, all of them.
+fn echo(lab: &Lab, rounds: u32, octets: usize) {
+    let open = |i: usize| {
+        let host = &lab.plan().hosts[i];
+        let bound = lab.inside(&host.name, || UdpSocket::bind((host.ports[0].address, 0)));
+        let socket = bound.unwrap().unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket
+    };
+    let (near, far) = (open(0), open(1));
+    let to = far.local_addr().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut frame = vec![0; 10_000];
+            for _ in 0..rounds {
+                let (length, from) = far.recv_from(&mut frame).expect("through the machine");
+                far.send_to(&frame[..length], from).unwrap();
             }
         });
-    }
-
-    /// Frames that port `name` received and sent, by the machine's own count.
-    fn counted(&self, name: &str) -> [u64; 2] {
-        let text = self.machine().ask("interfaces").unwrap();
-        let line = text.split(';').find_map(|line| line.trim().strip_prefix(&format!("{name}:")));
-        let fields: Vec<u64> = line
-            .unwrap_or_else(|| panic!("no {name}: {text}"))
-            .split_whitespace()
-            .map(|f| f.parse().unwrap())
-            .collect();
-        [fields[1], fields[9]]
-    }
-
-    /// Ends the machine and looks whether anything of it is left.
-    fn end(&mut self) {
-        let pid = self.machine().pid();
-        let process = PathBuf::from(format!("/proc/{pid}"));
-        assert!(process.exists());
-        self.machine = None;
-        assert!(!process.exists(), "process {pid} is left");
-        for host in &self.hosts {
-            let links = host.enter_with(|| Netlink::open().unwrap().links().unwrap()).unwrap();
-            assert!(links.iter().all(|link| link.name == "lo"), "left in {host}: {links:?}");
+        let mut answer = vec![0; 10_000];
+        for round in 0..rounds {
+            let mut question = vec![0x5a; octets];
+            question[..4].copy_from_slice(&round.to_be_bytes());
+            near.send_to(&question, to).unwrap();
+            let length = near.recv(&mut answer).expect("back through the machine");
+            assert!(answer[..length] == question, "round {round}");
         }
-    }
+    });
 }
 
-/// What a lab does for its hosts.
-fn furnish(plan: &NodePlan, mtu: u32) -> Result<(), NetlinkError> {
-    let mut kernel = Netlink::open()?;
-    for interface in &plan.interfaces {
-        let index = kernel.link(&interface.name)?.index;
-        kernel.set_mtu(index, mtu)?;
-        kernel.set_mac(index, interface.mac)?;
-        let (ip, prefix) = interface.address.unwrap();
-        kernel.add_address(index, ip.into(), prefix)?;
-        kernel.set_up(index)?;
-        for (ip, mac) in &interface.neighbours {
-            kernel.add_permanent_neighbour(index, (*ip).into(), *mac)?;
-        }
-    }
-    for route in &plan.routes {
-        let (via, name) = &route.next_hops[0];
-        let hop = NextHop { via: Some((*via).into()), index: kernel.link(name)?.index };
-        kernel.replace_route(route.destination.0.into(), route.destination.1, &[hop], None)?;
-    }
-    Ok(())
+/// Frames that each port received and sent, by the machine's own count.
+fn counted(lab: &Lab) -> [u64; 4] {
+    let text = lab.machine("vm").unwrap().ask("interfaces").unwrap();
+    let fields = |name: &str| -> Vec<u64> {
+        let line = text.split(';').find_map(|line| line.trim().strip_prefix(name));
+        let line = line.unwrap_or_else(|| panic!("no {name} in {text}"));
+        line.split_whitespace().map(|field| field.parse().unwrap()).collect()
+    };
+    let (p1, p2) = (fields("p1:"), fields("p2:"));
+    [p1[1], p1[9], p2[1], p2[9]]
 }
 
 /// The unpacked package behind Debian's `linux-image-KIND`, from the cache or from Debian; else why not.
@@ -173,61 +122,94 @@ fn debian(kind: &str) -> Result<PathBuf, String> {
 }
 
 /// The image, or a word that the test was skipped.
-fn image(kind: &str) -> Option<Image> {
+fn image(kind: &str) -> Option<PathBuf> {
     let path = match Command::new("qemu-system-x86_64").arg("-version").output() {
         Ok(_) => debian(kind),
         Err(e) => Err(format!("qemu-system-x86_64: {e}")),
     };
-    path.map_err(|why| eprintln!("skipped: {why}"))
-        .ok()
-        .map(|path| Image::open(&path, None).unwrap())
+    path.map_err(|why| eprintln!("skipped: {why}")).ok()
 }
 
 /// Boots, forwards, counts, and leaves nothing.
-fn forwards(kind: &str, device: &LabDevice) {
-    let Some(image) = image(kind) else { return };
+fn forwards(kind: &str, role: VmRole) {
+    let Some(_alone) = ends::machine() else { return };
+    let Some(kernel) = image(kind) else { return };
     let before = Instant::now();
-    let mut rig = Rig::boot(&image, device.clone());
-    rig.machine().wait_until_ready().unwrap();
-    let facts = rig.machine().facts();
-    eprintln!("{kind} {}: {facts:?}, ready after {:?}", device.as_str(), before.elapsed());
-    assert_eq!(rig.machine().ask("release").unwrap(), facts.release);
-    let realtime = rig.machine().ask("realtime").is_ok_and(|text| text == "1");
+    let lab = build(&kernel, role);
+    let machine = lab.machine("vm").unwrap();
+    eprintln!("{kind} {role:?}: {:?}, there after {:?}", machine.facts(), before.elapsed());
+    assert_eq!(machine.ask("release").unwrap(), Image::open(&kernel, None).unwrap().release());
+    let realtime = machine.ask("realtime").is_ok_and(|text| text == "1");
     assert_eq!(realtime, kind == "rt-amd64");
-    let earlier = ["p1", "p2"].map(|port| rig.counted(port));
-    rig.echo(ROUND_TRIPS, 64);
-    let later = ["p1", "p2"].map(|port| rig.counted(port));
-    for (now, then) in later.iter().flatten().zip(earlier.iter().flatten()) {
+    let earlier = counted(&lab);
+    echo(&lab, ROUND_TRIPS, 64);
+    let later = counted(&lab);
+    for (now, then) in later.iter().zip(&earlier) {
         assert_eq!(now - then, u64::from(ROUND_TRIPS), "{earlier:?} {later:?}");
     }
     // The largest packet of the lab's links, whole.
-    rig.echo(3, LARGE);
-    let refusal = rig.machine().ask("nonsense").unwrap_err().to_string();
+    echo(&lab, 3, LARGE);
+    let refusal = machine.ask("nonsense").unwrap_err().to_string();
     assert!(refusal.contains("no such request"), "{refusal}");
-    rig.end();
+
+    let process = PathBuf::from(format!("/proc/{}", machine.pid()));
+    assert!(process.exists());
+    drop(lab);
+    assert!(!process.exists(), "{} is left", process.display());
 }
 
 #[test]
 fn a_bridge_of_another_kernel_forwards() {
-    forwards("cloud-amd64", &LabDevice::Bridge);
+    forwards("cloud-amd64", VmRole::Bridge);
 }
 
 #[test]
 fn a_router_of_another_kernel_forwards() {
-    forwards("cloud-amd64", &LabDevice::Router);
+    forwards("cloud-amd64", VmRole::Router);
 }
 
 #[test]
-fn a_reset_machine_comes_back() {
-    let Some(image) = image("cloud-amd64") else { return };
-    let rig = Rig::boot(&image, LabDevice::Bridge);
-    rig.machine().wait_until_ready().unwrap();
-    rig.echo(3, 64);
-    let pid = rig.machine().pid();
-    rig.machine().reset().unwrap();
-    rig.machine().wait_until_ready().unwrap();
-    rig.echo(3, 64);
-    assert_eq!(rig.machine().pid(), pid);
+fn a_machine_dies_with_its_killed_holder() {
+    let Some(kernel) = image("cloud-amd64") else { return };
+    let mut command = Command::new(PROGRAM);
+    let mut holder = command
+        .arg("hold")
+        .arg(kernel)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let process = PathBuf::from(format!("/proc/{}", line.trim()));
+    let command_line = fs::read_to_string(process.join("cmdline")).unwrap();
+    assert!(command_line.contains("qemu"), "{command_line}");
+    // SIGKILL: no destructor of ours runs.
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    // The kernel takes a moment to give a large process's memory back; a minute is no moment.
+    for _ in 0..6000 {
+        if !process.exists() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{} is left", process.display());
+}
+
+#[test]
+fn modules_are_looked_for_where_the_user_says() {
+    let Some(kernel) = image("cloud-amd64") else { return };
+    let image = Image::open(&kernel, None).unwrap();
+    let folder = image.modules().unwrap();
+    for given in [folder, folder.parent().unwrap()] {
+        assert_eq!(Image::open(&kernel, Some(given)).unwrap().modules(), Some(folder));
+    }
+    let wrong = Image::open(&kernel, Some(Path::new("/proc"))).unwrap_err();
+    assert!(wrong.to_string().starts_with("find the modules of kernel 6."), "{wrong}");
+    assert!(wrong.hint().unwrap().contains("dpkg -x"));
+    let no_kernel = Image::open(Path::new("/proc/self/exe"), None).unwrap_err();
+    assert_eq!(no_kernel.to_string(), "read kernel image /proc/self/exe: not a Linux bzImage");
 }
 
 #[test]
@@ -237,7 +219,7 @@ fn the_standard_and_the_real_time_kernel_forward() {
         return;
     }
     for kind in ["amd64", "rt-amd64"] {
-        forwards(kind, &LabDevice::Bridge);
-        forwards(kind, &LabDevice::Router);
+        forwards(kind, VmRole::Bridge);
+        forwards(kind, VmRole::Router);
     }
 }

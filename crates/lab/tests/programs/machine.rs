@@ -1,12 +1,16 @@
 //! What switchmark's binary is to a virtual machine, as small as it can be: the emulator's forerunner
 //! on the host, and the first process in the machine.
 //!
-//! Answers `interfaces` with the machine's counters, `release` and `realtime` with its kernel's. Never
-//! does anything when a person starts it.
+//! `hold KERNEL` starts a machine without ports, says its process id, and waits to be killed. In the
+//! machine it answers `interfaces` with the machine's counters, `release` and `realtime` with its
+//! kernel's. Never ends what it started by any means but its own end.
 
 use std::fs;
+use std::io::{self, Read as _};
+use std::path::Path;
 
-use lab::vm;
+use lab::vm::{self, Acceleration, Emulator, Image, Machine};
+use lab::{LabDevice, LabError, LabSpec};
 
 fn main() {
     if vm::is_first_process() {
@@ -15,8 +19,29 @@ fn main() {
     let mut arguments = std::env::args_os();
     if arguments.next().is_some_and(|name| name == vm::EMULATOR_NAME) {
         eprintln!("error: {}", vm::become_emulator(arguments));
+    } else if arguments.next().is_some_and(|word| word == "hold") {
+        let kernel = arguments.next().expect("a kernel");
+        hold(Path::new(&kernel)).expect("a machine");
     }
     std::process::exit(2);
+}
+
+fn hold(kernel: &Path) -> Result<(), LabError> {
+    let plan = LabSpec::new(LabDevice::Bridge).plan()?;
+    let mut node = plan.nodes.last().expect("a bridge").clone();
+    node.interfaces.clear();
+    let emulator = Emulator {
+        program: "/proc/self/exe".into(),
+        open_tap: |_| Err(io::ErrorKind::Unsupported.into()),
+        acceleration: Acceleration::Auto,
+    };
+    let image = Image::open(kernel, None)?;
+    let machine = Machine::start(&emulator, &image, &node, plan.mtu, Vec::new())?;
+    // So that the forerunner has become the emulator.
+    machine.wait_until_ready()?;
+    println!("{}", machine.pid());
+    let _ = io::stdin().read(&mut [0]);
+    Ok(())
 }
 
 fn answer(word: &str) -> Result<String, String> {
