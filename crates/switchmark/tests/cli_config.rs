@@ -229,9 +229,7 @@ fn machines_are_made_from_the_file_that_names_them() {
     assert_eq!((vm.name.as_deref(), vm.role), (Some("rt"), VmRole::Router));
 }
 
-/// Set `UPDATE_SNAPSHOTS=1` to write the file again, and read what changed.
-#[test]
-fn every_fault_reads_as_recorded() {
+fn faults_of_testbeds() -> String {
     let mut text = String::new();
     let testbed = [
         ("reach = \"local\"", "raech = \"local\""),
@@ -260,6 +258,11 @@ fn every_fault_reads_as_recorded() {
     for (from, to) in testbed {
         let _ = writeln!(text, "{}\n", testbed_error(from, to));
     }
+    text
+}
+
+fn faults_of_plans() -> String {
+    let mut text = String::new();
     let plan = [
         ("[64, 1518]", "[63]"),
         ("[64, 1518]", "[9018]"),
@@ -279,6 +282,11 @@ fn every_fault_reads_as_recorded() {
     let error =
         plan::resolve(&SourceText::file("plan.toml", loaded), Path::new("")).expect_err("x");
     let _ = writeln!(text, "{}\n{}hint: {}", error.message, error.excerpt, error.hint);
+    text
+}
+
+fn faults_of_forwarding_and_labs() -> String {
+    let mut text = String::new();
     let forwarding = [
         ("\"rfc2544\", \"flood\"", "\"rfc2455\""),
         ("\"pdr\"", "\"prd\""),
@@ -309,6 +317,13 @@ fn every_fault_reads_as_recorded() {
         let error = testbed::from_source("lab.toml", &source).expect_err(table);
         let _ = writeln!(text, "{}\n{}hint: {}\n", error.message, error.excerpt, error.hint);
     }
+    text
+}
+
+/// Set `UPDATE_SNAPSHOTS=1` to write the file again, and read what changed.
+#[test]
+fn every_fault_reads_as_recorded() {
+    let text = [faults_of_testbeds(), faults_of_plans(), faults_of_forwarding_and_labs()].concat();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots/config_errors.txt");
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
         std::fs::write(&path, &text).expect("write the snapshot");

@@ -48,7 +48,7 @@ struct PlanFile {
 #[serde(rename_all = "kebab-case")]
 enum StudyFile {
     Latency(LatencyFile),
-    Forwarding(ForwardingFile),
+    Forwarding(Box<ForwardingFile>),
     Fabric(Spanned<toml::Value>),
     Buffer(Spanned<toml::Value>),
     Storage(Spanned<toml::Value>),
