@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::Duration;
@@ -35,17 +36,22 @@ static OBJECT: &[u8] = include_bytes!("../../bpf/sender.bpf.o");
 const GREEDY_BATCH: u32 = 16;
 /// A frame that is due waits for the end of its batch.
 const PACED_BATCH: u32 = 1;
-/// How long one call should take: a halt is seen between calls, and each call costs some
-/// microseconds in which nothing is sent.
-const GREEDY_CALL: Nanos = Nanos::from_millis(4);
-const PACED_CALL: Nanos = Nanos::from_millis(10);
+/// How long one call should take: each costs some thirty microseconds in which nothing is sent. What
+/// is asked meanwhile goes through the program's memory.
+const CALL: Nanos = Nanos::from_millis(20);
+/// The same where frames are so rare that sleeping between them pays.
+const SHORT_CALL: Nanos = Nanos::from_millis(2);
+/// Between two looks whether a halt is asked for.
+const LOOK: Duration = Duration::from_millis(2);
+/// A paced load's first call begins so long before its first frame is due.
+const LEAD: Nanos = Nanos::from_micros(200);
 /// Numbers from here up are never counted: those of `datagram/learning.rs`.
 const LEARNING: u64 = u32::MAX as u64 - 16;
 const LEARNING_FRAMES: u64 = 3;
 const LEARNING_GAP: Duration = Duration::from_millis(2);
 /// The fewest runs of a call.
 const FEWEST: u32 = 64;
-const MOST: u32 = 1 << 20;
+const MOST: u32 = 1 << 22;
 /// Between two attempts while the driver takes nothing.
 const CLOSED_PAUSE: Duration = Duration::from_millis(1);
 /// Below this a wait spins, inside the kernel.
@@ -146,47 +152,74 @@ impl LiveSender {
     /// Sends from the window's start to its stop, or until a halt is asked for. Works on the calling
     /// thread, which it binds to the processor asked for.
     pub(crate) fn run(self, window: Window, halt: &Halt) -> Result<SenderReport, FlowError> {
-        affinity::pin(self.cpu)?;
-        let _ = nix::sys::prctl::set_timerslack(1);
         let turns = Turns::of(self.pace, &window, self.limit);
         let residual = window.closed.saturating_sub(window.stop);
-        let (end, limit) = match self.pace {
-            Pace::Greedy => (window.stop, self.limit),
-            Pace::Burst(frames) => (window.stop, self.limit.min(frames)),
+        let (begin, end, limit) = match self.pace {
+            Pace::Greedy => (window.start, window.stop, self.limit),
+            Pace::Burst(frames) => (window.start, window.stop, self.limit.min(frames)),
             Pace::Every(_) | Pace::Falling { .. } => {
-                (window.stop + GRACE.min(residual / GRACE_SHARE), self.limit)
+                let grace = GRACE.min(residual / GRACE_SHARE);
+                (window.start.saturating_sub(LEAD), window.stop + grace, self.limit)
             }
         };
         self.load.arm((0, limit), (window.start, end), turns);
-        sleep_until(window.start, halt);
-        self.keep_running(end, limit, turns.map(|turns| turns.total), halt)?;
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            // Begun before this thread is bound, so that it works elsewhere.
+            let looking = scope.spawn(|| self.look_for(halt, &done));
+            let ran = affinity::pin(self.cpu).and_then(|()| {
+                let _ = nix::sys::prctl::set_timerslack(1);
+                sleep_until(begin.saturating_sub(SPIN), halt);
+                clock::wait_until(begin);
+                self.keep_running(end, limit, turns, halt)
+            });
+            done.store(true, Relaxed);
+            looking.thread().unpark();
+            ran
+        })?;
         Ok(self.report(limit, turns))
+    }
+
+    /// Ends the load inside the kernel once a halt is asked for: calls are long.
+    fn look_for(&self, halt: &Halt, done: &AtomicBool) {
+        while !done.load(Relaxed) {
+            if halt.asked() {
+                self.load.end.store(0, Relaxed);
+                return;
+            }
+            thread::park_timeout(LOOK);
+        }
     }
 
     fn keep_running(
         &self,
         end: Nanos,
         limit: u64,
-        total: Option<u64>,
+        turns: Option<Turns>,
         halt: &Halt,
     ) -> Result<(), FlowError> {
-        let wanted = if total.is_some() { PACED_CALL } else { GREEDY_CALL };
         let load = &*self.load;
-        let mut repeat = FEWEST;
+        let wanted = if turns.is_some_and(|turns| turns.are_rare()) { SHORT_CALL } else { CALL };
+        let mut repeat = match self.pace {
+            // One call, for between two there is a gap.
+            Pace::Burst(_) => limit.clamp(u64::from(FEWEST), u64::from(MOST)) as u32,
+            _ => FEWEST,
+        };
         loop {
             let begun = clock::monotonic();
             let over = load.sent.load(Relaxed) >= limit
-                || total.is_some_and(|total| load.turns.load(Relaxed) >= total);
+                || turns.is_some_and(|turns| load.turns.load(Relaxed) >= turns.total);
             if begun >= end || over || halt.asked() {
                 return Ok(());
             }
-            if total.is_some() {
-                sleep_until(Nanos(load.due.load(Relaxed)).min(end), halt);
+            if turns.is_some() {
+                sleep_until(Nanos(load.due.load(Relaxed)).min(end).saturating_sub(SPIN), halt);
             }
             let (sent, refused) = (load.sent.load(Relaxed), load.refused.load(Relaxed));
             // Batches begin with a call.
             load.runs.store(0, Relaxed);
-            match bpf::run_live(&self.send, &self.frame, repeat, self.batch) {
+            let repeated = repeat.next_multiple_of(self.batch);
+            match bpf::run_live(&self.send, &self.frame, repeated, self.batch) {
                 Ok(()) => {}
                 Err(e) if e.raw_os_error() == Some(libc::EINTR) => continue,
                 Err(e) if e.raw_os_error() == Some(libc::ENOMEM) => thread::sleep(CLOSED_PAUSE),
@@ -194,16 +227,15 @@ impl LiveSender {
                     return Err(FlowError::kernel("send live frames by", &self.way.interface, e));
                 }
             }
-            if total.is_none()
+            if turns.is_none()
                 && load.sent.load(Relaxed) == sent
                 && load.refused.load(Relaxed) > refused
             {
                 thread::sleep(CLOSED_PAUSE);
             }
             let now = clock::monotonic();
-            repeat =
-                runs_for(repeat, now.saturating_sub(begun), wanted.min(end.saturating_sub(now)));
-            repeat = repeat.next_multiple_of(self.batch);
+            let took = now.saturating_sub(begun);
+            repeat = runs_for(repeated, took, wanted.min(end.saturating_sub(now)));
         }
     }
 
@@ -288,14 +320,14 @@ fn programs(
     Programs::new("switchmark_send", OBJECT, &settings, &[])
 }
 
-/// Sleeps until shortly before `at`; the rest is spun inside the kernel.
+/// Sleeps until `at`, shorter only when a halt is asked for.
 fn sleep_until(at: Nanos, halt: &Halt) {
     loop {
         let left = at.saturating_sub(clock::monotonic());
-        if left <= SPIN || halt.asked() {
+        if left == Nanos::ZERO || halt.asked() {
             return;
         }
-        thread::sleep((left - SPIN).min(TICK).as_duration());
+        thread::sleep(left.min(TICK).as_duration());
     }
 }
 

@@ -107,6 +107,12 @@ impl Turns {
         })
     }
 
+    /// Whether there is time to sleep between two.
+    pub fn are_rare(&self) -> bool {
+        const RARE_NS: f64 = 2e6;
+        self.first_gap.min(self.second_gap) > RARE_NS
+    }
+
     /// How many have come by `now`.
     pub fn come(&self, now: Nanos) -> u64 {
         let since = |begin: Nanos, gap: f64| {
