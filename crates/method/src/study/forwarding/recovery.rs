@@ -103,6 +103,10 @@ fn of_subject(
     cell: Cell,
     found: Found,
 ) -> Result<Vec<Figure>, TestbedError> {
+    // What is only the tester's limit is no measure of an overload.
+    if !found.driven {
+        return Ok(vec![nothing(rig, cell, Caveat::DeviceNotDriven)]);
+    }
     let Some(most) = rig.most(cell)? else {
         return Ok(vec![nothing(rig, cell, Caveat::NoValidTrial)]);
     };

@@ -9,6 +9,7 @@ use super::ForwardingTest;
 use super::rig::{Cell, Direction, Found, Notes, Offer, Rig, directions, seen, set_direction};
 use crate::record::DatagramsRecord;
 use crate::trial::{Deed, Event, Schedule};
+use crate::validity::EDGE;
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
 
 const TEST: ForwardingTest = ForwardingTest::Reset;
@@ -16,23 +17,37 @@ const TEST: ForwardingTest = ForwardingTest::Reset;
 /// Resets of each cell; fewer where the study has fewer blocks.
 pub(super) const REPEATS: u32 = 3;
 
+/// By how much a sender may fall short beyond the gap that the reset made, relative to the gap.
+const SHORT: f64 = 0.02;
+
 /// What one reset did to one flow, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Interruption {
     direction: Option<Direction>,
-    /// Frames lost over the rate, and the longest gap between arrivals; `None` where the device did
-    /// not come back within the trial.
-    told: Option<(f64, f64)>,
+    /// `None` where the device did not come back within the trial.
+    told: Option<Told>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    /// Frames lost over the rate; `None` where the sender fell short for reasons of its own.
+    loss: Option<f64>,
+    /// The longest gap between arrivals.
+    gap: f64,
 }
 
 impl Interruption {
-    /// Frames whose time came while the link was down are lost too, though they never left.
+    /// Frames whose time came while the link was down are lost too, though they never left. More than
+    /// the gap accounts for were the tester's to send, and can't be told from the device's losses.
     fn of(direction: Option<Direction>, seen: &DatagramsRecord, rate: FrameRate) -> Self {
         let due = seen.offered.max(seen.sent);
         let missing = due.saturating_sub(seen.received.unique);
         let back = seen.received.last_lost(seen.sent).is_none_or(|number| number + 1 < seen.sent);
-        let gap = seen.arrivals.max().0 as f64;
-        Self { direction, told: back.then_some((missing as f64 / rate.0 * 1e9, gap)) }
+        let gap = seen.arrivals.max();
+        let excused = (gap + EDGE).as_secs_f64() * rate.0 * (1.0 + SHORT);
+        let held_up = (due - seen.sent) as f64 > excused;
+        let loss = (!held_up).then_some(missing as f64 / rate.0 * 1e9);
+        Self { direction, told: back.then_some(Told { loss, gap: gap.0 as f64 }) }
     }
 }
 
@@ -104,20 +119,79 @@ fn of_direction(
     row.conditions.insert("load_frames_per_s".to_owned(), rate.0.into());
     let own: Vec<&Interruption> = all.iter().filter(|one| one.direction == name).collect();
     row.n = own.len() as u64;
-    let told: Option<Vec<(f64, f64)>> = own.iter().map(|one| one.told).collect();
+    let told: Option<Vec<Told>> = own.iter().map(|one| one.told).collect();
     if told.is_none() {
         row.caveats.insert(Caveat::NotRecovered);
     }
     let told = told.unwrap_or_default();
+    let gaps: Vec<f64> = told.iter().map(|told| told.gap).collect();
+    let losses: Vec<f64> = told.iter().filter_map(|told| told.loss).collect();
     // The cable carried this rate without loss when it was searched; only the device was reset.
-    let interrupted = told.iter().any(|(lost, _)| *lost > 0.0);
+    let interrupted = gaps.iter().any(|gap| *gap > 2e9 / rate.0);
     let judged = if interrupted { Verdict::DeviceLimited } else { Verdict::Undetermined };
     row.verdict = rig.session.ways.verdict(cell.way, || judged);
-    let of = |estimate: &str, value: fn(&(f64, f64)) -> f64| {
-        let values: Vec<f64> = told.iter().map(value).collect();
-        let mut figure = row.over_blocks(Metric::ResetTime, Unit::Nanoseconds, &values);
+    let of = |estimate: &str, values: &[f64]| {
+        let mut figure = row.over_blocks(Metric::ResetTime, Unit::Nanoseconds, values);
         figure.conditions.insert("estimate".to_owned(), estimate.into());
         figure
     };
-    [of("loss", |told| told.0), of("gap", |told| told.1)]
+    let (mut loss, gap) = (of("loss", &losses), of("gap", &gaps));
+    if losses.len() < gaps.len() {
+        loss.caveats.push(Caveat::LoadBelowAsked);
+        loss.caveats.sort();
+    }
+    [loss, gap]
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Histogram;
+    use measure::reading::Rejected;
+    use measure::sequence::SequenceCounts;
+
+    use super::*;
+
+    const RATE: FrameRate = FrameRate(10_000.0);
+
+    /// Ten seconds of which the longest gap was half a second.
+    fn seen(sent: u64, unique: u64) -> DatagramsRecord {
+        let mut arrivals = Histogram::new();
+        arrivals.record(Nanos::from_millis(500));
+        DatagramsRecord {
+            backend: "packet".to_owned(),
+            backend_reason: "asked for".to_owned(),
+            offered: 100_000,
+            sent,
+            receiver: "udp".to_owned(),
+            receiver_reason: "asked for".to_owned(),
+            received: SequenceCounts {
+                unique,
+                highest: sent.checked_sub(1),
+                last_missing: Some(sent / 2),
+                ..SequenceCounts::default()
+            },
+            rejected: Rejected::default(),
+            sending: Nanos::from_secs(10),
+            receiving: Nanos::from_secs(10),
+            departures: Histogram::new(),
+            arrivals,
+            delays: None,
+            longest_burst: 1,
+            late: 0,
+            socket_drops: 0,
+        }
+    }
+
+    #[test]
+    fn losses_count_only_where_the_sender_kept_its_load() {
+        let loss = |sent, unique| Interruption::of(None, &seen(sent, unique), RATE).told?.loss;
+        // Lost on the device; refused because its link was down; half of each.
+        for (sent, unique) in [(100_000, 95_000), (95_000, 95_000), (97_500, 95_000)] {
+            assert_eq!(loss(sent, unique), Some(5e8), "{sent} {unique}");
+        }
+        // Held up for a second and a half beyond the half that the device was away.
+        assert_eq!(loss(80_000, 80_000), None);
+        let gap = Interruption::of(None, &seen(80_000, 80_000), RATE).told.map(|told| told.gap);
+        assert!(gap.is_some_and(|gap| (gap / 5e8 - 1.0).abs() < 0.002));
+    }
 }
