@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use measure::Nanos;
+use measure::reading::Rejected;
 use nix::sys::socket::{getsockopt, sockopt};
 use wire::Probe;
 
@@ -18,7 +19,7 @@ use super::{ReceiverSpec, interface, socket};
 use crate::packet_ring::{self, Arrival, Selection};
 use crate::socket::{TICK, bound_waits, enlarge_receive_buffer, is_pause};
 use crate::unfit::Unfit;
-use crate::{FlowError, af_xdp, clock, stamp};
+use crate::{FlowError, Identity, af_xdp, clock, stamp};
 
 /// What the socket is asked to hold; the kernel counts its own overhead on top.
 const BUFFER_OCTETS: usize = 32 << 20;
@@ -44,7 +45,7 @@ pub(super) enum Intake {
 
 /// A UDP socket at the flow's port.
 pub(super) struct Udp {
-    udp: UdpSocket,
+    socket: UdpSocket,
     batch: ReceiveBatch,
     nap: Option<Duration>,
     /// How far CLOCK_REALTIME, which the kernel stamps by, is ahead of CLOCK_MONOTONIC.
@@ -56,6 +57,7 @@ pub(super) struct Raw {
     source: Source,
     /// They keep the ports ours, so that the kernel refuses no sender.
     reserved: Vec<UdpSocket>,
+    identity: Identity,
 }
 
 enum Source {
@@ -73,7 +75,12 @@ impl Intake {
             .map_err(|e| FlowError::kernel("set options of udp socket at", spec.local, e))?;
         let room = getsockopt(&udp, sockopt::RcvBuf).unwrap_or(0);
         let nap = nap(room, spec.frames.largest().octets());
-        Ok(Self::Udp(Udp { udp, batch: ReceiveBatch::new(), nap, ahead: clock_difference() }))
+        Ok(Self::Udp(Udp {
+            socket: udp,
+            batch: ReceiveBatch::new(),
+            nap,
+            ahead: clock_difference(),
+        }))
     }
 
     /// By a packet ring on the interface that has the flow's address, or on all of them where none can
@@ -111,7 +118,7 @@ impl Intake {
         let reserved: std::io::Result<_> = reserved.iter().map(keep).collect();
         let reserved =
             reserved.map_err(|e| FlowError::kernel("keep udp ports at", spec.local, e))?;
-        Ok(Self::Raw(Raw { source, reserved }))
+        Ok(Self::Raw(Raw { source, reserved, identity: spec.identity }))
     }
 
     /// Counts what is queued; waits a moment for the first one if asked to. How many came, and how
@@ -145,7 +152,7 @@ impl Intake {
 
 impl Udp {
     fn fetch(&mut self, tally: &mut Tally, block: bool) -> Result<usize, FlowError> {
-        match self.batch.receive(self.udp.as_fd(), block) {
+        match self.batch.receive(self.socket.as_fd(), block) {
             Ok(came) => {
                 for index in 0..came {
                     let arrival = self.batch.arrival(index);
@@ -167,9 +174,9 @@ impl Udp {
 
     fn close(mut self, tally: &mut Tally) -> Result<u64, FlowError> {
         let failed = |e| FlowError::kernel("close", "udp socket", e);
-        let drops = socket::drops(&self.udp).map_err(failed)?;
+        let drops = socket::drops(&self.socket).map_err(failed)?;
         // The filter bounds the draining however much is still coming.
-        socket::refuse_all(&self.udp).map_err(failed)?;
+        socket::refuse_all(&self.socket).map_err(failed)?;
         while self.fetch(tally, false)? > 0 {}
         if clock_difference().abs_diff(self.ahead) > u128::from(STEP.0) {
             tally.doubt_delays();
@@ -207,26 +214,29 @@ impl Raw {
             Source::AfXdp(queues) => queues.close(|frame| tally.frame(frame.octets, frame.at)),
         }
         .map_err(|e| FlowError::kernel("close", name, e))?;
-        for socket in &self.reserved {
-            count_strays(socket, tally)?;
-        }
+        tally.reject(&strays(&self.reserved, self.identity)?);
         Ok(drops)
     }
 }
 
-/// What came for a flow's port and is not the trial's.
-fn count_strays(socket: &UdpSocket, tally: &mut Tally) -> Result<(), FlowError> {
+/// What came for a flow's ports past the input that counts, and is not the flow's.
+pub(super) fn strays(sockets: &[UdpSocket], identity: Identity) -> Result<Rejected, FlowError> {
+    let mut rejected = Rejected::default();
     let mut head = [0; Probe::LEN];
-    socket
-        .set_nonblocking(true)
-        .map_err(|e| FlowError::kernel("set options of", "udp socket", e))?;
-    for _ in 0..MOST_STRAYS {
-        match socket.recv(&mut head) {
-            Ok(octets) => tally.stray(&head[..octets]),
-            Err(_) => break,
+    for socket in sockets {
+        socket
+            .set_nonblocking(true)
+            .map_err(|e| FlowError::kernel("set options of", "udp socket", e))?;
+        for _ in 0..MOST_STRAYS {
+            let Ok(octets) = socket.recv(&mut head) else { break };
+            match Probe::parse(&head[..octets]) {
+                Err(_) => rejected.malformed += 1,
+                Ok(probe) if probe.token == identity.token && probe.flow == identity.flow => {}
+                Ok(_) => rejected.foreign += 1,
+            }
         }
     }
-    Ok(())
+    Ok(rejected)
 }
 
 /// What a UDP socket never sees.
@@ -274,7 +284,7 @@ fn clock_difference() -> i128 {
 impl std::fmt::Debug for Intake {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Udp(udp) => f.debug_tuple("Udp").field(&udp.udp).finish(),
+            Self::Udp(udp) => f.debug_tuple("Udp").field(&udp.socket).finish(),
             Self::Raw(raw) => f.debug_tuple("Raw").field(&raw.source.name()).finish(),
         }
     }

@@ -13,7 +13,7 @@ use super::tally::Tally;
 use super::{ReceiverBackend, ReceiverReport, ReceiverSpec, frames, interface, learning, ports};
 use crate::unfit::Unfit;
 use crate::xdp::counter::Counter;
-use crate::{FlowError, Halt, Window, affinity, clock};
+use crate::{FlowError, Halt, Identity, Window, affinity, clock};
 
 /// A bound receiver; frames queue in it, or are counted, from now on.
 pub struct Receiver {
@@ -23,7 +23,8 @@ pub struct Receiver {
     backend: ReceiverBackend,
     reason: String,
     /// The flow's ports, lowest first.
-    _reserved: Vec<UdpSocket>,
+    reserved: Vec<UdpSocket>,
+    identity: Identity,
 }
 
 enum Input {
@@ -47,7 +48,8 @@ impl Receiver {
             .map_err(|e| FlowError::kernel("read the port of udp socket at", spec.local, e))?
             .port();
         let (input, backend, reason) = choose(spec, &reserved, port)?;
-        Ok(Self { port, cpu: spec.cpu, input, backend, reason, _reserved: reserved })
+        let (cpu, identity) = (spec.cpu, spec.identity);
+        Ok(Self { port, cpu, input, backend, reason, reserved, identity })
     }
 
     /// Where frames are to be sent: the lowest port.
@@ -65,7 +67,9 @@ impl Receiver {
     pub fn run(self, window: Window, halt: &Halt) -> Result<ReceiverReport, FlowError> {
         let (mut intake, mut tally) = match self.input {
             Input::Kernel(counter) => {
-                let report = counter.run(window, halt)?;
+                let mut report = counter.run(window, halt)?;
+                // The counter looks after the lowest port's socket itself.
+                report.rejected.merge(&intake::strays(&self.reserved[1..], self.identity)?);
                 return Ok(ReceiverReport { backend_reason: self.reason, ..report });
             }
             Input::Counted(intake, tally) => (intake, tally),

@@ -148,12 +148,9 @@ impl Tally {
         }
     }
 
-    /// What came past the input that counts, to a socket of the flow's: none of it is the flow's.
-    pub(super) fn stray(&mut self, head: &[u8]) {
-        match Probe::parse(head) {
-            Ok(_) => self.rejected.foreign += 1,
-            Err(_) => self.rejected.malformed += 1,
-        }
+    /// Adds what an input kept apart.
+    pub(super) fn reject(&mut self, strays: &Rejected) {
+        self.rejected.merge(strays);
     }
 
     /// Forgets the delays: the clocks did not stay together.
