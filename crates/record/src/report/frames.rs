@@ -67,6 +67,11 @@ impl Frames {
         if self.headers.is_empty() { frames } else { format!("{frames} ({})", self.headers) }
     }
 
+    /// Octets of a frame in the mean, as asked for.
+    pub(super) fn mean_octets(&self) -> f64 {
+        self.hundredths as f64 / 100.0
+    }
+
     /// Several sizes in turn.
     pub(super) fn is_mix(&self) -> bool {
         self.mix.as_ref().map_or_else(|| self.name.contains(','), |mix| mix.single().is_none())

@@ -66,7 +66,7 @@ pub(super) fn cell(figure: &Figure) -> Cell {
     let direction = reading::direction(figure).map(str::to_owned);
     let asked = beside(figure).map(|subject| {
         let name = with_variant(&subject.device, &subject);
-        format!("asked for what {name} was")
+        format!("at the loads of {name}")
     });
     let way = Some(reading::way(figure)).filter(|way| !way.is_empty());
     let notes: Vec<String> = way.into_iter().chain(direction).chain(asked).collect();

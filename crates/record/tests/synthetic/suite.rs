@@ -139,7 +139,7 @@ fn throughput(at: Option<usize>, frames: &str, rate: f64) -> Vec<Figure> {
         (figure.low, figure.high, figure.confidence) = (Some(value), Some(value * 1.004), None);
         if at.is_none_or(|at| at == 0) {
             figure.caveats.push(Caveat::SearchCeiling);
-            figure.high = Some(value);
+            figure.high = None;
         }
         let mut told = vec![
             ("goal", goal.into()),

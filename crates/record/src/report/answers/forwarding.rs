@@ -8,13 +8,13 @@ use method::{Caveat, Figure, Metric, Unit, Verdict};
 use super::super::frames::Frames;
 use super::super::reading;
 use super::super::subject::Who;
-use super::{Sentence, answer, capitalised};
+use super::{Sentence, answer};
 use crate::words;
 
 /// With more sizes than this only the smallest, the largest and the mixes are told at the top.
 const MOST_SIZES: usize = 3;
 
-/// Which goal is told for every size; the others are told for the smallest only.
+/// Which goal is told for every size; the others only for the smallest, and only of one device.
 const GOALS: [&str; 4] = ["rfc2544", "ndr", "tst009", "pdr"];
 
 /// One for each way, goal and frame size, and for each verdict where devices differ in that.
@@ -30,18 +30,19 @@ pub(super) fn throughput(figures: &[Figure]) -> Vec<Sentence> {
     };
     let leading = all_told.iter().map(|f| rank(f)).min();
     let smallest = shown.iter().next().cloned();
+    let several = several(&all_told);
     let mut groups: BTreeMap<_, Vec<&Figure>> = BTreeMap::new();
     for figure in all_told.iter().copied() {
         let frames = Frames::of_figure(figure);
         let (goal, first) = (rank(figure), frames.is_none() || frames == smallest);
+        let first = first && !several;
         let leads = Some(&goal) == leading.as_ref();
-        if first || (leads && frames.as_ref().is_some_and(|frames| shown.contains(frames))) {
+        if first || (leads && frames.as_ref().is_none_or(|frames| shown.contains(frames))) {
             let verdict = figure.value.map(|_| figure.verdict);
             let key = (!leads, goal, reading::hosts(figure), frames, verdict);
             groups.entry(key).or_default().push(figure);
         }
     }
-    let several = several(&all_told);
     groups.into_values().map(|group| forwards(&group, figures, several)).collect()
 }
 
@@ -181,32 +182,45 @@ pub(in super::super) fn bound(figure: &Figure, all: &[Figure]) -> Option<String>
     })
 }
 
-/// RFC 2544's other tests, each device at its smallest frames.
+/// One part of a sentence for each device, and how the sentence about all of them begins and ends.
+struct Test {
+    metric: Metric,
+    begins: fn(&Figure) -> String,
+    told: fn(&Figure, &[Figure]) -> String,
+}
+
+/// RFC 2544's other tests at the smallest frames: one sentence for each test and verdict.
 pub(super) fn others(figures: &[Figure]) -> Vec<Sentence> {
-    type Told = fn(&Figure, &[Figure]) -> String;
-    let tests: [(Metric, Told); 4] = [
-        (Metric::OneWayDelay, delay),
-        (Metric::BackToBack, burst),
-        (Metric::RecoveryTime, recovery),
-        (Metric::ResetTime, reset),
+    let tests = [
+        Test { metric: Metric::OneWayDelay, begins: at_load, told: delay },
+        Test { metric: Metric::BackToBack, begins: bursts, told: burst },
+        Test { metric: Metric::RecoveryTime, begins: after_overload, told: lasting },
+        Test { metric: Metric::ResetTime, begins: when_reset, told: lasting },
     ];
-    let mut all = Vec::new();
-    for (metric, told) in tests {
-        let mut of: Vec<&Figure> = reading::of(figures, metric)
-            .filter(|f| !reading::is_bypass(f) && f.value.is_some())
-            .filter(|f| f.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9))
-            .filter(|f| reading::text(f, "estimate").is_none_or(|estimate| estimate == "loss"))
-            .collect();
-        of.sort_by_key(|f| {
-            let percent = reading::number(f, "load_percent").map(|p| std::cmp::Reverse(p as u64));
-            (Frames::of_figure(f), percent, Who::of_figure(f), reading::direction(f))
-        });
-        let mut seen = BTreeSet::new();
-        of.retain(|f| seen.insert((Who::of_figure(f), reading::hosts(f))));
-        let sentence = |f: &Figure| (f.verdict, capitalised(told(f, figures)));
-        all.extend(of.into_iter().map(sentence));
+    tests.iter().flat_map(|test| of_test(test, figures)).collect()
+}
+
+fn of_test(test: &Test, figures: &[Figure]) -> Vec<Sentence> {
+    let mut of: Vec<&Figure> = reading::of(figures, test.metric)
+        .filter(|f| !reading::is_bypass(f) && f.value.is_some())
+        .filter(|f| f.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9))
+        .filter(|f| reading::text(f, "estimate").is_none_or(|estimate| estimate == "loss"))
+        .collect();
+    of.sort_by_key(|f| {
+        let percent = reading::number(f, "load_percent").map(|p| std::cmp::Reverse(p as u64));
+        (Frames::of_figure(f), percent, Who::of_figure(f), reading::direction(f))
+    });
+    let mut seen = BTreeSet::new();
+    of.retain(|f| seen.insert((Who::of_figure(f), reading::hosts(f))));
+    let mut groups: BTreeMap<(String, Verdict), Vec<&Figure>> = BTreeMap::new();
+    for figure in of {
+        groups.entry(((test.begins)(figure), figure.verdict)).or_default().push(figure);
     }
-    all
+    let sentence = |((begins, verdict), group): ((String, Verdict), Vec<&Figure>)| {
+        let parts: Vec<String> = group.iter().map(|f| (test.told)(f, figures)).collect();
+        (verdict, format!("{begins}: {}.", parts.join("; ")))
+    };
+    groups.into_iter().map(sentence).collect()
 }
 
 fn frames(figure: &Figure) -> String {
@@ -219,6 +233,14 @@ fn value(figure: &Figure) -> f64 {
     figure.value.unwrap_or(f64::NAN)
 }
 
+fn at_load(figure: &Figure) -> String {
+    let load = match reading::text(figure, "load_percent").as_deref() {
+        None | Some("100") => "at each device's throughput".to_owned(),
+        Some(percent) => format!("at {percent} % of each device's throughput"),
+    };
+    format!("One way for {}, {load}", frames(figure))
+}
+
 fn delay(figure: &Figure, all: &[Figure]) -> String {
     let worst = all.iter().find(|f| {
         f.metric == Metric::OneWayDelay
@@ -228,48 +250,38 @@ fn delay(figure: &Figure, all: &[Figure]) -> String {
     let worst = worst.and_then(|f| f.value);
     let worst =
         worst.map_or_else(String::new, |v| format!(", {} at worst (p99.9)", words::time(v)));
-    let load = match reading::text(figure, "load_percent").as_deref() {
-        None | Some("100") => "at its throughput".to_owned(),
-        Some(percent) => format!("at {percent} % of its throughput"),
-    };
     let cable = reading::bypass_of(figure, all).and_then(|f| f.value);
     let cable =
-        cable.map_or_else(String::new, |v| format!("; {} over the direct cable", words::time(v)));
-    format!(
-        "{}, {load}: {} need {} from end to end{worst}{cable}.",
-        Who::of_figure(figure).in_words(),
-        frames(figure),
-        words::time(value(figure)),
-    )
+        cable.map_or_else(String::new, |v| format!(" ({} over the direct cable)", words::time(v)));
+    let who = Who::of_figure(figure).in_words();
+    format!("{} through {who}{worst}{cable}", words::time(value(figure)))
+}
+
+fn bursts(figure: &Figure) -> String {
+    format!("The longest burst without loss, {}", frames(figure))
 }
 
 fn burst(figure: &Figure, _: &[Figure]) -> String {
     let least = if figure.verdict == Verdict::TesterLimited { "at least " } else { "" };
-    format!(
-        "{} takes bursts of {least}{} {} without loss ({} searches).",
-        Who::of_figure(figure).in_words(),
-        words::count(value(figure).round() as u64),
-        frames(figure),
-        figure.blocks
-    )
+    let who = Who::of_figure(figure).in_words();
+    let searches = match figure.blocks {
+        1 => "1 search".to_owned(),
+        n => format!("{n} searches"),
+    };
+    format!("{who} {least}{} ({searches})", words::count(value(figure).round() as u64))
 }
 
-fn recovery(figure: &Figure, _: &[Figure]) -> String {
+fn after_overload(figure: &Figure) -> String {
     let percent = reading::number(figure, "overload_percent");
     let percent = percent.map_or_else(String::new, |p| format!(" of {} %", words::trimmed(p, 1)));
-    format!(
-        "{} goes on losing {} for {} after an overload{percent} has ended.",
-        Who::of_figure(figure).in_words(),
-        frames(figure),
-        words::with_interval(figure)
-    )
+    format!("After an overload{percent} has ended, {} go on being lost", frames(figure))
 }
 
-fn reset(figure: &Figure, _: &[Figure]) -> String {
-    format!(
-        "{} forwards nothing for {} when it is reset ({}).",
-        Who::of_figure(figure).in_words(),
-        words::with_interval(figure),
-        frames(figure)
-    )
+fn when_reset(figure: &Figure) -> String {
+    format!("A reset interrupts {}", frames(figure))
+}
+
+fn lasting(figure: &Figure, _: &[Figure]) -> String {
+    let who = Who::of_figure(figure).in_words();
+    format!("by {who} for {}", words::with_interval(figure))
 }

@@ -37,7 +37,7 @@ pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
                 Cell::text(what),
                 number_cell(value.map(|v| format!("≥ {v}"))),
                 number_cell(cable.map(|v| words::value(f.unit, v))),
-                Cell::text(why(f, figures)),
+                Cell { class: "long", ..Cell::text(why(f, figures)) },
             ]
         })
         .collect();

@@ -216,9 +216,8 @@ pub(super) fn explained(rates: &[&Figure]) -> Option<Block> {
             Some(format!("{frame}-octet frame = IP length {ip} = UDP payload {payload}"))
         };
         let mean = || {
-            let mean = reading::number(figure, "mean_frame_octets")?;
-            let pattern = reading::text(figure, "frame_size")?;
-            Some(format!("{pattern}: {} octets a frame in the mean", words::trimmed(mean, 1)))
+            let octets = words::trimmed(frames.mean_octets(), 1);
+            frames.is_mix().then(|| format!("{octets} octets a frame in the mean"))
         };
         let line = frames.plain_size().map(explain_size).or_else(inside).or_else(mean);
         if let Some(line) = line {

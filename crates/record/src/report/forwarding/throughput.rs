@@ -16,6 +16,9 @@ use super::{Lane, lane, lane_name, line_rate, rates};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
+/// A longer table of the same rates in bits is folded.
+const MOST_OPEN: usize = 12;
+
 pub(super) fn blocks(run: &ReportInput<'_>, link: Option<Rate>) -> Vec<Block> {
     let mut rates: Vec<&Figure> = run
         .figures
@@ -36,7 +39,13 @@ pub(super) fn blocks(run: &ReportInput<'_>, link: Option<Rate>) -> Vec<Block> {
         blocks.push(Block::Table(rates::table(&rates, run.figures, link)));
         blocks.extend(goal::meant(&rates));
         blocks.extend(rates::searches(&rates));
-        blocks.push(Block::Table(rates::conventions(&rates, run.figures)));
+        let table = rates::conventions(&rates, run.figures);
+        let summary = "The same rates in bits a second".to_owned();
+        blocks.push(if table.rows.len() > MOST_OPEN {
+            Block::Folded { summary, table }
+        } else {
+            Block::Table(table)
+        });
     }
     blocks.extend(rates::explained(&rates));
     blocks.extend(rates::counts(run.figures).map(Block::Table));
