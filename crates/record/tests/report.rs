@@ -120,8 +120,8 @@ fn a_suite_on_several_devices_is_shown() {
         "frames lost over the rate",
         "The longest burst without loss, frames of 64 octets: the router 1,024 (6 searches); the \
          router gro-off 1,024 (6 searches).",
-        "30.0\u{a0}µs through the router, 93.0\u{a0}µs at worst (p99.9) (9.00\u{a0}µs over the direct \
-         cable)",
+        "30.0\u{a0}µs through the router, p99.9 93.0\u{a0}µs (9.00\u{a0}µs over the direct cable)",
+        "at most 21.0\u{a0}µs through the bridge",
         "A reset interrupts frames of 64 octets: by the router for 2.31\u{a0}s",
         "361.8 octets a frame in the mean",
         "nominal gaps",

@@ -248,13 +248,14 @@ fn delay(figure: &Figure, all: &[Figure]) -> String {
             && f.conditions == figure.conditions
     });
     let worst = worst.and_then(|f| f.value);
-    let worst =
-        worst.map_or_else(String::new, |v| format!(", {} at worst (p99.9)", words::time(v)));
+    let worst = worst.map_or_else(String::new, |v| format!(", p99.9 {}", words::time(v)));
     let cable = reading::bypass_of(figure, all).and_then(|f| f.value);
     let cable =
         cable.map_or_else(String::new, |v| format!(" ({} over the direct cable)", words::time(v)));
     let who = Who::of_figure(figure).in_words();
-    format!("{} through {who}{worst}{cable}", words::time(value(figure)))
+    // What the tester's own delay hides can only be less.
+    let most = if figure.verdict == Verdict::TesterLimited { "at most " } else { "" };
+    format!("{most}{} through {who}{worst}{cable}", words::time(value(figure)))
 }
 
 fn bursts(figure: &Figure) -> String {
