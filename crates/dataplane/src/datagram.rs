@@ -145,11 +145,12 @@ pub struct ReceiverReport {
     pub received: SequenceCounts,
     /// What else came in. Learning frames of the flow itself are neither received nor rejected.
     pub rejected: Rejected,
-    /// From first to last accepted arrival, by the kernel's receive stamps.
+    /// From first to last accepted arrival, duplicates among them, by the kernel's stamps.
     pub receiving: Nanos,
-    /// Gaps between accepted arrivals, by the kernel's receive stamps.
+    /// Gaps between accepted arrivals, by the kernel's stamps.
     pub arrivals: Histogram,
-    /// Dropped at this socket by the kernel (its buffer was full, or a checksum was wrong).
+    /// Dropped by the kernel at the input that counts: it had no room, or a UDP checksum was wrong.
+    /// `xdp` drops none.
     pub socket_drops: u64,
 }
 
@@ -208,17 +209,18 @@ pub struct SenderReport {
     pub backend: String,
     /// Why that one, in a sentence.
     pub backend_reason: String,
-    /// Paced: frames whose time came. Greedy: frames handed to the kernel, taken or not.
+    /// Paced: frames whose time came. Greedy and bursts: frames handed to the kernel, taken or not.
     pub offered: u64,
     /// Frames the kernel took.
     pub sent: u64,
     /// From before the first frame was handed to the kernel until it had taken the last.
     pub sending: Nanos,
-    /// Gaps between departures by this host's clock, read once a batch: one entry a frame after the
-    /// first, and frames of one batch have gap 0.
+    /// Gaps between departures: one entry a frame after the first. `xdp-live` reads the clock as the
+    /// driver takes each; the others when a call returned that the kernel took frames by, and frames
+    /// of one call have gap 0.
     pub departures: Histogram,
-    /// Paced: the most frames sent back to back in one go; 1 when never late. Greedy: 0.
+    /// Paced: the most frames sent back to back in one go; 1 when never late. Otherwise 0.
     pub longest_burst: u64,
-    /// Paced: frames that left over 500 µs after their time, in catching up. Greedy: 0.
+    /// Paced: frames that left over 500 µs after their time, in catching up. Otherwise 0.
     pub late: u64,
 }

@@ -199,7 +199,22 @@ fn what_cannot_be_sent_is_unsuitable() {
     };
     let endless = SenderSpec { limit: u64::MAX, ..sender(9, size(64), Pace::Greedy) };
     let standing = sender(9, size(64), Pace::Every(0.0));
-    for (spec, expect) in [(v6, "ipv6"), (endless, "at most"), (standing, "every 0 ns")] {
+    let tagged = SenderSpec { vlan: Some(7), ..sender(9, size(64), Pace::Greedy) };
+    let both = SenderSpec { frames: size(84).into(), vlan: Some(7), ..v6.clone() };
+    let no_vlan = SenderSpec { vlan: Some(4_095), ..sender(9, size(68), Pace::Greedy) };
+    let mixed = SenderSpec { local: LOCAL, frames: size(84).into(), ..v6.clone() };
+    let no_ports = Spread { source_ports: 0, ..Spread::NONE };
+    let nowhere = SenderSpec { spread: no_ports, ..sender(9, size(64), Pace::Greedy) };
+    for (spec, expect) in [
+        (v6, "a probe needs 84 (ethernet 14 + ipv6 40 + udp 8 + probe 18 + fcs 4)"),
+        (tagged, "needs 68 (ethernet 14 + 802.1q tag 4 + ipv4 20"),
+        (both, "a probe needs 88"),
+        (no_vlan, "vlan 4095"),
+        (mixed, "versions differ"),
+        (nowhere, "no ports"),
+        (endless, "at most"),
+        (standing, "every 0 ns"),
+    ] {
         match Sender::open(&spec) {
             Err(FlowError::Unsuitable(text)) => assert!(text.contains(expect), "{text}"),
             other => panic!("{other:?} instead of unsuitable ({expect})"),

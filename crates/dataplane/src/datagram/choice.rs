@@ -26,9 +26,11 @@ pub(super) enum Backend {
 const BY_SPEED: [SenderBackend; 4] =
     [SenderBackend::XdpLive, SenderBackend::AfXdp, SenderBackend::Packet, SenderBackend::Udp];
 
-/// Those first that a frame leaves by as soon as it is due; the fastest next.
+/// The steadiest first. At 100,000 frames a second the 99th percentile of the gaps, which should be
+/// 10 us, was 10.5 to 17 us by packet socket and AF_XDP, and 10 to 22 us by the kernel's own sender,
+/// each of whose calls costs some microseconds.
 const BY_PACE: [SenderBackend; 4] =
-    [SenderBackend::Packet, SenderBackend::XdpLive, SenderBackend::AfXdp, SenderBackend::Udp];
+    [SenderBackend::Packet, SenderBackend::AfXdp, SenderBackend::XdpLive, SenderBackend::Udp];
 
 /// Gaps below this take the fastest backend even for a paced load: a system call for each frame or two
 /// would not keep up.

@@ -142,7 +142,7 @@ impl Load<'_> {
         let residual = window.closed.saturating_sub(window.stop);
         let end = window.stop + GRACE.min(residual / GRACE_SHARE);
         loop {
-            let now = clock::monotonic();
+            let mut now = clock::monotonic();
             let halted = halt.asked();
             let due = if halted { 0 } else { schedule.due(now) };
             if due > 0 {
@@ -150,7 +150,8 @@ impl Load<'_> {
                 schedule.take(go.tried, now);
                 if let Some(Cut::Closed) = go.cut {
                     thread::sleep(CLOSED_PAUSE);
-                    schedule.skip(clock::monotonic());
+                    now = clock::monotonic();
+                    schedule.skip(now);
                 }
             }
             if halted || now >= end || schedule.is_over() {
