@@ -11,7 +11,7 @@ use method::study::StudySpec;
 use method::trial::{Path as Way, Protocol};
 use method::{Outcome, Testbed, TestbedError, Trial};
 use record::{Journal, ReplayError, RunStatus, Store, StoreError, hint_for};
-use synthetic::{Chance, SyntheticTestbed, echo_record, echo_trial, meta, topology};
+use synthetic::{Chance, echo_record, echo_trial, meta, testbed::SyntheticTestbed, topology};
 
 /// A directory of this test's own, gone afterwards.
 struct Place(PathBuf);
