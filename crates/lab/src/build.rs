@@ -35,6 +35,8 @@ pub struct Lab {
     // What stands on the namespaces goes before them: fields are dropped in this order.
     /// By device, what lets its ports take redirected frames.
     pub(crate) taking: Mutex<BTreeMap<String, Vec<Guard>>>,
+    /// The same by host and interface.
+    pub(crate) hosts_taking: Mutex<BTreeMap<(String, String), Guard>>,
     pub(crate) states: Mutex<BTreeMap<String, State>>,
     machines: BTreeMap<String, Machine>,
     namespaces: BTreeMap<String, Namespace>,
@@ -59,6 +61,7 @@ impl Lab {
         let mut lab = Self {
             plan,
             taking: Mutex::default(),
+            hosts_taking: Mutex::default(),
             states: Mutex::default(),
             machines: BTreeMap::new(),
             namespaces,

@@ -1,7 +1,7 @@
-//! Hosts, cables and a device on this machine, out of nothing but the kernel.
+//! Hosts, cables and devices on this machine, out of nothing but the kernel and an emulator.
 //!
-//! Owns the namespaces, virtual cables, bridges, routers and port limits of a lab, and the general
-//! business of entering a namespace. A lab is planned first, without touching anything, and then
+//! Owns the namespaces, virtual cables, bridges, routers, virtual machines and port limits of a lab,
+//! what its devices can be put into, and the general business of entering a namespace. A lab is planned first, without touching anything, and then
 //! built. What it made lives in file descriptors of this process: dropping the [`Lab`], or the death
 //! of the process by whatever signal, removes all of it. Never writes a name under `/var/run/netns`,
 //! never changes a sysctl or link outside its own namespaces, and knows nothing of studies.

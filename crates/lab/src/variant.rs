@@ -104,6 +104,7 @@ impl Lab {
             }
             unpoisoned(&self.taking).remove(device);
             self.take_back(subject, now)?;
+            self.accept_at_hosts(&[])?;
         }
         let Some(variant) = wanted else { return Ok(()) };
         unpoisoned(&self.taking).remove(device);
@@ -114,12 +115,15 @@ impl Lab {
             return Err(error);
         }
         unpoisoned(&self.states).insert(device.to_owned(), state);
-        let checked = self.check_paths(subject, variant);
-        if checked.is_err() {
-            unpoisoned(&self.states).remove(device);
-            let _ = self.check_paths(subject, Variant::TwoPaths);
+        // Both follow from the states as they are noted now. The far ends of cables must take
+        // redirected frames, or these vanish there.
+        let done = self.check_paths(subject, variant).and_then(|()| self.accept_at_hosts(&[]));
+        if done.is_err() {
+            let state = unpoisoned(&self.states).remove(device);
+            let _ = state.map(|state| self.take_back(subject, state));
+            let _ = self.accept_at_hosts(&[]);
         }
-        checked
+        done
     }
 
     /// A node's routes, as the variants of the devices that they lead to have them.
@@ -166,7 +170,10 @@ impl Lab {
     /// all others no longer. A virtual cable's end refuses them by itself; to take them costs
     /// ordinary frames a copy, so it is done for those trials only that send such. Where it can't be
     /// done, nothing changes: who sends must look before.
-    pub fn take_redirected(&self, devices: &[String]) {
+    ///
+    /// Behind a device that forwards by XDP every host's interface takes them, but for those in
+    /// `spoken_for`, as host and interface: these are left to a program that a receiver attaches.
+    pub fn take_redirected(&self, devices: &[String], spoken_for: &[(String, String)]) {
         let mut taking = unpoisoned(&self.taking);
         taking.retain(|device, _| devices.contains(device));
         for device in devices {
@@ -176,6 +183,38 @@ impl Lab {
                 taking.insert(device.clone(), self.accept_at_ports(subject));
             }
         }
+        drop(taking);
+        // A receiver that finds no way in says so.
+        let _ = self.accept_at_hosts(spoken_for);
+    }
+
+    /// Has the hosts' interfaces to devices that forward by XDP take frames, and no others.
+    fn accept_at_hosts(&self, spoken_for: &[(String, String)]) -> Result<(), LabError> {
+        let Some(hook) = self.xdp_hook() else { return Ok(()) };
+        let states = unpoisoned(&self.states);
+        let by_xdp = |end: &FarEnd| {
+            let FarEnd::Device { device, .. } = end else { return false };
+            let subject = self.plan().subject_of(device);
+            let state = subject.and_then(|subject| states.get(&subject.name));
+            state.is_some_and(|state| state.variant == Variant::Xdp)
+        };
+        let mut wanted = BTreeSet::new();
+        for host in &self.plan().hosts {
+            let ports = host.ports.iter().filter(|port| by_xdp(port.far_end()));
+            let interfaces = ports.flat_map(|port| &port.interfaces);
+            wanted.extend(interfaces.map(|name| (host.name.clone(), name.clone())));
+        }
+        wanted.retain(|end| !spoken_for.contains(end));
+        let mut taking = unpoisoned(&self.hosts_taking);
+        taking.retain(|end, _| wanted.contains(end));
+        for (host, interface) in wanted {
+            if !taking.contains_key(&(host.clone(), interface.clone())) {
+                let guard = self.inside(&host, || hook.accept(&interface))?;
+                let guard = guard.map_err(|cause| LabError::Xdp { node: host.clone(), cause })?;
+                taking.insert((host, interface), guard);
+            }
+        }
+        Ok(())
     }
 
     fn accept_at_ports(&self, subject: &SubjectPlan) -> Vec<Guard> {
@@ -274,9 +313,8 @@ impl Lab {
         Ok(())
     }
 
-    /// The far ends of a router's cables must take redirected frames, or these vanish there. And a
-    /// checksum that the sender left to be completed never would be: a redirected frame has lost the
-    /// note that says so.
+    /// A checksum that the sender left to be completed never would be, because a redirected frame has
+    /// lost the note that says so: senders complete them.
     fn forward_by_xdp(&self, subject: &SubjectPlan, state: &mut State) -> Result<(), LabError> {
         let Some(hook) = self.xdp_hook() else { return Ok(()) };
         for node in &subject.devices {
@@ -288,10 +326,7 @@ impl Lab {
         for host in &self.plan().hosts {
             for port in host.ports.iter().filter(|port| is_port_of(port.far_end(), subject)) {
                 for interface in &port.interfaces {
-                    let failed = |cause| LabError::Xdp { node: host.name.clone(), cause };
                     self.set_feature((&host.name, interface), (CHECKSUM, false), state)?;
-                    let accepted = self.inside(&host.name, || hook.accept(interface))?;
-                    state.guards.push(accepted.map_err(failed)?);
                 }
             }
         }

@@ -179,11 +179,24 @@ fn xdp_forwards_past_the_stack() {
         };
         let frames = 2 * pairs.len() as u64;
         assert_eq!(by_stack(), frames, "{subject}");
-        lab.take_redirected(&[subject.to_owned()]);
+        lab.take_redirected(&[subject.to_owned()], &[]);
         lab.apply(subject, Some("xdp")).unwrap();
         assert_eq!(by_stack(), 0, "{subject}");
-        lab.take_redirected(&[subject.to_owned()]);
+        lab.take_redirected(&[subject.to_owned()], &[]);
         assert_eq!(by_stack(), 0, "{subject}");
+        // A receiver's own program finds the interface free.
+        let port = lab.plan().hosts[1].ports.iter().find(|port| match port.far_end() {
+            lab::FarEnd::Device { device, .. } => routers.contains(device),
+            lab::FarEnd::Host { .. } => false,
+        });
+        let interface = port.unwrap().interfaces[0].clone();
+        let attach = || lab.inside("h2", || xdp::accept_frames(&interface)).unwrap();
+        attach().expect_err("the lab's own is there");
+        lab.take_redirected(&[], &[("h2".to_owned(), interface.clone())]);
+        let own = attach().unwrap();
+        assert_eq!(by_stack(), 0, "{subject}, received by another program");
+        drop(own);
+        lab.take_redirected(&[], &[]);
         lab.reset(subject, Duration::from_millis(10)).unwrap();
         assert_eq!(by_stack(), 0, "{subject} after a reset");
         lab.apply(subject, None).unwrap();
@@ -202,17 +215,17 @@ fn redirected_frames_are_taken_where_asked_for() {
         lab.plan().hosts[0].ports[place].interfaces.iter().all(|interface| takes(interface))
     };
     assert!(!towards("bridge"), "a virtual cable refuses them by itself");
-    lab.take_redirected(&["bridge".to_owned(), "routers".to_owned()]);
+    lab.take_redirected(&["bridge".to_owned(), "routers".to_owned()], &[]);
     assert!(towards("bridge") && towards("routers") && !towards("router"));
-    lab.take_redirected(&["routers".to_owned()]);
+    lab.take_redirected(&["routers".to_owned()], &[]);
     assert!(!towards("bridge") && towards("routers"));
     for pair in promised_pairs(&lab) {
         echo(&lab, &pair, 1000);
     }
-    lab.take_redirected(&[]);
+    lab.take_redirected(&[], &[]);
     assert!(!towards("routers"));
     // Refused without a word: a device that is a bridge, and a name that is none.
-    lab.take_redirected(&["switch".to_owned()]);
+    lab.take_redirected(&["switch".to_owned()], &[]);
 }
 
 /// Tells what it costs ordinary frames that a device could take redirected ones, and so why it takes
@@ -244,9 +257,9 @@ fn what_taking_redirected_frames_costs_others() {
     let mut ratios: Vec<f64> = (0..7)
         .map(|_| {
             let plain = sent_in(Duration::from_millis(150));
-            lab.take_redirected(&["bridge".to_owned()]);
+            lab.take_redirected(&["bridge".to_owned()], &[]);
             let taking = sent_in(Duration::from_millis(150));
-            lab.take_redirected(&[]);
+            lab.take_redirected(&[], &[]);
             taking / plain
         })
         .collect();

@@ -20,7 +20,7 @@ use method::record::{PortCounters, Side};
 use method::topology::{
     AddressBlock, CableEnd, Device, DeviceKind, Host, HostPort, PortRef, Topology,
 };
-use method::trial::{Backend, Flow, FlowKind};
+use method::trial::{Backend, Flow, FlowKind, Reception};
 
 use super::mishap::Mishap;
 use crate::guest;
@@ -53,15 +53,22 @@ impl XdpForwarder for Xdp {
 /// Has the devices that a trial crosses take frames from XDP's live senders where the trial may have
 /// such, and not otherwise; see [`Lab::take_redirected`].
 pub fn make_ready(lab: &Lab, topology: &Topology, trial: &Trial) {
-    let live = |flow: &Flow| match &flow.kind {
-        FlowKind::Datagrams(datagrams) => {
-            matches!(datagrams.backend, Backend::Auto | Backend::XdpLive)
+    let (mut devices, mut spoken_for) = (BTreeSet::new(), Vec::new());
+    for flow in &trial.flows {
+        let FlowKind::Datagrams(kind) = &flow.kind else { continue };
+        if matches!(kind.backend, Backend::Auto | Backend::XdpLive) {
+            devices.extend(subject_of(topology, flow));
         }
-        FlowKind::Echo(_) | FlowKind::Bulk(_) => false,
-    };
-    let flows = trial.flows.iter().filter(|flow| live(flow));
-    let devices: BTreeSet<String> = flows.filter_map(|flow| subject_of(topology, flow)).collect();
-    lab.take_redirected(&Vec::from_iter(devices));
+        let own_program =
+            matches!(kind.receiver, Reception::Auto | Reception::Xdp | Reception::AfXdp);
+        // A receiver has one program, and so one interface, or it takes another way in.
+        if let Some([interface]) = topology.port(&flow.to).map(|port| port.interfaces.as_slice())
+            && own_program
+        {
+            spoken_for.push((flow.to.host.clone(), interface.clone()));
+        }
+    }
+    lab.take_redirected(&Vec::from_iter(devices), &spoken_for);
 }
 
 /// The device that a flow crosses.
