@@ -5,7 +5,6 @@
 //! the namespace of the caller.
 
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,7 +20,7 @@ use crate::plan::{CablePlan, LabPlan, NodePlan, SubjectPlan};
 use crate::spec::LabSpec;
 use crate::sysctl;
 use crate::variant::State;
-use crate::vm::{Image, Machine};
+use crate::vm::{Cable, Image, Machine};
 
 /// How often, and with what pause, a node's links are looked at until they are settled: about five
 /// seconds together, where the kernel takes a few milliseconds and, by its own rule, up to one second.
@@ -70,16 +69,16 @@ impl Lab {
         for node in lab.furnished() {
             lab.inside(&node.name, || prepare(node))??;
         }
-        let mut taps = BTreeMap::new();
+        let mut cables = BTreeMap::new();
         for (number, cable) in lab.plan.cables.iter().enumerate() {
-            lab.lay(cable, number, &mut taps)?;
+            lab.lay(cable, number, &mut cables)?;
         }
         let mtu = lab.plan.mtu;
         for node in lab.furnished() {
             lab.netlink(&node.name, |kernel| furnish(kernel, node, mtu))?;
             lab.inside(&node.name, || forward(node))??;
         }
-        lab.boot(taps)?;
+        lab.boot(cables)?;
         for node in lab.nodes() {
             lab.settle(node)?;
         }
@@ -237,20 +236,20 @@ impl Lab {
         Err(LabError::Unsettled { node: node.to_owned(), links: restless.collect() })
     }
 
-    /// Makes a cable in the first end's namespace and hands the second end over. To a machine the
-    /// host's end is a TAP, whose far end is kept for the machine.
+    /// Makes a cable in the first end's namespace and hands the second end over. To a machine it
+    /// is of another make, and its far end is kept for the machine.
     fn lay(
         &self,
         cable: &CablePlan,
         number: usize,
-        taps: &mut BTreeMap<String, Vec<OwnedFd>>,
+        kept: &mut BTreeMap<String, Vec<Cable>>,
     ) -> Result<(), LabError> {
         let (node, interface) = &cable.a;
         let (far_node, far_interface) = &cable.b;
         let far = self.namespace(far_node)?;
         if self.plan.machine(node).is_some() {
-            let tap = self.emulator(node)?.make_tap(far, far_interface)?;
-            taps.entry(node.clone()).or_default().push(tap);
+            let laid = self.emulator(node)?.lay_cable(far, far_interface, self.plan.mtu)?;
+            kept.entry(node.clone()).or_default().push(laid);
             return Ok(());
         }
         self.netlink(node, |kernel| {
@@ -263,13 +262,13 @@ impl Lab {
 
     /// Starts all machines together, then waits for each. Cables were laid in the order of a
     /// device's ports.
-    fn boot(&mut self, mut taps: BTreeMap<String, Vec<OwnedFd>>) -> Result<(), LabError> {
+    fn boot(&mut self, mut cables: BTreeMap<String, Vec<Cable>>) -> Result<(), LabError> {
         for node in &self.plan.nodes {
             let Some(spec) = self.plan.machine(&node.name) else { continue };
             let image = Image::open(&spec.kernel, spec.modules.as_deref())?;
             let emulator = self.emulator(&node.name)?;
-            let taps = taps.remove(&node.name).unwrap_or_default();
-            let machine = Machine::start(&emulator, &image, node, self.plan.mtu, taps)?;
+            let cables = cables.remove(&node.name).unwrap_or_default();
+            let machine = Machine::start(&emulator, &image, node, self.plan.mtu, cables)?;
             self.machines.insert(node.name.clone(), machine);
         }
         for machine in self.machines.values() {

@@ -15,6 +15,7 @@ use crate::error::LabError;
 use crate::plan::{FarEnd, NodePlan, RoutePlan, SubjectPlan, twin};
 use crate::privilege::{Privilege, privilege};
 use crate::spec::LabDevice;
+use crate::vm::Machine;
 
 /// The kernel's name for merging frames of a flow on receipt.
 const GRO: &str = "rx-gro";
@@ -224,6 +225,10 @@ impl Lab {
         let Some(hook) = self.xdp_hook().filter(|_| !by_xdp) else { return Vec::new() };
         let mut guards = Vec::new();
         for node in &subject.devices {
+            for cable in self.machine(node).map(Machine::cables).unwrap_or_default() {
+                let (between, port) = cable.far_end();
+                guards.extend(between.enter_with(|| hook.accept(port).ok()).ok().flatten());
+            }
             let ports = self.ports_of(node);
             let accept = || ports.iter().filter_map(|port| hook.accept(port).ok()).collect();
             let accepted: Result<Vec<Guard>, LabError> = self.inside(node, accept);

@@ -22,6 +22,7 @@ mod ends;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_lab-machine");
 const ROUND_TRIPS: u32 = 200;
 const LARGE: usize = 8952;
+const OVERLOAD: u64 = 50_000;
 
 fn build(kernel: &Path, role: VmRole) -> Lab {
     let machine = VmSpec {
@@ -130,6 +131,31 @@ fn image(kind: &str) -> Option<PathBuf> {
     path.map_err(|why| eprintln!("skipped: {why}")).ok()
 }
 
+/// More frames than an emulated machine takes: each is either counted by it or by its cable, and
+/// none was refused to the sender.
+fn overload(lab: &Lab) {
+    let machine = lab.machine("vm").unwrap();
+    let lost = || machine.losses().unwrap()["p1"].to_machine;
+    let (received, missed) = (counted(lab)[0], lost());
+    let host = &lab.plan().hosts[0];
+    let socket = lab.inside(&host.name, || UdpSocket::bind((host.ports[0].address, 0)));
+    let socket = socket.unwrap().unwrap();
+    let to = (lab.plan().hosts[1].ports[0].address, 9);
+    for _ in 0..OVERLOAD {
+        socket.send_to(&[0; 18], to).unwrap();
+    }
+    let mut books = (0, 0);
+    for _ in 0..1000 {
+        books = (counted(lab)[0] - received, lost() - missed);
+        if books.0 + books.1 >= OVERLOAD {
+            break;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    eprintln!("of {OVERLOAD} frames the machine took {} and its cable lost {}", books.0, books.1);
+    assert_eq!(books.0 + books.1, OVERLOAD);
+}
+
 /// Boots, forwards, counts, and leaves nothing.
 fn forwards(kind: &str, role: VmRole) {
     let Some(_alone) = ends::machine() else { return };
@@ -149,6 +175,7 @@ fn forwards(kind: &str, role: VmRole) {
     }
     // The largest packet of the lab's links, whole.
     echo(&lab, 3, LARGE);
+    overload(&lab);
     let refusal = machine.ask("nonsense").unwrap_err().to_string();
     assert!(refusal.contains("no such request"), "{refusal}");
 

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use dataplane::counters::{self, InterfaceCounters};
+use lab::LabError;
 use lab::vm::{self, Acceleration, Emulator, Machine, VmError};
 use netlink::Netlink;
 use serde::de::DeserializeOwned;
@@ -26,6 +27,9 @@ pub enum GuestError {
     /// It gave no answer, or refused.
     #[error(transparent)]
     Machine(#[from] VmError),
+    /// Its cables could not be read.
+    #[error(transparent)]
+    Cables(#[from] LabError),
     /// It answered something else.
     #[error("read the {word} of machine {machine}")]
     Unreadable {
@@ -62,9 +66,19 @@ pub fn emulator(program: &Path) -> Emulator {
     }
 }
 
-/// The counters of a machine's ports, as an agent would read those of a host.
+/// The counters of a machine's ports, as an agent would read those of a host. What the machine did
+/// not take from a cable counts as dropped by its port, as the far end of a virtual cable would count
+/// it; what its host did not take, as dropped on the way out.
 pub fn counters(machine: &Machine) -> Result<Vec<InterfaceCounters>, GuestError> {
-    ask(machine, COUNTERS)
+    let mut ports: Vec<InterfaceCounters> = ask(machine, COUNTERS)?;
+    let losses = machine.losses()?;
+    for port in &mut ports {
+        let lost = losses.get(&port.name).copied().unwrap_or_default();
+        for (name, by) in [("rx_dropped", lost.to_machine), ("tx_dropped", lost.from_machine)] {
+            *port.counters.entry(name.to_owned()).or_default() += by;
+        }
+    }
+    Ok(ports)
 }
 
 /// What a machine's kernel tells of itself and of its ports: release, build, whether it is a real-time

@@ -9,8 +9,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use super::VmError;
-use super::error::MAKE_TAP;
-use crate::{InterfacePlan, LabError, Namespace};
+use crate::InterfacePlan;
 
 const PROGRAM: &str = "qemu-system-x86_64";
 /// The most ports: each is a card of its own on the machine's first bus, which has room for 32 devices
@@ -75,14 +74,6 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Makes the host's end of a cable to a machine: the TAP device `interface`, down and without an
-    /// address, in `namespace`. It has its carrier as long as the descriptor, or the machine that was
-    /// given it, lives.
-    pub fn make_tap(&self, namespace: &Namespace, interface: &str) -> Result<OwnedFd, LabError> {
-        let made = namespace.enter_with(|| (self.open_tap)(interface))?;
-        made.map_err(|e| VmError::kernel(MAKE_TAP, interface, e).into())
-    }
-
     /// Where qemu is.
     pub(super) fn find() -> Result<PathBuf, VmError> {
         let path = std::env::var_os("PATH").unwrap_or_default();

@@ -68,15 +68,15 @@ pub enum VmError {
         /// The program's name.
         program: &'static str,
     },
-    /// Too many ports, or not as many TAPs as ports.
-    #[error("start {machine}: {ports} ports with {taps} cables; a machine has at most {most}")]
+    /// Too many ports, or not as many cables as ports.
+    #[error("start {machine}: {ports} ports with {cables} cables; a machine has at most {most}")]
     Ports {
         /// The device's name.
         machine: String,
         /// Ports of its plan.
         ports: usize,
-        /// TAPs given.
-        taps: usize,
+        /// Cables given.
+        cables: usize,
         /// The most that it can have.
         most: usize,
     },

@@ -7,7 +7,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
@@ -55,7 +55,7 @@ pub fn become_emulator(arguments: impl IntoIterator<Item = OsString>) -> VmError
 }
 
 /// Hands descriptors to the process at the other end of the socket.
-pub(super) fn give(socket: impl AsFd, descriptors: &[OwnedFd]) -> io::Result<()> {
+pub(super) fn give(socket: impl AsFd, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     let numbers: Vec<RawFd> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
     let message = [ControlMessage::ScmRights(&numbers)];
     // At least one octet must go with them.
@@ -89,8 +89,8 @@ mod tests {
     #[test]
     fn descriptors_arrive_in_their_order() {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let files = ["/dev/null", "/dev/zero"].map(|path| File::open(path).unwrap().into());
-        give(&ours, &files).unwrap();
+        let files = ["/dev/null", "/dev/zero"].map(|path| File::open(path).unwrap());
+        give(&ours, &files.each_ref().map(AsFd::as_fd)).unwrap();
         let taken = take(theirs.as_fd()).unwrap();
         let targets = taken.iter().map(|d| fs::read_link(format!("/proc/self/fd/{d}")).unwrap());
         let targets: Vec<_> = targets.collect();

@@ -3,9 +3,10 @@
 //! Owns qemu's process and ends it, by its id, when dropped. Every wait is bounded, and tells the
 //! machine's last words when it was in vain. Never restarts what ended by itself.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -22,15 +23,15 @@ use super::console::Console;
 use super::control::{Notice, Request};
 use super::emulator::{self, Emulator, MAX_PORTS};
 use super::orders::{ORDERS_FILE, Orders};
-use super::{EMULATOR_NAME, Image, VmError, handover, modules, object};
-use crate::NodePlan;
+use super::{Cable, CableLosses, EMULATOR_NAME, Image, VmError, handover, modules, object};
+use crate::{LabError, NodePlan};
 
 /// An emulated kernel boots in some seconds; on a machine whose processors are taken, in many more.
 const BOOT: Duration = Duration::from_mins(2);
 /// An answer takes milliseconds; a machine that is flooded with frames first works those off.
 const ANSWER: Duration = Duration::from_secs(15);
 
-/// A device in a virtual machine. Dropping it ends it; the TAPs of its ports go with it.
+/// A device in a virtual machine. Dropping it ends it, and takes its hosts' interfaces away.
 #[derive(Debug)]
 pub struct Machine {
     name: String,
@@ -40,6 +41,8 @@ pub struct Machine {
     console: Console,
     line: Mutex<Line>,
     keeper: Option<JoinHandle<()>>,
+    ports: Vec<String>,
+    cables: Vec<Cable>,
 }
 
 /// What is known of a machine, for the record.
@@ -73,27 +76,27 @@ enum Event {
 }
 
 impl Machine {
-    /// Boots `image` as `node`, whose ports are the far ends of `taps`, in the order of its
-    /// interfaces. Returns at once; [`Self::wait_until_ready`] when it forwards. So several boot at
+    /// Boots `image` as `node`, at the far ends of `cables`, in the order of its interfaces. Returns at once; [`Self::wait_until_ready`] when it forwards. So several boot at
     /// the same time.
     pub fn start(
         emulator: &Emulator,
         image: &Image,
         node: &NodePlan,
         mtu: u32,
-        taps: Vec<OwnedFd>,
+        cables: Vec<Cable>,
     ) -> Result<Self, VmError> {
-        let (ports, cables) = (node.interfaces.len(), taps.len());
-        if ports != cables || ports > MAX_PORTS {
+        let ports = node.interfaces.len();
+        if ports != cables.len() || ports > MAX_PORTS {
             let machine = node.name.clone();
-            return Err(VmError::Ports { machine, ports, taps: cables, most: MAX_PORTS });
+            return Err(VmError::Ports { machine, ports, cables: cables.len(), most: MAX_PORTS });
         }
         let archive = file_system(&emulator.program, image, node, mtu)?;
         let kernel = File::open(image.kernel())
             .map_err(|e| VmError::kernel("read kernel image", image.kernel().display(), e))?;
         let arguments = emulator.arguments(&node.interfaces, archive.len());
-        let mut descriptors = vec![kernel.into(), in_memory(&archive)?];
-        descriptors.extend(taps);
+        let archive = in_memory(&archive)?;
+        let mut descriptors = vec![kernel.as_fd(), archive.as_fd()];
+        descriptors.extend(cables.iter().map(AsFd::as_fd));
 
         let failed = |e: io::Error| VmError::kernel("start machine", &node.name, e);
         let (control, their_control) = UnixStream::pair().map_err(failed)?;
@@ -124,6 +127,8 @@ impl Machine {
                 asked: 0,
             }),
             keeper: Some(keeper),
+            ports: node.interfaces.iter().map(|port| port.name.clone()).collect(),
+            cables,
         };
         listen(control, tell).map_err(failed)?;
         Ok(machine)
@@ -149,9 +154,29 @@ impl Machine {
         }
     }
 
+    /// The cables of its ports, in the order of the node's interfaces.
+    pub fn cables(&self) -> &[Cable] {
+        &self.cables
+    }
+
+    /// What the cable of each port lost since it was laid, by the port's name: frames that no counter in
+    /// the machine can show.
+    pub fn losses(&self) -> Result<BTreeMap<String, CableLosses>, LabError> {
+        let ports = self.ports.iter().zip(&self.cables);
+        ports.map(|(name, cable)| Ok((name.clone(), cable.losses()?))).collect()
+    }
+
     /// Waits until it forwards: after [`Self::start`], and after [`Self::reset`]. At most two
     /// minutes.
-    pub fn wait_until_ready(&self) -> Result<(), VmError> {
+    pub fn wait_until_ready(&self) -> Result<(), LabError> {
+        self.wait_until_booted()?;
+        for cable in &self.cables {
+            cable.settle()?;
+        }
+        Ok(())
+    }
+
+    fn wait_until_booted(&self) -> Result<(), VmError> {
         let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         match self.hear(&line, "boot", BOOT, |notice| !matches!(notice, Notice::Answer { .. }))? {
             Notice::Failed(words) => Err(self.refused("boot", words)),

@@ -1,0 +1,142 @@
+//! The cable between a host and a machine.
+//!
+//! Owns what lies between a host's interface and the emulator: a virtual cable like any other, whose far
+//! end is bridged to a TAP device in a namespace of its own. So the host has the same kind of port
+//! as towards any device, and a frame that the machine does not take is lost behind that port, where
+//! it counts as the device's, and not refused to the sender. Never limits a rate.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use netlink::{Netlink, NetlinkError};
+
+use super::error::MAKE_TAP;
+use super::{Emulator, VmError};
+use crate::furnish::{furnish, prepare};
+use crate::{InterfacePlan, LabError, Namespace, NodePlan};
+
+/// The end of the host's cable, and the machine's TAP.
+const END: &str = "end";
+const TAP: &str = "tap";
+const BRIDGE: &str = "cable";
+/// Locally administered, and like no other of a lab: nothing is ever sent from or to them.
+const MACS: [[u8; 6]; 2] = [[0x02, 0x53, 0x4d, 0xff, 0, 1], [0x02, 0x53, 0x4d, 0xff, 0, 2]];
+
+/// As long as a lab waits for its nodes: about five seconds together, for what takes the kernel at most
+/// one.
+const SETTLE_ATTEMPTS: u32 = 1000;
+const SETTLE_PAUSE: Duration = Duration::from_millis(5);
+
+/// A cable that is laid. Dropping it takes the host's interface away.
+#[derive(Debug)]
+pub struct Cable {
+    namespace: Namespace,
+    tap: OwnedFd,
+}
+
+/// Frames that a cable lost, because one end was slower than the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CableLosses {
+    /// Meant for the machine, which did not take them.
+    pub to_machine: u64,
+    /// From the machine, refused by the host or before.
+    pub from_machine: u64,
+}
+
+impl Emulator {
+    /// Lays a cable from `host`, where its end is called `interface`, is down and has no address, to a
+    /// machine that is not there yet. It carries packets of up to `mtu` octets.
+    pub fn lay_cable(
+        &self,
+        host: &Namespace,
+        interface: &str,
+        mtu: u32,
+    ) -> Result<Cable, LabError> {
+        let namespace = Namespace::create(interface)?;
+        let port = |name: &str, mac| InterfacePlan {
+            name: name.to_owned(),
+            mac,
+            address: None,
+            limit: None,
+            neighbours: Vec::new(),
+        };
+        let node = NodePlan {
+            name: format!("cable of {interface}"),
+            forwards: false,
+            bridge: Some(BRIDGE.to_owned()),
+            loopbacks: Vec::new(),
+            interfaces: vec![port(END, MACS[0]), port(TAP, MACS[1])],
+            routes: Vec::new(),
+        };
+        let lay = || -> Result<OwnedFd, LabError> {
+            prepare(&node)?;
+            let tap = (self.open_tap)(TAP).map_err(|e| VmError::kernel(MAKE_TAP, interface, e))?;
+            let join = || -> Result<(), NetlinkError> {
+                let mut kernel = Netlink::open()?;
+                kernel.create_veth(END, "host")?;
+                let index = kernel.link("host")?.index;
+                kernel.rename_into_namespace(index, interface, host)?;
+                furnish(&mut kernel, &node, mtu)
+            };
+            join().map_err(|cause| LabError::Netlink { node: node.name.clone(), cause })?;
+            Ok(tap)
+        };
+        let tap = namespace.enter_with(lay)??;
+        Ok(Cable { namespace, tap })
+    }
+}
+
+impl Cable {
+    /// The namespace between host and machine, and the interface in it that the host's is joined to.
+    pub const fn far_end(&self) -> (&Namespace, &'static str) {
+        (&self.namespace, END)
+    }
+
+    /// What it lost since it was laid.
+    pub fn losses(&self) -> Result<CableLosses, LabError> {
+        let read = || -> Result<CableLosses, NetlinkError> {
+            let mut kernel = Netlink::open()?;
+            let (end, tap) = (kernel.link(END)?.stats, kernel.link(TAP)?.stats);
+            Ok(CableLosses {
+                to_machine: end.rx_dropped + tap.tx_dropped,
+                from_machine: tap.rx_dropped + end.tx_dropped,
+            })
+        };
+        self.ask(read)
+    }
+
+    /// Waits until frames pass, as far as carriers and the bridge go.
+    #[expect(clippy::disallowed_methods, reason = "the kernel gives no answer when it has noted")]
+    pub(super) fn settle(&self) -> Result<(), LabError> {
+        let restless = || -> Result<Vec<String>, NetlinkError> {
+            let links = Netlink::open()?.links()?.into_iter();
+            Ok(links.filter(|link| !link.is_settled()).map(|link| link.name).collect())
+        };
+        for _ in 0..SETTLE_ATTEMPTS {
+            if self.ask(restless)?.is_empty() {
+                return Ok(());
+            }
+            std::thread::sleep(SETTLE_PAUSE);
+        }
+        Err(LabError::Unsettled { node: self.name(), links: self.ask(restless)? })
+    }
+
+    fn name(&self) -> String {
+        format!("cable of {}", self.namespace)
+    }
+
+    fn ask<T: Send>(
+        &self,
+        question: impl FnOnce() -> Result<T, NetlinkError> + Send,
+    ) -> Result<T, LabError> {
+        let answer = self.namespace.enter_with(question)?;
+        answer.map_err(|cause| LabError::Netlink { node: self.name(), cause })
+    }
+}
+
+/// The end that the emulator is given.
+impl AsFd for Cable {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.tap.as_fd()
+    }
+}
