@@ -143,8 +143,9 @@ impl Load<'_> {
         let end = window.stop + GRACE.min(residual / GRACE_SHARE);
         loop {
             let mut now = clock::monotonic();
-            let halted = halt.asked();
-            let due = if halted { 0 } else { schedule.due(now) };
+            // A sender that was held up past the end sends no more: receivers may be closed.
+            let ended = halt.asked() || now >= end;
+            let due = if ended { 0 } else { schedule.due(now) };
             if due > 0 {
                 let go = self.go(due, halt)?;
                 schedule.take(go.tried, now);
@@ -154,7 +155,7 @@ impl Load<'_> {
                     schedule.skip(now);
                 }
             }
-            if halted || now >= end || schedule.is_over() {
+            if ended || schedule.is_over() {
                 return Ok((schedule.come(now), schedule.longest_burst(), schedule.late()));
             }
             let from = if schedule.is_behind(now) { clock::monotonic() } else { now };

@@ -159,7 +159,7 @@ pub fn try_run(
     let start = clock::monotonic() + Nanos::from_millis(20);
     let stop = start + flow.load;
     let (window, halt) =
-        (Window { start, stop, closed: stop + Nanos::from_millis(60) }, Halt::new());
+        (Window { start, stop, closed: stop + Nanos::from_millis(100) }, Halt::new());
     let (sent, got) = std::thread::scope(|scope| {
         let received = scope.spawn(|| receiver.run(window, &halt));
         let sent = scope.spawn(|| sender.run(window, &halt));
