@@ -21,9 +21,9 @@ mod mapping;
 mod packet_ring;
 mod socket;
 mod stamp;
+pub mod tap;
 mod unfit;
 pub mod xdp;
-pub mod tap;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -24,8 +24,7 @@ pub use figure::{Caveat, Figure, Metric, Unit, Verdict};
 pub use reconcile::{Reconciliation, reconcile};
 pub use record::{FlowRecord, Outcome, TrialRecord};
 pub use study::{
-    ForwardingSpec, ForwardingTest, LatencySpec, Load, Profile, SearchKind, SpecProblem,
-    StudySpec,
+    ForwardingSpec, ForwardingTest, LatencySpec, Load, Profile, SearchKind, SpecProblem, StudySpec,
 };
 pub use testbed::{Testbed, TestbedError};
 pub use topology::{PortRef, Topology};

@@ -14,7 +14,11 @@ use method::{
 use model::{Model, topology};
 
 fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
-    ForwardingSpec { frames: vec![FrameSize::MIN.into()], tests: tests.to_vec(), ..ForwardingSpec::quick() }
+    ForwardingSpec {
+        frames: vec![FrameSize::MIN.into()],
+        tests: tests.to_vec(),
+        ..ForwardingSpec::quick()
+    }
 }
 
 fn run(spec: &ForwardingSpec, model: &mut Model) -> Vec<Figure> {

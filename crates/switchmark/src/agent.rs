@@ -18,8 +18,8 @@ use std::sync::mpsc;
 use std::thread;
 
 use duty::{Duty, Reins};
-use fault::AgentFault;
 pub(crate) use facts::gather as gather_facts;
+use fault::AgentFault;
 pub(crate) use offloads::describe as describe_ports;
 
 use crate::protocol::{

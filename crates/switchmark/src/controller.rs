@@ -4,8 +4,10 @@
 //! itself, and never judges a figure: what makes a trial valid is `method`'s.
 
 mod assemble;
+mod command;
 mod conduct;
 mod crew;
+mod events;
 mod facts;
 mod handle;
 mod launcher;
@@ -14,6 +16,7 @@ mod offset;
 mod orders;
 mod site;
 mod stop;
+mod subjects;
 mod testbed;
 
 pub use facts::Facts;

@@ -45,12 +45,12 @@ fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_switchmark"))
 }
 
-fn lab_of(device: LabDevice) -> resolved::Testbed {
+fn lab_of(device: &LabDevice) -> resolved::Testbed {
     let config = LabSpec::new(device.clone());
     resolved::Testbed { name: format!("lab:{}", device.as_str()), source: Source::Lab(config) }
 }
 
-fn open(device: LabDevice) -> LiveTestbed {
+fn open(device: &LabDevice) -> LiveTestbed {
     LiveTestbed::open_with(&lab_of(device), Stop::new(), program()).expect("the lab comes up")
 }
 
@@ -103,7 +103,7 @@ fn bulk() -> FlowKind {
 const LOAD: Nanos = Nanos::from_millis(400);
 
 /// Runs one trial of each kind; the figures must agree with each other.
-fn every_kind(device: LabDevice) {
+fn every_kind(device: &LabDevice) {
     let mut testbed = open(device);
     for protocol in [Protocol::Icmp, Protocol::Udp, Protocol::Tcp] {
         let trial = trial(&testbed, vec![echo(protocol)], LOAD);
@@ -173,7 +173,7 @@ fn check_places(testbed: &LiveTestbed, record: &TrialRecord) {
 fn every_kind_of_flow_over_a_cable() {
     let _alone = alone();
     if may_build_labs("every_kind_of_flow_over_a_cable") {
-        every_kind(LabDevice::Cable);
+        every_kind(&LabDevice::Cable);
     }
 }
 
@@ -181,7 +181,7 @@ fn every_kind_of_flow_over_a_cable() {
 fn every_kind_of_flow_over_a_bridge() {
     let _alone = alone();
     if may_build_labs("every_kind_of_flow_over_a_bridge") {
-        every_kind(LabDevice::Bridge);
+        every_kind(&LabDevice::Bridge);
     }
 }
 
@@ -191,7 +191,7 @@ fn several_flows_at_once() {
     if !may_build_labs("several_flows_at_once") {
         return;
     }
-    let mut testbed = open(LabDevice::Bridge);
+    let mut testbed = open(&LabDevice::Bridge);
     let kinds = vec![echo(Protocol::Udp), datagrams(1000.0)];
     let trial = trial(&testbed, kinds, LOAD);
     let record = testbed.run(&trial).expect("the testbed lives");
@@ -235,7 +235,7 @@ fn an_agent_killed_in_a_trial_is_a_failed_record_and_then_a_lost_testbed() {
     if !may_build_labs("an_agent_killed_in_a_trial") {
         return;
     }
-    let mut testbed = open(LabDevice::Cable);
+    let mut testbed = open(&LabDevice::Cable);
     let trial = trial(&testbed, vec![bulk(), echo(Protocol::Tcp)], LONG_LOAD);
     let record = with_accident(&mut testbed, &trial, "h2", kill_9).expect("a record first");
     let Outcome::Failed { reason } = record.outcome else { panic!("{record:#?}") };
@@ -250,7 +250,7 @@ fn a_link_that_goes_down_in_a_trial_is_no_valid_record() {
     if !may_build_labs("a_link_that_goes_down_in_a_trial") {
         return;
     }
-    let mut testbed = open(LabDevice::Bridge);
+    let mut testbed = open(&LabDevice::Bridge);
     let trial = trial(&testbed, vec![datagrams(1000.0)], LONG_LOAD);
     let pull = |pid| {
         let host = lab::Namespace::of_process(pid).expect("the agent's namespace");
@@ -278,7 +278,7 @@ fn a_wish_to_stop_ends_a_trial_at_once() {
         return;
     }
     let stop = Stop::new();
-    let place = lab_of(LabDevice::Cable);
+    let place = lab_of(&LabDevice::Cable);
     let mut testbed = LiveTestbed::open_with(&place, stop.clone(), program()).expect("a lab");
     let trial = trial(&testbed, vec![echo(Protocol::Udp)], Nanos::from_secs(3600));
     let ended = with_accident(&mut testbed, &trial, "h1", move |_| stop.ask());
@@ -291,7 +291,7 @@ fn offloads_are_off_for_a_trial_and_facts_tell_of_both_sides() {
     if !may_build_labs("offloads_are_off_for_a_trial") {
         return;
     }
-    let mut testbed = open(LabDevice::Bridge);
+    let mut testbed = open(&LabDevice::Bridge);
     let facts = testbed.facts().clone();
     assert!(facts.shared_machine);
     let device = &facts.devices["bridge"].ports["p1"];
@@ -316,7 +316,7 @@ fn hosts_by_pid_over_a_lab_of_another() {
     if !may_build_labs("hosts_by_pid") {
         return;
     }
-    let holder = open(LabDevice::Cable);
+    let holder = open(&LabDevice::Cable);
     let pids = holder.agents();
     let topology = holder.topology();
     let hosts = topology.hosts.iter().map(|host| resolved::HostConfig {
@@ -359,7 +359,7 @@ fn controller_process() {
     if std::env::var_os(CONTROLLER).is_none() {
         return;
     }
-    let mut testbed = open(LabDevice::Bridge);
+    let mut testbed = open(&LabDevice::Bridge);
     let pids: Vec<String> = testbed.agents().values().map(ToString::to_string).collect();
     println!("\nagents {}", pids.join(" "));
     let trial = trial(&testbed, vec![echo(Protocol::Udp), bulk()], Nanos::from_secs(3600));

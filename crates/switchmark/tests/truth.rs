@@ -66,7 +66,7 @@ fn a_capture_shows_the_sizes_asked_for() {
         return;
     };
     let scratch = Scratch::new("sizes");
-    let mut testbed = open(LabDevice::Bridge, None);
+    let mut testbed = open(&LabDevice::Bridge, None);
     let pair = testbed.topology().measured_pairs().remove(0);
     let kinds = |octets| {
         vec![
@@ -113,7 +113,7 @@ fn a_capture_shows_the_mean_rate_asked_for() {
         return;
     };
     let scratch = Scratch::new("pacing");
-    let mut testbed = open(LabDevice::Bridge, None);
+    let mut testbed = open(&LabDevice::Bridge, None);
     let pair = testbed.topology().measured_pairs().remove(0);
     for backend in [Backend::Udp, Backend::Packet] {
         for rate in [10_000.0, 50_000.0, 100_000.0] {
@@ -146,7 +146,7 @@ fn loss_equals_the_token_buckets_own_drops() {
     // a virtual machine so much that the sender, on the same processor, hardly outruns the bucket.
     let (slow, fast) = (Rate(20_000_000), Rate(100_000_000));
     for (rate, sizes) in [(slow, vec![64, 512, 1518]), (fast, vec![1518, 9018])] {
-        let mut testbed = open(LabDevice::Bridge, Some(rate));
+        let mut testbed = open(&LabDevice::Bridge, Some(rate));
         let pair = testbed.topology().measured_pairs().remove(0);
         for octets in sizes {
             let kind = datagrams(octets, Schedule::Greedy, Backend::Auto);
@@ -200,7 +200,7 @@ fn forwarding_finds_the_rate_of_a_token_bucket() {
 fn greedy_floods_add_up() {
     let Some(_alone) = alone("greedy_floods_add_up", &[]) else { return };
     for device in [LabDevice::Cable, LabDevice::Bridge, LabDevice::Router, LabDevice::Routers] {
-        let mut testbed = open(device.clone(), None);
+        let mut testbed = open(&device, None);
         let pair = testbed.topology().measured_pairs().remove(0);
         for backend in [Backend::Udp, Backend::Packet] {
             let kind = datagrams(64, Schedule::Greedy, backend);
@@ -221,7 +221,7 @@ fn greedy_floods_add_up() {
 fn bulk_does_not_exceed_the_token_bucket() {
     let Some(_alone) = alone("bulk_does_not_exceed_the_token_bucket", &[]) else { return };
     let rate = Rate(100_000_000);
-    let mut testbed = open(LabDevice::Bridge, Some(rate));
+    let mut testbed = open(&LabDevice::Bridge, Some(rate));
     let pair = testbed.topology().measured_pairs().remove(0);
     let record =
         testbed.run(&trial(&pair, bulk(2), Nanos::from_secs(2), Gate::Flood)).expect("runs");

@@ -14,9 +14,9 @@ use super::{Handled, facts};
 use crate::protocol::{Answer, Ask, OffloadChange};
 
 /// A trial that was prepared and never started is given up after this: its data ports must not stay.
-const PREPARED_FOR: Duration = Duration::from_secs(60);
+const PREPARED_FOR: Duration = Duration::from_mins(1);
 /// Nothing to look after.
-const IDLE_FOR: Duration = Duration::from_secs(3600);
+const IDLE_FOR: Duration = Duration::from_hours(1);
 
 /// What must be ended or undone from outside: by an abort, or when the pipe ends.
 #[derive(Clone, Default)]

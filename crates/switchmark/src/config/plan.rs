@@ -47,7 +47,7 @@ struct PlanFile {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum StudyFile {
-    Latency(LatencyFile),
+    Latency(Box<LatencyFile>),
     Forwarding(Box<ForwardingFile>),
     Fabric(Spanned<toml::Value>),
     Buffer(Spanned<toml::Value>),

@@ -105,7 +105,7 @@ fn ours(testbed: &mut LiveTestbed, backend: Backend) -> f64 {
 fn frames() {
     let Some(_alone) = alone("frames", &["iperf3", "trafgen", "sockperf"]) else { return };
     let scratch = Scratch::new("frames");
-    let mut testbed = open(LabDevice::Cable, None);
+    let mut testbed = open(&LabDevice::Cable, None);
     let backends =
         [Backend::XdpLive, Backend::AfXdp, Backend::Packet, Backend::Udp, Backend::UdpGso];
     let peers: [(&str, Flood); 3] = [

@@ -19,7 +19,7 @@ const TOLERANCE: Nanos = Nanos::from_micros(20);
 #[ignore = "a benchmark: cargo xtask bench"]
 fn pacing() {
     let Some(_alone) = alone("pacing", &[]) else { return };
-    let mut testbed = open(LabDevice::Cable, None);
+    let mut testbed = open(&LabDevice::Cable, None);
     let pair = testbed.topology().measured_pairs().remove(0);
     println!("64-octet frames paced at {RATE} a second over lab:cable for 5 s: gaps between");
     println!(

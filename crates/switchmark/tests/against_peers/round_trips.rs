@@ -88,7 +88,7 @@ fn ping(testbed: &LiveTestbed) -> f64 {
 #[ignore = "a benchmark: cargo xtask bench"]
 fn round_trips() {
     let Some(_alone) = alone("round_trips", &["sockperf", "qperf", "ping"]) else { return };
-    let mut testbed = open(LabDevice::Bridge, None);
+    let mut testbed = open(&LabDevice::Bridge, None);
     compare(&mut testbed, "busy polling off");
     let Some(_busy) = BusyPolling::on() else {
         println!("busy polling on: not tried, the kernel's setting can't be changed here");

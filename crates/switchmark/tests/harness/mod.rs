@@ -53,12 +53,12 @@ pub fn switchmark() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_switchmark"))
 }
 
-pub fn lab_of(device: LabDevice, rate: Option<Rate>) -> ResolvedTestbed {
+pub fn lab_of(device: &LabDevice, rate: Option<Rate>) -> ResolvedTestbed {
     let config = LabSpec { rate, ..LabSpec::new(device.clone()) };
     ResolvedTestbed { name: format!("lab:{}", device.as_str()), source: Source::Lab(config) }
 }
 
-pub fn open(device: LabDevice, rate: Option<Rate>) -> LiveTestbed {
+pub fn open(device: &LabDevice, rate: Option<Rate>) -> LiveTestbed {
     LiveTestbed::open_with(&lab_of(device, rate), Stop::new(), switchmark())
         .expect("the lab comes up")
 }

@@ -108,7 +108,9 @@ fn rfc2544(scale: f64) -> Vec<Figure> {
             for key in ["load_frames_per_s", "overload_frames_per_s", "overload_percent"] {
                 add(key, scale.into());
             }
-            extra.iter().for_each(|(key, value)| drop(add(key, value.clone())));
+            for (key, value) in extra {
+                drop(add(key, value.clone()));
+            }
             if let Some(variant) = variant {
                 add("variant", variant.into());
             }
