@@ -15,7 +15,7 @@ const PROGRAM: &str = "qemu-system-x86_64";
 /// The most ports: each is a card of its own on the machine's first bus, which has room for 32 devices
 /// and has some.
 pub const MAX_PORTS: usize = 24;
-/// What a distribution's kernel takes for itself, in MiB; measured to be enough with half as much.
+/// What a distribution's kernel takes for itself, in MiB: Debian's three boot and forward with it.
 const MEMORY_MIB: usize = 192;
 /// `quiet`, because each letter on the console is an emulated device's work; `panic=0`, so that a kernel that
 /// gave up stays where it is and its words are the last; `no_timer_check`, because an emulated timer
@@ -31,7 +31,7 @@ pub enum Acceleration {
     Auto,
     /// By the processor: KVM.
     Kvm,
-    /// By the emulator, some ten times slower: TCG.
+    /// By the emulator, many times slower: TCG.
     Tcg,
 }
 

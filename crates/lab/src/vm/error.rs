@@ -149,6 +149,11 @@ impl VmError {
             {
                 "this kernel has no TUN driver: `modprobe tun`"
             }
+            Self::Kernel { deed: MAKE_TAP, cause, .. }
+                if cause.kind() == io::ErrorKind::PermissionDenied =>
+            {
+                "a virtual machine's ports need /dev/net/tun: run as root, or be granted it"
+            }
             _ => return None,
         };
         Some(hint.to_owned())
