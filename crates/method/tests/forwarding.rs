@@ -55,7 +55,9 @@ fn throughput_is_found_within_the_precision_of_the_truth() {
             assert!(high >= capacity, "{capacity}: {high}");
         }
         let searched = |t: &&method::Trial| t.path == Path::Device && t.label.starts_with("thr");
-        assert_eq!(figure.n, model.asked.iter().filter(searched).count() as u64);
+        // A flood that the device could not carry by far is the search's first trial.
+        let flood = u64::from(capacity < 0.8 * 1_000_000.0);
+        assert_eq!(figure.n, flood + model.asked.iter().filter(searched).count() as u64);
         assert_eq!(figure.conditions["goal"], "rfc2544".into());
     }
 }

@@ -16,10 +16,14 @@ use super::{ForwardingSpec, ForwardingTest};
 use crate::counters::is_pause;
 use crate::reconcile::reconcile;
 use crate::record::{DatagramsRecord, Defect, Side};
+use crate::search;
 use crate::study::{Profile, burst};
 use crate::trial::{Datagrams, Event, Flow, FlowKind, Gate, Role, Schedule};
 use crate::validity::tester_losses;
 use crate::{Caveat, TestbedError, Verdict};
+
+/// A flood that lost this share on the path is an overload however it was paced.
+const FAR_OVER: f64 = 0.2;
 
 /// A study under way, and what its tests tell each other.
 pub(super) struct Rig<'s, 't> {
@@ -28,6 +32,9 @@ pub(super) struct Rig<'s, 't> {
     pub(super) frames: Vec<Frames>,
     /// Frames a second each way that the tester got out under flood, trial by trial.
     most: BTreeMap<Cell, Vec<f64>>,
+    /// The last flood of each that the path could not carry by far: what a search would see at the
+    /// tester's highest rate, where a paced load is hardest to keep.
+    overloads: BTreeMap<Cell, search::Seen>,
     found: BTreeMap<Cell, Found>,
 }
 
@@ -101,7 +108,14 @@ impl Offer {
 impl<'s, 't> Rig<'s, 't> {
     pub(super) fn new(spec: &'s ForwardingSpec, session: Session<'t>) -> Self {
         let frames = Frames::all(spec);
-        Self { spec, session, frames, most: BTreeMap::new(), found: BTreeMap::new() }
+        Self {
+            spec,
+            session,
+            frames,
+            most: BTreeMap::new(),
+            overloads: BTreeMap::new(),
+            found: BTreeMap::new(),
+        }
     }
 
     /// All frames on one way.
@@ -161,8 +175,26 @@ impl<'s, 't> Rig<'s, 't> {
         if offer.schedule == Schedule::Greedy && tried.valid().is_some() {
             let slower = tried.measured().map(|flow| flow.sending_rate().0).min_by(f64::total_cmp);
             self.most.entry(offer.cell).or_default().extend(slower);
+            self.note_overload(offer.cell, &tried);
         }
         Ok(tried)
+    }
+
+    fn note_overload(&mut self, cell: Cell, tried: &Tried) {
+        let flows: Seen<'_> = tried.measured().collect();
+        let (sent, lost) = (sent(&flows), lost_on_path(tried));
+        if lost as f64 > FAR_OVER * sent as f64 {
+            let overload = search::Seen::Counted { offered: offered(&flows), sent, lost };
+            self.overloads.insert(cell, overload);
+        } else {
+            self.overloads.remove(&cell);
+        }
+    }
+
+    /// What came of the tester's highest rate, where the path lost so much of it that no pacing would
+    /// have saved the load.
+    pub(super) fn overload(&self, cell: Cell) -> Option<search::Seen> {
+        self.overloads.get(&cell).copied()
     }
 
     /// The most frames a second each way that the tester can offer there, from the floods so far, or

@@ -183,8 +183,15 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, enough: f64) -> Result<Searched, Te
     };
     let line = rig.line_rate(cell).map_or(f64::INFINITY, |line| line.0);
     let range = LoadRange::below(FrameRate(most.0.min(line).min(enough)));
+    // Nothing is learnt from a paced trial there that the flood has not told.
+    let overload = rig.overload(cell).filter(|_| range.max.0 >= most.0);
     for goals in rounds(rig.spec) {
         let mut search = search_for(rig.spec, &goals, range);
+        if let (Some(seen), Step::Try(first)) = (overload, search.next())
+            && first.rate.0 >= range.max.0
+        {
+            search.learn(seen);
+        }
         loop {
             let attempt = match search.next() {
                 Step::Try(attempt) => attempt,
