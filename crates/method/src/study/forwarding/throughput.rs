@@ -30,6 +30,9 @@ const TEST: ForwardingTest = ForwardingTest::Throughput;
 /// tester does clearly more without the device; what the tester can do at most is the flood's figure.
 const BYPASS_HEADROOM: f64 = 2.0;
 
+/// A search's trials at its highest load: MLRsearch throws the first away (RFC 9971's warm-up).
+const WARM_UP_AND_FIRST: usize = 2;
+
 /// Which goal's load the other tests use: the RFC's own, else the one nearest to it.
 const LOAD_GOALS: [GoalName; 4] =
     [GoalName::Rfc2544, GoalName::Ndr, GoalName::Tst009, GoalName::Pdr];
@@ -187,10 +190,11 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, enough: f64) -> Result<Searched, Te
     let overload = rig.overload(cell).filter(|_| range.max.0 >= most.0);
     for goals in rounds(rig.spec) {
         let mut search = search_for(rig.spec, &goals, range);
-        if let (Some(seen), Step::Try(first)) = (overload, search.next())
-            && first.rate.0 >= range.max.0
-        {
-            search.learn(seen);
+        for seen in overload.into_iter().cycle().take(WARM_UP_AND_FIRST) {
+            match search.next() {
+                Step::Try(attempt) if attempt.rate.0 >= range.max.0 => search.learn(seen),
+                Step::Try(_) | Step::Done(_) => break,
+            }
         }
         loop {
             let attempt = match search.next() {
