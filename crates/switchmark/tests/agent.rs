@@ -16,8 +16,8 @@ use measure::{FrameSize, Nanos};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use switchmark::protocol::{
-    self, Answer, Ask, FRAME_LIMIT, Hello, Message, ReceiverOrder, Reply, Request, SenderOrder,
-    SideReport,
+    self, Answer, Ask, FRAME_LIMIT, Hello, Message, PROTOCOL, ReceiverOrder, Reply, Request,
+    SenderOrder, SideReport,
 };
 
 /// Far longer than anything here takes; an agent that hangs must not hang the test.
@@ -183,7 +183,8 @@ fn another_protocol_is_refused_and_both_are_named() {
     assert_eq!(agent.read(), Some(Message::Hello(Hello::ours())), "so that we can say it too");
     let (status, stderr) = agent.end();
     assert!(!status.success());
-    assert!(stderr.contains("we speak 1") && stderr.contains("speaks 99"), "{stderr}");
+    let ours = format!("we speak {PROTOCOL}");
+    assert!(stderr.contains(&ours) && stderr.contains("speaks 99"), "{stderr}");
 }
 
 #[test]

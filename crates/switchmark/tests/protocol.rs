@@ -279,7 +279,7 @@ fn another_protocol_is_refused_with_both_numbers() {
     let error = theirs.check().unwrap_err();
     assert!(matches!(error, MessageError::Protocol { ours: PROTOCOL, theirs: 7, .. }));
     let words = error.to_string();
-    assert!(words.contains("speak 1") && words.contains("speaks 7"), "{words}");
+    assert!(words.contains(&format!("speak {PROTOCOL}")) && words.contains("speaks 7"), "{words}");
     assert!(words.contains("9.9.9") && words.contains(env!("CARGO_PKG_VERSION")), "{words}");
     Hello::ours().check().unwrap();
 }

@@ -213,11 +213,12 @@ pub(crate) fn load_program(called: &str, kind: ProgramKind, code: &[u64]) -> io:
     Err(io::Error::new(refusal.kind(), format!("{refusal}; the verifier: {}", last_words(&words))))
 }
 
-/// The last lines of the verifier's log, which say what it disliked.
+/// The last lines of the verifier's log, which say what it disliked, without its statistics.
 fn last_words(log: &str) -> String {
-    const LINES: usize = 12;
-    let lines: Vec<&str> = log.trim_end_matches('\0').lines().collect();
-    lines[lines.len().saturating_sub(LINES)..].join("\n")
+    const LINES: usize = 3;
+    let words = log.trim_end_matches('\0').lines();
+    let lines: Vec<&str> = words.filter(|line| !line.starts_with("processed ")).collect();
+    lines[lines.len().saturating_sub(LINES)..].join("; ")
 }
 
 /// Attaches a program to an interface until the descriptor is closed. EBUSY where another's is there

@@ -11,7 +11,7 @@ use measure::{FrameMix, FrameSize, Rate};
 use method::conformance::conformance;
 use method::trial::Headers;
 use method::{
-    Figure, ForwardingSpec, ForwardingTest, StudySpec, Trial, TrialRecord, explain_size,
+    Caveat, Figure, ForwardingSpec, ForwardingTest, StudySpec, Trial, TrialRecord, explain_size,
     explain_size_at,
 };
 use record::{ReportInput, RunMeta};
@@ -69,9 +69,11 @@ pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
     }
 }
 
-/// A figure without a value had no valid trial.
+/// Whether trials failed for good. A figure may be without a value for other reasons too, such as a
+/// device that can't be reset: those are answers.
 pub fn outcome(figures: &[Figure]) -> Outcome {
-    if figures.iter().any(|f| f.value.is_none()) { Outcome::SomeInvalid } else { Outcome::Done }
+    let failed = |f: &Figure| f.value.is_none() && f.caveats.contains(&Caveat::NoValidTrial);
+    if figures.iter().any(failed) { Outcome::SomeInvalid } else { Outcome::Done }
 }
 
 /// The run as text: what it was, what its sizes mean, its tables.

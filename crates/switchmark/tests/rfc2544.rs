@@ -1,0 +1,80 @@
+//! The whole of RFC 2544 from one command, in labs: every test comes to its end, and what the lab
+//! knows of its device is found.
+//!
+//! The limit is a kernel token bucket's, which no code of ours touches. Never asserts a time of ours.
+
+#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "it faces the kernel")]
+
+mod harness;
+
+use std::process::Command;
+
+use harness::{Scratch, alone, switchmark};
+use serde_json::Value;
+
+/// The figures of a run, or what went wrong.
+fn suite(scratch: &Scratch, testbed: &str, size: &str) -> Vec<Value> {
+    let output = Command::new(switchmark())
+        .args(["forwarding", "--rfc2544", "--testbed", testbed, "--size", size, "--seed", "7"])
+        .args(["--json", "--quiet", "--store"])
+        .arg(scratch.path("journal.db"))
+        .output()
+        .expect("it runs");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{testbed}: {errors}");
+    let data: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    data["figures"].as_array().cloned().expect("figures")
+}
+
+/// The figures of a metric on the device's path, in frames a second where that is a choice.
+fn of<'a>(figures: &'a [Value], metric: &str) -> Vec<&'a Value> {
+    let wanted = |f: &&Value| {
+        f["metric"] == metric && f["where"]["path"] == "device" && f["unit"] != "bits/s"
+    };
+    figures.iter().filter(wanted).collect()
+}
+
+const METRICS: [&str; 6] =
+    ["throughput", "one_way_delay", "loss_ratio", "back_to_back", "recovery_time", "reset_time"];
+
+#[test]
+fn the_suite_finds_what_a_limited_bridge_is() {
+    let Some(_alone) = alone("the_suite_finds_what_a_limited_bridge_is", &[]) else { return };
+    let scratch = Scratch::new("rfc2544");
+    let figures = suite(&scratch, "lab:bridge,rate=100Mbit", "1518");
+    for metric in METRICS {
+        assert!(!of(&figures, metric).is_empty(), "no figure of {metric}");
+    }
+    // The bucket counts a frame without its FCS.
+    let truth = 100e6 / (8.0 * 1514.0);
+    let found = of(&figures, "throughput")[0]["value"].as_f64().expect("a throughput");
+    println!("throughput {found:.1} frames/s, the bucket's {truth:.1}");
+    // Its queue lets a two-second trial pass with a little more than its rate.
+    assert!((found / truth - 1.0).abs() <= 0.005, "{found} of {truth}");
+    for reset in of(&figures, "reset_time") {
+        if let Some(outage) = reset["value"].as_f64() {
+            println!("reset {} {:.0} ms", reset["where"]["estimate"], outage / 1e6);
+            // The lab holds its ports down for half a second, and brings them up after.
+            assert!((0.49e9..2e9).contains(&outage), "an outage of {outage} ns");
+        }
+    }
+}
+
+#[test]
+fn the_suite_ends_in_every_lab() {
+    if std::env::var("SWITCHMARK_TESTS").as_deref() != Ok("full") {
+        eprintln!("skipped: the_suite_ends_in_every_lab is of the full profile");
+        return;
+    }
+    let Some(_alone) = alone("the_suite_ends_in_every_lab", &[]) else { return };
+    let scratch = Scratch::new("rfc2544-all");
+    for testbed in ["lab:bridge", "lab:router"] {
+        let figures = suite(&scratch, testbed, "512");
+        for metric in METRICS {
+            assert!(!of(&figures, metric).is_empty(), "{testbed}: no figure of {metric}");
+        }
+        let throughput = of(&figures, "throughput")[0]["value"].as_f64();
+        println!("{testbed}: {throughput:?} frames/s of 512 octets");
+    }
+}
