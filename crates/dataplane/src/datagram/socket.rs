@@ -56,7 +56,7 @@ pub(super) fn drops(socket: impl AsFd) -> io::Result<u64> {
 
 /// Lets nothing more into the socket; what is queued stays.
 pub(super) fn refuse_all(socket: impl AsFd) -> io::Result<()> {
-    filter(socket, &mut [answer(0)])
+    crate::packet_ring::silence(socket)
 }
 
 /// Keeps datagrams that begin with `token` out of a UDP socket: another input counts them. What else

@@ -7,6 +7,7 @@ use method::{Figure, Metric};
 
 use super::grid::Grid;
 use super::labels::{FRAMES, WAY};
+use super::times::{ends, value as time};
 use super::{Footnotes, Titled, condition, grouped, test, unless_repeated};
 use crate::terminal::numbers::{self, TimeUnit};
 
@@ -208,18 +209,6 @@ fn point<'a>(row: &[&'a Figure], metric: Metric, q: f64) -> Option<&'a Figure> {
 
 fn estimated<'a>(row: &[&'a Figure], metric: Metric, estimate: &str) -> Option<&'a Figure> {
     row.iter().find(|f| f.metric == metric && condition(f, "estimate") == estimate).copied()
-}
-
-fn time(figure: Option<&Figure>, unit: TimeUnit) -> String {
-    figure
-        .map_or_else(String::new, |f| f.value.map_or_else(|| "–".to_owned(), |ns| unit.number(ns)))
-}
-
-fn ends(figure: Option<&Figure>, unit: TimeUnit) -> String {
-    match figure.map(|f| (f.low, f.high)) {
-        Some((Some(low), Some(high))) => format!("{}…{}", unit.number(low), unit.number(high)),
-        _ => String::new(),
-    }
 }
 
 fn whole(value: Option<f64>) -> String {

@@ -128,12 +128,14 @@ fn point<'a>(row: &[&'a Figure], q: f64) -> Option<&'a Figure> {
     row.iter().find(|f| f.quantile.is_some_and(|own| (own - q).abs() < 1e-9)).copied()
 }
 
-fn value(figure: Option<&Figure>, unit: TimeUnit) -> String {
+/// The figure in the unit, a dash where it has no value; nothing where there is no figure.
+pub(super) fn value(figure: Option<&Figure>, unit: TimeUnit) -> String {
     figure
         .map_or_else(String::new, |f| f.value.map_or_else(|| "–".to_owned(), |ns| unit.number(ns)))
 }
 
-fn ends(figure: Option<&Figure>, unit: TimeUnit) -> String {
+/// The interval's two ends in the unit, where there is one.
+pub(super) fn ends(figure: Option<&Figure>, unit: TimeUnit) -> String {
     match figure.map(|f| (f.low, f.high)) {
         Some((Some(low), Some(high))) => format!("{}…{}", unit.number(low), unit.number(high)),
         _ => String::new(),
