@@ -23,6 +23,4 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
-pub use device::{
-    Accepting, Forwarding, Placing, accept_frames, forward, take_in_on, takes_frames,
-};
+pub use device::{Accepting, Forwarding, accept_frames, forward, takes_frames};

@@ -39,6 +39,7 @@ fn receiver(frame_size: FrameSize) -> ReceiverSpec {
         identity: IDENTITY,
         frames: frame_size.into(),
         limit: 1_000_000,
+        relieves_sender: false,
         cpu: None,
     }
 }

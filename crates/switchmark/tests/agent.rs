@@ -295,6 +295,7 @@ fn nobody_is_answered_from_everywhere() {
         same_clock: false,
         limit: 10,
         cpu: None,
+        relieves_sender: false,
     });
     let asked = Ask::Prepare { receivers: vec![anywhere], interfaces: Vec::new() };
     let refusal = agent.ask(asked).expect_err("0.0.0.0 is everybody");

@@ -73,6 +73,7 @@ fn receiver() -> impl Strategy<Value = ReceiverOrder> {
                 backend: ReceiverBackend::Auto,
                 same_clock: echo,
                 limit,
+                relieves_sender: false,
                 cpu,
             })
         }

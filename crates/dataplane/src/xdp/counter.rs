@@ -5,7 +5,7 @@
 //! then reaches the flow's own socket is not the flow's: that is counted here too. UDP checksums are
 //! not looked at, because the kernel leaves them undone in frames that never leave the host.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::net::{IpAddr, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
@@ -26,6 +26,7 @@ use super::attached::{self, Attached, Flow, TALLIES, numbers_shape};
 use super::bpf::{self, Mode};
 use super::buckets;
 use super::memory::Mapped;
+use super::placed::Placed;
 use super::programs::refusal;
 use super::tally::Tally;
 use crate::datagram::{AddressRange, ReceiverReport, ReceiverSpec};
@@ -50,6 +51,8 @@ pub(crate) struct Counter {
     identity: Identity,
     same_clock: bool,
     cpu: Option<usize>,
+    /// Given up before the program, whose pollers these are.
+    _placed: Option<Placed>,
 }
 
 impl Counter {
@@ -70,13 +73,27 @@ impl Counter {
         let attached = attached::on(index, &name)?;
         let place =
             attached.settle(spec.identity, (&numbers, &tallies), |flow| describe(flow, spec))?;
-        let how = match attached.mode {
+        let mut how = match attached.mode {
             Mode::Native => format!("a program in the driver of {name} counts every frame"),
             Mode::Generic => format!(
                 "a program in the stack of {name} counts every frame (its driver takes none)"
             ),
         };
+        let placed = match spec.cpu.filter(|_| spec.relieves_sender) {
+            Some(cpu) => match Placed::new(&name, index, cpu) {
+                Ok(placed) => {
+                    write!(how, ", where processor {cpu} takes them in").ok();
+                    Some(placed)
+                }
+                Err(why) => {
+                    write!(how, "; {why}").ok();
+                    None
+                }
+            },
+            None => None,
+        };
         let counter = Self {
+            _placed: placed,
             attached,
             place,
             numbers: memory,

@@ -9,7 +9,6 @@ use std::os::fd::OwnedFd;
 use netlink::{Netdev, Netlink, NetlinkError};
 
 use super::bpf::{self, Mode, ProgramKind};
-use super::placed::Placed;
 use super::programs::Programs;
 use crate::FlowError;
 use crate::unfit::Unfit;
@@ -27,12 +26,6 @@ pub struct Accepting {
 #[derive(Debug)]
 pub struct Forwarding {
     _links: Vec<OwnedFd>,
-}
-
-/// A virtual cable's end whose frames are taken in on one processor.
-#[derive(Debug)]
-pub struct Placing {
-    _placed: Placed,
 }
 
 /// Lets an interface of the calling thread's namespace take frames that are redirected out of its
@@ -61,22 +54,6 @@ pub fn takes_frames(interface: &str) -> Result<bool, FlowError> {
 /// router already. The far ends of its cables have to take redirected frames: see [`accept_frames`].
 pub fn forward(interfaces: &[&str]) -> Result<Forwarding, FlowError> {
     attach("switchmark_fwd", FORWARD, interfaces).map(|links| Forwarding { _links: links })
-}
-
-/// Has the frames that reach a veth of the calling thread's namespace taken in on processor `cpu`,
-/// in threads of the kernel, and no longer by whoever sends them. Only where a program is attached
-/// or GRO is on, for otherwise a veth has no pollers.
-///
-/// For measuring latency apart from the sender's load. Not for speed: waking another processor costs
-/// more than counting a frame where it was sent.
-pub fn take_in_on(interface: &str, cpu: usize) -> Result<Placing, FlowError> {
-    let index = Netlink::open()
-        .and_then(|mut kernel| kernel.link(interface))
-        .map_err(|e| unsuitable("look up", interface, &words(&e)))?
-        .index;
-    Placed::new(interface, index, cpu)
-        .map(|placed| Placing { _placed: placed })
-        .map_err(|why| unsuitable("take frames in on another processor at", interface, &why))
 }
 
 /// One program, loaded once and attached to each interface, in the driver.

@@ -127,6 +127,7 @@ pub fn receiver_spec(to: &End<'_>, peer: IpAddr, flow: &Flow) -> ReceiverSpec {
         backend: flow.receiver,
         same_clock: true,
         limit: LIMIT,
+        relieves_sender: false,
         cpu: None,
     }
 }

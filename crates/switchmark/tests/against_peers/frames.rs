@@ -93,7 +93,9 @@ fn ours(testbed: &mut LiveTestbed, backend: Backend) -> f64 {
     };
     let lost = flow.received.lost(flow.sent);
     assert_eq!(flow.sent, flow.received.unique + lost, "sent = received + lost");
-    assert!(counter("h1/eth1", "tx_packets") >= flow.sent, "the kernel sent what we say");
+    let (tx, dropped) = (counter("h1/eth1", "tx_packets"), counter("h1/eth1", "tx_dropped"));
+    assert!(tx + dropped >= flow.sent, "{backend:?}: sent {}, kernel {tx} + {dropped}", flow.sent);
+    assert!(lost <= dropped, "{backend:?}: lost {lost}, and the kernel dropped {dropped}");
     assert!(flow.received.unique <= counter("h2/eth1", "rx_packets"), "and received it");
     flow.receiving_rate().0
 }

@@ -16,7 +16,6 @@ use measure::{FrameMix, FrameSize, Nanos};
 
 use super::counter::Counter;
 use super::live::LiveSender;
-use super::take_in_on;
 use crate::counters::{InterfaceCounters, interfaces};
 use crate::datagram::{
     Pace, ReceiverBackend, ReceiverReport, ReceiverSpec, SenderBackend, SenderReport, SenderSpec,
@@ -46,7 +45,7 @@ struct Asked {
     load: Nanos,
     cpus: (Option<usize>, Option<usize>),
     halted_after: Option<Nanos>,
-    placed: Option<usize>,
+    relieves_sender: bool,
 }
 
 /// What came of it, with the changes of both interfaces' counters.
@@ -68,7 +67,7 @@ impl Default for Asked {
             load: Nanos::from_millis(200),
             cpus: (Some(0), Some(1)),
             halted_after: None,
-            placed: None,
+            relieves_sender: false,
         }
     }
 }
@@ -119,6 +118,7 @@ fn receiver_spec(asked: &Asked, local: IpAddr, peer: IpAddr) -> ReceiverSpec {
         backend: ReceiverBackend::Xdp,
         same_clock: true,
         limit: 20_000_000,
+        relieves_sender: asked.relieves_sender,
         cpu: asked.cpus.1,
     }
 }
@@ -150,10 +150,6 @@ fn run_meddled(cable: &Cable, asked: &Asked, meddle: impl FnOnce()) -> Ran {
     let port = reserved.local_addr().expect("a port").port();
     let spec = receiver_spec(asked, to, from);
     let (counter, how) = cable.inside("h2", || Counter::bind(&spec, &reserved)).expect("bind");
-    let far = cable.interface("h2");
-    let _placing = asked
-        .placed
-        .map(|cpu| cable.inside("h2", || take_in_on(&far, cpu)).expect("place the receiver"));
     let spec = sender_spec(asked, from, SocketAddr::new(to, port));
     let opened = cable.inside("h1", || LiveSender::open(&spec, Way::find(&spec)?));
     let (sender, how_sent) = opened.expect("open");

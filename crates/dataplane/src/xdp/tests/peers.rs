@@ -21,8 +21,8 @@ fn beside_iperf3_and_trafgen() {
     let mut rates: [Vec<f64>; 4] = Default::default();
     for _ in 0..5 {
         let load = Nanos::from_secs(1);
-        for (place, placed) in [(0, None), (1, Some(1))] {
-            let ran = run(&cable, &Asked { load, placed, ..Asked::default() });
+        for (place, relieves_sender) in [(0, false), (1, true)] {
+            let ran = run(&cable, &Asked { load, relieves_sender, ..Asked::default() });
             assert_eq!(ran.sent.sent, ran.got.received.unique);
             rates[place].push(ran.got.received.unique as f64 / load.as_secs_f64());
         }

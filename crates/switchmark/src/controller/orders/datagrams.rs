@@ -18,6 +18,8 @@ use super::{OrderError, Scene, gap_ns};
 const GREEDY_CEILING_FPS: f64 = 4e6;
 /// Room above what a schedule comes to: its last batch, and rounding.
 const LIMIT_MARGIN: u64 = 1024;
+/// From here on a receiver's processor is kept awake by the load itself.
+const HEAVY_FPS: f64 = 200_000.0;
 /// 2^33 sequence numbers take 1 GiB at the receiver.
 const LARGEST_LIMIT: f64 = 8_589_934_592.0;
 
@@ -39,6 +41,7 @@ impl Scene<'_> {
             same_clock: self.one_clock,
             limit: self.limit(flow, datagrams)?,
             cpu: self.processor(&flow.to.host),
+            relieves_sender: is_heavy(datagrams),
         })
     }
 
@@ -119,6 +122,17 @@ impl Scene<'_> {
         frame_limit(rate, self.trial.phases.load)
             .map_err(|frames| OrderError::TooMany { flow: flow.id, frames })
     }
+}
+
+/// Whether the receiver's processor should take in what a virtual cable brings. XDP's live frames come
+/// in bundles and gain nothing by it; they are what `auto` picks where a receiver can do this at all.
+fn is_heavy(datagrams: &Datagrams) -> bool {
+    let fps = match datagrams.schedule {
+        Schedule::Greedy | Schedule::Burst(_) => f64::INFINITY,
+        Schedule::Paced(rate) => rate.0,
+        Schedule::Falling { from, to, .. } => from.0.max(to.0),
+    };
+    fps >= HEAVY_FPS && !matches!(datagrams.backend, Backend::Auto | Backend::XdpLive)
 }
 
 /// Sequence numbers that a flow of this rate and length can use; the count itself where it is too
