@@ -13,11 +13,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("wire", &[]),
     ("measure", &[]),
     ("netlink", &["measure"]),
+    ("device", &["measure"]),
     ("method", &["measure"]),
+    ("sim", &["method", "device", "measure"]),
     ("dataplane", &["wire", "measure", "netlink"]),
-    ("lab", &["measure", "netlink"]),
+    ("lab", &["device", "measure", "netlink"]),
     ("record", &["method", "measure"]),
-    ("switchmark", &["wire", "measure", "method", "netlink", "dataplane", "lab", "record"]),
+    (
+        "switchmark",
+        &["wire", "measure", "device", "method", "sim", "netlink", "dataplane", "lab", "record"],
+    ),
     ("xtask", &[]),
 ];
 

@@ -21,5 +21,5 @@ pub use blocks::BlockEstimate;
 pub use histogram::Histogram;
 pub use interval::Interval;
 pub use units::{
-    ByteCount, FrameMix, FrameRate, FrameSize, Nanos, Rate, RateConvention, UnitError,
+    ByteCount, FrameMix, FrameRate, FrameSize, Nanos, Picos, Rate, RateConvention, UnitError,
 };

@@ -7,6 +7,7 @@ mod bytes;
 mod frame_mix;
 mod frame_size;
 mod nanos;
+mod picos;
 mod rate;
 mod text;
 
@@ -14,6 +15,7 @@ pub use bytes::ByteCount;
 pub use frame_mix::FrameMix;
 pub use frame_size::{FrameSize, WIRE_OVERHEAD_OCTETS};
 pub use nanos::Nanos;
+pub use picos::Picos;
 pub use rate::{FrameRate, Rate, RateConvention};
 
 /// Why a text is not a value of the unit.

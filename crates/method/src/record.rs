@@ -161,6 +161,8 @@ pub enum FlowRecord {
     Datagrams(DatagramsRecord),
     /// Of a `Bulk` flow.
     Bulk(BulkRecord),
+    /// Of an `Exchange` flow.
+    Exchange(ExchangeRecord),
 }
 
 /// Round trips.
@@ -267,6 +269,40 @@ pub struct StreamRecord {
     pub points: Vec<StreamPoint>,
     /// Payload that the receiver took in each interval of its own clock.
     pub received: Vec<ByteCount>,
+}
+
+/// Messages both ways.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExchangeRecord {
+    /// The messages that the flow's `to` end received.
+    pub forward: ReceiptRecord,
+    /// Those that its `from` end received.
+    pub backward: ReceiptRecord,
+}
+
+/// What one end of an exchange received.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReceiptRecord {
+    /// Whole messages.
+    pub messages: u64,
+    /// Their payload.
+    pub octets: ByteCount,
+    /// From the load's start to the last receipt, or to the load's end where one was being waited for.
+    pub elapsed: Nanos,
+    /// For each message: from the end's own sending to the receipt. Its own clock stamped both.
+    pub rounds: Histogram,
+    /// Payload received in each interval.
+    pub intervals: Vec<ByteCount>,
+    /// Frames that never came; always 0 over TCP.
+    pub lost: u64,
+}
+
+impl ReceiptRecord {
+    /// Payload octets a second over the whole exchange.
+    pub fn octets_per_second(&self) -> f64 {
+        let seconds = self.elapsed.as_secs_f64();
+        if seconds > 0.0 { self.octets.0 as f64 / seconds } else { 0.0 }
+    }
 }
 
 /// The change of one port's kernel counters over a trial.

@@ -1,11 +1,11 @@
 //! A trial: a set of flows run together for a while. Data only; this is what a study asks for, what
 //! the journal keys its records by, and what a testbed carries out.
 //!
-//! Three of the five kinds of flow are here; `Exchange` and `Storage` come with their studies.
+//! Four of the five kinds of flow are here; `Storage` comes with its study.
 
 use std::fmt;
 
-use measure::{FrameMix, FrameRate, FrameSize, Nanos};
+use measure::{ByteCount, FrameMix, FrameRate, FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::topology::PortRef;
@@ -170,6 +170,8 @@ pub enum FlowKind {
     Datagrams(Datagrams),
     /// TCP as fast as it goes.
     Bulk(Bulk),
+    /// Messages both ways at once, timed at their receipt.
+    Exchange(Exchange),
 }
 
 /// A round-trip flow.
@@ -381,4 +383,30 @@ pub struct Bulk {
     pub congestion_control: String,
     /// How often tcp_info is read.
     pub interval: Nanos,
+}
+
+/// Two ports that swap messages: each end sends one, waits until the other's has come whole, and goes
+/// on, as a message-passing program's neighbours do. A round so lasts as long as the slower way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// Payload of one message.
+    pub message: ByteCount,
+    /// What carries it.
+    pub carrier: Carrier,
+    /// How often the receipts are summed up: the worst of these intervals is a figure.
+    pub interval: Nanos,
+}
+
+/// What carries the messages of an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carrier {
+    /// One connection for both ways, Nagle off: what is lost is sent again.
+    Tcp,
+    /// UDP frames of the largest size, at most so many under way that the peer has not credited: what
+    /// is lost stays lost and is counted, and its message is given up.
+    Datagrams {
+        /// Frames under way.
+        credits: u16,
+    },
 }

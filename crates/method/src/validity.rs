@@ -109,6 +109,7 @@ fn misses_something(record: &FlowRecord) -> bool {
         FlowRecord::Bulk(bulk) => {
             bulk.streams.iter().filter_map(|s| s.points.last()).any(|p| p.retransmits > 0)
         }
+        FlowRecord::Exchange(exchange) => exchange.forward.lost + exchange.backward.lost > 0,
     }
 }
 
@@ -129,6 +130,9 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
             (record.received.unique, datagram_load(flow.id, asked, record))
         }
         (FlowKind::Bulk(_), FlowRecord::Bulk(record)) => (record.received.0, Vec::new()),
+        (FlowKind::Exchange(_), FlowRecord::Exchange(record)) => {
+            (record.forward.octets.0.min(record.backward.octets.0), Vec::new())
+        }
         _ => return Err(format!("flow {} reported as another kind of flow", flow.id)),
     };
     if arrived == 0 {

@@ -200,6 +200,7 @@ impl Model {
                 elapsed: load,
                 streams: vec![StreamRecord { points: Vec::new(), received: Vec::new() }],
             }),
+            FlowKind::Exchange(_) => unreachable!("this model has no exchange"),
         }
     }
 }

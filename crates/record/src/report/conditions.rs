@@ -80,6 +80,9 @@ fn ran(records: &[(Trial, TrialRecord)]) -> Vec<(String, String)> {
                     }
                 }
                 FlowRecord::Bulk(b) => say("congestion control", b.congestion_control.clone()),
+                FlowRecord::Exchange(_) => {
+                    say("stamps", "messages: at their receipt, by the receiver's clock".to_owned());
+                }
             }
         }
     }

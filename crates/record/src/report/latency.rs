@@ -95,6 +95,7 @@ fn load_of(trial: &Trial) -> String {
                 format!("beside {} ({})", words::streams(b.streams.into()), b.congestion_control)
             }
             FlowKind::Echo(_) => "beside other round trips".to_owned(),
+            FlowKind::Exchange(e) => format!("beside an exchange of messages of {}", e.message),
         })
         .collect();
     if loads.is_empty() { "at rest".to_owned() } else { loads.join(", ") }

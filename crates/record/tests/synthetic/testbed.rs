@@ -41,6 +41,7 @@ impl Testbed for SyntheticTestbed {
                 datagram_record(seed, trial, capacity, chance)
             }
             FlowKind::Bulk(b) => bulk_record(seed, b.streams, chance),
+            FlowKind::Exchange(_) => failed_record(seed, "no exchange here (synthetic)"),
         })
     }
 }

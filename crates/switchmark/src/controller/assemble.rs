@@ -80,6 +80,7 @@ fn record(flow: &Flow, sides: &mut Sides) -> Result<FlowRecord, MissingSide> {
         }
         (FlowKind::Bulk(_), Some(SideReport::Source(_)), _) => Err(missing("sink")),
         (FlowKind::Bulk(_), ..) => Err(missing("source")),
+        (FlowKind::Exchange(_), ..) => Err(missing("exchange")),
     }
 }
 

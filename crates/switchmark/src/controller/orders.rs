@@ -52,6 +52,12 @@ pub enum OrderError {
         /// How many there are.
         had: u16,
     },
+    /// Agents do not exchange messages yet.
+    #[error("order flow {flow}: live hosts do not exchange messages yet; a `sim:` testbed does")]
+    NoExchange {
+        /// The flow's number.
+        flow: u16,
+    },
     /// Two flows would be told apart by nothing.
     #[error("order flow {flow}: another flow of the trial has this number")]
     SameNumber {
@@ -158,6 +164,7 @@ impl Scene<'_> {
                 streams: bulk.streams,
                 interval: bulk.interval,
             }),
+            FlowKind::Exchange(_) => return Err(OrderError::NoExchange { flow: flow.id }),
         }))
     }
 
@@ -189,6 +196,7 @@ impl Scene<'_> {
                 congestion_control: bulk.congestion_control.clone(),
                 interval: bulk.interval,
             }),
+            FlowKind::Exchange(_) => return Err(OrderError::NoExchange { flow: flow.id }),
         })
     }
 
@@ -201,7 +209,9 @@ impl Scene<'_> {
         let found = self.topology.port(port).ok_or_else(missing)?;
         let version = match &flow.kind {
             FlowKind::Datagrams(datagrams) => datagrams.headers.version,
-            FlowKind::Echo(_) | FlowKind::Bulk(_) => return Ok(found.address),
+            FlowKind::Echo(_) | FlowKind::Bulk(_) | FlowKind::Exchange(_) => {
+                return Ok(found.address);
+            }
         };
         let address = match (version, found.address) {
             (IpVersion::V4, IpAddr::V4(_)) | (IpVersion::V6, IpAddr::V6(_)) => Some(found.address),

@@ -1,0 +1,56 @@
+//! What comes out of the model. Data only.
+
+use measure::Picos;
+
+use crate::{Edge, Frame};
+
+/// Something that happened to a frame, or to a cable at the edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The last bit reached the host at an edge. A flooded frame does so at several.
+    Delivered {
+        /// When.
+        at: Picos,
+        /// Where.
+        edge: Edge,
+        /// Which; a router has written its own and the next hop's address into it.
+        frame: Frame,
+    },
+    /// A frame, or one copy of it, is gone.
+    Dropped {
+        /// When.
+        at: Picos,
+        /// Which.
+        frame: Frame,
+        /// Why.
+        cause: Cause,
+    },
+    /// The device tells the host at an edge to stop, or to go on (802.3x).
+    Pause {
+        /// When it reaches the host.
+        at: Picos,
+        /// Which host.
+        edge: Edge,
+        /// Stop or go.
+        stop: bool,
+    },
+}
+
+/// Why a frame was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// The queue of its egress port had reached its share of the buffer.
+    QueueFull,
+    /// The way into the backplane had no room.
+    UplinkFull,
+    /// More packets a second than a software device forwards.
+    Overrun,
+    /// Lost at random, as the profile has it.
+    Random,
+    /// It came from where it was to go.
+    SamePort,
+    /// A router knows no way to its target, or it is no IPv4.
+    NoRoute,
+    /// Longer than the device takes.
+    TooLong,
+}
