@@ -219,4 +219,6 @@ pub enum Caveat {
     NotResettable,
     /// It lost frames until the trial's end: it may not have recovered.
     NotRecovered,
+    /// Nothing was sent: the figure is a model's, in virtual time.
+    Simulated,
 }

@@ -11,6 +11,9 @@ use std::str::FromStr;
 use measure::{ByteCount, Rate};
 use serde::{Deserialize, Serialize};
 
+/// How a host is reached that is only a model ([`Host::reach`]).
+pub const SIMULATED: &str = "sim";
+
 /// Everything a study may know of where its trials run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Topology {
@@ -27,7 +30,7 @@ pub struct Topology {
 pub struct Host {
     /// `h1`
     pub name: String,
-    /// How an agent gets there: `lab`, `local`, `netns:NAME`, `pid:N`.
+    /// How an agent gets there: `lab`, `local`, `netns:NAME`, `pid:N`; [`SIMULATED`] where there is none.
     pub reach: String,
     /// Its test ports.
     pub ports: Vec<HostPort>,
@@ -145,11 +148,16 @@ impl Topology {
     /// clock stamps them all.
     pub fn one_machine(&self) -> bool {
         let here = |reach: &str| {
-            matches!(reach, "lab" | "local")
+            matches!(reach, "lab" | "local" | SIMULATED)
                 || reach.starts_with("netns:")
                 || reach.starts_with("pid:")
         };
         self.hosts.iter().all(|host| here(&host.reach))
+    }
+
+    /// Whether no host is real: trials run in virtual time, against a model.
+    pub fn is_simulated(&self) -> bool {
+        self.hosts.iter().any(|host| host.reach == SIMULATED)
     }
 
     /// The first port of each host that leads to a device, or, where there is no device, to another

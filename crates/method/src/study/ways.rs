@@ -25,6 +25,7 @@ pub(super) struct Way(usize);
 pub(super) struct Ways {
     routes: Vec<Route>,
     shared_machine: bool,
+    simulated: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -65,7 +66,7 @@ impl Ways {
             }
         }
         let shared_machine = topology.hosts.iter().any(|h| h.reach == "lab");
-        Ok(Self { routes, shared_machine })
+        Ok(Self { routes, shared_machine, simulated: topology.is_simulated() })
     }
 
     /// Whether hosts and device are one machine, so that the device's work slows the hosts.
@@ -163,6 +164,9 @@ impl Ways {
         }
         if self.shared_machine {
             caveats.push(Caveat::SharedMachine);
+        }
+        if self.simulated {
+            caveats.push(Caveat::Simulated);
         }
         caveats
     }

@@ -54,6 +54,7 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
         Caveat::NoThroughput => "no-throughput",
         Caveat::NotResettable => "not-resettable",
         Caveat::NotRecovered => "not-recovered",
+        Caveat::Simulated => "simulated",
     }
 }
 
@@ -138,6 +139,10 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
         Caveat::NotRecovered => {
             "The device lost frames until the trial's end and may not have recovered. Measure \
              longer."
+        }
+        Caveat::Simulated => {
+            "No packet was sent: the figure is what a model of the device does in virtual time, with \
+             hosts of the model's. It is as true as the device's profile."
         }
     }
 }
