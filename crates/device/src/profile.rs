@@ -2,9 +2,13 @@
 //!
 //! Owns the format and what can't be. Pure: whoever reads a file passes its text in.
 
+mod adjust;
+
 use std::ops::Range;
 
 use measure::{Nanos, Rate};
+
+pub use adjust::{Parameter, Unfit};
 
 /// A device, or several with cables among them: checked, complete, every default filled in.
 #[derive(Debug, Clone, PartialEq)]
