@@ -16,6 +16,16 @@ pub enum Event {
         /// Which; a router has written its own and the next hop's address into it.
         frame: Frame,
     },
+    /// A frame was flooded: so many copies were made beyond the first, each of which is delivered or
+    /// dropped under the frame's own tag.
+    Copied {
+        /// When.
+        at: Picos,
+        /// Which.
+        frame: Frame,
+        /// How many more there are now.
+        copies: u16,
+    },
     /// A frame, or one copy of it, is gone.
     Dropped {
         /// When.
