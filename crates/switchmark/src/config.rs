@@ -9,6 +9,7 @@ pub mod frame_rate;
 pub mod hooks;
 pub mod lab_name;
 pub mod plan;
+pub mod profile;
 pub mod resolved;
 pub mod source;
 pub mod study;

@@ -15,12 +15,20 @@ pub struct Fault {
     pub message: String,
     /// What to do about it.
     pub hint: String,
+    /// The place, where it is in another text that this one names.
+    elsewhere: Option<Box<ConfigError>>,
 }
 
 impl Fault {
     /// A fault in `span`.
     pub fn new(span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { span, message: message.into(), hint: hint.into() }
+        Self { span, message: message.into(), hint: hint.into(), elsewhere: None }
+    }
+
+    /// A fault in another text, whose place is found already.
+    pub fn elsewhere(error: ConfigError) -> Self {
+        let (message, hint) = (error.message.clone(), error.hint.clone());
+        Self { span: 0..0, message, hint, elsewhere: Some(Box::new(error)) }
     }
 }
 
@@ -36,7 +44,7 @@ pub struct SourceText {
 }
 
 /// A text can't be used. Shown with its place; the exit code is 2.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ConfigError {
     /// What is wrong.
@@ -79,6 +87,9 @@ impl SourceText {
 
     /// Turns byte offsets into an error that shows the place.
     pub fn locate(&self, fault: Fault) -> ConfigError {
+        if let Some(elsewhere) = fault.elsewhere {
+            return *elsewhere;
+        }
         let excerpt = self.excerpt(&fault.span);
         ConfigError { message: fault.message, excerpt, hint: fault.hint }
     }
