@@ -10,10 +10,10 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
-use datagram_ends::{End, Flow, check_conserved, lab, report, run, sender_spec};
+use datagram_ends::{End, Flow, check_conserved, lab, report, run, sender_spec, try_run};
 use dataplane::FlowError;
 use dataplane::counters::interfaces;
-use dataplane::datagram::{Pace, ReceiverBackend, Sender, SenderBackend};
+use dataplane::datagram::{Pace, ReceiverBackend, Sender, SenderBackend, Spread};
 use lab::{FarEnd, LabDevice, LabSpec};
 use measure::{Nanos, Rate};
 
@@ -169,4 +169,38 @@ fn a_backend_asked_for_by_name_is_never_replaced_by_another() {
     let tagged =
         Flow { frames: datagram_ends::size(68).into(), vlan: Some(5), ..of(SenderBackend::Udp) };
     refused(&tagged, "backend udp", "tag");
+}
+
+#[test]
+fn conversations_take_the_paths_that_the_kernel_gives_them() {
+    let Some((_alone, lab)) = lab(&LabSpec::new(LabDevice::Routers)) else { return };
+    let spread = Spread { source_ports: 16, ..Spread::NONE };
+    let ports = lab.plan().host("h1").expect("a host").ports[0].interfaces.clone();
+    assert_eq!(ports.len(), 2, "one to each router");
+    let left = || {
+        let counted = lab.inside("h1", || interfaces(&ports)).expect("enter host");
+        counted.expect("read counters").into_iter().map(|c| c.counters["tx_packets"])
+    };
+    for sender in [SenderBackend::Auto, SenderBackend::Packet] {
+        let flow = Flow {
+            spread,
+            pace: Pace::Every(50_000.0),
+            ..Flow::of(64, sender, ReceiverBackend::Auto)
+        };
+        let before: Vec<u64> = left().collect();
+        let ran = run(&lab, &flow, |_, _| {});
+        report(&ran, &flow);
+        let took: Vec<u64> = left().zip(before).map(|(now, then)| now - then).collect();
+        assert_eq!(ran.sent.backend, "packet", "{}", ran.sent.backend_reason);
+        assert_eq!(ran.sent.sent, ran.got.received.unique, "{:?}", ran.got);
+        let sixteenth = ran.sent.sent / 16;
+        assert!(took.iter().all(|frames| *frames >= sixteenth), "one path is idle: {took:?}");
+        let learning = took.iter().sum::<u64>() - ran.sent.sent;
+        assert!(learning < 64, "no frame leaves twice: {took:?}");
+    }
+    let flow = Flow { spread, ..Flow::of(64, SenderBackend::XdpLive, ReceiverBackend::Auto) };
+    match try_run(&lab, &flow, |_, _| {}) {
+        Err(FlowError::Unavailable { why, .. }) => assert!(why.contains("several ways"), "{why}"),
+        other => panic!("one queue takes both paths: {:?}", other.map(|ran| ran.sent)),
+    }
 }

@@ -25,6 +25,8 @@ type Control = [u64; 4];
 pub(super) struct SendBatch {
     parts: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
+    /// Where frame i goes, modulo how many there are; empty where the socket is bound to the one place.
+    exits: Vec<libc::sockaddr_ll>,
 }
 
 /// Room for frames that came.
@@ -60,20 +62,34 @@ unsafe impl Send for ReceiveBatch {}
 impl SendBatch {
     /// Room for [`SLOTS`] frames.
     pub(super) fn new() -> Self {
-        Self { parts: vec![no_part(); SLOTS], headers: vec![no_header(); SLOTS] }
+        Self::by_each(Vec::new())
     }
 
-    /// Hands the frames, at most [`SLOTS`] of them, to the kernel: how many it took, at least one.
+    /// The same for a packet socket: frame i goes by the interface with number `exits[i]`, modulo how
+    /// many there are.
+    pub(super) fn by_each(exits: Vec<u32>) -> Self {
+        let exits = exits.into_iter().map(super::socket::exit).collect();
+        Self { parts: vec![no_part(); SLOTS], headers: vec![no_header(); SLOTS], exits }
+    }
+
+    /// Hands the frames, at most [`SLOTS`] of them and numbered from `first` on, to the kernel: how many
+    /// it took, at least one.
     #[expect(unsafe_code, reason = "sendmmsg without an allocation a call")]
     pub(super) fn send<'a>(
         &mut self,
         socket: BorrowedFd<'_>,
+        first: u32,
         frames: impl Iterator<Item = &'a [u8]>,
     ) -> io::Result<usize> {
         let mut count = 0;
         for (frame, (part, header)) in
             frames.zip(self.parts.iter_mut().zip(self.headers.iter_mut()))
         {
+            if !self.exits.is_empty() {
+                let number = first.wrapping_add(count) as usize % self.exits.len();
+                header.msg_hdr.msg_name = (&raw mut self.exits[number]).cast();
+                header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+            }
             // The kernel only reads what a sender's part points to.
             part.iov_base = frame.as_ptr().cast_mut().cast();
             part.iov_len = frame.len();

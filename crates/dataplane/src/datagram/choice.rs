@@ -81,7 +81,7 @@ fn attempt(backend: SenderBackend, spec: &SenderSpec) -> Result<Opened, Unfit> {
             Ok((Backend::Live(Box::new(live)), how))
         }
         SenderBackend::AfXdp => af_xdp(spec, Way::find(spec)?).map(handed),
-        SenderBackend::Packet => packet::open(spec, Way::find(spec)?).map(handed),
+        SenderBackend::Packet => packet::open(spec, Way::find_each(spec)?).map(handed),
         SenderBackend::Udp => {
             udp::open(spec).map(|output| handed((output, "a udp socket sends".to_owned())))
         }
@@ -96,7 +96,7 @@ fn handed((output, how): (Output, String)) -> Opened {
 /// One thread sends by one queue, and every interface has a first.
 fn af_xdp(spec: &SenderSpec, way: Way) -> Result<(Output, String), Unfit> {
     const QUEUE: u32 = 0;
-    let frames = Frames::whole(spec, &way.endpoints())?;
+    let frames = Frames::whole(spec, &way)?;
     let largest = spec.frames.largest().octets_without_fcs() as usize;
     let (transmit, how) = Transmit::open(way.index, &way.interface, QUEUE, largest)?;
     Ok((Output::af_xdp(transmit, way.reserved, frames), how))

@@ -9,7 +9,7 @@ use wire::{FrameLayout, Probe, UdpEndpoints, UdpFrame};
 
 use super::batch::SLOTS;
 use super::spread::least_common_multiple;
-use super::{SenderSpec, udp};
+use super::{SenderSpec, Way, udp};
 use crate::FlowError;
 
 const FCS: usize = 4;
@@ -42,15 +42,18 @@ impl Frames {
         Ok(Self((0..count).map(payload).collect()))
     }
 
-    /// Whole frames, the first between `ends`.
-    pub(super) fn whole(spec: &SenderSpec, ends: &UdpEndpoints) -> Result<Self, FlowError> {
+    /// Whole frames that go `way`.
+    pub(super) fn whole(spec: &SenderSpec, way: &Way) -> Result<Self, FlowError> {
+        let first = way.endpoints();
         let sizes = spec.frames.pattern().len() as u64;
         let count = slots(least_common_multiple(sizes, spec.spread.period()), spec)?;
         let frame = |number: u64| {
+            let hop = way.hop(number);
             let ends = UdpEndpoints {
-                source: spec.spread.source(ends.source, number),
-                destination: spec.spread.destination(ends.destination, number),
-                ..*ends
+                source_mac: hop.source_mac,
+                destination_mac: hop.next_hop_mac,
+                source: spec.spread.source(first.source, number),
+                destination: spec.spread.destination(first.destination, number),
             };
             let octets = spec.frames.at(number).octets_without_fcs() as usize;
             let (token, flow) = (spec.identity.token, spec.identity.flow);

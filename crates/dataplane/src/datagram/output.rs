@@ -13,6 +13,7 @@ use measure::Nanos;
 use super::batch::{SLOTS, SendBatch};
 use super::frames::Frames;
 use super::gso::SuperFrames;
+use super::way::Way;
 use crate::af_xdp::transmit::Transmit;
 use crate::socket::{is_away, is_pause, is_too_long};
 
@@ -58,9 +59,11 @@ impl Output {
         Self::by(Exit::Udp { socket, batch: SendBatch::new() }, frames)
     }
 
-    /// By a bound packet socket, from the port that `reserved` holds.
-    pub(super) fn packet(socket: OwnedFd, reserved: UdpSocket, frames: Frames) -> Self {
-        Self::by(Exit::Packet { socket, batch: SendBatch::new(), _reserved: reserved }, frames)
+    /// By a packet socket that is bound to the way's interface.
+    pub(super) fn packet(socket: OwnedFd, way: Way, frames: Frames) -> Self {
+        let exits = way.hops.iter().map(|hop| hop.index).collect();
+        let batch = SendBatch::by_each(exits);
+        Self::by(Exit::Packet { socket, batch, _reserved: way.reserved }, frames)
     }
 
     /// By an AF_XDP socket, from the port that `reserved` holds.
@@ -92,8 +95,8 @@ impl Output {
     pub(super) fn send(&mut self, first: u32, count: usize, at: Nanos) -> Result<usize, Refusal> {
         let frames = self.frames.stamped(first, count.min(SLOTS), at);
         let taken = match &mut self.exit {
-            Exit::Udp { socket, batch } => batch.send(socket.as_fd(), frames),
-            Exit::Packet { socket, batch, .. } => batch.send(socket.as_fd(), frames),
+            Exit::Udp { socket, batch } => batch.send(socket.as_fd(), first, frames),
+            Exit::Packet { socket, batch, .. } => batch.send(socket.as_fd(), first, frames),
             Exit::AfXdp { transmit, .. } => transmit.send(frames),
             Exit::Gso { frames: super_frames, socket } => super_frames.send(socket.as_fd(), frames),
         }

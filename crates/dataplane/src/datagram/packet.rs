@@ -15,15 +15,18 @@ use crate::unfit::Unfit;
 /// Opens the packet backend; with a clause about how it sends.
 pub(super) fn open(spec: &SenderSpec, way: Way) -> Result<(Output, String), Unfit> {
     let (packet, bypasses) = socket_on(&way)?;
-    let frames = Frames::whole(spec, &way.endpoints())?;
+    let frames = Frames::whole(spec, &way)?;
     let how = match bypasses {
+        Ok(()) if !way.hops.is_empty() => {
+            "each frame goes straight to the interface of its conversation's own way".to_owned()
+        }
         Ok(()) => format!("frames go straight to {}, past its queue", way.interface),
         Err(e) => format!(
             "frames go through the queue of {}, which could not be passed by ({e})",
             way.interface
         ),
     };
-    Ok((Output::packet(packet, way.reserved, frames), how))
+    Ok((Output::packet(packet, way, frames), how))
 }
 
 /// The socket, and whether it bypasses the queueing discipline.

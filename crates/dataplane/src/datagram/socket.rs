@@ -99,6 +99,16 @@ fn instruction(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
     libc::sock_filter { code: code as u16, jt, jf, k }
 }
 
+/// The interface with number `index`, as packet sockets are told of it.
+#[expect(unsafe_code, reason = "the kernel's structure has fields that mean nothing here")]
+pub(super) fn exit(index: u32) -> libc::sockaddr_ll {
+    // SAFETY: integers only; all zeros is a value of it.
+    let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_ifindex = index as i32;
+    address
+}
+
 /// A raw packet socket that sends on interface `index` and receives nothing.
 #[expect(unsafe_code, reason = "nix makes no packet socket that receives nothing")]
 pub(super) fn packet_sender(index: u32) -> io::Result<OwnedFd> {
@@ -110,10 +120,7 @@ pub(super) fn packet_sender(index: u32) -> io::Result<OwnedFd> {
     }
     // SAFETY: `fd` was just made and belongs to nobody else.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    // SAFETY: integers only; all zeros is a value of it.
-    let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
-    address.sll_family = libc::AF_PACKET as u16;
-    address.sll_ifindex = index as i32;
+    let address = exit(index);
     // SAFETY: `address` is valid for reading the length given.
     let answer = unsafe {
         libc::bind(

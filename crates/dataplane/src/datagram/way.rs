@@ -22,6 +22,9 @@ const NEIGHBOUR_POLL: Duration = Duration::from_millis(2);
 
 const UDP: u8 = 17;
 
+/// The kernel is asked for so many conversations' ways.
+const MOST_CONVERSATIONS: u64 = 4096;
+
 /// Where a flow's frames go, and from whom to whom.
 #[derive(Debug)]
 pub(crate) struct Way {
@@ -41,11 +44,74 @@ pub(crate) struct Way {
     pub destination: SocketAddr,
     /// Connected; keeps the source port ours. Nothing but the first learning datagram leaves by it.
     pub reserved: UdpSocket,
+    /// Where the kernel spreads the flow's conversations over equal-cost paths: each one's first hop,
+    /// by the number of the first frame that belongs to it. Empty where all go one way.
+    pub hops: Vec<Hop>,
+}
+
+/// Where a frame goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hop {
+    /// The interface it leaves by.
+    pub index: u32,
+    /// The interface's own address.
+    pub source_mac: MacAddr,
+    /// The next hop's address.
+    pub next_hop_mac: MacAddr,
 }
 
 impl Way {
-    /// Finds the way of a flow's frames. May wait three seconds for a next hop that does not answer.
+    /// Finds the one way of a flow's frames. May wait three seconds for a next hop that does not answer.
     pub(crate) fn find(spec: &SenderSpec) -> Result<Self, Unfit> {
+        let way = Self::find_each(spec)?;
+        if way.hops.is_empty() {
+            return Ok(way);
+        }
+        Err(Unfit::NotHere(format!(
+            "the kernel spreads the flow's conversations over several ways to {}, and this takes one",
+            spec.remote.ip()
+        )))
+    }
+
+    /// As [`Self::find`], with every conversation's own way where they differ.
+    pub(crate) fn find_each(spec: &SenderSpec) -> Result<Self, Unfit> {
+        let mut way = Self::of_first(spec)?;
+        let first =
+            Hop { index: way.index, source_mac: way.source_mac, next_hop_mac: way.next_hop_mac };
+        let mut known: Vec<(u32, IpAddr, Hop)> = Vec::new();
+        let mut hops = vec![first];
+        let mut netlink = Netlink::open()?;
+        for number in 1..spec.spread.period().min(MOST_CONVERSATIONS) {
+            let from = spec.spread.source(way.source, number);
+            let to = spec.spread.destination(spec.remote, number);
+            let asked = netlink.route_to(to.ip(), Some(from.ip()), from.port(), to.port(), UDP);
+            // The kernel does not tell of addresses that are not this host's own.
+            let Ok(route) = asked else { return Ok(way) };
+            let next_hop = route.gateway.unwrap_or(to.ip());
+            let met = known.iter().find(|(index, ip, _)| (*index, *ip) == (route.index, next_hop));
+            if let Some((_, _, hop)) = met {
+                hops.push(*hop);
+                continue;
+            }
+            let hop = first_hop(&mut netlink, route.index, next_hop, (from, to), spec)?;
+            known.push((route.index, next_hop, hop));
+            hops.push(hop);
+        }
+        if hops.iter().all(|hop| *hop == first) {
+            return Ok(way);
+        }
+        if spec.spread.period() > MOST_CONVERSATIONS {
+            return Err(Unfit::NotHere(format!(
+                "the kernel spreads the flow's conversations over several ways, and {} are more than \
+                 the {MOST_CONVERSATIONS} that it is asked about",
+                spec.spread.period()
+            )));
+        }
+        way.hops = hops;
+        Ok(way)
+    }
+
+    fn of_first(spec: &SenderSpec) -> Result<Self, Unfit> {
         let reserved = udp::connect(spec)?;
         let source = reserved
             .local_addr()
@@ -71,7 +137,15 @@ impl Way {
             source,
             destination: spec.remote,
             reserved,
+            hops: Vec::new(),
         })
+    }
+
+    /// The first hop of frame `number`.
+    pub(crate) fn hop(&self, number: u64) -> Hop {
+        let Self { index, source_mac, next_hop_mac, .. } = *self;
+        let one = Hop { index, source_mac, next_hop_mac };
+        self.hops.get(number as usize % self.hops.len().max(1)).copied().unwrap_or(one)
     }
 
     /// Of the flow's first frame; a spread counts upwards from here.
@@ -83,6 +157,25 @@ impl Way {
             destination: self.destination,
         }
     }
+}
+
+/// The first hop of a conversation other than the first, whose source port nobody keeps.
+fn first_hop(
+    netlink: &mut Netlink,
+    index: u32,
+    next_hop: IpAddr,
+    (from, to): (SocketAddr, SocketAddr),
+    spec: &SenderSpec,
+) -> Result<Hop, Unfit> {
+    let link = link(netlink, index)?;
+    let Some(source_mac) = ethernet_address(&link) else {
+        return Err(Unfit::NotHere(format!("{} is no Ethernet interface", link.name)));
+    };
+    let asking = UdpSocket::bind(from)
+        .and_then(|socket| socket.connect(to).map(|()| socket))
+        .map_err(|e| FlowError::kernel("take the conversation's port", from, e))?;
+    let next_hop_mac = resolve(netlink, &link, next_hop, &asking, spec)?;
+    Ok(Hop { index, source_mac, next_hop_mac })
 }
 
 fn link(netlink: &mut Netlink, index: u32) -> Result<Link, Unfit> {
