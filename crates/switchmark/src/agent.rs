@@ -7,6 +7,7 @@
 mod duty;
 mod facts;
 mod fault;
+mod interrupts;
 mod leash;
 mod offloads;
 mod sides;

@@ -75,7 +75,7 @@ fn fault(deed: &'static str, interface: &str) -> impl FnOnce(NetlinkError) -> Ag
     move |cause| AgentFault::Offloads { deed, interface, cause }
 }
 
-/// What each port is: `driver`, `mtu`, `mac` and its offload features. A port that can't be read is described
+/// What each port is: `driver`, `mtu`, `mac`, its offload features, queues and interrupts. A port that can't be read is described
 /// by nothing.
 pub fn describe(interfaces: &[String]) -> BTreeMap<String, BTreeMap<String, String>> {
     let Ok(mut netlink) = Netlink::open() else { return BTreeMap::new() };
@@ -105,6 +105,7 @@ fn describe_one(netlink: &mut Netlink, name: &str) -> BTreeMap<String, String> {
             facts.insert(feature, if on { "on" } else { "off" }.into());
         }
     }
+    facts.extend(super::interrupts::describe(name));
     facts
 }
 
