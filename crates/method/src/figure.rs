@@ -136,6 +136,11 @@ pub enum Metric {
     ArrivalGap,
     /// Share of the frames that left closer than half the nominal gap behind the one before.
     BurstFraction,
+    /// Payload a second each way of a pair of ports that exchange messages; `statistic` in the
+    /// conditions says of which pairs.
+    PairGoodput,
+    /// Whether every arrangement of pairs gets what one pair alone gets: 1 yes, 0 no.
+    Nonblocking,
 }
 
 /// Base units.
@@ -159,6 +164,9 @@ pub enum Unit {
     /// A plain count.
     #[serde(rename = "count")]
     Count,
+    /// A yes (1) or a no (0).
+    #[serde(rename = "flag")]
+    Flag,
 }
 
 /// Whose limit a figure shows.

@@ -24,7 +24,8 @@ pub use figure::{Caveat, Figure, Metric, Unit, Verdict};
 pub use reconcile::{Reconciliation, reconcile};
 pub use record::{FlowRecord, Outcome, TrialRecord};
 pub use study::{
-    ForwardingSpec, ForwardingTest, LatencySpec, Load, Profile, SearchKind, SpecProblem, StudySpec,
+    Arrangement, FabricSpec, ForwardingSpec, ForwardingTest, LatencySpec, Load, Nodes, Profile,
+    SearchKind, SpecProblem, StudySpec,
 };
 pub use testbed::{Testbed, TestbedError};
 pub use topology::{PortRef, Topology};

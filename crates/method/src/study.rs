@@ -5,6 +5,7 @@
 //! give the same trials in the same order, which is what makes a journal a resume.
 
 mod burst;
+pub mod fabric;
 pub mod forwarding;
 pub mod latency;
 mod problem;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::trial::Phases;
 use crate::{Figure, Testbed, TestbedError, Topology};
 
+pub use fabric::{Arrangement, FabricSpec, Nodes};
 pub use forwarding::{ForwardingSpec, ForwardingTest, SearchKind};
 pub use latency::{LatencySpec, Load};
 pub use problem::SpecProblem;
@@ -32,14 +34,17 @@ pub enum StudySpec {
     Latency(LatencySpec),
     /// Frames a second under flood, and the tests of RFC 2544.
     Forwarding(ForwardingSpec),
+    /// Message exchanges between pairs of ports, by arrangement.
+    Fabric(FabricSpec),
 }
 
 impl StudySpec {
-    /// `latency`, `forwarding`
+    /// `latency`, `forwarding`, `fabric`
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Latency(_) => "latency",
             Self::Forwarding(_) => "forwarding",
+            Self::Fabric(_) => "fabric",
         }
     }
 
@@ -49,6 +54,7 @@ impl StudySpec {
         match self {
             Self::Latency(spec) => spec.estimate(topology),
             Self::Forwarding(spec) => spec.estimate(topology),
+            Self::Fabric(spec) => spec.estimate(topology),
         }
     }
 
@@ -57,6 +63,7 @@ impl StudySpec {
         match self {
             Self::Latency(spec) => spec.check(topology),
             Self::Forwarding(spec) => spec.check(topology),
+            Self::Fabric(spec) => spec.check(topology),
         }
     }
 
@@ -66,6 +73,7 @@ impl StudySpec {
         match self {
             Self::Latency(spec) => spec.run(testbed, seed),
             Self::Forwarding(spec) => spec.run(testbed, seed),
+            Self::Fabric(spec) => spec.run(testbed, seed),
         }
     }
 }

@@ -172,15 +172,53 @@ impl Topology {
     }
 
     fn pairs(&self, measured: impl Fn(&HostPort) -> bool) -> Vec<Pair> {
-        let ports: Vec<PortRef> = self
-            .hosts
-            .iter()
-            .filter_map(|h| {
-                let port = h.ports.iter().find(|p| measured(p))?;
-                Some(PortRef { host: h.name.clone(), port: port.name.clone() })
-            })
-            .collect();
+        let ports = self.ports(measured);
         ports.chunks_exact(2).map(|two| Pair { from: two[0].clone(), to: two[1].clone() }).collect()
+    }
+
+    fn ports(&self, measured: impl Fn(&HostPort) -> bool) -> Vec<PortRef> {
+        let first = |host: &Host| {
+            let port = host.ports.iter().find(|port| measured(port))?;
+            Some(PortRef { host: host.name.clone(), port: port.name.clone() })
+        };
+        self.hosts.iter().filter_map(first).collect()
+    }
+
+    /// The first port of each host that leads to the device, in the order of the device's own ports:
+    /// what is to be paired up by where it is plugged in. Without a device, that of each host that
+    /// leads to another host, in the hosts' order.
+    pub fn ports_of(&self, device: Option<&str>) -> Vec<PortRef> {
+        let Some(device) = device else {
+            return self.ports(|port| matches!(port.cable, CableEnd::Host(_)));
+        };
+        let leads_there =
+            |p: &HostPort| matches!(&p.cable, CableEnd::Device { device: d, .. } if d == device);
+        let mut ports = self.ports(leads_there);
+        ports.sort_by_cached_key(|port| match self.port(port).map(|p| &p.cable) {
+            Some(CableEnd::Device { port, .. }) => place_of(port),
+            _ => (String::new(), 0),
+        });
+        ports
+    }
+
+    /// Direct cables among these ports' hosts, no host's twice, in the hosts' order.
+    pub fn cables_among(&self, ports: &[PortRef]) -> Vec<Pair> {
+        let among = |host: &str| ports.iter().any(|port| port.host == host);
+        let mut used: Vec<&str> = Vec::new();
+        let mut cables = Vec::new();
+        for host in ports.iter().filter_map(|port| self.host(&port.host)) {
+            let free = |name: &str| among(name) && !used.contains(&name);
+            let cable = host.ports.iter().find_map(|port| match &port.cable {
+                CableEnd::Host(end) if free(&host.name) && free(&end.host) => Some((port, end)),
+                _ => None,
+            });
+            if let Some((port, end)) = cable {
+                used.extend([host.name.as_str(), end.host.as_str()]);
+                let from = PortRef { host: host.name.clone(), port: port.name.clone() };
+                cables.push(Pair { from, to: end.clone() });
+            }
+        }
+        cables
     }
 
     /// The direct cable between the same two hosts; `None` where there is none, and for a pair that
@@ -203,6 +241,12 @@ impl Topology {
             CableEnd::Host(_) => None,
         }
     }
+}
+
+/// A device's port name as its letters and its last number, so that `p2` comes before `p10`.
+fn place_of(name: &str) -> (String, u64) {
+    let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (letters.to_owned(), name[letters.len()..].parse().unwrap_or(0))
 }
 
 /// A text is not of the form `name/port`.

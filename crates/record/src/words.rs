@@ -14,6 +14,9 @@ const BYTES: &[Scaled] = &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
 
 /// A value in its unit, to three significant digits; frames and counts to the whole number.
 pub(crate) fn value(unit: Unit, value: f64) -> String {
+    if unit == Unit::Flag {
+        return if value == 0.0 { "no" } else { "yes" }.to_owned();
+    }
     let (divisor, suffix) = scale_for(unit, value);
     let decimals = decimals_for(unit, value / divisor);
     join(&number(value / divisor, decimals), suffix)
@@ -134,7 +137,7 @@ fn scale_for(unit: Unit, value: f64) -> Scaled {
         Unit::Bytes => BYTES,
         Unit::FramesPerSecond => return (1.0, "frames/s"),
         Unit::Ratio => return (0.01, "%"),
-        Unit::Count => return (1.0, ""),
+        Unit::Count | Unit::Flag => return (1.0, ""),
     };
     // 999.6 ns is to be written as 1.00 µs, not as 1000 ns.
     let magnitude = value.abs() * 1.0005;

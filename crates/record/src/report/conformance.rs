@@ -12,7 +12,7 @@ pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
     let mut blocks = Vec::new();
     let specs = run.meta.studies.iter().filter_map(|study| match study {
         StudySpec::Forwarding(spec) => Some(spec),
-        StudySpec::Latency(_) => None,
+        _ => None,
     });
     let made: Vec<_> =
         specs.filter(|s| ForwardingTest::RFC2544.iter().any(|test| s.wants(*test))).collect();

@@ -53,7 +53,7 @@ pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
 fn link_rate(run: &ReportInput<'_>) -> Option<Rate> {
     let planned = run.meta.studies.iter().find_map(|s| match s {
         StudySpec::Forwarding(spec) => spec.link_rate,
-        StudySpec::Latency(_) => None,
+        _ => None,
     });
     let topology = &run.meta.topology;
     let device = topology.devices.iter().filter_map(|d| d.port_rate).min();

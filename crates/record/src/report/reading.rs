@@ -149,5 +149,7 @@ pub(super) const fn metric(metric: Metric) -> &'static str {
         Metric::DepartureGap => "departure_gap",
         Metric::ArrivalGap => "arrival_gap",
         Metric::BurstFraction => "burst_fraction",
+        Metric::PairGoodput => "pair_goodput",
+        Metric::Nonblocking => "nonblocking",
     }
 }

@@ -1,0 +1,230 @@
+//! The study `fabric`: does every pair of ports get what one pair alone gets, whichever ports talk?
+//!
+//! Owns its request and the order of its trials: in each, all pairs of one matching exchange messages
+//! at once. What the records mean is in `figures`. Never times a send: a sender that is done has only
+//! filled a buffer.
+
+pub mod arrangement;
+mod cell;
+mod figures;
+mod nonblocking;
+mod scene;
+
+use std::collections::BTreeMap;
+
+use measure::{ByteCount, Nanos};
+use serde::{Deserialize, Serialize};
+
+use super::session::{Ask, Session, TRIAL_OVERHEAD};
+use super::{Profile, SpecProblem, Ways, problem};
+use crate::trial::{Carrier, Gate, Subject};
+use crate::{Figure, Testbed, TestbedError, Topology};
+
+pub use arrangement::{Arrangement, Matching};
+
+use cell::RoundData;
+use scene::Scene;
+
+/// The largest message: what a receiver has to hold until it is whole.
+const LARGEST_MESSAGE: ByteCount = ByteCount(16 << 20);
+
+/// What to measure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FabricSpec {
+    /// Who talks to whom.
+    pub arrangements: Vec<Arrangement>,
+    /// How many ports talk at once, in the table by nodes.
+    pub nodes: Nodes,
+    /// The message of the table by nodes, and of arrangements of several rounds.
+    pub message: ByteCount,
+    /// The messages of the table by size, with as many ports as there are in the other at most.
+    pub messages: Vec<ByteCount>,
+    /// What carries them.
+    pub carrier: Carrier,
+    /// What is measured: devices, in their variants. Empty: the first device, as it is found.
+    pub subjects: Vec<Subject>,
+    /// A pair that gets less than this share below what it gets alone is blocked.
+    pub margin: f64,
+    /// In what intervals receipts are summed up.
+    pub interval: Nanos,
+    /// The load phase of each trial.
+    pub duration: Nanos,
+    /// Repeats of everything, in random order; the sampling unit.
+    pub blocks: u32,
+    /// The phases around.
+    pub profile: Profile,
+    /// How often one trial is tried before it is given up; at least 1.
+    pub tries: u32,
+}
+
+/// How many ports talk at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Nodes {
+    /// 2, 4, 8… and all there are.
+    Doubling,
+    /// These, each even.
+    These(Vec<u32>),
+}
+
+impl Nodes {
+    /// As numbers, ascending, where there are so many ports.
+    fn of(&self, ports: usize) -> Vec<usize> {
+        let all = ports - ports % 2;
+        let mut counts: Vec<usize> = match self {
+            Self::Doubling => {
+                (1..).map(|power| 1 << power).take_while(|n| *n < all).chain([all]).collect()
+            }
+            Self::These(counts) => counts.iter().map(|n| *n as usize).collect(),
+        };
+        counts.sort_unstable();
+        counts.dedup();
+        counts
+    }
+}
+
+const fn kibibytes(count: u64) -> ByteCount {
+    ByteCount(count << 10)
+}
+
+impl FabricSpec {
+    /// A look: neighbours and every offset, five message sizes, six blocks of a second.
+    pub fn quick() -> Self {
+        Self {
+            arrangements: vec![Arrangement::Neighbours, Arrangement::Sweep],
+            nodes: Nodes::Doubling,
+            message: kibibytes(64),
+            messages: [1, 8, 32, 64, 128].map(kibibytes).to_vec(),
+            carrier: Carrier::Tcp,
+            subjects: Vec::new(),
+            margin: 0.05,
+            interval: Nanos::from_millis(100),
+            duration: Nanos::from_secs(1),
+            blocks: 6,
+            profile: Profile::Quick,
+            tries: 3,
+        }
+    }
+
+    /// Messages of 1 to 128 KiB, ten seconds each, ten blocks.
+    pub fn strict() -> Self {
+        Self {
+            messages: [1, 2, 4, 8, 16, 32, 64, 128].map(kibibytes).to_vec(),
+            duration: Nanos::from_secs(10),
+            blocks: 10,
+            profile: Profile::Strict,
+            ..Self::quick()
+        }
+    }
+
+    /// See [`super::StudySpec::estimate`].
+    pub fn estimate(&self, topology: &Topology) -> Nanos {
+        let Ok(ways) = Ways::of(topology, &self.subjects) else { return Nanos::ZERO };
+        let rounds: usize = Scene::all(self, topology, &ways, 0).iter().map(Scene::trials).sum();
+        let trials = u64::from(self.blocks) * rounds as u64;
+        (self.profile.phases(self.duration).total() + TRIAL_OVERHEAD) * trials
+    }
+
+    /// See [`super::StudySpec::check`].
+    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        problem::some("arrangement", &self.arrangements)?;
+        problem::counts(self.blocks, self.tries, self.duration)?;
+        for size in self.messages.iter().chain([&self.message]) {
+            if !(1..=LARGEST_MESSAGE.0).contains(&size.0) {
+                return Err(out_of_range("a message's size", size, "from 1B to 16MiB"));
+            }
+        }
+        if !(self.margin > 0.0 && self.margin < 1.0) {
+            return Err(out_of_range("the margin", &self.margin, "a share between 0 and 1"));
+        }
+        if self.interval == Nanos::ZERO || self.interval > self.duration {
+            let range = "more than 0 and no more than a trial's duration";
+            return Err(out_of_range("the interval", &self.interval, range));
+        }
+        if matches!(self.carrier, Carrier::Datagrams { credits: 0 }) {
+            return Err(out_of_range("the number of credits", &0, "1 or more"));
+        }
+        let ways = Ways::of(topology, &self.subjects)?;
+        for way in ways.subjects() {
+            let device = ways.subject(way).map(|subject| subject.device.as_str());
+            self.check_ports(device, topology.ports_of(device).len(), topology)?;
+        }
+        Ok(())
+    }
+
+    fn check_ports(
+        &self,
+        device: Option<&str>,
+        ports: usize,
+        topology: &Topology,
+    ) -> Result<(), SpecProblem> {
+        if ports < 2 {
+            return Err(SpecProblem::NoPair { testbed: topology.name.clone() });
+        }
+        if let Nodes::These(counts) = &self.nodes {
+            problem::some("number of nodes", counts)?;
+            let legal = |n: &&u32| **n >= 2 && n.is_multiple_of(2) && **n as usize <= ports;
+            if let Some(wrong) = counts.iter().find(|n| !legal(n)) {
+                let range = "even, at least 2, and no more than there are ports";
+                return Err(out_of_range("a number of nodes", wrong, range));
+            }
+        }
+        for arrangement in &self.arrangements {
+            let fits = match arrangement {
+                Arrangement::Offset(by) => (*by as usize) < ports,
+                Arrangement::Bisections(rounds) => *rounds <= 10_000,
+                _ => true,
+            };
+            if !fits {
+                let range = "an offset below the number of ports, and at most 10000 bisections";
+                return Err(out_of_range("the arrangement", arrangement, range));
+            }
+            // Cables join two ports each, and nobody else.
+            if device.is_none() && *arrangement != Arrangement::Neighbours {
+                let range = "neighbours where there is no device between the ports";
+                return Err(out_of_range("the arrangement", arrangement, range));
+            }
+        }
+        Ok(())
+    }
+
+    /// See [`super::StudySpec::run`].
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+        let topology = testbed.topology().clone();
+        let mut session =
+            Session::new(testbed, "fabric", &self.subjects, seed, (self.profile, self.tries))?;
+        let scenes = Scene::all(self, &topology, &session.ways, seed);
+        let mut data: BTreeMap<Place, RoundData> = BTreeMap::new();
+        for block in 0..self.blocks {
+            let mut order: Vec<Place> = scenes
+                .iter()
+                .enumerate()
+                .flat_map(|(at, scene)| scene.places().map(move |(c, r)| (at, c, r)))
+                .collect();
+            session.shuffle_block(&mut order, |(scene, ..)| scenes[*scene].way);
+            for place in order {
+                let scene = &scenes[place.0];
+                let cell = &scene.cells[place.1];
+                let round = &cell.rounds[place.2];
+                let tried = session.run(Ask {
+                    label: cell.label(round) + &session.ways.label(scene.way),
+                    way: scene.way,
+                    block,
+                    duration: self.duration,
+                    gate: Gate::Strict,
+                    flows: round.flows(cell.message, self),
+                    events: Vec::new(),
+                })?;
+                data.entry(place).or_default().take(block, &tried, self);
+            }
+        }
+        Ok(figures::all(self, &scenes, &data, &session.ways, seed))
+    }
+}
+
+/// A trial's place: its scene, its cell there, and the round.
+type Place = (usize, usize, usize);
+
+fn out_of_range(what: &'static str, value: &impl ToString, range: &'static str) -> SpecProblem {
+    SpecProblem::OutOfRange { what, value: value.to_string(), range }
+}

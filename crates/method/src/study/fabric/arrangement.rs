@@ -1,0 +1,260 @@
+//! Arrangements: which port talks to which, as matchings of the ports 0…n-1.
+//!
+//! Owns the constructions (METHODS §7). Pure: what is random has a seed. Never knows what a port is,
+//! nor what the pairs will do.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rand::SeedableRng as _;
+use rand::seq::SliceRandom as _;
+use rand_pcg::Pcg64;
+use serde::{Deserialize, Serialize};
+
+/// A rule that pairs ports up, in one round or in several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Arrangement {
+    /// Port 1 with 2, 3 with 4…: the same as an offset of 1.
+    Neighbours,
+    /// Each port with the one so many further on, counted round all ports.
+    Offset(u32),
+    /// Every offset from 1 to n-1, a round each.
+    Sweep,
+    /// So many rounds of random pairs (effective bisection bandwidth).
+    Bisections(u32),
+    /// n-1 rounds (n where n is odd) in which every port meets every other once.
+    Tournament,
+}
+
+/// Ports that talk at the same time. No port is in two pairs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Matching {
+    /// Of which round: `offset=12`, `tournament 3`.
+    pub name: String,
+    /// Places of ports, in the order in which pairs are taken where only some shall talk.
+    pub pairs: Vec<(usize, usize)>,
+}
+
+impl Arrangement {
+    /// The rounds over so many ports; only bisections depend on the seed.
+    pub fn rounds(self, ports: usize, seed: u64) -> Vec<Matching> {
+        let one = |pairs| vec![Matching { name: self.to_string(), pairs }];
+        match self {
+            Self::Neighbours => one(offset(ports, 1)),
+            Self::Offset(by) => one(offset(ports, by as usize)),
+            Self::Sweep => (1..ports)
+                .map(|by| Matching { name: format!("sweep {by}"), pairs: offset(ports, by) })
+                .collect(),
+            Self::Bisections(rounds) => {
+                let mut chance = Pcg64::seed_from_u64(seed);
+                (1..=rounds)
+                    .map(|round| Matching {
+                        name: format!("bisection {round}"),
+                        pairs: bisection(ports, &mut chance),
+                    })
+                    .collect()
+            }
+            Self::Tournament => tournament(ports),
+        }
+    }
+
+    /// Whether it is more than one matching.
+    pub const fn has_rounds(self) -> bool {
+        matches!(self, Self::Sweep | Self::Bisections(_) | Self::Tournament)
+    }
+}
+
+/// Follows i, i + by, i + 2 by… round all ports and pairs them up two by two, from each start in turn.
+/// A ring of an odd number of ports leaves its last one idle. Ring by ring, so that the first few
+/// pairs of a large offset are spread over the whole device.
+fn offset(ports: usize, by: usize) -> Vec<(usize, usize)> {
+    if ports == 0 || by.is_multiple_of(ports) {
+        return Vec::new();
+    }
+    let rings = gcd(ports, by);
+    let length = ports / rings;
+    let at = |start: usize, step: usize| (start + step * by) % ports;
+    let pairs = |start: usize| {
+        (0..length / 2).map(move |pair| (at(start, 2 * pair), at(start, 2 * pair + 1)))
+    };
+    (0..rings).flat_map(pairs).collect()
+}
+
+const fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+fn bisection(ports: usize, chance: &mut Pcg64) -> Vec<(usize, usize)> {
+    let mut places: Vec<usize> = (0..ports).collect();
+    places.shuffle(chance);
+    places.chunks_exact(2).map(|two| (two[0], two[1])).collect()
+}
+
+/// The circle method: the last place stays, the others go round it. With an odd number of ports the
+/// last place is a bye.
+fn tournament(ports: usize) -> Vec<Matching> {
+    if ports < 2 {
+        return Vec::new();
+    }
+    let seats = ports + ports % 2;
+    let circle = seats - 1;
+    let round = |round: usize| {
+        let opposite = |k: usize| ((round + k) % circle, (round + circle - k) % circle);
+        let fixed = (seats == ports).then_some((round, seats - 1));
+        fixed.into_iter().chain((1..seats / 2).map(opposite)).collect()
+    };
+    (0..circle)
+        .map(|at| Matching { name: format!("tournament {}", at + 1), pairs: round(at) })
+        .collect()
+}
+
+/// A text names no arrangement.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is not an arrangement; known are `neighbours`, `offset=N`, `sweep`, `bisections=N` \
+     and `tournament`"
+)]
+pub struct NotAnArrangement(pub String);
+
+impl fmt::Display for Arrangement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Neighbours => f.pad("neighbours"),
+            Self::Offset(by) => f.pad(&format!("offset={by}")),
+            Self::Sweep => f.pad("sweep"),
+            Self::Bisections(rounds) => f.pad(&format!("bisections={rounds}")),
+            Self::Tournament => f.pad("tournament"),
+        }
+    }
+}
+
+impl FromStr for Arrangement {
+    type Err = NotAnArrangement;
+    fn from_str(text: &str) -> Result<Self, NotAnArrangement> {
+        let (name, number) = text.split_once('=').map_or((text, None), |(n, v)| (n, Some(v)));
+        let number = match number.map(str::parse::<u32>) {
+            Some(Ok(number)) if number > 0 => Some(number),
+            None => None,
+            Some(_) => return Err(NotAnArrangement(text.to_owned())),
+        };
+        match (name, number) {
+            ("neighbours", None) => Ok(Self::Neighbours),
+            ("offset", Some(by)) => Ok(Self::Offset(by)),
+            ("sweep", None) => Ok(Self::Sweep),
+            ("bisections", Some(rounds)) => Ok(Self::Bisections(rounds)),
+            ("tournament", None) => Ok(Self::Tournament),
+            _ => Err(NotAnArrangement(text.to_owned())),
+        }
+    }
+}
+
+impl From<Arrangement> for String {
+    fn from(arrangement: Arrangement) -> Self {
+        arrangement.to_string()
+    }
+}
+
+impl TryFrom<String> for Arrangement {
+    type Error = NotAnArrangement;
+    fn try_from(text: String) -> Result<Self, NotAnArrangement> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn rounds(arrangement: &str, ports: usize) -> Vec<Vec<(usize, usize)>> {
+        let arrangement: Arrangement = arrangement.parse().expect("an arrangement");
+        arrangement.rounds(ports, 7).into_iter().map(|round| round.pairs).collect()
+    }
+
+    #[test]
+    fn the_two_arrangements_of_the_first_write_up() {
+        let a = &rounds("neighbours", 48)[0];
+        assert_eq!((a.len(), a[0], a[23]), (24, (0, 1), (46, 47)));
+        let b = &rounds("offset=12", 48)[0];
+        assert_eq!((b.len(), b[0], b[1], b[2]), (24, (0, 12), (24, 36), (1, 13)));
+        assert!(b.contains(&(11, 23)) && b.contains(&(35, 47)));
+        assert_eq!(rounds("offset=3", 9)[0], [(0, 3), (1, 4), (2, 5)], "rings of three leave one");
+        assert_eq!(rounds("tournament", 4), [[(0, 3), (1, 2)], [(1, 3), (2, 0)], [(2, 3), (0, 1)]]);
+    }
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for name in ["neighbours", "offset=12", "sweep", "bisections=50", "tournament"] {
+            assert_eq!(name.parse::<Arrangement>().expect(name).to_string(), name);
+        }
+        for wrong in ["", "offset", "offset=0", "offset=x", "sweep=2", "mesh", "bisections=-1"] {
+            assert!(wrong.parse::<Arrangement>().is_err(), "{wrong}");
+        }
+    }
+
+    fn any_arrangement() -> impl Strategy<Value = Arrangement> {
+        prop_oneof![
+            Just(Arrangement::Neighbours),
+            (1u32..200).prop_map(Arrangement::Offset),
+            Just(Arrangement::Sweep),
+            (1u32..20).prop_map(Arrangement::Bisections),
+            Just(Arrangement::Tournament),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_port_is_in_two_pairs(arrangement in any_arrangement(), ports in 0usize..80, seed: u64) {
+            for round in arrangement.rounds(ports, seed) {
+                let ends: Vec<usize> = round.pairs.iter().flat_map(|p| [p.0, p.1]).collect();
+                let distinct: BTreeSet<usize> = ends.iter().copied().collect();
+                prop_assert_eq!(distinct.len(), ends.len(), "{}", round.name);
+                prop_assert!(ends.iter().all(|end| *end < ports), "{}", round.name);
+            }
+        }
+
+        #[test]
+        fn an_offset_is_kept_and_leaves_one_port_of_each_odd_ring(ports in 2usize..80, by in 1usize..80) {
+            let pairs = offset(ports, by);
+            prop_assert!(pairs.iter().all(|(a, b)| (a + by) % ports == *b));
+            let rings = gcd(ports, by);
+            let idle = if (ports / rings) % 2 == 1 { rings } else { 0 };
+            let talking = if by % ports == 0 { 0 } else { ports - idle };
+            prop_assert_eq!(2 * pairs.len(), talking);
+        }
+
+        #[test]
+        fn a_tournament_meets_every_pair_once(ports in 2usize..80) {
+            let rounds = Arrangement::Tournament.rounds(ports, 0);
+            prop_assert_eq!(rounds.len(), ports - 1 + ports % 2);
+            let met: Vec<(usize, usize)> = rounds
+                .iter()
+                .flat_map(|round| &round.pairs)
+                .map(|(a, b)| (*a.min(b), *a.max(b)))
+                .collect();
+            prop_assert_eq!(met.len(), ports * (ports - 1) / 2);
+            prop_assert_eq!(met.iter().collect::<BTreeSet<_>>().len(), met.len());
+            prop_assert!(rounds.iter().all(|round| round.pairs.len() == ports / 2));
+        }
+
+        #[test]
+        fn a_sweep_takes_every_distance(ports in 2usize..80) {
+            let rounds = Arrangement::Sweep.rounds(ports, 0);
+            prop_assert_eq!(rounds.len(), ports - 1);
+            for (by, round) in (1..).zip(&rounds) {
+                prop_assert!(round.pairs.iter().all(|(a, b)| (a + by) % ports == *b));
+            }
+        }
+
+        #[test]
+        fn bisections_repeat_with_their_seed_and_pair_all_they_can(ports in 2usize..80, seed: u64) {
+            let rounds = Arrangement::Bisections(5).rounds(ports, seed);
+            prop_assert_eq!(&rounds, &Arrangement::Bisections(5).rounds(ports, seed));
+            prop_assert!(rounds.iter().all(|round| round.pairs.len() == ports / 2));
+        }
+    }
+}

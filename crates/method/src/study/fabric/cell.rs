@@ -1,0 +1,81 @@
+//! What is kept of each trial of exchanges: what every pair got, each way.
+//!
+//! Never keeps a series: the worst interval of each pair is taken at once.
+
+use super::super::session::Tried;
+use super::FabricSpec;
+use crate::Caveat;
+use crate::record::{ExchangeRecord, FlowRecord, ReceiptRecord};
+
+/// What one pair got in one trial, in bits of payload a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Got {
+    /// The mean of both ways.
+    pub(super) mean: f64,
+    /// The slower way.
+    pub(super) slower: f64,
+    /// The slowest interval of either way.
+    pub(super) worst_interval: f64,
+    /// Frames a second that never came, both ways together.
+    pub(super) lost: f64,
+    /// Whole messages, both ways together.
+    pub(super) messages: u64,
+}
+
+/// One block's trial of a round.
+#[derive(Debug, Clone)]
+pub(super) struct Sample {
+    pub(super) block: u32,
+    /// In the order of the round's pairs.
+    pub(super) pairs: Vec<Got>,
+}
+
+/// All blocks of a round.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RoundData {
+    pub(super) samples: Vec<Sample>,
+    /// Trials repeated, or given up.
+    pub(super) troubles: Vec<Caveat>,
+}
+
+impl RoundData {
+    /// Keeps what matters of a block's trial.
+    pub(super) fn take(&mut self, block: u32, tried: &Tried, spec: &FabricSpec) {
+        if tried.repeated() {
+            self.troubles.push(Caveat::RepeatedTrials);
+        }
+        let Some(record) = tried.valid() else {
+            self.troubles.push(Caveat::NoValidTrial);
+            return;
+        };
+        let got = |flow: &FlowRecord| match flow {
+            FlowRecord::Exchange(exchange) => Some(Got::of(exchange, spec)),
+            _ => None,
+        };
+        self.samples.push(Sample { block, pairs: record.flows.iter().filter_map(got).collect() });
+    }
+}
+
+impl Got {
+    fn of(exchange: &ExchangeRecord, spec: &FabricSpec) -> Self {
+        let ways = [&exchange.forward, &exchange.backward];
+        let [forward, backward] = ways.map(|way| 8.0 * way.octets_per_second());
+        let lost = |way: &ReceiptRecord| way.lost as f64 / way.elapsed.as_secs_f64().max(1e-9);
+        Self {
+            mean: f64::midpoint(forward, backward),
+            slower: forward.min(backward),
+            worst_interval: ways.map(|way| slowest(way, spec)).into_iter().fold(f64::MAX, f64::min),
+            lost: ways.map(lost).iter().sum(),
+            messages: exchange.forward.messages + exchange.backward.messages,
+        }
+    }
+}
+
+/// Over the intervals that the load fills: its last one may be shorter.
+fn slowest(way: &ReceiptRecord, spec: &FabricSpec) -> f64 {
+    let whole = (spec.duration.0 / spec.interval.0) as usize;
+    let octets = way.intervals.iter().take(whole).map(|octets| octets.0);
+    // An end that stopped reporting before the load's end received nothing from there on.
+    let fewest = if way.intervals.len() < whole { 0 } else { octets.min().unwrap_or(0) };
+    8.0 * fewest as f64 / spec.interval.as_secs_f64()
+}

@@ -1,0 +1,166 @@
+//! Whether a device is non-blocking: each arrangement at the most nodes against the same at the fewest.
+//!
+//! Owns the rule. One pair alone, through the same ports, has the same delays and the same hosts, so
+//! that only the others' traffic differs. Never says yes where no arrangement could have shown a no.
+
+use std::collections::BTreeMap;
+
+use measure::blocks::{BlockEstimate, paired_ratio};
+use measure::quantile::median;
+
+use super::super::rows::CONFIDENCE;
+use super::super::ways::Ways;
+use super::FabricSpec;
+use super::figures::{Data, Rounds, cables, most, plain_row};
+use super::scene::{Cell, Scene};
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
+
+/// An arrangement's share of what one pair alone gets.
+struct Share {
+    name: String,
+    ratio: BlockEstimate,
+    /// The direct cables' own share, where they were measured: what the tester keeps up.
+    tester: f64,
+}
+
+/// One row for each subject.
+pub(super) fn all(
+    spec: &FabricSpec,
+    scenes: &[Scene],
+    data: &Data,
+    ways: &Ways,
+    seed: u64,
+) -> Vec<Figure> {
+    let subjects = ways.subjects();
+    let of = scenes.iter().enumerate().filter(|(_, scene)| subjects.contains(&scene.way));
+    // A bare cable is nothing that could block.
+    let of = of.filter(|(_, scene)| ways.subject(scene.way).is_some());
+    of.map(|(at, scene)| {
+        let shares = shares(spec, scenes, (at, scene), data, ways, seed);
+        figure(spec, scene, shares, ways)
+    })
+    .collect()
+}
+
+fn shares(
+    spec: &FabricSpec,
+    scenes: &[Scene],
+    (at, scene): (usize, &Scene),
+    data: &Data,
+    ways: &Ways,
+    seed: u64,
+) -> Vec<Share> {
+    let fewest = scene.cells.iter().map(|cell| cell.nodes).min();
+    let in_table = |cell: &&(usize, &Cell)| cell.1.message == spec.message;
+    let cells: Vec<(usize, &Cell)> = scene.cells.iter().enumerate().collect();
+    let cells: Vec<&(usize, &Cell)> = cells.iter().filter(in_table).collect();
+    let alone = |cell: &Cell| {
+        let few = || cells.iter().filter(|(_, c)| Some(c.nodes) == fewest);
+        let own = few().find(|(_, c)| c.arrangement == cell.arrangement);
+        own.or_else(|| few().next()).filter(|(_, c)| c.nodes < cell.nodes).copied()
+    };
+    let of_cables = |cell: &Cell| {
+        let (s, c) = cables(scenes, scene, cell, ways)?;
+        median(&Rounds::of(data, s, c).means().into_values().collect::<Vec<_>>())
+    };
+    let mut shares = Vec::new();
+    for (index, cell) in cells.iter().filter(|(_, c)| Some(c.nodes) == most(scene)) {
+        let Some((few_index, few)) = alone(cell) else { continue };
+        let rounds = Rounds::of(data, at, *index);
+        let Some(worst) = rounds.worst() else { continue };
+        let reference = Rounds::of(data, at, *few_index).means();
+        let ratio = paired(&rounds.means_of(worst), &reference, seed);
+        let tester = match (of_cables(cell), of_cables(few)) {
+            (Some(all), Some(one)) if one > 0.0 => (all / one).min(1.0),
+            _ => 1.0,
+        };
+        let name = cell.rounds[worst].name.clone();
+        shares.extend(ratio.map(|ratio| Share { name, ratio, tester }));
+    }
+    shares
+}
+
+/// Block by block; a round that got nothing at all has a share of (as good as) nothing.
+fn paired(all: &BTreeMap<u32, f64>, one: &BTreeMap<u32, f64>, seed: u64) -> Option<BlockEstimate> {
+    const NOTHING: f64 = 1.0;
+    let both = |(block, value): (&u32, &f64)| Some((value.max(NOTHING), *one.get(block)?));
+    let pairs: Vec<(f64, f64)> = all.iter().filter_map(both).collect();
+    paired_ratio(&pairs, CONFIDENCE, seed)
+}
+
+fn figure(spec: &FabricSpec, scene: &Scene, shares: Vec<Share>, ways: &Ways) -> Figure {
+    let mut row = plain_row(spec, scene, ways);
+    row.conditions.remove("rate_convention");
+    row.conditions.insert("margin".to_owned(), spec.margin.into());
+    row.conditions.insert("message".to_owned(), spec.message.0.into());
+    row.conditions.insert("arrangements".to_owned(), (shares.len() as u64).into());
+    let worst = shares.into_iter().min_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
+    let Some(worst) = worst else {
+        row.caveats.insert(Caveat::NotResolved);
+        let mut figure = row.single(Metric::Nonblocking, Unit::Flag, None);
+        figure.blocks = 0;
+        return figure;
+    };
+    let Share { name, ratio, tester } = worst;
+    let answer = answer(&ratio, spec.margin, tester);
+    row.n = ratio.blocks as u64;
+    row.conditions.extend([
+        ("worst_arrangement".to_owned(), name.into()),
+        ("share_of_one_pair".to_owned(), ratio.value.into()),
+        ("share_low".to_owned(), ratio.interval.low.into()),
+        ("share_high".to_owned(), ratio.interval.high.into()),
+        ("tester_share".to_owned(), tester.into()),
+    ]);
+    row.verdict = match answer {
+        Some(false) => Verdict::DeviceLimited,
+        Some(true) => Verdict::TesterLimited,
+        None => Verdict::Undetermined,
+    };
+    if answer.is_none() {
+        row.caveats.insert(Caveat::NotResolved);
+    }
+    let value = answer.map(|yes| if yes { 1.0 } else { 0.0 });
+    let mut figure = row.single(Metric::Nonblocking, Unit::Flag, value);
+    figure.blocks = ratio.blocks as u32;
+    figure
+}
+
+/// Yes where the whole interval is within the margin; no where all of it lies below, and also below
+/// what the tester loses by itself with as many pairs. One block can't tell.
+fn answer(ratio: &BlockEstimate, margin: f64, tester: f64) -> Option<bool> {
+    let floor = 1.0 - margin;
+    if ratio.blocks < 2 {
+        None
+    } else if ratio.interval.low >= floor {
+        Some(true)
+    } else if ratio.interval.high < floor * tester {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use measure::Interval;
+
+    use super::*;
+
+    #[test]
+    fn answers() {
+        // The interval, what the tester keeps, the blocks; the answer.
+        let table = [
+            ((0.97, 1.01), 1.0, 6, Some(true)),
+            ((0.30, 0.40), 1.0, 6, Some(false)),
+            ((0.93, 0.97), 1.0, 6, None),
+            ((0.30, 0.40), 0.35, 6, None),
+            ((0.20, 0.25), 0.35, 6, Some(false)),
+            ((0.30, 0.40), 1.0, 1, None),
+        ];
+        for ((low, high), tester, blocks, expected) in table {
+            let interval = Interval { low, high, confidence: 0.95 };
+            let ratio = BlockEstimate { value: f64::midpoint(low, high), interval, blocks };
+            assert_eq!(answer(&ratio, 0.05, tester), expected, "{low} {high} {tester} {blocks}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What is arranged on one way: the subject's ports, and every cell of the two tables on them.
+//!
+//! Owns which pairs stand for a number of nodes, and which direct cables stand beside them. Pure.
+
+use measure::{ByteCount, Rate};
+
+use super::{Arrangement, FabricSpec};
+use crate::study::ways::{Way, Ways};
+use crate::topology::{Pair, PortRef, Topology};
+use crate::trial::{Carrier, Exchange, Flow, FlowKind, Path, Role};
+
+/// One way and what is measured on it.
+#[derive(Debug, Clone)]
+pub(super) struct Scene {
+    pub(super) way: Way,
+    pub(super) cells: Vec<Cell>,
+    /// Ports that could talk.
+    pub(super) ports: usize,
+    /// The slowest port's rate, where known.
+    pub(super) link: Option<Rate>,
+}
+
+/// An arrangement, a number of nodes and a message size.
+#[derive(Debug, Clone)]
+pub(super) struct Cell {
+    /// None over the direct cables.
+    pub(super) arrangement: Option<Arrangement>,
+    pub(super) nodes: usize,
+    pub(super) message: ByteCount,
+    pub(super) rounds: Vec<Round>,
+}
+
+/// Pairs that talk at once.
+#[derive(Debug, Clone)]
+pub(super) struct Round {
+    pub(super) name: String,
+    pub(super) pairs: Vec<Pair>,
+}
+
+impl Scene {
+    /// Every way's, the subjects' first.
+    pub(super) fn all(spec: &FabricSpec, topology: &Topology, ways: &Ways, seed: u64) -> Vec<Self> {
+        ways.all().into_iter().map(|way| Self::of(spec, topology, ways, way, seed)).collect()
+    }
+
+    fn of(spec: &FabricSpec, topology: &Topology, ways: &Ways, way: Way, seed: u64) -> Self {
+        let subject = match ways.path(way) {
+            Path::Device => way,
+            Path::Bypass => *ways.beside(way).first().unwrap_or(&way),
+        };
+        let device = ways.subject(subject).map(|subject| subject.device.as_str());
+        let ports = topology.ports_of(device);
+        let wanted = wanted(spec, ports.len());
+        let link = ports.iter().filter_map(|port| topology.port(port)?.rate).min();
+        let mut cells: Vec<Cell> = wanted
+            .into_iter()
+            .map(|(arrangement, nodes, message)| {
+                let matchings = arrangement.rounds(ports.len(), seed);
+                let rounds = matchings.into_iter().map(|matching| Round {
+                    name: matching.name,
+                    pairs: taken(&matching.pairs, nodes, &ports),
+                });
+                // An offset of so many ports may be a ring on which nobody is left to talk to.
+                let rounds = rounds.filter(|round| !round.pairs.is_empty()).collect();
+                Cell { arrangement: Some(arrangement), nodes, message, rounds }
+            })
+            .collect();
+        if ways.path(way) == Path::Bypass {
+            cells = beside(&cells, &topology.cables_among(&ports));
+        }
+        Self { way, cells, ports: ports.len(), link }
+    }
+
+    /// Each trial of a block: its cell and its round.
+    pub(super) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        let rounds = |(at, cell): (usize, &Cell)| (0..cell.rounds.len()).map(move |r| (at, r));
+        self.cells.iter().enumerate().flat_map(rounds)
+    }
+
+    /// How many trials a block has here.
+    pub(super) fn trials(&self) -> usize {
+        self.cells.iter().map(|cell| cell.rounds.len()).sum()
+    }
+
+    /// The direct cables' cell for as many nodes and the same message.
+    pub(super) fn alike(&self, cell: &Cell) -> Option<usize> {
+        self.cells.iter().position(|c| c.nodes == cell.nodes && c.message == cell.message)
+    }
+}
+
+/// The cells of the two tables; arrangements of many rounds only where most ports talk.
+fn wanted(spec: &FabricSpec, ports: usize) -> Vec<(Arrangement, usize, ByteCount)> {
+    let counts = spec.nodes.of(ports);
+    let most = counts.last().copied().unwrap_or(0);
+    let mut cells = Vec::new();
+    let mut want = |cell| {
+        if !cells.contains(&cell) {
+            cells.push(cell);
+        }
+    };
+    for &arrangement in &spec.arrangements {
+        if arrangement.has_rounds() {
+            want((arrangement, most, spec.message));
+            continue;
+        }
+        counts.iter().for_each(|nodes| want((arrangement, *nodes, spec.message)));
+        spec.messages.iter().for_each(|message| want((arrangement, most, *message)));
+    }
+    cells
+}
+
+fn taken(matching: &[(usize, usize)], nodes: usize, ports: &[PortRef]) -> Vec<Pair> {
+    let pair =
+        |(from, to): &(usize, usize)| Pair { from: ports[*from].clone(), to: ports[*to].clone() };
+    matching.iter().take(nodes / 2).map(pair).collect()
+}
+
+/// As many direct cables for each number of nodes as there are.
+fn beside(cells: &[Cell], cables: &[Pair]) -> Vec<Cell> {
+    let mut alike: Vec<Cell> = Vec::new();
+    for cell in cells {
+        if alike.iter().any(|c| c.nodes == cell.nodes && c.message == cell.message) {
+            continue;
+        }
+        let pairs: Vec<Pair> = cables.iter().take(cell.nodes / 2).cloned().collect();
+        let rounds = vec![Round { name: "direct cables".to_owned(), pairs }];
+        alike.push(Cell { arrangement: None, rounds, ..cell.clone() });
+    }
+    alike
+}
+
+impl Cell {
+    /// `exchange 64KiB offset=12, 48 nodes`
+    pub(super) fn label(&self, round: &Round) -> String {
+        format!("exchange {} {}, {} nodes", self.message, round.name, self.nodes)
+    }
+}
+
+impl Round {
+    /// An exchange for each pair.
+    pub(super) fn flows(&self, message: ByteCount, spec: &FabricSpec) -> Vec<Flow> {
+        let kind = FlowKind::Exchange(Exchange {
+            message,
+            carrier: spec.carrier,
+            interval: spec.interval,
+        });
+        let flow = |(id, pair): (u16, &Pair)| Flow {
+            id,
+            from: pair.from.clone(),
+            to: pair.to.clone(),
+            role: Role::Measured,
+            kind: kind.clone(),
+        };
+        (1..).zip(&self.pairs).map(flow).collect()
+    }
+}
+
+/// Payload bits a second that a link carries one way, in full frames of the carrier and with nothing
+/// else beside them (METHODS §6; TCP without options).
+pub(super) fn wire_limit(link: Rate, carrier: Carrier) -> f64 {
+    const FRAME_AND_GAP: f64 = 1538.0;
+    let payload = match carrier {
+        Carrier::Tcp => 1460.0,
+        Carrier::Datagrams { .. } => 1472.0,
+    };
+    link.0 as f64 * payload / FRAME_AND_GAP
+}
