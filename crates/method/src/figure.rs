@@ -141,6 +141,28 @@ pub enum Metric {
     PairGoodput,
     /// Whether every arrangement of pairs gets what one pair alone gets: 1 yes, 0 no.
     Nonblocking,
+    /// Whether TCP was stable at its fair share: 1 yes, 0 no; `reasons` in the conditions say why not.
+    Stable,
+    /// TCP segments sent again for each gigabyte of payload, after the ramp-up.
+    RetransmitsPerGigabyte,
+    /// Coefficient of variation of the goodput from second to second, after the ramp-up.
+    GoodputVariation,
+    /// From the load's start until the goodput first was at the fair share.
+    RampUpTime,
+    /// The largest congestion window, of all streams of a trial together.
+    CwndMax,
+    /// How often a stream's congestion window was cut after the warm-up.
+    CwndCuts,
+    /// Bandwidth-delay product: the link's rate times the smallest round trip.
+    Bdp,
+    /// A buffer's size; `estimator` in the conditions names how it was told, `bound` what it bounds.
+    Buffer,
+    /// Share of the octets sent by TCP that were not sent again (RFC 6349).
+    Efficiency,
+    /// By how much the mean round trip exceeds the path's own, as a share of it (RFC 6349).
+    BufferDelay,
+    /// How many times longer a transfer takes than at the fair share (RFC 6349).
+    TransferTimeRatio,
 }
 
 /// Base units.
@@ -227,6 +249,8 @@ pub enum Caveat {
     NotResettable,
     /// It lost frames until the trial's end: it may not have recovered.
     NotRecovered,
+    /// Some pairs exchanged nothing at all, either way; the figure is of the others.
+    SilentPairs,
     /// Nothing was sent: the figure is a model's, in virtual time.
     Simulated,
 }

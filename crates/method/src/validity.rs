@@ -9,7 +9,8 @@ use crate::counters::{
     HOST_LOSS, LINK_CHANGES, RX_DROPPED, SOFTNET_DROPPED, TESTER_LOSS, TX_DROPPED, is_pause, sum,
 };
 use crate::record::{
-    DatagramsRecord, Defect, EchoRecord, FlowRecord, HostUsage, Outcome, PortCounters, Side,
+    DatagramsRecord, Defect, EchoRecord, ExchangeRecord, FlowRecord, HostUsage, Outcome,
+    PortCounters, ReceiptRecord, Side,
 };
 use crate::trial::{Datagrams, Deed, Echo, Flow, FlowKind, Gate, Schedule, Trial};
 
@@ -131,7 +132,7 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
         }
         (FlowKind::Bulk(_), FlowRecord::Bulk(record)) => (record.received.0, Vec::new()),
         (FlowKind::Exchange(_), FlowRecord::Exchange(record)) => {
-            (record.forward.octets.0.min(record.backward.octets.0), Vec::new())
+            (payload_seen(record), Vec::new())
         }
         _ => return Err(format!("flow {} reported as another kind of flow", flow.id)),
     };
@@ -139,6 +140,13 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
         return Ok(vec![Defect::NothingReceived { flow: flow.id }]);
     }
     Ok(if strict { defect } else { Vec::new() })
+}
+
+/// Any payload at all, either way: a pair that a device starves to less than a message still has a
+/// figure, while one that never spoke has none.
+fn payload_seen(record: &ExchangeRecord) -> u64 {
+    let of = |end: &ReceiptRecord| end.octets.0.max(end.intervals.iter().map(|o| o.0).sum());
+    of(&record.forward) + of(&record.backward)
 }
 
 /// RFC 2544's constant load: the frames whose time came must have left, at the rate asked for. Of a

@@ -54,6 +54,7 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
         Caveat::NoThroughput => "no-throughput",
         Caveat::NotResettable => "not-resettable",
         Caveat::NotRecovered => "not-recovered",
+        Caveat::SilentPairs => "silent-pairs",
         Caveat::Simulated => "simulated",
     }
 }
@@ -135,6 +136,10 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
         Caveat::NoThroughput => "No throughput was found that the load could follow from.",
         Caveat::NotResettable => {
             "The testbed has no hook to reset this device. Give it one to measure its reset."
+        }
+        Caveat::SilentPairs => {
+            "Some pairs exchanged nothing at all, either way: a dead port, cable or host. The figure \
+             is of the others; the rows of single pairs say which are missing."
         }
         Caveat::NotRecovered => {
             "The device lost frames until the trial's end and may not have recovered. Measure \

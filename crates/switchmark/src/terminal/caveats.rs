@@ -37,6 +37,7 @@ pub const fn advice(caveat: Caveat) -> &'static str {
         }
         Caveat::NoThroughput => "no throughput was found that the load could follow from",
         Caveat::NotResettable => "the testbed has no hook to reset this device",
+        Caveat::SilentPairs => "some pairs exchanged nothing at all; the figure is of the others",
         Caveat::NotRecovered => "frames were lost until the trial's end: it may not have recovered",
         Caveat::Simulated => "simulated: no packet was sent; as true as the device's profile",
     }

@@ -4,8 +4,9 @@
 
 use super::super::session::Tried;
 use super::FabricSpec;
-use crate::Caveat;
-use crate::record::{ExchangeRecord, FlowRecord, ReceiptRecord};
+use crate::record::{Defect, ExchangeRecord, FlowRecord, ReceiptRecord};
+use crate::trial::Flow;
+use crate::{Caveat, Outcome};
 
 /// What one pair got in one trial, in bits of payload a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,8 +27,8 @@ pub(super) struct Got {
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     pub(super) block: u32,
-    /// In the order of the round's pairs.
-    pub(super) pairs: Vec<Got>,
+    /// In the order of the round's pairs; none where nothing came at all, either way.
+    pub(super) pairs: Vec<Option<Got>>,
 }
 
 /// All blocks of a round.
@@ -44,15 +45,34 @@ impl RoundData {
         if tried.repeated() {
             self.troubles.push(Caveat::RepeatedTrials);
         }
-        let Some(record) = tried.valid() else {
+        let silent = silent(&tried.record.outcome);
+        let Some(silent) = silent.filter(|flows| flows.len() < tried.record.flows.len()) else {
             self.troubles.push(Caveat::NoValidTrial);
             return;
         };
-        let got = |flow: &FlowRecord| match flow {
-            FlowRecord::Exchange(exchange) => Some(Got::of(exchange, spec)),
+        if !silent.is_empty() {
+            self.troubles.push(Caveat::SilentPairs);
+        }
+        let flows = tried.trial.flows.iter().zip(&tried.record.flows);
+        let got = |(flow, record): (&Flow, &FlowRecord)| match record {
+            FlowRecord::Exchange(seen) if !silent.contains(&flow.id) => Some(Got::of(seen, spec)),
             _ => None,
         };
-        self.samples.push(Sample { block, pairs: record.flows.iter().filter_map(got).collect() });
+        self.samples.push(Sample { block, pairs: flows.map(got).collect() });
+    }
+}
+
+/// The flows of which nothing came, where that is all that was wrong: a dead port or cable takes
+/// nothing away from what the other pairs got.
+fn silent(outcome: &Outcome) -> Option<Vec<u16>> {
+    let of = |defect: &Defect| match defect {
+        Defect::NothingReceived { flow } => Some(*flow),
+        _ => None,
+    };
+    match outcome {
+        Outcome::Valid => Some(Vec::new()),
+        Outcome::Invalid { reasons } => reasons.iter().map(of).collect(),
+        Outcome::Failed { .. } => None,
     }
 }
 

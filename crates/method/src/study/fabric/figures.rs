@@ -57,7 +57,7 @@ impl<'a> Rounds<'a> {
     pub(super) fn by_block(&self, statistic: Statistic) -> BTreeMap<u32, f64> {
         let mut blocks: BTreeMap<u32, Vec<&Got>> = BTreeMap::new();
         for sample in self.0.iter().flat_map(|round| &round.samples) {
-            blocks.entry(sample.block).or_default().extend(&sample.pairs);
+            blocks.entry(sample.block).or_default().extend(sample.pairs.iter().flatten());
         }
         let value = |(block, pairs): (u32, Vec<&Got>)| Some((block, statistic(&pairs)?));
         blocks.into_iter().filter_map(value).collect()
@@ -83,7 +83,7 @@ impl<'a> Rounds<'a> {
     }
 
     fn all(&self) -> impl Iterator<Item = &'a Got> {
-        self.0.iter().flat_map(|round| round.samples.iter().flat_map(|s| &s.pairs))
+        self.0.iter().flat_map(|round| round.samples.iter().flat_map(|s| s.pairs.iter().flatten()))
     }
 
     fn troubles(&self) -> BTreeSet<Caveat> {
@@ -234,10 +234,13 @@ fn pairs(row: &Row, cell: &Cell, own: &Rounds<'_>) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (round, data) in cell.rounds.iter().zip(&own.0) {
         for (at, pair) in round.pairs.iter().enumerate() {
-            let of_block = |sample: &Sample| sample.pairs.get(at).map(|got| got.mean);
+            let of_block = |sample: &Sample| sample.pairs.get(at)?.as_ref().map(|got| got.mean);
             let values: Vec<f64> = data.samples.iter().filter_map(of_block).collect();
             let mut row = named(row, "pair", Verdict::Undetermined);
             row.n = values.len() as u64;
+            if !values.is_empty() {
+                row.caveats.remove(&Caveat::SilentPairs);
+            }
             row.conditions.insert("from".to_owned(), pair.from.to_string().into());
             row.conditions.insert("to".to_owned(), pair.to.to_string().into());
             figures.push(goodput(&row, &values));

@@ -1,0 +1,302 @@
+//! The fabric study against a device whose groups and uplinks are known.
+//!
+//! Checks the two tables, what is called non-blocking and on what grounds, and what is refused
+//! beforehand. Never touches the network.
+
+use std::collections::BTreeMap;
+
+use measure::{ByteCount, Histogram, Nanos, Rate};
+use method::figure::Condition;
+use method::record::{DeviceRecord, ExchangeRecord, FlowRecord, ReceiptRecord};
+use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
+use method::trial::{Carrier, Flow, FlowKind, Path};
+use method::{
+    Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec, Testbed, TestbedError,
+    Topology, Trial, TrialRecord, Verdict, judge,
+};
+
+/// Ports in groups, each group behind an uplink of so many ports' rate; payload 100 MB/s a port.
+struct Blocking {
+    topology: Topology,
+    group: usize,
+    uplink: f64,
+    /// What an uplink still carries of its rate once it is asked for more.
+    collapse: f64,
+    /// A port that nothing reaches.
+    dead: Option<usize>,
+    asked: Vec<Trial>,
+}
+
+const PORT: f64 = 100e6;
+
+impl Blocking {
+    fn new(ports: usize, group: usize, uplink: f64) -> Self {
+        let topology = topology(ports, true);
+        Self { topology, group, uplink, collapse: 1.0, dead: None, asked: Vec::new() }
+    }
+
+    fn place(&self, port: &PortRef) -> usize {
+        self.topology.hosts.iter().position(|h| h.name == port.host).expect("a host")
+    }
+
+    /// Octets a second one way; both directions of every pair load the uplinks alike.
+    fn share(&self, from: &PortRef, trial: &Trial) -> f64 {
+        if trial.path == Path::Bypass {
+            return 1.1 * PORT;
+        }
+        let group = |port: &PortRef| self.place(port) / self.group;
+        let crosses = |flow: &Flow| group(&flow.from) != group(&flow.to);
+        let flow = trial.flows.iter().find(|f| f.from == *from).expect("a flow");
+        if [&flow.from, &flow.to].into_iter().any(|port| Some(self.place(port)) == self.dead) {
+            return 0.0;
+        }
+        let over = |g: usize| {
+            let ends = |f: &&Flow| crosses(f) && [group(&f.from), group(&f.to)].contains(&g);
+            trial.flows.iter().filter(ends).count() as f64
+        };
+        if !crosses(flow) {
+            return PORT;
+        }
+        let most = over(group(&flow.from)).max(over(group(&flow.to)));
+        if most <= self.uplink { PORT } else { PORT * self.uplink / most * self.collapse }
+    }
+}
+
+fn topology(ports: usize, bypass: bool) -> Topology {
+    let port = |name: &str, cable: CableEnd| HostPort {
+        name: name.to_owned(),
+        interfaces: vec![name.to_owned()],
+        address: "198.18.0.1".parse().expect("an address"),
+        address6: None,
+        blocks: Vec::new(),
+        cable,
+        rate: Some(Rate(1_000_000_000)),
+    };
+    let host = |at: usize| {
+        let plug = CableEnd::Device { device: "sw1".to_owned(), port: format!("p{}", at + 1) };
+        let peer = PortRef { host: format!("h{}", (at ^ 1) + 1), port: "eth2".to_owned() };
+        let mut ports = vec![port("eth1", plug)];
+        if bypass && at ^ 1 < 100 {
+            ports.push(port("eth2", CableEnd::Host(peer)));
+        }
+        Host { name: format!("h{}", at + 1), reach: "local".to_owned(), ports }
+    };
+    let device = Device {
+        name: "sw1".to_owned(),
+        kind: DeviceKind::Switch,
+        port_rate: None,
+        port_queue: None,
+        facts: BTreeMap::new(),
+        variants: Vec::new(),
+        resettable: false,
+    };
+    // Not in the order of the device's ports: the study puts them there.
+    let hosts = (0..ports).rev().map(host).collect();
+    Topology { name: "blocking".to_owned(), hosts, devices: vec![device] }
+}
+
+impl Testbed for Blocking {
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        self.asked.push(trial.clone());
+        let load = trial.phases.load;
+        let flows: Vec<FlowRecord> = trial
+            .flows
+            .iter()
+            .map(|flow| {
+                let FlowKind::Exchange(asked) = &flow.kind else { panic!("only exchanges") };
+                let share = self.share(&flow.from, trial);
+                let whole = (load.0 / asked.interval.0) as usize;
+                let each = (share * asked.interval.as_secs_f64()) as u64;
+                let mut intervals = vec![ByteCount(each); whole];
+                // One interval of the load is half empty, everywhere.
+                intervals[whole / 2] = ByteCount(each / 2);
+                let receipt = ReceiptRecord {
+                    messages: (share * load.as_secs_f64()) as u64 / asked.message.0,
+                    octets: ByteCount((share * load.as_secs_f64()) as u64),
+                    elapsed: load,
+                    rounds: Histogram::new(),
+                    intervals,
+                    lost: 0,
+                };
+                let (forward, backward) = (receipt.clone(), receipt);
+                FlowRecord::Exchange(ExchangeRecord { forward, backward })
+            })
+            .collect();
+        let outcome = judge(trial, &flows, &[], &[]);
+        Ok(TrialRecord {
+            started_unix_ns: 0,
+            outcome,
+            flows,
+            ports: Vec::new(),
+            hosts: Vec::new(),
+            start_spread: Nanos::ZERO,
+            device: DeviceRecord::default(),
+        })
+    }
+}
+
+fn spec(arrangements: &[&str]) -> FabricSpec {
+    let read = |name: &&str| name.parse::<Arrangement>().expect("an arrangement");
+    FabricSpec {
+        arrangements: arrangements.iter().map(read).collect(),
+        blocks: 6,
+        ..FabricSpec::quick()
+    }
+}
+
+fn run(spec: &FabricSpec, testbed: &mut Blocking) -> Vec<Figure> {
+    let study = StudySpec::Fabric(spec.clone());
+    study.check(testbed.topology()).expect("a possible study");
+    let figures = study.run(testbed, 7).expect("the model never dies");
+    if testbed.dead.is_some() {
+        return figures;
+    }
+    let trials = testbed.asked.len() as u64;
+    let each = spec.profile.phases(spec.duration).total() + Nanos::from_millis(60);
+    assert_eq!(study.estimate(testbed.topology()), each * trials, "every trial was counted");
+    figures
+}
+
+fn find<'a>(figures: &'a [Figure], wanted: &[(&str, &str)]) -> &'a Figure {
+    let text = |figure: &Figure, key: &str| match figure.conditions.get(key) {
+        Some(Condition::Text(text)) => text.clone(),
+        Some(Condition::Integer(number)) => number.to_string(),
+        other => format!("{other:?}"),
+    };
+    let is = |f: &&Figure| {
+        f.metric == Metric::PairGoodput && wanted.iter().all(|(key, value)| text(f, key) == *value)
+    };
+    figures.iter().find(is).unwrap_or_else(|| panic!("no figure of {wanted:?}"))
+}
+
+fn nonblocking(figures: &[Figure]) -> &Figure {
+    figures.iter().find(|f| f.metric == Metric::Nonblocking).expect("an answer")
+}
+
+fn value(figures: &[Figure], arrangement: &str, nodes: &str, statistic: &str) -> f64 {
+    let wanted = [
+        ("path", "device"),
+        ("arrangement", arrangement),
+        ("nodes", nodes),
+        ("message", "65536"),
+        ("statistic", statistic),
+    ];
+    find(figures, &wanted).value.expect("measured")
+}
+
+#[test]
+fn the_tables_of_the_first_write_up() {
+    let mut testbed = Blocking { collapse: 0.4, ..Blocking::new(48, 12, 10.0) };
+    let figures = run(&spec(&["neighbours", "offset=12"]), &mut testbed);
+    for nodes in ["2", "4", "8", "16", "32", "48"] {
+        assert_eq!(value(&figures, "neighbours", nodes, "mean"), 8.0 * PORT, "{nodes}");
+        let b = value(&figures, "offset=12", nodes, "mean") / (8.0 * PORT);
+        let expected = if nodes == "48" { 10.0 / 12.0 * 0.4 } else { 1.0 };
+        assert!((b - expected).abs() < 1e-6, "{nodes} nodes: {b}");
+    }
+    assert_eq!(value(&figures, "neighbours", "48", "minimum"), 8.0 * PORT);
+    assert_eq!(value(&figures, "neighbours", "48", "worst-interval"), 4.0 * PORT);
+    let sizes = figures.iter().filter(|f| {
+        f.conditions.get("arrangement") == Some(&"offset=12".into())
+            && f.conditions["nodes"] == 48u64.into()
+            && f.conditions["statistic"] == "minimum".into()
+    });
+    assert_eq!(sizes.count(), 5, "one for each message size");
+    let b = find(&figures, &[("arrangement", "offset=12"), ("nodes", "48"), ("statistic", "mean")]);
+    assert_eq!((b.verdict, b.blocks), (Verdict::DeviceLimited, 6));
+    assert!(b.caveats.contains(&Caveat::QuickProfile) && !b.caveats.contains(&Caveat::NoBypass));
+    assert_eq!(b.conditions["rate_convention"], "payload".into());
+    let Condition::Number(limit) = b.conditions["wire_limit_bits_per_s"] else { panic!() };
+    assert!((limit / 1e6 - 949.3).abs() < 0.1, "{limit}");
+    let pair = [("statistic", "pair"), ("arrangement", "offset=12"), ("from", "h1/eth1")];
+    assert_eq!(find(&figures, &pair).conditions["to"], "h13/eth1".into(), "by the device's ports");
+}
+
+#[test]
+fn a_blocking_device_is_told_from_one_that_is_not() {
+    // Uplink, arrangements, direct cables; the answer and the worst.
+    let table: [(f64, &[&str], bool, Option<f64>, &str); 5] = [
+        (10.0, &["neighbours", "sweep"], true, Some(0.0), "sweep 12"),
+        (10.0, &["neighbours", "offset=12"], false, Some(0.0), "offset=12"),
+        (12.0, &["neighbours", "sweep"], true, Some(1.0), ""),
+        (10.0, &["neighbours", "tournament"], true, Some(0.0), ""),
+        (10.0, &["neighbours"], true, Some(1.0), "neighbours"),
+    ];
+    for (uplink, arrangements, bypass, expected, worst) in table {
+        let mut testbed = Blocking::new(48, 12, uplink);
+        testbed.topology = topology(48, bypass);
+        let spec = FabricSpec { nodes: Nodes::These(vec![2, 48]), ..spec(arrangements) };
+        let figures = run(&spec, &mut testbed);
+        let answer = nonblocking(&figures);
+        assert_eq!(answer.value, expected, "{uplink} {arrangements:?}");
+        let named = &answer.conditions["worst_arrangement"];
+        assert!(worst.is_empty() || *named == worst.into(), "{uplink}: {named:?}");
+        assert_eq!(answer.caveats.contains(&Caveat::NoBypass), !bypass);
+    }
+}
+
+#[test]
+fn one_number_of_nodes_answers_nothing() {
+    let spec = FabricSpec { nodes: Nodes::These(vec![48]), ..spec(&["neighbours", "offset=12"]) };
+    let figures = run(&spec, &mut Blocking::new(48, 12, 10.0));
+    let answer = nonblocking(&figures);
+    assert_eq!((answer.value, answer.verdict), (None, Verdict::Undetermined));
+    assert!(answer.caveats.contains(&Caveat::NotResolved));
+}
+
+#[test]
+fn a_dead_port_takes_nothing_from_the_others() {
+    let mut testbed = Blocking { dead: Some(0), ..Blocking::new(48, 12, 12.0) };
+    let figures = run(&spec(&["neighbours"]), &mut testbed);
+    for (statistic, expected) in [("mean", 8.0 * PORT), ("minimum", 8.0 * PORT)] {
+        assert_eq!(value(&figures, "neighbours", "48", statistic), expected);
+    }
+    let whole = [("nodes", "48"), ("statistic", "mean"), ("path", "device")];
+    assert!(find(&figures, &whole).caveats.contains(&Caveat::SilentPairs));
+    let pair = |from| find(&figures, &[("statistic", "pair"), ("from", from), ("path", "device")]);
+    assert_eq!(pair("h47/eth1").value, None, "the dead port's");
+    assert!(pair("h47/eth1").caveats.contains(&Caveat::SilentPairs));
+    assert!(pair("h1/eth1").caveats.iter().all(|c| *c != Caveat::SilentPairs));
+}
+
+#[test]
+fn what_can_not_be_done_is_refused_beforehand() {
+    let check = |spec: FabricSpec, topology: &Topology, expected: &str| {
+        let problem = StudySpec::Fabric(spec).check(topology).expect_err(expected).to_string();
+        assert!(problem.contains(expected), "{problem}");
+    };
+    let ports = topology(4, false);
+    let nodes = |counts: &[u32]| FabricSpec {
+        nodes: Nodes::These(counts.to_vec()),
+        ..spec(&["neighbours"])
+    };
+    check(spec(&[]), &ports, "no arrangement");
+    check(spec(&["offset=4"]), &ports, "the arrangement is offset=4");
+    check(nodes(&[3]), &ports, "a number of nodes is 3");
+    check(nodes(&[6]), &ports, "a number of nodes is 6");
+    check(nodes(&[]), &ports, "no number of nodes");
+    let credits = Carrier::Datagrams { credits: 0 };
+    check(FabricSpec { carrier: credits, ..spec(&["sweep"]) }, &ports, "credits is 0");
+    check(FabricSpec { message: ByteCount(0), ..spec(&["sweep"]) }, &ports, "size is 0");
+    check(FabricSpec { margin: 1.0, ..spec(&["sweep"]) }, &ports, "the margin is 1");
+    let cable = Topology { devices: Vec::new(), ..topology(2, true) };
+    check(spec(&["sweep"]), &cable, "the arrangement is sweep");
+    check(spec(&["neighbours"]), &topology(1, false), "find two ports");
+}
+
+#[test]
+fn an_odd_port_rests() {
+    let mut testbed = Blocking::new(5, 5, 5.0);
+    testbed.topology.hosts[0].ports.truncate(1);
+    let figures = run(&spec(&["neighbours", "tournament"]), &mut testbed);
+    assert_eq!(value(&figures, "neighbours", "4", "mean"), 8.0 * PORT);
+    let pairs = figures.iter().filter(|f| {
+        f.conditions.get("arrangement") == Some(&"tournament".into())
+            && f.conditions.get("statistic") == Some(&"pair".into())
+    });
+    assert_eq!(pairs.count(), 10, "every pair of five once");
+}
