@@ -24,8 +24,8 @@ pub use figure::{Caveat, Figure, Metric, Unit, Verdict};
 pub use reconcile::{Reconciliation, reconcile};
 pub use record::{FlowRecord, Outcome, TrialRecord};
 pub use study::{
-    Arrangement, FabricSpec, ForwardingSpec, ForwardingTest, LatencySpec, Load, Nodes, Profile,
-    SearchKind, SpecProblem, StudySpec,
+    Arrangement, Background, BufferPorts, BufferSpec, FabricSpec, ForwardingSpec, ForwardingTest,
+    LatencySpec, Load, Nodes, Profile, SearchKind, SpecProblem, StabilityLimits, StudySpec,
 };
 pub use testbed::{Testbed, TestbedError};
 pub use topology::{PortRef, Topology};

@@ -4,6 +4,7 @@
 //! "default", and never knows where its trials run: the same request, seed, topology and records
 //! give the same trials in the same order, which is what makes a journal a resume.
 
+pub mod buffer;
 mod burst;
 pub mod fabric;
 pub mod forwarding;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::trial::Phases;
 use crate::{Figure, Testbed, TestbedError, Topology};
 
+pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use fabric::{Arrangement, FabricSpec, Nodes};
 pub use forwarding::{ForwardingSpec, ForwardingTest, SearchKind};
 pub use latency::{LatencySpec, Load};
@@ -36,15 +38,18 @@ pub enum StudySpec {
     Forwarding(ForwardingSpec),
     /// Message exchanges between pairs of ports, by arrangement.
     Fabric(FabricSpec),
+    /// TCP beside a constant load: enough buffer for long paths?
+    Buffer(BufferSpec),
 }
 
 impl StudySpec {
-    /// `latency`, `forwarding`, `fabric`
+    /// `latency`, `forwarding`, `fabric`, `buffer`
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Latency(_) => "latency",
             Self::Forwarding(_) => "forwarding",
             Self::Fabric(_) => "fabric",
+            Self::Buffer(_) => "buffer",
         }
     }
 
@@ -55,6 +60,7 @@ impl StudySpec {
             Self::Latency(spec) => spec.estimate(topology),
             Self::Forwarding(spec) => spec.estimate(topology),
             Self::Fabric(spec) => spec.estimate(topology),
+            Self::Buffer(spec) => spec.estimate(topology),
         }
     }
 
@@ -64,6 +70,7 @@ impl StudySpec {
             Self::Latency(spec) => spec.check(topology),
             Self::Forwarding(spec) => spec.check(topology),
             Self::Fabric(spec) => spec.check(topology),
+            Self::Buffer(spec) => spec.check(topology),
         }
     }
 
@@ -74,6 +81,7 @@ impl StudySpec {
             Self::Latency(spec) => spec.run(testbed, seed),
             Self::Forwarding(spec) => spec.run(testbed, seed),
             Self::Fabric(spec) => spec.run(testbed, seed),
+            Self::Buffer(spec) => spec.run(testbed, seed),
         }
     }
 }

@@ -45,6 +45,36 @@ pub enum SpecProblem {
         /// The port.
         port: String,
     },
+    /// Fewer hosts at the devices than the study's flows need.
+    #[error("find {needed} hosts at the devices of testbed `{testbed}`, which has {found}")]
+    TooFewHosts {
+        /// The topology's name.
+        testbed: String,
+        /// So many at least.
+        needed: usize,
+        /// So many are there.
+        found: usize,
+    },
+    /// A port is named that is not there.
+    #[error("find port `{port}` on the testbed")]
+    NoPort {
+        /// As asked for.
+        port: String,
+        /// Ports to devices.
+        known: Vec<String>,
+    },
+    /// Both ends of a flow are one host's.
+    #[error("send from a host to itself: `{port}` is a port of the sender")]
+    OneHost {
+        /// The receiving port.
+        port: String,
+    },
+    /// A share was asked for, of what is not known.
+    #[error("take a share of the link at `{port}`: its rate is not known")]
+    NoLinkRate {
+        /// The port.
+        port: String,
+    },
     /// The backend sends bursts, and the test needs even gaps.
     #[error("send the test `{test}` by backend `{backend}`, which sends bursts of super-frames")]
     Bursts {
@@ -96,12 +126,23 @@ impl SpecProblem {
             Self::NoDevice { known, .. } if known.is_empty() => {
                 "this testbed has no device: leave the subjects out".to_owned()
             }
-            Self::NoDevice { known, .. } => format!("there are {}", known.join(", ")),
+            Self::NoDevice { known, .. } | Self::NoPort { known, .. } => {
+                format!("there are {}", known.join(", "))
+            }
             Self::NoVariant { known, .. } if known.is_empty() => {
                 "this device has no variants: name the device alone".to_owned()
             }
             Self::NoVariant { known, .. } => format!("it has {}", known.join(", ")),
             Self::Twice { .. } => "name each device and variant once".to_owned(),
+            Self::TooFewHosts { needed, .. } => format!(
+                "the load beside TCP needs a host of its own: give the testbed {needed} hosts \
+                 (lab:bridge,hosts=4), or measure without a load"
+            ),
+            Self::OneHost { .. } => "name ports of two hosts".to_owned(),
+            Self::NoLinkRate { .. } => {
+                "state the link's rate (--link-rate 10Gbit), or the load as a rate (2Gbit)"
+                    .to_owned()
+            }
             Self::NoIpv6 { .. } => "give the port an IPv6 test address, or use IPv4".to_owned(),
             Self::Bursts { .. } => {
                 "use it for floods only, and `auto` for everything else".to_owned()

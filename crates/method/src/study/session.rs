@@ -168,8 +168,18 @@ impl<'a> Session<'a> {
             label: study.to_owned(),
             cause: Box::new(problem),
         })?;
+        Ok(Self::over(testbed, ways, seed, (profile, tries)))
+    }
+
+    /// Of a study that chose its ways itself.
+    pub(super) fn over(
+        testbed: &'a mut dyn Testbed,
+        ways: Ways,
+        seed: u64,
+        (profile, tries): (Profile, u32),
+    ) -> Self {
         let (order, failures) = (Pcg64::seed_from_u64(seed), BTreeMap::new());
-        Ok(Self { ways, testbed, order, profile, tries, failures })
+        Self { ways, testbed, order, profile, tries, failures }
     }
 
     /// Whether the testbed can reset the way's device.

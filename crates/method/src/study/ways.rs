@@ -56,6 +56,18 @@ impl Ways {
             let subject = Some(subject.clone());
             routes.push(Route { path: Path::Device, pair, subject, bypass: None });
         }
+        Ok(Self::beside_cables(routes, topology))
+    }
+
+    /// One pair's way as the device is found, and its direct cable.
+    pub(super) fn over(topology: &Topology, pair: Pair) -> Self {
+        let device = topology.device_between(&pair).map(|d| d.name.clone());
+        let subject = device.map(|device| Subject { device, variant: None });
+        let route = Route { path: Path::Device, pair, subject, bypass: None };
+        Self::beside_cables(vec![route], topology)
+    }
+
+    fn beside_cables(mut routes: Vec<Route>, topology: &Topology) -> Self {
         for at in 0..routes.len() {
             let cable = routes[at].subject.is_some().then(|| topology.bypass_of(&routes[at].pair));
             let Some(pair) = cable.flatten() else { continue };
@@ -66,7 +78,7 @@ impl Ways {
             }
         }
         let shared_machine = topology.hosts.iter().any(|h| h.reach == "lab");
-        Ok(Self { routes, shared_machine, simulated: topology.is_simulated() })
+        Self { routes, shared_machine, simulated: topology.is_simulated() }
     }
 
     /// Whether hosts and device are one machine, so that the device's work slows the hosts.

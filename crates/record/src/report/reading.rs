@@ -151,5 +151,16 @@ pub(super) const fn metric(metric: Metric) -> &'static str {
         Metric::BurstFraction => "burst_fraction",
         Metric::PairGoodput => "pair_goodput",
         Metric::Nonblocking => "nonblocking",
+        Metric::Stable => "stable",
+        Metric::RetransmitsPerGigabyte => "retransmits_per_gigabyte",
+        Metric::GoodputVariation => "goodput_variation",
+        Metric::RampUpTime => "ramp_up_time",
+        Metric::CwndMax => "cwnd_max",
+        Metric::CwndCuts => "cwnd_cuts",
+        Metric::Bdp => "bdp",
+        Metric::Buffer => "buffer",
+        Metric::Efficiency => "efficiency",
+        Metric::BufferDelay => "buffer_delay",
+        Metric::TransferTimeRatio => "transfer_time_ratio",
     }
 }

@@ -125,7 +125,7 @@ fn sizes(study: &StudySpec) -> Vec<String> {
     match study {
         StudySpec::Latency(spec) => spec.sizes.iter().map(|s| explain_size(*s)).collect(),
         StudySpec::Forwarding(spec) => spec.frames.iter().map(|mix| frames(spec, mix)).collect(),
-        StudySpec::Fabric(_) => Vec::new(),
+        StudySpec::Fabric(_) | StudySpec::Buffer(_) => Vec::new(),
     }
 }
 

@@ -1,0 +1,243 @@
+//! The study `buffer`: has a device enough buffer for long, fast TCP flows beside other load?
+//!
+//! ESnet's procedure: TCP between two hosts alone, then with constant UDP from a third host into the
+//! same egress, then with as much UDP the other way, which oversubscribes nothing. Owns its request
+//! and the order of its trials. Adds no delay: the path's round trip is the testbed's own.
+
+mod cell;
+mod ends;
+mod figures;
+mod fit;
+mod judgement;
+mod ratios;
+mod series;
+
+use std::collections::BTreeMap;
+
+use measure::{ByteCount, FrameRate, FrameSize, Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+use super::session::{Ask, Session, TRIAL_OVERHEAD};
+use super::ways::{Way, Ways};
+use super::{Profile, SpecProblem};
+use crate::topology::PortRef;
+use crate::trial::{Gate, Subject};
+use crate::{Figure, Testbed, TestbedError, Topology};
+
+use cell::{Cell, CellData};
+use ends::Ends;
+
+/// What to measure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BufferSpec {
+    /// Which ports talk.
+    pub ports: BufferPorts,
+    /// What is measured: devices, in their variants. Empty: the first device, as it is found.
+    pub subjects: Vec<Subject>,
+    /// Congestion controls of the TCP under test, each a case of its own.
+    pub congestion_controls: Vec<String>,
+    /// Numbers of its connections, each a case of its own.
+    pub streams: Vec<u16>,
+    /// Loads beside it, each a case of its own, with its control. Empty: TCP alone.
+    pub backgrounds: Vec<Background>,
+    /// The frames of the load beside it.
+    pub background_size: FrameSize,
+    /// The largest IP packet that the path carries: what a TCP segment's size follows from.
+    pub mtu: u32,
+    /// The speed of the link that is oversubscribed, where it is known and not the receiver's.
+    pub link_rate: Option<Rate>,
+    /// What counts as stable.
+    pub limits: StabilityLimits,
+    /// How long TCP runs before figures count, as iperf3's `-O`.
+    pub omit: Nanos,
+    /// How long figures count, after that.
+    pub duration: Nanos,
+    /// How often the senders are read.
+    pub interval: Nanos,
+    /// Repeats of everything, in random order; the sampling unit.
+    pub blocks: u32,
+    /// The phases around.
+    pub profile: Profile,
+    /// How often one trial is tried before it is given up; at least 1.
+    pub tries: u32,
+}
+
+/// The ports of the study; those left out follow from the topology.
+///
+/// TCP goes from the first to the second host on the device, the load beside it from a third to the
+/// same receiver. Where the hosts are on two devices with a cable between them, both go from the first
+/// device's hosts to the second's, so that they share that cable.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BufferPorts {
+    /// TCP's sender.
+    pub from: Option<PortRef>,
+    /// TCP's receiver.
+    pub to: Option<PortRef>,
+    /// The load's sender; a port of another host.
+    pub background_from: Option<PortRef>,
+    /// The load's receiver.
+    pub background_to: Option<PortRef>,
+}
+
+/// A constant load of UDP frames.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Background {
+    /// Of the link's rate, with preamble and gap (L1); above 0 and below 1.
+    Share(f64),
+    /// Bits of UDP payload a second, as iperf3's `-b` counts.
+    Payload(Rate),
+}
+
+impl Background {
+    /// Frames of `size` a second; `None` for a share of a link whose rate is not known.
+    pub fn frames(self, size: FrameSize, link: Option<Rate>) -> Option<FrameRate> {
+        match self {
+            Self::Share(share) => Some(FrameRate(share * link?.line_rate(size).0)),
+            Self::Payload(rate) => {
+                let octets = f64::from(size.udp_payload_v4());
+                Some(FrameRate(rate.bits_per_second() / (8.0 * octets)))
+            }
+        }
+    }
+}
+
+/// When a flow counts as stable at its fair share, after its ramp-up.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct StabilityLimits {
+    /// Segments sent again for each gigabyte of payload, at most.
+    pub retransmits_per_gigabyte: f64,
+    /// Coefficient of variation of the goodput from second to second, at most.
+    pub variation: f64,
+    /// Of the fair share, at least; also what ends the ramp-up.
+    pub share: f64,
+}
+
+impl Default for StabilityLimits {
+    /// Ten segments a gigabyte (one 9,000-octet segment in 11,000), 10 %, nine tenths.
+    fn default() -> Self {
+        Self { retransmits_per_gigabyte: 10.0, variation: 0.1, share: 0.9 }
+    }
+}
+
+impl BufferSpec {
+    /// A look: two cubic streams for ten seconds after two, beside 20 % of the link, three blocks.
+    pub fn quick() -> Self {
+        Self {
+            ports: BufferPorts::default(),
+            subjects: Vec::new(),
+            congestion_controls: vec!["cubic".to_owned()],
+            streams: vec![2],
+            backgrounds: vec![Background::Share(0.2)],
+            background_size: FrameSize::STANDARD_MAX,
+            mtu: 1500,
+            link_rate: None,
+            limits: StabilityLimits::default(),
+            omit: Nanos::from_secs(2),
+            duration: Nanos::from_secs(10),
+            interval: Nanos::from_millis(100),
+            blocks: 3,
+            profile: Profile::Quick,
+            tries: 3,
+        }
+    }
+
+    /// Thirty seconds after five, as ESnet asks; ten blocks.
+    pub fn strict() -> Self {
+        Self {
+            omit: Nanos::from_secs(5),
+            duration: Nanos::from_secs(30),
+            blocks: 10,
+            profile: Profile::Strict,
+            ..Self::quick()
+        }
+    }
+
+    /// See [`super::StudySpec::estimate`].
+    pub fn estimate(&self, topology: &Topology) -> Nanos {
+        let ways = self.ways(topology).map_or_else(|_| Vec::new(), |ways| self.asked(&ways));
+        let trials = u64::from(self.blocks) * ways.len() as u64;
+        (self.profile.phases(self.omit + self.duration).total() + TRIAL_OVERHEAD) * trials
+    }
+
+    /// See [`super::StudySpec::check`].
+    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        fit::check(self, topology)
+    }
+
+    /// See [`super::StudySpec::run`].
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+        let topology = testbed.topology().clone();
+        let lost = |problem: SpecProblem| TestbedError::Lost {
+            label: "buffer".to_owned(),
+            cause: Box::new(problem),
+        };
+        let ways = self.ways(&topology).map_err(lost)?;
+        let mut session = Session::over(testbed, ways, seed, (self.profile, self.tries));
+        let asked = self.asked(&session.ways);
+        let mut data: BTreeMap<(Way, usize), CellData> = BTreeMap::new();
+        let cells = self.cells();
+        for block in 0..self.blocks {
+            let mut order = asked.clone();
+            session.shuffle_block(&mut order, |(way, _)| *way);
+            for (way, at) in order {
+                let ends = Ends::of(session.ways.pair(way), self, &topology).map_err(lost)?;
+                let link = fit::link_rate(self, &topology, &ends.to);
+                let tried = session.run(Ask {
+                    label: cells[at].label(self) + &session.ways.label(way),
+                    way,
+                    block,
+                    duration: self.omit + self.duration,
+                    gate: Gate::Strict,
+                    flows: cells[at].flows(&ends, self, link),
+                    events: Vec::new(),
+                })?;
+                data.entry((way, at)).or_default().take(&tried, self);
+            }
+        }
+        Ok(figures::all(self, &cells, &data, &session.ways, &topology))
+    }
+
+    fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
+        match ends::measured_pair(self, topology)? {
+            Some(pair) => Ok(Ways::over(topology, pair)),
+            None => Ways::of(topology, &self.subjects),
+        }
+    }
+
+    /// TCP alone first; then beside each load, and beside the same load the other way.
+    fn cells(&self) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for control in &self.congestion_controls {
+            for &streams in &self.streams {
+                let mut beside = vec![cell::Beside::Nothing];
+                for &background in &self.backgrounds {
+                    beside.push(cell::Beside::SameWay(background));
+                    beside.push(cell::Beside::OtherWay(background));
+                }
+                let of = |beside| Cell { control: control.clone(), streams, beside };
+                cells.extend(beside.into_iter().map(of));
+            }
+        }
+        cells
+    }
+
+    /// Every cell on the subjects' ways, and TCP alone over the direct cables.
+    fn asked(&self, ways: &Ways) -> Vec<(Way, usize)> {
+        let cells = self.cells();
+        let alone = |at: &usize| cells[*at].beside == cell::Beside::Nothing;
+        let mut asked = Vec::new();
+        for way in ways.subjects() {
+            asked.extend((0..cells.len()).map(|at| (way, at)));
+        }
+        for way in ways.bypasses() {
+            asked.extend((0..cells.len()).filter(alone).map(|at| (way, at)));
+        }
+        asked
+    }
+
+    /// Payload octets of a full TCP segment: the MTU less IPv4's header, TCP's and its timestamps.
+    pub fn segment(&self) -> ByteCount {
+        ByteCount(u64::from(self.mtu.saturating_sub(20 + 20 + 12)))
+    }
+}

@@ -1,0 +1,178 @@
+//! One case of the buffer study: a congestion control, a number of streams and what goes beside; its
+//! trial, and what is kept of each record.
+//!
+//! Never judges a series: that takes a fair share, which is known only when all trials are in.
+
+use measure::{Nanos, Rate};
+
+use super::super::session::Tried;
+use super::super::ways::Conditions;
+use super::ends::Ends;
+use super::series::Series;
+use super::{Background, BufferSpec};
+use crate::Caveat;
+use crate::record::{BulkRecord, DatagramsRecord, FlowRecord};
+use crate::study::burst;
+use crate::trial::{Backend, Bulk, Datagrams, Flow, FlowKind, Role, Schedule};
+
+/// A case.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cell {
+    pub(super) control: String,
+    pub(super) streams: u16,
+    pub(super) beside: Beside,
+}
+
+/// What the path carries beside TCP.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Beside {
+    /// Nothing: the baseline.
+    Nothing,
+    /// A load into the same egress, which oversubscribes it.
+    SameWay(Background),
+    /// The same load between the same ports the other way, which oversubscribes nothing: the control.
+    OtherWay(Background),
+}
+
+impl Beside {
+    /// `baseline`, `background` or `control`
+    pub(super) const fn scenario(self) -> &'static str {
+        match self {
+            Self::Nothing => "baseline",
+            Self::SameWay(_) => "background",
+            Self::OtherWay(_) => "control",
+        }
+    }
+
+    pub(super) const fn background(self) -> Option<Background> {
+        match self {
+            Self::Nothing => None,
+            Self::SameWay(background) | Self::OtherWay(background) => Some(background),
+        }
+    }
+}
+
+/// `2Gbit/s`, or `20 % of the link`.
+fn amount(background: Background) -> String {
+    match background {
+        Background::Share(share) => format!("{:.1} % of the link", share * 100.0),
+        Background::Payload(rate) => format!("{rate}/s"),
+    }
+}
+
+impl Cell {
+    /// `tcp 2 cubic beside udp 2Gbit/s`
+    pub(super) fn label(&self, spec: &BufferSpec) -> String {
+        let seconds = spec.duration.as_secs_f64();
+        format!("tcp {} {} {seconds} s, {}", self.streams, self.control, self.load())
+    }
+
+    fn load(&self) -> String {
+        match self.beside {
+            Beside::Nothing => "idle".to_owned(),
+            Beside::SameWay(background) => format!("udp {}", amount(background)),
+            Beside::OtherWay(background) => format!("udp {} the other way", amount(background)),
+        }
+    }
+
+    /// TCP, and the load.
+    pub(super) fn flows(&self, ends: &Ends, spec: &BufferSpec, link: Option<Rate>) -> Vec<Flow> {
+        let bulk = FlowKind::Bulk(Bulk {
+            streams: self.streams,
+            congestion_control: self.control.clone(),
+            interval: spec.interval,
+        });
+        let flow = |id, (from, to): (&_, &_), role, kind| {
+            let (from, to) = (Clone::clone(from), Clone::clone(to));
+            Flow { id, from, to, role, kind }
+        };
+        let mut flows = vec![flow(1, (&ends.from, &ends.to), Role::Measured, bulk)];
+        let rate = self.beside.background().and_then(|b| b.frames(spec.background_size, link));
+        if let (Some(rate), Some((from, to))) = (rate, &ends.background) {
+            let kind = FlowKind::Datagrams(Datagrams::plain(
+                spec.background_size,
+                Schedule::Paced(rate),
+                Backend::Auto,
+                burst::limit(rate),
+            ));
+            let way = match self.beside {
+                Beside::OtherWay(_) => (to, from),
+                _ => (from, to),
+            };
+            flows.push(flow(2, way, Role::Load, kind));
+        }
+        flows
+    }
+
+    /// `scenario`, `load`, `streams`, `congestion_control`, `protocol`.
+    pub(super) fn conditions(&self) -> Conditions {
+        Conditions::from([
+            ("test".to_owned(), "esnet".into()),
+            ("scenario".to_owned(), self.beside.scenario().into()),
+            ("load".to_owned(), self.load().into()),
+            ("protocol".to_owned(), "tcp".into()),
+            ("streams".to_owned(), u64::from(self.streams).into()),
+            ("congestion_control".to_owned(), self.control.clone().into()),
+        ])
+    }
+}
+
+/// What one block's trial of a case showed.
+#[derive(Debug, Clone)]
+pub(super) struct Sample {
+    pub(super) series: Series,
+    /// The lost share of the load beside it, where there was one.
+    pub(super) background_loss: Option<f64>,
+}
+
+/// All blocks of a case on one way.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CellData {
+    pub(super) samples: Vec<Sample>,
+    /// Trials repeated, or given up.
+    pub(super) troubles: Vec<Caveat>,
+}
+
+impl CellData {
+    /// Keeps what matters of a block's trial.
+    pub(super) fn take(&mut self, tried: &Tried, spec: &BufferSpec) {
+        if tried.repeated() {
+            self.troubles.push(Caveat::RepeatedTrials);
+        }
+        let flows = tried.valid().map(|record| &record.flows);
+        let Some(bulk) = flows.and_then(|flows| flows.iter().find_map(bulk_of)) else {
+            self.troubles.push(Caveat::NoValidTrial);
+            return;
+        };
+        let background_loss = flows
+            .and_then(|flows| flows.iter().find_map(datagrams_of))
+            .map(DatagramsRecord::loss_ratio);
+        let series = Series::of(bulk, (spec.omit, spec.duration), spec.interval);
+        self.samples.push(Sample { series, background_loss });
+    }
+
+    /// The median over blocks of the goodput.
+    pub(super) fn goodput(&self) -> Option<f64> {
+        let rates: Vec<f64> = self.samples.iter().map(|s| s.series.goodput()).collect();
+        measure::quantile::median(&rates)
+    }
+
+    /// The smallest round trip of any block.
+    pub(super) fn min_rtt(&self) -> Option<Nanos> {
+        self.samples.iter().filter_map(|s| s.series.min_rtt()).min()
+    }
+}
+
+fn bulk_of(flow: &FlowRecord) -> Option<&BulkRecord> {
+    match flow {
+        FlowRecord::Bulk(bulk) => Some(bulk),
+        _ => None,
+    }
+}
+
+fn datagrams_of(flow: &FlowRecord) -> Option<&DatagramsRecord> {
+    match flow {
+        FlowRecord::Datagrams(datagrams) => Some(datagrams),
+        _ => None,
+    }
+}

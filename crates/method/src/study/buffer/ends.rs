@@ -1,0 +1,141 @@
+//! Which ports the buffer study's flows go between.
+//!
+//! Owns the choice where the request leaves it open. Never sees a rate or a record.
+
+use super::BufferSpec;
+use crate::study::SpecProblem;
+use crate::topology::{CableEnd, Pair, PortRef, Topology};
+
+/// All ports of one way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ends {
+    pub(super) from: PortRef,
+    pub(super) to: PortRef,
+    /// Sender and receiver of the load; none over a direct cable.
+    pub(super) background: Option<(PortRef, PortRef)>,
+}
+
+/// TCP's ports, where the request names one of them or where devices stand in a row; `None` where they
+/// are those that every study measures between.
+pub(super) fn measured_pair(
+    spec: &BufferSpec,
+    topology: &Topology,
+) -> Result<Option<Pair>, SpecProblem> {
+    let asked = &spec.ports;
+    for port in [&asked.from, &asked.to, &asked.background_from, &asked.background_to] {
+        known(port.as_ref(), topology)?;
+    }
+    let row = row(topology);
+    if asked.from.is_none() && asked.to.is_none() && (row.is_none() || !spec.subjects.is_empty()) {
+        return Ok(None);
+    }
+    let no_pair = || SpecProblem::NoPair { testbed: topology.name.clone() };
+    let ports = attached(topology);
+    let usual = row.or_else(|| Some((ports.first()?.0.clone(), ports.get(1)?.0.clone())));
+    let (first, second) = usual.ok_or_else(no_pair)?;
+    let from = match (&asked.from, &asked.to) {
+        (Some(from), _) => from.clone(),
+        (None, Some(to)) if *to == first => second.clone(),
+        (None, _) => first.clone(),
+    };
+    let other = || if from == second { first } else { second };
+    let to = asked.to.clone().unwrap_or_else(other);
+    if from.host == to.host {
+        return Err(SpecProblem::OneHost { port: to.to_string() });
+    }
+    Ok(Some(Pair { from, to }))
+}
+
+impl Ends {
+    /// The ports of `pair` and of the load beside it.
+    pub(super) fn of(
+        pair: &Pair,
+        spec: &BufferSpec,
+        topology: &Topology,
+    ) -> Result<Self, SpecProblem> {
+        let (from, to) = (pair.from.clone(), pair.to.clone());
+        let direct = topology.device_between(pair).is_none();
+        if spec.backgrounds.is_empty() || direct {
+            return Ok(Self { from, to, background: None });
+        }
+        let (near, far) = (device_at(&from, topology), device_at(&to, topology));
+        let free = |device: &Option<String>| {
+            let candidates = ports_on(device.as_deref(), topology).into_iter();
+            let mut free = candidates.filter(|p| p.host != from.host && p.host != to.host);
+            free.next()
+        };
+        let asked = &spec.ports;
+        let sender = asked.background_from.clone().or_else(|| free(&near));
+        let sender = sender.ok_or_else(|| too_few(topology, 3))?;
+        let receiver = match &asked.background_to {
+            Some(port) => port.clone(),
+            // One device: the receiver's own port is what both share.
+            None if near == far => to.clone(),
+            // A cable between two devices is what both share.
+            None => free(&far).unwrap_or_else(|| to.clone()),
+        };
+        if sender.host == receiver.host {
+            return Err(SpecProblem::OneHost { port: receiver.to_string() });
+        }
+        Ok(Self { from, to, background: Some((sender, receiver)) })
+    }
+}
+
+fn too_few(topology: &Topology, needed: usize) -> SpecProblem {
+    let found = attached(topology).len();
+    SpecProblem::TooFewHosts { testbed: topology.name.clone(), needed, found }
+}
+
+fn known(port: Option<&PortRef>, topology: &Topology) -> Result<(), SpecProblem> {
+    match port {
+        Some(port) if topology.port(port).is_none() => {
+            let known = attached(topology).into_iter().map(|(port, _)| port.to_string()).collect();
+            Err(SpecProblem::NoPort { port: port.to_string(), known })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Each host's first port to a device, and that device.
+fn attached(topology: &Topology) -> Vec<(PortRef, String)> {
+    let of_host = |host: &crate::topology::Host| {
+        host.ports.iter().find_map(|port| match &port.cable {
+            CableEnd::Device { device, .. } => {
+                let port = PortRef { host: host.name.clone(), port: port.name.clone() };
+                Some((port, device.clone()))
+            }
+            CableEnd::Host(_) => None,
+        })
+    };
+    topology.hosts.iter().filter_map(of_host).collect()
+}
+
+/// Devices stand in a row where no host has ports to two of them: a host of the first and one of the
+/// next, else nothing.
+fn row(topology: &Topology) -> Option<(PortRef, PortRef)> {
+    let ports = attached(topology);
+    let (first, near) = ports.first()?;
+    let (second, _) = ports.iter().find(|(_, device)| device != near)?;
+    Some((first.clone(), second.clone()))
+}
+
+fn device_at(port: &PortRef, topology: &Topology) -> Option<String> {
+    match &topology.port(port)?.cable {
+        CableEnd::Device { device, .. } => Some(device.clone()),
+        CableEnd::Host(_) => None,
+    }
+}
+
+/// Every host's first port to that device.
+fn ports_on(name: Option<&str>, topology: &Topology) -> Vec<PortRef> {
+    let mut ports = Vec::new();
+    for host in &topology.hosts {
+        let leads = |cable: &CableEnd| match cable {
+            CableEnd::Device { device, .. } => Some(device.as_str()) == name,
+            CableEnd::Host(_) => false,
+        };
+        let port = host.ports.iter().find(|port| leads(&port.cable));
+        ports.extend(port.map(|p| PortRef { host: host.name.clone(), port: p.name.clone() }));
+    }
+    ports
+}

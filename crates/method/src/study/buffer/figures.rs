@@ -1,0 +1,233 @@
+//! From the series of all blocks to the buffer study's figures.
+//!
+//! Owns the fair share, and what several blocks' judgements come to. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::{Nanos, Rate};
+
+use super::super::rows::Row;
+use super::super::ways::{Way, Ways};
+use super::cell::{Beside, Cell, CellData};
+use super::judgement::{Judgement, Reason, judge};
+use super::{BufferSpec, fit, ratios};
+use crate::study::Profile;
+use crate::{Caveat, Figure, Metric, Topology, Unit, Verdict, verdict};
+
+type Data = BTreeMap<(Way, usize), CellData>;
+
+/// A frame costs its IP packet, MAC header, FCS, preamble and gap.
+const AROUND_IP: u32 = 14 + 4 + 20;
+
+/// One cell on one way, and what it is held against.
+struct Case<'a> {
+    spec: &'a BufferSpec,
+    own: &'a CellData,
+    /// Payload bits a second that TCP could have beside the load.
+    fair_share: f64,
+    link: Option<Rate>,
+    /// The same path's smallest round trip, of any cell.
+    rtt: Option<Nanos>,
+    judged: Vec<Judgement>,
+}
+
+/// Every figure of the study, way by way and cell by cell.
+pub(super) fn all(
+    spec: &BufferSpec,
+    cells: &[Cell],
+    data: &Data,
+    ways: &Ways,
+    topology: &Topology,
+) -> Vec<Figure> {
+    let empty = CellData::default();
+    let mut figures = Vec::new();
+    for (way, at) in spec.asked(ways) {
+        let side = |way, at| data.get(&(way, at)).unwrap_or(&empty);
+        let alone = cells.iter().position(|cell| is_alone_of(cell, &cells[at]));
+        let baseline = alone.map_or(&empty, |alone| side(way, alone));
+        let link = fit::link_rate(spec, topology, &ways.pair(way).to);
+        let own = side(way, at);
+        let rtts = (0..cells.len()).filter_map(|at| side(way, at).min_rtt());
+        let case = Case::new(spec, own, (cells[at].beside, baseline), link, rtts.min());
+        let cable = ways.bypass_of(way).zip(alone).map(|(cable, alone)| side(cable, alone));
+        let mut row = row(spec, &cells[at], own, ways, way);
+        row.verdict = ways.verdict(way, || case.verdict(cable.unwrap_or(&empty)));
+        if link.is_none() {
+            row.caveats.insert(Caveat::MediaRateUnknown);
+        }
+        figures.extend(case.figures(&row));
+    }
+    figures
+}
+
+/// Whether `cell` is what `other` is without its load.
+fn is_alone_of(cell: &Cell, other: &Cell) -> bool {
+    let same = cell.control == other.control && cell.streams == other.streams;
+    cell.beside == Beside::Nothing && same
+}
+
+fn row(spec: &BufferSpec, cell: &Cell, own: &CellData, ways: &Ways, way: Way) -> Row {
+    let mut row = Row {
+        conditions: ways.conditions(way),
+        caveats: ways.caveats(way).into_iter().chain(own.troubles.iter().copied()).collect(),
+        n: own.samples.iter().map(|s| s.series.counted().count() as u64).sum(),
+        verdict: Verdict::Undetermined,
+    };
+    row.conditions.extend(cell.conditions());
+    if cell.beside != Beside::Nothing {
+        let size = u64::from(spec.background_size.octets());
+        row.conditions.insert("background_frame_size".to_owned(), size.into());
+    }
+    if spec.profile == Profile::Quick {
+        row.caveats.insert(Caveat::QuickProfile);
+    }
+    row
+}
+
+impl<'a> Case<'a> {
+    fn new(
+        spec: &'a BufferSpec,
+        own: &'a CellData,
+        (beside, baseline): (Beside, &CellData),
+        link: Option<Rate>,
+        rtt: Option<Nanos>,
+    ) -> Self {
+        let on_wire = f64::from(spec.mtu + AROUND_IP);
+        let payload = spec.segment().0 as f64 / on_wire;
+        let seen = baseline.goodput().unwrap_or(0.0);
+        // A lab's limiter counts fewer octets a frame than a wire does: what was seen is possible.
+        let capacity = link.map_or(seen, |link| seen.max(link.bits_per_second() * payload));
+        let taken = match beside {
+            Beside::SameWay(background) => {
+                let size = spec.background_size;
+                let frames = background.frames(size, link).map_or(0.0, |rate| rate.0);
+                frames * f64::from(size.wire_octets()) * 8.0 * payload
+            }
+            Beside::Nothing | Beside::OtherWay(_) => 0.0,
+        };
+        let fair_share = (capacity - taken).max(0.0);
+        let judge_one = |s: &super::cell::Sample| judge(&s.series, fair_share, spec.limits);
+        let judged = own.samples.iter().map(judge_one).collect();
+        Self { spec, own, fair_share, link, rtt, judged }
+    }
+
+    /// The device is shown where its path lost segments and the direct cable carried more.
+    fn verdict(&self, cable: &CellData) -> Verdict {
+        let lossy = |s: &&super::cell::Sample| s.series.retransmits(s.series.first) > 0;
+        let driven = 2 * self.own.samples.iter().filter(lossy).count() > self.own.samples.len();
+        verdict::of_rate(self.own.goodput(), cable.goodput(), driven)
+    }
+
+    fn figures(&self, row: &Row) -> Vec<Figure> {
+        let mut figures = vec![self.stable(row), self.goodput(row)];
+        figures.extend(self.retransmits(row));
+        figures.extend(self.windows(row));
+        figures.extend(self.rfc6349(row));
+        let lost: Vec<f64> = self.own.samples.iter().filter_map(|s| s.background_loss).collect();
+        if !lost.is_empty() {
+            let mut figure = row.over_blocks(Metric::LossRatio, Unit::Ratio, &lost);
+            figure.conditions.insert("of".to_owned(), "background".into());
+            figures.push(figure);
+        }
+        figures
+    }
+
+    /// Yes where all blocks were stable, no where most were not; else it can't be told.
+    fn stable(&self, row: &Row) -> Figure {
+        let count = |answer| self.judged.iter().filter(|j| j.stable == Some(answer)).count();
+        let (stable, unstable, all) = (count(true), count(false), self.judged.len());
+        let value = if all > 0 && stable == all {
+            Some(1.0)
+        } else if 2 * unstable > all {
+            Some(0.0)
+        } else {
+            None
+        };
+        let mut figure = row.single(Metric::Stable, Unit::Flag, value);
+        figure.blocks = all as u32;
+        let reasons: BTreeSet<Reason> =
+            self.judged.iter().flat_map(|j| j.reasons.iter().copied()).collect();
+        let reasons: Vec<&str> = reasons.into_iter().map(Reason::as_str).collect();
+        if !reasons.is_empty() {
+            figure.conditions.insert("reasons".to_owned(), reasons.join(", ").into());
+        }
+        figure.conditions.insert("stable_blocks".to_owned(), (stable as u64).into());
+        figure.conditions.insert("fair_share_bits_per_second".to_owned(), self.fair_share.into());
+        let limits = self.spec.limits;
+        for (name, limit) in [
+            ("limit_retransmits_per_gigabyte", limits.retransmits_per_gigabyte),
+            ("limit_variation", limits.variation),
+            ("limit_share", limits.share),
+        ] {
+            figure.conditions.insert(name.to_owned(), limit.into());
+        }
+        figure
+    }
+
+    fn goodput(&self, row: &Row) -> Figure {
+        let values = self.each(|s| Some(s.series.goodput()));
+        let mut figure = row.over_blocks(Metric::Goodput, Unit::BitsPerSecond, &values);
+        figure.conditions.insert("rate_convention".to_owned(), "payload".into());
+        figure.conditions.insert("fair_share_bits_per_second".to_owned(), self.fair_share.into());
+        figure
+    }
+
+    fn retransmits(&self, row: &Row) -> [Figure; 4] {
+        let judged = |value: fn(&Judgement) -> Option<f64>| -> Vec<f64> {
+            self.judged.iter().filter_map(value).collect()
+        };
+        let count = self.each(|s| Some(s.series.retransmits(s.series.first) as f64));
+        let ramp_up = judged(|j| j.ramp_up.map(|time| time.0 as f64));
+        [
+            row.over_blocks(Metric::Retransmits, Unit::Count, &count),
+            row.over_blocks(
+                Metric::RetransmitsPerGigabyte,
+                Unit::Count,
+                &judged(|j| Some(j.per_gigabyte)),
+            ),
+            row.over_blocks(Metric::GoodputVariation, Unit::Ratio, &judged(|j| Some(j.variation))),
+            row.over_blocks(Metric::RampUpTime, Unit::Nanoseconds, &ramp_up),
+        ]
+    }
+
+    fn windows(&self, row: &Row) -> Vec<Figure> {
+        let cwnd = self.each(|s| s.series.cwnd_max().map(|octets| octets.0 as f64));
+        let cuts = self.each(|s| Some(f64::from(s.series.falls())));
+        let mut figures = vec![
+            row.over_blocks(Metric::CwndMax, Unit::Bytes, &cwnd),
+            row.over_blocks(Metric::CwndCuts, Unit::Count, &cuts),
+        ];
+        let rate = self.link.map_or(self.fair_share, Rate::bits_per_second);
+        let bdp = self.rtt.map(|rtt| rate / 8.0 * rtt.as_secs_f64());
+        let mut figure = row.single(Metric::Bdp, Unit::Bytes, bdp);
+        figure.conditions.insert("rate_bits_per_second".to_owned(), rate.into());
+        if let Some(rtt) = self.rtt {
+            figure.conditions.insert("rtt_ns".to_owned(), rtt.0.into());
+        }
+        figures.push(figure);
+        let held = self.each(|s| ratios::held(&s.series, self.fair_share, self.rtt));
+        let mut figure = row.over_blocks(Metric::Buffer, Unit::Bytes, &held);
+        figure.conditions.insert("estimator".to_owned(), "tcp".into());
+        figure.conditions.insert("bound".to_owned(), "at least".into());
+        figures.push(figure);
+        figures
+    }
+
+    fn rfc6349(&self, row: &Row) -> [Figure; 3] {
+        let segment = self.spec.segment();
+        let efficiency = self.each(|s| ratios::efficiency(&s.series, segment));
+        let delay = self.each(|s| ratios::buffer_delay(&s.series, self.rtt));
+        let goodput = |s: &super::cell::Sample| Some(s.series.goodput()).filter(|rate| *rate > 0.0);
+        let transfer = self.each(|s| goodput(s).map(|rate| self.fair_share / rate));
+        [
+            row.over_blocks(Metric::Efficiency, Unit::Ratio, &efficiency),
+            row.over_blocks(Metric::BufferDelay, Unit::Ratio, &delay),
+            row.over_blocks(Metric::TransferTimeRatio, Unit::Ratio, &transfer),
+        ]
+    }
+
+    /// One value a block, of those that have one.
+    fn each(&self, value: impl Fn(&super::cell::Sample) -> Option<f64>) -> Vec<f64> {
+        self.own.samples.iter().filter_map(value).collect()
+    }
+}

@@ -1,0 +1,94 @@
+//! Whether a buffer study can be carried out at all, told before anything is built or sent.
+//!
+//! Owns what a request may hold, and which link it is about. Never changes a request.
+
+use measure::{Nanos, Rate};
+
+use super::ends::Ends;
+use super::{Background, BufferSpec};
+use crate::study::problem::{self, SpecProblem};
+use crate::topology::{CableEnd, PortRef, Topology};
+
+/// The rate of the link that is oversubscribed: as stated, else the receiver's own, else what its
+/// device's ports are limited to.
+pub(super) fn link_rate(spec: &BufferSpec, topology: &Topology, to: &PortRef) -> Option<Rate> {
+    let port = topology.port(to)?;
+    let limited = match &port.cable {
+        CableEnd::Device { device, .. } => {
+            topology.devices.iter().find(|d| d.name == *device)?.port_rate
+        }
+        CableEnd::Host(_) => None,
+    };
+    spec.link_rate.or(port.rate).or(limited)
+}
+
+/// See [`crate::StudySpec::check`].
+pub(super) fn check(spec: &BufferSpec, topology: &Topology) -> Result<(), SpecProblem> {
+    problem::some("congestion control", &spec.congestion_controls)?;
+    problem::some("number of streams", &spec.streams)?;
+    problem::counts(spec.blocks, spec.tries, spec.duration)?;
+    check_numbers(spec)?;
+    check_limits(spec)?;
+    let ways = spec.ways(topology)?;
+    for way in ways.subjects() {
+        let ends = Ends::of(ways.pair(way), spec, topology)?;
+        let link = link_rate(spec, topology, &ends.to);
+        for background in &spec.backgrounds {
+            if let Background::Share(share) = background
+                && !(*share > 0.0 && *share < 1.0)
+            {
+                let range = "above 0 and below 1";
+                return Err(out_of_range("the background's share", &share.to_string(), range));
+            }
+            let rate = background.frames(spec.background_size, link);
+            let rate = rate.ok_or_else(|| SpecProblem::NoLinkRate { port: ends.to.to_string() })?;
+            problem::rate("the background's rate", rate, spec.background_size, link)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_numbers(spec: &BufferSpec) -> Result<(), SpecProblem> {
+    if spec.streams.contains(&0) {
+        return Err(out_of_range("the number of streams", "0", "1 or more"));
+    }
+    if spec.interval == Nanos::ZERO || spec.interval > spec.duration {
+        let range = "above 0 and at most the duration";
+        return Err(out_of_range("the interval", &spec.interval.to_string(), range));
+    }
+    if !(576..=9000).contains(&spec.mtu) {
+        return Err(out_of_range("the MTU", &spec.mtu.to_string(), "576 to 9000"));
+    }
+    if spec.background_size.octets() > spec.mtu + 18 {
+        let range = "at most the MTU and 18 octets";
+        let given = spec.background_size.to_string();
+        return Err(out_of_range("the background's frame size", &given, range));
+    }
+    if spec.link_rate == Some(Rate(0)) {
+        return Err(out_of_range("the link's rate", "0bit", "more than 0"));
+    }
+    Ok(())
+}
+
+fn check_limits(spec: &BufferSpec) -> Result<(), SpecProblem> {
+    let limits = spec.limits;
+    let above_zero = |value: f64| value.is_finite() && value > 0.0;
+    if !(limits.retransmits_per_gigabyte.is_finite() && limits.retransmits_per_gigabyte >= 0.0) {
+        let given = limits.retransmits_per_gigabyte.to_string();
+        return Err(out_of_range("the limit of retransmits per gigabyte", &given, "0 or more"));
+    }
+    if !above_zero(limits.variation) {
+        let given = limits.variation.to_string();
+        return Err(out_of_range("the limit of the goodput's variation", &given, "above 0"));
+    }
+    if !(above_zero(limits.share) && limits.share <= 1.0) {
+        let given = limits.share.to_string();
+        let range = "above 0 and at most 1";
+        return Err(out_of_range("the limit of the fair share", &given, range));
+    }
+    Ok(())
+}
+
+fn out_of_range(what: &'static str, value: &str, range: &'static str) -> SpecProblem {
+    SpecProblem::OutOfRange { what, value: value.to_owned(), range }
+}

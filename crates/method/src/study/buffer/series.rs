@@ -1,0 +1,200 @@
+//! One trial's TCP over time: all streams together, in steps of about a second.
+//!
+//! Owns what a step is and what counts as a fall of the window. Never judges, and never sees another
+//! trial.
+
+use measure::{ByteCount, Nanos};
+
+use crate::record::{BulkRecord, StreamRecord};
+
+/// As iperf3 prints them.
+const STEP: Nanos = Nanos::from_secs(1);
+
+/// Shorter trials have shorter steps: so many of them at least.
+const LEAST_STEPS: u64 = 5;
+
+/// A window that fell below this share of its last peak was cut, not rounded: CUBIC cuts to 0.7,
+/// Reno to 0.5, H-TCP to between 0.5 and 0.8.
+const FALL: f64 = 0.85;
+
+/// A cut window must rise by this share before it can be cut again: recovery lasts a round trip, and
+/// readings in it fall more than once.
+const RISE: f64 = 1.05;
+
+/// Bytes, round trips and windows of one trial.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Series {
+    /// Payload that the receiver took and segments sent again, step by step from the load's start.
+    pub(super) steps: Vec<Step>,
+    pub(super) step: Nanos,
+    /// The first step that counts.
+    pub(super) first: usize,
+    /// Every reading, summed over the streams.
+    pub(super) totals: Vec<Total>,
+    omit: Nanos,
+    falls: u32,
+}
+
+/// One step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Step {
+    /// Payload bits a second.
+    pub(super) goodput: f64,
+    pub(super) retransmits: u64,
+}
+
+/// All senders at one moment; counters are totals since the load began.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Total {
+    pub(super) at: Nanos,
+    pub(super) acked: u64,
+    pub(super) retransmits: u64,
+    pub(super) cwnd: u64,
+    /// Mean over the streams.
+    pub(super) srtt: Nanos,
+    pub(super) min_rtt: Nanos,
+    /// Sums over the streams, so up to as many times the time as there are streams.
+    pub(super) busy: Nanos,
+    pub(super) stalled: Nanos,
+}
+
+impl Series {
+    /// Of a trial read every `interval`: `omit` of it is warm-up, `counted` is not.
+    pub(super) fn of(bulk: &BulkRecord, (omit, counted): (Nanos, Nanos), interval: Nanos) -> Self {
+        let interval = interval.max(Nanos(1));
+        let most = (counted.0 / LEAST_STEPS / interval.0).max(1);
+        let in_step = (STEP.0 / interval.0).clamp(1, most);
+        let step = interval * in_step;
+        let totals = totals(&bulk.streams);
+        let count = ((omit + counted).0 / step.0) as usize;
+        let received = received(&bulk.streams, in_step as usize, count);
+        let steps = (0..count).map(|at| Step {
+            goodput: received[at] as f64 * 8.0 / step.as_secs_f64(),
+            retransmits: retransmits_by(&totals, step * (at as u64 + 1), interval)
+                - retransmits_by(&totals, step * at as u64, interval),
+        });
+        let falls = bulk.streams.iter().map(|stream| falls(stream, omit)).sum();
+        let first = (omit.0.div_ceil(step.0) as usize).min(count);
+        Self { steps: steps.collect(), step, first, totals, omit, falls }
+    }
+
+    /// Mean payload bits a second after the warm-up.
+    pub(super) fn goodput(&self) -> f64 {
+        mean(&self.goodputs(self.first))
+    }
+
+    /// Step by step from that one on.
+    pub(super) fn goodputs(&self, from: usize) -> Vec<f64> {
+        self.steps[from.min(self.steps.len())..].iter().map(|step| step.goodput).collect()
+    }
+
+    /// Segments sent again from that step on.
+    pub(super) fn retransmits(&self, from: usize) -> u64 {
+        self.steps[from.min(self.steps.len())..].iter().map(|step| step.retransmits).sum()
+    }
+
+    /// Payload that arrived from that step on.
+    pub(super) fn octets(&self, from: usize) -> f64 {
+        self.goodputs(from).iter().sum::<f64>() * self.step.as_secs_f64() / 8.0
+    }
+
+    /// How often a stream's window was cut after the warm-up.
+    pub(super) const fn falls(&self) -> u32 {
+        self.falls
+    }
+
+    /// Readings after the warm-up.
+    pub(super) fn counted(&self) -> impl Iterator<Item = &Total> {
+        self.totals.iter().filter(|total| total.at > self.omit)
+    }
+
+    /// The readings before and at the end of what counts; `None` with fewer than two.
+    pub(super) fn span(&self) -> Option<(&Total, &Total)> {
+        let before = self.totals.iter().rev().find(|total| total.at <= self.omit);
+        let first = before.or_else(|| self.totals.first())?;
+        let last = self.totals.last()?;
+        (first.at < last.at).then_some((first, last))
+    }
+
+    pub(super) fn min_rtt(&self) -> Option<Nanos> {
+        self.totals.iter().map(|total| total.min_rtt).filter(|rtt| *rtt > Nanos::ZERO).min()
+    }
+
+    pub(super) fn cwnd_max(&self) -> Option<ByteCount> {
+        self.totals.iter().map(|total| ByteCount(total.cwnd)).max()
+    }
+}
+
+/// The mean; zero of nothing.
+pub(super) fn mean(values: &[f64]) -> f64 {
+    if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
+}
+
+/// Standard deviation over mean; zero of fewer than two, or where the mean is zero.
+pub(super) fn variation(values: &[f64]) -> f64 {
+    let middle = mean(values);
+    if values.len() < 2 || middle <= 0.0 {
+        return 0.0;
+    }
+    let squares = values.iter().map(|value| (value - middle).powi(2)).sum::<f64>();
+    (squares / (values.len() - 1) as f64).sqrt() / middle
+}
+
+/// Reading by reading; as many as the stream with the fewest has.
+fn totals(streams: &[StreamRecord]) -> Vec<Total> {
+    let count = streams.iter().map(|stream| stream.points.len()).min().unwrap_or(0);
+    let of = |at: usize| {
+        let points = || streams.iter().map(move |stream| &stream.points[at]);
+        let sum = |pick: fn(&measure::reading::StreamPoint) -> u64| points().map(pick).sum::<u64>();
+        Total {
+            at: points().map(|p| p.at).max().unwrap_or_default(),
+            acked: sum(|p| p.acked.0),
+            retransmits: sum(|p| p.retransmits),
+            cwnd: sum(|p| p.cwnd.0),
+            srtt: Nanos(sum(|p| p.srtt.0)) / streams.len().max(1) as u64,
+            min_rtt: points().map(|p| p.min_rtt).min().unwrap_or_default(),
+            busy: Nanos(sum(|p| p.busy.0)),
+            stalled: Nanos(sum(|p| p.rwnd_limited.0 + p.sndbuf_limited.0)),
+        }
+    };
+    (0..count).map(of).collect()
+}
+
+/// Octets in each of `count` steps; what was not counted is missing, not zero by measurement, but a
+/// receiver counts every interval of the load.
+fn received(streams: &[StreamRecord], in_step: usize, count: usize) -> Vec<u64> {
+    let mut steps = vec![0; count];
+    for stream in streams {
+        for (at, octets) in stream.received.iter().enumerate() {
+            if let Some(step) = steps.get_mut(at / in_step) {
+                *step += octets.0;
+            }
+        }
+    }
+    steps
+}
+
+/// The counter at a moment; a live sender is read a little late.
+fn retransmits_by(totals: &[Total], at: Nanos, interval: Nanos) -> u64 {
+    let until = at + interval / 2;
+    totals.iter().rev().find(|total| total.at <= until).map_or(0, |total| total.retransmits)
+}
+
+fn falls(stream: &StreamRecord, omit: Nanos) -> u32 {
+    let (mut falls, mut peak, mut valley) = (0, 0.0_f64, f64::INFINITY);
+    for point in stream.points.iter().filter(|point| point.at > omit) {
+        let cwnd = point.cwnd.0 as f64;
+        let recovering = valley.is_finite();
+        if recovering && cwnd > RISE * valley {
+            (peak, valley) = (cwnd, f64::INFINITY);
+        } else if recovering {
+            valley = valley.min(cwnd);
+        } else if cwnd < FALL * peak {
+            falls += 1;
+            valley = cwnd;
+        } else {
+            peak = peak.max(cwnd);
+        }
+    }
+    falls
+}
