@@ -63,4 +63,6 @@ pub enum Cause {
     NoRoute,
     /// Longer than the device takes.
     TooLong,
+    /// The device was reset.
+    Reset,
 }

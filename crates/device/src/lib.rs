@@ -13,4 +13,4 @@ pub mod profile;
 pub use event::{Cause, Event};
 pub use frame::{Frame, Mac};
 pub use network::{Edge, Network, PortCounts, Standing};
-pub use profile::{Profile, ProfileError};
+pub use profile::{PortAddress, Profile, ProfileError};

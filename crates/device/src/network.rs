@@ -3,18 +3,45 @@
 //! Owns the order of what happens inside. A driver hands frames in at an edge and lets time pass; it
 //! gets back what left, in the order of time. A single switch is a network of one device. Never looks
 //! ahead of the time that it was told.
+//!
+//! On a cable a frame is its preamble (8 octets), its octets, and a gap (12): it begins with the
+//! preamble, and its last bit is there L + 8 octets later.
+
+mod buffer;
+mod build;
+mod chance;
+mod forward;
+mod mac_table;
+mod pace;
+mod packets;
+mod parts;
+mod paths;
+mod pause;
+mod queue;
+mod reset;
+mod router;
+mod schedule;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use measure::Picos;
 
-use crate::{Event, Frame, Profile};
+use crate::{Cause, Event, Frame, PortAddress, Profile};
+use packets::{Handle, Packet, Packets};
+use parts::{Places, Port, Switchboard};
+use paths::Paths;
+use pause::Signal;
+use queue::Server;
+use schedule::Schedule;
 
 /// A place where a host's cable ends, from 0: the edges are numbered as the profile's ports are, port
 /// 1 first; in a network of several devices, those ports that no cable between devices takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge(pub u16);
 
-/// What a network has counted since it began. `entered = delivered + dropped + standing` for frames
-/// that have one destination; flooding makes copies, which `copies` counts.
+/// What a network has counted since it began. Over all edges `entered + copies = delivered + dropped +
+/// standing`, at every instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PortCounts {
     /// Frames that entered at the edge.
@@ -27,7 +54,7 @@ pub struct PortCounts {
     pub dropped: u64,
 }
 
-/// What is inside at the moment.
+/// What is inside at the moment, on the edges' cables too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Standing {
     /// Frames, copies among them.
@@ -39,54 +66,117 @@ pub struct Standing {
 /// The model, turned by a driver.
 #[derive(Debug)]
 pub struct Network {
-    profile: Profile,
+    now: Picos,
+    seed: u64,
+    schedule: Schedule,
+    places: Places,
+    packets: Packets,
+    /// The egress queues of the ports, in their order; then two of each uplink.
+    servers: Vec<Server>,
+    ports: Vec<Port>,
+    devices: Vec<Switchboard>,
+    paths: Paths,
+    /// The port of each edge.
+    edges: Vec<u16>,
+    counts: Vec<PortCounts>,
+    signals: BinaryHeap<Reverse<Signal>>,
+    signalled: u64,
 }
 
 impl Network {
-    /// Everything idle and nothing learned; `seed` is of the profile's stalls and losses.
+    /// Everything idle and nothing learned; `seed` is of the profile's stalls and losses, and of who
+    /// comes first when frames arrive at one moment.
     pub fn new(profile: &Profile, seed: u64) -> Self {
-        let _ = seed;
-        Self { profile: profile.clone() }
+        build::network(profile, seed)
     }
 
     /// How many edges there are.
     pub fn edges(&self) -> u16 {
-        self.profile.edges()
+        self.edges.len() as u16
     }
 
-    /// A host puts a frame on its cable: its first bit leaves the host at `now`, its last one when the
-    /// cable's rate allows. `now` never goes back, and the host sends the next frame (of this edge) no
-    /// earlier than this one's last bit and the gap (which are the host's to keep).
+    /// Addresses and routes of a router's ports, one for each edge, instead of the plan's
+    /// ([`Profile::port_address`]). Changes nothing where switches are.
+    pub fn set_addresses(&mut self, ports: &[PortAddress]) {
+        for device in &mut self.devices {
+            if let Some(routes) = &mut device.routes {
+                *routes = router::Routes::new(ports);
+            }
+        }
+    }
+
+    /// A host puts a frame on its cable: it begins to leave the host at `now`, and its last bit does
+    /// when the cable's rate allows. `now` never goes back, and the host begins the next frame (of
+    /// this edge) no earlier than L + 20 octets later, and not while it is told to pause: both are the
+    /// host's to keep.
     #[inline]
     pub fn submit(&mut self, now: Picos, edge: Edge, frame: Frame) {
-        let _ = (now, edge, frame, &mut self.profile);
+        debug_assert!(now >= self.now, "a frame from the past");
+        let port = self.edges[usize::from(edge.0)];
+        self.counts[usize::from(edge.0)].entered += 1;
+        let rate = self.servers[usize::from(port)].pace.rate;
+        let handle = self.packets.add(Packet::entering(frame, edge.0, port, rate));
+        self.put_on_cable(handle, port, now);
     }
 
     /// When something next happens inside; nothing does before.
     #[inline]
     pub fn next(&self) -> Option<Picos> {
-        None
+        self.schedule.first().map(|(at, _)| at)
     }
 
     /// Lets time pass up to and with `to`, and hands over what came of it, in the order of time.
     #[inline]
     pub fn advance(&mut self, to: Picos, out: &mut impl FnMut(Event)) {
-        let _ = (to, out, &mut self.profile);
+        while let Some((at, place)) = self.schedule.first() {
+            if at > to {
+                break;
+            }
+            self.now = at;
+            self.happen(place, out);
+        }
+        self.now = self.now.max(to);
     }
 
-    /// Stop or go on sending to the device: a host of this edge was told to pause, or tells so.
+    /// What passed an edge since the network began.
     pub fn counts(&self, edge: Edge) -> PortCounts {
-        let _ = edge;
-        PortCounts::default()
+        self.counts[usize::from(edge.0)]
     }
 
     /// What is inside now.
     pub fn standing(&self) -> Standing {
-        Standing::default()
+        Standing {
+            frames: self.packets.standing(),
+            octets: self.devices.iter().map(|device| device.buffer.taken()).sum(),
+        }
     }
 
-    /// Forgets what was learned and queued, as a reset does; frames inside are dropped.
+    /// Forgets what was learned and queued, as a reset does; frames inside are dropped, and paused
+    /// hosts go on.
     pub fn reset(&mut self, now: Picos, out: &mut impl FnMut(Event)) {
-        let _ = (now, out, &mut self.profile);
+        self.advance(now, out);
+        self.drop_everything(out);
+    }
+
+    fn happen(&mut self, place: usize, out: &mut impl FnMut(Event)) {
+        let places = self.places;
+        if place < places.engines {
+            self.finish_sending(place, out);
+        } else if place < places.cables {
+            self.finish_processing(place - places.engines, out);
+        } else if place < places.signals {
+            self.deliver_first(place - places.cables, out);
+        } else if place < places.ingress {
+            self.signal(out);
+        } else {
+            self.arrive(place - places.ingress, out);
+        }
+    }
+
+    fn drop(&mut self, handle: Handle, cause: Cause, out: &mut impl FnMut(Event)) {
+        let packet = &self.packets[handle];
+        self.counts[usize::from(packet.entry)].dropped += 1;
+        out(Event::Dropped { at: self.now, frame: packet.frame, cause });
+        self.packets.remove(handle);
     }
 }

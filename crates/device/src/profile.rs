@@ -1,27 +1,40 @@
-//! A device's data sheet, as a file has it.
+//! A device's data sheet: what a network of devices is made of, checked and complete.
 //!
-//! Owns the format and what can't be. Pure: whoever reads a file passes its text in.
+//! Owns the numbering of edges and what a scale does. Reading a file is in [`file`]; nothing here
+//! does I/O: whoever reads a file passes its text in.
 
+mod address;
 mod adjust;
+mod data;
+mod file;
+mod ranges;
+mod resolve;
+mod shapes;
 
 use std::ops::Range;
 
-use measure::{Nanos, Rate};
+use measure::{ByteCount, Nanos, Rate};
 
+use crate::Edge;
+
+pub use address::{PortAddress, host_mac, port_mac};
 pub use adjust::{Parameter, Unfit};
+pub use data::{Buffer, Device, Group, Kind, Link, MacTable, Mode, PortAt, Stalls};
 
 /// A device, or several with cables among them: checked, complete, every default filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
     /// As the file has it.
     pub name: String,
-    /// The rate of every edge's cable.
+    /// The rate of the first edge's cable; [`Self::edge_rate`] tells each one's.
     pub rate: Rate,
-    /// One way, of every edge's cable.
+    /// One way, of the first edge's cable; [`Self::edge_delay`] tells each one's.
     pub link_delay: Nanos,
     /// By how much every rate was multiplied so that an emulated device can keep up; 1 as written.
     pub scale: f64,
-    edges: u16,
+    devices: Vec<Device>,
+    links: Vec<Link>,
+    edges: Vec<PortAt>,
 }
 
 impl Profile {
@@ -31,23 +44,133 @@ impl Profile {
         text: &str,
         load: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Self, ProfileError> {
-        let _ = (text, load);
-        Err(ProfileError {
-            span: 0..0,
-            message: "no profile can be read yet".to_owned(),
-            hint: String::new(),
-        })
+        resolve::profile(&file::read(text)?, load)
+    }
+
+    /// One switch that stores and forwards without a latency of its own, with a queue of 1 MiB at each
+    /// port.
+    pub fn single(ports: u16, rate: Rate) -> Self {
+        Self::of_device(Device::plain("switch", ports, rate))
+    }
+
+    /// A network of one device.
+    pub fn of_device(device: Device) -> Self {
+        Self::of_network(&device.name.clone(), vec![device], Vec::new())
+    }
+
+    /// Devices and the cables among them. The caller has seen to it that the ports exist, none has
+    /// two cables, and each device can be reached from each.
+    fn of_network(name: &str, devices: Vec<Device>, links: Vec<Link>) -> Self {
+        let taken: Vec<PortAt> = links.iter().flat_map(|link| [link.a, link.b]).collect();
+        let mut edges = Vec::new();
+        for (device, sheet) in devices.iter().enumerate() {
+            let device = device as u16;
+            edges.extend((0..sheet.ports).map(|port| PortAt { device, port }));
+        }
+        if !taken.is_empty() {
+            let taken: std::collections::BTreeSet<PortAt> = taken.into_iter().collect();
+            edges.retain(|at| !taken.contains(at));
+        }
+        let first = edges.first().map_or(0, |at| usize::from(at.device));
+        Self {
+            name: name.to_owned(),
+            rate: devices[first].rate,
+            link_delay: devices[first].link_delay,
+            scale: 1.0,
+            devices,
+            links,
+            edges,
+        }
     }
 
     /// How many hosts can be attached.
     pub fn edges(&self) -> u16 {
-        self.edges
+        self.edges.len() as u16
     }
 
-    /// All rates, the packet limit and the learning rate multiplied by `by`; delays and sizes stay.
+    /// The devices, in the order of the file.
+    pub fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    /// The cables among the devices.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// Which device's port an edge is.
+    pub fn port_of(&self, edge: Edge) -> PortAt {
+        self.edges[usize::from(edge.0)]
+    }
+
+    /// The edge's name, as a cable would name it: `switch/1`; ports count from 1 there.
+    pub fn edge_name(&self, edge: Edge) -> String {
+        let at = self.port_of(edge);
+        format!("{}/{}", self.devices[usize::from(at.device)].name, at.port + 1)
+    }
+
+    /// The rate of an edge's cable.
+    pub fn edge_rate(&self, edge: Edge) -> Rate {
+        self.device_of(edge).rate
+    }
+
+    /// How long a bit is under way on an edge's cable, one way.
+    pub fn edge_delay(&self, edge: Edge) -> Nanos {
+        self.device_of(edge).link_delay
+    }
+
+    /// Whether it forwards by IPv4 address: then a host sends to its router's port, not to its peer.
+    pub fn is_router(&self) -> bool {
+        self.devices[0].kind == Kind::Router
+    }
+
+    /// The addresses at a router's port, in the plan that labs use too; none where a switch is.
+    pub fn port_address(&self, edge: Edge) -> Option<PortAddress> {
+        self.is_router().then(|| PortAddress::planned(edge))
+    }
+
+    /// All rates, the packet limit, the learning rate and the buffers multiplied by `by`; delays,
+    /// latencies, stalls and cells stay. So oversubscription, the time a full buffer takes to drain,
+    /// and that time against a path's RTT keep their ratios. A buffer holds at least two of the
+    /// longest frames, at which the ratio ends.
     #[must_use]
     pub fn scaled(&self, by: f64) -> Self {
-        Self { scale: self.scale * by, ..self.clone() }
+        let mut scaled = self.clone();
+        scaled.scale *= by;
+        for device in &mut scaled.devices {
+            device.scale(by);
+        }
+        for link in &mut scaled.links {
+            link.rate = data::scaled_rate(link.rate, by);
+        }
+        scaled.rate = data::scaled_rate(scaled.rate, by);
+        scaled
+    }
+
+    /// Every device's buffer replaced: `size` where it is shared among the ports, and `size` for each
+    /// queue where it is not. What was reserved stays, or shrinks to fit.
+    #[must_use]
+    pub fn with_buffer(&self, size: ByteCount) -> Self {
+        let mut changed = self.clone();
+        for device in &mut changed.devices {
+            device.resize_buffer(size);
+        }
+        changed
+    }
+
+    /// Every edge's cable with this delay, one way.
+    #[must_use]
+    pub fn with_link_delay(&self, delay: Nanos) -> Self {
+        let mut changed = self.clone();
+        changed.link_delay = delay;
+        for device in &mut changed.devices {
+            device.link_delay = delay;
+        }
+        changed
+    }
+
+    fn device_of(&self, edge: Edge) -> &Device {
+        &self.devices[usize::from(self.port_of(edge).device)]
     }
 }
 
@@ -61,4 +184,10 @@ pub struct ProfileError {
     pub message: String,
     /// What to write instead.
     pub hint: String,
+}
+
+impl ProfileError {
+    fn new(span: Range<usize>, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { span, message: message.into(), hint: hint.into() }
+    }
 }

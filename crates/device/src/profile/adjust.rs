@@ -1,24 +1,25 @@
 //! One value of a profile set to another, for "what if".
 //!
-//! Owns the parameters' names and what each is set on: the device, or every one of several that has
-//! it. Never makes a profile that a file could not have: what can't be is refused.
+//! Owns the parameters' names and what each is set on: every device that has it. Never makes a profile
+//! that a file could not have: what can't be is refused.
 
-use measure::{ByteCount, FrameRate, Nanos, Rate, UnitError};
+use measure::{ByteCount, Nanos, Rate, UnitError};
 
 use super::Profile;
+use super::data::Device;
 
 /// What can be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Parameter {
-    /// `delay`: [`Profile::link_delay`].
+    /// `delay`: one way, of every host's cable.
     Delay,
-    /// `rate`: of every edge's port.
+    /// `rate`: of every host's port.
     Rate,
-    /// `buffer`: the shared buffer's total.
+    /// `buffer`: the shared buffer, or every queue's own.
     Buffer,
     /// `alpha`: of the dynamic threshold.
     Alpha,
-    /// `uplink`: of every port group.
+    /// `uplink`: of every port group that has one.
     Uplink,
     /// `pps_limit`: of a software device.
     PpsLimit,
@@ -57,25 +58,157 @@ pub struct Unfit {
     pub hint: String,
 }
 
+/// A cable of some 2,000,000 km.
+const MOST_DELAY: Nanos = Nanos::from_secs(10);
+/// As the file has it: beyond, a queue takes all there is.
+const ALPHA: std::ops::RangeInclusive<f64> = 1.0 / 128.0..=128.0;
+
 impl Profile {
     /// Sets `parameter` to what `text` says, wherever the profile has it.
     pub fn set(&mut self, parameter: Parameter, text: &str) -> Result<(), Unfit> {
-        let _ = (FrameRate(0.0), ByteCount(0));
         match parameter {
-            Parameter::Delay => self.link_delay = read::<Nanos>(text, "25ms")?,
-            Parameter::Rate => self.rate = read::<Rate>(text, "10Gbit")?,
-            other => {
-                let message = format!("`{}` can't be set yet", other.as_str());
-                return Err(Unfit { message, hint: "leave it out".to_owned() });
-            }
+            Parameter::Delay => self.set_delay(read(text, "25ms")?),
+            Parameter::Rate => self.set_rate(read(text, "10Gbit")?),
+            Parameter::Buffer => self.set_buffer(read(text, "4MiB")?),
+            Parameter::Alpha => self.set_alpha(text),
+            Parameter::Uplink => self.set_uplink(read(text, "10Gbit")?),
+            Parameter::PpsLimit => self.set_pps_limit(text),
+        }
+    }
+
+    fn set_delay(&mut self, delay: Nanos) -> Result<(), Unfit> {
+        if delay > MOST_DELAY {
+            let message = format!("a delay of {delay} is more than {MOST_DELAY}");
+            return Err(unfit(message, "write it like 25ms"));
+        }
+        *self = self.with_link_delay(delay);
+        Ok(())
+    }
+
+    fn set_rate(&mut self, rate: Rate) -> Result<(), Unfit> {
+        if rate.0 == 0 {
+            return Err(unfit("a port with a rate of 0 sends nothing", "write it like 10Gbit"));
+        }
+        self.rate = rate;
+        for device in &mut self.devices {
+            device.rate = rate;
         }
         Ok(())
     }
+
+    fn set_buffer(&mut self, size: ByteCount) -> Result<(), Unfit> {
+        let longest = |device: &Device| {
+            u64::from(device.max_frame.next_multiple_of(device.buffer.cell.max(1)))
+        };
+        let least = self.devices.iter().map(longest).max().unwrap_or(0);
+        if size.0 < least {
+            return Err(unfit(
+                format!("a buffer of {size} can't hold the longest frame: {least} octets"),
+                format!("give at least {least}B"),
+            ));
+        }
+        *self = self.with_buffer(size);
+        Ok(())
+    }
+
+    fn set_alpha(&mut self, text: &str) -> Result<(), Unfit> {
+        let alpha = text.trim().parse().ok().filter(|alpha| ALPHA.contains(alpha));
+        let alpha: f64 = alpha.ok_or_else(|| {
+            let (low, high) = (ALPHA.start(), ALPHA.end());
+            let message = format!("`{text}` is outside the range of alpha, {low}…{high}");
+            unfit(message, "write a number such as 0.5 or 8")
+        })?;
+        let mut shared = 0;
+        for device in &mut self.devices {
+            if device.buffer.alpha.is_some() {
+                device.buffer.alpha = Some(alpha);
+                shared += 1;
+            }
+        }
+        self.is_set_on(
+            shared,
+            "has a shared buffer",
+            "alpha divides a shared buffer among its queues",
+        )
+    }
+
+    fn set_uplink(&mut self, rate: Rate) -> Result<(), Unfit> {
+        if rate.0 == 0 {
+            return Err(unfit("an uplink of 0 carries nothing", "write it like 10Gbit"));
+        }
+        let mut uplinks = 0;
+        for group in self.devices.iter_mut().flat_map(|device| &mut device.groups) {
+            if group.uplink.is_some() {
+                group.uplink = Some(rate);
+                uplinks += 1;
+            }
+        }
+        self.is_set_on(uplinks, "has a group with an uplink", "name the groups in the profile")
+    }
+
+    fn set_pps_limit(&mut self, text: &str) -> Result<(), Unfit> {
+        let limit = text.trim().parse().map_err(|_| {
+            unfit(format!("`{text}` is not a whole number"), "give packets a second; 0 is no limit")
+        })?;
+        for device in &mut self.devices {
+            device.pps_limit = limit;
+        }
+        Ok(())
+    }
+
+    fn is_set_on(&self, places: usize, what: &str, hint: &str) -> Result<(), Unfit> {
+        if places > 0 {
+            return Ok(());
+        }
+        Err(unfit(format!("no device of `{}` {what}", self.name), hint))
+    }
+}
+
+fn unfit(message: impl Into<String>, hint: impl Into<String>) -> Unfit {
+    Unfit { message: message.into(), hint: hint.into() }
 }
 
 fn read<T: std::str::FromStr<Err = UnitError>>(text: &str, like: &str) -> Result<T, Unfit> {
-    text.parse().map_err(|error: UnitError| Unfit {
-        message: error.to_string(),
-        hint: format!("write it like {like}"),
-    })
+    text.parse().map_err(|e: UnitError| unfit(e.to_string(), format!("write it like {like}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_set_wherever_it_is() {
+        let mut profile = Profile::single(4, Rate(1_000_000_000));
+        for (parameter, text) in [
+            (Parameter::Delay, "25ms"),
+            (Parameter::Rate, "10Gbit"),
+            (Parameter::Buffer, "4MiB"),
+            (Parameter::PpsLimit, "1000"),
+        ] {
+            profile.set(parameter, text).expect(text);
+        }
+        let device = &profile.devices()[0];
+        assert_eq!((profile.rate, device.rate), (Rate(10_000_000_000), Rate(10_000_000_000)));
+        assert_eq!(profile.edge_delay(crate::Edge(3)), Nanos::from_millis(25));
+        assert_eq!((device.buffer.size, device.pps_limit), (ByteCount(4 << 20), 1000));
+    }
+
+    #[test]
+    fn what_can_not_be_is_refused() {
+        let check = |parameter: Parameter, text: &str, words: &str| {
+            let mut profile = Profile::single(4, Rate(1_000_000_000));
+            let before = profile.clone();
+            let problem = profile.set(parameter, text).expect_err(text);
+            assert!(problem.message.contains(words), "{text}: {}", problem.message);
+            assert_eq!(profile, before, "{text}");
+        };
+        check(Parameter::Delay, "11s", "more than 10s");
+        check(Parameter::Delay, "5", "unit");
+        check(Parameter::Rate, "0bit", "sends nothing");
+        check(Parameter::Buffer, "1KiB", "longest frame");
+        check(Parameter::Alpha, "2", "no device of `switch` has a shared buffer");
+        check(Parameter::Alpha, "0", "range of alpha");
+        check(Parameter::Uplink, "10Gbit", "has a group with an uplink");
+        check(Parameter::PpsLimit, "1Mpps", "whole number");
+    }
 }

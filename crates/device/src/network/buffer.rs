@@ -1,0 +1,195 @@
+//! Whether a frame may wait: one device's buffer and the shares that its queues may take of it.
+//!
+//! Owns the count of what is taken. A shared buffer gives each queue its reserve, and of the rest up to
+//! alpha times what is free of it (Choudhury and Hahne, 1998: dynamic queue length thresholds); one
+//! that is not shared gives each queue its own size. Never knows whose queue it is asked about.
+
+use crate::profile;
+
+/// Alpha in 65,536ths, so that no float decides.
+const ONE: f64 = 65_536.0;
+
+/// One device's buffer.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    cell: u32,
+    /// What all queues hold.
+    taken: u64,
+    /// What each queue has for itself.
+    reserved: u64,
+    share: Share,
+    /// With PAUSE nothing is dropped for a threshold, only when there is no room at all.
+    lossless: bool,
+    /// What is kept free of the shared part, or of each queue, for frames that are on their way when
+    /// a port is told to pause.
+    headroom: u64,
+}
+
+#[derive(Debug)]
+enum Share {
+    Own,
+    Shared { alpha: u64, size: u64, taken: u64 },
+}
+
+impl Buffer {
+    /// `headroom`: what all ports can still send once told to pause; 0 without PAUSE.
+    pub(super) fn new(sheet: &profile::Buffer, queues: u64, pause: Option<u64>) -> Self {
+        let (reserved, share) = match sheet.alpha {
+            None => (sheet.size.0, Share::Own),
+            Some(alpha) => {
+                let size = sheet.size.0.saturating_sub(sheet.reserved.0 * queues);
+                let alpha = (alpha * ONE).round() as u64;
+                (sheet.reserved.0, Share::Shared { alpha, size, taken: 0 })
+            }
+        };
+        let most = match share {
+            Share::Own => reserved,
+            Share::Shared { size, .. } => size,
+        };
+        // A buffer too small for every frame on its way keeps half: it may lose then, as real ones do.
+        let headroom = pause.unwrap_or(0).min(most / 2);
+        Self { cell: sheet.cell, taken: 0, reserved, share, lossless: pause.is_some(), headroom }
+    }
+
+    /// What a frame takes: whole cells.
+    #[inline]
+    pub(super) fn cells(&self, octets: u32) -> u32 {
+        if self.cell <= 1 { octets } else { octets.next_multiple_of(self.cell) }
+    }
+
+    /// What all queues hold.
+    pub(super) fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Takes `octets` for a queue that holds `held`, or refuses.
+    #[inline]
+    pub(super) fn admit(&mut self, held: u64, octets: u32) -> bool {
+        let after = held + u64::from(octets);
+        match &mut self.share {
+            Share::Own => {
+                if after > self.reserved {
+                    return false;
+                }
+            }
+            Share::Shared { alpha, size, taken } => {
+                if after > self.reserved {
+                    let share = after - self.reserved;
+                    let more = share - held.saturating_sub(self.reserved);
+                    let free = *size - *taken;
+                    if more > free || (!self.lossless && exceeds(share, *alpha, free)) {
+                        return false;
+                    }
+                    *taken += more;
+                }
+            }
+        }
+        self.taken += u64::from(octets);
+        true
+    }
+
+    /// Gives back `octets` of a queue that held `held` with them.
+    #[inline]
+    pub(super) fn release(&mut self, held: u64, octets: u32) {
+        let after = held - u64::from(octets);
+        if let Share::Shared { taken, .. } = &mut self.share {
+            *taken -= held.saturating_sub(self.reserved) - after.saturating_sub(self.reserved);
+        }
+        self.taken -= u64::from(octets);
+    }
+
+    /// Whether those who send to a queue that holds `held` should be told to pause.
+    pub(super) fn is_congested(&self, held: u64) -> bool {
+        self.is_above(held, 1)
+    }
+
+    /// Whether they may go on.
+    pub(super) fn is_relieved(&self, held: u64) -> bool {
+        held == 0 || !self.is_above(held, 2)
+    }
+
+    /// Whether a queue holds more than the `part`th part of where congestion begins.
+    fn is_above(&self, held: u64, part: u64) -> bool {
+        match &self.share {
+            Share::Own => held * part > self.reserved - self.headroom,
+            Share::Shared { alpha, size, taken } => {
+                let free = (*size - self.headroom).saturating_sub(*taken);
+                exceeds(held.saturating_sub(self.reserved) * part, *alpha, free)
+            }
+        }
+    }
+
+    /// Everything was dropped.
+    pub(super) fn clear(&mut self) {
+        self.taken = 0;
+        if let Share::Shared { taken, .. } = &mut self.share {
+            *taken = 0;
+        }
+    }
+}
+
+/// Whether `share` is more than alpha times `free`.
+#[inline]
+fn exceeds(share: u64, alpha: u64, free: u64) -> bool {
+    u128::from(share) << 16 > u128::from(alpha) * u128::from(free)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::ByteCount;
+
+    fn shared(size: u64, reserved: u64, alpha: f64, cell: u32) -> profile::Buffer {
+        let (size, reserved) = (ByteCount(size), ByteCount(reserved));
+        profile::Buffer { size, reserved, alpha: Some(alpha), cell }
+    }
+
+    #[test]
+    fn congested_queues_share_as_the_threshold_has_it() {
+        // METHODS.md §6: with n congested outputs each holds alpha*B/(1+n*alpha).
+        for (alpha, n) in [(1.0, 1), (1.0, 4), (0.5, 3), (8.0, 2), (0.0625, 10)] {
+            let mut buffer = Buffer::new(&shared(10_000_000, 0, alpha, 1), 48, None);
+            let mut held = vec![0; n];
+            for _ in 0..20_000 {
+                for queue in &mut held {
+                    if buffer.admit(*queue, 1000) {
+                        *queue += 1000;
+                    }
+                }
+            }
+            let expected = alpha * 1e7 / (1.0 + n as f64 * alpha);
+            for queue in held {
+                let off = (queue as f64 - expected).abs();
+                assert!(
+                    off <= 1000.0 * (1.0 + alpha * n as f64),
+                    "{alpha} {n}: {queue} {expected}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_reserve_is_there_when_the_rest_is_taken() {
+        let mut buffer = Buffer::new(&shared(10_000, 1000, 8.0, 1), 2, None);
+        let mut first = 0;
+        while buffer.admit(first, 100) {
+            first += 100;
+        }
+        // Shared: 8,000; the last admitted share is at most eight times what was free before.
+        assert_eq!(first, 1000 + 7200);
+        let mut second = 0;
+        while buffer.admit(second, 100) {
+            second += 100;
+        }
+        assert!(second >= 1000, "{second}");
+        assert!(first + second <= 10_000);
+        buffer.release(first, 100);
+        assert_eq!(buffer.taken(), first + second - 100);
+    }
+
+    #[test]
+    fn frames_take_whole_cells() {
+        let buffer = Buffer::new(&shared(1000, 0, 1.0, 256), 1, None);
+        assert_eq!([64, 256, 257, 1518].map(|octets| buffer.cells(octets)), [256, 256, 512, 1536]);
+    }
+}

@@ -1,0 +1,119 @@
+//! What happens at random: lost frames, times in which a device stands still, who comes first of two.
+//!
+//! Owns the draws, all from one seed and without a logarithm, so that they are the same on every
+//! machine. Never draws anything where a profile asks for nothing.
+
+use measure::Picos;
+use rand::{Rng as _, SeedableRng as _};
+use rand_pcg::Pcg64Mcg;
+
+use crate::profile;
+
+/// A number that looks drawn, for the `turn`th frame at a port: who comes first of frames that arrive
+/// at one moment. It does not depend on how far the driver lets time pass at once.
+#[inline]
+pub(super) fn tie(seed: u64, port: usize, turn: u64) -> u32 {
+    // SplitMix64 (Steele, Lea, Flood 2014), its output function.
+    let mut z = (seed ^ (port as u64) << 44).wrapping_add(turn.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ z >> 31) as u32
+}
+
+/// One device's luck.
+#[derive(Debug)]
+pub(super) struct Chance {
+    dice: Pcg64Mcg,
+    /// A frame is lost when a draw is below; 0: never.
+    loss_below: u64,
+    stalls: Option<Stalls>,
+}
+
+#[derive(Debug)]
+struct Stalls {
+    mean: Picos,
+    length: Picos,
+    from: Picos,
+    to: Picos,
+}
+
+impl Chance {
+    pub(super) fn new(device: &profile::Device, seed: u64, number: u64) -> Self {
+        let mut dice = Pcg64Mcg::seed_from_u64(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let stalls = device.stalls.map(|sheet| {
+            let mean = Picos((1e12 / sheet.per_second) as u64);
+            let mut stalls =
+                Stalls { mean, length: sheet.length.into(), from: Picos::ZERO, to: Picos::ZERO };
+            stalls.pass(&mut dice);
+            stalls
+        });
+        // 2^64 is exact as a float, and one that is too large becomes the largest number.
+        Self { dice, loss_below: (device.loss * 18_446_744_073_709_551_616.0) as u64, stalls }
+    }
+
+    /// Whether a frame is lost now.
+    #[inline]
+    pub(super) fn loses(&mut self) -> bool {
+        self.loss_below > 0 && self.dice.next_u64() < self.loss_below
+    }
+
+    /// When something that would begin at `at`, now or shortly after, may begin.
+    #[inline]
+    pub(super) fn after_stall(&mut self, now: Picos, at: Picos) -> Picos {
+        let Some(stalls) = &mut self.stalls else { return at };
+        while now >= stalls.to {
+            stalls.pass(&mut self.dice);
+        }
+        if (stalls.from..stalls.to).contains(&at) { stalls.to } else { at }
+    }
+}
+
+impl Stalls {
+    /// On to the next one.
+    fn pass(&mut self, dice: &mut Pcg64Mcg) {
+        let wait = exponential(dice, self.mean.0);
+        self.from = self.to + Picos(wait);
+        self.to = self.from + self.length;
+    }
+}
+
+/// An exponential number with this mean, by von Neumann's comparisons (1951): exact, and without a
+/// logarithm that each machine rounds as it likes.
+fn exponential(dice: &mut Pcg64Mcg, mean: u64) -> u64 {
+    let mut whole = 0_u64;
+    loop {
+        let first = dice.next_u64();
+        let mut last = first;
+        let mut falls = 0_u32;
+        loop {
+            let next = dice.next_u64();
+            if next >= last {
+                break;
+            }
+            last = next;
+            falls += 1;
+        }
+        if falls.is_multiple_of(2) {
+            let part = (u128::from(mean) * u128::from(first)) >> 64;
+            return mean.saturating_mul(whole).saturating_add(part as u64).max(1);
+        }
+        whole += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponential_times_have_their_mean_and_spread() {
+        let mut dice = Pcg64Mcg::seed_from_u64(3);
+        let draws: Vec<f64> =
+            (0..40_000).map(|_| exponential(&mut dice, 1_000_000) as f64).collect();
+        let mean = draws.iter().sum::<f64>() / draws.len() as f64;
+        let variance = draws.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / draws.len() as f64;
+        // The standard error of the mean is 0.5 %, that of the standard deviation about 0.7 %.
+        assert!((mean / 1e6 - 1.0).abs() < 0.02, "{mean}");
+        assert!((variance.sqrt() / 1e6 - 1.0).abs() < 0.03, "{}", variance.sqrt());
+    }
+}

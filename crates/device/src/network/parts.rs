@@ -1,0 +1,83 @@
+//! What a network is made of besides its queues: ports, devices, and where each waits in the schedule.
+//!
+//! Data only.
+
+use measure::Picos;
+
+use super::buffer::Buffer;
+use super::chance::Chance;
+use super::mac_table::MacTable;
+use super::packets::{Fifo, Handle};
+use super::router::Routes;
+
+/// Where each kind of thing waits in the schedule. What happens at one moment happens in this order,
+/// so a frame that leaves makes room for one that comes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Places {
+    /// One for each device; before them the queues.
+    pub engines: usize,
+    /// The cables to hosts: one for each device.
+    pub cables: usize,
+    /// PAUSE frames under way.
+    pub signals: usize,
+    /// One for each port, to the end.
+    pub ingress: usize,
+}
+
+/// A port, as it takes frames in. Its egress is the server of the same number.
+#[derive(Debug)]
+pub(super) struct Port {
+    pub device: u16,
+    pub group: u16,
+    /// The edge that it is, or [`super::packets::NOWHERE`].
+    pub edge: u16,
+    /// The port at the other end of a cable to another device, or [`super::packets::NOWHERE`].
+    pub peer: u16,
+    /// Of its cable.
+    pub delay: Picos,
+    /// Frames on their way in, until the device decides on them.
+    pub ingress: Fifo,
+    /// How many frames came: what ties are drawn from.
+    pub turn: u64,
+    /// How many of the device's queues made the port's peer pause.
+    pub stops: u16,
+    /// Whether flooded frames leave by it.
+    pub floods: bool,
+}
+
+/// One device.
+#[derive(Debug)]
+pub(super) struct Switchboard {
+    pub cut_through: bool,
+    pub latency: Picos,
+    pub max_frame: u32,
+    pub pause: bool,
+    pub buffer: Buffer,
+    pub table: MacTable,
+    /// Of a router.
+    pub routes: Option<Routes>,
+    pub chance: Chance,
+    pub engine: Option<Engine>,
+    pub groups: Vec<PortGroup>,
+    /// Frames whose last bit is on its way to a host, the first to arrive first: all the cables of a
+    /// device are equally long.
+    pub on_cable: Fifo,
+}
+
+/// Ports on one chip.
+#[derive(Debug)]
+pub(super) struct PortGroup {
+    /// Those of its ports that flooded frames leave by, numbered through the whole network.
+    pub flooding: Vec<u16>,
+    /// The server into the backplane; the one out of it follows. None without a limit.
+    pub uplink: Option<usize>,
+}
+
+/// A software device's processor: one packet at a time.
+#[derive(Debug)]
+pub(super) struct Engine {
+    pub each: Picos,
+    pub room: u32,
+    pub queue: Fifo,
+    pub current: Handle,
+}

@@ -1,0 +1,113 @@
+//! Which way a frame goes among several devices.
+//!
+//! Owns the shortest paths and the tree for flooding; both are worked out once. Where several ports
+//! lead to a device by equally few cables, a hash over the frame's two addresses chooses, so frames
+//! of one flow stay in order. Never learns.
+
+use std::collections::VecDeque;
+
+use crate::Mac;
+
+/// One end of a cable between devices: the device, its port (numbered through the network), and the
+/// device at the other end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    pub device: usize,
+    pub port: u16,
+    pub far: usize,
+    pub far_port: u16,
+}
+
+/// The paths of one network.
+#[derive(Debug)]
+pub(super) struct Paths {
+    devices: usize,
+    /// Where the choice of a pair of devices begins in `ports`; one more at the end.
+    offsets: Vec<u32>,
+    ports: Vec<u16>,
+    /// Whether there is more than one way between two devices.
+    pub loops: bool,
+    /// Ports with a cable that the tree for flooding leaves out.
+    pub shut: Vec<u16>,
+}
+
+impl Paths {
+    /// `ends` names each cable twice, once from either side.
+    pub(super) fn new(devices: usize, ends: &[End]) -> Self {
+        let mut near: Vec<Vec<End>> = vec![Vec::new(); devices];
+        for end in ends {
+            near[end.device].push(*end);
+        }
+        let distances: Vec<Vec<u32>> = (0..devices).map(|to| distances(&near, to)).collect();
+        let mut offsets = vec![0];
+        let mut ports = Vec::new();
+        for (from, ends) in near.iter().enumerate() {
+            for (to, away) in distances.iter().enumerate() {
+                if from != to {
+                    let closer = ends.iter().filter(|end| away[end.far] + 1 == away[from]);
+                    ports.extend(closer.map(|end| end.port));
+                }
+                offsets.push(ports.len() as u32);
+            }
+        }
+        let shut = outside_the_tree(&near);
+        Self { devices, offsets, ports, loops: !shut.is_empty(), shut }
+    }
+
+    /// The port of device `from` by which a frame of this flow goes towards device `to`.
+    #[inline]
+    pub(super) fn port(&self, from: usize, to: usize, flow: (Mac, Mac)) -> u16 {
+        let pair = from * self.devices + to;
+        let choice = &self.ports[self.offsets[pair] as usize..self.offsets[pair + 1] as usize];
+        if let [only] = choice {
+            return *only;
+        }
+        let scaled = u64::from(hash(from, flow)) * choice.len() as u64;
+        choice[(scaled >> 32) as usize]
+    }
+}
+
+/// Each device mixes its own number in: else all of them would choose alike, and leave paths unused.
+fn hash(device: usize, (source, destination): (Mac, Mac)) -> u32 {
+    let mut z = source.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ destination.0;
+    z = (z ^ (device as u64) << 48).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 29).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z >> 32) as u32
+}
+
+fn distances(near: &[Vec<End>], from: usize) -> Vec<u32> {
+    let mut away = vec![u32::MAX / 2; near.len()];
+    away[from] = 0;
+    let mut next = VecDeque::from([from]);
+    while let Some(device) = next.pop_front() {
+        for end in &near[device] {
+            if away[end.far] > away[device] + 1 {
+                away[end.far] = away[device] + 1;
+                next.push_back(end.far);
+            }
+        }
+    }
+    away
+}
+
+/// Both ports of each cable that the tree from the first device does without.
+fn outside_the_tree(near: &[Vec<End>]) -> Vec<u16> {
+    let mut reached = vec![false; near.len()];
+    let mut inside = std::collections::BTreeSet::new();
+    let mut next = VecDeque::new();
+    if !near.is_empty() {
+        reached[0] = true;
+        next.push_back(0);
+    }
+    while let Some(device) = next.pop_front() {
+        for end in &near[device] {
+            if !reached[end.far] {
+                reached[end.far] = true;
+                inside.extend([end.port, end.far_port]);
+                next.push_back(end.far);
+            }
+        }
+    }
+    let ports = near.iter().flatten().map(|end| end.port);
+    ports.filter(|port| !inside.contains(port)).collect()
+}

@@ -1,0 +1,83 @@
+//! 802.3x: a congested queue makes the ports that feed it pause.
+//!
+//! Owns who was told what. A PAUSE frame waits for the frame that is being sent and takes its time on
+//! the cable; it takes no place in a queue, and none of the port's rate is counted for it. Never tells
+//! a port to go on while another queue still wants it to wait.
+
+use std::cmp::Reverse;
+
+use measure::Picos;
+
+use super::packets::{Handle, NOWHERE};
+use super::{Edge, Network};
+use crate::Event;
+
+/// A PAUSE frame on its way out of a port; in the order of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Signal {
+    at: Picos,
+    number: u64,
+    port: u16,
+    stop: bool,
+}
+
+impl Network {
+    /// The port by which this frame came shall be sent no more for the sake of a queue.
+    pub(super) fn stop_sender(&mut self, place: usize, handle: Handle) {
+        let came_by = self.packets[handle].came_by;
+        let stopped = &mut self.servers[place].stopped;
+        if stopped.contains(&came_by) {
+            return;
+        }
+        stopped.push(came_by);
+        let port = &mut self.ports[usize::from(came_by)];
+        port.stops += 1;
+        if port.stops == 1 {
+            self.tell(came_by, true);
+        }
+    }
+
+    /// A queue has room again.
+    pub(super) fn let_senders_go(&mut self, place: usize) {
+        while let Some(number) = self.servers[place].stopped.pop() {
+            let port = &mut self.ports[usize::from(number)];
+            port.stops -= 1;
+            if port.stops == 0 {
+                self.tell(number, false);
+            }
+        }
+    }
+
+    fn tell(&mut self, port: u16, stop: bool) {
+        let server = &self.servers[usize::from(port)];
+        let begin = self.now.max(server.free_at);
+        let at = begin + server.pace.pause_frame() + self.ports[usize::from(port)].delay;
+        self.signalled += 1;
+        self.signals.push(Reverse(Signal { at, number: self.signalled, port, stop }));
+        self.expect_signal();
+    }
+
+    /// The first PAUSE frame under way has reached the far end.
+    pub(super) fn signal(&mut self, out: &mut impl FnMut(Event)) {
+        let Some(Reverse(signal)) = self.signals.pop() else { return };
+        self.expect_signal();
+        let port = &self.ports[usize::from(signal.port)];
+        if port.edge != NOWHERE {
+            let edge = Edge(port.edge);
+            out(Event::Pause { at: self.now, edge, stop: signal.stop });
+            return;
+        }
+        let peer = usize::from(port.peer);
+        self.servers[peer].paused = signal.stop;
+        if !signal.stop && !self.servers[peer].sending {
+            self.begin_sending(peer);
+        }
+    }
+
+    pub(super) fn expect_signal(&mut self) {
+        match self.signals.peek() {
+            Some(Reverse(first)) => self.schedule.set(self.places.signals, first.at, 0),
+            None => self.schedule.clear(self.places.signals),
+        }
+    }
+}

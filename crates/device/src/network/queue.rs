@@ -1,0 +1,192 @@
+//! Servers: a queue and the wire that it drains into, at a port or between a group and the backplane.
+//!
+//! Owns taking in, sending and handing on. A server knows the end of what it sends as it begins, so it
+//! is woken once for each frame: at the last bit. Never decides where a frame goes.
+
+use measure::Picos;
+
+use super::Network;
+use super::pace::Pace;
+use super::packets::{EVERYWHERE, Fifo, Handle, NONE, NOWHERE};
+use crate::{Cause, Event};
+
+/// Where a server's frames go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// To the port's cable.
+    Port,
+    /// From a group to the backplane.
+    Up,
+    /// From the backplane to this group.
+    Down {
+        /// Which of the device's.
+        group: u16,
+    },
+}
+
+/// A queue and its wire.
+#[derive(Debug)]
+pub(super) struct Server {
+    pub device: u16,
+    pub role: Role,
+    pub pace: Pace,
+    pub queue: Fifo,
+    /// The octets of buffer that the queue and the frame being sent take.
+    pub held: u64,
+    pub sending: bool,
+    /// What is being sent; [`NONE`] where the far end has it already.
+    pub current: Handle,
+    pub current_octets: u32,
+    /// When the next frame may begin.
+    pub free_at: Picos,
+    /// The far end told it to pause.
+    pub paused: bool,
+    /// Ports that were made to pause for this queue.
+    pub stopped: Vec<u16>,
+}
+
+impl Server {
+    pub(super) fn new(device: u16, role: Role, pace: Pace) -> Self {
+        Self {
+            device,
+            role,
+            pace,
+            queue: Fifo::new(),
+            held: 0,
+            sending: false,
+            current: NONE,
+            current_octets: 0,
+            free_at: Picos::ZERO,
+            paused: false,
+            stopped: Vec::new(),
+        }
+    }
+}
+
+impl Network {
+    /// A frame comes to a queue: it waits there, or is dropped.
+    pub(super) fn enqueue(&mut self, place: usize, handle: Handle, out: &mut impl FnMut(Event)) {
+        let server = &mut self.servers[place];
+        let device = &mut self.devices[usize::from(server.device)];
+        let octets = device.buffer.cells(self.packets[handle].frame.octets);
+        if !device.buffer.admit(server.held, octets) {
+            let full = if server.role == Role::Port { Cause::QueueFull } else { Cause::UplinkFull };
+            self.drop(handle, full, out);
+            return;
+        }
+        server.held += u64::from(octets);
+        server.queue.push(&mut self.packets, handle);
+        if device.pause && device.buffer.is_congested(server.held) {
+            self.stop_sender(place, handle);
+        }
+        if !self.servers[place].sending {
+            self.begin_sending(place);
+        }
+    }
+
+    /// Begins with the first in the queue, if there is one and it may.
+    pub(super) fn begin_sending(&mut self, place: usize) {
+        let server = &mut self.servers[place];
+        if server.paused {
+            return;
+        }
+        let Some(handle) = server.queue.pop(&self.packets) else { return };
+        let device = &mut self.devices[usize::from(server.device)];
+        let packet = &self.packets[handle];
+        let mut begin = self.now.max(server.free_at);
+        // A port that is faster than the frame comes in would run dry in the middle of it.
+        if server.pace.rate > packet.rate {
+            begin = begin.max(packet.stored);
+        }
+        let begin = device.chance.after_stall(self.now, begin);
+        let octets = packet.frame.octets;
+        server.sending = true;
+        server.current = handle;
+        server.current_octets = device.buffer.cells(octets);
+        server.free_at = begin + server.pace.slot(octets);
+        let end = begin + server.pace.frame(octets);
+        let port = (server.role == Role::Port).then(|| &self.ports[place]);
+        self.schedule.set(place, end, 0);
+        let Some(peer) = port.map(|port| port.peer).filter(|peer| *peer != NOWHERE) else { return };
+        // The far end of a cable between devices may begin with the frame before its last bit is out.
+        self.servers[place].current = NONE;
+        let rate = self.servers[place].pace.rate;
+        let packet = &mut self.packets[handle];
+        (packet.came_by, packet.goal, packet.rate) = (peer, NOWHERE, rate);
+        self.put_on_cable(handle, peer, begin);
+    }
+
+    /// The last bit is out: the frame's buffer is free, and the next one's turn comes.
+    pub(super) fn finish_sending(&mut self, place: usize, out: &mut impl FnMut(Event)) {
+        let server = &mut self.servers[place];
+        let device = &mut self.devices[usize::from(server.device)];
+        device.buffer.release(server.held, server.current_octets);
+        server.held -= u64::from(server.current_octets);
+        server.sending = false;
+        let handle = std::mem::replace(&mut server.current, NONE);
+        let role = server.role;
+        if !server.stopped.is_empty() && device.buffer.is_relieved(server.held) {
+            self.let_senders_go(place);
+        }
+        self.begin_sending(place);
+        if !self.servers[place].sending {
+            self.schedule.clear(place);
+        }
+        if handle != NONE {
+            self.hand_on(place, role, handle, out);
+        }
+    }
+
+    fn hand_on(&mut self, place: usize, role: Role, handle: Handle, out: &mut impl FnMut(Event)) {
+        match role {
+            Role::Port => self.leave(place, handle, out),
+            Role::Up => self.cross_backplane(handle, out),
+            Role::Down { group } if self.packets[handle].goal == EVERYWHERE => {
+                self.flood_group(handle, group, out);
+            }
+            Role::Down { .. } => {
+                let goal = usize::from(self.packets[handle].goal);
+                self.enqueue(goal, handle, out);
+            }
+        }
+    }
+
+    /// The last bit has left for a host.
+    fn leave(&mut self, place: usize, handle: Handle, out: &mut impl FnMut(Event)) {
+        let port = &self.ports[place];
+        if port.delay == Picos::ZERO {
+            self.deliver(handle, port.edge, out);
+            return;
+        }
+        let number = usize::from(port.device);
+        let ready = self.now + port.delay;
+        self.packets[handle].ready = ready;
+        let cable = &mut self.devices[number].on_cable;
+        cable.push(&mut self.packets, handle);
+        if cable.length() == 1 {
+            self.schedule.set(self.places.cables + number, ready, 0);
+        }
+    }
+
+    /// The last bit of the first frame on a device's cables has reached its host.
+    pub(super) fn deliver_first(&mut self, number: usize, out: &mut impl FnMut(Event)) {
+        let cable = &mut self.devices[number].on_cable;
+        let Some(handle) = cable.pop(&self.packets) else { return };
+        let next = cable.head();
+        let place = self.places.cables + number;
+        if next == NONE {
+            self.schedule.clear(place);
+        } else {
+            self.schedule.set(place, self.packets[next].ready, 0);
+        }
+        let edge = self.ports[usize::from(self.packets[handle].goal)].edge;
+        self.deliver(handle, edge, out);
+    }
+
+    fn deliver(&mut self, handle: Handle, edge: u16, out: &mut impl FnMut(Event)) {
+        self.counts[usize::from(edge)].delivered += 1;
+        let frame = self.packets[handle].frame;
+        self.packets.remove(handle);
+        out(Event::Delivered { at: self.now, edge: super::Edge(edge), frame });
+    }
+}
