@@ -18,6 +18,26 @@ pub fn realtime() -> Nanos {
     read(libc::CLOCK_REALTIME)
 }
 
+/// How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, of several readings the least doubtful.
+pub(crate) fn realtime_ahead() -> Nanos {
+    /// Two readings of one clock no further apart leave little doubt about the other's between them.
+    const CLOSE: Nanos = Nanos::from_micros(1);
+    const READINGS: u32 = 8;
+    let mut best = (Nanos(u64::MAX), Nanos::ZERO);
+    for _ in 0..READINGS {
+        let before = monotonic();
+        let realtime = realtime();
+        let apart = monotonic().saturating_sub(before);
+        if apart < best.0 {
+            best = (apart, realtime.saturating_sub(before + Nanos(apart.0 / 2)));
+        }
+        if apart <= CLOSE {
+            break;
+        }
+    }
+    best.1
+}
+
 #[inline]
 #[expect(unsafe_code, reason = "clock_gettime through the vDSO: the data path can't afford more")]
 fn read(clock: libc::clockid_t) -> Nanos {

@@ -8,10 +8,11 @@
 mod block;
 mod filter;
 mod selection;
-mod socket;
+pub(crate) mod socket;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use block::put_tag_back;
 pub use selection::{Arrival, Selection};
 
 use std::fmt;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use netlink::{Link, Netlink, NetlinkError};
 
+use crate::emulated::{self, Emulation};
 use crate::equipment::{Equipment, Guard};
 use crate::error::LabError;
 use crate::furnish::{add_routes, introduce};
@@ -19,7 +20,7 @@ use crate::namespace::Namespace;
 use crate::plan::{CablePlan, LabPlan, NodePlan, SubjectPlan};
 use crate::spec::LabSpec;
 use crate::sysctl;
-use crate::variant::State;
+use crate::variant::{CHECKSUM, State};
 use crate::vm::{Cable, Image, Machine};
 
 /// How often, and with what pause, a node's links are looked at until they are settled: about five
@@ -38,6 +39,7 @@ pub struct Lab {
     pub(crate) hosts_taking: Mutex<BTreeMap<(String, String), Guard>>,
     pub(crate) states: Mutex<BTreeMap<String, State>>,
     machines: BTreeMap<String, Machine>,
+    emulations: BTreeMap<String, Emulation>,
     namespaces: BTreeMap<String, Namespace>,
     pub(crate) equipment: Equipment,
 }
@@ -63,6 +65,7 @@ impl Lab {
             hosts_taking: Mutex::default(),
             states: Mutex::default(),
             machines: BTreeMap::new(),
+            emulations: BTreeMap::new(),
             namespaces,
             equipment,
         };
@@ -82,6 +85,7 @@ impl Lab {
         for node in lab.nodes() {
             lab.settle(node)?;
         }
+        lab.turn_models()?;
         Ok(lab)
     }
 
@@ -110,6 +114,16 @@ impl Lab {
     /// The virtual machine that a device is.
     pub fn machine(&self, device: &str) -> Option<&Machine> {
         self.machines.get(device)
+    }
+
+    /// The model that a device is.
+    pub fn emulation(&self, device: &str) -> Option<&Emulation> {
+        self.emulations.get(device)
+    }
+
+    /// The processors that emulated devices keep busy: flows had better use others.
+    pub fn processors_taken(&self) -> Vec<usize> {
+        self.emulations.values().filter_map(Emulation::processor).collect()
     }
 
     /// Runs `work` on a thread that stands in the node's namespace; see [`Namespace::enter_with`].
@@ -173,6 +187,9 @@ impl Lab {
             self.set_links(node, ports, false)?;
         }
         std::thread::sleep(down);
+        for model in subject.devices.iter().filter_map(|name| self.emulations.get(name)) {
+            model.reset()?;
+        }
         for (node, ports) in &nodes {
             self.set_links(node, ports, true)?;
         }
@@ -275,6 +292,32 @@ impl Lab {
             machine.wait_until_ready()?;
         }
         Ok(())
+    }
+
+    /// Has every emulated device's model begin, at ports that pass frames already.
+    fn turn_models(&mut self) -> Result<(), LabError> {
+        for device in &self.plan.devices {
+            let Some(spec) = self.plan.emulated(&device.name) else { continue };
+            for host in &self.plan.hosts {
+                self.keep_frames_apart(&host.name, &device.name)?;
+            }
+            let others = self.processors_taken();
+            let model = emulated::open(self, device, spec, &others)?;
+            self.emulations.insert(device.name.clone(), model);
+        }
+        Ok(())
+    }
+
+    /// Has a host send to a model what goes over a wire: single frames, their checksums complete.
+    fn keep_frames_apart(&self, host: &str, device: &str) -> Result<(), LabError> {
+        let ends = self.plan.cables.iter().filter(|cable| cable.a.0 == device && cable.b.0 == host);
+        self.netlink(host, |kernel| {
+            for (_, interface) in ends.map(|cable| &cable.b) {
+                kernel.offloads_off(interface)?;
+                kernel.set_features(interface, &[(CHECKSUM, false)])?;
+            }
+            Ok(())
+        })
     }
 
     fn emulator(&self, device: &str) -> Result<crate::vm::Emulator, LabError> {

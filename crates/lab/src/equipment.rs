@@ -1,12 +1,16 @@
 //! What a lab is handed by the program that builds it, because it may know of no other crate.
 //!
-//! Owns the two seams: what virtual machines are started with, and who forwards by XDP. Never calls
-//! either by itself.
+//! Owns the three seams: what virtual machines are started with, who forwards by XDP, and by what an
+//! emulated device's frames come and go. Never calls any by itself.
 
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+
+use measure::Nanos;
 
 use crate::vm::Emulator;
 
@@ -17,6 +21,8 @@ pub struct Equipment {
     pub emulator: Option<Emulator>,
     /// For the variant `xdp` of routers, and for frames that are redirected into a device.
     pub forwarder: Option<Arc<dyn XdpForwarder>>,
+    /// For emulated devices.
+    pub switchboard: Option<Arc<dyn Switchboard>>,
 }
 
 /// Whatever it is, dropping it undoes it.
@@ -34,4 +40,42 @@ pub trait XdpForwarder: fmt::Debug + Send + Sync {
     /// Lets this interface take frames that the far end of its cable redirects to it, until the guard
     /// is dropped. Called on a thread that stands in its namespace.
     fn accept(&self, interface: &str) -> Result<Guard, Cause>;
+}
+
+/// Opens the ports by which real frames reach an emulated device and leave it.
+pub trait Switchboard: fmt::Debug + Send + Sync {
+    /// Opens the port at an interface, for frames of up to `largest` octets without FCS; `ports` are
+    /// opened in all. Called on a thread that stands in the interface's namespace.
+    fn open(
+        &self,
+        interface: &str,
+        largest: usize,
+        ports: usize,
+    ) -> Result<Box<dyn FramePort>, Cause>;
+
+    /// A reading of the clock by which ports stamp frames.
+    fn now(&self) -> Nanos;
+
+    /// Lets the calling thread go before others, as hardware would, where that is permitted.
+    fn prefer_this_thread(&self);
+}
+
+/// One port. Frames are whole, from their Ethernet header on, without FCS.
+pub trait FramePort: fmt::Debug + Send {
+    /// Hands over at most `most` frames that have come, each with the time at which the kernel had it:
+    /// how many. Never waits.
+    fn receive(&mut self, most: usize, take: &mut dyn FnMut(&[u8], Nanos)) -> usize;
+
+    /// Sends frames in their order, as many as go with one call: how many were taken, the first ones.
+    /// An error is about the first one, which is lost. Never waits.
+    fn send<'a>(&mut self, frames: &mut dyn Iterator<Item = &'a [u8]>) -> io::Result<usize>;
+
+    /// Frames that found no room since the port was opened, because nobody read in time.
+    fn overflow(&mut self) -> u64;
+
+    /// Readable while a frame waits; in error when the interface went down, until [`Self::calm`].
+    fn descriptor(&self) -> BorrowedFd<'_>;
+
+    /// Takes note of such an error.
+    fn calm(&self);
 }

@@ -82,6 +82,21 @@ pub enum LabError {
         #[source]
         cause: Cause,
     },
+    /// Nobody said by what frames come to a model and leave it.
+    #[error("start emulated device {device}: this program has no switchboard for it")]
+    NoSwitchboard {
+        /// The device.
+        device: String,
+    },
+    /// An emulated device can't be started, or does not answer.
+    #[error("turn emulated device {device}")]
+    Emulated {
+        /// The device.
+        device: String,
+        /// Why.
+        #[source]
+        cause: Cause,
+    },
     /// Nobody said what machines are started with.
     #[error("start machine {device}: this program has no emulator to start it with")]
     NoEmulator {

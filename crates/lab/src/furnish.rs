@@ -9,6 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use netlink::{Netlink, NetlinkError, NextHop, Tbf};
 
 use crate::error::LabError;
+use crate::limit::PortLimit;
 use crate::plan::{InterfacePlan, NodePlan, RoutePlan, TWIN_PREFIX, fits_ipv6, twin};
 use crate::sysctl;
 
@@ -29,7 +30,7 @@ const IPV6_LINK_SETTINGS: [(&str, &str); 8] = [
 /// Settings that must stand before the first link comes, because a link takes its own from them.
 pub(crate) fn prepare(node: &NodePlan) -> Result<(), LabError> {
     // A switch has no address; IPv6 passes through it all the same.
-    let mute = if node.bridge.is_some() { "1" } else { "0" };
+    let mute = if node.has_addresses() { "0" } else { "1" };
     for scope in ["all", "default"] {
         let of = |name: &str| format!("net/ipv6/conf/{scope}/{name}");
         for (name, value) in IPV6_LINK_SETTINGS {
@@ -79,7 +80,8 @@ pub(crate) fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result
             kernel.set_master(index, bridge)?;
         }
         if let Some(limit) = plan.limit {
-            let tbf = Tbf { rate: limit.rate, burst: limit.burst, limit: limit.queue };
+            let PortLimit { rate, burst, queue, overhead } = limit;
+            let tbf = Tbf { rate, burst, limit: queue, overhead };
             kernel.set_tbf(index, &tbf)?;
         }
         if let Some(address) = plan.address {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 /// FCS, preamble and gap, because that is what the kernel's queues see. A frame of 1518 octets
 /// (RFC 2544) counts 1514, one of 64 counts 60. A port of this rate therefore forwards
 /// `rate / (8 * (frame size - 4))` frames a second, which is more than a real link of that rate does.
+/// Only a limit that [`Self::of_wire`] made counts these too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortLimit {
     /// Bits a second, counted as above.
@@ -19,6 +20,9 @@ pub struct PortLimit {
     pub burst: ByteCount,
     /// What may wait; the frame that would exceed it is dropped.
     pub queue: ByteCount,
+    /// What each frame counts beyond its octets, in octets.
+    #[serde(default)]
+    pub overhead: u16,
 }
 
 /// Ethernet header: what a frame is larger than its IP packet, without FCS.
@@ -30,6 +34,14 @@ const BURST_NS: u64 = 1_000_000;
 const QUEUE_NS: u64 = 2_000_000;
 /// One frame on its way and one behind it.
 const QUEUE_FRAMES: u64 = 2;
+
+/// FCS, preamble, delimiter and gap (IEEE 802.3).
+const WIRE_OVERHEAD: u16 = 24;
+/// What may go at once on a wire that another holds to its rate: the kernel's timers are late by so
+/// much at times.
+const WIRE_BURST_NS: u64 = 250_000;
+/// How many frames of the largest size wait at an interface of Linux.
+const INTERFACE_FRAMES: u64 = 1000;
 
 impl PortLimit {
     /// The limit for ports of `rate` that carry packets up to `mtu`.
@@ -51,7 +63,22 @@ impl PortLimit {
         };
         let burst = ByteCount(over(BURST_NS).max(frame));
         let fitting = ByteCount(over(QUEUE_NS).max(QUEUE_FRAMES * frame));
-        Self { rate, burst, queue: queue.unwrap_or(fitting) }
+        Self { rate, burst, queue: queue.unwrap_or(fitting), overhead: 0 }
+    }
+
+    /// What a network interface of that rate does to its host: it takes frames at the speed of the
+    /// wire, counted with FCS, preamble and gap, and lets a thousand wait. So a sender is held up, and
+    /// loses nothing that its socket did not allow.
+    pub fn of_wire(rate: Rate, mtu: u32) -> Self {
+        let frame = u64::from(mtu) + HEADER_OCTETS + u64::from(WIRE_OVERHEAD);
+        let burst = u128::from(rate.0) * u128::from(WIRE_BURST_NS) / 8_000_000_000;
+        let burst = u64::try_from(burst).unwrap_or(u64::MAX).min(u64::from(u32::MAX));
+        Self {
+            rate,
+            burst: ByteCount(burst.max(2 * frame)),
+            queue: ByteCount(INTERFACE_FRAMES * frame),
+            overhead: WIRE_OVERHEAD,
+        }
     }
 }
 

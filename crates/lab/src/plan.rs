@@ -13,11 +13,12 @@ use measure::Rate;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
+use crate::emulated::EmulatedSpec;
 use crate::limit::PortLimit;
 use crate::spec::{LabDevice, LabSpec, VmSpec};
 
 /// Everything about a lab, before there is one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LabPlan {
     /// The largest IP packet of every link, in octets.
     pub mtu: u32,
@@ -64,8 +65,8 @@ pub struct HostPortPlan {
     pub block: Ipv4Addr,
     /// Where each of `interfaces` leads, in the same order. All are of one kind.
     pub far_ends: Vec<FarEnd>,
-    /// The rate to which the host's own sending is limited: in a cable lab with a rate. A device
-    /// port's limit is in [`DevicePortPlan`].
+    /// The rate to which the host's own sending is limited: in a cable lab with a rate, and towards an
+    /// emulated device. A device port's limit is in [`DevicePortPlan`].
     pub rate: Option<Rate>,
 }
 
@@ -89,6 +90,8 @@ pub const fn twin(address: Ipv4Addr) -> Ipv6Addr {
 pub const TWIN_PREFIX: u8 = 96;
 /// RFC 8200 §5: IPv6 needs links of at least so much; a lab with less has IPv4 only.
 const IPV6_MTU: u32 = 1280;
+/// The length of a host's block, in bits.
+pub(crate) const BLOCK_PREFIX: u8 = 24;
 
 /// The other end of a host's cable.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,7 +113,7 @@ pub enum FarEnd {
 }
 
 /// A device as a study sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SubjectPlan {
     /// `bridge`, `router`, `routers`; a second of the kind is `bridge2`.
     pub name: String,
@@ -166,6 +169,13 @@ pub struct NodePlan {
     pub interfaces: Vec<InterfacePlan>,
     /// Routes beyond those to its own subnets.
     pub routes: Vec<RoutePlan>,
+}
+
+impl NodePlan {
+    /// Whether it speaks IP itself: a switch does not.
+    pub(crate) fn has_addresses(&self) -> bool {
+        !self.loopbacks.is_empty() || self.interfaces.iter().any(|i| i.address.is_some())
+    }
 }
 
 /// An interface of a node.
@@ -233,6 +243,14 @@ impl LabPlan {
     pub fn machine(&self, device: &str) -> Option<&VmSpec> {
         match &self.subject_of(device)?.device {
             LabDevice::Vm(machine) => Some(machine),
+            _ => None,
+        }
+    }
+
+    /// The model that a device is, if it is one. Its node holds the cables' ends and nothing else.
+    pub fn emulated(&self, device: &str) -> Option<&EmulatedSpec> {
+        match &self.subject_of(device)?.device {
+            LabDevice::Emulated(spec) => Some(spec),
             _ => None,
         }
     }

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use measure::{ByteCount, Rate};
 
+use crate::emulated::EmulatedSpec;
 use crate::vm::{Acceleration, MAX_PORTS};
 
 /// A device to stand between the hosts of a lab.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum LabDevice {
     /// None: hosts are joined in pairs.
     Cable,
@@ -21,6 +22,8 @@ pub enum LabDevice {
     Routers,
     /// A virtual machine with a kernel of its own.
     Vm(VmSpec),
+    /// A model, turned in real time.
+    Emulated(EmulatedSpec),
 }
 
 /// A virtual machine that forwards.
@@ -51,7 +54,7 @@ impl LabDevice {
     /// Those that need nothing said about them, simplest first.
     pub const ALL: [Self; 4] = [Self::Cable, Self::Bridge, Self::Router, Self::Routers];
 
-    /// As a user writes it: `cable`, `bridge`, `router`, `routers`, `vm`.
+    /// As a user writes it: `cable`, `bridge`, `router`, `routers`, `vm`, `emulated`.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Cable => "cable",
@@ -59,6 +62,7 @@ impl LabDevice {
             Self::Router => "router",
             Self::Routers => "routers",
             Self::Vm(_) => "vm",
+            Self::Emulated(_) => "emulated",
         }
     }
 }
@@ -74,14 +78,15 @@ pub const DEFAULT_MTU: u32 = 9000;
 const MTU_RANGE: std::ops::RangeInclusive<u32> = 576..=65_535;
 
 /// A lab to be planned.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LabSpec {
     /// What stands between the hosts, side by side: each host has a port to each of them, in this
     /// order. None, or one [`LabDevice::Cable`], is a cable lab.
     pub devices: Vec<LabDevice>,
     /// How many hosts, 2…64; an even number for a cable.
     pub hosts: u16,
-    /// The limit of each device port towards its host, counted as [`crate::PortLimit`] says.
+    /// The limit of each device port towards its host, counted as [`crate::PortLimit`] says; of no
+    /// emulated device, whose profile has the rate.
     pub rate: Option<Rate>,
     /// How much may wait at each limited port; absent, what [`crate::PortLimit::new`] finds fit.
     pub queue: Option<ByteCount>,
@@ -123,6 +128,7 @@ impl LabSpec {
             return Err(SpecError::OddCable { hosts });
         }
         self.check_machines()?;
+        self.check_emulated()?;
         if !MTU_RANGE.contains(&self.mtu) {
             return Err(SpecError::Mtu { mtu: self.mtu });
         }
@@ -168,8 +174,29 @@ impl LabSpec {
     }
 }
 
+impl LabSpec {
+    fn check_emulated(&self) -> Result<(), SpecError> {
+        let mut all_emulated = !self.devices.is_empty();
+        for device in &self.devices {
+            let LabDevice::Emulated(EmulatedSpec { profile, .. }) = device else {
+                all_emulated = false;
+                continue;
+            };
+            if self.hosts > profile.edges() {
+                let (name, ports) = (profile.name.clone(), profile.edges());
+                return Err(SpecError::ProfilePorts { hosts: self.hosts, name, ports });
+            }
+        }
+        if all_emulated && self.rate.is_some() {
+            return Err(SpecError::ProfileRate);
+        }
+        Ok(())
+    }
+}
+
 /// What hosts and devices are called, before their number.
-const OWN_NAMES: [&str; 7] = ["h", "r", "cable", "bridge", "router", "routers", "vm"];
+const OWN_NAMES: [&str; 8] =
+    ["h", "r", "cable", "bridge", "router", "routers", "vm", "emulated"];
 
 /// A lab can't be as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -195,6 +222,19 @@ pub enum SpecError {
         /// As asked.
         hosts: u16,
     },
+    /// More hosts than an emulated device has ports.
+    #[error("a lab of {hosts} hosts at an emulated {name}: it has {ports} ports")]
+    ProfilePorts {
+        /// As asked.
+        hosts: u16,
+        /// The profile's.
+        name: String,
+        /// The profile's.
+        ports: u16,
+    },
+    /// Two rates for one port.
+    #[error("a lab with a rate for emulated ports: their profile has it")]
+    ProfileRate,
     /// It would be ambiguous in `name/port`.
     #[error("a device called `{name}`: a name is not empty and has no slash, colon or blank")]
     Name {

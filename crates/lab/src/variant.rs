@@ -20,7 +20,7 @@ use crate::vm::Machine;
 /// The kernel's name for merging frames of a flow on receipt.
 const GRO: &str = "rx-gro";
 /// And for leaving checksums to whoever sends the frame on.
-const CHECKSUM: &str = "tx-checksum-ip-generic";
+pub(crate) const CHECKSUM: &str = "tx-checksum-ip-generic";
 /// Flows that are asked about when it is read back which way they go.
 const PORTS_ASKED: std::ops::Range<u16> = 20_000..20_016;
 const UDP: u8 = 17;
@@ -59,7 +59,7 @@ impl Variant {
 
     const fn fits(self, device: &LabDevice) -> bool {
         match (self, device) {
-            (_, LabDevice::Vm(_) | LabDevice::Cable) => false,
+            (_, LabDevice::Vm(_) | LabDevice::Emulated(_) | LabDevice::Cable) => false,
             (Self::Gro | Self::Rps | Self::Threaded, _) | (Self::Xdp, LabDevice::Router) => true,
             (_, device) => matches!(device, LabDevice::Routers),
         }

@@ -25,6 +25,9 @@ pub struct Tbf {
     pub burst: ByteCount,
     /// How many bytes may wait; the frame that would exceed it is dropped.
     pub limit: ByteCount,
+    /// What each frame counts beyond its octets, for what the kernel does not: 24 for FCS, preamble
+    /// and gap.
+    pub overhead: u16,
 }
 
 /// A queue's name: `major:minor`, of which only the major part is the queue's.
@@ -130,6 +133,7 @@ fn tbf_options(errand: Errand<'_>, tbf: &Tbf) -> Result<Vec<TcOption>, NetlinkEr
     // tc_tbf_qopt: rate and peak rate (tc_ratespec, 12 bytes each), limit, buffer, mtu.
     let mut parameters = [0; 36];
     parameters[1] = ETHERNET;
+    parameters[2..4].copy_from_slice(&tbf.overhead.to_ne_bytes());
     parameters[8..12].copy_from_slice(&rate32.to_ne_bytes());
     parameters[24..28].copy_from_slice(&limit.to_ne_bytes());
     parameters[28..32].copy_from_slice(&ticks.to_ne_bytes());
@@ -198,7 +202,8 @@ mod tests {
 
     /// The options as kind and octets.
     fn options(rate: u64, burst: u64, limit: u64) -> Vec<(u16, Vec<u8>)> {
-        let tbf = Tbf { rate: Rate(rate), burst: ByteCount(burst), limit: ByteCount(limit) };
+        let (rate, burst, limit) = (Rate(rate), ByteCount(burst), ByteCount(limit));
+        let tbf = Tbf { rate, burst, limit, overhead: 0 };
         let options = tbf_options(Errand { deed: "limit", object: &1 }, &tbf).unwrap();
         let octets = |option: &TcOption| {
             let mut octets = vec![0; option.value_len()];

@@ -123,14 +123,15 @@ fn a_limit_is_set_and_changed() {
         let index = kernel.link("a").unwrap().index;
         // The last is more than 32 bits of bytes a second.
         for rate in [8, 10_000_000, 1_000_000_000, 100_000_000_000] {
-            let tbf = Tbf { rate: Rate(rate), burst: ByteCount(10_000), limit: ByteCount(20_000) };
+            let (burst, limit) = (ByteCount(10_000), ByteCount(20_000));
+            let tbf = Tbf { rate: Rate(rate), burst, limit, overhead: 0 };
             kernel.set_tbf(index, &tbf).unwrap();
             let queues = kernel.qdiscs().unwrap();
             let queue = queues.iter().find(|queue| queue.index == index).unwrap();
             assert_eq!((queue.kind.as_str(), queue.root, queue.handle.major), ("tbf", true, 1));
             assert_eq!(queue.stats, netlink::QdiscStats::default());
         }
-        let none = Tbf { rate: Rate(0), burst: ByteCount(1), limit: ByteCount(1) };
+        let none = Tbf { rate: Rate(0), burst: ByteCount(1), limit: ByteCount(1), overhead: 0 };
         let error = kernel.set_tbf(index, &none).unwrap_err();
         assert!(error.to_string().contains("below one byte a second"), "{error}");
     });

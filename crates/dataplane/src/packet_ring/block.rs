@@ -29,12 +29,8 @@ const SENDER: usize = libc::TPACKET3_HDRLEN - size_of::<libc::sockaddr_ll>();
 /// Destination and source address, before a VLAN tag.
 const ADDRESSES: usize = 12;
 
-/// IEEE 802.1Q, where the kernel does not tell which kind of tag it was.
+/// IEEE 802.1Q.
 const CUSTOMER_TAG: u16 = 0x8100;
-
-/// Two readings of one clock no further apart leave little doubt about the other's between them.
-const CLOSE: Nanos = Nanos::from_micros(1);
-const READINGS: u32 = 8;
 
 #[expect(unsafe_code, reason = "the kernel's struct tpacket3_hdr")]
 // SAFETY: integers only.
@@ -69,7 +65,7 @@ impl Blocks {
         if status & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        let since_boot = realtime_ahead();
+        let since_boot = clock::realtime_ahead();
         let frames: u32 = self.memory.read(block + COUNT);
         let first: u32 = self.memory.read(block + FIRST);
         let mut at = block + first as usize;
@@ -100,7 +96,9 @@ impl Blocks {
         if head.tp_status & libc::TP_STATUS_VLAN_VALID != 0 && octets >= ADDRESSES {
             begin -= TAG;
             octets += TAG;
-            put_tag_back(self.memory.octets_mut(begin, octets), head);
+            let kind = (head.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0)
+                .then_some(head.hv1.tp_vlan_tpid);
+            put_tag_back(self.memory.octets_mut(begin, octets), kind, head.hv1.tp_vlan_tci as u16);
         }
         take(Arrival {
             octets: self.memory.octets(begin, octets),
@@ -109,32 +107,11 @@ impl Blocks {
     }
 }
 
-/// Moves both addresses to the front of `frame`, and writes the tag behind them.
-fn put_tag_back(frame: &mut [u8], head: &libc::tpacket3_hdr) {
-    let kind = if head.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0 {
-        head.hv1.tp_vlan_tpid
-    } else {
-        CUSTOMER_TAG
-    };
+/// Moves both addresses to the front of `frame`, and writes a tag of that kind and content behind
+/// them: a customer's where the kernel does not tell which kind it was.
+pub(crate) fn put_tag_back(frame: &mut [u8], kind: Option<u16>, control: u16) {
     frame.copy_within(TAG..TAG + ADDRESSES, 0);
+    let kind = kind.unwrap_or(CUSTOMER_TAG);
     frame[ADDRESSES..ADDRESSES + 2].copy_from_slice(&kind.to_be_bytes());
-    let control = head.hv1.tp_vlan_tci as u16;
     frame[ADDRESSES + 2..ADDRESSES + TAG].copy_from_slice(&control.to_be_bytes());
-}
-
-/// How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, of several readings the least doubtful.
-fn realtime_ahead() -> Nanos {
-    let mut best = (Nanos(u64::MAX), Nanos::ZERO);
-    for _ in 0..READINGS {
-        let before = clock::monotonic();
-        let realtime = clock::realtime();
-        let apart = clock::monotonic().saturating_sub(before);
-        if apart < best.0 {
-            best = (apart, realtime.saturating_sub(before + Nanos(apart.0 / 2)));
-        }
-        if apart <= CLOSE {
-            break;
-        }
-    }
-    best.1
 }

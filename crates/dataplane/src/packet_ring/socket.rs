@@ -10,7 +10,7 @@ use crate::mapping::{self, Plain};
 use crate::socket::set;
 
 /// Octets of a VLAN tag: kept free before each frame, so that it can be put back.
-pub(super) const TAG: usize = 4;
+pub(crate) const TAG: usize = 4;
 
 /// A block is handed over at the latest so long after its first frame, in milliseconds, however little
 /// is in it. Shorter, and a slow load would use up the ring by blocks nearly empty while its reader is
@@ -26,7 +26,7 @@ unsafe impl Plain for libc::tpacket_stats_v3 {}
 
 /// A raw packet socket that receives nothing yet.
 #[expect(unsafe_code, reason = "nix makes no packet socket that receives nothing")]
-pub(super) fn new() -> io::Result<OwnedFd> {
+pub(crate) fn new() -> io::Result<OwnedFd> {
     // Protocol 0: nothing is queued before the filter is there.
     // SAFETY: no memory is involved.
     let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
@@ -66,7 +66,7 @@ pub(super) fn make_ring(socket: impl AsFd, blocks: usize, octets: usize) -> io::
 
 /// Has every frame of interface `index` that passes the filter enter the ring.
 #[expect(unsafe_code, reason = "nix has no address of AF_PACKET to bind to")]
-pub(super) fn bind(socket: &OwnedFd, index: u32) -> io::Result<()> {
+pub(crate) fn bind(socket: &OwnedFd, index: u32) -> io::Result<()> {
     // SAFETY: integers only; all zeros is a value of it.
     let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
@@ -84,6 +84,6 @@ pub(super) fn bind(socket: &OwnedFd, index: u32) -> io::Result<()> {
 }
 
 /// What came and what of it found no room, since this was last asked.
-pub(super) fn statistics(socket: impl AsFd) -> io::Result<libc::tpacket_stats_v3> {
+pub(crate) fn statistics(socket: impl AsFd) -> io::Result<libc::tpacket_stats_v3> {
     mapping::option(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS)
 }

@@ -17,16 +17,18 @@
 
 use std::net::Ipv4Addr;
 
+use device::Edge;
+
 use super::{
-    CablePlan, DeviceKind, DevicePlan, DevicePortPlan, FarEnd, HostPlan, HostPortPlan,
+    BLOCK_PREFIX, CablePlan, DeviceKind, DevicePlan, DevicePortPlan, FarEnd, HostPlan, HostPortPlan,
     InterfacePlan, LabPlan, NodePlan, RoutePlan, SubjectPlan, fits_ipv6,
 };
+use crate::emulated::EmulatedSpec;
 use crate::limit::PortLimit;
 use crate::spec::{LabDevice, LabSpec, VmRole, VmSpec};
 
 /// How much of 198.18.0.0/16 each place has, as the length of its prefix.
 const PLACE_PREFIX: u8 = 19;
-const BLOCK_PREFIX: u8 = 24;
 const LINK_PREFIX: u8 = 30;
 
 /// Whose interface an Ethernet address is; the third octet from the end.
@@ -38,6 +40,8 @@ enum Side {
     Direct = 3,
     SecondHost = 4,
     SecondDevice = 5,
+    /// The kernel's end of a cable to a model: nobody sends to it.
+    Model = 6,
 }
 
 /// `02` marks it as locally administered; the rest tells in a capture whose it is.
@@ -97,6 +101,7 @@ pub(super) fn lay_out(spec: &LabSpec) -> LabPlan {
                 VmRole::Bridge => site.bridge(device),
                 VmRole::Router => site.router(device),
             },
+            LabDevice::Emulated(model) => site.emulated(device, model),
         }
     }
     if spec.bypass {
@@ -247,6 +252,36 @@ impl Site<'_> {
             });
             let interfaces = [links[0].interface.as_str(), &links[1].interface];
             self.add_host_port(i, &port, &interfaces, (own, 32), &[&names[0], &names[1]]);
+        }
+    }
+
+    /// A model looks to its hosts as the kernel's bridge or router does. Its own node has the cables'
+    /// ends and nothing that could answer; and on each cable a host sends no faster than its wire.
+    fn emulated(&mut self, device: &LabDevice, model: &EmulatedSpec) {
+        let name = self.free_name(device);
+        if model.profile.is_router() {
+            self.router(device);
+            self.plan.ipv6 = false;
+        } else {
+            self.bridge(device);
+        }
+        let (place, mtu) = (self.place, self.plan.mtu);
+        let node = self.device_node(&name);
+        (node.bridge, node.forwards) = (None, false);
+        node.routes.clear();
+        for (i, interface) in (1..).zip(&mut node.interfaces) {
+            (interface.address, interface.limit) = (None, None);
+            interface.mac = mac(Side::Model, place, i);
+            interface.neighbours.clear();
+        }
+        for device in self.plan.devices.iter_mut().filter(|device| device.name == name) {
+            device.ports.iter_mut().for_each(|port| port.limit = None);
+        }
+        for &i in self.numbers {
+            let rate = model.profile.edge_rate(Edge(u16::from(i) - 1));
+            self.host_interface(i).limit = Some(PortLimit::of_wire(rate, mtu));
+            let port = self.plan.hosts[usize::from(i) - 1].ports.last_mut();
+            port.expect("the host was plugged in").rate = Some(rate);
         }
     }
 

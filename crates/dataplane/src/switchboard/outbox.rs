@@ -1,0 +1,60 @@
+//! Frames out by one packet socket, many with one call, without waiting.
+//!
+//! Owns the kernel's message headers, which are pointed afresh before every call. Never allocates
+//! after `new`, and never interprets a frame.
+
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr;
+
+/// Frames of one call.
+pub(super) const SLOTS: usize = 32;
+
+/// The headers of frames to go.
+pub(super) struct Outbox {
+    parts: Vec<libc::iovec>,
+    headers: Vec<libc::mmsghdr>,
+}
+
+#[expect(unsafe_code, reason = "the kernel's headers hold pointers")]
+// SAFETY: the pointers in `parts` and `headers` are written before each call and not used after it.
+unsafe impl Send for Outbox {}
+
+impl Outbox {
+    pub(super) fn new() -> Self {
+        let part = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };
+        #[expect(unsafe_code, reason = "a header has private padding on some targets")]
+        // SAFETY: integers and pointers; all zeros is an empty header.
+        let header: libc::mmsghdr = unsafe { mem::zeroed() };
+        Self { parts: vec![part; SLOTS], headers: vec![header; SLOTS] }
+    }
+
+    /// Hands at most [`SLOTS`] frames to the kernel: how many it took, at least one.
+    #[expect(unsafe_code, reason = "sendmmsg without an allocation a call")]
+    pub(super) fn send<'a>(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        frames: &mut dyn Iterator<Item = &'a [u8]>,
+    ) -> io::Result<usize> {
+        let mut count = 0;
+        for (part, header) in self.parts.iter_mut().zip(self.headers.iter_mut()) {
+            let Some(frame) = frames.next() else { break };
+            // The kernel only reads what a sender's part points to.
+            part.iov_base = frame.as_ptr().cast_mut().cast();
+            part.iov_len = frame.len();
+            header.msg_hdr.msg_iov = &raw mut *part;
+            header.msg_hdr.msg_iovlen = 1;
+            count += 1;
+        }
+        if count == 0 {
+            return Ok(0);
+        }
+        // SAFETY: the first `count` headers point to one part each, which points to a whole frame that
+        // lives for `'a`, beyond the call.
+        let taken = unsafe {
+            libc::sendmmsg(socket.as_raw_fd(), self.headers.as_mut_ptr(), count, libc::MSG_DONTWAIT)
+        };
+        usize::try_from(taken).map_err(|_| io::Error::last_os_error())
+    }
+}

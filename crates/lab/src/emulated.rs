@@ -1,0 +1,229 @@
+//! The emulated device: a model of a switch or router, turned in real time with real frames.
+//!
+//! Owns the thread that carries frames between the ports of a device's namespace and the model, and
+//! what it says of itself: what it counted, and how late its frames were. The thread lives as long as
+//! the value and touches nothing but the ports that it was handed. Never decides where a frame goes:
+//! `device` does; and never whether a trial may be used.
+
+mod driver;
+mod frames;
+mod header;
+mod host_queue;
+mod reading;
+
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use device::{Edge, Mac, PortAddress, Profile};
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+
+use crate::build::{Lab, unpoisoned};
+use crate::equipment::{Cause, FramePort, Switchboard};
+use crate::error::LabError;
+use crate::plan::{BLOCK_PREFIX, DevicePlan, FarEnd, HostPortPlan, LabPlan};
+use driver::Driver;
+pub use host_queue::HOST_QUEUE_FRAMES;
+pub use reading::{EdgeReading, EmulatorReading, LATE};
+
+/// A device of a lab that is a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EmulatedSpec {
+    /// What it is a model of; host i is at its port i.
+    pub profile: Arc<Profile>,
+    /// Of the profile's stalls and random losses.
+    pub seed: u64,
+}
+
+impl EmulatedSpec {
+    /// A model of that profile, with the first seed.
+    pub fn new(profile: Profile) -> Self {
+        Self { profile: Arc::new(profile), seed: 1 }
+    }
+}
+
+/// How many octets longer than its IP packet a frame with a VLAN tag is, without FCS.
+const ABOVE_IP: usize = 18;
+
+/// Opens the ports of a lab's emulated device and starts its model; `others` are the processors of
+/// those before it.
+pub(crate) fn open(
+    lab: &Lab,
+    device: &DevicePlan,
+    spec: &EmulatedSpec,
+    others: &[usize],
+) -> Result<Emulation, LabError> {
+    let missing = || LabError::NoSwitchboard { device: device.name.clone() };
+    let board = lab.equipment.switchboard.clone().ok_or_else(missing)?;
+    let largest = lab.plan().mtu as usize + ABOVE_IP;
+    let open = || {
+        let count = device.ports.len();
+        let ports = device.ports.iter();
+        ports.map(|port| board.open(&port.interface, largest, count)).collect()
+    };
+    let ports: Result<Vec<Box<dyn FramePort>>, Cause> = lab.inside(&device.name, open)?;
+    let ports =
+        ports.map_err(|cause| LabError::Emulated { device: device.name.clone(), cause })?;
+    let model = Model { spec, addresses: addresses(lab.plan(), &device.name, spec) };
+    Emulation::start(&device.name, &model, ports, board, others)
+}
+
+/// A spec and where its hosts are.
+struct Model<'a> {
+    spec: &'a EmulatedSpec,
+    /// Of a router's ports, one for each edge; none of a switch.
+    addresses: Vec<PortAddress>,
+}
+
+/// Who is behind each port of an emulated router, as the lab's plan has it.
+fn addresses(plan: &LabPlan, device: &str, spec: &EmulatedSpec) -> Vec<PortAddress> {
+    let edge = |number: u16| -> Option<PortAddress> {
+        let planned = spec.profile.port_address(Edge(number))?;
+        let host = plan.hosts.get(usize::from(number));
+        let Some((host, node)) = host.and_then(|h| Some((h, plan.node(&h.name)?))) else {
+            return Some(planned);
+        };
+        let leads = |port: &&HostPortPlan| {
+            matches!(port.far_end(), FarEnd::Device { device: far, .. } if far == device)
+        };
+        let port = host.ports.iter().find(leads)?;
+        let interface = node.interfaces.iter().find(|i| i.name == port.name)?;
+        let (gateway, own) = *interface.neighbours.first()?;
+        Some(PortAddress {
+            own: mac(own),
+            host: mac(interface.mac),
+            gateway,
+            address: port.address,
+            prefix: port.prefix,
+            routes: vec![(port.block, BLOCK_PREFIX)],
+        })
+    };
+    (0..spec.profile.edges()).filter_map(edge).collect()
+}
+
+fn mac(octets: [u8; 6]) -> Mac {
+    Mac(octets.iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet)))
+}
+
+/// A question takes the thread one turn, which is microseconds, or as long as it is kept from its
+/// processor.
+const ANSWERING: Duration = Duration::from_secs(5);
+
+/// A device that runs. Dropping it ends its thread.
+#[derive(Debug)]
+pub struct Emulation {
+    device: String,
+    orders: Arc<Orders>,
+    bell: UnixStream,
+    thread: Option<JoinHandle<()>>,
+    processor: Option<usize>,
+}
+
+/// What the thread is asked, and what it answers.
+#[derive(Debug, Default)]
+struct Orders {
+    /// Something below was asked since the thread last looked.
+    any: AtomicBool,
+    asked: Mutex<Asked>,
+    answered: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Asked {
+    end: bool,
+    reset: bool,
+    read: bool,
+    reading: Option<EmulatorReading>,
+}
+
+impl Emulation {
+    /// Starts a model, whose ports are in the order of its edges, on a processor of its own where this
+    /// process may use more than one.
+    fn start(
+        device: &str,
+        model: &Model<'_>,
+        ports: Vec<Box<dyn FramePort>>,
+        board: Arc<dyn Switchboard>,
+        others: &[usize],
+    ) -> Result<Self, LabError> {
+        let failed = |cause: io::Error| LabError::Emulated {
+            device: device.to_owned(),
+            cause: Box::new(cause),
+        };
+        let (bell, heard) = UnixStream::pair().map_err(failed)?;
+        heard.set_nonblocking(true).map_err(failed)?;
+        let orders = Arc::new(Orders::default());
+        let processor = processor_beside(others);
+        let driver = Driver::new(model, ports, board, Arc::clone(&orders), heard);
+        let thread = thread::Builder::new()
+            .name("switchmark-emulated".to_owned())
+            .spawn(move || driver.run(processor))
+            .map_err(failed)?;
+        let (device, thread) = (device.to_owned(), Some(thread));
+        Ok(Self { device, orders, bell, thread, processor })
+    }
+
+    /// The processor that it keeps busy while frames pass; none where there is but one.
+    pub const fn processor(&self) -> Option<usize> {
+        self.processor
+    }
+
+    /// What it has counted since it was started; how late frames were, since the last reading.
+    pub fn read(&self) -> Result<EmulatorReading, LabError> {
+        self.ask(|asked| {
+            asked.read = true;
+            asked.reading = None;
+        })?;
+        let asked = unpoisoned(&self.orders.asked);
+        let waited = self
+            .orders
+            .answered
+            .wait_timeout_while(asked, ANSWERING, |asked| asked.reading.is_none());
+        let (mut asked, _) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
+        asked.reading.take().ok_or_else(|| self.silent())
+    }
+
+    /// Forgets what was learned and drops what is inside.
+    pub(crate) fn reset(&self) -> Result<(), LabError> {
+        self.ask(|asked| asked.reset = true)
+    }
+
+    fn ask(&self, what: impl FnOnce(&mut Asked)) -> Result<(), LabError> {
+        if self.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+            return Err(self.silent());
+        }
+        what(&mut unpoisoned(&self.orders.asked));
+        self.orders.any.store(true, Ordering::Release);
+        // Full of earlier rings, it will be heard as well.
+        let _ = (&self.bell).write(&[1]);
+        Ok(())
+    }
+
+    fn silent(&self) -> LabError {
+        let cause = io::Error::other("its thread has ended or does not answer");
+        LabError::Emulated { device: self.device.clone(), cause: Box::new(cause) }
+    }
+}
+
+impl Drop for Emulation {
+    fn drop(&mut self) {
+        let _ = self.ask(|asked| asked.end = true);
+        if let Some(thread) = self.thread.take() {
+            // A panic of it was told where it was asked.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The last processor that no other emulated device has; flows begin with the first.
+fn processor_beside(others: &[usize]) -> Option<usize> {
+    let set = sched_getaffinity(Pid::from_raw(0)).ok()?;
+    let mine: Vec<usize> =
+        (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect();
+    let (_, candidates) = mine.split_first().filter(|(_, rest)| !rest.is_empty())?;
+    candidates.iter().rfind(|cpu| !others.contains(cpu)).or(candidates.last()).copied()
+}

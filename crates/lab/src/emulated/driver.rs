@@ -1,0 +1,324 @@
+//! Turning the model: frames in, time on, frames out, over and over.
+//!
+//! Owns the order in which that is done, so that the model sees every frame at the moment at which the
+//! kernel had it, however late this thread comes by: it is only ever told to go on to a moment up to
+//! which all frames have been read. What may be late is a frame's way out, and that is counted. Spins
+//! while frames pass; sleeps when none did for a while.
+
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use device::{Edge, Event, Frame, Network};
+use measure::{Nanos, Picos};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::time::TimeSpec;
+use nix::unistd::Pid;
+
+use super::frames::Frames;
+use super::header;
+use super::host_queue::HostQueue;
+use super::reading::{EmulatorReading, LATE};
+use super::{Model, Orders};
+use crate::build::unpoisoned;
+use crate::equipment::{FramePort, Switchboard};
+
+/// Frames read from one port before the others have their turn.
+const TURN: usize = 32;
+
+/// For so long after a frame the thread does not sleep: longer than the gaps of any trial's load.
+const AWAKE: Picos = Picos(100_000_000_000);
+/// Waking takes the kernel some of this; what happens sooner is waited for without sleep.
+const WAKING: Picos = Picos(200_000_000);
+
+/// The model and all that its frames go through.
+pub(super) struct Driver {
+    model: Network,
+    sides: Vec<Side>,
+    frames: Frames,
+    routes: bool,
+    board: Arc<dyn Switchboard>,
+    /// The model's time 0.
+    began: Nanos,
+    /// How far the model is.
+    until: Picos,
+    awake_until: Picos,
+    reading: EmulatorReading,
+    orders: Arc<Orders>,
+    bell: UnixStream,
+}
+
+/// What is at one edge.
+struct Side {
+    port: Box<dyn FramePort>,
+    queue: HostQueue,
+    /// Frames that the model has delivered, with the time of it.
+    outbox: Vec<(u64, Picos)>,
+}
+
+impl Driver {
+    pub(super) fn new(
+        model: &Model<'_>,
+        ports: Vec<Box<dyn FramePort>>,
+        board: Arc<dyn Switchboard>,
+        orders: Arc<Orders>,
+        bell: UnixStream,
+    ) -> Self {
+        let profile = &model.spec.profile;
+        let mut network = Network::new(profile, model.spec.seed);
+        network.set_addresses(&model.addresses);
+        let side = |(edge, port)| Side {
+            port,
+            queue: HostQueue::new(profile.edge_rate(Edge(edge))),
+            outbox: Vec::new(),
+        };
+        let sides: Vec<Side> = (0..).zip(ports).map(side).collect();
+        let edges = vec![super::EdgeReading::default(); sides.len()];
+        Self {
+            model: network,
+            sides,
+            frames: Frames::default(),
+            routes: profile.is_router(),
+            began: board.now(),
+            until: Picos::ZERO,
+            board,
+            awake_until: Picos::ZERO,
+            reading: EmulatorReading { edges, ..EmulatorReading::default() },
+            orders,
+            bell,
+        }
+    }
+
+    /// Until it is told to end.
+    pub(super) fn run(mut self, processor: Option<usize>) {
+        if let Some(processor) = processor {
+            let mut set = CpuSet::new();
+            // Elsewhere it works as well, only not as evenly.
+            let _ = set.set(processor).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
+        }
+        self.board.prefer_this_thread();
+        loop {
+            if self.orders.any.load(Ordering::Acquire) && !self.obey() {
+                return;
+            }
+            let now = self.now();
+            let (came, read_until) = self.take_in(now);
+            self.turn(read_until.max(self.until));
+            if self.send_out() + came > 0 {
+                self.awake_until = now + AWAKE;
+            } else {
+                self.rest(now);
+            }
+        }
+    }
+
+    fn now(&self) -> Picos {
+        self.board.now().saturating_sub(self.began).into()
+    }
+
+    /// What was asked; false when it is to end.
+    fn obey(&mut self) -> bool {
+        self.orders.any.store(false, Ordering::Relaxed);
+        let (end, reset, read) = {
+            let mut asked = unpoisoned(&self.orders.asked);
+            let both = (std::mem::take(&mut asked.reset), std::mem::take(&mut asked.read));
+            (asked.end, both.0, both.1)
+        };
+        if reset {
+            self.reset();
+        }
+        if read {
+            let reading = self.read();
+            unpoisoned(&self.orders.asked).reading = Some(reading);
+            self.orders.answered.notify_all();
+        }
+        !end
+    }
+
+    fn read(&mut self) -> EmulatorReading {
+        for (side, edge) in self.sides.iter_mut().zip(&mut self.reading.edges) {
+            edge.overflow = side.port.overflow();
+        }
+        let reading = self.reading.clone();
+        self.reading.lateness = measure::Histogram::new();
+        reading
+    }
+
+    /// As if the power had been off: frames inside are gone, and what waited at the hosts' cables.
+    fn reset(&mut self) {
+        let now = self.now().max(self.until);
+        self.turn(now);
+        let frames = &mut self.frames;
+        self.model.reset(now, &mut |event| {
+            if let Event::Dropped { frame, .. } = event {
+                frames.ended(frame.tag);
+            }
+        });
+        for side in &mut self.sides {
+            for (tag, _) in side.outbox.drain(..) {
+                frames.ended(tag);
+            }
+            for frame in side.queue.clear() {
+                frames.ended(frame.tag);
+            }
+        }
+    }
+
+    /// Reads what came on every port into its host's queue: how many frames, and up to which moment,
+    /// at most `now`, no other can have come.
+    fn take_in(&mut self, now: Picos) -> (usize, Picos) {
+        let Self { sides, frames, reading, began, until, routes, .. } = self;
+        let (mut came, mut read_until) = (0, now);
+        for (edge, side) in (0_u16..).zip(sides) {
+            let (port, queue) = (&mut side.port, &mut side.queue);
+            let count = &mut reading.edges[usize::from(edge)];
+            let mut last = now;
+            let from_here = port.receive(TURN, &mut |octets, at| {
+                last = Picos::from(at.saturating_sub(*began)).max(*until);
+                if queue.is_full() {
+                    count.host_overrun += 1;
+                    return;
+                }
+                if *routes && !header::may_live(octets) {
+                    count.expired += 1;
+                    return;
+                }
+                let tag = frames.keep(octets, edge);
+                match header::frame(octets, tag) {
+                    Some(frame) => queue.push(last, frame),
+                    None => frames.ended(tag),
+                }
+            });
+            came += from_here;
+            if from_here == TURN {
+                // There may be more, no older than the last.
+                read_until = read_until.min(last);
+            }
+        }
+        (came, read_until)
+    }
+
+    /// Has the model go on to `until`, with every frame that begins by then, in the order of time.
+    fn turn(&mut self, until: Picos) {
+        loop {
+            let starts = self.sides.iter().map(|side| side.queue.next_start());
+            let (edge, start) =
+                starts.enumerate().min_by_key(|(_, start)| *start).unwrap_or((0, Picos::MAX));
+            if start > until {
+                break;
+            }
+            self.go_on(start);
+            // The model may have told this host to pause meanwhile.
+            if self.sides[edge].queue.next_start() != start {
+                continue;
+            }
+            if let Some(frame) = self.sides[edge].queue.pop(start) {
+                self.reading.edges[edge].entered += 1;
+                self.model.submit(start, Edge(edge as u16), frame);
+            }
+        }
+        self.go_on(until);
+        self.until = until;
+    }
+
+    fn go_on(&mut self, to: Picos) {
+        let Self { model, sides, frames, reading, routes, .. } = self;
+        model.advance(to, &mut |event| match event {
+            Event::Delivered { at, edge, frame } => {
+                let edge = usize::from(edge.0);
+                if *routes {
+                    write_hop(frames, &frame);
+                }
+                match sides.get_mut(edge) {
+                    Some(side) => side.outbox.push((frame.tag, at)),
+                    // No host is there.
+                    None => frames.ended(frame.tag),
+                }
+            }
+            Event::Copied { frame, copies, .. } => frames.copied(frame.tag, copies),
+            Event::Dropped { frame, cause, .. } => {
+                let edge = &mut reading.edges[frames.edge(frame.tag)];
+                *edge.dropped.entry(cause).or_default() += 1;
+                frames.ended(frame.tag);
+            }
+            Event::Pause { at, edge, stop } => {
+                if let Some(side) = sides.get_mut(usize::from(edge.0)) {
+                    side.queue.pause(at, stop);
+                }
+            }
+        });
+    }
+
+    /// Hands hosts what was delivered: how many frames.
+    fn send_out(&mut self) -> usize {
+        let Self { sides, frames, reading, board, began, .. } = self;
+        let mut went = 0;
+        for (side, edge) in sides.iter_mut().zip(&mut reading.edges) {
+            let mut sent = 0;
+            while sent < side.outbox.len() {
+                let rest = &side.outbox[sent..];
+                let mut octets =
+                    rest.iter().map(|(tag, _)| frames.octets(*tag).unwrap_or_default());
+                let taken = match side.port.send(&mut octets) {
+                    Ok(taken) => taken.min(rest.len()),
+                    Err(_) => 0,
+                };
+                let now = Picos::from(board.now().saturating_sub(*began));
+                for (tag, at) in &rest[..taken] {
+                    let late = now.saturating_sub(*at).to_nanos();
+                    reading.lateness.record(late);
+                    reading.late += u64::from(late > LATE);
+                    frames.ended(*tag);
+                }
+                edge.delivered += taken as u64;
+                sent += taken;
+                if taken == 0 {
+                    // The far end or the link refused the first: it is lost there.
+                    edge.refused += 1;
+                    frames.ended(rest[0].0);
+                    sent += 1;
+                }
+            }
+            side.outbox.clear();
+            went += sent;
+        }
+        went
+    }
+
+    /// Waits for frames, orders, or the model's next event.
+    fn rest(&mut self, now: Picos) {
+        let starts = self.sides.iter().map(|side| side.queue.next_start());
+        let due = starts.chain(self.model.next()).min().unwrap_or(Picos::MAX);
+        if now < self.awake_until || due.saturating_sub(now) <= WAKING {
+            std::hint::spin_loop();
+            return;
+        }
+        let left = (due != Picos::MAX).then(|| (due - now).saturating_sub(WAKING).to_nanos());
+        let left = left.map(|left| TimeSpec::from(left.as_duration()));
+        let mut waits = vec![PollFd::new(self.bell.as_fd(), PollFlags::POLLIN)];
+        waits.extend(
+            self.sides.iter().map(|side| PollFd::new(side.port.descriptor(), PollFlags::POLLIN)),
+        );
+        // Cut short by a signal, it comes back anyway.
+        let _ = ppoll(&mut waits, left, None);
+        let down = PollFlags::POLLERR;
+        let broken: Vec<bool> = waits[1..]
+            .iter()
+            .map(|wait| wait.revents().is_some_and(|events| events.contains(down)))
+            .collect();
+        for (side, _) in self.sides.iter().zip(broken).filter(|(_, broken)| *broken) {
+            side.port.calm();
+        }
+        let _ = self.bell.read(&mut [0; 64]);
+    }
+}
+
+/// A router's frame goes to one host: what the model has written is written into the only copy.
+fn write_hop(frames: &mut Frames, frame: &Frame) {
+    if let Some(octets) = frames.octets_mut(frame.tag) {
+        header::route(octets, frame);
+    }
+}
