@@ -15,5 +15,5 @@ mod words;
 pub use journal::{Journal, JournalCounts, ReplayError, hint_for};
 pub use report::{ReportError, ReportInput};
 pub use rows::figures_json;
-pub use run::{RunMeta, RunStatus, RunSummary};
+pub use run::{RunMeta, RunStatus, RunSummary, SweepPoint, SweptValue};
 pub use store::{Store, StoreError};

@@ -5,6 +5,7 @@
 //! computes nothing but merged histograms, sums and rates in other conventions.
 
 mod answers;
+mod buffer;
 mod caveats;
 mod conditions;
 mod conformance;
@@ -16,6 +17,7 @@ mod picture;
 mod reading;
 mod streams;
 mod subject;
+pub mod sweep;
 mod trials;
 mod view;
 
@@ -83,6 +85,7 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
     let mut sections = Vec::new();
     sections.extend(latency::section(&anchor, run.figures, run.records));
     sections.extend(forwarding::section(&anchor, run));
+    sections.extend(buffer::section(&anchor, run.figures, run.records));
     sections.extend(streams::section(&anchor, run.figures, run.records));
     sections.extend(conformance::section(&anchor, run));
     sections.extend(devices::section(&anchor, run.records));

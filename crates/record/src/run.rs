@@ -31,6 +31,35 @@ pub struct RunMeta {
     pub facts: BTreeMap<String, BTreeMap<String, String>>,
     /// Anything a reader should know.
     pub notes: Vec<String>,
+    /// Its place in a sweep, where it is one of several runs that differ in one or two parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepPoint>,
+}
+
+/// One point of a sweep. Each point is a run of its own, whose id begins with the sweep's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SweepPoint {
+    /// The sweep: `20261121-140312-3f9a`.
+    pub sweep: String,
+    /// Which point, from 1.
+    pub point: u32,
+    /// Of how many.
+    pub of: u32,
+    /// The swept parameters, in the order asked for.
+    pub values: Vec<SweptValue>,
+}
+
+/// A swept parameter at one point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SweptValue {
+    /// As the user named it: `buffer`.
+    pub parameter: String,
+    /// The condition of that name in the figures, with its unit: `buffer_bytes`.
+    pub condition: String,
+    /// As it is written: `4MiB`.
+    pub text: String,
+    /// In the base unit that `condition` names.
+    pub number: f64,
 }
 
 /// How a run stands.

@@ -108,6 +108,7 @@ fn broken_off(path: &FilePath, lives: u64) {
         topology: topology.clone(),
         facts: std::collections::BTreeMap::new(),
         notes: vec!["Synthetic: nothing was measured.".to_owned()],
+        sweep: None,
     };
     let store = Store::open(path).expect("a store");
     store.create_run(&meta).expect("a run");

@@ -15,6 +15,9 @@ use super::{ReportInput, caveats, reading};
 use crate::run::RunMeta;
 use crate::words;
 
+/// More ports than these are behind a line that opens them.
+const MOST_PORTS: usize = 32;
+
 /// The section.
 pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Section {
     let mut blocks = vec![Block::Glossary(asked(run.meta))];
@@ -22,10 +25,27 @@ pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Section {
     blocks.push(Block::Glossary(ran(run.records)));
     blocks.push(Block::Subheading("Hosts".to_owned()));
     blocks.extend(facts_table(&run.meta.facts).map(Block::Table));
-    blocks.push(Block::Table(ports_table(&run.meta.topology)));
+    let ports = ports_table(&run.meta.topology);
+    blocks.push(if ports.rows.len() > MOST_PORTS {
+        Block::Folded { summary: format!("All {} test ports", ports.rows.len()), table: ports }
+    } else {
+        Block::Table(ports)
+    });
     blocks.extend(devices_table(&run.meta.topology).map(Block::Table));
     let studies = serde_json::to_string_pretty(&run.meta.studies).unwrap_or_default();
     blocks.push(Block::FoldedText { summary: "What was asked, in full".to_owned(), text: studies });
+    Section { id: format!("{prefix}-conditions"), heading: "Conditions".to_owned(), blocks }
+}
+
+/// The same for several runs that differ in their testbeds alone, told by one of them.
+pub(super) fn of_sweep(prefix: &str, meta: &RunMeta) -> Section {
+    let studies = serde_json::to_string_pretty(&meta.studies).unwrap_or_default();
+    let own = ["run", "testbed"];
+    let asked = asked(meta).into_iter().filter(|(term, _)| !own.contains(&term.as_str()));
+    let blocks = vec![
+        Block::Glossary(asked.collect()),
+        Block::FoldedText { summary: "What was asked, in full".to_owned(), text: studies },
+    ];
     Section { id: format!("{prefix}-conditions"), heading: "Conditions".to_owned(), blocks }
 }
 

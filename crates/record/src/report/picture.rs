@@ -17,6 +17,9 @@ const MARGIN: f64 = 16.0;
 const ARC: f64 = 46.0;
 const DROP: f64 = 62.0;
 const DEVICE_HEIGHT: f64 = 50.0;
+/// More hosts than these are told of below the picture, and so are more devices.
+const MOST_HOSTS: usize = 8;
+const MOST_DEVICES: usize = 6;
 /// What fits into a port's width at 12 px.
 const MOST_CHARS: usize = 19;
 
@@ -35,7 +38,7 @@ pub(super) fn picture(topology: &Topology) -> Picture {
         topology.hosts.iter().flat_map(|h| &h.ports).any(|p| matches!(p.cable, CableEnd::Host(_)));
     let top = if has_arcs { MARGIN + ARC } else { MARGIN };
     let mut x = MARGIN;
-    for host in &topology.hosts {
+    for host in topology.hosts.iter().take(MOST_HOSTS) {
         let width = PORT_WIDTH * host.ports.len().max(1) as f64;
         put(
             &mut out,
@@ -68,7 +71,20 @@ pub(super) fn picture(topology: &Topology) -> Picture {
         escape(&title)
     );
     let direct = if has_arcs { " Dashed: direct cables, the bypass." } else { "" };
-    Picture { svg, caption: format!("{title}: hosts, devices and test cables.{direct}") }
+    let more = left_out(topology);
+    Picture { svg, caption: format!("{title}: hosts, devices and test cables.{direct}{more}") }
+}
+
+/// What there is beside what is drawn.
+fn left_out(topology: &Topology) -> String {
+    let hosts = topology.hosts.len().saturating_sub(MOST_HOSTS);
+    let devices = topology.devices.len().saturating_sub(MOST_DEVICES);
+    let said: Vec<String> = [(hosts, "hosts"), (devices, "devices")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    if said.is_empty() { String::new() } else { format!(" Not drawn: {} more.", said.join(", ")) }
 }
 
 fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
@@ -107,9 +123,9 @@ fn draw_devices(
     width: f64,
     under: f64,
 ) {
-    let count = topology.devices.len().max(1) as f64;
+    let count = topology.devices.len().clamp(1, MOST_DEVICES) as f64;
     let room = (width - 2.0 * MARGIN) / count;
-    for (i, device) in topology.devices.iter().enumerate() {
+    for (i, device) in topology.devices.iter().take(MOST_DEVICES).enumerate() {
         let left = MARGIN + i as f64 * room + 8.0;
         let right = left + room - 16.0;
         let top = under + DROP;

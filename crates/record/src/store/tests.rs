@@ -60,6 +60,7 @@ fn a_full_disk_keeps_what_was_recorded() {
         topology: topology.clone(),
         facts: BTreeMap::new(),
         notes: Vec::new(),
+        sweep: None,
     };
     let store = Store::open(std::path::Path::new(":memory:")).expect("a new store");
     store.create_run(&run).expect("a new run");

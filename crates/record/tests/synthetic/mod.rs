@@ -112,6 +112,7 @@ pub fn meta(id: &str) -> RunMeta {
         topology: topology(),
         facts: facts.into(),
         notes: vec!["Every number here is synthetic: nothing was measured.".to_owned()],
+        sweep: None,
     }
 }
 

@@ -1,0 +1,153 @@
+//! What a sweep shows: of all figures of its points, those that answer, as lines over the points.
+//!
+//! Owns which figures are shown and what tells one line from another. Never computes one.
+
+use std::collections::BTreeMap;
+
+use method::figure::{Condition, Unit};
+use method::{Figure, Metric};
+
+use super::SweptFigures;
+use crate::report::reading;
+use crate::words;
+
+/// One metric at every point.
+#[derive(Debug, Clone)]
+pub struct Chart<'a> {
+    /// In words: `rtt p50`.
+    pub title: String,
+    /// Of all values.
+    pub unit: Unit,
+    /// At least one.
+    pub lines: Vec<Line<'a>>,
+}
+
+/// The same case at every point.
+#[derive(Debug, Clone)]
+pub struct Line<'a> {
+    /// What tells it from the chart's others; empty where it is alone.
+    pub name: String,
+    /// One for each point, in their order; none where the point has no such figure.
+    pub figures: Vec<Option<&'a Figure>>,
+}
+
+/// Told beside the answer, and not it; the rows of `--json` have them.
+const BESIDE: [Metric; 10] = [
+    Metric::Pdv,
+    Metric::Ipdv,
+    Metric::Offered,
+    Metric::Sent,
+    Metric::Lost,
+    Metric::Duplicated,
+    Metric::Reordered,
+    Metric::DepartureGap,
+    Metric::ArrivalGap,
+    Metric::BurstFraction,
+];
+
+/// Numbers that come out of a measurement, and not cases: they differ from point to point.
+const OUTCOMES: [&str; 6] = [
+    "standard_deviation",
+    "loss_ratio_allowed",
+    "backend",
+    "receiver",
+    "stamped",
+    "overload_percent",
+];
+
+type Case<'a> = BTreeMap<&'a str, String>;
+
+/// All charts of a sweep, in the order in which its first figures come.
+pub fn charts<'a>(points: &[SweptFigures<'a>]) -> Vec<Chart<'a>> {
+    let swept: Vec<&str> = points
+        .first()
+        .map(|point| point.values.iter().map(|value| value.condition.as_str()).collect())
+        .unwrap_or_default();
+    let mut charts: Vec<(String, Unit, Vec<(Case<'a>, Line<'a>)>)> = Vec::new();
+    for (at, point) in points.iter().enumerate() {
+        for figure in point.figures.iter().filter(|figure| answers(figure)) {
+            let title = title(figure);
+            let known = charts.iter().position(|c| c.0 == title && c.1 == figure.unit);
+            let chart = known.unwrap_or(charts.len());
+            if known.is_none() {
+                charts.push((title, figure.unit, Vec::new()));
+            }
+            let lines = &mut charts[chart].2;
+            let case = case(figure, &swept);
+            let known = lines.iter().position(|(other, _)| *other == case);
+            let line = known.unwrap_or(lines.len());
+            if known.is_none() {
+                let figures = vec![None; points.len()];
+                lines.push((case, Line { name: String::new(), figures }));
+            }
+            // A second figure of the same case is told by what this page leaves out.
+            lines[line].1.figures[at].get_or_insert(figure);
+        }
+    }
+    charts.into_iter().map(|(title, unit, lines)| named(title, unit, lines)).collect()
+}
+
+/// Whether it is an answer of its own: the device's, and of a distribution the median or the tail.
+fn answers(figure: &Figure) -> bool {
+    let again = figure.conditions.contains_key("rate_convention")
+        && matches!(figure.metric, Metric::Received | Metric::Throughput);
+    !reading::is_bypass(figure)
+        && !BESIDE.contains(&figure.metric)
+        && !again
+        && figure.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9 || (q - 0.99).abs() < 1e-9)
+}
+
+fn title(figure: &Figure) -> String {
+    let name = reading::metric(figure.metric).replace('_', " ");
+    match figure.quantile {
+        Some(q) => format!("{name} {}", words::quantile(q)),
+        None => name,
+    }
+}
+
+fn case<'a>(figure: &'a Figure, swept: &[&str]) -> Case<'a> {
+    let is_case = |(key, value): &(&'a String, &Condition)| {
+        let measured = key.ends_with("_ns") || key.ends_with("_per_s");
+        !measured
+            && !matches!(value, Condition::Number(_))
+            && !OUTCOMES.contains(&key.as_str())
+            && !swept.contains(&key.as_str())
+    };
+    let text = |key: &str| reading::text(figure, key).unwrap_or_default();
+    figure.conditions.iter().filter(is_case).map(|(key, _)| (key.as_str(), text(key))).collect()
+}
+
+/// A line is named by the conditions in which it differs from its neighbours.
+fn named<'a>(title: String, unit: Unit, lines: Vec<(Case<'a>, Line<'a>)>) -> Chart<'a> {
+    let differs = |key: &str| lines.iter().any(|(case, _)| case.get(key) != lines[0].0.get(key));
+    let mut keys: Vec<&str> = lines.iter().flat_map(|(case, _)| case.keys().copied()).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys.retain(|key| differs(key));
+    // The same octets by other names.
+    if keys.contains(&"frame_size") {
+        keys.retain(|key| !matches!(*key, "ip_length" | "udp_payload" | "frame_size_sent"));
+    }
+    let name = |case: &Case<'a>| {
+        let said: Vec<String> = keys.iter().filter_map(|key| word(key, case.get(key)?)).collect();
+        said.join(" ")
+    };
+    let names: Vec<String> = lines.iter().map(|(case, _)| name(case)).collect();
+    let lines =
+        lines.into_iter().zip(names).map(|((_, line), name)| Line { name, ..line }).collect();
+    Chart { title, unit, lines }
+}
+
+/// A condition in a word or two.
+fn word(key: &str, text: &str) -> Option<String> {
+    match key {
+        _ if text.is_empty() => None,
+        "frame_size" => Some(text.to_owned()),
+        "load_percent" => Some(format!("{text} %")),
+        "vlan" => Some(format!("vlan {text}")),
+        _ if text.bytes().all(|octet| octet.is_ascii_digit()) => {
+            Some(format!("{} {text}", key.replace('_', " ")))
+        }
+        _ => Some(text.to_owned()),
+    }
+}

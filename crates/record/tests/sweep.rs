@@ -1,0 +1,125 @@
+//! A sweep's charts and page, from figures made up for the purpose: which lines there are, which value
+//! stands at which point, and what the page says of points that are missing.
+
+#![allow(missing_docs, reason = "a test")]
+
+mod synthetic;
+
+use method::figure::Unit;
+use method::{Figure, Metric, Verdict};
+use record::report::sweep::{SweptFigures, SweptRun, charts, render};
+use record::{RunMeta, RunStatus, SweepPoint, SweptValue};
+
+fn figure(metric: Metric, quantile: Option<f64>, path: &str, size: u64, value: f64) -> Figure {
+    let mut figure = Figure {
+        metric,
+        quantile,
+        unit: if metric == Metric::Rtt { Unit::Nanoseconds } else { Unit::FramesPerSecond },
+        value: Some(value),
+        low: None,
+        high: None,
+        confidence: None,
+        n: 1,
+        blocks: 1,
+        conditions: std::collections::BTreeMap::new(),
+        verdict: Verdict::DeviceLimited,
+        caveats: vec![method::Caveat::Simulated],
+    };
+    figure.conditions.insert("path".into(), path.into());
+    figure.conditions.insert("frame_size".into(), size.into());
+    // Differs from point to point, and is no case.
+    figure.conditions.insert("offered_frames_per_s".into(), value.into());
+    figure
+}
+
+/// At every point: two sizes, the bypass beside them, and what is no answer of its own.
+fn figures(buffer: f64) -> Vec<Figure> {
+    let mut all = Vec::new();
+    for size in [64, 1518] {
+        let rate = buffer * size as f64;
+        all.push(figure(Metric::Throughput, None, "device", size, rate));
+        all.push(figure(Metric::Throughput, None, "bypass", size, 2.0 * rate));
+        all.push(figure(Metric::Sent, None, "device", size, 3.0 * rate));
+        for quantile in [0.5, 0.9, 0.99] {
+            all.push(figure(Metric::Rtt, Some(quantile), "device", size, buffer));
+        }
+    }
+    for figure in &mut all {
+        figure.conditions.insert("buffer_bytes".into(), (buffer as u64).into());
+    }
+    all
+}
+
+fn value(number: f64) -> SweptValue {
+    SweptValue {
+        parameter: "buffer".into(),
+        condition: "buffer_bytes".into(),
+        text: format!("{number}B"),
+        number,
+    }
+}
+
+fn meta(point: u32, number: f64) -> RunMeta {
+    RunMeta {
+        id: format!("20261121-000000-0000.{point}"),
+        verb: "sim".into(),
+        sweep: Some(SweepPoint {
+            sweep: "20261121-000000-0000".into(),
+            point,
+            of: 4,
+            values: vec![value(number)],
+        }),
+        ..synthetic::meta("x")
+    }
+}
+
+#[test]
+fn a_line_is_one_case_at_every_point() {
+    let numbers = [1000.0, 2000.0, 4000.0];
+    let values = numbers.map(|number| vec![value(number)]);
+    let mut figures = numbers.map(figures);
+    // One point lacks a case.
+    figures[1].retain(|f| f.conditions["frame_size"] != 64_u64.into());
+    let points: Vec<SweptFigures<'_>> = values
+        .iter()
+        .zip(&figures)
+        .map(|(values, figures)| SweptFigures { values, figures })
+        .collect();
+    let charts = charts(&points);
+    let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
+    assert_eq!(titles, ["throughput", "rtt p50", "rtt p99"]);
+    let lines: Vec<(&str, Vec<Option<f64>>)> = charts[0]
+        .lines
+        .iter()
+        .map(|line| {
+            let values = line.figures.iter().map(|figure| figure.and_then(|f| f.value));
+            (line.name.as_str(), values.collect())
+        })
+        .collect();
+    let small = vec![Some(64_000.0), None, Some(256_000.0)];
+    let large = vec![Some(1_518_000.0), Some(3_036_000.0), Some(6_072_000.0)];
+    assert_eq!(lines, [("64", small), ("1518", large)]);
+}
+
+#[test]
+fn the_page_says_which_points_are_missing() {
+    let all: Vec<(RunMeta, RunStatus, Vec<Figure>)> = vec![
+        (meta(1, 1000.0), RunStatus::Done, figures(1000.0)),
+        (meta(2, 2000.0), RunStatus::Done, figures(2000.0)),
+        (meta(3, 4000.0), RunStatus::Interrupted, Vec::new()),
+    ];
+    let runs: Vec<SweptRun<'_>> =
+        all.iter().map(|(meta, status, figures)| SweptRun { meta, status, figures }).collect();
+    let html = render(&runs, 0).expect("a page");
+    for words in [
+        "Incomplete: 2 of 4 points",
+        "throughput over buffer.",
+        "20261121-000000-0000.3",
+        "interrupted",
+        "<svg class=\"plot\"",
+        "No packet was sent",
+    ] {
+        assert!(html.contains(words), "{words} is missing");
+    }
+    assert_eq!(html.matches("<svg class=\"plot\"").count(), 3);
+}
