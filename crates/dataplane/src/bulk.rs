@@ -4,10 +4,8 @@
 //! bytes of each interval at the receiver. Never sets a buffer size, so that the kernel tunes it as
 //! for any program, and never judges what limited a stream.
 
-mod hello;
 mod info;
 mod sink;
-mod socket;
 mod source;
 
 pub use sink::Sink;

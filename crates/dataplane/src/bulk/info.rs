@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use measure::reading::StreamPoint;
 use measure::{ByteCount, Nanos, Rate};
 
-use super::hello;
+use crate::hello;
 
 /// `struct tcp_info` of `linux/tcp.h` up to `tcpi_sndbuf_limited` (Linux 4.10). Times in
 /// microseconds but where said; the bit fields are kept whole.

@@ -4,8 +4,8 @@
 //! Never answers, never lets a stranger's silence hold up a stream, and keeps no stranger's
 //! connection.
 
-use std::io::{self, ErrorKind, Read};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::io::{self, Read};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -13,33 +13,19 @@ use measure::reading::Rejected;
 use measure::{ByteCount, Nanos};
 use nix::poll::PollFlags;
 
-use super::hello::{self, Hello};
-use super::socket::{abort, wait_for};
 use super::{SinkReport, SinkSpec};
+use crate::newcomers::Newcomers;
 use crate::socket::is_pause;
+use crate::stream::{abort, wait_for};
 use crate::{FlowError, Halt, Window, clock};
 
 const READ_OCTETS: usize = 256 << 10;
 
-/// The most connections that may owe their hello at once; the longest-silent one makes room.
-const MOST_PENDING: usize = 64;
-
-/// While a hello is owed, how often to look for it.
-const HELLO_POLL: Nanos = Nanos::from_millis(2);
-
 /// A listening sink.
 #[derive(Debug)]
 pub struct Sink {
-    listener: TcpListener,
-    port: u16,
+    newcomers: Newcomers,
     spec: SinkSpec,
-}
-
-/// A connection that has not said who it is.
-struct Pending {
-    tcp: TcpStream,
-    said: [u8; hello::OCTETS],
-    octets: usize,
 }
 
 /// What a stream's reader counted.
@@ -49,52 +35,39 @@ struct Counted {
     outside: u64,
 }
 
-/// What came of reading a hello.
-enum Said {
-    Nothing,
-    Hello(Hello),
-    Rubbish,
-}
-
 impl Sink {
     /// Listens.
     pub fn bind(spec: &SinkSpec) -> Result<Self, FlowError> {
         if spec.interval == Nanos::ZERO {
             return Err(FlowError::Unsuitable("count streams every 0ns".to_owned()));
         }
-        let failed = |e| FlowError::kernel("listen for tcp at", spec.local, e);
-        let listener = TcpListener::bind(SocketAddr::new(spec.local, 0)).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        let port = listener.local_addr().map_err(failed)?.port();
-        Ok(Self { listener, port, spec: spec.clone() })
+        let newcomers = Newcomers::listen(spec.local, spec.peer)?;
+        Ok(Self { newcomers, spec: spec.clone() })
     }
 
     /// Where to connect.
     pub fn port(&self) -> u16 {
-        self.port
+        self.newcomers.port()
     }
 
     /// Accepts and reads until every stream has ended, the window closes or a halt is asked for.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<SinkReport, FlowError> {
+    pub fn run(mut self, window: Window, halt: &Halt) -> Result<SinkReport, FlowError> {
         let expected = usize::from(self.spec.streams);
         let mut counted: Vec<Counted> = Vec::new();
         counted.resize_with(expected, Counted::default);
-        let mut rejected = Rejected::default();
         let ended = AtomicUsize::new(0);
         let accepted = thread::scope(|scope| -> io::Result<()> {
             let mut places: Vec<Option<&mut Counted>> = counted.iter_mut().map(Some).collect();
-            let mut pending = Vec::new();
             while clock::monotonic() < window.closed
                 && !halt.asked()
                 && ended.load(Ordering::Acquire) < expected
             {
-                self.accept(&mut pending, &mut rejected, window.closed)?;
-                for (tcp, hello) in said(&mut pending, &mut rejected) {
+                for (tcp, hello) in self.newcomers.greeted(window.closed)? {
                     let place = places.get_mut(usize::from(hello.stream));
                     let known = hello.identity == self.spec.identity;
                     // A stream that is there already is a replay.
                     let Some(place) = place.filter(|_| known).and_then(Option::take) else {
-                        rejected.foreign += 1;
+                        self.newcomers.turn_away();
                         continue;
                     };
                     let (ended, interval) = (&ended, self.spec.interval);
@@ -104,73 +77,16 @@ impl Sink {
                     });
                 }
             }
-            // Whoever never said anything was no stream of ours.
-            rejected.malformed += pending.len() as u64;
             Ok(())
         });
         let stopped = clock::monotonic().min(window.stop);
-        accepted.map_err(|e| FlowError::kernel("accept streams at port", self.port, e))?;
-        Ok(report(counted, rejected, stopped.saturating_sub(window.start), self.spec.interval))
-    }
-
-    /// Waits a moment for newcomers and takes them in; a wrong address is turned away at once.
-    fn accept(
-        &self,
-        pending: &mut Vec<Pending>,
-        rejected: &mut Rejected,
-        closed: Nanos,
-    ) -> io::Result<()> {
-        let soon = clock::monotonic() + HELLO_POLL;
-        let until = if pending.is_empty() { closed } else { soon.min(closed) };
-        if !wait_for(&self.listener, PollFlags::POLLIN, until)? {
-            return Ok(());
-        }
-        loop {
-            match self.listener.accept() {
-                Ok((tcp, from)) => {
-                    if !same_host(from.ip(), self.spec.peer) || tcp.set_nonblocking(true).is_err() {
-                        rejected.foreign += 1;
-                        continue;
-                    }
-                    if pending.len() == MOST_PENDING {
-                        pending.remove(0);
-                        rejected.malformed += 1;
-                    }
-                    pending.push(Pending { tcp, said: [0; hello::OCTETS], octets: 0 });
-                }
-                Err(e) if is_pause(&e) => return Ok(()),
-                // One that left before it was accepted.
-                Err(e) if e.kind() == ErrorKind::ConnectionAborted => {}
-                Err(e) => return Err(e),
-            }
-        }
-    }
-}
-
-/// Those of the pending connections that have said a hello; those that said something else go.
-fn said(pending: &mut Vec<Pending>, rejected: &mut Rejected) -> Vec<(TcpStream, Hello)> {
-    let mut known = Vec::new();
-    for mut one in std::mem::take(pending) {
-        match one.listen() {
-            Said::Nothing => pending.push(one),
-            Said::Hello(hello) => known.push((one.tcp, hello)),
-            Said::Rubbish => rejected.malformed += 1,
-        }
-    }
-    known
-}
-
-impl Pending {
-    fn listen(&mut self) -> Said {
-        while self.octets < hello::OCTETS {
-            match self.tcp.read(&mut self.said[self.octets..]) {
-                Ok(0) => return Said::Rubbish,
-                Ok(octets) => self.octets += octets,
-                Err(e) if is_pause(&e) => return Said::Nothing,
-                Err(_) => return Said::Rubbish,
-            }
-        }
-        Hello::parse(&self.said).map_or(Said::Rubbish, Said::Hello)
+        accepted.map_err(|e| FlowError::kernel("accept streams at port", self.port(), e))?;
+        Ok(report(
+            counted,
+            self.newcomers.rejected(),
+            stopped.saturating_sub(window.start),
+            self.spec.interval,
+        ))
     }
 }
 
@@ -229,9 +145,4 @@ fn report(
         report.outside.push(ByteCount(stream.outside));
     }
     report
-}
-
-/// An IPv4 peer may come as an IPv6-mapped address.
-fn same_host(one: IpAddr, other: IpAddr) -> bool {
-    one.to_canonical() == other.to_canonical()
 }

@@ -13,11 +13,11 @@ use measure::reading::StreamPoint;
 use measure::{ByteCount, Nanos};
 use nix::poll::PollFlags;
 
-use super::hello::Hello;
 use super::info::TcpInfo;
-use super::socket::{abort, open, wait_for};
 use super::{SourceReport, SourceSpec};
+use crate::hello::Hello;
 use crate::socket::{TICK, is_pause};
+use crate::stream::{abort, open, wait_for};
 use crate::{FlowError, Halt, Window, clock};
 
 /// One write; large enough that system calls cost little beside copying.
@@ -83,7 +83,7 @@ impl Source {
         let mut congestion_control = String::new();
         let mut streams = Vec::new();
         for stream in 0..spec.streams {
-            let (mut tcp, confirmed) = open(spec)?;
+            let (mut tcp, confirmed) = open(spec.local, spec.remote, &spec.congestion_control)?;
             congestion_control = confirmed;
             // The first octets of a new connection always fit its buffer.
             tcp.write_all(&Hello { identity: spec.identity, stream }.emit())

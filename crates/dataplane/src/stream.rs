@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use measure::Nanos;
@@ -17,7 +17,6 @@ use nix::sys::socket::{
 };
 use nix::sys::time::TimeSpec;
 
-use super::SourceSpec;
 use crate::socket::TICK;
 use crate::{FlowError, clock};
 
@@ -27,27 +26,31 @@ const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const CONNECT_WAIT: Nanos = Nanos::from_secs(3);
 
 /// A connected, non-blocking stream, and the congestion control that the kernel confirms.
-pub(super) fn open(spec: &SourceSpec) -> Result<(TcpStream, String), FlowError> {
-    let failed = |deed| move |e: Errno| FlowError::kernel(deed, spec.remote, e.into());
-    let family = if spec.remote.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
+pub(crate) fn open(
+    local: IpAddr,
+    remote: SocketAddr,
+    congestion_control: &str,
+) -> Result<(TcpStream, String), FlowError> {
+    let failed = |deed| move |e: Errno| FlowError::kernel(deed, remote, e.into());
+    let family = if remote.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
     let fd =
         socket(family, SockType::Stream, flags, None).map_err(failed("make a tcp socket to"))?;
-    let congestion_control = control_congestion(&fd, &spec.congestion_control)?;
-    let local = SockaddrStorage::from(SocketAddr::new(spec.local, 0));
+    let congestion_control = control_congestion(&fd, congestion_control)?;
+    let local = SockaddrStorage::from(SocketAddr::new(local, 0));
     bind(fd.as_raw_fd(), &local)
-        .map_err(|e| FlowError::kernel("bind tcp socket to", spec.local, e.into()))?;
-    match connect(fd.as_raw_fd(), &SockaddrStorage::from(spec.remote)) {
+        .map_err(|e| FlowError::kernel("bind tcp socket to", local, e.into()))?;
+    match connect(fd.as_raw_fd(), &SockaddrStorage::from(remote)) {
         Ok(()) | Err(Errno::EINPROGRESS | Errno::EINTR) => {}
         Err(e) => return Err(failed("connect tcp socket to")(e)),
     }
-    finish_connecting(&fd, spec.remote)?;
+    finish_connecting(&fd, remote)?;
     Ok((TcpStream::from(fd), congestion_control))
 }
 
 /// Waits at most until `until`, and at most a tick, for `events` on a socket; errors and hang-ups
 /// count as events.
-pub(super) fn wait_for(socket: impl AsFd, events: PollFlags, until: Nanos) -> io::Result<bool> {
+pub(crate) fn wait_for(socket: impl AsFd, events: PollFlags, until: Nanos) -> io::Result<bool> {
     let left = until.saturating_sub(clock::monotonic()).min(TICK);
     let mut polled = [PollFd::new(socket.as_fd(), events)];
     match ppoll(&mut polled, Some(TimeSpec::from(left.as_duration())), None) {
@@ -58,15 +61,15 @@ pub(super) fn wait_for(socket: impl AsFd, events: PollFlags, until: Nanos) -> io
 }
 
 /// Closes at once, whatever is still queued: the peer gets a reset.
-pub(super) fn abort(socket: impl AsFd) {
+pub(crate) fn abort(socket: impl AsFd) {
     let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
     // Where that fails the kernel goes on sending what is queued, and nothing waits for it.
     let _ = setsockopt(&socket, sockopt::Linger, &at_once);
 }
 
 /// Sets the algorithm and reads it back, because the kernel may have been told to substitute one.
-fn control_congestion(socket: &OwnedFd, asked: &str) -> Result<String, FlowError> {
-    match setsockopt(socket, sockopt::TcpCongestion, &OsString::from(asked)) {
+pub(crate) fn control_congestion(socket: impl AsFd, asked: &str) -> Result<String, FlowError> {
+    match setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(asked)) {
         Ok(()) => {}
         Err(e @ (Errno::ENOENT | Errno::EPERM | Errno::EINVAL)) => {
             let available = std::fs::read_to_string(AVAILABLE).unwrap_or_default();
@@ -81,7 +84,7 @@ fn control_congestion(socket: &OwnedFd, asked: &str) -> Result<String, FlowError
         }
         Err(e) => return Err(FlowError::kernel("set tcp congestion control", asked, e.into())),
     }
-    let confirmed = getsockopt(socket, sockopt::TcpCongestion)
+    let confirmed = getsockopt(&socket, sockopt::TcpCongestion)
         .map_err(|e| FlowError::kernel("read back tcp congestion control", asked, e.into()))?;
     let confirmed = confirmed.to_string_lossy().trim_end_matches('\0').to_owned();
     if confirmed != asked {

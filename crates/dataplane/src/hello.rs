@@ -1,4 +1,4 @@
-//! What a stream says first, so that a sink reads only its own flow's connections.
+//! What a stream says first, so that a flow's other side reads only its own connections.
 //!
 //! 12 octets, big endian: a mark, the trial's token, the flow and the stream. Never does I/O.
 
@@ -7,18 +7,18 @@ use crate::Identity;
 const MARK: [u8; 4] = *b"swBK";
 
 /// Octets of a hello.
-pub(super) const OCTETS: usize = 12;
+pub(crate) const OCTETS: usize = 12;
 
 /// Which stream of which flow a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hello {
+pub(crate) struct Hello {
     pub identity: Identity,
     pub stream: u16,
 }
 
 impl Hello {
     /// As sent.
-    pub(super) fn emit(&self) -> [u8; OCTETS] {
+    pub(crate) fn emit(&self) -> [u8; OCTETS] {
         let mut octets = [0; OCTETS];
         octets[..4].copy_from_slice(&MARK);
         octets[4..8].copy_from_slice(&self.identity.token.to_be_bytes());
@@ -28,7 +28,7 @@ impl Hello {
     }
 
     /// As received; `None` where it is no hello of ours at all.
-    pub(super) fn parse(octets: &[u8; OCTETS]) -> Option<Self> {
+    pub(crate) fn parse(octets: &[u8; OCTETS]) -> Option<Self> {
         let [m0, m1, m2, m3, t0, t1, t2, t3, f0, f1, s0, s1] = *octets;
         ([m0, m1, m2, m3] == MARK).then(|| Self {
             identity: Identity {

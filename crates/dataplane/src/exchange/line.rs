@@ -1,0 +1,173 @@
+//! The rounds of one end over a connected stream.
+//!
+//! Owns the turn from writing to reading: both go on at once, and neither waits for the other within
+//! a round. Never looks past the message that is due, so that a peer a round ahead is not counted
+//! early.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
+
+use measure::Nanos;
+use nix::poll::PollFlags;
+
+use super::tally::Tally;
+use super::{EndReport, Messages};
+use crate::socket::is_pause;
+use crate::stream::{abort, wait_for};
+use crate::{FlowError, Halt, Window, clock};
+
+/// One read or write at most.
+const CHUNK_OCTETS: usize = 256 << 10;
+
+/// Two hosts' windows are the same but for how well their clocks are known: a peer that stops so
+/// little earlier has not broken off.
+const APART: Nanos = Nanos::from_millis(20);
+
+/// What is left of a round.
+struct Round {
+    began: Nanos,
+    to_send: u64,
+    to_receive: u64,
+}
+
+/// What a read or a write came to.
+enum Moved {
+    /// So many octets.
+    Octets(u64),
+    /// Nothing now.
+    Nothing,
+    /// The peer sends no more.
+    Ended,
+}
+
+/// Swaps messages from the window's start to its stop, and lets the peer finish until its close.
+pub(super) fn swap(
+    tcp: &TcpStream,
+    messages: &Messages,
+    window: Window,
+    halt: &Halt,
+) -> Result<EndReport, FlowError> {
+    let peer = || tcp.peer_addr().map_or_else(|_| "the peer".to_owned(), |a| a.to_string());
+    let failed = |e| FlowError::kernel("exchange messages with", peer(), e);
+    tcp.set_nodelay(true).map_err(failed)?;
+    while clock::monotonic() + APART < window.start && !halt.asked() {
+        std::thread::sleep(APART.as_duration());
+    }
+    if !halt.asked() {
+        clock::wait_until(window.start);
+    }
+    let mut tally = Tally::new(messages, window);
+    let ended = rounds(tcp, messages.size.0, window, halt, &mut tally).map_err(failed)?;
+    finish(tcp, window, halt);
+    Ok(tally.report(ended))
+}
+
+/// When the load ended here.
+fn rounds(
+    tcp: &TcpStream,
+    size: u64,
+    window: Window,
+    halt: &Halt,
+    tally: &mut Tally,
+) -> io::Result<Nanos> {
+    let out = vec![0; CHUNK_OCTETS.min(size as usize)];
+    let mut into = vec![0; CHUNK_OCTETS.min(size as usize)];
+    let begin = |began| Round { began, to_send: size, to_receive: size };
+    let mut round = begin(window.start);
+    loop {
+        let now = clock::monotonic();
+        if now >= window.stop {
+            return Ok(window.stop);
+        }
+        if halt.asked() {
+            return Ok(now);
+        }
+        let sent = match send(tcp, &out, round.to_send)? {
+            Moved::Octets(octets) => octets,
+            Moved::Nothing | Moved::Ended => 0,
+        };
+        round.to_send -= sent;
+        let received = match receive(tcp, &mut into, round.to_receive)? {
+            Moved::Octets(octets) => octets,
+            Moved::Nothing => 0,
+            Moved::Ended => return broken_off(window),
+        };
+        if received > 0 {
+            let now = clock::monotonic();
+            tally.received(received, now);
+            round.to_receive -= received;
+            if round.to_receive == 0 {
+                tally.whole(round.began, now);
+            }
+        }
+        if (round.to_send, round.to_receive) == (0, 0) {
+            round = begin(clock::monotonic());
+        } else if sent + received == 0 {
+            wait_for(tcp, wanted(&round), window.stop)?;
+        }
+    }
+}
+
+/// What there is to wait for.
+fn wanted(round: &Round) -> PollFlags {
+    let mut events = PollFlags::empty();
+    events.set(PollFlags::POLLOUT, round.to_send > 0);
+    events.set(PollFlags::POLLIN, round.to_receive > 0);
+    events
+}
+
+fn send(mut tcp: &TcpStream, from: &[u8], left: u64) -> io::Result<Moved> {
+    if left == 0 {
+        return Ok(Moved::Nothing);
+    }
+    match tcp.write(&from[..from.len().min(left as usize)]) {
+        Ok(octets) => Ok(Moved::Octets(octets as u64)),
+        Err(e) if is_pause(&e) => Ok(Moved::Nothing),
+        // What the peer said before it left is still to be read.
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(Moved::Ended),
+        Err(e) => Err(e),
+    }
+}
+
+fn receive(mut tcp: &TcpStream, into: &mut [u8], left: u64) -> io::Result<Moved> {
+    if left == 0 {
+        return Ok(Moved::Nothing);
+    }
+    let room = into.len().min(left as usize);
+    match tcp.read(&mut into[..room]) {
+        Ok(0) => Ok(Moved::Ended),
+        Ok(octets) => Ok(Moved::Octets(octets as u64)),
+        Err(e) if is_pause(&e) => Ok(Moved::Nothing),
+        Err(e) => Err(e),
+    }
+}
+
+/// The peer's load is over: ours is too, or the peer is gone.
+fn broken_off(window: Window) -> io::Result<Nanos> {
+    let left = window.stop.saturating_sub(clock::monotonic());
+    if left > APART {
+        return Err(io::Error::new(ErrorKind::UnexpectedEof, "the peer left during the load"));
+    }
+    Ok(window.stop)
+}
+
+/// Sends nothing more, and reads what the peer still had on its way, so that its end is no reset.
+fn finish(tcp: &TcpStream, window: Window, halt: &Halt) {
+    // A peer that is gone already needs no goodbye.
+    let _ = tcp.shutdown(Shutdown::Write);
+    let mut rest = vec![0; CHUNK_OCTETS];
+    let mut stream = tcp;
+    while clock::monotonic() < window.closed && !halt.asked() {
+        match stream.read(&mut rest) {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(e) if is_pause(&e) => {
+                if wait_for(tcp, PollFlags::POLLIN, window.closed).is_err() {
+                    break;
+                }
+            }
+            Err(_) => return,
+        }
+    }
+    abort(tcp);
+}

@@ -1,0 +1,94 @@
+//! What one end received: whole messages, their rounds, and the payload of each interval.
+//!
+//! Never reads a clock: every moment is passed in. Pure.
+
+use measure::reading::Rejected;
+use measure::{ByteCount, Histogram, Nanos};
+
+use super::{EndReport, Messages};
+use crate::Window;
+
+/// Counts one end's receipts.
+#[derive(Debug)]
+pub(super) struct Tally {
+    size: u64,
+    interval: Nanos,
+    window: Window,
+    messages: u64,
+    rounds: Histogram,
+    intervals: Vec<u64>,
+}
+
+impl Tally {
+    pub(super) fn new(messages: &Messages, window: Window) -> Self {
+        let load = window.stop.saturating_sub(window.start);
+        Self {
+            size: messages.size.0,
+            interval: messages.interval,
+            window,
+            messages: 0,
+            rounds: Histogram::new(),
+            intervals: vec![0; load.0.div_ceil(messages.interval.0) as usize],
+        }
+    }
+
+    /// Payload that came at `now`; outside the load it is nobody's.
+    pub(super) fn received(&mut self, octets: u64, now: Nanos) {
+        if !(self.window.start..self.window.stop).contains(&now) {
+            return;
+        }
+        let index = (now - self.window.start).0 / self.interval.0;
+        if let Some(slot) = self.intervals.get_mut(index as usize) {
+            *slot += octets;
+        }
+    }
+
+    /// The message of the round that began at `began` is whole.
+    pub(super) fn whole(&mut self, began: Nanos, now: Nanos) {
+        if now < self.window.stop {
+            self.messages += 1;
+            self.rounds.record(now.saturating_sub(began));
+        }
+    }
+
+    /// All of it; a load that ended early has only the intervals that began.
+    pub(super) fn report(mut self, ended: Nanos) -> EndReport {
+        let elapsed = ended.saturating_sub(self.window.start);
+        let begun = elapsed.0.div_ceil(self.interval.0) as usize;
+        self.intervals.truncate(begun);
+        EndReport {
+            messages: self.messages,
+            octets: ByteCount(self.messages * self.size),
+            elapsed,
+            rounds: self.rounds,
+            intervals: self.intervals.into_iter().map(ByteCount).collect(),
+            rejected: Rejected::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn receipts_outside_the_load_are_not_counted() {
+        let messages = Messages {
+            size: ByteCount(1000),
+            interval: Nanos(100),
+            congestion_control: "cubic".to_owned(),
+        };
+        let window = Window { start: Nanos(1_000), stop: Nanos(1_250), closed: Nanos(2_000) };
+        let mut tally = Tally::new(&messages, window);
+        for (octets, at) in [(7, 999), (600, 1_000), (400, 1_199), (50, 1_249), (9, 1_250)] {
+            tally.received(octets, Nanos(at));
+        }
+        tally.whole(Nanos(1_000), Nanos(1_199));
+        tally.whole(Nanos(1_199), Nanos(1_250));
+        let report = tally.report(window.stop);
+        assert_eq!((report.messages, report.octets), (1, ByteCount(1000)));
+        assert_eq!(report.rounds.max(), Nanos(199));
+        assert_eq!(report.intervals, [600, 400, 50].map(ByteCount));
+        assert_eq!(report.elapsed, Nanos(250));
+    }
+}
