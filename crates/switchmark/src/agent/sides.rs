@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use dataplane::{FlowError, Halt, Window, bulk, datagram, echo};
+use dataplane::{FlowError, Halt, Window, bulk, datagram, echo, exchange};
 
 use super::fault::AgentFault;
 use crate::protocol::{ReceiverOrder, SenderOrder, SideReport};
@@ -17,12 +17,16 @@ pub enum Side {
     Receiver(datagram::Receiver),
     /// Takes a bulk flow.
     Sink(bulk::Sink),
+    /// Waits for the other end of an exchange.
+    Waiter(exchange::Waiter),
     /// Asks in an echo flow.
     Asker(echo::Asker),
     /// Sends a datagram flow.
     Sender(datagram::Sender),
     /// Feeds a bulk flow.
     Source(bulk::Source),
+    /// Calls the other end of an exchange.
+    Caller(exchange::Caller),
 }
 
 impl Side {
@@ -43,6 +47,10 @@ impl Side {
                 let port = s.port();
                 (Self::Sink(s), port)
             }),
+            ReceiverOrder::Waiter(spec) => exchange::Waiter::bind(spec).map(|s| {
+                let port = s.port();
+                (Self::Waiter(s), port)
+            }),
         };
         opened.map_err(|cause| AgentFault::Open { side, flow, cause })
     }
@@ -58,6 +66,7 @@ impl Side {
                 Ok(Self::Sender(sender))
             }),
             SenderOrder::Source(spec) => bulk::Source::connect(spec).map(Self::Source),
+            SenderOrder::Caller(spec) => exchange::Caller::connect(spec).map(Self::Caller),
         };
         opened.map_err(|cause| AgentFault::Open { side, flow, cause })
     }
@@ -71,6 +80,8 @@ impl Side {
             Self::Asker(side) => side.run(window, halt).map(SideReport::Asker),
             Self::Sender(side) => side.run(window, halt).map(SideReport::Sender),
             Self::Source(side) => side.run(window, halt).map(SideReport::Source),
+            Self::Waiter(side) => side.run(window, halt).map(SideReport::Waiter),
+            Self::Caller(side) => side.run(window, halt).map(SideReport::Caller),
         }
     }
 
@@ -83,6 +94,8 @@ impl Side {
             Self::Asker(_) => "asker",
             Self::Sender(_) => "sender",
             Self::Source(_) => "source",
+            Self::Waiter(_) => "waiter",
+            Self::Caller(_) => "caller",
         }
     }
 }
@@ -92,6 +105,7 @@ const fn receiving(order: &ReceiverOrder) -> &'static str {
         ReceiverOrder::Reflector(_) => "reflector",
         ReceiverOrder::Receiver(_) => "receiver",
         ReceiverOrder::Sink(_) => "sink",
+        ReceiverOrder::Waiter(_) => "waiter",
     }
 }
 
@@ -100,6 +114,7 @@ const fn sending(order: &SenderOrder) -> &'static str {
         SenderOrder::Asker(_) => "asker",
         SenderOrder::Sender(_) => "sender",
         SenderOrder::Source(_) => "source",
+        SenderOrder::Caller(_) => "caller",
     }
 }
 

@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use dataplane::bulk::{SinkReport, SourceReport};
 use dataplane::datagram::{ReceiverReport, SenderReport};
 use dataplane::echo::{AskerReport, ReflectorReport};
+use dataplane::exchange::EndReport;
 use method::record::{
-    BulkRecord, Clocks, DatagramsRecord, Delays, EchoRecord, FlowRecord, StreamRecord,
+    BulkRecord, Clocks, DatagramsRecord, Delays, EchoRecord, ExchangeRecord, FlowRecord,
+    ReceiptRecord, StreamRecord,
 };
 use method::trial::{Flow, FlowKind, Protocol};
 
@@ -27,12 +29,14 @@ impl Sides {
     /// Files a report under its side.
     pub fn put(&mut self, flow: u16, report: SideReport) {
         let side = match report {
-            SideReport::Reflector(_) | SideReport::Receiver(_) | SideReport::Sink(_) => {
-                &mut self.receiving
-            }
-            SideReport::Asker(_) | SideReport::Sender(_) | SideReport::Source(_) => {
-                &mut self.sending
-            }
+            SideReport::Reflector(_)
+            | SideReport::Receiver(_)
+            | SideReport::Sink(_)
+            | SideReport::Waiter(_) => &mut self.receiving,
+            SideReport::Asker(_)
+            | SideReport::Sender(_)
+            | SideReport::Source(_)
+            | SideReport::Caller(_) => &mut self.sending,
         };
         side.insert(flow, report);
     }
@@ -80,7 +84,13 @@ fn record(flow: &Flow, sides: &mut Sides) -> Result<FlowRecord, MissingSide> {
         }
         (FlowKind::Bulk(_), Some(SideReport::Source(_)), _) => Err(missing("sink")),
         (FlowKind::Bulk(_), ..) => Err(missing("source")),
-        (FlowKind::Exchange(_), ..) => Err(missing("exchange")),
+        (
+            FlowKind::Exchange(_),
+            Some(SideReport::Caller(caller)),
+            Some(SideReport::Waiter(waiter)),
+        ) => Ok(FlowRecord::Exchange(exchange(caller, waiter))),
+        (FlowKind::Exchange(_), Some(SideReport::Caller(_)), _) => Err(missing("waiter")),
+        (FlowKind::Exchange(_), ..) => Err(missing("caller")),
     }
 }
 
@@ -136,12 +146,25 @@ fn bulk(source: SourceReport, sink: SinkReport) -> BulkRecord {
     }
 }
 
+/// What the waiting end received came from the calling one.
+fn exchange(caller: EndReport, waiter: EndReport) -> ExchangeRecord {
+    let receipt = |end: EndReport| ReceiptRecord {
+        messages: end.messages,
+        octets: end.octets,
+        elapsed: end.elapsed,
+        rounds: end.rounds,
+        intervals: end.intervals,
+        lost: 0,
+    };
+    ExchangeRecord { forward: receipt(waiter), backward: receipt(caller) }
+}
+
 #[cfg(test)]
 mod tests {
     use measure::reading::Rejected;
     use measure::sequence::SequenceCounts;
     use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
-    use method::trial::{Backend, Bulk, Datagrams, Echo, Role, Schedule};
+    use method::trial::{Backend, Bulk, Carrier, Datagrams, Echo, Exchange, Role, Schedule};
 
     use super::*;
 
@@ -166,6 +189,22 @@ mod tests {
     fn bulk_kind() -> FlowKind {
         let congestion_control = "cubic".to_owned();
         FlowKind::Bulk(Bulk { streams: 2, congestion_control, interval: Nanos(1) })
+    }
+
+    fn exchange_kind() -> FlowKind {
+        let (message, interval) = (ByteCount(10), Nanos(1));
+        FlowKind::Exchange(Exchange { message, carrier: Carrier::Tcp, interval })
+    }
+
+    fn end(messages: u64) -> EndReport {
+        EndReport {
+            messages,
+            octets: ByteCount(10 * messages),
+            elapsed: Nanos(50),
+            rounds: Histogram::new(),
+            intervals: vec![ByteCount(10 * messages)],
+            rejected: Rejected::default(),
+        }
     }
 
     fn asker(foreign: u64) -> SideReport {
@@ -248,6 +287,7 @@ mod tests {
             flow(1, echo_kind(Protocol::Udp)),
             flow(2, datagrams_kind()),
             flow(7, echo_kind(Protocol::Icmp)),
+            flow(8, exchange_kind()),
         ];
         let told = [
             (1, reflector()),
@@ -257,6 +297,8 @@ mod tests {
             (3, sink()),
             (3, source()),
             (7, asker(0)),
+            (8, SideReport::Caller(end(3))),
+            (8, SideReport::Waiter(end(4))),
         ];
         let records = assemble(&flows, sides(told)).unwrap();
         let [
@@ -264,6 +306,7 @@ mod tests {
             FlowRecord::Echo(echo),
             FlowRecord::Datagrams(datagrams),
             FlowRecord::Echo(icmp),
+            FlowRecord::Exchange(exchange),
         ] = records.as_slice()
         else {
             panic!("{records:?}")
@@ -273,6 +316,7 @@ mod tests {
         assert_eq!(echo.rejected, Rejected { malformed: 1, foreign: 6 }, "of both ends");
         assert_eq!((datagrams.sent, datagrams.received.unique), (11, 10));
         assert_eq!(icmp.answers.unique, 8);
+        assert_eq!((exchange.forward.messages, exchange.backward.messages), (4, 3));
     }
 
     #[test]
@@ -289,5 +333,7 @@ mod tests {
         check(datagrams_kind(), vec![receiver(), asker(0)], "sender");
         check(bulk_kind(), vec![source()], "sink");
         check(bulk_kind(), vec![], "source");
+        check(exchange_kind(), vec![SideReport::Caller(end(1))], "waiter");
+        check(exchange_kind(), vec![SideReport::Waiter(end(1))], "caller");
     }
 }

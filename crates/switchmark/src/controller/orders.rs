@@ -11,9 +11,10 @@ use std::net::{IpAddr, SocketAddr};
 use dataplane::Identity;
 use dataplane::bulk::{SinkSpec, SourceSpec};
 use dataplane::echo::{self, AskerSpec, Carrier, ReflectorSpec};
+use dataplane::exchange::{CallerSpec, Messages, WaiterSpec};
 use measure::FrameRate;
 use method::topology::{PortRef, Topology};
-use method::trial::{Flow, FlowKind, IpVersion, Protocol, Schedule, Trial};
+use method::trial::{self, Exchange, Flow, FlowKind, IpVersion, Protocol, Schedule, Trial};
 
 use crate::protocol::{ReceiverOrder, SenderOrder};
 
@@ -52,9 +53,11 @@ pub enum OrderError {
         /// How many there are.
         had: u16,
     },
-    /// Agents do not exchange messages yet.
-    #[error("order flow {flow}: live hosts do not exchange messages yet; a `sim:` testbed does")]
-    NoExchange {
+    /// Agents carry messages over TCP only.
+    #[error(
+        "order flow {flow}: live hosts exchange messages over tcp only; a `sim:` testbed has both"
+    )]
+    NoCarrier {
         /// The flow's number.
         flow: u16,
     },
@@ -164,7 +167,12 @@ impl Scene<'_> {
                 streams: bulk.streams,
                 interval: bulk.interval,
             }),
-            FlowKind::Exchange(_) => return Err(OrderError::NoExchange { flow: flow.id }),
+            FlowKind::Exchange(exchange) => ReceiverOrder::Waiter(WaiterSpec {
+                local,
+                peer,
+                identity,
+                messages: messages(flow, exchange)?,
+            }),
         }))
     }
 
@@ -196,7 +204,12 @@ impl Scene<'_> {
                 congestion_control: bulk.congestion_control.clone(),
                 interval: bulk.interval,
             }),
-            FlowKind::Exchange(_) => return Err(OrderError::NoExchange { flow: flow.id }),
+            FlowKind::Exchange(exchange) => SenderOrder::Caller(CallerSpec {
+                local,
+                remote: SocketAddr::new(peer, port()?),
+                identity,
+                messages: messages(flow, exchange)?,
+            }),
         })
     }
 
@@ -239,6 +252,18 @@ fn asking(flow: &Flow, schedule: Schedule) -> Result<echo::Pace, OrderError> {
     }
 }
 
+/// The same congestion control at both ends, whatever the hosts' own default is.
+fn messages(flow: &Flow, exchange: &Exchange) -> Result<Messages, OrderError> {
+    match exchange.carrier {
+        trial::Carrier::Tcp => Ok(Messages {
+            size: exchange.message,
+            interval: exchange.interval,
+            congestion_control: "cubic".to_owned(),
+        }),
+        trial::Carrier::Datagrams { .. } => Err(OrderError::NoCarrier { flow: flow.id }),
+    }
+}
+
 fn gap_ns(flow: &Flow, rate: FrameRate) -> Result<f64, OrderError> {
     if rate.0.is_finite() && rate.0 > 0.0 {
         Ok(1e9 / rate.0)
@@ -258,7 +283,7 @@ const fn carrier(protocol: Protocol) -> Carrier {
 #[cfg(test)]
 mod tests {
     use dataplane::datagram;
-    use measure::{FrameSize, Nanos};
+    use measure::{ByteCount, FrameSize, Nanos};
     use method::topology::{CableEnd, Host, HostPort};
     use method::trial::{Backend, Datagrams, Gate, Offloads, Path, Phases, Role};
 
@@ -328,6 +353,28 @@ mod tests {
         assert!(sender.limit >= 2000, "every frame of two seconds has a number");
         assert_eq!((sender.cpu, receiver.cpu), (Some(2), Some(5)));
         assert_eq!(sender.pace, datagram::Pace::Every(1e6));
+    }
+
+    #[test]
+    fn an_exchange_has_two_ends_that_agree() {
+        let topology = topology();
+        let of = |carrier| {
+            let mut trial = trial(&[1.0]);
+            let (message, interval) = (ByteCount(65_536), Nanos::from_millis(100));
+            trial.flows[0].kind = FlowKind::Exchange(Exchange { message, carrier, interval });
+            trial
+        };
+        let exchange = of(trial::Carrier::Tcp);
+        let scene = scene(&topology, &exchange);
+        let receivers = scene.receivers().unwrap();
+        let ReceiverOrder::Waiter(waiter) = &receivers["h2"][0] else { panic!() };
+        let senders = scene.senders(&BTreeMap::from([(1, 4321)])).unwrap();
+        let SenderOrder::Caller(caller) = &senders["h1"][0] else { panic!() };
+        assert_eq!((waiter.local, waiter.peer), (caller.remote.ip(), caller.local));
+        assert_eq!(waiter.messages, caller.messages);
+        let over = of(trial::Carrier::Datagrams { credits: 8 });
+        let refused = self::scene(&topology, &over).receivers().unwrap_err();
+        assert_eq!(refused, OrderError::NoCarrier { flow: 1 });
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::usage::Usage;
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ impl Hello {
         Self {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            features: ["echo", "datagrams", "bulk"].map(str::to_owned).to_vec(),
+            features: ["echo", "datagrams", "bulk", "exchange"].map(str::to_owned).to_vec(),
         }
     }
 

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use dataplane::bulk::{SinkReport, SinkSpec, SourceReport, SourceSpec};
 use dataplane::datagram::{ReceiverReport, ReceiverSpec, SenderReport, SenderSpec};
 use dataplane::echo::{AskerReport, AskerSpec, ReflectorReport, ReflectorSpec};
+use dataplane::exchange::{CallerSpec, EndReport, WaiterSpec};
 use serde::{Deserialize, Serialize};
 
 /// A side that opens a data port and waits there.
@@ -20,6 +21,8 @@ pub enum ReceiverOrder {
     Receiver(ReceiverSpec),
     /// Takes a bulk flow.
     Sink(SinkSpec),
+    /// Waits for the other end of an exchange.
+    Waiter(WaiterSpec),
 }
 
 /// A side that begins to speak.
@@ -32,6 +35,8 @@ pub enum SenderOrder {
     Sender(SenderSpec),
     /// Feeds a bulk flow.
     Source(SourceSpec),
+    /// Calls the other end of an exchange.
+    Caller(CallerSpec),
 }
 
 /// What a side did.
@@ -50,6 +55,10 @@ pub enum SideReport {
     Sender(SenderReport),
     /// Of the sending side of a bulk flow.
     Source(SourceReport),
+    /// Of the end of an exchange that waited.
+    Waiter(EndReport),
+    /// Of the end of an exchange that called.
+    Caller(EndReport),
 }
 
 impl ReceiverOrder {
@@ -59,6 +68,7 @@ impl ReceiverOrder {
             Self::Reflector(spec) => spec.identity.flow,
             Self::Receiver(spec) => spec.identity.flow,
             Self::Sink(spec) => spec.identity.flow,
+            Self::Waiter(spec) => spec.identity.flow,
         }
     }
 
@@ -68,6 +78,7 @@ impl ReceiverOrder {
             Self::Reflector(spec) => (spec.local, spec.peer),
             Self::Receiver(spec) => (spec.local, spec.peer),
             Self::Sink(spec) => (spec.local, spec.peer),
+            Self::Waiter(spec) => (spec.local, spec.peer),
         }
     }
 }
@@ -79,6 +90,7 @@ impl SenderOrder {
             Self::Asker(spec) => spec.identity.flow,
             Self::Sender(spec) => spec.identity.flow,
             Self::Source(spec) => spec.identity.flow,
+            Self::Caller(spec) => spec.identity.flow,
         }
     }
 
@@ -88,6 +100,7 @@ impl SenderOrder {
             Self::Asker(spec) => (spec.local, spec.remote.ip()),
             Self::Sender(spec) => (spec.local, spec.remote.ip()),
             Self::Source(spec) => (spec.local, spec.remote.ip()),
+            Self::Caller(spec) => (spec.local, spec.remote.ip()),
         }
     }
 }

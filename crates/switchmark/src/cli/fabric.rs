@@ -1,0 +1,74 @@
+//! `switchmark fabric`: one fabric study from flags.
+//!
+//! Owns its flags; what they leave open comes from the profile.
+
+use measure::{ByteCount, Nanos};
+use method::Arrangement;
+use method::trial::Carrier;
+
+use super::options::{self, Measuring, ProfileArg, Under};
+use super::session::{self, Request};
+use super::{Failure, Outcome};
+use crate::config::fabric::{self, FabricAsk};
+use crate::config::testbed;
+
+/// `fabric`
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// lab:bridge or sim:PROFILE.toml with options, or a testbed file
+    #[arg(long, value_name = "T", required_unless_present = "resume", conflicts_with = "resume")]
+    testbed: Option<String>,
+    /// Who talks to whom: neighbours, offset=N, sweep, bisections=N, tournament
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    arrangement: Vec<Arrangement>,
+    /// How many ports talk at once [default: 2, 4, 8… and all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    nodes: Vec<u32>,
+    /// Message size of the table by nodes
+    #[arg(short = 'l', long, value_name = "BYTES")]
+    message: Option<ByteCount>,
+    /// Message sizes of the table by size, with most ports talking
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    messages: Vec<ByteCount>,
+    /// What carries the messages: tcp, datagrams[:CREDITS]
+    #[arg(long, value_name = "WHAT", value_parser = fabric::carrier)]
+    carrier: Option<Carrier>,
+    /// Less than this below one pair alone is not blocking
+    #[arg(long, value_name = "SHARE", value_parser = fabric::margin)]
+    margin: Option<f64>,
+    #[command(flatten)]
+    under: Under,
+    /// Length of each trial, in seconds or with a unit
+    #[arg(short = 't', long, value_name = "S", value_parser = options::duration)]
+    time: Option<Nanos>,
+    /// Repeats of everything, in random order
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    blocks: Option<u32>,
+    /// Length of the phases around each trial
+    #[arg(long)]
+    profile: Option<ProfileArg>,
+    #[command(flatten)]
+    measuring: Measuring,
+}
+
+/// Measures.
+pub fn run(args: Args) -> Result<Outcome, Failure> {
+    let measuring = args.measuring.clone();
+    session::run(&measuring, || {
+        let testbed = testbed::from_argument("--testbed", args.testbed.as_deref().unwrap_or(""))?;
+        let ask = FabricAsk {
+            profile: args.profile.map(Into::into),
+            arrangements: args.arrangement,
+            nodes: args.nodes,
+            message: args.message,
+            messages: args.messages,
+            carrier: args.carrier,
+            subjects: args.under.subjects(&testbed)?,
+            margin: args.margin,
+            interval: None,
+            duration: args.time,
+            blocks: args.blocks,
+        };
+        Ok(Request { verb: "fabric", testbed, studies: vec![ask.resolve()], seed: None })
+    })
+}
