@@ -10,6 +10,7 @@ mod caveats;
 mod conditions;
 mod conformance;
 mod devices;
+mod fabric;
 mod forwarding;
 mod frames;
 mod latency;
@@ -86,6 +87,7 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
     sections.extend(latency::section(&anchor, run.figures, run.records));
     sections.extend(forwarding::section(&anchor, run));
     sections.extend(buffer::section(&anchor, run.figures, run.records));
+    sections.extend(fabric::section(&anchor, run.figures));
     sections.extend(streams::section(&anchor, run.figures, run.records));
     sections.extend(conformance::section(&anchor, run));
     sections.extend(devices::section(&anchor, run.records));

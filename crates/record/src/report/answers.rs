@@ -1,6 +1,7 @@
 //! The first screen: one plain sentence for each question, with its verdict. Says no more than the
 //! figure does, and nothing at all where there is none.
 
+mod fabric;
 mod forwarding;
 
 use std::collections::BTreeSet;
@@ -24,6 +25,8 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
     all.extend(forwarding::throughput(figures));
     all.extend(forwarding::flood(figures));
     all.extend(forwarding::others(figures));
+    all.extend(fabric::nonblocking(figures));
+    all.extend(super::buffer::sentences(figures));
     all
 }
 
@@ -107,6 +110,6 @@ fn answer(text: String, figure: &Figure) -> Sentence {
 }
 
 /// A sentence begins with a capital, but a user's name is not touched.
-fn capitalised(text: String) -> String {
+pub(super) fn capitalised(text: String) -> String {
     if let Some(rest) = text.strip_prefix("the ") { format!("The {rest}") } else { text }
 }

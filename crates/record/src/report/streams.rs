@@ -12,7 +12,7 @@ use method::{Figure, Metric, Trial, TrialRecord};
 use super::latency::{n_cell, value_cell};
 use super::subject::{self, Who};
 use super::view::{Block, Cell, Picture, Section, Table};
-use super::{caveats, reading};
+use super::{buffer, caveats, reading};
 use crate::svg::{Axis, PALETTE, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -26,10 +26,13 @@ pub(super) fn section(
     records: &[(Trial, TrialRecord)],
 ) -> Option<Section> {
     let mut seen = BTreeSet::new();
+    // The buffer study's own streams are shown with its figures.
+    let elsewhere = figures.iter().any(buffer::is_own);
     let mut blocks: Vec<Block> = figures_table(figures).map(Block::Table).into_iter().collect();
     for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
         for (flow, done) in trial.flows.iter().zip(&record.flows) {
             if let (FlowKind::Bulk(bulk), FlowRecord::Bulk(done)) = (&flow.kind, done)
+                && !(elsewhere && flow.role == Role::Measured)
                 && seen.len() < MOST_TRIALS
                 && seen.insert((trial.label.clone(), Who::of_trial(trial)))
             {
@@ -50,7 +53,8 @@ pub(super) fn section(
 
 /// Goodput and retransmits as the studies state them.
 fn figures_table(figures: &[Figure]) -> Option<Table> {
-    let of = figures.iter().filter(|f| matches!(f.metric, Metric::Goodput | Metric::Retransmits));
+    let shown = |f: &&Figure| matches!(f.metric, Metric::Goodput | Metric::Retransmits);
+    let of = figures.iter().filter(shown).filter(|f| !buffer::is_own(f));
     let rows: Vec<Vec<Cell>> = of
         .map(|f| {
             let protocol = reading::text(f, "protocol").unwrap_or_default().to_uppercase();
@@ -74,7 +78,7 @@ fn figures_table(figures: &[Figure]) -> Option<Table> {
     (!rows.is_empty()).then_some(Table { caption, head, rows })
 }
 
-fn summary(done: &BulkRecord) -> String {
+pub(super) fn summary(done: &BulkRecord) -> String {
     let seconds = done.elapsed.as_secs_f64();
     let goodput = if seconds > 0.0 { done.received.0 as f64 * 8.0 / seconds } else { 0.0 };
     let last = |pick: fn(&StreamPoint) -> u64| -> u64 {
@@ -95,7 +99,7 @@ fn summary(done: &BulkRecord) -> String {
     )
 }
 
-fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {
+pub(super) fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {
     let per_second = 1.0 / bulk.interval.as_secs_f64().max(1e-9);
     let interval = bulk.interval.as_secs_f64();
     let goodput = |s: &StreamRecord| -> Vec<(f64, f64)> {

@@ -1,0 +1,262 @@
+//! The buffer study on the page: which cases were stable and why others were not, what their windows
+//! say of the buffer, and each case's first valid trial over time. Computes nothing but sums.
+
+mod over_time;
+
+use std::fmt::Write as _;
+
+use method::{Figure, Metric, Trial, TrialRecord, Unit, Verdict};
+
+use super::latency::{n_cell, value_cell};
+use super::subject::{self, Who};
+use super::view::{Block, Cell, Section, Table};
+use super::{answers, caveats, reading};
+use crate::words;
+
+/// What tells one case from another.
+const CASE: [&str; 8] =
+    ["device", "variant", "path", "from", "to", "load", "streams", "congestion_control"];
+
+/// All figures of one case.
+struct Case<'a>(Vec<&'a Figure>);
+
+impl<'a> Case<'a> {
+    fn get(&self, metric: Metric) -> Option<&'a Figure> {
+        self.0.iter().copied().find(|figure| figure.metric == metric)
+    }
+
+    fn value(&self, metric: Metric) -> Option<f64> {
+        self.get(metric)?.value
+    }
+
+    fn cell(&self, metric: Metric) -> Cell {
+        self.get(metric).map_or_else(Cell::default, value_cell)
+    }
+
+    fn scenario(&self) -> String {
+        reading::text(self.0[0], "scenario").unwrap_or_default()
+    }
+
+    /// `2 streams of cubic`
+    fn tcp(&self) -> String {
+        let text = |key| reading::text(self.0[0], key).unwrap_or_default();
+        let streams = match text("streams").as_str() {
+            "1" => "1 stream".to_owned(),
+            more => format!("{more} streams"),
+        };
+        format!("{streams} of {}", text("congestion_control"))
+    }
+
+    /// `alone`, `beside udp 2Gbit/s`
+    fn beside(&self) -> String {
+        match reading::load(self.0[0]).as_str() {
+            "idle" => "alone".to_owned(),
+            load => format!("beside {load}"),
+        }
+    }
+}
+
+/// Whether a figure is the buffer study's.
+pub(super) fn is_own(figure: &Figure) -> bool {
+    reading::is_test(figure, "esnet")
+}
+
+/// In order of appearance.
+fn cases(figures: &[Figure]) -> Vec<Case<'_>> {
+    let key = |f: &Figure| CASE.map(|name| reading::text(f, name));
+    let mut cases: Vec<(_, Case<'_>)> = Vec::new();
+    for figure in figures.iter().filter(|f| is_own(f)) {
+        let of = key(figure);
+        match cases.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, case)) => case.0.push(figure),
+            None => cases.push((of, Case(vec![figure]))),
+        }
+    }
+    cases.into_iter().map(|(_, case)| case).collect()
+}
+
+/// The section; `None` where no buffer was studied.
+pub(super) fn section(
+    prefix: &str,
+    figures: &[Figure],
+    records: &[(Trial, TrialRecord)],
+) -> Option<Section> {
+    let cases = cases(figures);
+    if cases.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Paragraph(LEAD.to_owned())];
+    blocks.push(Block::Table(stability(&cases)));
+    blocks.push(Block::Table(windows(&cases)));
+    blocks.extend(over_time::blocks(records));
+    let heading = "Buffer for long paths".to_owned();
+    Some(Section { id: format!("{prefix}-buffer"), heading, blocks })
+}
+
+const LEAD: &str = "TCP alone is the baseline; beside a constant load into the same egress it has \
+    to share the link; the same load the other way oversubscribes nothing and is the control. What is \
+    lost beside the load and not beside its control was lost in the egress's buffer.";
+
+fn stability(cases: &[Case<'_>]) -> Table {
+    let row = |case: &Case<'_>| {
+        let stable = case.get(Metric::Stable);
+        let answer = match stable.and_then(|f| f.value) {
+            Some(value) => words::value(Unit::Flag, value),
+            None => "can't be told".to_owned(),
+        };
+        let reasons = stable.and_then(|f| reading::text(f, "reasons")).unwrap_or_default();
+        let all = case.0.clone();
+        vec![
+            Cell::text(case.beside()).with_note(case.tcp()),
+            subject::cell(all[0]),
+            Cell::text(answer).with_note(reasons),
+            case.cell(Metric::Goodput),
+            Cell::number(fair_share(case).map_or_else(String::new, words::bit_rate)),
+            case.cell(Metric::RetransmitsPerGigabyte),
+            case.cell(Metric::GoodputVariation),
+            case.cell(Metric::CwndCuts),
+            case.cell(Metric::RampUpTime),
+            n_cell(&all, None),
+            caveats::verdict_cell(&all),
+            caveats::names(&all),
+        ]
+    };
+    let head = [
+        "TCP",
+        "device",
+        "stable",
+        "goodput",
+        "fair share",
+        "sent again per GB",
+        "variation",
+        "windows cut",
+        "ramp-up",
+        "readings",
+        "verdict",
+        "caveats",
+    ];
+    Table { caption: limits(cases), head: head.map(str::to_owned).into(), rows: rows(cases, row) }
+}
+
+/// What counted as stable.
+fn limits(cases: &[Case<'_>]) -> String {
+    let stable = cases.iter().find_map(|case| case.get(Metric::Stable));
+    let number = |key| stable.and_then(|f| reading::number(f, key));
+    let mut text = "Stable at the fair share after the ramp-up or not".to_owned();
+    if let (Some(again), Some(variation), Some(share)) =
+        (number("limit_retransmits_per_gigabyte"), number("limit_variation"), number("limit_share"))
+    {
+        let _ = write!(
+            text,
+            ": at most {} segments sent again per GB, a goodput that varies from second to second by \
+             at most {}, and at least {} of the fair share",
+            words::trimmed(again, 2),
+            words::percent(variation),
+            words::percent(share)
+        );
+    }
+    text.push('.');
+    text
+}
+
+fn windows(cases: &[Case<'_>]) -> Table {
+    let row = |case: &Case<'_>| {
+        let bdp = case.get(Metric::Bdp);
+        let path = bdp.map_or_else(String::new, |f| {
+            let rate = reading::number(f, "rate_bits_per_second").map(words::bit_rate);
+            let rtt = reading::number(f, "rtt_ns").map(words::time);
+            [rate, rtt].into_iter().flatten().collect::<Vec<_>>().join(" × ")
+        });
+        let held = case.get(Metric::Buffer).map_or_else(Cell::default, |f| match f.value {
+            Some(_) => {
+                let cell = value_cell(f);
+                Cell { text: format!("≥ {}", cell.text), ..cell }
+            }
+            None => Cell::number("–"),
+        });
+        vec![
+            Cell::text(case.beside()).with_note(case.tcp()),
+            subject::cell(case.0[0]),
+            case.cell(Metric::CwndMax),
+            case.cell(Metric::Bdp).with_note(path),
+            held,
+            case.cell(Metric::BufferDelay),
+            case.cell(Metric::Efficiency),
+            Cell::number(
+                case.value(Metric::TransferTimeRatio)
+                    .map_or_else(|| "–".to_owned(), |ratio| words::trimmed(ratio, 3)),
+            ),
+            case.cell(Metric::LossRatio),
+        ]
+    };
+    let head = [
+        "TCP",
+        "device",
+        "largest window",
+        "bandwidth-delay product",
+        "buffer, by TCP",
+        "buffer delay",
+        "efficiency",
+        "transfer time ratio",
+        "load lost",
+    ];
+    let caption = "What the windows say: the buffer is at least the largest window that was held \
+                   without loss, less what the path itself holds. Buffer delay, efficiency and \
+                   transfer time ratio are RFC 6349's."
+        .to_owned();
+    Table { caption, head: head.map(str::to_owned).into(), rows: rows(cases, row) }
+}
+
+fn rows(cases: &[Case<'_>], row: impl Fn(&Case<'_>) -> Vec<Cell>) -> Vec<Vec<Cell>> {
+    cases.iter().map(row).collect()
+}
+
+fn fair_share(case: &Case<'_>) -> Option<f64> {
+    reading::number(case.get(Metric::Stable)?, "fair_share_bits_per_second")
+}
+
+/// One sentence for each case beside a load into the same egress.
+pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
+    let beside = |case: &Case<'_>| case.scenario() == "background";
+    cases(figures).iter().filter(|case| beside(case)).filter_map(sentence).collect()
+}
+
+fn sentence(case: &Case<'_>) -> Option<(Verdict, String)> {
+    let stable = case.get(Metric::Stable)?;
+    let who = Who::of_figure(stable).in_words();
+    let bdp = case.get(Metric::Bdp);
+    let rtt = bdp.and_then(|f| reading::number(f, "rtt_ns")).map(words::time);
+    let path = rtt.map_or_else(String::new, |rtt| format!(" at a round trip of {rtt}"));
+    let tcp = format!("{} {}{path}", case.tcp(), case.beside());
+    let share = match (case.get(Metric::Goodput), fair_share(case)) {
+        (Some(goodput), Some(fair)) if goodput.value.is_some() => format!(
+            "{} of a fair share of {}",
+            words::with_interval(goodput),
+            words::bit_rate(fair)
+        ),
+        _ => {
+            return Some((
+                Verdict::Undetermined,
+                format!("No figure for {tcp}: no trial was valid."),
+            ));
+        }
+    };
+    let reasons = reading::text(stable, "reasons").unwrap_or_default();
+    let product = bdp.and_then(|f| f.value).map(|octets| words::value(Unit::Bytes, octets));
+    let text = match stable.value {
+        Some(1.0) => {
+            let product = product.map_or_else(String::new, |product| {
+                format!(", a bandwidth-delay product of {product}")
+            });
+            format!("{who} has buffer enough for {tcp}{product}: TCP is stable, {share}.")
+        }
+        Some(_) => format!(
+            "{who} has not buffer enough for {tcp}: TCP is not stable ({reasons}), {share}."
+        ),
+        None => {
+            format!("Whether {who} has buffer enough for {tcp} can't be told ({reasons}): {share}.")
+        }
+    };
+    let verdict = if stable.value.is_none() { Verdict::Undetermined } else { stable.verdict };
+    Some((verdict, answers::capitalised(text)))
+}
