@@ -93,6 +93,7 @@ fn figure(spec: &FabricSpec, scene: &Scene, shares: Vec<Share>, ways: &Ways) -> 
     row.conditions.remove("rate_convention");
     row.conditions.insert("margin".to_owned(), spec.margin.into());
     row.conditions.insert("message".to_owned(), spec.message.0.into());
+    row.conditions.insert("nodes".to_owned(), (most(scene).unwrap_or(0) as u64).into());
     row.conditions.insert("arrangements".to_owned(), (shares.len() as u64).into());
     let worst = shares.into_iter().min_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
     let Some(worst) = worst else {

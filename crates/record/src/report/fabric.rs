@@ -1,0 +1,159 @@
+//! Pairs of ports that exchange messages, on the page: whether the device blocks, the mean by nodes, the
+//! worst pair by message size, and a picture of the pairs. Never computes a figure.
+
+mod map;
+
+use std::collections::BTreeSet;
+
+use method::{Figure, Metric};
+
+use super::caveats;
+use super::reading;
+use super::subject::Who;
+use super::view::{Block, Cell, Section, Table};
+use crate::words;
+
+/// Bits a second in a megabyte a second.
+const MEGABYTE_BITS: f64 = 8e6;
+
+/// The section; `None` where nothing of the kind was measured.
+pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
+    let of: Vec<&Figure> = reading::of(figures, Metric::PairGoodput).collect();
+    let mut blocks = Vec::new();
+    blocks.extend(by_nodes(&of).map(Block::Table));
+    blocks.extend(by_message(&of).map(Block::Table));
+    let pictures = map::pictures(&of);
+    if !pictures.is_empty() {
+        blocks.push(Block::Pictures(pictures));
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: format!("{prefix}-fabric"),
+        heading: "Fabric".to_owned(),
+        blocks,
+    })
+}
+
+fn is(figure: &Figure, statistic: &str) -> bool {
+    reading::text(figure, "statistic").as_deref() == Some(statistic)
+}
+
+fn text(figure: &Figure, name: &str) -> String {
+    reading::text(figure, name).unwrap_or_default()
+}
+
+fn whole(figure: &Figure, name: &str) -> u64 {
+    reading::number(figure, name).unwrap_or(0.0) as u64
+}
+
+/// The mean over pairs of every number of nodes, and the worst round of arrangements that have many.
+fn by_nodes(figures: &[&Figure]) -> Option<Table> {
+    let means: Vec<&Figure> = figures.iter().filter(|f| is(f, "mean")).copied().collect();
+    let message = means.iter().min_by_key(|f| whole(f, "nodes")).map(|f| whole(f, "message"))?;
+    let of: Vec<&Figure> = figures
+        .iter()
+        .filter(|f| whole(f, "message") == message)
+        .filter(|f| is(f, "worst-round") || (is(f, "mean") && !has_rounds(f)))
+        .copied()
+        .collect();
+    let caption = format!(
+        "Exchanges of {} messages by number of nodes: payload in MB/s each way, the mean over pairs; of \
+         an arrangement of several rounds its worst round.",
+        measure::ByteCount(message)
+    );
+    table(&of, "nodes", caption, |figure| whole(figure, "nodes").to_string())
+}
+
+/// The worst pair of every message size, at the most nodes.
+fn by_message(figures: &[&Figure]) -> Option<Table> {
+    let of: Vec<&Figure> =
+        figures.iter().filter(|f| is(f, "minimum") && !has_rounds(f)).copied().collect();
+    let most = of.iter().map(|f| whole(f, "nodes")).max()?;
+    let of: Vec<&Figure> = of.into_iter().filter(|f| whole(f, "nodes") == most).collect();
+    let caption = format!(
+        "Exchanges between {most} nodes by message size: payload in MB/s each way that the worst of all \
+         pairs got."
+    );
+    let size = |figure: &Figure| measure::ByteCount(whole(figure, "message")).to_string();
+    table(&of, "message", caption, size)
+}
+
+fn has_rounds(figure: &Figure) -> bool {
+    let name = text(figure, "arrangement");
+    matches!(name.as_str(), "sweep" | "tournament") || name.starts_with("bisections")
+}
+
+/// A row for each subject and value of `key`, a column for each arrangement.
+fn table(
+    figures: &[&Figure],
+    key: &str,
+    caption: String,
+    name: impl Fn(&Figure) -> String,
+) -> Option<Table> {
+    let mut arrangements: Vec<String> = Vec::new();
+    for figure in figures.iter().filter(|f| !reading::is_bypass(f)) {
+        let arrangement = text(figure, "arrangement");
+        if !arrangements.contains(&arrangement) {
+            arrangements.push(arrangement);
+        }
+    }
+    let subjects: BTreeSet<Who> =
+        figures.iter().map(|f| Who::of_figure(f)).filter(|who| !who.is_cable()).collect();
+    let values: BTreeSet<u64> = figures.iter().map(|f| whole(f, key)).collect();
+    let mut rows = Vec::new();
+    for (subject, value) in subjects.iter().flat_map(|s| values.iter().map(move |v| (s, *v))) {
+        let alike: Vec<&Figure> = figures
+            .iter()
+            .filter(|f| whole(f, key) == value)
+            .filter(|f| reading::is_bypass(f) || Who::of_figure(f) == *subject)
+            .copied()
+            .collect();
+        let of = |arrangement: &String| {
+            let own =
+                |f: &&&Figure| !reading::is_bypass(f) && text(f, "arrangement") == *arrangement;
+            alike.iter().find(own).copied()
+        };
+        let own: Vec<&Figure> = arrangements.iter().filter_map(of).collect();
+        let Some(first) = own.first() else { continue };
+        let mut row = vec![Cell::path(subject.name()), Cell::number(name(first))];
+        row.extend(arrangements.iter().map(|arrangement| cell(of(arrangement))));
+        row.push(cell(alike.iter().find(|f| reading::is_bypass(f)).copied()));
+        let limit = reading::number(first, "wire_limit_bits_per_s").map(megabytes);
+        row.push(Cell::number(limit.unwrap_or_default()));
+        row.push(caveats::verdict_cell(&[slowest(&own)]));
+        row.push(caveats::names(&own));
+        rows.push(row);
+    }
+    let mut head = vec!["device".to_owned(), key.to_owned()];
+    head.extend(arrangements);
+    head.extend(["direct cables", "wire", "verdict of the worst", "caveats"].map(str::to_owned));
+    (!rows.is_empty()).then_some(Table { caption, head, rows })
+}
+
+/// There is at least one.
+fn slowest<'a>(figures: &[&'a Figure]) -> &'a Figure {
+    let value = |f: &Figure| f.value.unwrap_or(f64::NEG_INFINITY);
+    let worst = figures.iter().min_by(|a, b| value(a).total_cmp(&value(b)));
+    worst.copied().unwrap_or(figures[0])
+}
+
+fn cell(figure: Option<&Figure>) -> Cell {
+    let Some(figure) = figure else { return Cell::number("") };
+    let value = figure.value.map_or_else(|| "–".to_owned(), megabytes);
+    let ends = match (figure.low, figure.high) {
+        (Some(low), Some(high)) => format!("{}…{}", megabytes(low), megabytes(high)),
+        _ => String::new(),
+    };
+    let round = reading::text(figure, "round").map(|round| format!("{round} "));
+    Cell::number(value).with_note(round.unwrap_or_default() + &ends)
+}
+
+/// Megabytes of 10^6 octets, to three digits.
+fn megabytes(bits: f64) -> String {
+    let value = bits / MEGABYTE_BITS;
+    let decimals = match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    words::trimmed(value, decimals)
+}
