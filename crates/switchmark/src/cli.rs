@@ -4,8 +4,10 @@
 //! computes a figure and never touches a packet.
 
 mod agent;
+mod buffer;
 mod demo;
 mod doctor;
+mod fabric;
 mod failure;
 mod forwarding;
 mod lab;
@@ -18,6 +20,7 @@ mod run;
 mod runs;
 mod session;
 mod signals;
+mod sim;
 
 use std::process::ExitCode;
 
@@ -43,10 +46,16 @@ enum Verb {
     Latency(latency::Args),
     /// Frames a second: flood, throughput without loss, the tests of RFC 2544
     Forwarding(forwarding::Args),
+    /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
+    Fabric(fabric::Args),
+    /// TCP beside a constant load: is there buffer enough for long paths?
+    Buffer(buffer::Args),
     /// What this host can be trusted with: how fast and how evenly it sends
     Doctor(doctor::Args),
     /// Render a run's report again, from the journal alone
     Report(report::Args),
+    /// What if it were this device: a plan in virtual time, once or over a range of values
+    Sim(sim::Args),
     /// List the runs of a journal
     Runs(runs::Args),
     /// Hold a lab open, and run programs in its hosts
@@ -90,8 +99,11 @@ pub fn main() -> ExitCode {
         Verb::Run(args) => run::run(args),
         Verb::Latency(args) => latency::run(args),
         Verb::Forwarding(args) => forwarding::run(&args),
+        Verb::Fabric(args) => fabric::run(args),
+        Verb::Buffer(args) => buffer::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Sim(args) => sim::run(args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Lab(verb) => lab::run(verb),
         Verb::Agent(args) => return agent::run(&args),

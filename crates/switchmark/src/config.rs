@@ -3,6 +3,8 @@
 //! Owns the testbed and plan files, `lab:bridge,…` names, and errors that show the line they speak of.
 //! Never opens a socket or starts anything.
 
+pub mod buffer;
+pub mod fabric;
 pub mod fit;
 pub mod forwarding;
 pub mod frame_rate;
@@ -11,10 +13,12 @@ pub mod lab_name;
 pub mod plan;
 pub mod profile;
 pub mod resolved;
+pub mod sim_name;
 pub mod source;
 pub mod study;
 pub mod subjects;
 mod suggest;
+pub mod sweep;
 pub mod testbed;
 mod typed;
 

@@ -1,7 +1,8 @@
 //! The side that asks: brings agents up, hands out a trial's flows, and gathers what came of them.
 //!
-//! Owns the agents' processes, the common start and [`LiveTestbed`]. Never sends or receives a probe
-//! itself, and never judges a figure: what makes a trial valid is `method`'s.
+//! Owns the agents' processes, the common start and [`LiveTestbed`], and the choice between that and a
+//! model ([`Opened`]). Never sends or receives a probe itself, and never judges a figure: what makes a
+//! trial valid is `method`'s.
 
 mod assemble;
 mod command;
@@ -12,8 +13,11 @@ mod facts;
 mod handle;
 mod launcher;
 mod mishap;
+mod models;
 mod offset;
+mod opened;
 mod orders;
+mod simulated;
 mod site;
 mod stop;
 mod subjects;
@@ -22,5 +26,8 @@ mod testbed;
 pub use facts::Facts;
 pub use handle::{Agent, AgentError};
 pub use launcher::{LaunchError, Launcher};
+pub use models::Ports;
+pub use opened::Opened;
+pub use simulated::Simulated;
 pub use stop::Stop;
 pub use testbed::{ControllerError, LiveTestbed};

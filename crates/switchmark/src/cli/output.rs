@@ -161,7 +161,11 @@ pub fn write_report(runs: &[Finished], path: &Path) -> Result<(), Failure> {
         .iter()
         .map(|r| ReportInput { meta: &r.meta, figures: &r.figures, records: &r.records })
         .collect();
-    let html = record::report::render(&inputs, lone::unix_ns(Timestamp::now()))?;
+    write_page(&record::report::render(&inputs, lone::unix_ns(Timestamp::now()))?, path)
+}
+
+/// Writes a page that is made.
+pub fn write_page(html: &str, path: &Path) -> Result<(), Failure> {
     std::fs::write(path, html).map_err(|cause| {
         let message = format!("write report {}: {}", path.display(), plain(&cause));
         Failure::from(ConfigError::bare(message, "name a writable place; the run itself is kept"))

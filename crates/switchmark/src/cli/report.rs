@@ -6,16 +6,17 @@ use std::path::PathBuf;
 
 use measure::Nanos;
 use method::{Caveat, Figure, Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
-use record::{Journal, Store};
+use record::{Journal, RunStatus, Store};
 
 use super::options::Data;
 use super::output::{self, Finished};
+use super::sim::{Swept, SweptOne};
 use super::{Failure, Outcome as Exit};
 
 /// `report`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: its id, the start of it, or `latest`
+    /// The run: its id, the start of it, or `latest`; or a sweep's id
     #[arg(value_name = "RUN")]
     run: String,
     /// Write the HTML report here
@@ -31,6 +32,10 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         output::check_report(path)?;
     }
     let store = Store::open(&output::store_path(&args.data)?)?;
+    if let Some(swept) = sweep(&store, &args.run)? {
+        swept.show(&args.data, args.out.as_deref())?;
+        return Ok(output::outcome(&swept.figures()));
+    }
     let finished = replay(&store, &args.run)?;
     let outcome = output::show(&finished, &args.data)?;
     if let Some(path) = &args.out {
@@ -38,6 +43,24 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         output::say(&args.data, &format!("report: {}\n", path.display()))?;
     }
     Ok(outcome)
+}
+
+/// The sweep of that name, computed again from its points' runs; none where it is no sweep's.
+fn sweep(store: &Store, asked: &str) -> Result<Option<Swept>, Failure> {
+    let is_point = |id: &str| id.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'));
+    let mut runs = Vec::new();
+    let mut of = 0;
+    for summary in store.runs()?.into_iter().filter(|summary| is_point(&summary.id)) {
+        let meta = store.load(&summary.id)?;
+        let Some(point) = &meta.sweep else { return Ok(None) };
+        of = point.of as usize;
+        let done = summary.status == RunStatus::Done;
+        let figures = if done { replay(store, &summary.id)?.figures } else { Vec::new() };
+        runs.push(SweptOne::new(meta, summary.status, figures));
+    }
+    // Points run side by side: their ids have the order, not their times.
+    runs.sort_by(|a, b| a.meta.id.cmp(&b.meta.id));
+    Ok((!runs.is_empty()).then(|| Swept { id: asked.to_owned(), of, runs }))
 }
 
 /// A run's figures, computed again. Of an unfinished run, those that its recorded trials give.

@@ -17,7 +17,7 @@ use super::output::{self, Finished};
 use super::{Failure, Outcome, lone, signals};
 use crate::config::resolved::{Source, Testbed};
 use crate::config::{ConfigError, fit, testbed};
-use crate::controller::{Facts, LiveTestbed, Stop};
+use crate::controller::{Facts, Opened, Stop};
 use crate::terminal::progress::Watched;
 
 /// What shall be done.
@@ -71,8 +71,13 @@ pub fn check(request: &Request) -> Result<(), ConfigError> {
         fit::fits(study, &request.testbed)
             .map_err(|(message, hint)| ConfigError::bare(message, hint))?;
     }
-    if let Source::Hosts(hosts) = &request.testbed.source {
-        let topology = hosts.topology(&request.testbed.name);
+    let name = &request.testbed.name;
+    let known = match &request.testbed.source {
+        Source::Hosts(hosts) => Some(hosts.topology(name)),
+        Source::Virtual(config) => Some(config.topology(name)),
+        Source::Lab(_) => None,
+    };
+    if let Some(topology) = known {
         for study in &request.studies {
             study
                 .check(&topology)
@@ -123,45 +128,72 @@ pub fn carry_out(
     stop: &Stop,
     data: &Data,
 ) -> Result<Finished, Failure> {
-    let live = LiveTestbed::open(place, stop.clone()).map_err(Failure::unusable)?;
+    let seed = match &start {
+        Start::Again(meta) => meta.seed,
+        Start::New { seed, .. } => *seed,
+    };
+    let opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
     let meta = match start {
         Start::Again(meta) => {
             store.set_status(&meta.id, &RunStatus::Running)?;
             *meta
         }
         Start::New { verb, studies, seed } => {
-            for study in &studies {
-                study.check(live.topology())?;
-            }
-            let now = Timestamp::now();
-            let meta = RunMeta {
-                id: lone::run_id(now)?,
-                created_unix_ns: lone::unix_ns(now),
-                verb: verb.to_owned(),
-                command_line: lone::command_line(),
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                seed,
-                studies,
-                topology: live.topology().clone(),
-                facts: by_host(live.facts()),
-                notes: notes(live.facts()),
-            };
+            let meta = describe(verb, studies, seed, &opened)?;
             store.create_run(&meta)?;
             meta
         }
     };
-    let mut journal = Journal::new(store, &meta.id, Some(Box::new(live)))?;
-    let ended = studies(&meta, &mut journal, data.quiet);
+    let id = meta.id.clone();
+    let ran = conduct(store, meta, opened, |meta, journal| studies(meta, journal, data.quiet))?;
+    ran.map_err(|error| broke_off(store, &id, error, data.store.as_deref()))
+}
+
+/// A new run on a testbed that is up.
+pub fn describe(
+    verb: &str,
+    studies: Vec<StudySpec>,
+    seed: u64,
+    opened: &Opened,
+) -> Result<RunMeta, Failure> {
+    for study in &studies {
+        study.check(opened.topology())?;
+    }
+    let now = Timestamp::now();
+    Ok(RunMeta {
+        id: lone::run_id(now)?,
+        created_unix_ns: lone::unix_ns(now),
+        verb: verb.to_owned(),
+        command_line: lone::command_line(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed,
+        studies,
+        topology: opened.topology().clone(),
+        facts: by_host(opened.facts()),
+        notes: opened.notes(),
+        sweep: None,
+    })
+}
+
+/// Runs what `ask` asks over the run's journal, takes the testbed down, and gathers what there is. The
+/// inner error is a run that broke off: its status is not set yet.
+pub fn conduct(
+    store: &Store,
+    meta: RunMeta,
+    opened: Opened,
+    ask: impl FnOnce(&RunMeta, &mut Journal<'_>) -> Result<Vec<Figure>, TestbedError>,
+) -> Result<Result<Finished, TestbedError>, Failure> {
+    let mut journal = Journal::new(store, &meta.id, Some(Box::new(opened)))?;
+    let ended = ask(&meta, &mut journal);
     let records = journal.records();
     // The lab goes before anything else can fail.
     drop(journal);
-    match ended {
-        Ok(figures) => {
-            store.set_status(&meta.id, &RunStatus::Done)?;
-            Ok(Finished { meta, figures, records: records? })
-        }
-        Err(error) => Err(broke_off(store, &meta.id, error, data.store.as_deref())),
-    }
+    let figures = match ended {
+        Ok(figures) => figures,
+        Err(error) => return Ok(Err(error)),
+    };
+    store.set_status(&meta.id, &RunStatus::Done)?;
+    Ok(Ok(Finished { meta, figures, records: records? }))
 }
 
 fn studies(
@@ -183,14 +215,18 @@ pub fn estimate(studies: &[StudySpec], topology: &Topology) -> Nanos {
     studies.iter().map(|s| s.estimate(topology)).fold(Nanos::ZERO, |sum, one| sum + one)
 }
 
-/// The journal says how it ended, and the user how to go on.
-fn broke_off(store: &Store, run: &str, error: TestbedError, flag: Option<&Path>) -> Failure {
-    let status = match &error {
+/// How a run ended that did not come to its end.
+pub fn ending(error: &TestbedError) -> RunStatus {
+    match error {
         TestbedError::Interrupted => RunStatus::Interrupted,
         other => RunStatus::Failed { reason: crate::protocol::in_words(other) },
-    };
+    }
+}
+
+/// The journal says how it ended, and the user how to go on.
+fn broke_off(store: &Store, run: &str, error: TestbedError, flag: Option<&Path>) -> Failure {
     // A full disk keeps this out too; the run then still reads as running, which is resumable.
-    let kept = store.set_status(run, &status);
+    let kept = store.set_status(run, &ending(&error));
     let own_hint = record::hint_for(&error);
     let store = flag.map_or_else(String::new, |path| format!(" --store {}", path.display()));
     let resume = format!("`switchmark run --resume {run}{store}` goes on from the last trial");
@@ -212,15 +248,4 @@ fn by_host(facts: &Facts) -> BTreeMap<String, BTreeMap<String, String>> {
         all.insert(name.clone(), flat);
     }
     all
-}
-
-/// What every reader should know of where it ran.
-fn notes(facts: &Facts) -> Vec<String> {
-    let shared = "Hosts and whatever is between them share one machine.";
-    let rootless = "Run in a user namespace, without the machine's root.";
-    [(facts.shared_machine, shared), (lab::privilege() == Privilege::UserNamespace, rootless)]
-        .into_iter()
-        .filter(|(holds, _)| *holds)
-        .map(|(_, note)| note.to_owned())
-        .collect()
 }

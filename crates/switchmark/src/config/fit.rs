@@ -3,9 +3,10 @@
 //! Owns the arithmetic that is shown where it can't. Never says where a text stood: that is the
 //! caller's.
 
+use lab::{LabDevice, LabSpec};
 use measure::{FrameRate, FrameSize, Rate};
 use method::topology::CableEnd;
-use method::trial::{Headers, IpVersion, Schedule};
+use method::trial::{Backend, Headers, IpVersion, Reception, Schedule};
 use method::{Load, StudySpec};
 
 use super::resolved::{Source, Testbed};
@@ -13,30 +14,51 @@ use super::resolved::{Source, Testbed};
 /// Why a value can't be had on a testbed: message and hint.
 pub type Misfit = (String, String);
 
-/// The links' speed, where it is known before anything runs: the slowest counts. A lab's cables have
-/// none, and what its ports are limited to is not a link's speed: see [`rate_fits`].
+/// The links' speed, where it is known before anything runs: the slowest counts. Those of a lab whose
+/// devices are the kernel's have none, and what its ports are limited to is not a link's speed: see [`rate_fits`].
 pub fn link_rate(testbed: &Testbed) -> Option<Rate> {
     match &testbed.source {
-        Source::Lab(_) => None,
+        Source::Lab(lab) => models_rate(lab),
+        Source::Virtual(config) => Some(config.profile.rate),
         Source::Hosts(hosts) => {
             hosts.hosts.iter().flat_map(|h| h.ports.iter().filter_map(|p| p.rate)).min()
         }
     }
 }
 
+/// The rate of the slowest port, where every device of the lab is a model: its cables have rates as
+/// real ones have.
+fn models_rate(lab: &LabSpec) -> Option<Rate> {
+    let rates: Option<Vec<Rate>> = lab
+        .devices
+        .iter()
+        .map(|device| match device {
+            LabDevice::Emulated(model) => {
+                let hosts = (0..lab.hosts).map(device::Edge);
+                hosts.map(|edge| model.profile.edge_rate(edge)).min()
+            }
+            _ => None,
+        })
+        .collect();
+    rates?.into_iter().min()
+}
+
 /// Whether a frame fits the testbed's links.
 pub fn size_fits(size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
-    let Source::Lab(lab) = &testbed.source else { return Ok(()) };
-    if size.mtu() <= lab.mtu {
+    let (whose, what, mtu) = match &testbed.source {
+        Source::Lab(lab) => ("the lab's links", "the lab", lab.mtu),
+        Source::Virtual(config) => ("the simulated hosts", "the hosts", config.hosts.mtu),
+        Source::Hosts(_) => return Ok(()),
+    };
+    if size.mtu() <= mtu {
         return Ok(());
     }
+    let needs = size.mtu();
     Err((
         format!(
-            "a frame of {size} octets needs an MTU of {size} - 18 = {}, the lab's links have {}",
-            size.mtu(),
-            lab.mtu
+            "a frame of {size} octets needs an MTU of {size} - 18 = {needs}, {whose} have {mtu}"
         ),
-        format!("give the lab a larger one: mtu={}", size.mtu()),
+        format!("give {what} a larger one: mtu={needs}"),
     ))
 }
 
@@ -44,8 +66,8 @@ pub fn size_fits(size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
 /// gap; a lab's token bucket counts neither these nor the FCS.
 pub fn rate_fits(rate: FrameRate, size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
     let (limit, octets, sum) = match &testbed.source {
-        Source::Lab(lab) => (lab.rate, size.octets_without_fcs(), "- 4"),
-        Source::Hosts(_) => (link_rate(testbed), size.wire_octets(), "+ 20"),
+        Source::Lab(lab) if lab.rate.is_some() => (lab.rate, size.octets_without_fcs(), "- 4"),
+        _ => (link_rate(testbed), size.wire_octets(), "+ 20"),
     };
     let Some(limit) = limit else { return Ok(()) };
     let most = (limit.bits_per_second() / (8.0 * f64::from(octets))).floor();
@@ -122,10 +144,30 @@ pub fn addresses_fit(headers: Headers, testbed: &Testbed) -> Result<(), Misfit> 
     Ok(())
 }
 
+/// Whether the testbed's hosts have more than one way to send and to count. Those of a model have
+/// none of a kernel's.
+pub fn backend_fits(
+    backend: Backend,
+    receiver: Reception,
+    testbed: &Testbed,
+) -> Result<(), Misfit> {
+    let Source::Virtual(_) = &testbed.source else { return Ok(()) };
+    let word = match (backend, receiver) {
+        (Backend::Auto, Reception::Auto) => return Ok(()),
+        (Backend::Auto, _) => "receiver",
+        _ => "backend",
+    };
+    Err((
+        format!("a simulated host has no kernel, and so no choice of {word}"),
+        format!("leave the {word} out, or say auto"),
+    ))
+}
+
 /// Every size and rate of a request, against the testbed; for requests that came without places.
 pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
     match study {
         StudySpec::Forwarding(spec) => {
+            backend_fits(spec.backend, spec.receiver, testbed)?;
             addresses_fit(spec.headers, testbed)?;
             for mix in &spec.frames {
                 size_fits(mix.largest(), testbed)?;
@@ -143,6 +185,9 @@ pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
             let largest = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
             rate_fits(rate, largest, testbed)
         }
+        // Messages are cut up by whatever carries them.
+        StudySpec::Fabric(_) => Ok(()),
+        StudySpec::Buffer(spec) => size_fits(spec.background_size, testbed),
     }
 }
 

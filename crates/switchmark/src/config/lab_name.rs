@@ -1,21 +1,31 @@
 //! Labs named on the command line: `lab:bridge+router,rate=100Mbit,queue=64KiB,hosts=4,mtu=9000`.
 //!
-//! Owns the lab's defaults and limits, also for the `[lab]` table of a file. Pure.
+//! Owns the lab's defaults and limits, also for the `[lab]` table of a file. Reads the profiles of
+//! emulated devices, and nothing else.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use device::profile::Parameter;
 use lab::vm::Acceleration;
-use lab::{LabDevice, LabSpec, VmRole, VmSpec};
+use lab::{EmulatedSpec, LabDevice, LabSpec, VmRole, VmSpec};
 use measure::{ByteCount, Rate};
 
+use super::resolved::{Source, Testbed};
 use super::source::Fault;
-use super::suggest;
+use super::{profile, suggest};
 
 /// What stands before a lab's name.
 pub const PREFIX: &str = "lab:";
 const OPTIONS: [&str; 9] =
     ["rate", "queue", "hosts", "mtu", "bypass", "kernel", "modules", "name", "acceleration"];
+/// What is said of emulated devices only, beside what of their profiles can be set.
+const OF_MODELS: [&str; 2] = ["scale", "seed"];
+/// What stands before an emulated device's profile.
+const EMULATED: &str = "emulated";
+/// A device of a millionth or a million times the speed is another device.
+const SCALE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 /// What runs a machine's instructions.
 const ACCELERATIONS: [&str; 3] = ["auto", "kvm", "tcg"];
 /// What stands before a machine's way of forwarding.
@@ -26,17 +36,34 @@ const HOSTS: Range<u64> = 2..65;
 /// IPv4's least, and what a 9,018-octet frame needs.
 const MTU: Range<u64> = 576..9001;
 
-/// Reads a whole name, `lab:` included. Spans are offsets into `text`.
-pub fn parse(text: &str) -> Result<LabSpec, Fault> {
+/// Resolves a whole name, `lab:` included; profiles' paths are relative to `base`. Spans are offsets
+/// into `text`. The testbed's own name has the paths as they are from the working directory.
+pub fn resolve(text: &str, base: &Path) -> Result<Testbed, Fault> {
+    let spec = parse(text, base)?;
+    let (devices, options) = text.split_once(',').unwrap_or((text, ""));
+    let devices = devices.strip_prefix(PREFIX).unwrap_or(devices).split('+');
+    let renamed: Vec<String> = devices
+        .map(|device| match profile_of(device) {
+            Some(path) => format!("{EMULATED}={}", base.join(path).display()),
+            None => device.to_owned(),
+        })
+        .collect();
+    let comma = if options.is_empty() { "" } else { "," };
+    let name = format!("{PREFIX}{}{comma}{options}", renamed.join("+"));
+    Ok(Testbed { name, source: Source::Lab(spec) })
+}
+
+fn parse(text: &str, base: &Path) -> Result<LabSpec, Fault> {
     let body = text.strip_prefix(PREFIX).unwrap_or(text);
     let mut at = text.len() - body.len();
     let mut config = None;
+    let mut scale = None;
     let mut seen: Vec<&str> = Vec::new();
     for part in body.split(',') {
         let span = at..at + part.len();
         at = span.end + 1;
         match &mut config {
-            None => config = Some(LabSpec::of(devices(part, span.start)?)),
+            None => config = Some(LabSpec::of(devices(part, span.start, base)?)),
             Some(config) => {
                 let (key, value) = option(part, span)?;
                 if seen.contains(&key.text) {
@@ -47,18 +74,31 @@ pub fn parse(text: &str) -> Result<LabSpec, Fault> {
                     ));
                 }
                 seen.push(key.text);
-                set(config, &key, &value)?;
+                match key.text {
+                    "scale" => scale = Some((key.span, scale_of(&value)?)),
+                    _ => set(config, &key, &value)?,
+                }
             }
         }
     }
-    let config = config.ok_or_else(|| Fault::new(0..text.len(), "a lab needs a device", NAMES))?;
+    let mut config =
+        config.ok_or_else(|| Fault::new(0..text.len(), "a lab needs a device", NAMES))?;
+    // Last, whatever the order: what is set is set on the device as it is, not on its copy.
+    if let Some((span, by)) = scale {
+        set_models(&mut config, "scale", &span, |model| {
+            model.profile = Arc::new(model.profile.scaled(by));
+            Ok(())
+        })?;
+    }
     finish(config, &(0..text.len()))
 }
 
 const NAMES: &str = "labs are `lab:cable`, `lab:bridge`, `lab:router`, `lab:routers`, \
-                     `lab:vm-router,kernel=PATH`, and several side by side: `lab:bridge+router`";
+                     `lab:vm-router,kernel=PATH`, `lab:emulated=PROFILE.toml`, and several side \
+                     by side: `lab:bridge+router`";
 
 /// A part of the text and where it stands.
+#[derive(Debug)]
 pub struct Word<'a> {
     /// As written.
     pub text: &'a str,
@@ -67,33 +107,46 @@ pub struct Word<'a> {
 }
 
 /// Devices side by side, joined by `+`.
-fn devices(text: &str, start: usize) -> Result<Vec<LabDevice>, Fault> {
+fn devices(text: &str, start: usize, base: &Path) -> Result<Vec<LabDevice>, Fault> {
     let mut at = start;
     let mut all = Vec::new();
     for name in text.split('+') {
-        all.push(device(name, at..at + name.len())?);
+        all.push(device(name, at..at + name.len(), base)?);
         at += name.len() + 1;
     }
     Ok(all)
 }
 
-/// The device of that name.
-pub fn device(name: &str, span: Range<usize>) -> Result<LabDevice, Fault> {
+/// The path in `emulated=PATH`.
+fn profile_of(device: &str) -> Option<&str> {
+    device.strip_prefix(EMULATED)?.strip_prefix('=')
+}
+
+/// A device that is a model, of the profile at `path`, relative to `base`.
+pub fn emulated(path: &str, span: Range<usize>, base: &Path) -> Result<LabDevice, Fault> {
+    Ok(LabDevice::Emulated(EmulatedSpec::new(profile::named(path, span, base)?)))
+}
+
+/// The device of that name; a profile's path is relative to `base`.
+pub fn device(name: &str, span: Range<usize>, base: &Path) -> Result<LabDevice, Fault> {
     if let Some(device) = LabDevice::ALL.into_iter().find(|d| d.as_str() == name) {
         return Ok(device);
     }
-    if name == "emulated" || name.starts_with("emulated=") {
+    if let Some(path) = profile_of(name) {
+        return emulated(path, span.end - path.len()..span.end, base);
+    }
+    if name == EMULATED {
         return Err(Fault::new(
             span,
-            "the emulated device is not yet available in this version",
-            NAMES,
+            "an emulated device needs a profile",
+            "name its file: lab:emulated=profiles/s400-48t.toml",
         ));
     }
     if let Some(role) = name.strip_prefix(MACHINE) {
         return Ok(LabDevice::Vm(machine(role_of(role, span)?)));
     }
     let plain = LabDevice::ALL.map(|device| device.as_str());
-    let known = [&plain[..], &["vm-bridge", "vm-router"]].concat();
+    let known = [&plain[..], &["vm-bridge", "vm-router", EMULATED]].concat();
     Err(Fault::new(span, format!("unknown lab device `{name}`"), suggest::hint(name, &known)))
 }
 
@@ -158,12 +211,56 @@ fn set_machines(
     }
 }
 
+/// Sets what is said of a model, on every model of the lab.
+fn set_models(
+    config: &mut LabSpec,
+    option: &str,
+    span: &Range<usize>,
+    mut change: impl FnMut(&mut EmulatedSpec) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let mut models = 0;
+    for device in &mut config.devices {
+        if let LabDevice::Emulated(model) = device {
+            change(model)?;
+            models += 1;
+        }
+    }
+    if models > 0 {
+        return Ok(());
+    }
+    Err(Fault::new(
+        span.clone(),
+        format!("option `{option}` is for emulated devices, and this lab has none"),
+        "name one: lab:emulated=PROFILE.toml",
+    ))
+}
+
+/// A number to multiply every rate and buffer of a profile with.
+pub fn scale_of(value: &Word<'_>) -> Result<f64, Fault> {
+    let scale = value.text.parse().ok().filter(|scale| SCALE.contains(scale));
+    scale.ok_or_else(|| {
+        let (low, high) = (SCALE.start(), SCALE.end());
+        Fault::new(
+            value.span.clone(),
+            format!("`{}` is outside the range of a scale, {low}…{high}", value.text),
+            "write a number such as 0.01: a hundredth of every rate and buffer",
+        )
+    })
+}
+
+/// Every option's name.
+fn options() -> Vec<&'static str> {
+    let of_models = OF_MODELS.into_iter().chain(Parameter::ALL.map(Parameter::as_str));
+    let of_models = of_models.filter(|name| !OPTIONS.contains(name));
+    OPTIONS.into_iter().chain(of_models).collect()
+}
+
 fn option(part: &str, span: Range<usize>) -> Result<(Word<'_>, Word<'_>), Fault> {
     let Some((key, value)) = part.split_once('=') else {
         return Err(Fault::new(
             span,
             format!("`{part}` is not of the form option=value"),
-            format!("options are {}", suggest::list(&OPTIONS)),
+            format!("options are {}", suggest::list(&options())),
         ));
     };
     let middle = span.start + key.len();
@@ -174,8 +271,11 @@ fn option(part: &str, span: Range<usize>) -> Result<(Word<'_>, Word<'_>), Fault>
 }
 
 fn set(config: &mut LabSpec, key: &Word<'_>, value: &Word<'_>) -> Result<(), Fault> {
+    let is_model = |device: &LabDevice| matches!(device, LabDevice::Emulated(_));
+    let only_models = config.devices.iter().all(is_model);
     match key.text {
-        "rate" => config.rate = Some(rate(value)?),
+        // Of kernel's ports, where there are such.
+        "rate" if !only_models => config.rate = Some(rate(value)?),
         "queue" => config.queue = Some(queue(value)?),
         "hosts" => config.hosts = hosts(number(value)?, value.span.clone())?,
         "mtu" => config.mtu = mtu(number(value)?, value.span.clone())?,
@@ -187,12 +287,22 @@ fn set(config: &mut LabSpec, key: &Word<'_>, value: &Word<'_>) -> Result<(), Fau
             let by = acceleration(value)?;
             set_machines(config, key, |vm| vm.acceleration = by)?;
         }
+        "seed" => {
+            let seed = number(value)?;
+            set_models(config, key.text, &key.span, |model| {
+                model.seed = seed;
+                Ok(())
+            })?;
+        }
         other => {
-            return Err(Fault::new(
-                key.span.clone(),
-                format!("unknown lab option `{other}`"),
-                suggest::hint(other, &OPTIONS),
-            ));
+            let parameter = Parameter::named(other).ok_or_else(|| {
+                let hint = suggest::hint(other, &options());
+                Fault::new(key.span.clone(), format!("unknown lab option `{other}`"), hint)
+            })?;
+            set_models(config, key.text, &key.span, |model| {
+                let set = Arc::make_mut(&mut model.profile).set(parameter, value.text);
+                set.map_err(|unfit| Fault::new(value.span.clone(), unfit.message, unfit.hint))
+            })?;
         }
     }
     Ok(())
@@ -289,7 +399,8 @@ fn in_range(value: u64, range: &Range<u64>, what: &str, span: Range<usize>) -> R
     ))
 }
 
-fn number(value: &Word<'_>) -> Result<u64, Fault> {
+/// A whole number.
+pub fn number(value: &Word<'_>) -> Result<u64, Fault> {
     value.text.parse().map_err(|_| {
         Fault::new(
             value.span.clone(),
@@ -315,26 +426,31 @@ fn yes_no(value: &Word<'_>) -> Result<bool, Fault> {
 mod tests {
     use super::*;
 
+    fn in_no_place(text: &str) -> Result<LabSpec, Fault> {
+        parse(text, Path::new(""))
+    }
+
     #[test]
     fn a_bare_name_has_every_default() {
-        assert_eq!(parse("lab:bridge"), Ok(LabSpec::new(LabDevice::Bridge)));
+        assert_eq!(in_no_place("lab:bridge"), Ok(LabSpec::new(LabDevice::Bridge)));
     }
 
     #[test]
     fn devices_stand_side_by_side() {
-        let lab = parse("lab:bridge+router,rate=1Gbit").unwrap();
+        let lab = in_no_place("lab:bridge+router,rate=1Gbit").unwrap();
         assert_eq!(lab.devices, [LabDevice::Bridge, LabDevice::Router]);
         assert_eq!(lab.rate, Some(Rate(1_000_000_000)));
     }
 
     #[test]
     fn machines_have_kernels() {
-        let lab = parse("lab:vm-router+bridge,kernel=/boot/vmlinuz,acceleration=tcg").unwrap();
+        let lab =
+            in_no_place("lab:vm-router+bridge,kernel=/boot/vmlinuz,acceleration=tcg").unwrap();
         let [LabDevice::Vm(vm), LabDevice::Bridge] = &lab.devices[..] else { panic!("{lab:?}") };
         assert_eq!((vm.role, vm.acceleration), (VmRole::Router, Acceleration::Tcg));
         assert_eq!(vm.kernel, PathBuf::from("/boot/vmlinuz"));
         let check = |text: &str, words: &str| {
-            let fault = parse(text).expect_err(text);
+            let fault = in_no_place(text).expect_err(text);
             assert!(fault.message.contains(words), "{text}: {}", fault.message);
         };
         check("lab:vm-router", "needs a kernel");
@@ -346,7 +462,7 @@ mod tests {
 
     #[test]
     fn options_are_read_in_any_order() {
-        let lab = parse("lab:router,rate=100Mbit,hosts=4,mtu=9000,bypass=no").unwrap();
+        let lab = in_no_place("lab:router,rate=100Mbit,hosts=4,mtu=9000,bypass=no").unwrap();
         assert_eq!(lab.rate, Some(Rate(100_000_000)));
         assert_eq!(lab.queue, None);
         assert_eq!((lab.hosts, lab.mtu, lab.bypass), (4, 9000, false));
@@ -364,10 +480,14 @@ mod tests {
             ("lab:bridge,mtu=big", "big"),
             ("lab:bridge,bypass=maybe", "maybe"),
             ("lab:bridge,mtu", "mtu"),
-            ("lab:emulated=x.toml", "emulated=x.toml"),
+            ("lab:emulated", "emulated"),
+            ("lab:bridge+emulated=none.toml", "none.toml"),
+            ("lab:emulated=,hosts=2", ""),
+            ("lab:bridge,scale=0.1", "scale"),
+            ("lab:bridge,buffer=1MiB", "buffer"),
         ];
         for (text, word) in cases {
-            let fault = parse(text).expect_err(text);
+            let fault = in_no_place(text).expect_err(text);
             assert_eq!(&text[fault.span], word, "{text}: {}", fault.message);
         }
     }

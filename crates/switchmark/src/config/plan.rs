@@ -2,6 +2,8 @@
 //!
 //! Owns the file's typed form and every check that needs a place to point at. Never runs anything.
 
+mod buffer;
+mod fabric;
 mod forwarding;
 mod values;
 
@@ -17,7 +19,9 @@ use super::resolved::Testbed;
 use super::source::{ConfigError, Fault, SourceText};
 use super::study::{self, LatencyAsk};
 use super::typed::{self, Text, not_yet};
-use super::{fit, frame_rate, lab_name, testbed};
+use super::{fit, frame_rate, lab_name, sim_name, testbed};
+use buffer::BufferFile;
+use fabric::FabricFile;
 use forwarding::ForwardingFile;
 pub use forwarding::MOST_SPREAD;
 pub use values::check_duration;
@@ -49,8 +53,8 @@ struct PlanFile {
 enum StudyFile {
     Latency(Box<LatencyFile>),
     Forwarding(Box<ForwardingFile>),
-    Fabric(Spanned<toml::Value>),
-    Buffer(Spanned<toml::Value>),
+    Fabric(Box<FabricFile>),
+    Buffer(Box<BufferFile>),
     Storage(Spanned<toml::Value>),
 }
 
@@ -83,13 +87,24 @@ pub fn read(path: &Path) -> Result<Plan, ConfigError> {
     resolve(&source, path.parent().unwrap_or(Path::new("")))
 }
 
+/// Reads a plan file and resolves its studies on another testbed than its own, which is not looked at.
+pub fn read_for(path: &Path, testbed: Testbed) -> Result<Plan, ConfigError> {
+    let source = SourceText::read(path)?;
+    let file: PlanFile = typed::read(&source)?;
+    resolve_on(&file, &source, testbed)
+}
+
 /// Resolves a plan's text; a testbed file's path is relative to `directory`.
 pub fn resolve(source: &SourceText, directory: &Path) -> Result<Plan, ConfigError> {
     let file: PlanFile = typed::read(source)?;
+    let testbed = testbed_of(&file.testbed, source, directory)?;
+    resolve_on(&file, source, testbed)
+}
+
+fn resolve_on(file: &PlanFile, source: &SourceText, testbed: Testbed) -> Result<Plan, ConfigError> {
     if let Some(campaign) = &file.campaign {
         return Err(source.locate(not_yet("a campaign", campaign.span())));
     }
-    let testbed = testbed_of(&file.testbed, source, directory)?;
     if file.study.is_empty() {
         let end = source.text.len();
         return Err(source.locate(Fault::new(
@@ -105,28 +120,28 @@ pub fn resolve(source: &SourceText, directory: &Path) -> Result<Plan, ConfigErro
 
 fn testbed_of(text: &Text, source: &SourceText, base: &Path) -> Result<Testbed, ConfigError> {
     let name = text.get_ref();
-    if name.starts_with(lab_name::PREFIX) {
+    let inside = |mut fault: Fault| {
         let quoted = text.span();
         let verbatim = quoted.len() == name.len() + 2;
-        let lab = lab_name::parse(name).map_err(|mut fault| {
-            fault.span = if verbatim {
-                quoted.start + 1 + fault.span.start..quoted.start + 1 + fault.span.end
-            } else {
-                quoted.clone()
-            };
-            source.locate(fault)
-        })?;
-        return Ok(Testbed { name: name.clone(), source: super::resolved::Source::Lab(lab) });
+        fault.span = if verbatim {
+            quoted.start + 1 + fault.span.start..quoted.start + 1 + fault.span.end
+        } else {
+            quoted
+        };
+        source.locate(fault)
+    };
+    if name.starts_with(lab_name::PREFIX) {
+        return lab_name::resolve(name, base).map_err(inside);
     }
-    if name.starts_with("sim:") {
-        return Err(source.locate(not_yet("the simulator", text.span())));
+    if name.starts_with(sim_name::PREFIX) {
+        return sim_name::parse(name, base).map_err(inside);
     }
     let path = base.join(name);
     if !path.is_file() {
         return Err(source.locate(Fault::new(
             text.span(),
             format!("there is no testbed file `{}`", path.display()),
-            "the path is relative to the plan; a lab is named lab:bridge",
+            "the path is relative to the plan; a lab is named lab:bridge, a model sim:PROFILE.toml",
         )));
     }
     let inner = SourceText::read(&path)?;
@@ -137,8 +152,8 @@ fn study_of(file: &StudyFile, testbed: &Testbed) -> Result<StudySpec, Fault> {
     match file {
         StudyFile::Latency(file) => latency_of(file, testbed),
         StudyFile::Forwarding(file) => file.resolve(testbed),
-        StudyFile::Fabric(value) => Err(not_yet("the study `fabric`", value.span())),
-        StudyFile::Buffer(value) => Err(not_yet("the study `buffer`", value.span())),
+        StudyFile::Fabric(file) => file.resolve(testbed),
+        StudyFile::Buffer(file) => file.resolve(testbed),
         StudyFile::Storage(value) => Err(not_yet("the study `storage`", value.span())),
     }
 }

@@ -6,7 +6,9 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use lab::LabSpec;
 use measure::Rate;
+use method::Testbed as _;
 use method::topology::{AddressBlock, CableEnd, Device, Host, HostPort, Topology};
+use sim::VirtualTestbed;
 
 use super::hooks::Hooks;
 
@@ -26,6 +28,17 @@ pub enum Source {
     Lab(LabSpec),
     /// Hosts that exist already.
     Hosts(HostsConfig),
+    /// A model of a device and of hosts, in virtual time.
+    Virtual(Box<VirtualConfig>),
+}
+
+/// What a simulated testbed is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VirtualConfig {
+    /// What stands between the hosts.
+    pub profile: device::Profile,
+    /// All of them alike.
+    pub hosts: sim::HostModel,
 }
 
 /// Hosts that exist already, and how they are cabled.
@@ -87,6 +100,29 @@ impl std::fmt::Display for Reach {
             Self::Netns(name) => write!(f, "netns:{name}"),
             Self::Pid(pid) => write!(f, "pid:{pid}"),
         }
+    }
+}
+
+impl VirtualConfig {
+    /// What a study may know of the simulated hosts and devices.
+    pub fn topology(&self, name: &str) -> Topology {
+        // The seed is of what happens in a trial, and none runs here.
+        let testbed = VirtualTestbed::new(name, self.profile.clone(), self.hosts.clone(), 0);
+        let mut topology = testbed.topology().clone();
+        for device in &mut topology.devices {
+            device.facts.insert("model".to_owned(), self.digest());
+        }
+        topology
+    }
+
+    /// Sixteen hex digits that differ where anything that was said of device or hosts does: a run is
+    /// not resumed on another device of the same name. FNV-1a, 64 bits.
+    fn digest(&self) -> String {
+        let text = format!("{:?} {:?}", self.profile, self.hosts);
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, octet| {
+            (hash ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3)
+        });
+        format!("{hash:016x}")
     }
 }
 

@@ -93,6 +93,10 @@ fn known(testbed: &Testbed) -> Vec<Known> {
             };
             hosts.devices.iter().map(known).collect()
         }
+        Source::Virtual(config) => {
+            let known = |device: Device| Known { name: device.name, variants: device.variants };
+            config.topology(&testbed.name).devices.into_iter().map(known).collect()
+        }
         // A lab that can't be planned is refused elsewhere, and then for its own reason.
         Source::Lab(lab) => lab.plan().map_or_else(
             |_| Vec::new(),

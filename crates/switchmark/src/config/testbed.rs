@@ -6,6 +6,7 @@
 mod addresses;
 mod devices;
 mod labs;
+mod sims;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -17,10 +18,12 @@ use toml::Spanned;
 
 use super::lab_name::{self, Word};
 use super::resolved::{HostConfig, HostsConfig, PortConfig, Reach, Source, Testbed};
+use super::sim_name;
 use super::source::{ConfigError, Fault, SourceText};
 use super::typed::{self, Text};
 use devices::DeviceFile;
 use labs::LabFile;
+use sims::SimFile;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,6 +33,7 @@ struct TestbedFile {
     #[serde(default)]
     device: Vec<DeviceFile>,
     lab: Option<Spanned<LabFile>>,
+    sim: Option<Spanned<SimFile>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -57,24 +61,18 @@ struct PortFile {
 pub fn from_argument(flag: &str, text: &str) -> Result<Testbed, ConfigError> {
     if text.starts_with(lab_name::PREFIX) {
         let source = SourceText::argument(flag, text);
-        let lab = lab_name::parse(text).map_err(|fault| source.locate(fault))?;
-        return Ok(Testbed { name: text.to_owned(), source: Source::Lab(lab) });
+        return lab_name::resolve(text, Path::new("")).map_err(|fault| source.locate(fault));
     }
-    if text.starts_with("sim:") {
+    if text.starts_with(sim_name::PREFIX) {
         let source = SourceText::argument(flag, text);
-        let fault = Fault::new(
-            0..text.len(),
-            "the simulator is not yet available in this version",
-            "use a lab, such as lab:bridge, or a testbed file",
-        );
-        return Err(source.locate(fault));
+        return sim_name::parse(text, Path::new("")).map_err(|fault| source.locate(fault));
     }
     if !Path::new(text).exists() {
         let source = SourceText::argument(flag, text);
         let fault = Fault::new(
             0..text.len(),
             format!("there is no testbed file `{text}`"),
-            "give a testbed file, or a lab such as lab:bridge",
+            "give a testbed file, a lab such as lab:bridge, or sim:PROFILE.toml",
         );
         return Err(source.locate(fault));
     }
@@ -85,28 +83,39 @@ pub fn from_argument(flag: &str, text: &str) -> Result<Testbed, ConfigError> {
 pub fn from_source(name: &str, source: &SourceText) -> Result<Testbed, ConfigError> {
     let file: TestbedFile = typed::read(source)?;
     let base = Path::new(&source.name).parent().unwrap_or(Path::new(""));
-    let made = match &file.lab {
-        Some(lab) => alone(&file).and_then(|()| lab.get_ref().resolve(base)).map(Source::Lab),
-        None => hosts_of(&file, source.text.len()).map(Source::Hosts),
+    let made = match (&file.lab, &file.sim) {
+        (Some(_), Some(sim)) => Err(Fault::new(
+            sim.span(),
+            "a testbed is either a lab or simulated, not both",
+            "remove the [lab] table, or the [sim] table",
+        )),
+        (Some(lab), None) => {
+            alone(&file, "lab").and_then(|()| lab.get_ref().resolve(base)).map(Source::Lab)
+        }
+        (None, Some(sim)) => alone(&file, "sim")
+            .and_then(|()| sim.get_ref().resolve(base))
+            .map(|config| Source::Virtual(Box::new(config))),
+        (None, None) => hosts_of(&file, source.text.len()).map(Source::Hosts),
     };
     made.map(|source| Testbed { name: name.to_owned(), source })
         .map_err(|fault| source.locate(fault))
 }
 
-/// A lab has hosts and devices of its own.
-fn alone(file: &TestbedFile) -> Result<(), Fault> {
+/// A lab, and a simulation, has hosts and devices of its own.
+fn alone(file: &TestbedFile, table: &str) -> Result<(), Fault> {
     if let Some(host) = file.host.first() {
         return Err(Fault::new(
             host.name.span(),
-            "a testbed has either hosts or a lab, not both",
-            "remove the [lab] table, or the [[host]] tables",
+            format!("a testbed has either hosts or a [{table}] table, not both"),
+            format!("remove the [{table}] table, or the [[host]] tables"),
         ));
     }
+    let key = if table == "lab" { "device" } else { "profile" };
     match file.device.first() {
         Some(device) => Err(Fault::new(
             device.name.span(),
-            "a lab's devices are its own",
-            "name what it is made of in [lab]'s `device`, and remove the [[device]] tables",
+            format!("what stands between the hosts is said in [{table}]"),
+            format!("name it in [{table}]'s `{key}`, and remove the [[device]] tables"),
         )),
         None => Ok(()),
     }
@@ -118,7 +127,7 @@ fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
         return Err(Fault::new(
             span,
             format!("a testbed needs at least two hosts, here are {}", file.host.len()),
-            "add a [[host]] table, or a [lab] table to have hosts built",
+            "add a [[host]] table, a [lab] table to have hosts built, or a [sim] table",
         ));
     }
     names_are_unique(file)?;

@@ -39,6 +39,12 @@ pub enum ControllerError {
         #[source]
         cause: LabError,
     },
+    /// A simulated testbed has no hosts that an agent could be started on.
+    #[error("start agents on testbed `{name}`: it is simulated, and its hosts are models")]
+    NotReal {
+        /// As the user named it.
+        name: String,
+    },
     /// This program's own file is unknown, so no agent can be started from it.
     #[error("find this program's own file")]
     Program(#[source] std::io::Error),
@@ -107,6 +113,9 @@ impl LiveTestbed {
                 let mut this = Self::new(crew, None, config.topology(&testbed.name));
                 this.subjects = Subjects::new(config.hooks.clone());
                 this
+            }
+            Source::Virtual(_) => {
+                return Err(ControllerError::NotReal { name: testbed.name.clone() });
             }
         };
         this.gather_facts()?;

@@ -1,7 +1,8 @@
 //! Progress on stderr: which trial runs, how many are done, how long it will take.
 //!
 //! A testbed around a testbed, so that studies know nothing of it. Silent for the first two seconds;
-//! a line every ten seconds where stderr is no terminal; nothing at all when quiet.
+//! a line every ten seconds where stderr is no terminal; nothing at all when quiet. Phases tell how
+//! long real trials take; how long a second of virtual time takes is seen as it goes.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -16,14 +17,10 @@ use super::numbers;
 const PATIENCE: Duration = Duration::from_secs(2);
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// Shows what passes through it.
-pub struct Watched<'a> {
-    inner: &'a mut dyn Testbed,
+/// Something that takes a while, shown to a person who waits.
+pub struct Wait {
     shown: Shown,
     began: Timestamp,
-    estimate: Nanos,
-    spent: Nanos,
-    trials: u64,
 }
 
 enum Shown {
@@ -32,9 +29,9 @@ enum Shown {
     Nothing,
 }
 
-impl<'a> Watched<'a> {
-    /// Watches `inner`, whose trials should take `estimate` in all.
-    pub fn new(inner: &'a mut dyn Testbed, estimate: Nanos, quiet: bool) -> Self {
+impl Wait {
+    /// Begins now.
+    pub fn new(quiet: bool) -> Self {
         let began = Timestamp::now();
         let shown = if quiet {
             Shown::Nothing
@@ -43,40 +40,51 @@ impl<'a> Watched<'a> {
         } else {
             Shown::Lines { last: began }
         };
-        Self { inner, shown, began, estimate, spent: Nanos::ZERO, trials: 0 }
+        Self { shown, began }
     }
 
-    fn announce(&mut self, trial: &Trial) {
+    /// Shows how far it is: a share, what is done and left, what is under way.
+    pub fn tell(&mut self, share: f64, done: &str, now_at: &str) {
         let now = Timestamp::now();
         if since(now, self.began) < PATIENCE {
             return;
         }
-        let left = self.estimate.saturating_sub(self.spent);
-        let left = if left == Nanos::ZERO {
-            "soon done".into()
-        } else {
-            format!("{} left", numbers::span(left))
-        };
-        let share = self.spent.as_secs_f64() / self.estimate.as_secs_f64().max(1e-9);
-        let path = match trial.path {
-            method::trial::Path::Device => "",
-            method::trial::Path::Bypass => " (bypass)",
-        };
         match &mut self.shown {
             Shown::Bar(bar) => {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
                 bar.set_position((share.min(1.0) * 1000.0) as u64);
-                bar.set_prefix(format!("{} trials, {left}", self.trials));
-                bar.set_message(format!("{}{path}", trial.label));
+                bar.set_prefix(done.to_owned());
+                bar.set_message(now_at.to_owned());
                 bar.tick();
             }
             Shown::Lines { last } => {
                 if since(now, *last) >= LINE_EVERY {
                     *last = now;
-                    eprintln!("{} trials done, {left}: {}{path}", self.trials, trial.label);
+                    eprintln!("{done}: {now_at}");
                 }
             }
             Shown::Nothing => {}
+        }
+    }
+
+    /// `34 s of 2 min 0 s simulated, about 8 s left`: by how long virtual time took so far.
+    pub fn virtual_time(&self, spent: Nanos, estimate: Nanos) -> String {
+        let estimate = estimate.max(spent);
+        let (done, all) = (numbers::span(spent), numbers::span(estimate));
+        if spent == Nanos::ZERO {
+            return format!("{done} of {all} simulated");
+        }
+        let took = since(Timestamp::now(), self.began).as_secs_f64();
+        let left = took * (estimate - spent).as_secs_f64() / spent.as_secs_f64();
+        let left = numbers::span(Nanos::from_secs_f64(left));
+        format!("{done} of {all} simulated, about {left} left")
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        if let Shown::Bar(bar) = &self.shown {
+            bar.finish_and_clear();
         }
     }
 }
@@ -93,6 +101,39 @@ fn since(now: Timestamp, then: Timestamp) -> Duration {
     now.duration_since(then).unsigned_abs()
 }
 
+/// Shows what passes through it.
+pub struct Watched<'a> {
+    inner: &'a mut dyn Testbed,
+    wait: Wait,
+    estimate: Nanos,
+    spent: Nanos,
+    trials: u64,
+}
+
+impl<'a> Watched<'a> {
+    /// Watches `inner`, whose trials should take `estimate` in all, in the testbed's own time.
+    pub fn new(inner: &'a mut dyn Testbed, estimate: Nanos, quiet: bool) -> Self {
+        Self { inner, wait: Wait::new(quiet), estimate, spent: Nanos::ZERO, trials: 0 }
+    }
+
+    fn announce(&mut self, trial: &Trial) {
+        let left = if self.inner.topology().is_simulated() {
+            self.wait.virtual_time(self.spent, self.estimate)
+        } else if self.estimate > self.spent {
+            format!("{} left", numbers::span(self.estimate - self.spent))
+        } else {
+            "soon done".to_owned()
+        };
+        let share = self.spent.as_secs_f64() / self.estimate.as_secs_f64().max(1e-9);
+        let path = match trial.path {
+            method::trial::Path::Device => "",
+            method::trial::Path::Bypass => " (bypass)",
+        };
+        let done = format!("{} trials done, {left}", self.trials);
+        self.wait.tell(share, &done, &format!("{}{path}", trial.label));
+    }
+}
+
 impl Testbed for Watched<'_> {
     fn topology(&self) -> &Topology {
         self.inner.topology()
@@ -104,13 +145,5 @@ impl Testbed for Watched<'_> {
         self.trials += 1;
         self.spent += trial.phases.total();
         Ok(record)
-    }
-}
-
-impl Drop for Watched<'_> {
-    fn drop(&mut self) {
-        if let Shown::Bar(bar) = &self.shown {
-            bar.finish_and_clear();
-        }
     }
 }

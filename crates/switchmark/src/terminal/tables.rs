@@ -3,11 +3,14 @@
 //! Owns which figure goes into which table; the tables themselves are below. Never computes: what is
 //! not a figure is not shown, and what is not shown stands in the JSON rows and the report.
 
+mod buffer;
+mod fabric;
 mod forwarding;
 mod grid;
 mod labels;
 mod notes;
 mod rfc2544;
+mod sweep;
 mod times;
 
 use std::collections::BTreeMap;
@@ -20,6 +23,7 @@ use super::numbers;
 pub use grid::Grid;
 use grid::WIDTH;
 use notes::Footnotes;
+pub use sweep::sweep;
 
 /// What stands over a table, and the table.
 type Titled = (String, String);
@@ -43,6 +47,10 @@ pub fn render(figures: &[Figure]) -> String {
         forwarding::flood(figures, &mut notes),
         forwarding::bit_rates(figures),
         rfc2544::pacing(figures),
+        buffer::stability(figures, &mut notes),
+        buffer::windows(figures),
+        fabric::by_nodes(figures, &mut notes),
+        fabric::by_message(figures, &mut notes),
     ];
     for (title, table) in tables.into_iter().flatten() {
         let _ = writeln!(out, "{title}\n{table}\n");
@@ -100,6 +108,7 @@ fn others(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
     let of: Vec<&Figure> = figures
         .iter()
         .filter(|f| matches!(f.metric, Metric::Goodput | Metric::Retransmits))
+        .filter(|f| !buffer::is_own(f))
         .collect();
     let mut grid = Grid::new()
         .words("what")

@@ -37,7 +37,7 @@ pub(super) struct ForwardingFile {
     #[serde(default)]
     mixes: Vec<Text>,
     backend: Option<Spanned<Backend>>,
-    receiver: Option<Reception>,
+    receiver: Option<Spanned<Reception>>,
     #[serde(default)]
     ipv6: Option<Spanned<bool>>,
     vlan: Option<Spanned<i64>>,
@@ -97,6 +97,7 @@ impl TestFile {
 impl ForwardingFile {
     pub(super) fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
         let headers = self.headers(testbed)?;
+        self.means_fit(testbed)?;
         let mut tests: Vec<ForwardingTest> = Vec::new();
         for test in self.tests.iter().flat_map(|test| test.tests()) {
             if !tests.contains(&test) {
@@ -113,7 +114,7 @@ impl ForwardingFile {
             subjects: values::subjects(&self.devices, &self.variants, testbed)?,
             bidirectional: self.bidirectional,
             backend: self.backend.as_ref().map(|backend| *backend.get_ref()),
-            receiver: self.receiver,
+            receiver: self.receiver.as_ref().map(|receiver| *receiver.get_ref()),
             headers,
             duration: duration(&self.duration)?,
             final_duration: duration(&self.final_duration)?,
@@ -138,6 +139,18 @@ impl ForwardingFile {
             return Err(placed(backend.span(), (problem.to_string(), problem.hint())));
         }
         Ok(study)
+    }
+
+    fn means_fit(&self, testbed: &Testbed) -> Result<(), Fault> {
+        if let Some(backend) = &self.backend {
+            fit::backend_fits(*backend.get_ref(), Reception::Auto, testbed)
+                .map_err(|misfit| placed(backend.span(), misfit))?;
+        }
+        if let Some(receiver) = &self.receiver {
+            fit::backend_fits(Backend::Auto, *receiver.get_ref(), testbed)
+                .map_err(|misfit| placed(receiver.span(), misfit))?;
+        }
+        Ok(())
     }
 
     fn headers(&self, testbed: &Testbed) -> Result<Headers, Fault> {

@@ -1,0 +1,71 @@
+//! The points of a sweep: every value of one parameter, or every pair of two parameters' values.
+//!
+//! Owns their number and order, and checks each before the first is run. Runs nothing.
+
+use std::path::Path;
+
+use method::StudySpec;
+use record::SweptValue;
+
+use crate::config::sweep::{self, Sweep};
+use crate::config::{ConfigError, SourceText, Testbed};
+
+/// So many runs one command makes.
+const MOST_POINTS: usize = 1000;
+
+/// One run of a sweep, complete.
+#[derive(Debug)]
+pub(super) struct Point {
+    /// The swept parameters here.
+    pub(super) values: Vec<SweptValue>,
+    /// Where.
+    pub(super) testbed: Testbed,
+    /// What.
+    pub(super) studies: Vec<StudySpec>,
+    /// The plan's own.
+    pub(super) seed: Option<u64>,
+}
+
+/// All points of the sweeps asked for, on the testbed `name` with their values behind it.
+pub(super) fn all(name: &str, asked: &[String], plan: &Path) -> Result<Vec<Point>, ConfigError> {
+    let sweeps: Vec<Sweep> = asked
+        .iter()
+        .map(|text| {
+            let source = SourceText::argument("--sweep", text);
+            sweep::parse(text).map_err(|fault| source.locate(fault))
+        })
+        .collect::<Result<_, _>>()?;
+    if sweeps.len() > 2 {
+        let message = format!("{} parameters are swept at once", sweeps.len());
+        return Err(ConfigError::bare(message, "two are the most that a table and a plot show"));
+    }
+    let count = sweeps.iter().map(|sweep| sweep.values.len()).product::<usize>();
+    if count > MOST_POINTS {
+        let message = format!("the sweep has {count} points, {MOST_POINTS} are the most");
+        return Err(ConfigError::bare(message, "take larger steps, or several sweeps"));
+    }
+    pairs(&sweeps)
+        .into_iter()
+        .map(|values| {
+            let options = values.iter().map(|v| format!(",{}={}", v.parameter, v.text));
+            let name = format!("{name}{}", options.collect::<String>());
+            Point::of(&name, values, plan)
+        })
+        .collect()
+}
+
+/// The first parameter moves slowest.
+fn pairs(sweeps: &[Sweep]) -> Vec<Vec<SweptValue>> {
+    let mut all = vec![Vec::new()];
+    for sweep in sweeps {
+        let with = |before: &Vec<SweptValue>| {
+            let before = before.clone();
+            sweep
+                .values
+                .iter()
+                .map(move |value| [&before[..], std::slice::from_ref(value)].concat())
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    all
+}

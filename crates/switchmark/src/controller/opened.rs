@@ -1,0 +1,80 @@
+//! A testbed that is up, whatever it is made of: agents on hosts, or a model in virtual time.
+//!
+//! Owns the choice between the two. Never carries a trial out itself.
+
+use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+
+use super::simulated::Simulated;
+use super::{ControllerError, Facts, LiveTestbed, Stop};
+use crate::config::resolved::{self, Source};
+
+/// Either kind.
+#[derive(Debug)]
+pub enum Opened {
+    /// Real packets.
+    Live(Box<LiveTestbed>),
+    /// None at all.
+    Virtual(Box<Simulated>),
+}
+
+impl Opened {
+    /// Brings the testbed up. `seed` is of what happens by chance in a model; where packets are real,
+    /// chance is the world's. Call it from a thread that lives as long as the testbed.
+    pub fn open(
+        testbed: &resolved::Testbed,
+        stop: Stop,
+        seed: u64,
+    ) -> Result<Self, ControllerError> {
+        match &testbed.source {
+            Source::Virtual(config) => {
+                let simulated = Simulated::open(&testbed.name, config, &stop, seed);
+                Ok(Self::Virtual(Box::new(simulated)))
+            }
+            Source::Lab(_) | Source::Hosts(_) => {
+                Ok(Self::Live(Box::new(LiveTestbed::open(testbed, stop)?)))
+            }
+        }
+    }
+
+    /// What hosts and devices are, for the report.
+    pub fn facts(&self) -> &Facts {
+        match self {
+            Self::Live(live) => live.facts(),
+            Self::Virtual(simulated) => simulated.facts(),
+        }
+    }
+
+    /// What every reader should know of where it ran.
+    pub fn notes(&self) -> Vec<String> {
+        match self {
+            Self::Live(live) => live_notes(live.facts()),
+            Self::Virtual(simulated) => simulated.notes(),
+        }
+    }
+}
+
+fn live_notes(facts: &Facts) -> Vec<String> {
+    let shared = "Hosts and whatever is between them share one machine.";
+    let rootless = "Run in a user namespace, without the machine's root.";
+    [(facts.shared_machine, shared), (lab::privilege() == lab::Privilege::UserNamespace, rootless)]
+        .into_iter()
+        .filter(|(holds, _)| *holds)
+        .map(|(_, note)| note.to_owned())
+        .collect()
+}
+
+impl Testbed for Opened {
+    fn topology(&self) -> &Topology {
+        match self {
+            Self::Live(live) => live.topology(),
+            Self::Virtual(simulated) => simulated.topology(),
+        }
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        match self {
+            Self::Live(live) => live.run(trial),
+            Self::Virtual(simulated) => simulated.run(trial),
+        }
+    }
+}
