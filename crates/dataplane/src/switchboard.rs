@@ -76,10 +76,12 @@ impl Port {
     /// Frames that come with one call to [`Self::send`] at the most.
     pub const BATCH: usize = outbox::SLOTS;
 
-    /// Frames that found no room in the ring, since the port was opened.
-    pub fn refused(&mut self) -> io::Result<u64> {
-        self.refused += u64::from(socket::statistics(&self.socket)?.tp_drops);
-        Ok(self.refused)
+    /// Frames that found no room in the ring, or were no frames to send on, since the port was opened.
+    pub fn refused(&mut self) -> u64 {
+        // The kernel starts anew after each answer.
+        let told = socket::statistics(&self.socket).map_or(0, |told| told.tp_drops);
+        self.refused += u64::from(told);
+        self.refused
     }
 
     /// Takes note that the interface went down, of which the descriptor else tells for ever.

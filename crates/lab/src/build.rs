@@ -298,8 +298,9 @@ impl Lab {
     fn turn_models(&mut self) -> Result<(), LabError> {
         for device in &self.plan.devices {
             let Some(spec) = self.plan.emulated(&device.name) else { continue };
-            for host in &self.plan.hosts {
-                self.keep_frames_apart(&host.name, &device.name)?;
+            for cable in self.plan.cables.iter().filter(|cable| cable.a.0 == device.name) {
+                self.keep_frames_apart(&cable.a)?;
+                self.keep_frames_apart(&cable.b)?;
             }
             let others = self.processors_taken();
             let model = emulated::open(self, device, spec, &others)?;
@@ -308,15 +309,11 @@ impl Lab {
         Ok(())
     }
 
-    /// Has a host send to a model what goes over a wire: single frames, their checksums complete.
-    fn keep_frames_apart(&self, host: &str, device: &str) -> Result<(), LabError> {
-        let ends = self.plan.cables.iter().filter(|cable| cable.a.0 == device && cable.b.0 == host);
-        self.netlink(host, |kernel| {
-            for (_, interface) in ends.map(|cable| &cable.b) {
-                kernel.offloads_off(interface)?;
-                kernel.set_features(interface, &[(CHECKSUM, false)])?;
-            }
-            Ok(())
+    /// Has an interface send what goes over a wire: single frames, their checksums complete.
+    fn keep_frames_apart(&self, (node, interface): &(String, String)) -> Result<(), LabError> {
+        self.netlink(node, |kernel| {
+            kernel.offloads_off(interface)?;
+            kernel.set_features(interface, &[(CHECKSUM, false)])
         })
     }
 

@@ -66,8 +66,7 @@ pub(crate) fn open(
         ports.map(|port| board.open(&port.interface, largest, count)).collect()
     };
     let ports: Result<Vec<Box<dyn FramePort>>, Cause> = lab.inside(&device.name, open)?;
-    let ports =
-        ports.map_err(|cause| LabError::Emulated { device: device.name.clone(), cause })?;
+    let ports = ports.map_err(|cause| LabError::Emulated { device: device.name.clone(), cause })?;
     let model = Model { spec, addresses: addresses(lab.plan(), &device.name, spec) };
     Emulation::start(&device.name, &model, ports, board, others)
 }
@@ -87,9 +86,7 @@ fn addresses(plan: &LabPlan, device: &str, spec: &EmulatedSpec) -> Vec<PortAddre
         let Some((host, node)) = host.and_then(|h| Some((h, plan.node(&h.name)?))) else {
             return Some(planned);
         };
-        let leads = |port: &&HostPortPlan| {
-            matches!(port.far_end(), FarEnd::Device { device: far, .. } if far == device)
-        };
+        let leads = |port: &&HostPortPlan| matches!(port.far_end(), FarEnd::Device { device: far, .. } if far == device);
         let port = host.ports.iter().find(leads)?;
         let interface = node.interfaces.iter().find(|i| i.name == port.name)?;
         let (gateway, own) = *interface.neighbours.first()?;

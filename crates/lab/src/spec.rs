@@ -67,6 +67,18 @@ impl LabDevice {
     }
 }
 
+impl LabDevice {
+    /// What several are numbered by: a model is called as its profile is, where that is a name.
+    pub(crate) fn kind_name(&self) -> &str {
+        match self {
+            Self::Emulated(EmulatedSpec { profile, .. }) if is_free_name(&profile.name) => {
+                &profile.name
+            }
+            _ => self.as_str(),
+        }
+    }
+}
+
 /// The most hosts of a lab: a /24 holds the links of so many to one router.
 pub const MAX_HOSTS: u16 = 64;
 /// The most devices side by side; the addresses are shared out among so many.
@@ -158,14 +170,10 @@ impl LabSpec {
                 return Err(SpecError::MachinePorts { hosts: self.hosts });
             }
             let Some(name) = &machine.name else { continue };
-            let fits = !name.is_empty()
-                && !name.contains(|c: char| c == '/' || c == ':' || c == '\0' || c.is_whitespace());
-            if !fits {
+            if !is_name(name) {
                 return Err(SpecError::Name { name: name.clone() });
             }
-            // Whatever else the lab comes to hold, its own names are these with a number.
-            let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
-            if OWN_NAMES.contains(&kind) || names.contains(&name) {
+            if !is_free_name(name) || names.contains(&name) {
                 return Err(SpecError::NameTaken { name: name.clone() });
             }
             names.push(name);
@@ -194,9 +202,20 @@ impl LabSpec {
     }
 }
 
+fn is_name(name: &str) -> bool {
+    let breaks = |c: char| c == '/' || c == ':' || c == '\0' || c.is_whitespace();
+    !name.is_empty() && !name.contains(breaks)
+}
+
+/// Whether a device may be called so: whatever else the lab comes to hold, its own names are these
+/// with a number.
+fn is_free_name(name: &str) -> bool {
+    let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    is_name(name) && !OWN_NAMES.contains(&kind)
+}
+
 /// What hosts and devices are called, before their number.
-const OWN_NAMES: [&str; 8] =
-    ["h", "r", "cable", "bridge", "router", "routers", "vm", "emulated"];
+const OWN_NAMES: [&str; 8] = ["h", "r", "cable", "bridge", "router", "routers", "vm", "emulated"];
 
 /// A lab can't be as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -8,7 +8,7 @@
 use crate::record::{PortCounters, Side};
 
 /// Receive-side losses of the host's own NIC and socket layer, and of its own queue: certain.
-pub(crate) const TESTER_LOSS: [&str; 7] = [
+pub(crate) const TESTER_LOSS: [&str; 8] = [
     "rx_missed_errors",
     "rx_no_buffer",
     "rx_no_buffer_count",
@@ -16,7 +16,18 @@ pub(crate) const TESTER_LOSS: [&str; 7] = [
     "rx_fifo_errors",
     "rx_over_errors",
     "qdisc_drops",
+    EMULATOR_OVERFLOW,
 ];
+
+/// Frames that an emulated device handed to hosts.
+pub const EMULATOR_DELIVERED: &str = "emulator_delivered";
+
+/// Of these, so many later than its model says by more than it may be: see
+/// [`crate::validity::EMULATOR_LATE_TOLERANCE`].
+pub const EMULATOR_LATE: &str = "emulator_late";
+
+/// Frames for which an emulated device had no room, because it was kept from its processor.
+pub const EMULATOR_OVERFLOW: &str = "emulator_overflow";
 
 /// Dropped on the way up: the backlog was full, but also any frame of a protocol nobody speaks.
 pub(crate) const RX_DROPPED: &str = "rx_dropped";

@@ -5,6 +5,7 @@
 
 use measure::{FrameRate, Nanos};
 
+pub use crate::counters::{EMULATOR_DELIVERED, EMULATOR_LATE, EMULATOR_OVERFLOW};
 use crate::counters::{
     HOST_LOSS, LINK_CHANGES, RX_DROPPED, SOFTNET_DROPPED, TESTER_LOSS, TX_DROPPED, is_pause, sum,
 };
@@ -16,6 +17,9 @@ use crate::trial::{Datagrams, Deed, Echo, Flow, FlowKind, Gate, Schedule, Trial}
 
 /// Largest share by which the offered load may differ from what was asked.
 pub const OFFERED_LOAD_TOLERANCE: f64 = 0.001;
+
+/// Largest share of frames that an emulated device may have handed over late.
+pub const EMULATOR_LATE_TOLERANCE: f64 = 0.01;
 
 /// How well a program knows when its first and last frame left: it may have been woken late for
 /// either. In trials of a second or more this is within the tolerance anyway.
@@ -73,7 +77,9 @@ pub fn tester_losses(
     let mut crossed = sum(ports, Side::Device, RX_DROPPED);
     for port in ports.iter().filter(|p| p.side == Side::Tester) {
         for (name, &by) in &port.counters {
-            let certain = TESTER_LOSS.contains(&name.as_str()) || is_pause(name);
+            let certain = TESTER_LOSS.contains(&name.as_str())
+                || is_pause(name)
+                || (name == EMULATOR_LATE && fell_behind(port, by));
             if certain || (missing && name == RX_DROPPED) {
                 moved(&port.place, name, by);
             } else if missing && name == TX_DROPPED {
@@ -100,6 +106,12 @@ pub fn tester_losses(
         }
     }
     found
+}
+
+/// Whether an emulated device handed too many of its frames over late.
+fn fell_behind(port: &PortCounters, late: u64) -> bool {
+    let delivered = port.counters.get(EMULATOR_DELIVERED).copied().unwrap_or(0);
+    late as f64 > EMULATOR_LATE_TOLERANCE * delivered as f64
 }
 
 /// Whether a frame of the flow did not come (for TCP: had to be sent again).

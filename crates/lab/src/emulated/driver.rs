@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use device::{Edge, Event, Frame, Network};
+use device::{Edge, Event, Network};
 use measure::{Nanos, Picos};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -151,12 +151,8 @@ impl Driver {
     fn reset(&mut self) {
         let now = self.now().max(self.until);
         self.turn(now);
-        let frames = &mut self.frames;
-        self.model.reset(now, &mut |event| {
-            if let Event::Dropped { frame, .. } = event {
-                frames.ended(frame.tag);
-            }
-        });
+        let Self { model, sides, frames, reading, routes, .. } = self;
+        model.reset(now, &mut |event| happen(event, (sides, frames, reading), *routes));
         for side in &mut self.sides {
             for (tag, _) in side.outbox.drain(..) {
                 frames.ended(tag);
@@ -226,30 +222,7 @@ impl Driver {
 
     fn go_on(&mut self, to: Picos) {
         let Self { model, sides, frames, reading, routes, .. } = self;
-        model.advance(to, &mut |event| match event {
-            Event::Delivered { at, edge, frame } => {
-                let edge = usize::from(edge.0);
-                if *routes {
-                    write_hop(frames, &frame);
-                }
-                match sides.get_mut(edge) {
-                    Some(side) => side.outbox.push((frame.tag, at)),
-                    // No host is there.
-                    None => frames.ended(frame.tag),
-                }
-            }
-            Event::Copied { frame, copies, .. } => frames.copied(frame.tag, copies),
-            Event::Dropped { frame, cause, .. } => {
-                let edge = &mut reading.edges[frames.edge(frame.tag)];
-                *edge.dropped.entry(cause).or_default() += 1;
-                frames.ended(frame.tag);
-            }
-            Event::Pause { at, edge, stop } => {
-                if let Some(side) = sides.get_mut(usize::from(edge.0)) {
-                    side.queue.pause(at, stop);
-                }
-            }
-        });
+        model.advance(to, &mut |event| happen(event, (sides, frames, reading), *routes));
     }
 
     /// Hands hosts what was delivered: how many frames.
@@ -316,9 +289,35 @@ impl Driver {
     }
 }
 
-/// A router's frame goes to one host: what the model has written is written into the only copy.
-fn write_hop(frames: &mut Frames, frame: &Frame) {
-    if let Some(octets) = frames.octets_mut(frame.tag) {
-        header::route(octets, frame);
+/// Takes note of what happened in the model.
+#[inline]
+fn happen(
+    event: Event,
+    (sides, frames, reading): (&mut [Side], &mut Frames, &mut EmulatorReading),
+    routes: bool,
+) {
+    match event {
+        Event::Delivered { at, edge, frame } => {
+            // A router's frame goes to one host: what was written goes into the only copy.
+            if routes && let Some(octets) = frames.octets_mut(frame.tag) {
+                header::route(octets, &frame);
+            }
+            match sides.get_mut(usize::from(edge.0)) {
+                Some(side) => side.outbox.push((frame.tag, at)),
+                // No host is there.
+                None => frames.ended(frame.tag),
+            }
+        }
+        Event::Copied { frame, copies, .. } => frames.copied(frame.tag, copies),
+        Event::Dropped { frame, cause, .. } => {
+            let edge = &mut reading.edges[frames.edge(frame.tag)];
+            *edge.dropped.entry(cause).or_default() += 1;
+            frames.ended(frame.tag);
+        }
+        Event::Pause { at, edge, stop } => {
+            if let Some(side) = sides.get_mut(usize::from(edge.0)) {
+                side.queue.pause(at, stop);
+            }
+        }
     }
 }

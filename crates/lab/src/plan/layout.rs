@@ -20,8 +20,8 @@ use std::net::Ipv4Addr;
 use device::Edge;
 
 use super::{
-    BLOCK_PREFIX, CablePlan, DeviceKind, DevicePlan, DevicePortPlan, FarEnd, HostPlan, HostPortPlan,
-    InterfacePlan, LabPlan, NodePlan, RoutePlan, SubjectPlan, fits_ipv6,
+    BLOCK_PREFIX, CablePlan, DeviceKind, DevicePlan, DevicePortPlan, FarEnd, HostPlan,
+    HostPortPlan, InterfacePlan, LabPlan, NodePlan, RoutePlan, SubjectPlan, fits_ipv6,
 };
 use crate::emulated::EmulatedSpec;
 use crate::limit::PortLimit;
@@ -304,7 +304,7 @@ impl Site<'_> {
         if let LabDevice::Vm(VmSpec { name: Some(name), .. }) = device {
             return name.clone();
         }
-        let kind = device.as_str();
+        let kind = device.kind_name();
         match self.count(device) {
             0 => kind.to_owned(),
             before => format!("{kind}{}", before + 1),
@@ -314,7 +314,7 @@ impl Site<'_> {
     /// How many nameless ones of the kind were added.
     fn count(&self, device: &LabDevice) -> usize {
         let nameless = |subject: &&SubjectPlan| !matches!(&subject.device, LabDevice::Vm(machine) if machine.name.is_some());
-        let alike = |subject: &&SubjectPlan| subject.device.as_str() == device.as_str();
+        let alike = |subject: &&SubjectPlan| subject.device.kind_name() == device.kind_name();
         self.plan.subjects.iter().filter(nameless).filter(alike).count()
     }
 

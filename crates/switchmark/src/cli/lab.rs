@@ -9,8 +9,9 @@ mod find;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
-use lab::{Equipment, Lab, LabPlan};
+use lab::{Equipment, Lab, LabPlan, Switchboard};
 use nix::sys::signal::{SigSet, Signal};
 
 use super::agent::STANDS;
@@ -18,6 +19,7 @@ use super::session::become_able;
 use super::{Failure, Outcome};
 use crate::config::resolved::Source;
 use crate::config::{ConfigError, testbed};
+use crate::controller::Ports;
 use crate::guest;
 use crate::terminal::tables::Grid;
 
@@ -33,7 +35,8 @@ pub enum Verb {
 /// `lab up`
 #[derive(Debug, clap::Args)]
 pub struct UpArgs {
-    /// lab:bridge, lab:cable, lab:router, lab:routers with options, or a file with a [lab] table
+    /// lab:bridge, lab:cable, lab:router, lab:routers, lab:emulated=PROFILE.toml with options, or a file
+    /// with a [lab] table
     #[arg(value_name = "TESTBED")]
     testbed: String,
 }
@@ -56,7 +59,9 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
     let signals = ends();
     signals.thread_block()?;
     let program = std::env::current_exe()?;
-    let equipment = Equipment { emulator: Some(guest::emulator(&program)), forwarder: None };
+    let emulator = Some(guest::emulator(&program));
+    let switchboard: Option<Arc<dyn Switchboard>> = Some(Arc::new(Ports));
+    let equipment = Equipment { emulator, forwarder: None, switchboard };
     let lab = Lab::build_with(&config, equipment).map_err(Failure::unusable)?;
     let id = std::process::id().to_string();
     let mut hosts = Vec::new();

@@ -24,7 +24,7 @@ use super::mishap::Mishap;
 use super::offset::Offset;
 use super::orders::Scene;
 use super::subjects::Subjects;
-use super::{Stop, events, site};
+use super::{Stop, events, models, site};
 use crate::protocol::{Answer, Ask, Collected, OffloadChange, ReceiverOrder};
 
 /// Between the order to start and the start: agents read counters and make threads meanwhile.
@@ -73,14 +73,18 @@ impl<'a> Conduct<'a> {
         let devices =
             lab.map_or_else(Vec::new, |lab| site::crossed(lab.plan(), self.topology, self.trial));
         let look = || lab.map(|lab| site::device_counters(lab, &devices)).transpose();
-        let device_before = look()?;
+        let look_inside = || lab.map(|lab| models::look(lab, &devices)).transpose();
+        let (device_before, models_before) = (look()?, look_inside()?);
         let (window, started_unix_ns) = self.start(&hosts, &offsets)?;
         let (collected, deeds) = self.collect_with_events(&hosts, window)?;
-        let device_after = look()?;
+        let (device_after, models_after) = (look()?, look_inside()?);
 
         let mut port_counters = host_counters(&ports_in_use, &collected);
         if let (Some(before), Some(after)) = (device_before, device_after) {
             port_counters.extend(site::device_changes(&devices, &before, &after));
+        }
+        if let (Some(before), Some(after)) = (models_before, models_after) {
+            models::add_changes(&mut port_counters, &before, &after);
         }
         let start_spread = start_spread(self.trial, window, &collected, &offsets);
         let usage = collected.iter().map(|(host, c)| host_usage(host, c)).collect::<Vec<_>>();
@@ -103,7 +107,7 @@ impl<'a> Conduct<'a> {
             topology: self.topology,
             trial: self.trial,
             token: draw_token()?,
-            processors: self.lab.map(|_| allowed_processors()).unwrap_or_default(),
+            processors: self.lab.map(processors_for_flows).unwrap_or_default(),
             one_clock: self.topology.one_machine(),
         })
     }
@@ -336,6 +340,12 @@ fn draw_token() -> Result<u32, Mishap> {
         .and_then(|mut source| source.read_exact(&mut bytes))
         .map_err(Mishap::Token)?;
     Ok(u32::from_ne_bytes(bytes))
+}
+
+/// Those that no emulated device keeps busy.
+fn processors_for_flows(lab: &Lab) -> Vec<usize> {
+    let taken = lab.processors_taken();
+    allowed_processors().into_iter().filter(|cpu| !taken.contains(cpu)).collect()
 }
 
 /// The processors that this process may use.

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use dataplane::counters::{self, InterfaceCounters};
 use dataplane::xdp;
 use lab::{
-    Cause, DevicePlan, Equipment, FarEnd, Guard, HostPlan, HostPortPlan, Lab, LabError, LabPlan,
-    LabSpec, SubjectPlan, XdpForwarder,
+    Cause, DevicePlan, EmulatedSpec, Equipment, FarEnd, Guard, HostPlan, HostPortPlan, Lab,
+    LabError, LabPlan, LabSpec, SubjectPlan, XdpForwarder,
 };
 use method::Trial;
 use method::record::{PortCounters, Side};
@@ -23,6 +23,7 @@ use method::topology::{
 use method::trial::{Backend, Flow, FlowKind, Reception};
 
 use super::mishap::Mishap;
+use super::models::Ports;
 use crate::guest;
 use crate::protocol::HostFacts;
 
@@ -30,7 +31,9 @@ use crate::protocol::HostFacts;
 /// virtual machines.
 pub fn build(spec: &LabSpec, program: &Path) -> Result<Lab, LabError> {
     let emulator = Some(guest::emulator(program));
-    let lab = Lab::build_with(spec, Equipment { emulator, forwarder: Some(Arc::new(Xdp)) })?;
+    let equipment =
+        Equipment { emulator, forwarder: Some(Arc::new(Xdp)), switchboard: Some(Arc::new(Ports)) };
+    let lab = Lab::build_with(spec, equipment)?;
     device_offloads_off(&lab)?;
     Ok(lab)
 }
@@ -150,6 +153,12 @@ fn device(lab: &Lab, subject: &SubjectPlan) -> Option<Device> {
     if let Some(limit) = limit {
         facts.insert("port_burst".to_owned(), limit.burst.to_string());
     }
+    let model = plan.emulated(&first.name);
+    if let Some(EmulatedSpec { profile, seed }) = model {
+        facts.insert("made_of".to_owned(), format!("a model on this machine: {}", profile.name));
+        facts.insert("scale".to_owned(), profile.scale.to_string());
+        facts.insert("model_seed".to_owned(), seed.to_string());
+    }
     Some(Device {
         variants: lab.variants(&subject.name),
         resettable: true,
@@ -158,7 +167,7 @@ fn device(lab: &Lab, subject: &SubjectPlan) -> Option<Device> {
             lab::DeviceKind::Switch => DeviceKind::Switch,
             lab::DeviceKind::Router => DeviceKind::Router,
         },
-        port_rate: limit.map(|l| l.rate),
+        port_rate: limit.map(|l| l.rate).or(model.map(|model| model.profile.rate)),
         port_queue: limit.map(|l| l.queue),
         facts,
     })

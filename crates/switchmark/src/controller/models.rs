@@ -1,0 +1,141 @@
+//! A lab's emulated devices: by what their frames come and go, and what a trial's record says of them.
+//!
+//! Owns the joining of the lab's models with the data plane's ports, and the names of the models'
+//! counters. Never decides whether an emulator that fell behind spoils a trial: `method` does.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use dataplane::{affinity, clock, switchboard};
+use device::Cause;
+use lab::{DevicePlan, EdgeReading, EmulatorReading, FramePort, Lab, LabError, Switchboard};
+use measure::Nanos;
+use method::record::{PortCounters, Side};
+use method::validity::{EMULATOR_DELIVERED, EMULATOR_LATE, EMULATOR_OVERFLOW};
+
+use super::mishap::Mishap;
+
+/// The memory of all receive rings of a device together.
+const RINGS: usize = 64 << 20;
+
+/// The data plane's ports, for the lab, which may not know of them.
+#[derive(Debug)]
+pub struct Ports;
+
+#[derive(Debug)]
+struct Port(switchboard::Port);
+
+impl Switchboard for Ports {
+    fn open(
+        &self,
+        interface: &str,
+        largest: usize,
+        ports: usize,
+    ) -> Result<Box<dyn FramePort>, lab::Cause> {
+        let port = switchboard::Port::open(interface, largest, RINGS / ports.max(1))?;
+        Ok(Box::new(Port(port)))
+    }
+
+    fn now(&self) -> Nanos {
+        clock::monotonic()
+    }
+
+    fn prefer_this_thread(&self) {
+        affinity::favour(0);
+    }
+}
+
+impl FramePort for Port {
+    fn receive(&mut self, most: usize, take: &mut dyn FnMut(&[u8], Nanos)) -> usize {
+        self.0.receive(most, &mut |frame| take(frame.octets, frame.at))
+    }
+
+    fn send<'a>(&mut self, frames: &mut dyn Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+        self.0.send(frames)
+    }
+
+    fn overflow(&mut self) -> u64 {
+        self.0.refused()
+    }
+
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    fn calm(&self) {
+        self.0.calm();
+    }
+}
+
+/// One look at the models among some devices.
+pub type ModelSnapshot = BTreeMap<String, EmulatorReading>;
+
+/// Asks those of `devices` that are models.
+pub fn look(lab: &Lab, devices: &[&DevicePlan]) -> Result<ModelSnapshot, Mishap> {
+    let models = devices.iter().filter_map(|device| Some((device, lab.emulation(&device.name)?)));
+    let read = models.map(|(device, model)| match model.read() {
+        Ok(reading) => Ok((device.name.clone(), reading)),
+        Err(cause) => Err(unheard(&device.name, cause)),
+    });
+    read.collect()
+}
+
+fn unheard(device: &str, cause: LabError) -> Mishap {
+    Mishap::Device { device: device.to_owned(), cause: Box::new(cause) }
+}
+
+/// Puts what the models counted between two looks to the kernel's counters of their ports, and adds
+/// each model's own health.
+pub fn add_changes(ports: &mut Vec<PortCounters>, before: &ModelSnapshot, after: &ModelSnapshot) {
+    for (device, after) in after {
+        let Some(change) = before.get(device).map(|before| after.since(before)) else { continue };
+        for (edge, number) in change.edges.iter().zip(1..) {
+            let place = format!("{device}/{number}");
+            let Some(port) = ports.iter_mut().find(|port| port.place == place) else { continue };
+            for (name, by) in counters(edge) {
+                *port.counters.entry(name.to_owned()).or_default() += by;
+            }
+        }
+        ports.push(PortCounters {
+            place: format!("{device}/emulator"),
+            side: Side::Tester,
+            counters: health(&change),
+        });
+    }
+}
+
+/// What the model did with the frames of one host. All that it dropped is the device's `rx_dropped`
+/// where the frame came in; the reasons stand beside.
+fn counters(edge: &EdgeReading) -> Vec<(&'static str, u64)> {
+    let reasons = [
+        ("queue_full", Cause::QueueFull),
+        ("uplink_full", Cause::UplinkFull),
+        ("packet_rate_exceeded", Cause::Overrun),
+        ("random_loss", Cause::Random),
+        ("same_port", Cause::SamePort),
+        ("no_route", Cause::NoRoute),
+        ("too_long", Cause::TooLong),
+        ("reset", Cause::Reset),
+    ];
+    let count = |cause| edge.dropped.get(&cause).copied().unwrap_or(0);
+    let mut counters: Vec<(&str, u64)> = reasons.map(|(name, cause)| (name, count(cause))).to_vec();
+    counters.push(("ttl_expired", edge.expired));
+    counters.push(("wire_rate_exceeded", edge.host_overrun));
+    let dropped = edge.dropped.values().sum::<u64>() + edge.expired + edge.host_overrun;
+    counters.push(("rx_dropped", dropped));
+    counters
+}
+
+fn health(change: &EmulatorReading) -> BTreeMap<String, u64> {
+    let lateness = &change.lateness;
+    let named = [
+        (EMULATOR_DELIVERED, change.delivered()),
+        (EMULATOR_LATE, change.late),
+        (EMULATOR_OVERFLOW, change.overflow()),
+        ("emulator_lateness_median_ns", lateness.quantile(0.5).0),
+        ("emulator_lateness_p99_ns", lateness.quantile(0.99).0),
+        ("emulator_lateness_max_ns", lateness.max().0),
+    ];
+    named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
