@@ -118,7 +118,8 @@ fn octets(text: &str) -> Result<u32, UnitError> {
     text.trim().parse().map_err(|_| UnitError::NoNumber { text: text.to_owned() })
 }
 
-fn frame_size(text: &str) -> Result<FrameSize, UnitError> {
+/// Octets of a frame, MAC address through FCS.
+pub fn frame_size(text: &str) -> Result<FrameSize, UnitError> {
     FrameSize::new(octets(text)?)
 }
 
