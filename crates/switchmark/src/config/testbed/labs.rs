@@ -5,6 +5,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use lab::{LabDevice, LabSpec, VmSpec};
 use serde::Deserialize;
@@ -14,7 +15,7 @@ use toml::Spanned;
 
 use crate::config::lab_name::{self, Word};
 use crate::config::source::Fault;
-use crate::config::typed::{Text, not_yet};
+use crate::config::typed::Text;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,6 +27,7 @@ pub(super) struct LabFile {
     mtu: Option<Spanned<u64>>,
     bypass: Option<bool>,
     profile: Option<Text>,
+    scale: Option<Spanned<f64>>,
 }
 
 /// One device, or a list of such.
@@ -106,10 +108,18 @@ impl<'de> Deserialize<'de> for OneDevice {
 }
 
 impl OneDevice {
-    fn resolve(&self, span: Range<usize>, base: &Path) -> Result<LabDevice, Fault> {
-        let vm = match self {
-            Self::Named(name) => return lab_name::device(name, inside(name, span)),
-            Self::Made(made) => &made.vm,
+    fn resolve(
+        &self,
+        span: Range<usize>,
+        profile: Option<&Text>,
+        base: &Path,
+    ) -> Result<LabDevice, Fault> {
+        let vm = match (self, profile) {
+            (Self::Named(name), Some(path)) if name == "emulated" => {
+                return lab_name::emulated(path.get_ref(), path.span(), base);
+            }
+            (Self::Named(name), _) => return lab_name::device(name, inside(name, span), base),
+            (Self::Made(made), _) => &made.vm,
         };
         let path = |text: &Text| base.join(text.get_ref());
         let role = lab_name::role_of(vm.forwards.get_ref(), vm.forwards.span())?;
@@ -128,12 +138,10 @@ impl OneDevice {
 }
 
 impl LabFile {
-    /// Paths of kernels are relative to `base`.
+    /// Paths of kernels and profiles are relative to `base`.
     pub(super) fn resolve(&self, base: &Path) -> Result<LabSpec, Fault> {
-        if let Some(profile) = &self.profile {
-            return Err(not_yet("a device profile", profile.span()));
-        }
         let mut config = LabSpec::of(self.devices(base)?);
+        self.scale_models(&mut config)?;
         if let Some(hosts) = &self.hosts {
             config.hosts = lab_name::hosts(*hosts.get_ref(), hosts.span())?;
         }
@@ -151,18 +159,43 @@ impl LabFile {
         lab_name::finish(config, &self.device.span())
     }
 
+    /// `profile` and `scale` are of the devices called `emulated`: there must be one.
+    fn scale_models(&self, config: &mut LabSpec) -> Result<(), Fault> {
+        let scale = self.scale.as_ref().map(|scale| {
+            let text = scale.get_ref().to_string();
+            lab_name::scale_of(&Word { text: &text, span: scale.span() })
+        });
+        let (scale, mut models) = (scale.transpose()?, 0);
+        for device in &mut config.devices {
+            let LabDevice::Emulated(model) = device else { continue };
+            model.profile = Arc::new(model.profile.scaled(scale.unwrap_or(1.0)));
+            models += 1;
+        }
+        let said = self.profile.as_ref().map(Spanned::span);
+        match said.or(self.scale.as_ref().map(Spanned::span)) {
+            Some(span) if models == 0 => Err(Fault::new(
+                span,
+                "a profile is for an emulated device, and this lab has none",
+                "write device = \"emulated\"",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn devices(&self, base: &Path) -> Result<Vec<LabDevice>, Fault> {
         let span = self.device.span();
+        let profile = self.profile.as_ref();
         match self.device.get_ref() {
-            Devices::One(device) => Ok(vec![device.resolve(span, base)?]),
+            Devices::One(device) => Ok(vec![device.resolve(span, profile, base)?]),
             Devices::Several(all) if all.is_empty() => Err(Fault::new(
                 span,
                 "a lab needs a device",
-                "name one: \"cable\", \"bridge\", \"router\" or \"routers\"",
+                "name one: \"cable\", \"bridge\", \"router\", \"routers\" or \"emulated\"",
             )),
-            Devices::Several(all) => {
-                all.iter().map(|device| device.get_ref().resolve(device.span(), base)).collect()
-            }
+            Devices::Several(all) => all
+                .iter()
+                .map(|device| device.get_ref().resolve(device.span(), profile, base))
+                .collect(),
         }
     }
 }
