@@ -4,8 +4,15 @@
 //! time in, carries segments and acknowledgements, and asks when to call again. Octet numbers are
 //! 64 bits wide and begin at 0; there is no handshake and no close. Never knows a frame or a host.
 
+mod control;
+mod meters;
+mod rack;
+mod ranges;
 mod receiver;
+mod recovery;
+mod scoreboard;
 mod sender;
+mod timeout;
 
 pub use receiver::Receiver;
 pub use sender::{Algorithm, Config, Sender};
@@ -59,4 +66,14 @@ pub struct Reading {
     pub busy: Picos,
     /// Of that, stalled by the receiver's window.
     pub rwnd_limited: Picos,
+    /// The slow-start threshold; none before the first loss.
+    pub ssthresh: Option<ByteCount>,
+    /// Octets thought to be on their way (RFC 6675's pipe).
+    pub in_flight: ByteCount,
+    /// How often the window was reduced for a loss, timeouts apart.
+    pub recoveries: u64,
+    /// How often the retransmission timer ran out.
+    pub timeouts: u64,
+    /// Tail loss probes sent.
+    pub probes: u64,
 }

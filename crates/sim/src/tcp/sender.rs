@@ -1,8 +1,21 @@
-//! The sending end.
+//! The sending end: what leaves next, and what an acknowledgement or a timer means for it.
+//!
+//! Owns the order of the rules: news into the scoreboard, losses out of it, then the window, then the
+//! timers. Each rule itself has a file of its own. Never computes a window.
 
-use measure::Picos;
+mod news;
+mod probe;
 
-use super::{Ack, Reading, Segment};
+use measure::{ByteCount, Picos};
+
+use self::probe::Probe;
+use super::control::Control;
+use super::meters::{Activity, DeliveryRate, Hold, Pacer, Usage};
+use super::rack::Rack;
+use super::recovery::Recovery;
+use super::scoreboard::Scoreboard;
+use super::timeout::RoundTrip;
+use super::{Reading, Segment};
 
 /// What controls the congestion window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +28,18 @@ pub enum Algorithm {
     Htcp,
 }
 
+impl Algorithm {
+    /// By the name that Linux gives it: `reno`, `cubic`, `htcp`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "reno" => Some(Self::Reno),
+            "cubic" => Some(Self::Cubic),
+            "htcp" => Some(Self::Htcp),
+            _ => None,
+        }
+    }
+}
+
 /// What a sender is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
@@ -25,52 +50,255 @@ pub struct Config {
     /// Whether segments are spread over the round trip (as Linux does with fq: 2 x cwnd / srtt in slow
     /// start, 1.2 x after).
     pub paced: bool,
+    /// Whether the first slow start ends by HyStart++ (RFC 9406) before the queue overflows.
+    pub hystart: bool,
     /// Segments of the first window: 10 (RFC 6928).
     pub initial_window: u32,
+    /// The receiver's window in octets, as a handshake would have told; acknowledgements tell later
+    /// ones.
+    pub peer_window: u64,
 }
 
-/// The sending end of one connection.
+impl Config {
+    /// As Linux has it: no pacing, ten segments at first, HyStart for CUBIC alone; a receiver with
+    /// room for anything.
+    pub fn new(mss: u32, algorithm: Algorithm) -> Self {
+        Self {
+            mss,
+            algorithm,
+            paced: false,
+            hystart: algorithm == Algorithm::Cubic,
+            initial_window: 10,
+            peer_window: u64::MAX / 2,
+        }
+    }
+}
+
+/// What is going on.
+#[derive(Debug, Clone)]
+enum Mode {
+    /// Nothing is known to be lost.
+    Open,
+    /// Losses are repaired as acknowledgements come in (RFC 6675).
+    Recovery(Box<Recovery>),
+    /// The retransmission timer ran out; so it stays until all that was sent before has come.
+    Loss { until: u64 },
+}
+
+/// The sending end of one connection. After each call of [`Self::offer`], [`Self::acknowledge`] and
+/// [`Self::expire`], call [`Self::poll`] until it has nothing, as long as there is room to send.
 #[derive(Debug, Clone)]
 pub struct Sender {
     config: Config,
+    control: Control,
+    board: Scoreboard,
+    trip: RoundTrip,
+    rack: Rack,
+    mode: Mode,
+    probe: Probe,
+    usage: Usage,
+    activity: Activity,
+    rate: DeliveryRate,
+    pacer: Pacer,
+    /// Where the payload to be sent ends.
+    offered: u64,
+    /// Where the receiver's room ends.
+    room: u64,
+    /// When the retransmission timer runs out.
+    timeout_at: Option<Picos>,
+    /// When more may be taken for lost.
+    reorder_at: Option<Picos>,
+    last_sent: Picos,
+    /// The timer ran out and no octet was acknowledged since.
+    silent: bool,
+    retransmits: u64,
+    timeouts: u64,
+    recoveries: u64,
 }
 
 impl Sender {
     /// With nothing to send.
     pub fn new(config: Config) -> Self {
-        Self { config }
+        Self {
+            config,
+            control: Control::new(&config),
+            board: Scoreboard::default(),
+            trip: RoundTrip::default(),
+            rack: Rack::new(),
+            mode: Mode::Open,
+            probe: Probe::default(),
+            usage: Usage::default(),
+            activity: Activity::default(),
+            rate: DeliveryRate::default(),
+            pacer: Pacer::default(),
+            offered: 0,
+            room: config.peer_window,
+            timeout_at: None,
+            reorder_at: None,
+            last_sent: Picos::ZERO,
+            silent: false,
+            retransmits: 0,
+            timeouts: 0,
+            recoveries: 0,
+        }
     }
 
-    /// Adds payload to be sent; `u64::MAX / 2` is more than anyone sends.
+    /// Adds payload to be sent; `u64::MAX / 2` is more than anyone sends. A last segment that isn't
+    /// full is sent at once.
     pub fn offer(&mut self, octets: u64) {
-        let _ = (octets, self.config.mss);
+        self.offered = self.offered.saturating_add(octets);
     }
 
     /// The next segment that may leave at `now`; none until an acknowledgement, [`Self::deadline`] or
     /// more payload.
     pub fn poll(&mut self, now: Picos) -> Option<Segment> {
-        let _ = now;
-        None
+        self.pacer.waits = false;
+        match self.choose(now) {
+            Ok(segment) => {
+                self.sent(now, &segment);
+                Some(segment)
+            }
+            Err(hold) => {
+                self.held(now, hold);
+                None
+            }
+        }
     }
 
-    /// An acknowledgement came.
-    pub fn acknowledge(&mut self, now: Picos, ack: &Ack) {
-        let _ = (now, ack);
+    fn choose(&mut self, now: Picos) -> Result<Segment, Hold> {
+        if self.probe.due
+            && let Some(segment) = self.send_probe(now)
+        {
+            return Ok(segment);
+        }
+        if self.config.paced && now < self.pacer.next() {
+            return Err(Hold::Pacer);
+        }
+        if self.board.lost_segments > 0
+            && let Some((number, octets)) = self.board.missing()
+        {
+            self.fits(octets)?;
+            return Ok(self.board.resend(now, number));
+        }
+        let octets = self.fresh()?;
+        self.wake(now);
+        self.fits(octets)?;
+        Ok(self.board.send(now, octets))
+    }
+
+    /// How much payload the next new segment would take, for the receiver's part.
+    fn fresh(&self) -> Result<u32, Hold> {
+        let left = self.offered - self.board.next;
+        if left == 0 {
+            return Err(Hold::Payload);
+        }
+        let octets = left.min(u64::from(self.config.mss));
+        let room = self.room.saturating_sub(self.board.next);
+        if octets <= room {
+            return Ok(octets as u32);
+        }
+        // RFC 9293 §3.8.6.2.1: no small segments into a small window, unless nothing else would move.
+        if room > 0 && self.board.flight() == 0 { Ok(room as u32) } else { Err(Hold::Receiver) }
+    }
+
+    fn fits(&self, octets: u32) -> Result<(), Hold> {
+        let pipe = self.board.pipe;
+        let fits = pipe == 0 || pipe + u64::from(octets) <= self.control.window();
+        if fits { Ok(()) } else { Err(Hold::Congestion) }
+    }
+
+    /// The first segment after a rest: a large window would be a burst that nobody asked for.
+    fn wake(&mut self, now: Picos) {
+        if self.board.flight() > 0 {
+            return;
+        }
+        self.rate.begin(now);
+        let timeouts = now.saturating_sub(self.last_sent).0 / self.trip.timeout().0;
+        if timeouts > 0 && self.board.next > 0 {
+            self.control.rested(now, timeouts);
+        }
+    }
+
+    fn sent(&mut self, now: Picos, segment: &Segment) {
+        self.activity.change(now, true, false);
+        self.last_sent = now;
+        let first = segment.from == self.board.una;
+        if self.timeout_at.is_none() || (segment.again && first) {
+            // RFC 6298 §5.1, and §5.4 for a repair.
+            self.timeout_at = Some(now + self.trip.timeout());
+        }
+        if segment.again {
+            self.retransmits += 1;
+        } else {
+            self.arm_probe(now);
+        }
+        if let Mode::Recovery(recovery) = &mut self.mode {
+            recovery.sent(now, segment.octets, segment.again);
+        }
+        let window = self.control.window();
+        if self.config.paced
+            && let Some(round_trip) = self.trip.smoothed()
+        {
+            let percent = if self.control.slow_start() { 200 } else { 120 };
+            self.pacer.sent(now, segment.octets, window, round_trip, percent);
+        }
+        let full = self.board.pipe + u64::from(self.config.mss) > window;
+        self.usage.note(full, self.board.una, self.board.next);
+    }
+
+    fn held(&mut self, now: Picos, hold: Hold) {
+        match hold {
+            Hold::Congestion => self.usage.note(true, self.board.una, self.board.next),
+            Hold::Pacer => self.pacer.waits = true,
+            Hold::Payload | Hold::Receiver => {}
+        }
+        let idle = hold == Hold::Payload && self.board.flight() == 0;
+        self.activity.change(now, !idle, hold == Hold::Receiver);
     }
 
     /// When [`Self::expire`] is to be called, whatever comes before: a timer, or the pacer's next turn.
     pub fn deadline(&self) -> Option<Picos> {
-        None
+        let pacer = self.pacer.waits.then(|| self.pacer.next());
+        [self.timeout_at, self.probe.at, self.reorder_at, pacer].into_iter().flatten().min()
     }
 
     /// The deadline is reached.
     pub fn expire(&mut self, now: Picos) {
-        let _ = now;
+        let due = |at: Option<Picos>| at.is_some_and(|at| at <= now);
+        if self.pacer.next() <= now {
+            self.pacer.waits = false;
+        }
+        if due(self.reorder_at) {
+            self.patience_ends(now);
+        }
+        if due(self.probe.at) {
+            self.probe.at = None;
+            self.probe.due = true;
+            // The probe takes the timer's turn (RFC 8985 §7.3).
+            self.timeout_at = Some(now + self.trip.timeout());
+        } else if due(self.timeout_at) {
+            self.time_out(now);
+        }
     }
 
     /// What tcp_info would tell.
     pub fn reading(&self, now: Picos) -> Reading {
-        let _ = now;
-        Reading::default()
+        let (busy, rwnd_limited) = self.activity.totals(now);
+        let threshold = self.control.threshold();
+        Reading {
+            acked: ByteCount(self.board.una),
+            retransmits: self.retransmits,
+            cwnd: ByteCount(self.control.window()),
+            srtt: self.trip.smoothed().unwrap_or_default(),
+            min_rtt: self.trip.least().unwrap_or_default(),
+            delivery_bits_per_second: self.rate.bits_per_second(),
+            busy,
+            rwnd_limited,
+            ssthresh: (threshold < u64::MAX).then_some(ByteCount(threshold)),
+            in_flight: ByteCount(self.board.pipe),
+            recoveries: self.recoveries,
+            timeouts: self.timeouts,
+            probes: self.probe.count,
+        }
     }
 }

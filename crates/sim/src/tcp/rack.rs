@@ -1,0 +1,110 @@
+//! RACK: a segment is lost when one sent sufficiently later has come (RFC 8985 §6).
+//!
+//! Owns the newest delivery and the reordering window. Never keeps segments: the scoreboard does.
+
+use measure::Picos;
+
+use super::scoreboard::Sent;
+
+/// RFC 8985 §6.2: reports of that many segments stand for a loss while no reordering was ever seen.
+const DUPLICATES: u64 = 3;
+/// A window that was widened is kept for so many recoveries.
+const PERSIST: u8 = 16;
+
+/// The newest delivery, and what is known of reordering.
+#[derive(Debug, Clone)]
+pub(super) struct Rack {
+    /// Of the segment sent last among those that came: its serial, when it was sent, how long it took.
+    pub(super) serial: u64,
+    at: Picos,
+    took: Picos,
+    /// The highest octet that came.
+    highest: u64,
+    reordered: bool,
+    quarters: u64,
+    persist: u8,
+    /// What was sent after that octet's report may widen the window again.
+    widened_upto: u64,
+}
+
+impl Rack {
+    pub(super) fn new() -> Self {
+        Self {
+            serial: 0,
+            at: Picos::ZERO,
+            took: Picos::ZERO,
+            highest: 0,
+            reordered: false,
+            quarters: 1,
+            persist: 0,
+            widened_upto: 0,
+        }
+    }
+
+    /// A segment came (RFC 8985 §6.2, steps 2 and 3). `echo` is the stamp given back when it was
+    /// acknowledged in order. Returns the round-trip time where it is unambiguous.
+    pub(super) fn delivered(
+        &mut self,
+        now: Picos,
+        sent: &Sent,
+        echo: Option<Picos>,
+        least: Option<Picos>,
+    ) -> Option<Picos> {
+        if sent.end() > self.highest {
+            self.highest = sent.end();
+        } else if !sent.again {
+            self.reordered = true;
+        }
+        let took = now.saturating_sub(sent.at);
+        // Its first copy may be the one that came.
+        let early =
+            echo.is_some_and(|echo| echo < sent.at) || least.is_some_and(|least| took < least);
+        if sent.again && early {
+            return None;
+        }
+        if sent.serial > self.serial {
+            (self.serial, self.at, self.took) = (sent.serial, sent.at, took);
+        }
+        (!sent.again).then_some(took)
+    }
+
+    /// A segment came twice (RFC 8985 §6.2, step 4): it was taken for lost too early, so wait longer;
+    /// once a round trip.
+    pub(super) fn duplicated(&mut self, una: u64, next: u64) {
+        if una >= self.widened_upto {
+            self.widened_upto = next;
+            self.quarters += 1;
+            self.persist = PERSIST;
+        }
+    }
+
+    /// A recovery ended.
+    pub(super) fn recovered(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.quarters = 1;
+        }
+    }
+
+    /// How much later a segment may come than one sent after it.
+    fn window(&self, recovering: bool, reported: u64, least: Picos, smoothed: Picos) -> Picos {
+        if !self.reordered && (recovering || reported >= DUPLICATES) {
+            return Picos::ZERO;
+        }
+        smoothed.min(Picos(self.quarters * least.0 / 4))
+    }
+
+    /// What was sent at this time or before, and before the newest delivery, is lost (step 5); none
+    /// where that is before the beginning. With it, when the newest of what may be lost will be.
+    pub(super) fn verdict(
+        &self,
+        now: Picos,
+        recovering: bool,
+        reported: u64,
+        times: Option<(Picos, Picos)>,
+    ) -> (Option<Picos>, Picos) {
+        let (least, smoothed) = times.unwrap_or_default();
+        let patience = self.took + self.window(recovering, reported, least, smoothed);
+        (now.0.checked_sub(patience.0).map(Picos), self.at + patience)
+    }
+}

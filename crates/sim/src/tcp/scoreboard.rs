@@ -1,0 +1,252 @@
+//! What is outstanding: every segment sent and not yet acknowledged (RFC 6675's scoreboard).
+//!
+//! Owns the segments' states, their sums, and the order in which they were sent. Every deed takes
+//! constant or logarithmic time, however many segments are in flight. Never decides that one is lost.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use measure::Picos;
+
+use super::Segment;
+use super::ranges::Ranges;
+
+/// One segment that was sent.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent {
+    pub(super) from: u64,
+    pub(super) octets: u32,
+    sacked: bool,
+    /// Its first copy, or all copies before the one on its way, are taken for lost.
+    lost: bool,
+    /// A further copy is on its way.
+    copied: bool,
+    /// It was sent more than once.
+    pub(super) again: bool,
+    /// When its last copy was sent.
+    pub(super) at: Picos,
+    /// Counts everything that was sent, copies too: of equal times, the larger is later.
+    pub(super) serial: u64,
+}
+
+impl Sent {
+    pub(super) fn end(&self) -> u64 {
+        self.from + u64::from(self.octets)
+    }
+
+    /// What it adds to the pipe (RFC 6675 §4, `SetPipe`).
+    fn in_pipe(&self) -> u64 {
+        if self.sacked {
+            return 0;
+        }
+        u64::from(self.octets) * (u64::from(!self.lost) + u64::from(self.copied))
+    }
+}
+
+/// All that is outstanding, in the order of its octets. Segments are never cut.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scoreboard {
+    segments: VecDeque<Sent>,
+    /// How many left at the front: segment `i` of `segments` has the number `gone + i`.
+    gone: u64,
+    /// Number and serial of what was sent, oldest first; stale where the serial isn't the segment's.
+    order: VecDeque<(u64, u64)>,
+    /// Numbers of segments that are lost and not yet sent again, or were so a while ago.
+    missing: BinaryHeap<Reverse<u64>>,
+    sacked: Ranges,
+    /// Octets below are acknowledged; at and above `next` nothing was sent.
+    pub(super) una: u64,
+    pub(super) next: u64,
+    serial: u64,
+    /// Octets thought to be on their way.
+    pub(super) pipe: u64,
+    pub(super) sacked_octets: u64,
+    pub(super) sacked_segments: u64,
+    /// Segments taken for lost and neither sent again nor reported since.
+    pub(super) lost_segments: u64,
+}
+
+impl Scoreboard {
+    /// Octets sent and not acknowledged: RFC 5681's FlightSize.
+    pub(super) fn flight(&self) -> u64 {
+        self.next - self.una
+    }
+
+    /// How many segments that is.
+    pub(super) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Sends the next `octets`.
+    pub(super) fn send(&mut self, now: Picos, octets: u32) -> Segment {
+        self.serial += 1;
+        let sent = Sent {
+            from: self.next,
+            octets,
+            sacked: false,
+            lost: false,
+            copied: false,
+            again: false,
+            at: now,
+            serial: self.serial,
+        };
+        self.order.push_back((self.gone + self.segments.len() as u64, self.serial));
+        self.segments.push_back(sent);
+        self.next += u64::from(octets);
+        self.pipe += u64::from(octets);
+        Segment { from: sent.from, octets, stamp: now, again: false }
+    }
+
+    /// Sends segment `number`, which is outstanding, once more.
+    pub(super) fn resend(&mut self, now: Picos, number: u64) -> Segment {
+        self.serial += 1;
+        self.order.push_back((number, self.serial));
+        let serial = self.serial;
+        let sent = self.change(number, |sent| {
+            sent.copied = true;
+            sent.again = true;
+            sent.at = now;
+            sent.serial = serial;
+        });
+        Segment { from: sent.from, octets: sent.octets, stamp: now, again: true }
+    }
+
+    /// The lowest segment that is lost and not yet sent again (RFC 6675 §4, `NextSeg` rule 1): its
+    /// number and octets.
+    pub(super) fn missing(&mut self) -> Option<(u64, u32)> {
+        while let Some(&Reverse(number)) = self.missing.peek() {
+            if let Some(sent) = self.get(number)
+                && sent.lost
+                && !sent.copied
+                && !sent.sacked
+            {
+                return Some((number, sent.octets));
+            }
+            self.missing.pop();
+        }
+        None
+    }
+
+    /// The number of the last segment.
+    pub(super) fn last(&self) -> Option<u64> {
+        (self.gone + self.segments.len() as u64).checked_sub(1).filter(|&last| last >= self.gone)
+    }
+
+    /// All octets below `upto` have come; `delivered` is told each segment that wasn't reported before.
+    pub(super) fn acknowledge(&mut self, upto: u64, mut delivered: impl FnMut(&Sent)) {
+        while let Some(first) = self.segments.front().copied() {
+            if first.end() > upto {
+                break;
+            }
+            self.leave(&first);
+            if first.sacked {
+                self.sacked_octets -= u64::from(first.octets);
+                self.sacked_segments -= 1;
+            } else {
+                delivered(&first);
+            }
+            self.segments.pop_front();
+            self.gone += 1;
+        }
+        self.una = self.segments.front().map_or(self.next, |first| first.from);
+        if !self.sacked.is_empty() {
+            self.sacked.remove_below(self.una);
+        }
+    }
+
+    /// `from..to` came out of order; `delivered` is told each segment of it that is news.
+    pub(super) fn report(&mut self, from: u64, to: u64, mut delivered: impl FnMut(&Sent)) {
+        let mut sacked = std::mem::take(&mut self.sacked);
+        sacked.insert(from.max(self.una), to, |from, to| {
+            let mut at = self.segments.partition_point(|sent| sent.from < from);
+            while let Some(sent) = self.segments.get(at).filter(|sent| sent.end() <= to) {
+                if !sent.sacked {
+                    delivered(sent);
+                    self.sacked_octets += u64::from(sent.octets);
+                    self.sacked_segments += 1;
+                    self.change(self.gone + at as u64, |sent| sent.sacked = true);
+                }
+                at += 1;
+            }
+        });
+        self.sacked = sacked;
+    }
+
+    /// Takes for lost what was sent at or before `latest`, unless it was sent after the copy that
+    /// `serial` counts; oldest first. Tells whether something older than `serial` is left.
+    pub(super) fn lose_older(&mut self, serial: u64, latest: Option<Picos>) -> bool {
+        while let Some(&(number, counted)) = self.order.front() {
+            let live = self
+                .get(number)
+                .filter(|sent| sent.serial == counted && !sent.sacked)
+                .map(|sent| sent.at);
+            if let Some(at) = live {
+                if counted > serial {
+                    return false;
+                }
+                if latest.is_none_or(|latest| at > latest) {
+                    return true;
+                }
+                self.lose(number);
+            }
+            self.order.pop_front();
+        }
+        false
+    }
+
+    /// Takes the first segment for lost, whenever it was sent.
+    pub(super) fn lose_first(&mut self) {
+        if !self.segments.is_empty() {
+            self.lose(self.gone);
+        }
+    }
+
+    /// Nothing was lost after all: what waits to be sent again is on its way as before.
+    pub(super) fn forgive(&mut self) {
+        let mut found: Vec<(u64, u64)> = Vec::new();
+        for Reverse(number) in std::mem::take(&mut self.missing) {
+            if self.get(number).is_some_and(is_missing) {
+                let sent = self.change(number, |sent| sent.lost = false);
+                found.push((sent.serial, number));
+            }
+        }
+        // They left the front of the order, so they are older than all that is in it.
+        found.sort_unstable();
+        for (serial, number) in found.into_iter().rev() {
+            self.order.push_front((number, serial));
+        }
+    }
+
+    fn lose(&mut self, number: u64) {
+        self.change(number, |sent| {
+            sent.lost = true;
+            sent.copied = false;
+        });
+        self.missing.push(Reverse(number));
+    }
+
+    fn get(&self, number: u64) -> Option<&Sent> {
+        self.segments.get(usize::try_from(number.checked_sub(self.gone)?).ok()?)
+    }
+
+    /// Changes one segment and keeps the sums right.
+    fn change(&mut self, number: u64, how: impl FnOnce(&mut Sent)) -> Sent {
+        let index = (number - self.gone) as usize;
+        let before = self.segments[index];
+        how(&mut self.segments[index]);
+        let after = self.segments[index];
+        self.leave(&before);
+        self.pipe += after.in_pipe();
+        self.lost_segments += u64::from(is_missing(&after));
+        after
+    }
+
+    fn leave(&mut self, sent: &Sent) {
+        self.pipe -= sent.in_pipe();
+        self.lost_segments -= u64::from(is_missing(sent));
+    }
+}
+
+fn is_missing(sent: &Sent) -> bool {
+    sent.lost && !sent.copied && !sent.sacked
+}
