@@ -5,9 +5,26 @@
 //! octets, on every machine. Never reads a clock, never touches the kernel, and decides nothing about
 //! what a figure means.
 
+mod agenda;
+mod build;
+mod bulk;
+mod echo;
+mod exchange;
+mod flight;
+mod ground;
 mod hosts;
+mod learning;
+mod load;
+mod nic;
+mod parcels;
+mod record;
+mod sequences;
+mod stream;
 pub mod tcp;
 mod testbed;
+mod topology;
+mod turns;
+mod world;
 
 pub use hosts::HostModel;
-pub use testbed::VirtualTestbed;
+pub use testbed::{RESET_TIME, VirtualTestbed};

@@ -1,13 +1,29 @@
 //! A testbed whose trials take no time: hosts around a modelled device, and direct cables beside it.
 //!
-//! Owns the topology and the turn from a trial to its record. Each trial begins with an idle device
-//! that has learned its hosts' addresses. Never keeps anything from one trial to the next but the
-//! virtual clock.
+//! Owns the turn from a trial to its record, in the phases of RFC 2544 §23. Each trial begins with an
+//! idle device that is shown its hosts' addresses. Never keeps anything from one trial to the next but
+//! the virtual clock: chance is seeded by the testbed's seed and the trial's own name.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use device::Profile;
-use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use measure::Nanos;
+use method::record::{DeedRecord, DeviceRecord};
+use method::trial::Deed;
+use method::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 
-use crate::HostModel;
+use crate::build::{Scene, Unfit};
+use crate::ground::{Lane, Window};
+use crate::record::{Baseline, flow_records};
+use crate::world::{Interrupted, World};
+use crate::{HostModel, learning, topology};
+
+/// The virtual clock of a new testbed: the beginning of 2026, in nanoseconds since 1970.
+const EPOCH: u64 = 1_767_225_600_000_000_000;
+
+/// For how long a reset takes every link to the device down.
+pub const RESET_TIME: Nanos = Nanos::from_secs(1);
 
 /// Carries trials out in virtual time.
 #[derive(Debug)]
@@ -16,14 +32,86 @@ pub struct VirtualTestbed {
     profile: Profile,
     hosts: HostModel,
     seed: u64,
+    stop: Option<Arc<AtomicBool>>,
+    clock: Nanos,
 }
 
 impl VirtualTestbed {
     /// Hosts `h1`… at the edges of `profile` from the first on, each with a port `eth1` to the device
-    /// and, in pairs, a direct cable of the same rate: the topology that a lab has.
+    /// and, in pairs, a port `direct` on a cable of the same rate to the other: the topology that a
+    /// lab has. `seed` is of whatever in the profile is left to chance.
     pub fn new(name: &str, profile: Profile, hosts: HostModel, seed: u64) -> Self {
-        let topology = Topology { name: name.to_owned(), hosts: Vec::new(), devices: Vec::new() };
-        Self { topology, profile, hosts, seed }
+        let topology = topology::of(name, &profile, &hosts);
+        Self { topology, profile, hosts, seed, stop: None, clock: Nanos(EPOCH) }
+    }
+
+    /// A trial ends with [`TestbedError::Interrupted`] soon after `stop` is set.
+    #[must_use]
+    pub fn with_stop(self, stop: Arc<AtomicBool>) -> Self {
+        Self { stop: Some(stop), ..self }
+    }
+
+    fn conduct(&self, trial: &Trial) -> Result<TrialRecord, Mishap> {
+        let scene =
+            Scene { topology: &self.topology, profile: &self.profile, hosts: &self.hosts, trial };
+        let start = learning::time(trial, &self.profile) + trial.phases.learned.into();
+        let stop = start + trial.phases.load.into();
+        let window = Window { start, stop, closed: stop + trial.phases.residual.into() };
+        let (mut world, lanes) = scene.set_up(chance(self.seed, trial), window)?;
+        self.learn(&mut world, &lanes, window)?;
+        let before = Baseline::take(&mut world);
+        world.hosts.begin(window);
+        let deeds = self.carry_out(trial, &mut world, window)?;
+        world.run(window.closed, self.stop.as_deref())?;
+        let ports = before.changes(&world, (&self.profile, &self.topology));
+        let flows = flow_records(world.hosts.flows);
+        let outcome = judge(trial, &flows, &ports, &[]);
+        Ok(TrialRecord {
+            started_unix_ns: (self.clock + start.to_nanos()).0,
+            outcome,
+            flows,
+            ports,
+            hosts: Vec::new(),
+            start_spread: Nanos::ZERO,
+            device: DeviceRecord { probe: None, deeds },
+        })
+    }
+
+    fn learn(&self, world: &mut World, lanes: &[Lane], window: Window) -> Result<(), Interrupted> {
+        for (at, lane) in learning::frames(lanes, &self.profile) {
+            world.run(at, self.stop.as_deref())?;
+            learning::send(world, &lane);
+        }
+        world.run(window.start, self.stop.as_deref())
+    }
+
+    /// The trial's events. One that comes while the last is not over comes right after it.
+    fn carry_out(
+        &self,
+        trial: &Trial,
+        world: &mut World,
+        window: Window,
+    ) -> Result<Vec<DeedRecord>, Interrupted> {
+        let mut deeds = Vec::new();
+        let stop = self.stop.as_deref();
+        for event in &trial.events {
+            let at = (window.start + event.at.into()).max(world.hosts.ground.now);
+            if at >= window.closed {
+                break;
+            }
+            world.run(at, stop)?;
+            match event.deed {
+                Deed::Reset => {
+                    world.reset(true);
+                    world.run((at + RESET_TIME.into()).min(window.closed), stop)?;
+                    world.reset(false);
+                    learning::announce(world);
+                }
+            }
+            let at = (at - window.start).to_nanos();
+            deeds.push(DeedRecord { at, took: RESET_TIME });
+        }
+        Ok(deeds)
     }
 }
 
@@ -32,11 +120,46 @@ impl Testbed for VirtualTestbed {
         &self.topology
     }
 
+    /// A congestion control that is not modelled can't be had; whatever else can't be carried out is a
+    /// failed record.
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        let reason = format!(
-            "nothing is simulated yet ({}, {} hosts, seed {})",
-            self.profile.name, self.hosts.count, self.seed
-        );
-        Err(TestbedError::Unavailable { label: trial.label.clone(), reason })
+        let record = match self.conduct(trial) {
+            Ok(record) => record,
+            Err(Mishap::Stopped) => return Err(TestbedError::Interrupted),
+            Err(Mishap::Unfit(Unfit::Testbed(reason))) => {
+                return Err(TestbedError::Unavailable { label: trial.label.clone(), reason });
+            }
+            Err(Mishap::Unfit(Unfit::Trial(reason))) => TrialRecord::failed(self.clock.0, reason),
+        };
+        let took = learning::time(trial, &self.profile).to_nanos() + trial.phases.total();
+        self.clock = self.clock + took;
+        Ok(record)
     }
+}
+
+/// Why there is no record.
+enum Mishap {
+    Stopped,
+    Unfit(Unfit),
+}
+
+impl From<Interrupted> for Mishap {
+    fn from(_: Interrupted) -> Self {
+        Self::Stopped
+    }
+}
+
+impl From<Unfit> for Mishap {
+    fn from(unfit: Unfit) -> Self {
+        Self::Unfit(unfit)
+    }
+}
+
+/// The seed of a trial: FNV-1a over what names it, so that a resumed study has the same chances.
+fn chance(seed: u64, trial: &Trial) -> u64 {
+    let numbers = [trial.block, trial.attempt].into_iter().flat_map(u32::to_le_bytes);
+    let octets = seed.to_le_bytes().into_iter().chain(numbers).chain(trial.label.bytes());
+    octets.fold(0xcbf2_9ce4_8422_2325, |hash, octet| {
+        (hash ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

@@ -1,0 +1,329 @@
+//! From a trial to ports and flows, ready to start.
+//!
+//! Owns the checks that a live testbed's agents make, and who gets which alarm. Never starts anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use device::profile::port_mac;
+use device::{Edge, Frame, Network, Profile};
+use measure::Picos;
+use method::topology::{CableEnd, PortRef, Topology};
+use method::trial::{self, Flow, FlowKind, Protocol, Schedule, Trial};
+
+use crate::bulk::Bulk;
+use crate::echo::{self, Echo};
+use crate::exchange::{self, Exchange};
+use crate::ground::{Ground, Lane, Window};
+use crate::load::Load;
+use crate::nic::{Far, Nic};
+use crate::parcels::Parcels;
+use crate::stream::{Course, Owner, Stream, TCP_OVERHEAD};
+use crate::tcp::{Algorithm, Config};
+use crate::world::{Alarm, Flows, Hosts, Place, World};
+use crate::{HostModel, topology};
+
+/// Ethernet's header and FCS around an IP packet.
+const ETHERNET: u32 = 18;
+const VLAN_TAG: u32 = 4;
+
+/// Why a trial can't run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Unfit {
+    /// This trial can't; the record says so.
+    Trial(String),
+    /// None of the kind can.
+    Testbed(String),
+}
+
+/// What a trial runs on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub(crate) topology: &'a Topology,
+    pub(crate) profile: &'a Profile,
+    pub(crate) hosts: &'a HostModel,
+    pub(crate) trial: &'a Trial,
+}
+
+/// The ports in use, by name.
+type Numbers = BTreeMap<PortRef, u32>;
+
+impl Scene<'_> {
+    /// The network at rest, the ports in use and the flows of the trial, in the window. Also every
+    /// lane that its frames take.
+    pub(crate) fn set_up(&self, seed: u64, window: Window) -> Result<(World, Vec<Lane>), Unfit> {
+        let names = self.numbers()?;
+        let nics: Vec<Nic> =
+            names.keys().map(|place| self.nic(place, &names)).collect::<Result<_, _>>()?;
+        let (flows, lanes) = self.flows(&nics, names, window)?;
+        let network = Network::new(self.profile, seed);
+        let turnaround = Picos::from(self.hosts.turnaround);
+        let ground = Ground::new(nics, network.edges(), turnaround, flows.alarms.len());
+        Ok((World { network, hosts: Hosts { ground, flows } }, lanes))
+    }
+
+    /// The flows' ends, each direct cable's other end among them, in the order of their names.
+    fn numbers(&self) -> Result<Numbers, Unfit> {
+        let mut names = Numbers::new();
+        for flow in &self.trial.flows {
+            for end in [&flow.from, &flow.to] {
+                names.insert(end.clone(), 0);
+                if let CableEnd::Host(far) = &self.port(flow, end)?.cable {
+                    names.insert(far.clone(), 0);
+                }
+            }
+        }
+        for (number, at) in (0..).zip(names.values_mut()) {
+            *at = number;
+        }
+        Ok(names)
+    }
+
+    fn port(&self, flow: &Flow, end: &PortRef) -> Result<&method::topology::HostPort, Unfit> {
+        let missing = || Unfit::Trial(format!("flow {}: there is no port `{end}`", flow.id));
+        self.topology.port(end).ok_or_else(missing)
+    }
+
+    fn nic(&self, place: &PortRef, names: &Numbers) -> Result<Nic, Unfit> {
+        let gone = || Unfit::Trial(format!("there is no port `{place}`"));
+        let host = self.topology.hosts.iter().position(|h| h.name == place.host);
+        let number = host.ok_or_else(gone)? as u16;
+        let edge = Edge(number);
+        let port = self.topology.port(place).ok_or_else(gone)?;
+        let (far, addresses) = match &port.cable {
+            CableEnd::Device { .. } => (Far::Edge(edge), topology::across(self.profile, edge)),
+            CableEnd::Host(peer) => {
+                let peer_edge = Edge(number ^ 1);
+                // The two cables to the network, joined.
+                let away = self.profile.edge_delay(edge) + self.profile.edge_delay(peer_edge);
+                let peer = *names.get(peer).ok_or_else(gone)?;
+                (Far::Nic(peer, away.into()), topology::direct(number))
+            }
+        };
+        let rate = self.profile.edge_rate(edge);
+        let HostModel { sends_at_most, queue, .. } = self.hosts;
+        Ok(Nic::new((place.clone(), far), addresses, rate, *sends_at_most, queue.0))
+    }
+
+    fn flows(
+        &self,
+        nics: &[Nic],
+        names: Numbers,
+        window: Window,
+    ) -> Result<(Flows, Vec<Lane>), Unfit> {
+        let (flows, lanes) = (Flows::default(), Vec::new());
+        let mut builder = Builder { scene: self, nics, names, window, flows, lanes };
+        let mut ids = BTreeSet::new();
+        for flow in &self.trial.flows {
+            if !ids.insert(flow.id) {
+                let reason = format!("flow {}: another flow of the trial has this number", flow.id);
+                return Err(Unfit::Trial(reason));
+            }
+            builder.add(flow)?;
+        }
+        Ok((builder.flows, builder.lanes))
+    }
+}
+
+/// Flows being made.
+struct Builder<'a> {
+    scene: &'a Scene<'a>,
+    nics: &'a [Nic],
+    names: Numbers,
+    window: Window,
+    flows: Flows,
+    lanes: Vec<Lane>,
+}
+
+impl Builder<'_> {
+    fn add(&mut self, flow: &Flow) -> Result<(), Unfit> {
+        let ends = [self.names[&flow.from], self.names[&flow.to]];
+        let lanes = self.there_and_back(flow, ends)?;
+        self.lanes.extend(lanes);
+        let place = match &flow.kind {
+            FlowKind::Datagrams(asked) => self.load(flow, asked, lanes[0])?,
+            FlowKind::Echo(asked) => self.echo(flow, asked, lanes)?,
+            FlowKind::Bulk(asked) => self.bulk(flow, asked, lanes)?,
+            FlowKind::Exchange(asked) => self.exchange(flow, asked, lanes)?,
+        };
+        self.flows.places.push(place);
+        Ok(())
+    }
+
+    fn there_and_back(&self, flow: &Flow, [from, to]: [u32; 2]) -> Result<[Lane; 2], Unfit> {
+        let nic = |number: u32| &self.nics[number as usize];
+        let meet = match (nic(from).far, nic(to).far) {
+            (Far::Edge(one), Far::Edge(other)) => one != other,
+            (Far::Nic(peer, _), Far::Nic(..)) => peer == to,
+            _ => false,
+        };
+        if !meet {
+            let reason = format!("no way leads from `{}` to `{}`", flow.from, flow.to);
+            return Err(Unfit::Trial(format!("flow {}: {reason}", flow.id)));
+        }
+        let lane = |number: u32, other: u32| {
+            let (nic, peer) = (nic(number), nic(other));
+            let destination = match nic.far {
+                Far::Edge(edge) if self.scene.profile.is_router() => port_mac(edge),
+                Far::Edge(_) | Far::Nic(..) => peer.mac,
+            };
+            let target = Some(peer.address);
+            Lane::new(number, Frame { octets: 0, source: nic.mac, destination, target, tag: 0 })
+        };
+        Ok([lane(from, to), lane(to, from)])
+    }
+
+    fn load(&mut self, flow: &Flow, asked: &trial::Datagrams, lane: Lane) -> Result<Place, Unfit> {
+        let tag = if asked.headers.vlan.is_some() { VLAN_TAG } else { 0 };
+        self.fits(flow, asked.frames.largest().octets() - tag)?;
+        let rates = match asked.schedule {
+            Schedule::Greedy | Schedule::Burst(_) => Vec::new(),
+            Schedule::Paced(rate) => vec![rate],
+            Schedule::Falling { from, to, .. } => vec![from, to],
+        };
+        for rate in rates {
+            self.is_rate(flow, rate.0)?;
+        }
+        let place = self.flows.loads.len() as u32;
+        self.flows.loads.push(Load::new(asked, lane, place, self.window));
+        Ok(Place::Load(place))
+    }
+
+    fn is_rate(&self, flow: &Flow, rate: f64) -> Result<(), Unfit> {
+        if rate.is_finite() && rate > 0.0 {
+            return Ok(());
+        }
+        Err(Unfit::Trial(format!("flow {}: {rate} frames a second is not a rate", flow.id)))
+    }
+
+    /// Whether an untagged frame fits the hosts' MTU.
+    fn fits(&self, flow: &Flow, octets: u32) -> Result<(), Unfit> {
+        let mtu = self.scene.hosts.mtu;
+        if octets <= mtu + ETHERNET {
+            return Ok(());
+        }
+        let (id, needed) = (flow.id, octets - ETHERNET);
+        Err(Unfit::Trial(format!(
+            "flow {id}: frames of {octets} octets need an MTU of {needed}, and hosts have {mtu}"
+        )))
+    }
+
+    fn echo(&mut self, flow: &Flow, asked: &trial::Echo, lanes: [Lane; 2]) -> Result<Place, Unfit> {
+        self.fits(flow, Echo::sized(asked).octets())?;
+        match asked.schedule {
+            Schedule::Greedy => {}
+            Schedule::Paced(rate) => self.is_rate(flow, rate.0)?,
+            Schedule::Burst(_) | Schedule::Falling { .. } => {
+                let reason = "an echo flow sends no bursts and keeps one rate";
+                return Err(Unfit::Trial(format!("flow {}: {reason}", flow.id)));
+            }
+        }
+        let place = self.flows.echoes.len() as u32;
+        let carrier = match asked.protocol {
+            Protocol::Icmp | Protocol::Udp => echo::Carrier::Frames(lanes),
+            Protocol::Tcp => {
+                let config = self.config(Algorithm::Cubic);
+                let owners = [false, true].map(|back| Owner::Echo(place, back));
+                echo::Carrier::Streams(self.both_ways(owners, lanes, config))
+            }
+        };
+        let alarm = self.alarm(Alarm::Echo(place));
+        self.flows.echoes.push(Echo::new(asked, place, carrier, alarm, self.window));
+        Ok(Place::Echo(place))
+    }
+
+    fn bulk(&mut self, flow: &Flow, asked: &trial::Bulk, lanes: [Lane; 2]) -> Result<Place, Unfit> {
+        if asked.streams == 0 || asked.interval.0 == 0 {
+            let (streams, interval) = (asked.streams, asked.interval);
+            return Err(Unfit::Trial(format!(
+                "flow {}: {streams} streams read every {interval}: both must be above zero",
+                flow.id
+            )));
+        }
+        let name = asked.congestion_control.as_str();
+        let algorithm = Algorithm::from_name(name).ok_or_else(|| {
+            Unfit::Testbed(format!(
+                "congestion control `{name}` is not modelled; cubic, reno and htcp are"
+            ))
+        })?;
+        let config = self.config(algorithm);
+        let place = self.flows.bulks.len() as u32;
+        let first = self.flows.streams.len() as u32;
+        for stream in 0..asked.streams {
+            self.stream(Owner::Bulk(place, stream), lanes, config, self.window.stop);
+        }
+        let alarm = self.alarm(Alarm::Bulk(place));
+        self.flows.bulks.push(Bulk::new(asked, first, alarm, self.window));
+        Ok(Place::Bulk(place))
+    }
+
+    fn exchange(
+        &mut self,
+        flow: &Flow,
+        asked: &trial::Exchange,
+        lanes: [Lane; 2],
+    ) -> Result<Place, Unfit> {
+        if asked.message.0 == 0 || asked.interval.0 == 0 {
+            let (message, interval) = (asked.message, asked.interval);
+            return Err(Unfit::Trial(format!(
+                "flow {}: messages of {message} summed up every {interval}: both must be above zero",
+                flow.id
+            )));
+        }
+        let place = self.flows.exchanges.len() as u32;
+        let carrier = match asked.carrier {
+            trial::Carrier::Tcp => {
+                let config = self.config(Algorithm::Cubic);
+                let owners = [false, true].map(|back| Owner::Exchange(place, back));
+                exchange::Carrier::Streams(self.both_ways(owners, lanes, config))
+            }
+            trial::Carrier::Datagrams { credits } => {
+                let HostModel { mtu, queue, .. } = self.scene.hosts;
+                let size = (asked.message.0, *mtu);
+                let way = |end: u32, lanes| {
+                    Parcels::new((place, end), lanes, size, (credits, queue.0), self.window.stop)
+                };
+                let [there, back] = lanes;
+                let ways = [way(0, [there, back]), way(1, [back, there])];
+                exchange::Carrier::Frames(Box::new(ways))
+            }
+        };
+        let alarms = [0, 1].map(|end| self.alarm(Alarm::Exchange(place, end)));
+        self.flows.exchanges.push(Exchange::new(asked, carrier, alarms, self.window));
+        Ok(Place::Exchange(place))
+    }
+
+    fn config(&self, algorithm: Algorithm) -> Config {
+        let mss = self.scene.hosts.mtu + ETHERNET - TCP_OVERHEAD;
+        Config { peer_window: self.scene.hosts.receive_window.0, ..Config::new(mss, algorithm) }
+    }
+
+    /// A connection: a stream there and one back.
+    fn both_ways(&mut self, owners: [Owner; 2], lanes: [Lane; 2], config: Config) -> [u32; 2] {
+        let [there, back] = lanes;
+        let closed = self.window.closed;
+        [
+            self.stream(owners[0], [there, back], config, closed),
+            self.stream(owners[1], [back, there], config, closed),
+        ]
+    }
+
+    fn stream(
+        &mut self,
+        owner: Owner,
+        [data, acks]: [Lane; 2],
+        config: Config,
+        silent: Picos,
+    ) -> u32 {
+        let place = self.flows.streams.len() as u32;
+        let alarms = [Alarm::Sender(place), Alarm::Receiver(place)].map(|alarm| self.alarm(alarm));
+        let course = Course { place, data, acks, alarms, silent };
+        let window = self.scene.hosts.receive_window.0;
+        self.flows.streams.push(Stream::new(owner, course, config, window));
+        place
+    }
+
+    fn alarm(&mut self, alarm: Alarm) -> u32 {
+        self.flows.alarms.push(alarm);
+        (self.flows.alarms.len() - 1) as u32
+    }
+}

@@ -1,0 +1,271 @@
+//! Round trips: requests one after another or on schedule, and their answers.
+//!
+//! Owns an asker's loop and books, as a live asker keeps them: a closed loop gives an answer up after
+//! RFC 6298's time, an open one counts from the time the request was due. Over TCP nothing is given
+//! up, as the carrier repeats it.
+
+use measure::delay::DelayRecorder;
+use measure::reading::{Rejected, Stamp, Stamps};
+use measure::{FrameSize, Nanos, Picos};
+use method::record::EchoRecord;
+use method::trial::{self, Protocol, Schedule};
+
+use crate::flight::{Kind, Probe};
+use crate::ground::{Ground, Lane, Window};
+use crate::sequences::Sequences;
+use crate::stream::Stream;
+use crate::turns::Turns;
+
+/// How many round trips are kept one by one, to tell how they depend on each other.
+const KEPT_DELAYS: usize = 1 << 16;
+
+/// Headers of a TCP frame with time stamps, and the least that a live request carries.
+const TCP_LEAST: u32 = 76;
+
+/// What tells a request from an answer in a probe's mark.
+const ASK: u32 = 0;
+const ANSWER: u32 = 1;
+
+/// What carries requests and answers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Carrier {
+    /// Frames of their own: there and back.
+    Frames([Lane; 2]),
+    /// Streams, by their places: there and back.
+    Streams([u32; 2]),
+}
+
+/// An echo flow.
+#[derive(Debug)]
+pub(crate) struct Echo {
+    place: u32,
+    frame_size: FrameSize,
+    carrier: Carrier,
+    turns: Option<Turns>,
+    window: Window,
+    alarm: u32,
+    /// The next request's turn or number.
+    next: u64,
+    sent: u64,
+    /// The request being waited for, and when it left.
+    waiting: Option<(u64, Picos)>,
+    patience: Patience,
+    /// Payload of a message over TCP, and how many whole ones the reflector has had.
+    payload: u64,
+    reflected: u64,
+    answered: u64,
+    answers: Sequences,
+    delays: DelayRecorder,
+    last_answer: Picos,
+}
+
+impl Echo {
+    /// `place` among the echo flows.
+    pub(crate) fn new(
+        asked: &trial::Echo,
+        place: u32,
+        carrier: Carrier,
+        alarm: u32,
+        window: Window,
+    ) -> Self {
+        let turns = match asked.schedule {
+            Schedule::Paced(rate) => {
+                let load = (window.stop - window.start).to_nanos();
+                Some(Turns::paced(window.start, load, rate))
+            }
+            Schedule::Greedy | Schedule::Burst(_) | Schedule::Falling { .. } => None,
+        };
+        let frame_size = Self::sized(asked);
+        Self {
+            place,
+            frame_size,
+            carrier,
+            turns,
+            window,
+            alarm,
+            next: 0,
+            sent: 0,
+            waiting: None,
+            patience: Patience(None),
+            payload: u64::from(frame_size.tcp_payload_v4(true).unwrap_or(0)),
+            reflected: 0,
+            answered: 0,
+            answers: Sequences::default(),
+            delays: DelayRecorder::new(KEPT_DELAYS),
+            last_answer: Picos::ZERO,
+        }
+    }
+
+    /// The frame that is sent for the one asked for.
+    pub(crate) fn sized(asked: &trial::Echo) -> FrameSize {
+        match asked.protocol {
+            Protocol::Tcp => {
+                FrameSize::new(asked.frame_size.octets().max(TCP_LEAST)).unwrap_or(asked.frame_size)
+            }
+            Protocol::Icmp | Protocol::Udp => asked.frame_size,
+        }
+    }
+
+    /// A request is due, or an answer no longer waited for.
+    pub(crate) fn alarm(&mut self, ground: &mut Ground, streams: &mut [Stream]) {
+        match self.turns {
+            Some(turns) => {
+                let stamp = turns.due(self.next);
+                let down = self.is_down(ground);
+                if stamp < self.window.stop && !down {
+                    self.ask(ground, streams, (self.next, stamp));
+                }
+                self.next += 1;
+                let next = turns.due(self.next);
+                ground
+                    .set_alarm(self.alarm, if next < self.window.stop { next } else { Picos::MAX });
+            }
+            None => self.ask_again(ground, streams),
+        }
+    }
+
+    fn is_down(&self, ground: &Ground) -> bool {
+        match &self.carrier {
+            Carrier::Frames([there, _]) => ground.nics[there.nic as usize].down,
+            // The kernel keeps what is written until the link is back.
+            Carrier::Streams(_) => false,
+        }
+    }
+
+    /// The closed loop's next request.
+    fn ask_again(&mut self, ground: &mut Ground, streams: &mut [Stream]) {
+        self.waiting = None;
+        if ground.now >= self.window.stop {
+            ground.set_alarm(self.alarm, Picos::MAX);
+            return;
+        }
+        if self.is_down(ground) {
+            ground.set_alarm(self.alarm, ground.now + AWAY);
+            return;
+        }
+        let number = self.next;
+        self.next += 1;
+        self.waiting = Some((number, ground.now));
+        self.ask(ground, streams, (number, ground.now));
+        let patience = match self.carrier {
+            Carrier::Frames(_) => self.patience.wait(),
+            Carrier::Streams(_) => Picos::MAX.saturating_sub(ground.now),
+        };
+        ground.set_alarm(self.alarm, (ground.now + patience).min(self.window.stop));
+    }
+
+    fn ask(&mut self, ground: &mut Ground, streams: &mut [Stream], (number, stamp): (u64, Picos)) {
+        let left = match self.carrier {
+            Carrier::Frames([there, _]) => {
+                let probe = Probe { flow: self.place, mark: ASK, number, stamp };
+                let tag = ground.flight.probe(Kind::Echo, probe);
+                ground.send(&there, self.frame_size.octets(), tag)
+            }
+            Carrier::Streams([there, _]) => {
+                streams[there as usize].offer(ground, self.payload);
+                true
+            }
+        };
+        self.sent += u64::from(left);
+    }
+
+    /// A request reached the reflector, or an answer the asker.
+    pub(crate) fn arrive(&mut self, ground: &mut Ground, streams: &mut [Stream], probe: &Probe) {
+        if let (ASK, Carrier::Frames([_, back])) = (probe.mark, self.carrier) {
+            let tag = ground.flight.probe(Kind::Echo, Probe { mark: ANSWER, ..*probe });
+            ground.send(&back, self.frame_size.octets(), tag);
+        } else {
+            self.answer(ground, streams, (probe.number, probe.stamp));
+        }
+    }
+
+    /// So much payload is in order at an end of its connection.
+    pub(crate) fn progress(
+        &mut self,
+        ground: &mut Ground,
+        streams: &mut [Stream],
+        (back, octets): (bool, u64),
+    ) {
+        let Carrier::Streams([_, answers]) = self.carrier else { return };
+        let whole = octets / self.payload;
+        if !back {
+            let more = whole - self.reflected;
+            self.reflected = whole;
+            if more > 0 {
+                streams[answers as usize].offer(ground, more * self.payload);
+            }
+            return;
+        }
+        while self.answered < whole {
+            let number = self.answered;
+            self.answered += 1;
+            let asked = match (self.turns, self.waiting) {
+                (Some(turns), _) => turns.due(number),
+                (None, Some((_, at))) => at,
+                (None, None) => return,
+            };
+            self.answer(ground, streams, (number, asked));
+        }
+    }
+
+    fn answer(
+        &mut self,
+        ground: &mut Ground,
+        streams: &mut [Stream],
+        (number, stamp): (u64, Picos),
+    ) {
+        if ground.now >= self.window.closed || !self.answers.arrive(number) {
+            return;
+        }
+        let rtt = ground.now - stamp;
+        self.delays.record(number, rtt.to_nanos());
+        self.last_answer = ground.now;
+        if self.waiting.is_some_and(|(waiting, _)| waiting == number) {
+            self.patience.learn(rtt.to_nanos());
+            self.ask_again(ground, streams);
+        }
+    }
+
+    pub(crate) fn record(self) -> EchoRecord {
+        let delays = self.delays.finish();
+        let sent = if self.turns.is_some() { Stamp::Intended } else { Stamp::Hardware };
+        EchoRecord {
+            frame_size: self.frame_size,
+            sent: self.sent,
+            answers: self.answers.counts(),
+            rtt: delays.rtt,
+            ipdv_up: delays.ipdv_up,
+            ipdv_down: delays.ipdv_down,
+            effective_samples: delays.effective_samples,
+            stamps: Stamps { sent, received: Stamp::Hardware },
+            rejected: Rejected::default(),
+            elapsed: (self.last_answer.max(self.window.stop) - self.window.start).to_nanos(),
+        }
+    }
+}
+
+/// How long to wait where the link is gone.
+const AWAY: Picos = Picos(1_000_000_000);
+
+/// How long an answer is waited for: RFC 6298 §2's timer, 20 ms to 1 s, and 1 s before the first.
+#[derive(Debug, Clone, Copy)]
+struct Patience(Option<(u64, u64)>);
+
+impl Patience {
+    fn learn(&mut self, rtt: Nanos) {
+        let (smoothed, variation) = self.0.unwrap_or((rtt.0, rtt.0 / 2));
+        // RFC 6298 §2.3: beta 1/4, alpha 1/8, the variation first.
+        let error = smoothed.abs_diff(rtt.0);
+        let variation = variation - variation / 4 + error / 4;
+        self.0 = Some((smoothed - smoothed / 8 + rtt.0 / 8, variation));
+    }
+
+    fn wait(self) -> Picos {
+        let (least, most) = (Nanos::from_millis(20), Nanos::from_secs(1));
+        self.0
+            .map_or(most, |(smoothed, variation)| {
+                Nanos(smoothed + 4 * variation).clamp(least, most)
+            })
+            .into()
+    }
+}

@@ -1,0 +1,174 @@
+//! Messages both ways: each end sends one, waits until the other's has come whole, and goes on.
+//!
+//! Owns the rounds and the receipts of both ends. What a round needs of its carrier is in `parcels`
+//! (datagrams) and in the streams (TCP).
+
+use measure::{ByteCount, Histogram, Picos};
+use method::record::{ExchangeRecord, ReceiptRecord};
+use method::trial;
+
+use crate::flight::Probe;
+use crate::ground::{Ground, Window};
+use crate::parcels::{Parcels, Progress};
+use crate::stream::Stream;
+
+/// What carries the messages.
+#[derive(Debug)]
+pub(crate) enum Carrier {
+    /// Streams, by their places: there and back.
+    Streams([u32; 2]),
+    /// Frames of their own, by sending end.
+    Frames(Box<[Parcels; 2]>),
+}
+
+/// What one end has received.
+#[derive(Debug)]
+struct End {
+    sent_at: Picos,
+    messages: u64,
+    rounds: Histogram,
+    intervals: Vec<ByteCount>,
+}
+
+/// An exchange flow. End 0 is the flow's `from`, end 1 its `to`; stream and parcels i are sent by end i.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    message: u64,
+    interval: Picos,
+    window: Window,
+    alarms: [u32; 2],
+    carrier: Carrier,
+    begun: [bool; 2],
+    ends: [End; 2],
+}
+
+impl Exchange {
+    pub(crate) fn new(
+        asked: &trial::Exchange,
+        carrier: Carrier,
+        alarms: [u32; 2],
+        window: Window,
+    ) -> Self {
+        let interval = Picos::from(asked.interval);
+        let intervals = (window.stop - window.start).0.div_ceil(interval.0);
+        let end = || End {
+            sent_at: window.start,
+            messages: 0,
+            rounds: Histogram::new(),
+            intervals: vec![ByteCount(0); intervals as usize],
+        };
+        Self {
+            message: asked.message.0,
+            interval,
+            window,
+            alarms,
+            carrier,
+            begun: [false; 2],
+            ends: [end(), end()],
+        }
+    }
+
+    /// The load's start, for each end; later, that an end has heard nothing for long.
+    pub(crate) fn alarm(&mut self, ground: &mut Ground, streams: &mut [Stream], end: usize) {
+        ground.set_alarm(self.alarms[end], Picos::MAX);
+        if ground.now >= self.window.stop {
+            return;
+        }
+        if !self.begun[end] {
+            self.begun[end] = true;
+            self.send(ground, streams, end);
+            return;
+        }
+        let Carrier::Frames(parcels) = &mut self.carrier else { return };
+        parcels[end].unstick(ground);
+        let at = parcels[1 - end].patience_ends();
+        if at > ground.now {
+            ground.set_alarm(self.alarms[end], at);
+            return;
+        }
+        parcels[1 - end].give_up(ground.now);
+        self.send(ground, streams, end);
+    }
+
+    /// An end's next message.
+    fn send(&mut self, ground: &mut Ground, streams: &mut [Stream], end: usize) {
+        self.ends[end].sent_at = ground.now;
+        match &mut self.carrier {
+            Carrier::Streams(ways) => streams[ways[end] as usize].offer(ground, self.message),
+            Carrier::Frames(parcels) => {
+                parcels[end].begin(ground);
+                parcels[1 - end].await_from(ground.now);
+                ground.set_alarm(self.alarms[end], parcels[1 - end].patience_ends());
+            }
+        }
+    }
+
+    /// So much payload of end `from` is in order at the other end of its stream.
+    pub(crate) fn progress(
+        &mut self,
+        ground: &mut Ground,
+        streams: &mut [Stream],
+        (from, octets): (usize, u64),
+    ) {
+        let end = 1 - from;
+        while (self.ends[end].messages + 1) * self.message <= octets {
+            if !self.receipt(ground.now, end) {
+                return;
+            }
+            self.send(ground, streams, end);
+        }
+    }
+
+    /// A part of a message, or a credit, came.
+    pub(crate) fn arrive(&mut self, ground: &mut Ground, streams: &mut [Stream], probe: &Probe) {
+        let Carrier::Frames(parcels) = &mut self.carrier else { return };
+        let from = Parcels::sender_of(probe);
+        match parcels[from].arrive(ground, probe) {
+            Progress::Nothing => {}
+            Progress::Whole => {
+                if self.receipt(ground.now, 1 - from) {
+                    self.send(ground, streams, 1 - from);
+                }
+            }
+            Progress::Lost => {
+                if ground.now < self.window.stop {
+                    self.send(ground, streams, 1 - from);
+                }
+            }
+        }
+    }
+
+    /// A whole message came to an end; whether the end goes on.
+    fn receipt(&mut self, now: Picos, end: usize) -> bool {
+        if now >= self.window.stop {
+            return false;
+        }
+        let interval = (now - self.window.start).0 / self.interval.0;
+        let end = &mut self.ends[end];
+        end.messages += 1;
+        end.rounds.record((now - end.sent_at).to_nanos());
+        end.intervals[interval as usize].0 += self.message;
+        true
+    }
+
+    pub(crate) fn record(self) -> ExchangeRecord {
+        let lost = match &self.carrier {
+            Carrier::Streams(_) => [0, 0],
+            // What end 0 sent is missing at end 1.
+            Carrier::Frames(parcels) => [parcels[1].lost(), parcels[0].lost()],
+        };
+        // Each end waits for a message all the time.
+        let elapsed = (self.window.stop - self.window.start).to_nanos();
+        let message = self.message;
+        let receipts = |(end, lost): (End, u64)| ReceiptRecord {
+            messages: end.messages,
+            octets: ByteCount(end.messages * message),
+            elapsed,
+            rounds: end.rounds,
+            intervals: end.intervals,
+            lost,
+        };
+        let [from, to] = self.ends;
+        ExchangeRecord { forward: receipts((to, lost[1])), backward: receipts((from, lost[0])) }
+    }
+}

@@ -1,0 +1,205 @@
+//! What is under way: the meaning of the frames that the model carries without looking inside.
+//!
+//! Owns the handles that travel as a frame's tag. Holds as many entries as were ever under way at
+//! once, and no more. A flooded frame's entry lives until its last copy is delivered or dropped.
+
+use measure::Picos;
+
+use crate::tcp::{Ack, Segment};
+
+/// What a frame is for; the tag's top octet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Teaches addresses; nothing is kept of it.
+    Learning,
+    /// Of a datagram flow.
+    Datagram,
+    /// A request or an answer of an echo flow.
+    Echo,
+    /// A part of a message, or a credit, of an exchange over datagrams.
+    Parcel,
+    /// TCP payload.
+    Segment,
+    /// A TCP acknowledgement.
+    Ack,
+}
+
+/// The tag of a frame that nothing is kept of.
+pub(crate) const LEARNING: u64 = 0;
+
+const KIND_SHIFT: u32 = 56;
+
+/// A numbered frame of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Probe {
+    /// The flow, by its place among those of its kind.
+    pub(crate) flow: u32,
+    /// What the flow makes of it: a direction, a part of a message.
+    pub(crate) mark: u32,
+    /// Its sequence number.
+    pub(crate) number: u64,
+    /// When it left, or should have.
+    pub(crate) stamp: Picos,
+}
+
+/// Entries by number, freed ones used again.
+#[derive(Debug)]
+struct Slots<T> {
+    slots: Vec<(T, u32)>,
+    free: Vec<u32>,
+}
+
+impl<T: Copy> Slots<T> {
+    const fn new() -> Self {
+        Self { slots: Vec::new(), free: Vec::new() }
+    }
+
+    #[inline]
+    fn put(&mut self, value: T) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = (value, 1);
+            return slot;
+        }
+        self.slots.push((value, 1));
+        (self.slots.len() - 1) as u32
+    }
+
+    #[inline]
+    fn release(&mut self, slot: u32) -> T {
+        let (value, copies) = &mut self.slots[slot as usize];
+        *copies -= 1;
+        if *copies == 0 {
+            self.free.push(slot);
+        }
+        *value
+    }
+
+    fn copy(&mut self, slot: u32, more: u16) {
+        self.slots[slot as usize].1 += u32::from(more);
+    }
+}
+
+/// A TCP stream's load, with the stream's number.
+type OfStream<T> = (u32, T);
+
+/// Everything under way.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    probes: Slots<Probe>,
+    segments: Slots<OfStream<Segment>>,
+    acks: Slots<OfStream<Ack>>,
+}
+
+/// What came out of the flight.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Cargo {
+    /// Nothing.
+    Nothing,
+    /// Of the flow kind that the tag tells.
+    Probe(Kind, Probe),
+    /// Of that stream.
+    Segment(u32, Segment),
+    /// Of that stream.
+    Ack(u32, Ack),
+}
+
+impl Flight {
+    pub(crate) const fn new() -> Self {
+        Self { probes: Slots::new(), segments: Slots::new(), acks: Slots::new() }
+    }
+
+    /// The tag for a numbered frame of a datagram, echo or exchange flow.
+    #[inline]
+    pub(crate) fn probe(&mut self, kind: Kind, probe: Probe) -> u64 {
+        tag(kind, self.probes.put(probe))
+    }
+
+    /// The tag for a stream's segment.
+    #[inline]
+    pub(crate) fn segment(&mut self, stream: u32, segment: Segment) -> u64 {
+        tag(Kind::Segment, self.segments.put((stream, segment)))
+    }
+
+    /// The tag for a stream's acknowledgement.
+    #[inline]
+    pub(crate) fn ack(&mut self, stream: u32, ack: Ack) -> u64 {
+        tag(Kind::Ack, self.acks.put((stream, ack)))
+    }
+
+    /// A frame was flooded.
+    pub(crate) fn copied(&mut self, tag: u64, more: u16) {
+        let slot = tag as u32;
+        match Kind::of(tag) {
+            Kind::Learning => {}
+            Kind::Segment => self.segments.copy(slot, more),
+            Kind::Ack => self.acks.copy(slot, more),
+            Kind::Datagram | Kind::Echo | Kind::Parcel => self.probes.copy(slot, more),
+        }
+    }
+
+    /// One copy of a frame is under way no more.
+    #[inline]
+    pub(crate) fn land(&mut self, tag: u64) -> Cargo {
+        let slot = tag as u32;
+        match Kind::of(tag) {
+            Kind::Learning => Cargo::Nothing,
+            Kind::Segment => {
+                let (stream, segment) = self.segments.release(slot);
+                Cargo::Segment(stream, segment)
+            }
+            Kind::Ack => {
+                let (stream, ack) = self.acks.release(slot);
+                Cargo::Ack(stream, ack)
+            }
+            kind => Cargo::Probe(kind, self.probes.release(slot)),
+        }
+    }
+
+    /// Frames under way.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        let used = |slots: usize, free: usize| slots - free;
+        used(self.probes.slots.len(), self.probes.free.len())
+            + used(self.segments.slots.len(), self.segments.free.len())
+            + used(self.acks.slots.len(), self.acks.free.len())
+    }
+}
+
+#[inline]
+fn tag(kind: Kind, slot: u32) -> u64 {
+    ((kind as u64) << KIND_SHIFT) | u64::from(slot)
+}
+
+impl Kind {
+    /// What a frame with this tag is for.
+    #[inline]
+    pub(crate) const fn of(tag: u64) -> Self {
+        match tag >> KIND_SHIFT {
+            1 => Self::Datagram,
+            2 => Self::Echo,
+            3 => Self::Parcel,
+            4 => Self::Segment,
+            5 => Self::Ack,
+            _ => Self::Learning,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_lives_until_its_last_copy_has_landed() {
+        let mut flight = Flight::new();
+        let probe = Probe { flow: 1, mark: 0, number: 9, stamp: Picos(3) };
+        let tag = flight.probe(Kind::Echo, probe);
+        flight.copied(tag, 1);
+        for left in [1, 0] {
+            assert!(matches!(flight.land(tag), Cargo::Probe(Kind::Echo, p) if p == probe));
+            assert_eq!(flight.len(), left);
+        }
+        assert_eq!(flight.probe(Kind::Datagram, probe) as u32, tag as u32, "used again");
+        assert!(matches!(flight.land(LEARNING), Cargo::Nothing));
+    }
+}

@@ -1,0 +1,63 @@
+//! The frames before a load, which teach the network where its hosts are (RFC 2544 §23).
+//!
+//! Owns how many and when: both ends of each flow speak in turn, a few times, so that a table that
+//! learns slowly gets its chance too. Never counted: the counters begin after them.
+
+use device::{Frame, Mac, Profile};
+use measure::{FrameSize, Nanos, Picos};
+use method::Trial;
+
+use crate::flight::LEARNING;
+use crate::ground::Lane;
+use crate::world::World;
+
+/// How often both ends speak.
+const ROUNDS: u64 = 3;
+/// Between two hosts' frames.
+const GAP: Picos = Picos(10_000_000);
+/// Between two rounds, beside the time that frames are under way.
+const REST: Nanos = Nanos::from_millis(10);
+
+/// How long it takes.
+pub(crate) fn time(trial: &Trial, profile: &Profile) -> Picos {
+    let round = round(2 * trial.flows.len() as u64, profile);
+    Picos(ROUNDS * round.0)
+}
+
+fn round(lanes: u64, profile: &Profile) -> Picos {
+    let rest = Picos::from(REST + profile.link_delay * 4);
+    Picos(lanes * GAP.0) + rest
+}
+
+/// What is sent by whom, in order.
+pub(crate) fn frames(lanes: &[Lane], profile: &Profile) -> Vec<(Picos, Lane)> {
+    let round = round(lanes.len() as u64, profile);
+    let mut frames = Vec::new();
+    for turn in 0..ROUNDS {
+        let speak = |(number, lane): (u64, &Lane)| (Picos(turn * round.0 + number * GAP.0), *lane);
+        frames.extend((0..).zip(lanes).map(speak));
+    }
+    frames
+}
+
+/// Sends one now.
+pub(crate) fn send(world: &mut World, lane: &Lane) {
+    world.hosts.ground.send(lane, FrameSize::MIN.octets(), LEARNING);
+}
+
+/// Every host's link came up: each tells everybody that it is there.
+pub(crate) fn announce(world: &mut World) {
+    for number in 0..world.hosts.ground.nics.len() {
+        let nic = &world.hosts.ground.nics[number];
+        if nic.is_at_network() {
+            let frame = Frame {
+                octets: 0,
+                source: nic.mac,
+                destination: Mac::BROADCAST,
+                target: None,
+                tag: LEARNING,
+            };
+            send(world, &Lane::new(number as u32, frame));
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! A load of datagrams: its schedule at the sender, and the books that its receiver keeps.
+//!
+//! Owns a flow's counts, as a live tester's: a frame uses a number only once its port took it. Never
+//! decides when its port is free.
+
+use measure::reading::Rejected;
+use measure::{Histogram, Nanos, Picos};
+use method::record::{Clocks, DatagramsRecord, Delays};
+use method::trial::{Datagrams, Schedule};
+
+use crate::flight::{Kind, Probe};
+use crate::ground::{Ground, Lane, Window};
+use crate::sequences::Sequences;
+use crate::turns::Turns;
+
+/// A frame that leaves this long after its time is late, as live testers count it.
+const LATE: Picos = Picos(500_000_000);
+
+/// When frames leave.
+#[derive(Debug, Clone, Copy)]
+enum Pace {
+    /// Whenever the line is free, at most so many.
+    Greedy { most: u64 },
+    /// On schedule; the next turn.
+    Turns { turns: Turns, next: u64 },
+}
+
+/// Both ends of a datagram flow.
+#[derive(Debug)]
+pub(crate) struct Load {
+    lane: Lane,
+    /// This load's place among all.
+    place: u32,
+    sizes: Vec<u32>,
+    pace: Pace,
+    window: Window,
+    sent: u64,
+    first_sent: Picos,
+    last_sent: Picos,
+    departures: Histogram,
+    behind: u64,
+    longest_burst: u64,
+    late: u64,
+    received: Sequences,
+    first_received: Option<Picos>,
+    last_received: Picos,
+    arrivals: Histogram,
+    delays: Histogram,
+}
+
+impl Load {
+    pub(crate) fn new(asked: &Datagrams, lane: Lane, place: u32, window: Window) -> Self {
+        let start = window.start;
+        let load = (window.stop - start).to_nanos();
+        let turns = |turns| Pace::Turns { turns, next: 0 };
+        let pace = match asked.schedule {
+            Schedule::Greedy => Pace::Greedy { most: u64::MAX },
+            Schedule::Burst(frames) => Pace::Greedy { most: frames },
+            Schedule::Paced(rate) => turns(Turns::paced(start, load, rate)),
+            Schedule::Falling { from, to, after } => {
+                turns(Turns::falling(start, load, (from, to), after))
+            }
+        };
+        Self {
+            lane,
+            place,
+            sizes: asked.frames.pattern().iter().map(|size| size.octets()).collect(),
+            pace,
+            window,
+            sent: 0,
+            first_sent: Picos::ZERO,
+            last_sent: Picos::ZERO,
+            departures: Histogram::new(),
+            behind: 0,
+            longest_burst: 0,
+            late: 0,
+            received: Sequences::default(),
+            first_received: None,
+            last_received: Picos::ZERO,
+            arrivals: Histogram::new(),
+            delays: Histogram::new(),
+        }
+    }
+
+    /// The sending port.
+    pub(crate) const fn nic(&self) -> u32 {
+        self.lane.nic
+    }
+
+    /// When the first frame is due, of a load on schedule; none for one that always has frames.
+    pub(crate) fn first_due(&self) -> Option<Picos> {
+        match &self.pace {
+            Pace::Greedy { .. } => None,
+            Pace::Turns { turns, .. } => Some(turns.due(0)),
+        }
+    }
+
+    /// The frame that leaves now, of a load that always has one; none once it is over.
+    #[inline]
+    pub(crate) fn pull(&mut self, ground: &mut Ground) -> Option<device::Frame> {
+        let Pace::Greedy { most } = self.pace else { return None };
+        if ground.now >= self.window.stop || self.sent >= most {
+            return None;
+        }
+        Some(self.leave(ground))
+    }
+
+    /// The frame that leaves now, of a load on schedule, and when the next is due. No frame where the
+    /// load is over, or where so many are overdue that the queue would not have taken this one.
+    #[inline]
+    pub(crate) fn turn(&mut self, ground: &mut Ground) -> (Option<device::Frame>, Picos) {
+        let now = ground.now;
+        let Pace::Turns { turns, next } = &mut self.pace else { return (None, Picos::MAX) };
+        if now >= self.window.stop {
+            return (None, Picos::MAX);
+        }
+        let due = turns.due(*next);
+        let overdue = now.saturating_sub(due);
+        if overdue > ground.nics[self.lane.nic as usize].patience() {
+            let patience = ground.nics[self.lane.nic as usize].patience();
+            *next = (*next + 1).max(turns.come(now.saturating_sub(patience)));
+            return (None, turns.due(*next));
+        }
+        *next += 1;
+        let following = turns.due(*next);
+        self.behind = if following <= now { self.behind + 1 } else { 0 };
+        self.longest_burst = self.longest_burst.max(self.behind + 1);
+        self.late += u64::from(overdue > LATE);
+        (Some(self.leave(ground)), following)
+    }
+
+    /// Gives up every turn that has come: the link was down. When the next is due.
+    pub(crate) fn skip(&mut self, now: Picos) -> Option<Picos> {
+        let Pace::Turns { turns, next } = &mut self.pace else { return None };
+        *next = (*next).max(turns.come(now));
+        Some(turns.due(*next))
+    }
+
+    #[inline]
+    fn leave(&mut self, ground: &mut Ground) -> device::Frame {
+        let now = ground.now;
+        let octets = match self.sizes[..] {
+            [one] => one,
+            ref pattern => pattern[(self.sent % pattern.len() as u64) as usize],
+        };
+        if self.sent == 0 {
+            self.first_sent = now;
+        } else {
+            self.departures.record((now - self.last_sent).to_nanos());
+        }
+        self.last_sent = now;
+        let probe = Probe { flow: self.place, mark: 0, number: self.sent, stamp: now };
+        self.sent += 1;
+        self.lane.frame(octets, ground.flight.probe(Kind::Datagram, probe))
+    }
+
+    /// A frame of this load came, and its host noticed at `at`.
+    #[inline]
+    pub(crate) fn arrive(&mut self, at: Picos, probe: &Probe) {
+        if at >= self.window.closed || !self.received.arrive(probe.number) {
+            return;
+        }
+        if self.first_received.is_none() {
+            self.first_received = Some(at);
+        } else {
+            self.arrivals.record((at - self.last_received).to_nanos());
+        }
+        self.last_received = at;
+        self.delays.record((at - probe.stamp).to_nanos());
+    }
+
+    /// All of it.
+    pub(crate) fn record(self) -> DatagramsRecord {
+        let reason = "hosts are simulated";
+        let first_received = self.first_received.unwrap_or(self.last_received);
+        DatagramsRecord {
+            backend: "simulated".to_owned(),
+            backend_reason: reason.to_owned(),
+            offered: match &self.pace {
+                Pace::Greedy { .. } => self.sent,
+                Pace::Turns { turns, .. } => turns.total(),
+            },
+            sent: self.sent,
+            receiver: "simulated".to_owned(),
+            receiver_reason: reason.to_owned(),
+            received: self.received.counts(),
+            rejected: Rejected::default(),
+            sending: span(self.first_sent, self.last_sent),
+            receiving: span(first_received, self.last_received),
+            departures: self.departures,
+            arrivals: self.arrivals,
+            delays: Some(Delays { clocks: Clocks::Same, histogram: self.delays }),
+            longest_burst: self.longest_burst,
+            late: self.late,
+            socket_drops: 0,
+        }
+    }
+}
+
+fn span(first: Picos, last: Picos) -> Nanos {
+    last.saturating_sub(first).to_nanos()
+}

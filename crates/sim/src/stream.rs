@@ -1,0 +1,147 @@
+//! One way of a TCP connection on the wire: the two state machines, and the frames between them.
+//!
+//! Owns which frame a segment or an acknowledgement becomes. Acknowledgements travel in frames of their
+//! own, also where payload goes the other way. Never decides what is sent or why: `tcp` and the flow do.
+
+use device::Frame;
+use measure::Picos;
+
+use crate::ground::{Ground, Lane};
+use crate::nic::Pull;
+use crate::tcp::{Ack, Config, Receiver, Segment, Sender};
+
+/// Ethernet 14 + 4, IPv4 20, TCP 20, time stamps 12.
+pub(crate) const TCP_OVERHEAD: u32 = 70;
+/// The shortest frame.
+const SHORTEST: u32 = 64;
+
+/// The flow that a stream belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Of the bulk flows, by place, and which of its streams.
+    Bulk(u32, u16),
+    /// Of the echo flows; whether it carries the answers.
+    Echo(u32, bool),
+    /// Of the exchanges; whether it goes back.
+    Exchange(u32, bool),
+}
+
+/// What a stream needs beside its machines.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Course {
+    /// Its own place.
+    pub(crate) place: u32,
+    /// Of payload.
+    pub(crate) data: Lane,
+    /// Of acknowledgements.
+    pub(crate) acks: Lane,
+    /// The alarms: the sender's and the receiver's.
+    pub(crate) alarms: [u32; 2],
+    /// From then on nothing is sent.
+    pub(crate) silent: Picos,
+}
+
+/// A stream.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) owner: Owner,
+    sender: Sender,
+    receiver: Receiver,
+    course: Course,
+    queued: bool,
+    taken: u64,
+}
+
+impl Stream {
+    pub(crate) fn new(owner: Owner, course: Course, config: Config, window: u64) -> Self {
+        Self {
+            owner,
+            sender: Sender::new(config),
+            receiver: Receiver::new(window),
+            course,
+            queued: false,
+            taken: 0,
+        }
+    }
+
+    /// The sending end.
+    pub(crate) const fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    /// More payload to send.
+    pub(crate) fn offer(&mut self, ground: &mut Ground, octets: u64) {
+        self.sender.offer(octets);
+        self.ready(ground);
+    }
+
+    /// Asks for the line.
+    fn ready(&mut self, ground: &mut Ground) {
+        let Course { place, data, alarms, .. } = self.course;
+        ground.set_alarm(alarms[0], self.sender.deadline().unwrap_or(Picos::MAX));
+        if !self.queued {
+            self.queued = true;
+            ground.nics[data.nic as usize].pulls.push_back(Pull::Stream(place));
+        }
+        ground.arm(data.nic);
+    }
+
+    /// The line is free: the next segment's frame, or none until something happens.
+    #[inline]
+    pub(crate) fn pull(&mut self, ground: &mut Ground) -> Option<Frame> {
+        let now = ground.now;
+        let segment = if now < self.course.silent { self.sender.poll(now) } else { None };
+        let deadline = self.sender.deadline().filter(|_| now < self.course.silent);
+        ground.set_alarm(self.course.alarms[0], deadline.unwrap_or(Picos::MAX));
+        let Some(segment) = segment else {
+            self.queued = false;
+            return None;
+        };
+        let tag = ground.flight.segment(self.course.place, segment);
+        Some(self.course.data.frame((segment.octets + TCP_OVERHEAD).max(SHORTEST), tag))
+    }
+
+    /// A segment came: how much payload is newly in order, and how much is in all.
+    pub(crate) fn receive(&mut self, ground: &mut Ground, segment: &Segment) -> (u64, u64) {
+        let ack = self.receiver.receive(ground.now, segment);
+        self.answer(ground, ack);
+        let all = self.receiver.in_order();
+        let more = all - self.taken;
+        self.taken = all;
+        (more, all)
+    }
+
+    /// An acknowledgement came.
+    pub(crate) fn acknowledge(&mut self, ground: &mut Ground, ack: &Ack) {
+        self.sender.acknowledge(ground.now, ack);
+        self.ready(ground);
+    }
+
+    /// One of its alarms went off.
+    pub(crate) fn expire(&mut self, ground: &mut Ground, of_receiver: bool) {
+        if of_receiver {
+            let ack = self.receiver.expire(ground.now);
+            self.answer(ground, ack);
+        } else if ground.now < self.course.silent {
+            self.sender.expire(ground.now);
+            self.ready(ground);
+        }
+    }
+
+    fn answer(&mut self, ground: &mut Ground, ack: Option<Ack>) {
+        if let Some(ack) = ack {
+            let tag = ground.flight.ack(self.course.place, ack);
+            ground.send(&self.course.acks, ack_octets(&ack), tag);
+        }
+        let deadline = self.receiver.deadline().unwrap_or(Picos::MAX);
+        ground.set_alarm(self.course.alarms[1], deadline);
+    }
+}
+
+/// RFC 2018 §3: two octets and eight a block, and two of padding.
+fn ack_octets(ack: &Ack) -> u32 {
+    match u32::from(ack.block_count) {
+        0 => TCP_OVERHEAD,
+        blocks => TCP_OVERHEAD + 4 + 8 * blocks,
+    }
+}

@@ -1,0 +1,365 @@
+//! Everything that moves in one trial: the network, the hosts' ports and the flows.
+//!
+//! Owns whose turn it is and who hears of an arrival. Events inside the network come before a host's
+//! of the same moment, and hosts' in the order of their numbers. Never decides what a flow does.
+
+use std::cmp::Reverse;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use device::{Event, Frame, Network};
+use measure::Picos;
+
+use crate::bulk::Bulk;
+use crate::echo::Echo;
+use crate::exchange::Exchange;
+use crate::flight::{Cargo, Kind};
+use crate::ground::{Actor, Ground, Window};
+use crate::load::Load;
+use crate::nic::Pull;
+use crate::stream::{Owner, Stream};
+
+/// How many turns are taken between two looks at the stop flag.
+const TURNS_A_LOOK: u32 = 1 << 14;
+
+/// Whom an alarm is for, by place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Alarm {
+    /// The sending end of a stream.
+    Sender(u32),
+    /// Its receiving end.
+    Receiver(u32),
+    /// An echo flow.
+    Echo(u32),
+    /// A bulk flow.
+    Bulk(u32),
+    /// An exchange, and which of its ends.
+    Exchange(u32, u8),
+}
+
+/// A flow, by its place among those of its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A load of datagrams.
+    Load(u32),
+    /// Round trips.
+    Echo(u32),
+    /// TCP.
+    Bulk(u32),
+    /// Messages both ways.
+    Exchange(u32),
+}
+
+/// All flows.
+#[derive(Debug, Default)]
+pub(crate) struct Flows {
+    /// In the trial's order.
+    pub(crate) places: Vec<Place>,
+    pub(crate) loads: Vec<Load>,
+    pub(crate) echoes: Vec<Echo>,
+    pub(crate) bulks: Vec<Bulk>,
+    pub(crate) exchanges: Vec<Exchange>,
+    pub(crate) streams: Vec<Stream>,
+    pub(crate) alarms: Vec<Alarm>,
+}
+
+/// The user asked to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Interrupted;
+
+/// The hosts' side of a trial.
+#[derive(Debug)]
+pub(crate) struct Hosts {
+    pub(crate) ground: Ground,
+    pub(crate) flows: Flows,
+}
+
+/// A trial under way.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) network: Network,
+    pub(crate) hosts: Hosts,
+}
+
+impl World {
+    /// Lets everything happen up to and with `until`, or until nothing more does. The hour is then
+    /// `until`.
+    pub(crate) fn run(
+        &mut self,
+        until: Picos,
+        stop: Option<&AtomicBool>,
+    ) -> Result<(), Interrupted> {
+        let mut turns = 0;
+        loop {
+            turns += 1;
+            if turns == TURNS_A_LOOK {
+                turns = 0;
+                if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                    return Err(Interrupted);
+                }
+            }
+            let (at, who) = self.hosts.ground.agenda.first();
+            let inside = self.network.next().unwrap_or(Picos::MAX);
+            if at.min(inside) > until {
+                break;
+            }
+            if inside <= at {
+                let hosts = &mut self.hosts;
+                self.network.advance(inside, &mut |event| hosts.hear(event));
+            } else {
+                self.hosts.ground.now = at;
+                self.hosts.act(who, &mut self.network);
+            }
+        }
+        self.hosts.ground.now = until;
+        let hosts = &mut self.hosts;
+        self.network.advance(until, &mut |event| hosts.hear(event));
+        Ok(())
+    }
+
+    /// Takes every link to the network down, with what is inside of it, or brings it back up.
+    pub(crate) fn reset(&mut self, down: bool) {
+        let now = self.hosts.ground.now;
+        if down {
+            let hosts = &mut self.hosts;
+            self.network.reset(now, &mut |event| hosts.hear(event));
+        }
+        self.hosts.carrier(down);
+    }
+}
+
+impl Hosts {
+    /// Something came of the network.
+    #[inline]
+    pub(crate) fn hear(&mut self, event: Event) {
+        match event {
+            Event::Delivered { at, edge, frame } => {
+                self.ground.now = at;
+                match self.ground.nic_at(edge) {
+                    Some(nic) => self.reach(nic, frame),
+                    None => drop(self.ground.flight.land(frame.tag)),
+                }
+            }
+            Event::Copied { frame, copies, .. } => self.ground.flight.copied(frame.tag, copies),
+            Event::Dropped { frame, .. } => drop(self.ground.flight.land(frame.tag)),
+            Event::Pause { at, edge, stop } => {
+                self.ground.now = at;
+                let Some(number) = self.ground.nic_at(edge) else { return };
+                let nic = &mut self.ground.nics[number as usize];
+                nic.held = stop;
+                nic.counts.pauses += u64::from(stop);
+                self.ground.arm(number);
+            }
+        }
+    }
+
+    /// An actor's moment has come.
+    #[inline]
+    pub(crate) fn act(&mut self, who: u32, network: &mut Network) {
+        match self.ground.actor(who) {
+            Actor::Nic(number) => self.serve(number, network),
+            Actor::Cable(number) => {
+                if let Some(frame) = self.ground.over_cable(number) {
+                    self.reach(number, frame);
+                }
+            }
+            Actor::Inbox(number) => {
+                if let Some(frame) = self.ground.noticed(number) {
+                    self.notice(frame.tag, self.ground.now);
+                }
+            }
+            Actor::Alarm(alarm) => self.alarm(alarm),
+        }
+    }
+
+    /// A port may send: what leaves, and when it may again.
+    #[inline]
+    fn serve(&mut self, number: u32, network: &mut Network) {
+        let nic = &mut self.ground.nics[number as usize];
+        if nic.is_open() && nic.free <= self.ground.now {
+            let frame = match nic.dequeue() {
+                Some(frame) => Some(frame),
+                None => self.due(number).or_else(|| self.pull(number)),
+            };
+            if let Some(frame) = frame {
+                self.ground.depart(number, frame, network);
+            }
+        }
+        let next = self.ground.nics[number as usize].next();
+        self.ground.agenda.set(number, next);
+    }
+
+    /// The frame of a load on schedule whose time has come.
+    #[inline]
+    fn due(&mut self, number: u32) -> Option<Frame> {
+        loop {
+            let paced = &self.ground.nics[number as usize].paced;
+            let load = match paced.peek() {
+                Some(Reverse((due, load))) if *due <= self.ground.now => *load,
+                _ => return None,
+            };
+            let (frame, next) = self.flows.loads[load as usize].turn(&mut self.ground);
+            let paced = &mut self.ground.nics[number as usize].paced;
+            if next == Picos::MAX {
+                paced.pop();
+            } else if let Some(mut first) = paced.peek_mut() {
+                *first = Reverse((next, load));
+            }
+            if frame.is_some() {
+                return frame;
+            }
+        }
+    }
+
+    /// The frame of whoever always has one, each in turn.
+    #[inline]
+    fn pull(&mut self, number: u32) -> Option<Frame> {
+        loop {
+            let first = self.ground.nics[number as usize].pulls.pop_front()?;
+            let frame = match first {
+                Pull::Load(load) => self.flows.loads[load as usize].pull(&mut self.ground),
+                Pull::Stream(stream) => self.flows.streams[stream as usize].pull(&mut self.ground),
+            };
+            if frame.is_some() {
+                self.ground.nics[number as usize].pulls.push_back(first);
+                return frame;
+            }
+        }
+    }
+
+    /// A frame's last bit reached a port.
+    #[inline]
+    fn reach(&mut self, number: u32, frame: Frame) {
+        let nic = &mut self.ground.nics[number as usize];
+        nic.counts.received += 1;
+        if frame.destination != nic.mac {
+            nic.counts.others += u64::from(!frame.destination.is_group());
+            self.ground.flight.land(frame.tag);
+        } else if self.ground.turnaround == Picos::ZERO {
+            self.notice(frame.tag, self.ground.now);
+        } else if Kind::of(frame.tag) == Kind::Datagram {
+            // Nothing is done about it but counting.
+            self.notice(frame.tag, self.ground.now + self.ground.turnaround);
+        } else {
+            self.ground.leave_for_host(number, frame);
+        }
+    }
+
+    /// A host takes notice of a frame, at `at`.
+    #[inline]
+    fn notice(&mut self, tag: u64, at: Picos) {
+        let flows = &mut self.flows;
+        match self.ground.flight.land(tag) {
+            Cargo::Nothing => {}
+            Cargo::Probe(Kind::Datagram, probe) => {
+                flows.loads[probe.flow as usize].arrive(at, &probe);
+            }
+            Cargo::Probe(Kind::Echo, probe) => {
+                let echo = &mut flows.echoes[probe.flow as usize];
+                echo.arrive(&mut self.ground, &mut flows.streams, &probe);
+            }
+            Cargo::Probe(_, probe) => {
+                let exchange = &mut flows.exchanges[probe.flow as usize];
+                exchange.arrive(&mut self.ground, &mut flows.streams, &probe);
+            }
+            Cargo::Ack(stream, ack) => {
+                flows.streams[stream as usize].acknowledge(&mut self.ground, &ack);
+            }
+            Cargo::Segment(stream, segment) => {
+                let stream = &mut flows.streams[stream as usize];
+                let owner = stream.owner;
+                let (more, all) = stream.receive(&mut self.ground, &segment);
+                if more > 0 {
+                    self.progress(owner, more, all);
+                }
+            }
+        }
+    }
+
+    /// `more` octets of payload are in order, `all` in all.
+    fn progress(&mut self, owner: Owner, more: u64, all: u64) {
+        let (ground, flows) = (&mut self.ground, &mut self.flows);
+        match owner {
+            Owner::Bulk(bulk, stream) => {
+                flows.bulks[bulk as usize].arrive(ground.now, stream, more);
+            }
+            Owner::Echo(echo, back) => {
+                flows.echoes[echo as usize].progress(ground, &mut flows.streams, (back, all));
+            }
+            Owner::Exchange(exchange, back) => {
+                let exchange = &mut flows.exchanges[exchange as usize];
+                exchange.progress(ground, &mut flows.streams, (usize::from(back), all));
+            }
+        }
+    }
+
+    fn alarm(&mut self, alarm: u32) {
+        let (ground, flows) = (&mut self.ground, &mut self.flows);
+        match flows.alarms[alarm as usize] {
+            Alarm::Sender(stream) => flows.streams[stream as usize].expire(ground, false),
+            Alarm::Receiver(stream) => flows.streams[stream as usize].expire(ground, true),
+            Alarm::Echo(echo) => flows.echoes[echo as usize].alarm(ground, &mut flows.streams),
+            Alarm::Bulk(bulk) => flows.bulks[bulk as usize].alarm(ground, &mut flows.streams),
+            Alarm::Exchange(exchange, end) => {
+                let exchange = &mut flows.exchanges[exchange as usize];
+                exchange.alarm(ground, &mut flows.streams, usize::from(end));
+            }
+        }
+    }
+
+    /// The load starts: every flow is put where its first moment is.
+    pub(crate) fn begin(&mut self, window: Window) {
+        let start = window.start;
+        self.ground.now = start;
+        for (place, load) in (0..).zip(&self.flows.loads) {
+            let nic = &mut self.ground.nics[load.nic() as usize];
+            match load.first_due() {
+                Some(due) if due < window.stop => nic.paced.push(Reverse((due, place))),
+                Some(_) => {}
+                None => nic.pulls.push_back(Pull::Load(place)),
+            }
+        }
+        for number in 0..self.ground.nics.len() as u32 {
+            let next = self.ground.nics[number as usize].next();
+            let next = if next == Picos::MAX { next } else { next.max(start) };
+            self.ground.agenda.set(number, next);
+        }
+        for (number, alarm) in (0..).zip(&self.flows.alarms) {
+            match alarm {
+                Alarm::Sender(_) | Alarm::Receiver(_) => {}
+                Alarm::Echo(_) | Alarm::Bulk(_) | Alarm::Exchange(..) => {
+                    self.ground.set_alarm(number, start);
+                }
+            }
+        }
+    }
+
+    /// The links to the network go down or come up. What falls due meanwhile is not sent.
+    fn carrier(&mut self, down: bool) {
+        let now = self.ground.now;
+        for number in 0..self.ground.nics.len() as u32 {
+            let nic = &mut self.ground.nics[number as usize];
+            if !nic.is_at_network() {
+                continue;
+            }
+            nic.down = down;
+            nic.held = false;
+            nic.counts.carrier_changes += 1;
+            if down {
+                self.ground.agenda.set(number, Picos::MAX);
+                continue;
+            }
+            let paced = std::mem::take(&mut nic.paced).into_iter();
+            let loads = &mut self.flows.loads;
+            let next = |Reverse((_, load)): Reverse<(Picos, u32)>| {
+                let due = loads[load as usize].skip(now)?;
+                (due < Picos::MAX).then_some(Reverse((due, load)))
+            };
+            let paced = paced.filter_map(next).collect();
+            let nic = &mut self.ground.nics[number as usize];
+            nic.paced = paced;
+            let next = nic.next();
+            let next = if next == Picos::MAX { next } else { next.max(now) };
+            self.ground.agenda.set(number, next);
+        }
+    }
+}
