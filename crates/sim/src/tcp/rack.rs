@@ -68,6 +68,11 @@ impl Rack {
         (!sent.again).then_some(took)
     }
 
+    /// A repair turned out to be for nothing: segments do overtake each other.
+    pub(super) fn overtaken(&mut self) {
+        self.reordered = true;
+    }
+
     /// A segment came twice (RFC 8985 §6.2, step 4): it was taken for lost too early, so wait longer;
     /// once a round trip.
     pub(super) fn duplicated(&mut self, una: u64, next: u64) {

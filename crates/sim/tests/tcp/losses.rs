@@ -146,15 +146,16 @@ fn reordering_is_learnt() {
     }
     let reading = channel.reading();
     assert_eq!(reading.timeouts, 0);
-    assert!(retransmits[0] <= 20, "{retransmits:?}");
-    assert_eq!(retransmits[1], retransmits[19], "{retransmits:?}");
+    // The first late segment is repaired in vain; the rest of the repairs are the queue's overflows.
+    assert_eq!(retransmits[12], 1, "{retransmits:?}");
+    assert_eq!(reading.retransmits, 1 + channel.overflows, "{retransmits:?}");
     let goodput = reading.acked.0 as f64 * 8.0 / 20.0;
     assert!(goodput > 0.95e8 * 1448.0 / 1500.0, "{goodput}");
 }
 
 #[test]
 fn duplicates_do_no_harm() {
-    let mut channel = channel(Algorithm::Reno)
+    let mut channel = channel(Algorithm::Cubic)
         .segment_fate(|number, _| if number % 7 == 3 { Fate::Twice(ms(1)) } else { Fate::Passes })
         .ack_fate(|number| if number % 5 == 2 { Fate::Twice(Picos(1)) } else { Fate::Passes });
     let total = 5000 * u64::from(MSS);

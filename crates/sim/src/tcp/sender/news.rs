@@ -160,6 +160,7 @@ impl Sender {
         if let Mode::Recovery(recovery) = std::mem::replace(&mut self.mode, Mode::Open) {
             self.control = recovery.before;
             self.board.forgive();
+            self.rack.overtaken();
             self.rack.recovered();
         }
     }
