@@ -9,6 +9,7 @@ mod data;
 mod file;
 mod ranges;
 mod resolve;
+mod several;
 mod shapes;
 
 use std::ops::Range;
@@ -44,7 +45,7 @@ impl Profile {
         text: &str,
         load: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Self, ProfileError> {
-        resolve::profile(&file::read(text)?, load)
+        resolve::profile(text, load)
     }
 
     /// One switch that stores and forwards without a latency of its own, with a queue of 1 MiB at each

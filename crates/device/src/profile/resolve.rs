@@ -1,10 +1,283 @@
-//! From a file to a profile.
+//! From what a file says to devices that can be built, or to the place where it says what can't be.
+//!
+//! Owns every check of one device. Never fixes a value silently: what is out of range is refused.
 
-use super::{Profile, ProfileError};
+use std::ops::{Range, RangeInclusive};
 
-pub(super) fn profile(
-    _file: &toml::Table,
-    _load: &dyn Fn(&str) -> Result<String, String>,
-) -> Result<Profile, ProfileError> {
-    Err(ProfileError::new(0..0, "no profile can be read yet", ""))
+use measure::{ByteCount, Nanos, Rate};
+use toml::Spanned;
+
+use super::data::{self, Buffer, Device, Group, Kind, MacTable, Mode, Stalls};
+use super::{Profile, ProfileError, file, ranges, several};
+
+/// The numbers of ports and edges must leave room for "none" and "all".
+pub(super) const MOST_PORTS: u16 = 16_384;
+/// A cable of some 2,000,000 km.
+const MOST_DELAY: Nanos = Nanos::from_secs(10);
+const FRAMES: RangeInclusive<u32> = 64..=65_535;
+/// Beyond, a queue takes all there is, or nothing to speak of.
+const ALPHA: RangeInclusive<f64> = 1.0 / 128.0..=128.0;
+
+/// Asks for another file's text by its name.
+pub(super) type Load<'a> = &'a dyn Fn(&str) -> Result<String, String>;
+
+pub(super) fn profile(text: &str, load: Load<'_>) -> Result<Profile, ProfileError> {
+    let file = file::read(text)?;
+    let whole = file::first_line(0..text.len(), text);
+    let scale = scale(file.scale.as_ref())?;
+    let profile = if file.device.is_empty() {
+        if let Some(link) = file.link.first() {
+            return fault(
+                link.span(),
+                "a cable without devices",
+                "name the devices that it joins, each in a [[device]]",
+            );
+        }
+        if let Some(other) = &file.profile {
+            return fault(
+                other.span(),
+                "a profile can't be another one",
+                "`profile` belongs into a [[device]]",
+            );
+        }
+        Profile::of_device(device(&file, &whole)?)
+    } else {
+        several::network(&file, &whole, load)?
+    };
+    Ok(if scale < 1.0 { profile.scaled(scale) } else { profile })
+}
+
+/// One device. `whole` is shown where a key is missing.
+pub(super) fn device(table: &file::Sheet, whole: &Range<usize>) -> Result<Device, ProfileError> {
+    let name = needed(table.name.as_ref(), whole, "name", "\"sw1\"")?.get_ref();
+    let ports = needed(table.ports.as_ref(), whole, "ports", "48")?;
+    let rate = needed(table.rate.as_ref(), whole, "rate", "\"1Gbit\"")?;
+    within(ports, &(1..=MOST_PORTS), "the number of ports")?;
+    above_zero(rate, "a port with a rate of 0 sends nothing")?;
+    let mut device = Device::plain(name, *ports.get_ref(), *rate.get_ref());
+    if let Some(delay) = &table.link_delay {
+        device.link_delay = checked_delay(delay, "link_delay")?;
+    }
+    if let Some(forwarding) = &table.forwarding {
+        forward(&mut device, forwarding.get_ref())?;
+    }
+    if let Some(groups) = &table.groups {
+        device.groups = port_groups(groups.get_ref(), device.ports)?;
+    }
+    if let Some(mac_table) = &table.mac_table {
+        device.mac_table = stations(mac_table.get_ref())?;
+    }
+    if let Some(longest) = &table.max_frame {
+        within(longest, &FRAMES, "max_frame")?;
+        device.max_frame = *longest.get_ref();
+    }
+    device.pps_limit = table.pps_limit.as_ref().map_or(0, |limit| *limit.get_ref());
+    if let Some(queue) = &table.pps_queue {
+        within(queue, &(1..=u32::MAX), "pps_queue")?;
+        device.pps_queue = *queue.get_ref();
+    }
+    device.pause = table.pause.as_ref().is_some_and(|pause| *pause.get_ref());
+    if let Some(loss) = &table.loss {
+        within(loss, &(0.0..=1.0), "loss")?;
+        device.loss = *loss.get_ref();
+    }
+    if let Some(stalls) = &table.stalls {
+        device.stalls = Some(checked_stalls(stalls.get_ref())?);
+    }
+    let buffer =
+        needed(table.buffer.as_ref(), whole, "buffer", "{ total = \"2MiB\", alpha = 1.0 }")?;
+    device.buffer = checked_buffer(buffer, &device)?;
+    Ok(device)
+}
+
+fn forward(device: &mut Device, sheet: &file::Forwarding) -> Result<(), ProfileError> {
+    device.kind = match sheet.kind {
+        None | Some(file::Kind::Switch) => Kind::Switch,
+        Some(file::Kind::Router) => Kind::Router,
+    };
+    device.mode = match sheet.mode {
+        None | Some(file::Mode::StoreAndForward) => Mode::StoreAndForward,
+        Some(file::Mode::CutThrough) => Mode::CutThrough,
+    };
+    if let Some(latency) = &sheet.latency {
+        device.latency = checked_delay(latency, "latency")?;
+    }
+    Ok(())
+}
+
+/// The groups that are named, and one without a limit of what is left.
+fn port_groups(sheets: &[file::PortGroup], ports: u16) -> Result<Vec<Group>, ProfileError> {
+    let mut owner = vec![None; usize::from(ports)];
+    let mut groups = Vec::new();
+    for (number, sheet) in sheets.iter().enumerate() {
+        let span = sheet.ports.span();
+        let listed = ranges::ports(sheet.ports.get_ref(), ports).map_err(|message| {
+            ProfileError::new(span.clone(), message, "write ports like \"1-12\" or \"1,5,9-12\"")
+        })?;
+        for port in &listed {
+            if let Some(before) = owner[usize::from(*port)].replace(number) {
+                return fault(
+                    span,
+                    format!("port {} is in groups {} and {}", port + 1, before + 1, number + 1),
+                    "a port is on one chip: list it once",
+                );
+            }
+        }
+        if let Some(uplink) = &sheet.uplink {
+            above_zero(uplink, "an uplink of 0 carries nothing")?;
+        }
+        groups.push(Group { ports: listed, uplink: sheet.uplink.as_ref().map(|u| *u.get_ref()) });
+    }
+    let left: Vec<u16> = (0..ports).filter(|port| owner[usize::from(*port)].is_none()).collect();
+    if !left.is_empty() {
+        groups.push(Group { ports: left, uplink: None });
+    }
+    Ok(groups)
+}
+
+fn stations(sheet: &file::MacTable) -> Result<MacTable, ProfileError> {
+    let mut table = MacTable { entries: data::MAC_ENTRIES, learn_rate: 0, age: data::MAC_AGE };
+    if let Some(entries) = &sheet.entries {
+        within(entries, &(1..=u32::MAX), "the MAC table's size")?;
+        table.entries = *entries.get_ref();
+    }
+    if let Some(rate) = &sheet.learn_rate {
+        table.learn_rate = *rate.get_ref();
+    }
+    if let Some(age) = &sheet.age {
+        if age.get_ref().0 == 0 {
+            return fault(age.span(), "an age of 0 forgets at once", "write it like \"300s\"");
+        }
+        table.age = *age.get_ref();
+    }
+    Ok(table)
+}
+
+fn checked_stalls(sheet: &file::Stalls) -> Result<Stalls, ProfileError> {
+    within(&sheet.per_second, &(1e-6..=1e6), "stalls a second")?;
+    let length = checked_delay(&sheet.length, "a stall's length")?;
+    if length.0 == 0 {
+        return fault(sheet.length.span(), "a stall of 0 is none", "leave `stalls` out");
+    }
+    Ok(Stalls { per_second: *sheet.per_second.get_ref(), length })
+}
+
+fn checked_buffer(sheet: &Spanned<file::Buffer>, device: &Device) -> Result<Buffer, ProfileError> {
+    let keys = sheet.get_ref();
+    let cell = keys.cell.as_ref().map_or(1, |cell| *cell.get_ref());
+    if let Some(written) = &keys.cell {
+        within(written, &(1..=65_536), "a cell")?;
+    }
+    let longest = u64::from(device.max_frame.next_multiple_of(cell));
+    let (written, share) = match (&keys.total, &keys.per_port) {
+        (Some(total), None) => (total, true),
+        (None, Some(each)) => (each, false),
+        (None, None) => {
+            let hint = "give `total`, or `per_port` where each queue has its own";
+            return fault(sheet.span(), "a buffer without a size", hint);
+        }
+        (Some(_), Some(each)) => {
+            let hint = "take one of the two out";
+            return fault(each.span(), "`total` and `per_port` are two sizes for one buffer", hint);
+        }
+    };
+    let size = written.get_ref().0;
+    let Some(alpha) = &keys.alpha else {
+        let queues = if share { device.queues() } else { 1 };
+        if let Some(reserved) = &keys.reserved_per_port {
+            let hint = "give `alpha` for the shared part, or leave `reserved_per_port` out";
+            return fault(reserved.span(), "nothing is shared beside the reserve", hint);
+        }
+        holds_a_frame(written, size / queues, longest)?;
+        let size = ByteCount(size / queues);
+        return Ok(Buffer { size, reserved: ByteCount(0), alpha: None, cell });
+    };
+    within(alpha, &ALPHA, "alpha")?;
+    if !share {
+        let hint = "give `total`: alpha divides what is shared";
+        return fault(alpha.span(), "queues with a buffer of their own share nothing", hint);
+    }
+    holds_a_frame(written, size, longest)?;
+    let reserved = keys.reserved_per_port.as_ref().map_or(0, |reserved| reserved.get_ref().0);
+    let sum = reserved.saturating_mul(device.queues());
+    if let Some(place) = keys.reserved_per_port.as_ref().filter(|_| sum > size) {
+        let message = format!(
+            "{} queues with {} each reserve {}, more than the total of {}",
+            device.queues(),
+            ByteCount(reserved),
+            ByteCount(sum),
+            ByteCount(size)
+        );
+        let most = ByteCount(size / device.queues());
+        let hint = format!("at most {most}; each port has a queue, each uplink two");
+        return fault(place.span(), message, hint);
+    }
+    let (size, reserved) = (ByteCount(size), ByteCount(reserved));
+    Ok(Buffer { size, reserved, alpha: Some(*alpha.get_ref()), cell })
+}
+
+fn holds_a_frame(place: &Spanned<ByteCount>, size: u64, longest: u64) -> Result<(), ProfileError> {
+    if size >= longest {
+        return Ok(());
+    }
+    let message =
+        format!("{} for a queue can't hold the longest frame: {longest}B", ByteCount(size));
+    fault(place.span(), message, "give more, or a smaller `max_frame`")
+}
+
+fn scale(written: Option<&Spanned<f64>>) -> Result<f64, ProfileError> {
+    let Some(scale) = written else { return Ok(1.0) };
+    if *scale.get_ref() > 0.0 && *scale.get_ref() <= 1.0 {
+        return Ok(*scale.get_ref());
+    }
+    fault(scale.span(), "a scale is above 0 and at most 1", "write it like 0.01")
+}
+
+pub(super) fn checked_delay(written: &Spanned<Nanos>, what: &str) -> Result<Nanos, ProfileError> {
+    let delay = *written.get_ref();
+    if delay <= MOST_DELAY {
+        return Ok(delay);
+    }
+    let message = format!("{what} of {delay} is more than {MOST_DELAY}");
+    fault(written.span(), message, "write it like \"25ms\"")
+}
+
+pub(super) fn above_zero(rate: &Spanned<Rate>, message: &str) -> Result<(), ProfileError> {
+    if rate.get_ref().0 > 0 {
+        return Ok(());
+    }
+    fault(rate.span(), message, "write it like \"10Gbit\"")
+}
+
+fn within<T: PartialOrd + std::fmt::Display>(
+    written: &Spanned<T>,
+    range: &RangeInclusive<T>,
+    what: &str,
+) -> Result<(), ProfileError> {
+    if range.contains(written.get_ref()) {
+        return Ok(());
+    }
+    let (low, high) = (range.start(), range.end());
+    let message = format!("{what} is {}, outside {low}…{high}", written.get_ref());
+    fault(written.span(), message, format!("give one of {low}…{high}"))
+}
+
+pub(super) fn needed<'a, T>(
+    value: Option<&'a Spanned<T>>,
+    whole: &Range<usize>,
+    key: &str,
+    example: &str,
+) -> Result<&'a Spanned<T>, ProfileError> {
+    value.ok_or_else(|| {
+        let hint = format!("add `{key} = {example}`");
+        ProfileError::new(whole.clone(), format!("key `{key}` is missing"), hint)
+    })
+}
+
+pub(super) fn fault<T>(
+    span: Range<usize>,
+    message: impl Into<String>,
+    hint: impl Into<String>,
+) -> Result<T, ProfileError> {
+    Err(ProfileError::new(span, message, hint))
 }
