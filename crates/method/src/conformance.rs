@@ -54,7 +54,13 @@ const fn clause(
 
 fn tester(topology: &Topology) -> Clause {
     let lab = topology.hosts.iter().any(|host| host.reach == "lab");
-    let done = if lab { "hosts and device share one machine" } else { "hosts of their own" };
+    let done = if topology.is_simulated() {
+        "hosts and device are models"
+    } else if lab {
+        "hosts and device share one machine"
+    } else {
+        "hosts of their own"
+    };
     let asked = "the tester stands beside the device and shares nothing with it but the links";
     clause("RFC 2544 §6", asked, done.to_owned(), !lab)
 }

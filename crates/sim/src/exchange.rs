@@ -103,15 +103,16 @@ impl Exchange {
         }
     }
 
-    /// So much payload of end `from` is in order at the other end of its stream.
+    /// Payload of end `from` is in order at the other end of its stream: `more`, and so much in all.
     pub(crate) fn progress(
         &mut self,
         ground: &mut Ground,
         streams: &mut [Stream],
-        (from, octets): (usize, u64),
+        (from, more, all): (usize, u64, u64),
     ) {
         let end = 1 - from;
-        while (self.ends[end].messages + 1) * self.message <= octets {
+        self.count(ground.now, end, more);
+        while (self.ends[end].messages + 1) * self.message <= all {
             if !self.receipt(ground.now, end) {
                 return;
             }
@@ -123,7 +124,9 @@ impl Exchange {
     pub(crate) fn arrive(&mut self, ground: &mut Ground, streams: &mut [Stream], probe: &Probe) {
         let Carrier::Frames(parcels) = &mut self.carrier else { return };
         let from = Parcels::sender_of(probe);
-        match parcels[from].arrive(ground, probe) {
+        let (progress, octets) = parcels[from].arrive(ground, probe);
+        self.count(ground.now, 1 - from, octets);
+        match progress {
             Progress::Nothing => {}
             Progress::Whole => {
                 if self.receipt(ground.now, 1 - from) {
@@ -143,12 +146,19 @@ impl Exchange {
         if now >= self.window.stop {
             return false;
         }
-        let interval = (now - self.window.start).0 / self.interval.0;
         let end = &mut self.ends[end];
         end.messages += 1;
         end.rounds.record((now - end.sent_at).to_nanos());
-        end.intervals[interval as usize].0 += self.message;
         true
+    }
+
+    /// Payload came to an end, of a message that may never become whole.
+    #[inline]
+    fn count(&mut self, now: Picos, end: usize, octets: u64) {
+        if now < self.window.stop {
+            let interval = (now - self.window.start).0 / self.interval.0;
+            self.ends[end].intervals[interval as usize].0 += octets;
+        }
     }
 
     pub(crate) fn record(self) -> ExchangeRecord {

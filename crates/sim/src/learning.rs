@@ -17,6 +17,8 @@ const ROUNDS: u64 = 3;
 const GAP: Picos = Picos(10_000_000);
 /// Between two rounds, beside the time that frames are under way.
 const REST: Nanos = Nanos::from_millis(10);
+/// No more than this for all cables together.
+const MOST: Nanos = Nanos::from_secs(1);
 
 /// How long it takes.
 pub(crate) fn time(trial: &Trial, profile: &Profile) -> Picos {
@@ -25,8 +27,10 @@ pub(crate) fn time(trial: &Trial, profile: &Profile) -> Picos {
 }
 
 fn round(lanes: u64, profile: &Profile) -> Picos {
-    let rest = Picos::from(REST + profile.link_delay * 4);
-    Picos(lanes * GAP.0) + rest
+    // No way is longer than through every device once.
+    let longest = profile.links().iter().map(|link| link.delay).max().unwrap_or_default();
+    let under_way = profile.link_delay * 4 + longest * profile.devices().len() as u64;
+    Picos(lanes * GAP.0) + (REST + under_way.min(MOST)).into()
 }
 
 /// What is sent by whom, in order.

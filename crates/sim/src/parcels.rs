@@ -43,15 +43,17 @@ pub(crate) struct Parcels {
     there: Lane,
     back: Lane,
     parts: u64,
-    /// Octets of a message's frames: all but the last, and the last.
+    /// Octets of a message's frames, and of their payload: all but the last, and the last.
     sizes: [u32; 2],
+    payloads: [u64; 2],
     credits: u64,
     silent: Picos,
     /// The next frame to send, and where the message under way ends.
     next: u64,
     goal: u64,
-    /// All below this are under way no more.
+    /// All below this are under way no more, as was heard last.
     credited: u64,
+    credit_heard: Picos,
     /// At the receiver: the message waited for, what came of it, and the next number to come.
     wanted: u64,
     got: u64,
@@ -83,11 +85,13 @@ impl Parcels {
             back,
             parts,
             sizes: [frame(most as u32), frame(last)],
+            payloads: [most, u64::from(last)],
             credits: u64::from(credits).min(fit).max(1),
             silent,
             next: 0,
             goal: 0,
             credited: 0,
+            credit_heard: Picos::ZERO,
             wanted: 0,
             got: 0,
             expected: 0,
@@ -105,6 +109,7 @@ impl Parcels {
     /// Starts the next message.
     pub(crate) fn begin(&mut self, ground: &mut Ground) {
         self.goal += self.parts;
+        self.credit_heard = ground.now;
         self.push(ground);
     }
 
@@ -125,8 +130,9 @@ impl Parcels {
 
     /// At the sender: nothing was credited for long, so nothing is under way any more.
     pub(crate) fn unstick(&mut self, ground: &mut Ground) {
-        if self.next < self.goal && ground.now >= self.heard + PATIENCE {
+        if self.next < self.goal && ground.now >= self.credit_heard + PATIENCE {
             self.credited = self.next;
+            self.credit_heard = ground.now;
             self.push(ground);
         }
     }
@@ -151,19 +157,22 @@ impl Parcels {
     }
 
     /// A frame of this way came to the receiver, or its credit to the sender.
-    pub(crate) fn arrive(&mut self, ground: &mut Ground, probe: &Probe) -> Progress {
-        self.heard = ground.now;
+    /// What it came to, and its payload.
+    pub(crate) fn arrive(&mut self, ground: &mut Ground, probe: &Probe) -> (Progress, u64) {
         if probe.mark & CREDIT != 0 {
+            self.credit_heard = ground.now;
             self.credited = self.credited.max(probe.number);
             self.push(ground);
-            return Progress::Nothing;
+            return (Progress::Nothing, 0);
         }
+        self.heard = ground.now;
         let progress = self.count(probe.number);
         let over = progress != Progress::Nothing;
         if over || self.expected >= self.last_credit + self.credits.div_ceil(CREDITS_SHARE) {
             self.credit(ground);
         }
-        progress
+        let is_last = (probe.number + 1).is_multiple_of(self.parts);
+        (progress, self.payloads[usize::from(is_last)])
     }
 
     fn count(&mut self, number: u64) -> Progress {

@@ -77,9 +77,9 @@ impl Stream {
 
     /// Asks for the line.
     fn ready(&mut self, ground: &mut Ground) {
-        let Course { place, data, alarms, .. } = self.course;
-        ground.set_alarm(alarms[0], self.sender.deadline().unwrap_or(Picos::MAX));
-        if !self.queued {
+        let Course { place, data, .. } = self.course;
+        self.set_timer(ground);
+        if !self.queued && ground.now < self.course.silent {
             self.queued = true;
             ground.nics[data.nic as usize].pulls.push_back(Pull::Stream(place));
         }
@@ -91,8 +91,7 @@ impl Stream {
     pub(crate) fn pull(&mut self, ground: &mut Ground) -> Option<Frame> {
         let now = ground.now;
         let segment = if now < self.course.silent { self.sender.poll(now) } else { None };
-        let deadline = self.sender.deadline().filter(|_| now < self.course.silent);
-        ground.set_alarm(self.course.alarms[0], deadline.unwrap_or(Picos::MAX));
+        self.set_timer(ground);
         let Some(segment) = segment else {
             self.queued = false;
             return None;
@@ -122,10 +121,18 @@ impl Stream {
         if of_receiver {
             let ack = self.receiver.expire(ground.now);
             self.answer(ground, ack);
-        } else if ground.now < self.course.silent {
-            self.sender.expire(ground.now);
+        } else {
+            if ground.now < self.course.silent {
+                self.sender.expire(ground.now);
+            }
             self.ready(ground);
         }
+    }
+
+    /// A sender that sends no more has no timer.
+    fn set_timer(&self, ground: &mut Ground) {
+        let deadline = self.sender.deadline().filter(|_| ground.now < self.course.silent);
+        ground.set_alarm(self.course.alarms[0], deadline.unwrap_or(Picos::MAX));
     }
 
     fn answer(&mut self, ground: &mut Ground, ack: Option<Ack>) {

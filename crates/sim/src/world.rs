@@ -287,7 +287,8 @@ impl Hosts {
             }
             Owner::Exchange(exchange, back) => {
                 let exchange = &mut flows.exchanges[exchange as usize];
-                exchange.progress(ground, &mut flows.streams, (usize::from(back), all));
+                let from = usize::from(back);
+                exchange.progress(ground, &mut flows.streams, (from, more, all));
             }
         }
     }

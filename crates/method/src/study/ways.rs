@@ -86,6 +86,11 @@ impl Ways {
         self.shared_machine
     }
 
+    /// Whether the hosts' clocks are programs', which stamp late, and not a model's.
+    pub(super) const fn stamps_by_software(&self) -> bool {
+        !self.simulated
+    }
+
     /// Every way, the subjects' first.
     pub(super) fn all(&self) -> Vec<Way> {
         (0..self.routes.len()).map(Way).collect()

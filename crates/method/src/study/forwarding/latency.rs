@@ -140,7 +140,11 @@ fn of_side(
             row.caveats.insert(Caveat::FewSamples);
         }
         let apart = samples.iter().any(|sample| sample.clocks == Clocks::Apart);
-        row.caveats.insert(if apart { Caveat::ClocksApart } else { Caveat::SoftwareTimestamps });
+        if apart {
+            row.caveats.insert(Caveat::ClocksApart);
+        } else if rig.session.ways.stamps_by_software() {
+            row.caveats.insert(Caveat::SoftwareTimestamps);
+        }
         for (at, (metric, q)) in POINTS.into_iter().enumerate() {
             if apart && metric == Metric::OneWayDelay {
                 continue;

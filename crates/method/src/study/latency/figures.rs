@@ -74,7 +74,8 @@ fn row(spec: &LatencySpec, cell: &Cell, data: &CellData, ways: &Ways, way: Way) 
     }
     if let Some(stamps) = data.stamps {
         row.conditions.insert("stamped".to_owned(), stamped(stamps).into());
-        if stamps.sent != Stamp::Hardware || stamps.received != Stamp::Hardware {
+        let by_hardware = [stamps.sent, stamps.received].iter().all(|s| *s == Stamp::Hardware);
+        if !by_hardware && ways.stamps_by_software() {
             row.caveats.insert(Caveat::SoftwareTimestamps);
         }
     }
