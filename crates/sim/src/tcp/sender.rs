@@ -258,8 +258,12 @@ impl Sender {
 
     /// When [`Self::expire`] is to be called, whatever comes before: a timer, or the pacer's next turn.
     pub fn deadline(&self) -> Option<Picos> {
-        let pacer = self.pacer.waits.then(|| self.pacer.next());
-        [self.timeout_at, self.probe.at, self.reorder_at, pacer].into_iter().flatten().min()
+        // Asked after every event, so without branches: none is later than anything.
+        let or_never = |at: Option<Picos>| at.unwrap_or(Picos::MAX);
+        let pacer = if self.pacer.waits { self.pacer.next() } else { Picos::MAX };
+        let recovery = or_never(self.probe.at).min(or_never(self.reorder_at));
+        let first = or_never(self.timeout_at).min(recovery).min(pacer);
+        (first < Picos::MAX).then_some(first)
     }
 
     /// The deadline is reached.

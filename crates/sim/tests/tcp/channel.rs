@@ -42,15 +42,18 @@ enum Parcel {
     Ack(Ack),
 }
 
+type SegmentFate<'a> = Box<dyn FnMut(u64, &Segment) -> Fate + 'a>;
+type Watch<'a> = Box<dyn FnMut(Picos, &Reading) + 'a>;
+
 /// A connection over the path. Mishaps are functions of how many were sent before.
 pub struct Channel<'a> {
     pub sender: Sender,
     pub receiver: Receiver,
     pub path: Path,
-    pub segment_fate: Box<dyn FnMut(u64, &Segment) -> Fate + 'a>,
-    pub ack_fate: Box<dyn FnMut(u64) -> Fate + 'a>,
-    /// Called after every event.
-    pub watch: Box<dyn FnMut(Picos, &Reading) + 'a>,
+    segment_fate: SegmentFate<'a>,
+    ack_fate: Box<dyn FnMut(u64) -> Fate + 'a>,
+    /// Called after every segment and acknowledgement that comes.
+    watch: Watch<'a>,
     watched: bool,
     pub now: Picos,
     pub segments: u64,

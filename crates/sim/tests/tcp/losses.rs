@@ -58,8 +58,41 @@ fn a_lost_tail_is_probed_and_needs_no_timeout() {
         assert!(channel.finish(total * u64::from(MSS), ms(60_000)));
         let reading = channel.reading();
         assert_eq!((reading.timeouts, reading.probes), (0, 1), "{lost} lost");
-        assert_eq!((reading.retransmits, reading.recoveries), (lost, 1), "{lost} lost");
+        assert_eq!(reading.retransmits, lost, "{lost} lost");
+        // Whether the probe itself repaired a loss shows once something after it is acknowledged.
+        channel.offer(u64::from(MSS));
+        assert!(channel.finish((total + 1) * u64::from(MSS), ms(60_000)));
+        assert_eq!(channel.reading().recoveries, 1, "{lost} lost");
     }
+}
+
+#[test]
+fn a_probe_in_vain_leaves_the_window_alone() {
+    // The whole flight's acknowledgements are late by twice the round trip.
+    let mut channel = channel(Algorithm::Cubic)
+        .ack_fate(|number| if number >= 25 { Fate::Late(ms(60)) } else { Fate::Passes });
+    channel.offer(50 * u64::from(MSS));
+    assert!(channel.finish(50 * u64::from(MSS), ms(60_000)));
+    channel.run(channel.now + ms(200));
+    channel.offer(u64::from(MSS));
+    assert!(channel.finish(51 * u64::from(MSS), ms(60_000)));
+    let reading = channel.reading();
+    assert!(reading.probes >= 1);
+    assert_eq!((reading.timeouts, reading.recoveries, reading.ssthresh), (0, 0, None));
+}
+
+#[test]
+fn an_overflow_of_thousands_is_repaired_without_a_timeout() {
+    // 10 Gbit/s, 50 ms, jumbo frames: 7,000 segments in flight and 7,000 in the queue.
+    let path = Path { rate: Rate(10_000_000_000), delay: ms(25), buffer: 62_500_000, overhead: 90 };
+    let mut channel = Channel::new(Config::new(8948, Algorithm::Reno), 1 << 40, path);
+    channel.offer(ENDLESS);
+    channel.run(ms(3000));
+    let reading = channel.reading();
+    assert!(channel.overflows > 5000, "{}", channel.overflows);
+    assert_eq!((reading.retransmits, reading.timeouts), (channel.overflows, 0));
+    // Half of the window at which the loss is seen, a round trip late, is what path and queue hold.
+    assert_eq!(reading.recoveries, 2);
 }
 
 #[test]

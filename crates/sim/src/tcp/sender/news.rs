@@ -45,7 +45,8 @@ impl Sender {
             self.rack.duplicated(self.board.una, self.board.next);
         }
         let lost = self.find_losses(now);
-        self.settle_probe(now, ack, news.twice);
+        let bare = news.delivered == 0 && news.advanced == 0;
+        self.settle_probe(now, ack, news.twice, bare);
         self.turn(now, ack, &news, lost);
         self.arm_probe(now);
         self.rate.delivered(now, news.delivered, self.trip.smoothed().unwrap_or_default());

@@ -56,18 +56,22 @@ impl Sender {
     }
 
     /// RFC 8985 §7.4: what an acknowledgement tells of the probe. `twice`: it says that something came
-    /// more than once.
-    pub(super) fn settle_probe(&mut self, now: Picos, ack: &Ack, twice: bool) {
+    /// more than once; `bare`: it says nothing new at all.
+    pub(super) fn settle_probe(&mut self, now: Picos, ack: &Ack, twice: bool, bare: bool) {
         let Some((end, copy)) = self.probe.flying.filter(|&(end, _)| ack.upto >= end) else {
             return;
         };
-        self.probe.flying = None;
-        // A copy that came once repaired a loss: the path was congested all the same.
-        if copy && !twice && matches!(self.mode, Mode::Open) {
-            let flight = self.control.window().min(end);
-            self.control.lost(now, flight);
-            self.control.recovered();
-            self.recoveries += 1;
+        if copy && !twice && ack.upto > end {
+            // Only one of the two copies came, so the probe repaired a loss that nothing else showed:
+            // the path was congested all the same.
+            self.probe.flying = None;
+            if matches!(self.mode, Mode::Open) {
+                self.control.lost(now, self.control.window());
+                self.control.recovered();
+                self.recoveries += 1;
+            }
+        } else if !copy || twice || bare {
+            self.probe.flying = None;
         }
     }
 
