@@ -113,3 +113,58 @@ impl Rack {
         (now.0.checked_sub(patience.0).map(Picos), self.at + patience)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::scoreboard::Scoreboard;
+    use super::*;
+
+    const ROUND_TRIP: Picos = Picos(100);
+
+    /// Five segments sent at times 0…4; those named come after a round trip, in that order. The
+    /// reordering window then.
+    fn window_after(order: &[u64]) -> (Rack, Picos) {
+        let (mut rack, mut board) = (Rack::new(), Scoreboard::default());
+        for now in 0..5 {
+            board.send(Picos(now), 10);
+        }
+        for &number in order {
+            board.report(number * 10, number * 10 + 10, |sent| {
+                rack.delivered(sent.at + ROUND_TRIP, sent, None, Some(ROUND_TRIP));
+            });
+        }
+        let window = rack.window(false, order.len() as u64, ROUND_TRIP, Picos(120));
+        (rack, window)
+    }
+
+    #[test]
+    fn patience_begins_with_a_quarter_and_follows_what_is_seen() {
+        // Fewer than three reports; three without reordering; with.
+        assert_eq!(window_after(&[1, 2]).1, Picos(25));
+        assert_eq!(window_after(&[1, 2, 3]).1, Picos::ZERO);
+        let (mut rack, window) = window_after(&[2, 1, 3]);
+        assert_eq!(window, Picos(25));
+        let widened = |rack: &Rack| rack.window(true, 9, ROUND_TRIP, Picos(120));
+        // Duplicates widen it once a round trip, up to the smoothed round trip.
+        rack.duplicated(0, 50);
+        rack.duplicated(40, 60);
+        assert_eq!(widened(&rack), Picos(50));
+        for una in 1..9 {
+            rack.duplicated(una * 100, una * 100 + 100);
+        }
+        assert_eq!(widened(&rack), Picos(120));
+        for _ in 0..16 {
+            rack.recovered();
+        }
+        assert_eq!(widened(&rack), Picos(25));
+    }
+
+    #[test]
+    fn what_was_sent_a_round_trip_and_the_patience_before_is_lost() {
+        let (rack, _) = window_after(&[1, 2]);
+        let times = Some((ROUND_TRIP, Picos(120)));
+        let (latest, when) = rack.verdict(Picos(125), false, 2, times);
+        assert_eq!((latest, when), (Some(Picos::ZERO), Picos(127)));
+        assert_eq!(rack.verdict(Picos(124), false, 2, times).0, None);
+    }
+}

@@ -250,3 +250,75 @@ impl Scoreboard {
 fn is_missing(sent: &Sent) -> bool {
     sent.lost && !sent.copied && !sent.sacked
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    impl Scoreboard {
+        /// The sums, counted anew: pipe, reported octets and segments, lost segments.
+        fn counted(&self) -> [u64; 4] {
+            let sum = |of: &dyn Fn(&Sent) -> u64| self.segments.iter().map(of).sum();
+            [
+                sum(&Sent::in_pipe),
+                sum(&|sent| u64::from(sent.sacked) * u64::from(sent.octets)),
+                sum(&|sent| u64::from(sent.sacked)),
+                sum(&|sent| u64::from(is_missing(sent))),
+            ]
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn sums_and_states_agree(deeds in proptest::collection::vec((0_u8..8, 0_u64..64), 1..300)) {
+            let mut board = Scoreboard::default();
+            let mut delivered = 0;
+            for (now, (deed, number)) in deeds.into_iter().enumerate() {
+                let now = Picos(now as u64);
+                let octet = board.una + number * 10;
+                match deed {
+                    0..3 => drop(board.send(now, 10)),
+                    3 => board.report(octet, (octet + 30).min(board.next), |_| delivered += 10),
+                    4 => board.acknowledge((board.una + number % 4 * 10).min(board.next), |_| {
+                        delivered += 10;
+                    }),
+                    5 => drop(board.lose_older(number * 3, Some(now))),
+                    6 => board.lose_first(),
+                    _ if number < 4 => board.forgive(),
+                    _ => {
+                        if let Some((missing, _)) = board.missing() {
+                            prop_assert!(board.resend(now, missing).again);
+                        }
+                    }
+                }
+                let sums =
+                    [board.pipe, board.sacked_octets, board.sacked_segments, board.lost_segments];
+                prop_assert_eq!(sums, board.counted());
+                prop_assert_eq!(board.missing().is_some(), board.lost_segments > 0);
+                // Every octet is told to be delivered once.
+                prop_assert_eq!(delivered, board.una + board.sacked_octets);
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_sent_before_a_delivery_is_lost_and_later_copies_are_not() {
+        let mut board = Scoreboard::default();
+        for now in 0..5 {
+            board.send(Picos(now), 10);
+        }
+        board.report(20, 30, |_| ());
+        // The third was delivered; patience has passed for all that was sent by time 3.
+        assert!(!board.lose_older(3, Some(Picos(3))));
+        assert_eq!((board.lost_segments, board.pipe), (2, 20));
+        assert_eq!(board.missing(), Some((0, 10)));
+        assert_eq!(board.resend(Picos(9), 0).from, 0);
+        // The fifth was delivered, sent before the copy: the copy is still on its way.
+        board.report(40, 50, |_| ());
+        assert!(!board.lose_older(5, Some(Picos(9))));
+        assert_eq!((board.lost_segments, board.missing()), (2, Some((1, 10))));
+        assert_eq!(board.pipe, 10);
+    }
+}
