@@ -33,7 +33,11 @@ pub(super) fn network(profile: &Profile, seed: u64) -> Network {
             ends.push(End { device, port: near.1, far: far.0.device.into(), far_port: far.1 });
         }
     }
-    let paths = Paths::new(profile.devices().len(), &ends);
+    let mut with_hosts = vec![false; profile.devices().len()];
+    for edge in 0..profile.edges() {
+        with_hosts[usize::from(profile.port_of(Edge(edge)).device)] = true;
+    }
+    let paths = Paths::new(&with_hosts, &ends);
     for port in &paths.shut {
         ports[usize::from(*port)].floods = false;
     }

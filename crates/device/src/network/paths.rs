@@ -4,7 +4,7 @@
 //! lead to a device by equally few cables, a hash over the frame's two addresses chooses, so frames
 //! of one flow stay in order. Never learns.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::Mac;
 
@@ -27,13 +27,15 @@ pub(super) struct Paths {
     ports: Vec<u16>,
     /// Whether there is more than one way between two devices.
     pub loops: bool,
-    /// Ports with a cable that the tree for flooding leaves out.
+    /// Ports with a cable that the tree for flooding leaves out, or that lead to no host in it.
     pub shut: Vec<u16>,
 }
 
 impl Paths {
-    /// `ends` names each cable twice, once from either side.
-    pub(super) fn new(devices: usize, ends: &[End]) -> Self {
+    /// `with_hosts` tells of each device whether it has edges; `ends` names each cable twice, once from
+    /// either side.
+    pub(super) fn new(with_hosts: &[bool], ends: &[End]) -> Self {
+        let devices = with_hosts.len();
         let mut near: Vec<Vec<End>> = vec![Vec::new(); devices];
         for end in ends {
             near[end.device].push(*end);
@@ -50,8 +52,11 @@ impl Paths {
                 offsets.push(ports.len() as u32);
             }
         }
-        let shut = outside_the_tree(&near);
-        Self { devices, offsets, ports, loops: !shut.is_empty(), shut }
+        let tree = flooding_tree(&near, with_hosts);
+        let shut = ends.iter().map(|end| end.port).filter(|port| !tree.contains(port)).collect();
+        // A tree has one cable less than devices; each is named twice.
+        let loops = ends.len() > 2 * devices.saturating_sub(1);
+        Self { devices, offsets, ports, loops, shut }
     }
 
     /// The port of device `from` by which a frame of this flow goes towards device `to`.
@@ -90,24 +95,28 @@ fn distances(near: &[Vec<End>], from: usize) -> Vec<u32> {
     away
 }
 
-/// Both ports of each cable that the tree from the first device does without.
-fn outside_the_tree(near: &[Vec<End>]) -> Vec<u16> {
-    let mut reached = vec![false; near.len()];
-    let mut inside = std::collections::BTreeSet::new();
-    let mut next = VecDeque::new();
-    if !near.is_empty() {
-        reached[0] = true;
-        next.push_back(0);
-    }
-    while let Some(device) = next.pop_front() {
+/// Both ports of each cable of the tree from the first device, without branches that end at no host.
+fn flooding_tree(near: &[Vec<End>], with_hosts: &[bool]) -> BTreeSet<u16> {
+    let mut reached_by: Vec<Option<End>> = vec![None; near.len()];
+    let mut order = VecDeque::from([0]);
+    let mut next = 0;
+    while next < order.len() {
+        let device = order[next];
         for end in &near[device] {
-            if !reached[end.far] {
-                reached[end.far] = true;
-                inside.extend([end.port, end.far_port]);
-                next.push_back(end.far);
+            if end.far != 0 && reached_by[end.far].is_none() {
+                reached_by[end.far] = Some(*end);
+                order.push_back(end.far);
             }
         }
+        next += 1;
     }
-    let ports = near.iter().flatten().map(|end| end.port);
-    ports.filter(|port| !inside.contains(port)).collect()
+    let mut tree = BTreeSet::new();
+    let mut leads_to_hosts = with_hosts.to_vec();
+    for device in order.into_iter().rev() {
+        if let Some(end) = reached_by[device].filter(|_| leads_to_hosts[device]) {
+            tree.extend([end.port, end.far_port]);
+            leads_to_hosts[end.device] = true;
+        }
+    }
+    tree
 }

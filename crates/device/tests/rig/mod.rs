@@ -85,15 +85,16 @@ pub fn frame(from: u16, to: u16, octets: u32, tag: u64) -> Frame {
     Frame { octets, source: mac(from), destination: mac(to), target: None, tag }
 }
 
-/// Every host has been heard: one frame of each to itself, which goes nowhere.
+/// Every host has been heard by everyone, in a second each; nothing is inside when it ends.
 pub fn learn(network: &mut Network, edges: impl IntoIterator<Item = u16>) -> Picos {
     let mut now = Picos::ZERO;
     for edge in edges {
-        network.submit(now, Edge(edge), frame(edge, edge, 64, u64::MAX));
-        now += Picos(1_000_000_000);
+        let frame = Frame { destination: Mac::BROADCAST, ..frame(edge, edge, 64, u64::MAX) };
+        network.submit(now, Edge(edge), frame);
+        now += Picos(1_000_000_000_000);
         network.advance(now, &mut |_| ());
     }
-    now + Picos(1_000_000_000_000)
+    now
 }
 
 /// Runs the loads until everything is out, learning first; frames carry their load's number.
@@ -101,7 +102,6 @@ pub fn run(profile: &Profile, loads: &[Load], seed: u64) -> (Network, Book) {
     let mut network = Network::new(profile, seed);
     let edges = network.edges();
     let begin = learn(&mut network, 0..edges);
-    network.advance(begin, &mut |_| ());
     let book = send(&mut network, loads, begin);
     (network, book)
 }
