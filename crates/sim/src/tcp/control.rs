@@ -164,7 +164,7 @@ impl Control {
         self.window = octets as f64;
     }
 
-    /// Recovery is over (RFC 9937 §5.3).
+    /// Recovery is over (RFC 9937 §6.4).
     pub(super) fn recovered(&mut self) {
         self.window = self.threshold;
     }

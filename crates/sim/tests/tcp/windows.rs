@@ -80,8 +80,7 @@ fn htcp_grows_by_the_square_of_the_time() {
 
 #[test]
 fn a_small_window_of_cubic_grows_as_renos() {
-    // 1 ms round trip, 20 segments: the Reno-friendly region. With beta 0.7 and alpha 9/17 the mean
-    // window of a period is that of Reno with the same losses.
+    // 1 ms round trip, 20 segments on the way and 20 in the queue: the Reno-friendly region.
     let path = Path {
         rate: Rate(240_000_000),
         delay: Picos(500_000_000),
@@ -97,9 +96,11 @@ fn a_small_window_of_cubic_grows_as_renos() {
         channel.run(ms(22_000));
         20.0 / (channel.reading().recoveries - before) as f64
     });
-    // Reno takes W/2 round trips; CUBIC 0.3 W / 0.53, 1.13 times as many.
+    // The queue makes the round trip grow with the window, so a period is the integral of W dW over
+    // what it grows by: for Reno (1 - 0.25)/2, for CUBIC (1 - 0.49)/2 x 17/9, 1.28 times as long. It
+    // ends a bit sooner, since the growth is Reno's own above the last window.
     let ratio = periods[1] / periods[0];
-    assert!((0.9..1.4).contains(&ratio), "{periods:?}");
+    assert!((1.15..1.3).contains(&ratio), "{periods:?}");
 }
 
 #[test]
