@@ -117,7 +117,7 @@ impl Waiter {
     pub fn run(mut self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
         let tcp = self.wait(window, halt)?;
         let mut report = match tcp {
-            Some(tcp) => line::swap(&tcp, &self.spec.messages, window, halt)?,
+            Some(tcp) => line::swap((&tcp, self.spec.peer), &self.spec.messages, window, halt)?,
             None => tally::Tally::new(&self.spec.messages, window)
                 .report(clock::monotonic().min(window.stop)),
         };
@@ -156,6 +156,6 @@ impl Caller {
 
     /// Swaps messages over the window.
     pub fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
-        line::swap(&self.tcp, &self.spec.messages, window, halt)
+        line::swap((&self.tcp, self.spec.remote), &self.spec.messages, window, halt)
     }
 }

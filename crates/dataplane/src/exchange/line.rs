@@ -40,15 +40,14 @@ enum Moved {
     Ended,
 }
 
-/// Swaps messages from the window's start to its stop, and lets the peer finish until its close.
+/// Swaps messages with a named peer from the window's start to its stop, and lets the peer finish until its close.
 pub(super) fn swap(
-    tcp: &TcpStream,
+    (tcp, peer): (&TcpStream, impl ToString),
     messages: &Messages,
     window: Window,
     halt: &Halt,
 ) -> Result<EndReport, FlowError> {
-    let peer = || tcp.peer_addr().map_or_else(|_| "the peer".to_owned(), |a| a.to_string());
-    let failed = |e| FlowError::kernel("exchange messages with", peer(), e);
+    let failed = |e| FlowError::kernel("exchange messages with", &peer, e);
     tcp.set_nodelay(true).map_err(failed)?;
     while clock::monotonic() + APART < window.start && !halt.asked() {
         std::thread::sleep(APART.as_duration());

@@ -70,7 +70,9 @@ pub fn by_message(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
         cells.push(notes.limit(slowest(&minimum), &row));
         grid.row(cells);
     }
-    let title = format!("Exchanges by message size, MB/s each way: the worst pair of {most} nodes");
+    let title = format!(
+        "Exchanges by message size, MB/s each way: the worst pair of {most} nodes, and its worst interval"
+    );
     Some((title, grid.render()?))
 }
 
