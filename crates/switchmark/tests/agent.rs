@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use dataplane::datagram::{ReceiverBackend, ReceiverSpec, Spread};
 use dataplane::echo::{AskerSpec, Carrier, Pace, ReflectorSpec};
+use dataplane::exchange::{CallerSpec, Messages, WaiterSpec};
 use dataplane::{Identity, Window, clock};
-use measure::{FrameSize, Nanos};
+use measure::{ByteCount, FrameSize, Nanos};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use switchmark::protocol::{
@@ -258,6 +259,41 @@ fn a_whole_trial_over_loopback() {
     }
     assert_eq!(agent.ask(Ask::Goodbye), Ok(Answer::Farewell));
     assert!(agent.end().0.success());
+}
+
+#[test]
+fn an_exchange_over_loopback() {
+    let mut agent = Subject::greeted();
+    let identity = Identity { token: 7, flow: 3 };
+    let messages = Messages {
+        size: ByteCount(10_000),
+        interval: Nanos::from_millis(50),
+        congestion_control: "reno".to_owned(),
+    };
+    let waiter = WaiterSpec { local: HOME, peer: HOME, identity, messages: messages.clone() };
+    let receivers = vec![ReceiverOrder::Waiter(waiter)];
+    let Ok(Answer::Prepared { ports }) =
+        agent.ask(Ask::Prepare { receivers, interfaces: vec!["lo".into()] })
+    else {
+        panic!("a port")
+    };
+    let remote = SocketAddr::new(HOME, ports[0]);
+    let caller = CallerSpec { local: HOME, remote, identity, messages };
+    let senders = vec![SenderOrder::Caller(caller)];
+    assert_eq!(agent.ask(Ask::Connect { senders }), Ok(Answer::Connected));
+    let window = window(Nanos::from_millis(100));
+    assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Started));
+    let Ok(Answer::Collected(collected)) = agent.ask(Ask::Collect) else { panic!("reports") };
+    let mut ends = Vec::new();
+    for report in collected.reports {
+        match report.report {
+            Ok(SideReport::Waiter(end) | SideReport::Caller(end)) => ends.push(end),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(ends.len(), 2);
+    assert!(ends.iter().all(|end| end.messages > 0 && end.octets.0 == 10_000 * end.messages));
+    assert!(ends[0].messages.abs_diff(ends[1].messages) <= 1, "{ends:?}");
 }
 
 #[test]

@@ -13,12 +13,12 @@ use std::thread;
 use std::time::Duration;
 
 use lab::{LabDevice, LabSpec};
-use measure::{FrameRate, FrameSize, Nanos};
+use measure::{ByteCount, FrameRate, FrameSize, Nanos};
 use method::record::{Defect, FlowRecord};
 use method::topology::PortRef;
 use method::trial::{
-    Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Gate, Offloads, Path as Way, Phases, Protocol,
-    Role, Schedule, Trial,
+    Backend, Bulk, Carrier, Datagrams, Echo, Exchange, Flow, FlowKind, Gate, Offloads, Path as Way,
+    Phases, Protocol, Role, Schedule, Trial,
 };
 use method::{Outcome, Testbed, TestbedError, TrialRecord};
 use nix::sys::signal::{Signal, kill};
@@ -100,6 +100,14 @@ fn bulk() -> FlowKind {
     })
 }
 
+fn exchange(message: u64) -> FlowKind {
+    FlowKind::Exchange(Exchange {
+        message: ByteCount(message),
+        carrier: Carrier::Tcp,
+        interval: Nanos::from_millis(100),
+    })
+}
+
 const LOAD: Nanos = Nanos::from_millis(400);
 
 /// Runs one trial of each kind; the figures must agree with each other.
@@ -139,6 +147,32 @@ fn every_kind(device: &LabDevice) {
     let by_interval: u64 = bulk.streams.iter().flat_map(|s| &s.received).map(|b| b.0).sum();
     assert_eq!(by_interval, bulk.received.0, "intervals add up");
     assert!(bulk.received.0 > 0);
+    for message in [1_000, 65_536] {
+        let trial = trial(&testbed, vec![exchange(message)], LOAD);
+        let record = testbed.run(&trial).expect("the testbed lives");
+        assert_eq!(record.outcome, Outcome::Valid, "{record:#?}");
+        check_exchange(&record, message);
+    }
+}
+
+/// Whole messages only, as many one way as the other, and no more than the ports' own counters saw.
+fn check_exchange(record: &TrialRecord, message: u64) {
+    let FlowRecord::Exchange(exchange) = &record.flows[0] else { panic!("{record:#?}") };
+    let ends = [&exchange.forward, &exchange.backward];
+    for end in ends {
+        assert!(end.messages > 0);
+        assert_eq!(end.octets.0, end.messages * message);
+        assert_eq!((end.rounds.count(), end.lost), (end.messages, 0));
+        assert_eq!((end.elapsed, end.intervals.len()), (LOAD, 4));
+        let seen: u64 = end.intervals.iter().map(|octets| octets.0).sum();
+        assert!((end.octets.0..end.octets.0 + message).contains(&seen), "{seen}");
+    }
+    assert!(ends[0].messages.abs_diff(ends[1].messages) <= 1, "{ends:?}");
+    let hosts = record.ports.iter().filter(|p| p.side == method::record::Side::Tester);
+    for port in hosts {
+        let received = port.counters.get("rx_bytes").copied().unwrap_or(u64::MAX);
+        assert!(received > ends[0].octets.0.min(ends[1].octets.0), "{} {received}", port.place);
+    }
 }
 
 /// Whether every gate held. On a crowded machine a paced sender may come late, and then the gate of

@@ -9,10 +9,11 @@ use dataplane::datagram::{
     self, AddressRange, ReceiverBackend, ReceiverSpec, SenderBackend, SenderSpec, Spread,
 };
 use dataplane::echo::{self, AskerReport, AskerSpec, Carrier, ReflectorSpec};
+use dataplane::exchange::{CallerSpec, EndReport, Messages, WaiterSpec};
 use dataplane::{Identity, Window};
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
-use measure::{FrameMix, FrameSize, Histogram, Nanos};
+use measure::{ByteCount, FrameMix, FrameSize, Histogram, Nanos};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use switchmark::protocol::{
@@ -109,6 +110,27 @@ fn sender() -> impl Strategy<Value = SenderOrder> {
     })
 }
 
+fn messages() -> impl Strategy<Value = Messages> {
+    (any::<u64>(), nanos(), "[a-z]{1,8}").prop_map(|(size, interval, congestion_control)| {
+        Messages { size: ByteCount(size), interval, congestion_control }
+    })
+}
+
+fn waiter() -> impl Strategy<Value = ReceiverOrder> {
+    let fields = (address(), address(), identity(), messages());
+    fields.prop_map(|(local, peer, identity, messages)| {
+        ReceiverOrder::Waiter(WaiterSpec { local, peer, identity, messages })
+    })
+}
+
+fn caller() -> impl Strategy<Value = SenderOrder> {
+    let fields = (address(), address(), any::<u16>(), identity(), messages());
+    fields.prop_map(|(local, peer, port, identity, messages)| {
+        let remote = SocketAddr::new(peer, port);
+        SenderOrder::Caller(CallerSpec { local, remote, identity, messages })
+    })
+}
+
 fn ask() -> impl Strategy<Value = Ask> {
     prop_oneof![
         Just(Ask::Clock),
@@ -117,9 +139,9 @@ fn ask() -> impl Strategy<Value = Ask> {
         Just(Ask::Goodbye),
         names().prop_map(|interfaces| Ask::Facts { interfaces }),
         names().prop_map(|interfaces| Ask::Offloads { interfaces, change: OffloadChange::Off }),
-        (vec(receiver(), 0..3), names())
+        (vec(prop_oneof![receiver(), waiter()], 0..3), names())
             .prop_map(|(receivers, interfaces)| Ask::Prepare { receivers, interfaces }),
-        vec(sender(), 0..3).prop_map(|senders| Ask::Connect { senders }),
+        vec(prop_oneof![sender(), caller()], 0..3).prop_map(|senders| Ask::Connect { senders }),
         (nanos(), nanos(), nanos()).prop_map(|(start, stop, closed)| Ask::Start {
             window: Window { start, stop, closed }
         }),
@@ -154,8 +176,27 @@ fn asker_report() -> impl Strategy<Value = SideReport> {
     })
 }
 
+fn end_report() -> impl Strategy<Value = SideReport> {
+    let fields = (any::<u64>(), histogram(), vec(any::<u64>(), 0..4), any::<bool>());
+    fields.prop_map(|(messages, rounds, intervals, called)| {
+        let report = EndReport {
+            messages,
+            octets: ByteCount(messages),
+            elapsed: Nanos(messages),
+            rounds,
+            intervals: intervals.into_iter().map(ByteCount).collect(),
+            rejected: Rejected { malformed: 1, foreign: messages },
+        };
+        if called { SideReport::Caller(report) } else { SideReport::Waiter(report) }
+    })
+}
+
 fn flow_report() -> impl Strategy<Value = FlowReport> {
-    let report = prop_oneof![asker_report().prop_map(Ok), ".{0,40}".prop_map(Err)];
+    let report = prop_oneof![
+        asker_report().prop_map(Ok),
+        end_report().prop_map(Ok),
+        ".{0,40}".prop_map(Err)
+    ];
     (any::<u16>(), nanos(), report).prop_map(|(flow, ready, report)| FlowReport {
         flow,
         ready,

@@ -157,3 +157,79 @@ fn megabytes(bits: f64) -> String {
     };
     words::trimmed(value, decimals)
 }
+
+#[cfg(test)]
+mod tests {
+    use method::figure::Condition;
+    use method::{Unit, Verdict};
+
+    use super::*;
+
+    fn figure(arrangement: &str, nodes: u64, statistic: &str, megabytes: Option<f64>) -> Figure {
+        let path = if arrangement == "direct cables" { "bypass" } else { "device" };
+        let conditions: [(&str, Condition); 6] = [
+            ("path", path.into()),
+            ("device", "sw<1>".into()),
+            ("arrangement", arrangement.into()),
+            ("nodes", nodes.into()),
+            ("message", 65_536_u64.into()),
+            ("statistic", statistic.into()),
+        ];
+        Figure {
+            metric: Metric::PairGoodput,
+            quantile: None,
+            unit: Unit::BitsPerSecond,
+            value: megabytes.map(|value| value * MEGABYTE_BITS),
+            low: Some(1e8),
+            high: Some(2e8),
+            confidence: Some(0.95),
+            n: 1,
+            blocks: 6,
+            conditions: conditions.map(|(key, value)| (key.to_owned(), value)).into(),
+            verdict: Verdict::DeviceLimited,
+            caveats: Vec::new(),
+        }
+    }
+
+    fn pair(from: &str, to: &str, megabytes: Option<f64>) -> Figure {
+        let mut figure = figure("offset=2", 4, "pair", megabytes);
+        figure.conditions.insert("from".to_owned(), from.into());
+        figure.conditions.insert("to".to_owned(), to.into());
+        figure
+    }
+
+    #[test]
+    fn two_tables_and_a_map() {
+        let figures = [
+            figure("offset=2", 2, "mean", Some(108.0)),
+            figure("offset=2", 4, "mean", Some(41.26)),
+            figure("offset=2", 4, "minimum", Some(0.3)),
+            figure("direct cables", 4, "mean", Some(111.0)),
+            figure("sweep", 4, "mean", Some(90.0)),
+            figure("sweep", 4, "worst-round", Some(40.0)),
+            pair("h2/eth1", "h10/eth1", Some(41.0)),
+            pair("h1/eth1", "h3/eth1", None),
+        ];
+        let section = section("run1", &figures).expect("something was measured");
+        let [Block::Table(nodes), Block::Table(messages), Block::Pictures(maps)] =
+            &section.blocks[..]
+        else {
+            panic!("{section:?}")
+        };
+        let texts = |row: &[Cell]| row.iter().map(|cell| cell.text.clone()).collect::<Vec<_>>();
+        assert_eq!(nodes.head[..5], ["device", "nodes", "offset=2", "sweep", "direct cables"]);
+        assert_eq!(texts(&nodes.rows[0])[1..5], ["2", "108", "", ""]);
+        assert_eq!(texts(&nodes.rows[1])[1..5], ["4", "41.3", "40", "111"]);
+        assert_eq!(texts(&messages.rows[0])[1..3], ["64KiB", "0.3"]);
+        assert_eq!(maps[0].svg.matches("<rect").count(), 4, "both halves of the square");
+        assert!(maps[0].svg.contains(">nothing<") || maps[0].svg.contains(": nothing"));
+        assert!(!maps[0].svg.contains("sw<1>"), "a hostile name is escaped");
+        let [two, ten] = ["h2/eth1<", "h10/eth1<"].map(|port| maps[0].svg.find(port));
+        assert!(two.is_some() && two < ten, "in the order of their numbers");
+    }
+
+    #[test]
+    fn nothing_exchanged_is_no_section() {
+        assert!(section("run1", &[]).is_none());
+    }
+}

@@ -158,3 +158,99 @@ fn wire(figure: &Figure) -> String {
 fn size(octets: &str) -> String {
     octets.parse().map_or_else(|_| octets.to_owned(), |n| measure::ByteCount(n).to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use method::figure::Condition;
+    use method::{Caveat, Unit, Verdict};
+
+    use super::super::labels::labelled;
+    use super::*;
+
+    fn figure(path: &str, arrangement: &str, of: (u64, u64, &str), megabytes: f64) -> Figure {
+        let (nodes, message, statistic) = of;
+        let conditions: [(&str, Condition); 7] = [
+            ("path", path.into()),
+            ("device", if path == "device" { "sw1" } else { "cable" }.into()),
+            ("arrangement", arrangement.into()),
+            ("nodes", nodes.into()),
+            ("message", message.into()),
+            ("statistic", statistic.into()),
+            ("wire_limit_bits_per_s", 949_284_785.4.into()),
+        ];
+        Figure {
+            metric: Metric::PairGoodput,
+            quantile: None,
+            unit: Unit::BitsPerSecond,
+            value: Some(megabytes * MEGABYTE_BITS),
+            low: None,
+            high: None,
+            confidence: None,
+            n: 1,
+            blocks: 3,
+            conditions: conditions.map(|(key, value)| (key.to_owned(), value)).into(),
+            verdict: if megabytes < 90.0 { Verdict::DeviceLimited } else { Verdict::TesterLimited },
+            caveats: vec![Caveat::FewBlocks],
+        }
+    }
+
+    fn figures() -> Vec<Figure> {
+        let mut all = Vec::new();
+        for (arrangement, drop) in [("neighbours", 1.0), ("offset=12", 0.4)] {
+            for (nodes, message) in [(2, 65_536), (48, 65_536), (48, 1_024)] {
+                let by = if nodes == 48 { drop } else { 1.0 };
+                for (statistic, value) in
+                    [("mean", 108.0), ("minimum", 105.0), ("worst-interval", 99.0)]
+                {
+                    let of = (nodes, message, statistic);
+                    all.push(figure("device", arrangement, of, value * by));
+                }
+            }
+        }
+        for statistic in ["mean", "minimum", "worst-interval"] {
+            all.push(figure("bypass", "direct cables", (48, 65_536, statistic), 112.0));
+        }
+        for (statistic, value) in [("mean", 97.5), ("minimum", 3.0), ("worst-round", 41.0)] {
+            all.push(figure("device", "sweep", (48, 65_536, statistic), value));
+        }
+        all
+    }
+
+    fn rows(table: &str) -> Vec<Vec<&str>> {
+        table.lines().map(|line| line.split_whitespace().collect()).collect()
+    }
+
+    #[test]
+    fn arrangements_stand_side_by_side() {
+        let figures = labelled(&figures());
+        let mut notes = Footnotes::of(&figures);
+        let (title, table) = by_nodes(&figures, &mut notes).expect("a table");
+        assert!(title.contains("messages of 64KiB"), "{title}");
+        assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+        let rows = rows(&table);
+        assert!(rows.contains(&vec!["2", "108", "108", "119", "tester"]), "{table}");
+        let all = vec!["48", "108", "43.2", "41.0", "112", "119", "device"];
+        assert!(rows.contains(&all), "of the sweep its worst round: {table}");
+    }
+
+    #[test]
+    fn the_worst_pair_stands_for_a_message() {
+        let figures = labelled(&figures());
+        let mut notes = Footnotes::of(&figures);
+        let (title, table) = by_message(&figures, &mut notes).expect("a table");
+        assert!(title.contains("48 nodes"), "{title}");
+        let rows = rows(&table);
+        let sizes: Vec<&str> = rows.iter().filter_map(|row| row.first().copied()).collect();
+        let places = ["1KiB", "64KiB"].map(|size| sizes.iter().position(|s| *s == size));
+        assert!(places[0] < places[1] && places[0].is_some(), "by size: {table}");
+        let all = vec!["64KiB", "105", "99.0", "42.0", "39.6", "112", "119", "device"];
+        assert!(rows.contains(&all), "{table}");
+        assert!(!table.contains("sweep"), "rounds have no worst pair here: {table}");
+    }
+
+    #[test]
+    fn nothing_exchanged_is_no_table() {
+        let mut notes = Footnotes::of(&[]);
+        assert!(by_nodes(&[], &mut notes).is_none() && by_message(&[], &mut notes).is_none());
+    }
+}
