@@ -46,7 +46,10 @@ pub(super) fn network(profile: &Profile, seed: u64) -> Network {
     for (edge, port) in edges.iter().enumerate() {
         ports[usize::from(*port)].edge = edge as u16;
     }
-    let devices = switchboards(profile, seed, &firsts, &mut servers, &ports);
+    let mut devices = switchboards(profile, seed, &firsts, &mut servers, &ports);
+    for (device, has_hosts) in devices.iter_mut().zip(&with_hosts) {
+        device.learns = *has_hosts || !paths.loops;
+    }
     let places = Places {
         engines: servers.len(),
         cables: servers.len() + devices.len(),
@@ -142,6 +145,7 @@ fn switchboards(
             max_frame: device.max_frame,
             pause: device.pause,
             buffer: Buffer::new(&device.buffer, device.queues(), device.pause.then(on_the_way)),
+            learns: true,
             table: MacTable::new(device.mac_table),
             routes: (device.kind == Kind::Router).then(|| planned_routes(profile)),
             chance: Chance::new(device, seed, number as u64),

@@ -104,7 +104,9 @@ impl Network {
         let packet = &self.packets[handle];
         let (frame, entry, target) = (packet.frame, packet.entry, packet.target);
         let board = &mut self.devices[device];
-        board.table.learn(self.now, frame.source, entry);
+        if board.learns {
+            board.table.learn(self.now, frame.source, entry);
+        }
         // Where paths make loops the first device's decision holds for the others.
         let target = if target == NOWHERE {
             let known = !frame.destination.is_group();

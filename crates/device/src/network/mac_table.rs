@@ -69,10 +69,9 @@ impl MacTable {
     pub(super) fn new(sheet: profile::MacTable) -> Self {
         let capacity = sheet.entries as usize;
         let learn_every = 1_000_000_000_000_u64.checked_div(sheet.learn_rate).unwrap_or(0);
-        let mut entries = NumberMap::default();
-        entries.reserve(capacity.min(1 << 16));
         Self {
-            entries,
+            // It grows with what is learned: most tables stay far below their capacity.
+            entries: NumberMap::default(),
             capacity,
             age: sheet.age.into(),
             learn_every: Picos(learn_every),

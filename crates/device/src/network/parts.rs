@@ -53,6 +53,8 @@ pub(super) struct Switchboard {
     pub max_frame: u32,
     pub pause: bool,
     pub buffer: Buffer,
+    /// Not where other devices always decide for it: between the others, in a network with loops.
+    pub learns: bool,
     pub table: MacTable,
     /// Of a router.
     pub routes: Option<Routes>,

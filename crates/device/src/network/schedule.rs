@@ -18,7 +18,8 @@ const NEVER: u128 = u128::MAX;
 
 impl Schedule {
     pub(super) fn new(places: usize) -> Self {
-        let leaves = places.max(2).next_power_of_two();
+        // The tree need not be even: whatever the number of leaves, halving a knot ends at knot 1.
+        let leaves = places.max(2);
         Self { knots: vec![NEVER; 2 * leaves], leaves }
     }
 
