@@ -4,7 +4,7 @@
 
 mod rig;
 
-use device::profile::{Buffer, Device, Mode};
+use device::profile::{Buffer, Device, Group, Mode};
 use device::{Cause, Profile};
 use measure::{ByteCount, Nanos, Rate};
 use rig::{Load, assert_conserved, run};
@@ -122,4 +122,33 @@ fn pause_loses_nothing() {
             assert!(book.dropped.iter().any(|(_, _, cause)| *cause == Cause::QueueFull));
         }
     }
+}
+
+#[test]
+fn pause_loses_nothing_before_an_uplink_or_behind_a_cable() {
+    let mut device = Device::plain("s", 24, GIGABIT);
+    (device.pause, device.max_frame) = (true, 1518);
+    device.buffer = shared(2_000_000, 1.0, 1);
+    device.groups = (0..2)
+        .map(|g| Group {
+            ports: (12 * g..12 * g + 12).collect(),
+            uplink: Some(Rate(5 * GIGABIT.0)),
+        })
+        .collect();
+    let loads: Vec<Load> = (0..12).map(|i| Load::new(i, 12 + i, 1518, 5000, GIGABIT)).collect();
+    let (network, book) = run(&Profile::of_device(device.clone()), &loads, 5);
+    assert_eq!((book.dropped.len(), book.delivered.len()), (0, 60_000));
+    assert!(book.pauses > 0);
+    assert_conserved(&network);
+    // In a row the second switch makes the first one's port pause, and that one its hosts.
+    device.groups.truncate(1);
+    (device.groups[0].ports, device.groups[0].uplink) = ((0..24).collect(), None);
+    let profile = Profile::in_a_row(vec![device.clone(), device], GIGABIT, Nanos(1000));
+    let loads: Vec<Load> = (0..4)
+        .map(|from| Load::new(from, 30, 1518, 3000, GIGABIT))
+        .chain([Load::new(31, 30, 1518, 3000, GIGABIT)])
+        .collect();
+    let (network, book) = run(&profile, &loads, 5);
+    assert_eq!((book.dropped.len(), book.delivered.len()), (0, 15_000));
+    assert_conserved(&network);
 }

@@ -22,7 +22,7 @@ fn timed(work: impl FnOnce()) -> Duration {
     };
     let begin = spent();
     work();
-    spent() - begin
+    spent().saturating_sub(begin)
 }
 
 /// Every port sends line-rate frames of 64 octets to another one, out of step with each other.
