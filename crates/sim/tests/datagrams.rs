@@ -51,6 +51,7 @@ fn a_frames_delay_is_serialisation_twice_and_latency_and_both_cables() {
         name = "truth"
         ports = 2
         rate = "1Gbit"
+        buffer = { per_port = "1MiB" }
         forwarding = { mode = "store-and-forward", latency = "3us" }
         link_delay = "5us"
     "#;

@@ -41,7 +41,9 @@ fn a_round_trip_is_four_cables_and_two_hosts() {
                     Schedule::Paced(_) => 100,
                     _ => LOAD.0.div_ceil(expected.0 + 1),
                 };
-                assert!(seen.sent.abs_diff(count) <= 1, "{told}: {} not {count}", seen.sent);
+                // Over TCP some requests wait for an acknowledgement to leave.
+                let margin = if protocol == Protocol::Tcp { count / 10 } else { 1 };
+                assert!(seen.sent.abs_diff(count) <= margin, "{told}: {} not {count}", seen.sent);
                 assert_eq!(seen.answers.unique, seen.sent, "{told}");
                 let near = seen.rtt.lowest_equivalent(expected);
                 assert_eq!(seen.rtt.lowest_equivalent(seen.rtt.quantile(0.5)), near, "{told}");
@@ -71,6 +73,7 @@ fn a_lost_answer_is_given_up_after_its_time() {
         name = "lossy"
         ports = 2
         rate = "1Gbit"
+        buffer = { per_port = "1MiB" }
         loss = 0.1
     "#,
     );

@@ -79,6 +79,7 @@ fn what_is_lost_is_sent_again() {
         name = "lossy"
         ports = 2
         rate = "1Gbit"
+        buffer = { per_port = "1MiB" }
         loss = 0.001
     "#,
     );
@@ -102,7 +103,8 @@ fn a_load_beside_a_stream_takes_what_it_asks_for() {
     let record = run(&mut testbed(Profile::single(3, GIGABIT)), &trial(flows, Nanos::from_secs(5)));
     // 200 Mbit/s of the wire are gone.
     let share = goodput(streams(&record, 0)) / (0.8 * ceiling(GIGABIT, 1500));
-    assert!((0.85..=1.01).contains(&share), "{share}");
+    // What the load loses to the stream, the stream has more.
+    assert!((0.9..=1.03).contains(&share), "{share}");
     assert!(load(&record, 1).loss_ratio() < 0.05);
 }
 

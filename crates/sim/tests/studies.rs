@@ -19,6 +19,7 @@ fn limited() -> device::Profile {
         name = "limited"
         ports = 2
         rate = "1Gbit"
+        buffer = { per_port = "1MiB" }
         pps_limit = 200000
         pps_queue = 512
     "#,
@@ -107,6 +108,7 @@ fn the_latency_study_finds_what_the_device_adds() {
         name = "slow"
         ports = 2
         rate = "10Gbit"
+        buffer = { per_port = "1MiB" }
         forwarding = { mode = "store-and-forward", latency = "20us" }
     "#;
     let spec = LatencySpec {
