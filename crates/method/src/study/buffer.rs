@@ -114,9 +114,9 @@ pub struct StabilityLimits {
 }
 
 impl Default for StabilityLimits {
-    /// Ten segments a gigabyte (one 9,000-octet segment in 11,000), 10 %, nine tenths.
+    /// Ten segments a gigabyte (one 9,000-octet segment in 11,000), 5 %, nine tenths.
     fn default() -> Self {
-        Self { retransmits_per_gigabyte: 10.0, variation: 0.1, share: 0.9 }
+        Self { retransmits_per_gigabyte: 10.0, variation: 0.05, share: 0.9 }
     }
 }
 

@@ -96,13 +96,20 @@ fn known(port: Option<&PortRef>, topology: &Topology) -> Result<(), SpecProblem>
     }
 }
 
+/// Which device a port is at. A network of several devices that is one subject names its ports after
+/// them: `leaf2.7`.
+fn place(device: &str, port: &str) -> String {
+    let member = port.rsplit_once('.').map(|(member, _)| member);
+    member.map_or_else(|| device.to_owned(), |member| format!("{device}/{member}"))
+}
+
 /// Each host's first port to a device, and that device.
 fn attached(topology: &Topology) -> Vec<(PortRef, String)> {
     let of_host = |host: &crate::topology::Host| {
         host.ports.iter().find_map(|port| match &port.cable {
-            CableEnd::Device { device, .. } => {
+            CableEnd::Device { device, port: far } => {
                 let port = PortRef { host: host.name.clone(), port: port.name.clone() };
-                Some((port, device.clone()))
+                Some((port, place(device, far)))
             }
             CableEnd::Host(_) => None,
         })
@@ -121,7 +128,7 @@ fn row(topology: &Topology) -> Option<(PortRef, PortRef)> {
 
 fn device_at(port: &PortRef, topology: &Topology) -> Option<String> {
     match &topology.port(port)?.cable {
-        CableEnd::Device { device, .. } => Some(device.clone()),
+        CableEnd::Device { device, port } => Some(place(device, port)),
         CableEnd::Host(_) => None,
     }
 }
@@ -131,7 +138,7 @@ fn ports_on(name: Option<&str>, topology: &Topology) -> Vec<PortRef> {
     let mut ports = Vec::new();
     for host in &topology.hosts {
         let leads = |cable: &CableEnd| match cable {
-            CableEnd::Device { device, .. } => Some(device.as_str()) == name,
+            CableEnd::Device { device, port } => Some(place(device, port).as_str()) == name,
             CableEnd::Host(_) => false,
         };
         let port = host.ports.iter().find(|port| leads(&port.cable));

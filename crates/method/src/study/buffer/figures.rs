@@ -208,8 +208,19 @@ impl<'a> Case<'a> {
         let held = self.each(|s| ratios::held(&s.series, self.fair_share, self.rtt));
         let mut figure = row.over_blocks(Metric::Buffer, Unit::Bytes, &held);
         figure.conditions.insert("estimator".to_owned(), "tcp".into());
-        figure.conditions.insert("bound".to_owned(), "at least".into());
         figures.push(figure);
+        if let Some(link) = self.link {
+            let frame = f64::from(self.spec.mtu + 18);
+            let rate = link.bits_per_second() * frame / f64::from(self.spec.mtu + AROUND_IP);
+            let waited = self.each(|s| ratios::waited(&s.series, rate, self.rtt));
+            let mut figure = row.over_blocks(Metric::Buffer, Unit::Bytes, &waited);
+            figure.conditions.insert("estimator".to_owned(), "delay".into());
+            figures.push(figure);
+        }
+        let buffers = figures.iter_mut().filter(|figure| figure.metric == Metric::Buffer);
+        for figure in buffers {
+            figure.conditions.insert("bound".to_owned(), "at least".into());
+        }
         figures
     }
 

@@ -89,26 +89,20 @@ pub(super) fn judge(series: &Series, fair_share: f64, limits: StabilityLimits) -
     let lossy = per_gigabyte > limits.retransmits_per_gigabyte;
     let short = mean(&goodputs) < enough;
     let varies = variation > limits.variation;
-    let reasons = if lossy {
-        let sawtooth = series.falls() >= TEETH;
+    let reasons = if !lossy && !short && !varies {
+        Vec::new()
+    } else if !lossy && stalled(series) > STALLED {
+        vec![Reason::HostLimited]
+    } else if retransmits == 0 {
+        vec![if growing(&goodputs) { Reason::StillGrowing } else { Reason::NothingLost }]
+    } else {
+        // Few may have been sent again, and each may yet cost much: a long path recovers slowly.
         let found = [
             (lossy, Reason::Retransmits),
             (varies, Reason::Variation),
-            (sawtooth, Reason::Sawtooth),
+            (series.falls() >= TEETH, Reason::Sawtooth),
             (short, Reason::BelowFairShare),
         ];
-        found.into_iter().filter(|(holds, _)| *holds).map(|(_, reason)| reason).collect()
-    } else if !short && !varies {
-        Vec::new()
-    } else if stalled(series) > STALLED {
-        vec![Reason::HostLimited]
-    } else if growing(&goodputs) {
-        vec![Reason::StillGrowing]
-    } else if retransmits == 0 {
-        vec![Reason::NothingLost]
-    } else {
-        // Few were sent again, and yet each cost much: a long path recovers slowly.
-        let found = [(varies, Reason::Variation), (short, Reason::BelowFairShare)];
         found.into_iter().filter(|(holds, _)| *holds).map(|(_, reason)| reason).collect()
     };
     let untold = [Reason::HostLimited, Reason::StillGrowing, Reason::NothingLost];

@@ -6,8 +6,8 @@ use measure::{ByteCount, Nanos};
 
 use super::series::{Series, Total};
 
-/// A window is taken as filled and held without loss where nothing was sent again for so many smoothed
-/// round trips after it was read: the loss of what was sent last shows a round trip later.
+/// A window was held without loss where nothing was sent again for so many smoothed round trips after
+/// it was read: the loss of what was sent last shows a round trip later.
 const WITHOUT_LOSS_ROUND_TRIPS: u64 = 2;
 
 /// And where the sender waited for anything but the network for less than this share of that time.
@@ -28,21 +28,44 @@ pub(super) fn buffer_delay(series: &Series, baseline: Option<Nanos>) -> Option<f
     (!trips.is_empty()).then(|| (super::series::mean(&trips) - baseline) / baseline)
 }
 
-/// METHODS §6, estimator 4: the largest window that was held without loss, less what the path itself
-/// holds at `available` payload bits a second. At least so much was queued; `None` where nothing was.
+/// METHODS §6, estimator 4: the largest window that was filled and held without loss, less what the
+/// path itself holds at `available` payload bits a second. At least so much was queued; `None` where
+/// nothing was.
+///
+/// By Little's law no more was in flight than what was acknowledged a second times the round trip: a
+/// window beyond that was not filled, because the sender's own port or its buffer was slower.
 pub(super) fn held(series: &Series, available: f64, rtt: Option<Nanos>) -> Option<f64> {
-    let in_flight = available / 8.0 * rtt?.as_secs_f64();
-    let windows = (0..series.totals.len()).filter(|at| without_loss(&series.totals[*at..]));
-    let largest = windows.map(|at| series.totals[at].cwnd).max()?;
-    Some(largest as f64 - in_flight).filter(|octets| *octets > 0.0)
+    let path = available / 8.0 * rtt?.as_secs_f64();
+    let totals = &series.totals;
+    let windows = (1..totals.len()).filter(|at| without_loss(&totals[*at..]));
+    let in_flight = windows.filter_map(|at| in_flight(&totals[at - 1], &totals[at]));
+    let largest = in_flight.max_by(f64::total_cmp)?;
+    Some(largest - path).filter(|octets| *octets > 0.0)
 }
 
-/// Whether the first of these readings' window was filled and nothing of it was lost.
+/// METHODS §6, estimator 3 by the round trip: the longest (smoothed) less the shortest is how long a
+/// frame waited, and the egress sent `rate` bits a second of frames meanwhile, whoever's they were.
+pub(super) fn waited(series: &Series, rate: f64, rtt: Option<Nanos>) -> Option<f64> {
+    let longest = series.totals.iter().map(|total| total.srtt).max()?;
+    let waited = longest.saturating_sub(rtt?).as_secs_f64();
+    Some(rate / 8.0 * waited).filter(|octets| *octets > 0.0)
+}
+
+/// Payload between two readings: the window, or what Little's law allows.
+fn in_flight(before: &Total, now: &Total) -> Option<f64> {
+    let seconds = now.at.saturating_sub(before.at).as_secs_f64();
+    let rate = now.acked.saturating_sub(before.acked) as f64 / seconds;
+    let allowed = rate * now.srtt.as_secs_f64();
+    (seconds > 0.0).then(|| allowed.min(now.cwnd as f64))
+}
+
+/// Whether nothing of the first of these readings' window was lost, and nothing but the network held
+/// it up.
 fn without_loss(totals: &[Total]) -> bool {
     let Some(first) = totals.first() else { return false };
     let until = first.at + first.srtt * WITHOUT_LOSS_ROUND_TRIPS;
     let Some(later) = totals[1..].iter().find(|total| total.at >= until) else { return false };
     let busy = later.busy.saturating_sub(first.busy).as_secs_f64();
     let stalled = later.stalled.saturating_sub(first.stalled).as_secs_f64();
-    later.retransmits == first.retransmits && later.cwnd >= first.cwnd && stalled <= STALLED * busy
+    later.retransmits == first.retransmits && stalled <= STALLED * busy
 }
