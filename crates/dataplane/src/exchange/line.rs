@@ -4,6 +4,7 @@
 //! a round. Never looks past the message that is due, so that a peer a round ahead is not counted
 //! early.
 
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
@@ -42,7 +43,7 @@ enum Moved {
 
 /// Swaps messages with a named peer from the window's start to its stop, and lets the peer finish until its close.
 pub(super) fn swap(
-    (tcp, peer): (&TcpStream, impl ToString),
+    (tcp, peer): (&TcpStream, impl std::fmt::Display),
     messages: &Messages,
     window: Window,
     halt: &Halt,
