@@ -41,9 +41,10 @@ enum Moved {
     Ended,
 }
 
-/// Swaps messages with a named peer from the window's start to its stop, and lets the peer finish until its close.
+/// Swaps messages with a named peer from the window's start to its stop, and lets the peer finish
+/// until its close.
 pub(super) fn swap(
-    (tcp, peer): (&TcpStream, impl std::fmt::Display),
+    (tcp, peer): (&TcpStream, impl Display),
     messages: &Messages,
     window: Window,
     halt: &Halt,
