@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use device::{Edge, Event, Frame, Network, Profile, profile};
+use device::{Edge, Event, Frame, Mac, Network, Profile, profile};
 use measure::{ByteCount, Picos, Rate};
 
 const GIGABIT: Rate = Rate(1_000_000_000);
@@ -52,9 +52,16 @@ fn measure(profile: &Profile) -> (f64, u64) {
     let mut network = Network::new(profile, 1);
     let mut delivered = 0;
     let frames = 6_000_000 / u64::from(network.edges());
-    // The first frames are flooded; then everybody is known.
-    let begin = turn(&mut network, 0, 2, &mut delivered);
-    let begin = turn(&mut network, begin + 1_000_000_000_000, 100, &mut delivered);
+    // Everybody is heard before it counts, one after the other: else floods would crowd out floods.
+    let mut begin = 0;
+    for from in 0..network.edges() {
+        let (source, destination) = (profile::host_mac(Edge(from)), Mac::BROADCAST);
+        let frame = Frame { octets: 64, source, destination, target: None, tag: 0 };
+        network.submit(Picos(begin), Edge(from), frame);
+        begin += 1_000_000_000;
+        network.advance(Picos(begin), &mut |_| ());
+    }
+    let begin = turn(&mut network, begin, 100, &mut delivered);
     delivered = 0;
     let time = timed(|| {
         turn(&mut network, begin, frames, &mut delivered);
@@ -85,6 +92,7 @@ fn frames_a_second_through_a_backplane_and_a_fabric() {
         })
         .collect();
     let fabrics = [
+        ("48 ports", Profile::single(48, GIGABIT)),
         ("48 ports behind uplinks", Profile::of_device(device)),
         ("leaf-spine, 48 hosts", Profile::leaf_spine(4, 2, 12, GIGABIT, Rate(40_000_000_000))),
         ("fat tree, 1024 hosts", Profile::fat_tree(16, GIGABIT)),
