@@ -47,8 +47,10 @@ pub(crate) struct Echo {
     /// The next request's turn or number.
     next: u64,
     sent: u64,
-    /// The request being waited for, and when it left.
-    waiting: Option<(u64, Picos)>,
+    /// The request being waited for.
+    waiting: Option<u64>,
+    /// When the closed loop's last request left.
+    asked_at: Picos,
     patience: Patience,
     /// Payload of a message over TCP, and how many whole ones the reflector has had.
     payload: u64,
@@ -86,6 +88,7 @@ impl Echo {
             next: 0,
             sent: 0,
             waiting: None,
+            asked_at: Picos::ZERO,
             patience: Patience(None),
             payload: u64::from(frame_size.tcp_payload_v4(true).unwrap_or(0)),
             reflected: 0,
@@ -145,7 +148,8 @@ impl Echo {
         }
         let number = self.next;
         self.next += 1;
-        self.waiting = Some((number, ground.now));
+        self.waiting = Some(number);
+        self.asked_at = ground.now;
         self.ask(ground, streams, (number, ground.now));
         let patience = match self.carrier {
             Carrier::Frames(_) => self.patience.wait(),
@@ -199,11 +203,8 @@ impl Echo {
         while self.answered < whole {
             let number = self.answered;
             self.answered += 1;
-            let asked = match (self.turns, self.waiting) {
-                (Some(turns), _) => turns.due(number),
-                (None, Some((_, at))) => at,
-                (None, None) => return,
-            };
+            // Of a closed loop only one is under way.
+            let asked = self.turns.map_or(self.asked_at, |turns| turns.due(number));
             self.answer(ground, streams, (number, asked));
         }
     }
@@ -220,7 +221,7 @@ impl Echo {
         let rtt = ground.now - stamp;
         self.delays.record(number, rtt.to_nanos());
         self.last_answer = ground.now;
-        if self.waiting.is_some_and(|(waiting, _)| waiting == number) {
+        if self.waiting == Some(number) {
             self.patience.learn(rtt.to_nanos());
             self.ask_again(ground, streams);
         }

@@ -51,7 +51,8 @@ pub(crate) struct Parcels {
     /// The next frame to send, and where the message under way ends.
     next: u64,
     goal: u64,
-    /// All below this are under way no more, as was heard last.
+    /// All below this are under way no more, as was heard last; beyond `next` where the receiver has
+    /// given up what was never sent.
     credited: u64,
     credit_heard: Picos,
     /// At the receiver: the message waited for, what came of it, and the next number to come.
@@ -60,7 +61,8 @@ pub(crate) struct Parcels {
     expected: u64,
     last_credit: u64,
     heard: Picos,
-    lost: u64,
+    /// Frames that came, in time for their message or not.
+    came: u64,
 }
 
 impl Parcels {
@@ -97,7 +99,7 @@ impl Parcels {
             expected: 0,
             last_credit: 0,
             heard: Picos::ZERO,
-            lost: 0,
+            came: 0,
         }
     }
 
@@ -115,7 +117,7 @@ impl Parcels {
 
     fn push(&mut self, ground: &mut Ground) {
         while self.next < self.goal
-            && self.next - self.credited < self.credits
+            && self.next.saturating_sub(self.credited) < self.credits
             && ground.now < self.silent
         {
             let is_last = (self.next + 1).is_multiple_of(self.parts);
@@ -149,7 +151,6 @@ impl Parcels {
 
     /// At the receiver: the message waited for will not come whole.
     pub(crate) fn give_up(&mut self, now: Picos) {
-        self.lost += self.parts - self.got;
         self.wanted += 1;
         self.got = 0;
         self.expected = self.expected.max(self.wanted * self.parts);
@@ -176,6 +177,7 @@ impl Parcels {
     }
 
     fn count(&mut self, number: u64) -> Progress {
+        self.came += 1;
         if number < self.expected {
             return Progress::Nothing;
         }
@@ -184,7 +186,6 @@ impl Parcels {
         let mut progress = Progress::Nothing;
         // A frame of a later message shows that no more of this one will come.
         if message > self.wanted {
-            self.lost += (message - self.wanted) * self.parts - self.got;
             self.wanted = message;
             self.got = 0;
             progress = Progress::Lost;
@@ -194,7 +195,6 @@ impl Parcels {
             return progress;
         }
         let whole = self.got == self.parts;
-        self.lost += self.parts - self.got;
         self.wanted += 1;
         self.got = 0;
         if whole { Progress::Whole } else { Progress::Lost }
@@ -210,6 +210,6 @@ impl Parcels {
 
     /// Frames that never came.
     pub(crate) const fn lost(&self) -> u64 {
-        self.lost
+        self.next - self.came
     }
 }

@@ -65,6 +65,7 @@ fn lost_parts_are_counted_and_their_messages_given_up() {
         name = "lossy"
         ports = 2
         rate = "1Gbit"
+        buffer = { per_port = "1MiB" }
         loss = 0.001
     "#,
     );
@@ -88,7 +89,8 @@ fn arrangement(nodes: u16, neighbours: bool) -> Vec<(u16, u16)> {
 /// MB/s of a node: the mean and the worst of all ways.
 fn per_node(profile: &Profile, neighbours: bool, load: Nanos) -> (f64, f64) {
     let one = |(id, (from, to)): (u16, &(u16, u16))| -> Flow {
-        let kind = exchange(128 << 10, Carrier::Tcp);
+        // As MPIGAMMA does: 128 KiB may be under way, and nothing slows down for a loss.
+        let kind = exchange(128 << 10, Carrier::Datagrams { credits: 90 });
         flow(id, &format!("h{from}/eth1"), &format!("h{to}/eth1"), kind)
     };
     let pairs = arrangement(48, neighbours);
@@ -109,15 +111,16 @@ fn the_blocking_switch_collapses_across_its_backplane_and_the_other_does_not() {
         let path = format!("{}/../../profiles/{name}.toml", env!("CARGO_MANIFEST_DIR"));
         trials::profile(&std::fs::read_to_string(&path).expect("a profile of this repository"))
     };
-    let load = Nanos::from_secs(2);
+    let load = Nanos::from_millis(300);
     let table = ["s400-48t", "x450a-48t"].map(|name| {
         let profile = file(name);
         (per_node(&profile, true, load), per_node(&profile, false, load))
     });
     eprintln!("MB/s a node, mean and worst, A and B: {table:?}");
     let [(blocking_a, blocking_b), (other_a, other_b)] = table;
-    assert!(blocking_b.0 < 0.8 * blocking_a.0, "{table:?}");
-    assert!(blocking_b.1 < 0.5 * blocking_a.1, "{table:?}");
+    // Seed 001: 41 of 108 MB/s on average, and 0.3 MB/s at worst.
+    assert!(blocking_b.0 < 0.5 * blocking_a.0, "{table:?}");
+    assert!(blocking_b.1 < 0.1 * blocking_a.1, "{table:?}");
     assert!((other_b.0 / other_a.0 - 1.0).abs() < 0.01, "{table:?}");
     assert!((other_b.1 / other_a.1 - 1.0).abs() < 0.02, "{table:?}");
 }
