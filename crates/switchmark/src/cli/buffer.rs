@@ -21,7 +21,7 @@ pub struct Args {
     #[arg(long)]
     esnet: bool,
     /// Make the path so long, where the testbed is a model [default: as long as it is]
-    #[arg(long, value_name = "TIME", value_parser = options::duration)]
+    #[arg(long, value_name = "TIME", value_parser = round_trip)]
     rtt: Option<Nanos>,
     #[command(flatten)]
     load: LoadArgs,
@@ -44,6 +44,15 @@ pub struct Args {
     profile: Option<ProfileArg>,
     #[command(flatten)]
     measuring: Measuring,
+}
+
+/// With its unit: a bare number could be milliseconds as well as seconds.
+fn round_trip(text: &str) -> Result<Nanos, String> {
+    let rtt: Nanos = text.parse().map_err(|e: measure::UnitError| e.to_string())?;
+    if (Nanos(4)..=Nanos::from_secs(10)).contains(&rtt) {
+        return Ok(rtt);
+    }
+    Err(format!("{rtt} is outside the range of a round trip, 4ns…10s"))
 }
 
 /// What goes beside TCP.
