@@ -181,18 +181,11 @@ impl Builder<'_> {
             Schedule::Falling { from, to, .. } => vec![from, to],
         };
         for rate in rates {
-            self.is_rate(flow, rate.0)?;
+            is_rate(flow, rate.0)?;
         }
         let place = self.flows.loads.len() as u32;
         self.flows.loads.push(Load::new(asked, lane, place, self.window));
         Ok(Place::Load(place))
-    }
-
-    fn is_rate(&self, flow: &Flow, rate: f64) -> Result<(), Unfit> {
-        if rate.is_finite() && rate > 0.0 {
-            return Ok(());
-        }
-        Err(Unfit::Trial(format!("flow {}: {rate} frames a second is not a rate", flow.id)))
     }
 
     /// Whether an untagged frame fits the hosts' MTU.
@@ -211,7 +204,7 @@ impl Builder<'_> {
         self.fits(flow, Echo::sized(asked).octets())?;
         match asked.schedule {
             Schedule::Greedy => {}
-            Schedule::Paced(rate) => self.is_rate(flow, rate.0)?,
+            Schedule::Paced(rate) => is_rate(flow, rate.0)?,
             Schedule::Burst(_) | Schedule::Falling { .. } => {
                 let reason = "an echo flow sends no bursts and keeps one rate";
                 return Err(Unfit::Trial(format!("flow {}: {reason}", flow.id)));
@@ -326,4 +319,11 @@ impl Builder<'_> {
         self.flows.alarms.push(alarm);
         (self.flows.alarms.len() - 1) as u32
     }
+}
+
+fn is_rate(flow: &Flow, rate: f64) -> Result<(), Unfit> {
+    if rate.is_finite() && rate > 0.0 {
+        return Ok(());
+    }
+    Err(Unfit::Trial(format!("flow {}: {rate} frames a second is not a rate", flow.id)))
 }

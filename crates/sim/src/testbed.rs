@@ -132,7 +132,7 @@ impl Testbed for VirtualTestbed {
             Err(Mishap::Unfit(Unfit::Trial(reason))) => TrialRecord::failed(self.clock.0, reason),
         };
         let took = learning::time(trial, &self.profile).to_nanos() + trial.phases.total();
-        self.clock = self.clock + took;
+        self.clock += took;
         Ok(record)
     }
 }

@@ -18,7 +18,7 @@ fn exchange(octets: u64, carrier: Carrier) -> FlowKind {
 
 fn exchanges(record: &TrialRecord) -> Vec<&ExchangeRecord> {
     let one = |flow| match flow {
-        &FlowRecord::Exchange(ref exchange) => exchange,
+        FlowRecord::Exchange(exchange) => exchange,
         other => panic!("no exchange: {other:?}"),
     };
     record.flows.iter().map(one).collect()
