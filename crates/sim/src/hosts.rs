@@ -15,7 +15,8 @@ pub struct HostModel {
     pub sends_at_most: Option<FrameRate>,
     /// How long a host takes to answer an echo, and to hand a frame up, each.
     pub turnaround: Nanos,
-    /// What may wait at a host's own port before TCP is told to wait.
+    /// What may wait at a host's own port: answers, acknowledgements, paced frames. TCP never waits
+    /// there: it is asked when the line is free.
     pub queue: ByteCount,
     /// TCP's largest receive window.
     pub receive_window: ByteCount,

@@ -154,6 +154,53 @@ fn a_reset_takes_the_links_away_for_its_time() {
 }
 
 #[test]
+fn a_device_that_pauses_its_hosts_loses_nothing_and_says_so() {
+    let text = r#"
+        name = "pausing"
+        ports = 3
+        rate = "1Gbit"
+        buffer = { per_port = "128KiB" }
+        pause = true
+    "#;
+    let flows = (1..=2)
+        .map(|id| flow(id, &format!("h{id}/eth1"), "h3/eth1", datagrams(1518, Schedule::Greedy)))
+        .collect();
+    let trial = method::Trial { gate: Gate::Flood, ..trial(flows, LOAD) };
+    let record = run(&mut testbed(trials::profile(text)), &trial);
+    let (one, other) = (load(&record, 0), load(&record, 1));
+    assert_eq!(one.received.lost(one.sent) + other.received.lost(other.sent), 0);
+    assert!(sum(&record, Side::Tester, "rx_pause") > 0);
+    let rate = (one.sent + other.sent) as f64 / LOAD.as_secs_f64();
+    assert!((rate / line_rate(1518).0 - 1.0).abs() < 0.03, "{rate}");
+}
+
+#[test]
+fn a_frame_through_a_router_arrives_like_any_other() {
+    let text = r#"
+        name = "routing"
+        forwarding = { kind = "router", mode = "store-and-forward", latency = "40us" }
+        ports = 4
+        rate = "1Gbit"
+        buffer = { per_port = "128KiB" }
+    "#;
+    let profile = trials::profile(text);
+    let flows = vec![flow(1, "h1/eth1", "h4/eth1", datagrams(256, Schedule::Greedy))];
+    let record = run(&mut testbed(profile), &trial(flows, LOAD));
+    assert_eq!(record.outcome, Outcome::Valid);
+    assert_eq!(load(&record, 0).received.lost(load(&record, 0).sent), 0);
+}
+
+#[test]
+fn who_is_asked_to_stop_stops() {
+    let flows = vec![flow(1, "h1/eth1", "h2/eth1", datagrams(64, Schedule::Greedy))];
+    let trial = trial(flows, Nanos::from_secs(3600));
+    let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let mut testbed = testbed(Profile::single(2, GIGABIT)).with_stop(stop);
+    let ended = testbed.run(&trial);
+    assert!(matches!(ended, Err(method::TestbedError::Interrupted)), "{ended:?}");
+}
+
+#[test]
 fn what_can_not_be_run_says_why() {
     let mut testbed = testbed(Profile::single(4, Rate(1_000_000_000)));
     let paced = datagrams(64, Schedule::Paced(FrameRate(1000.0)));

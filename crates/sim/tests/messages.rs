@@ -17,11 +17,14 @@ fn exchange(octets: u64, carrier: Carrier) -> FlowKind {
 }
 
 fn exchanges(record: &TrialRecord) -> Vec<&ExchangeRecord> {
-    let one = |flow| match flow {
+    record.flows.iter().map(exchange_of).collect()
+}
+
+fn exchange_of(flow: &FlowRecord) -> &ExchangeRecord {
+    match flow {
         FlowRecord::Exchange(exchange) => exchange,
         other => panic!("no exchange: {other:?}"),
-    };
-    record.flows.iter().map(one).collect()
+    }
 }
 
 #[test]
