@@ -121,11 +121,6 @@ impl Lab {
         self.emulations.get(device)
     }
 
-    /// The processors that emulated devices keep busy: flows had better use others.
-    pub fn processors_taken(&self) -> Vec<usize> {
-        self.emulations.values().filter_map(Emulation::processor).collect()
-    }
-
     /// Runs `work` on a thread that stands in the node's namespace; see [`Namespace::enter_with`].
     pub fn inside<T: Send>(
         &self,
@@ -302,7 +297,8 @@ impl Lab {
                 self.keep_frames_apart(&cable.a)?;
                 self.keep_frames_apart(&cable.b)?;
             }
-            let others = self.processors_taken();
+            let others: Vec<usize> =
+                self.emulations.values().filter_map(Emulation::processor).collect();
             let model = emulated::open(self, device, spec, &others)?;
             self.emulations.insert(device.name.clone(), model);
         }

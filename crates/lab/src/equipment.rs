@@ -55,9 +55,6 @@ pub trait Switchboard: fmt::Debug + Send + Sync {
 
     /// A reading of the clock by which ports stamp frames.
     fn now(&self) -> Nanos;
-
-    /// Lets the calling thread go before others, as hardware would, where that is permitted.
-    fn prefer_this_thread(&self);
 }
 
 /// One port. Frames are whole, from their Ethernet header on, without FCS.

@@ -57,7 +57,7 @@ fn machines_stand_beside_a_namespace() {
     let spec = LabSpec::of(devices);
     let without = Lab::build(&spec).unwrap_err().to_string();
     assert_eq!(without, "start machine vm: this program has no emulator to start it with");
-    let equipment = Equipment { emulator: Some(emulator()), forwarder: None };
+    let equipment = Equipment { emulator: Some(emulator()), ..Equipment::default() };
     let lab = Lab::build_with(&spec, equipment).unwrap();
     let nodes: Vec<&str> = lab.nodes().collect();
     assert_eq!(nodes, ["h1", "h2", "bridge"]);

@@ -139,7 +139,7 @@ fn equipped() -> Option<Lab> {
         eprintln!("skipped: attaching XDP programs needs root");
         return None;
     }
-    let equipment = Equipment { emulator: None, forwarder: Some(Arc::new(Programs)) };
+    let equipment = Equipment { forwarder: Some(Arc::new(Programs)), ..Equipment::default() };
     Some(Lab::build_with(&side_by_side(), equipment).unwrap())
 }
 

@@ -38,7 +38,7 @@ fn build(kernel: &Path, role: VmRole) -> Lab {
         acceleration: Acceleration::Auto,
     };
     let spec = LabSpec { bypass: false, ..LabSpec::new(LabDevice::Vm(machine)) };
-    Lab::build_with(&spec, Equipment { emulator: Some(emulator), forwarder: None }).unwrap()
+    Lab::build_with(&spec, Equipment { emulator: Some(emulator), ..Equipment::default() }).unwrap()
 }
 
 /// Datagrams of `octets` from the first host to the second and back again, all of them.

@@ -9,8 +9,6 @@ use netlink::{Netdev, Netlink, NetlinkError};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 
-use crate::affinity::favour;
-
 /// Pollers with threads that we gave them.
 #[derive(Debug)]
 pub(super) struct Placed {
@@ -70,7 +68,15 @@ fn pin(thread: u32, cpu: usize) -> Result<(), String> {
     set.set(cpu)
         .and_then(|()| sched_setaffinity(Pid::from_raw(thread as i32), &set))
         .map_err(|e| format!("its poller's thread stays where it is ({})", e.desc()))?;
-    // As the interrupt would that it stands for.
     favour(thread);
     Ok(())
+}
+
+/// Lets a poller's thread go before ordinary ones, as the interrupt would that it stands for. Where
+/// that is not permitted it takes turns with them.
+#[expect(unsafe_code, reason = "setpriority has no wrapper")]
+fn favour(thread: u32) {
+    const FIRST: libc::c_int = -20;
+    // SAFETY: integers only.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, thread, FIRST) };
 }

@@ -99,7 +99,6 @@ impl Driver {
             // Elsewhere it works as well, only not as evenly.
             let _ = set.set(processor).and_then(|()| sched_setaffinity(Pid::from_raw(0), &set));
         }
-        self.board.prefer_this_thread();
         loop {
             if self.orders.any.load(Ordering::Acquire) && !self.obey() {
                 return;

@@ -107,9 +107,17 @@ impl<'a> Conduct<'a> {
             topology: self.topology,
             trial: self.trial,
             token: draw_token()?,
-            processors: self.lab.map(processors_for_flows).unwrap_or_default(),
+            processors: self.lab.map(|lab| self.processors(lab)).unwrap_or_default(),
             one_clock: self.topology.one_machine(),
         })
+    }
+
+    /// Those that no emulated device keeps busy which the trial crosses.
+    fn processors(&self, lab: &Lab) -> Vec<usize> {
+        let crossed = site::crossed(lab.plan(), self.topology, self.trial);
+        let models = crossed.iter().filter_map(|device| lab.emulation(&device.name));
+        let taken: Vec<usize> = models.filter_map(lab::Emulation::processor).collect();
+        allowed_processors().into_iter().filter(|cpu| !taken.contains(cpu)).collect()
     }
 
     /// The ends of all flows.
@@ -340,12 +348,6 @@ fn draw_token() -> Result<u32, Mishap> {
         .and_then(|mut source| source.read_exact(&mut bytes))
         .map_err(Mishap::Token)?;
     Ok(u32::from_ne_bytes(bytes))
-}
-
-/// Those that no emulated device keeps busy.
-fn processors_for_flows(lab: &Lab) -> Vec<usize> {
-    let taken = lab.processors_taken();
-    allowed_processors().into_iter().filter(|cpu| !taken.contains(cpu)).collect()
 }
 
 /// The processors that this process may use.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use dataplane::{affinity, clock, switchboard};
+use dataplane::{clock, switchboard};
 use device::Cause;
 use lab::{DevicePlan, EdgeReading, EmulatorReading, FramePort, Lab, LabError, Switchboard};
 use measure::Nanos;
@@ -39,10 +39,6 @@ impl Switchboard for Ports {
 
     fn now(&self) -> Nanos {
         clock::monotonic()
-    }
-
-    fn prefer_this_thread(&self) {
-        affinity::favour(0);
     }
 }
 

@@ -41,7 +41,9 @@ impl Scene<'_> {
             same_clock: self.one_clock,
             limit: self.limit(flow, datagrams)?,
             cpu: self.processor(&flow.to.host),
-            relieves_sender: is_heavy(datagrams),
+            // On the sender's own processor it would only stand in its way.
+            relieves_sender: is_heavy(datagrams)
+                && self.processor(&flow.to.host) != self.processor(&flow.from.host),
         })
     }
 
