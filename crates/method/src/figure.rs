@@ -139,6 +139,10 @@ pub enum Metric {
     /// Payload a second each way of a pair of ports that exchange messages; `statistic` in the
     /// conditions says of which pairs.
     PairGoodput,
+    /// How many groups of ports share an uplink that is short; `groups` in the conditions lists them.
+    PortGroups,
+    /// What a group's uplink carries.
+    UplinkRate,
     /// Whether every arrangement of pairs gets what one pair alone gets: 1 yes, 0 no.
     Nonblocking,
     /// Whether TCP was stable at its fair share: 1 yes, 0 no; `reasons` in the conditions say why not.

@@ -5,9 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use measure::reading::Rejected;
+use measure::sequence::SequenceCounts;
 use measure::{ByteCount, Histogram, Nanos, Rate};
 use method::figure::Condition;
-use method::record::{DeviceRecord, ExchangeRecord, FlowRecord, ReceiptRecord};
+use method::record::{DatagramsRecord, DeviceRecord, ExchangeRecord, FlowRecord, ReceiptRecord};
 use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
 use method::trial::{Carrier, Flow, FlowKind, Path};
 use method::{
@@ -62,6 +64,40 @@ impl Blocking {
     }
 }
 
+impl Blocking {
+    /// One flow of many one way.
+    fn flooded(&self, flow: &Flow, trial: &Trial) -> FlowRecord {
+        let group = |port: &PortRef| self.place(port) / self.group;
+        let crossing = |out: bool, g: usize| {
+            let of = |f: &&Flow| group(if out { &f.from } else { &f.to }) == g;
+            let crosses = |f: &&Flow| group(&f.from) != group(&f.to);
+            trial.flows.iter().filter(of).filter(crosses).count() as f64
+        };
+        let (from, to) = (group(&flow.from), group(&flow.to));
+        let most = if from == to { 0.0 } else { crossing(true, from).max(crossing(false, to)) };
+        let sent = 100_000;
+        let unique = (sent as f64 * (self.uplink / most).min(1.0)) as u64;
+        FlowRecord::Datagrams(DatagramsRecord {
+            backend: "model".to_owned(),
+            backend_reason: String::new(),
+            offered: sent,
+            sent,
+            receiver: "model".to_owned(),
+            receiver_reason: String::new(),
+            received: SequenceCounts { unique, ..SequenceCounts::default() },
+            rejected: Rejected::default(),
+            sending: trial.phases.load,
+            receiving: trial.phases.load,
+            departures: Histogram::new(),
+            arrivals: Histogram::new(),
+            delays: None,
+            longest_burst: 1,
+            late: 0,
+            socket_drops: 0,
+        })
+    }
+}
+
 fn topology(ports: usize, bypass: bool) -> Topology {
     let port = |name: &str, cable: CableEnd| HostPort {
         name: name.to_owned(),
@@ -107,7 +143,9 @@ impl Testbed for Blocking {
             .flows
             .iter()
             .map(|flow| {
-                let FlowKind::Exchange(asked) = &flow.kind else { panic!("only exchanges") };
+                let FlowKind::Exchange(asked) = &flow.kind else {
+                    return self.flooded(flow, trial);
+                };
                 let share = self.share(&flow.from, trial);
                 let whole = (load.0 / asked.interval.0) as usize;
                 let each = (share * asked.interval.as_secs_f64()) as u64;
@@ -152,7 +190,7 @@ fn run(spec: &FabricSpec, testbed: &mut Blocking) -> Vec<Figure> {
     let study = StudySpec::Fabric(spec.clone());
     study.check(testbed.topology()).expect("a possible study");
     let figures = study.run(testbed, 7).expect("the model never dies");
-    if testbed.dead.is_some() {
+    if testbed.dead.is_some() || spec.infer {
         return figures;
     }
     let trials = testbed.asked.len() as u64;
@@ -236,6 +274,32 @@ fn a_blocking_device_is_told_from_one_that_is_not() {
         let named = &answer.conditions["worst_arrangement"];
         assert!(worst.is_empty() || *named == worst.into(), "{uplink}: {named:?}");
         assert_eq!(answer.caveats.contains(&Caveat::NoBypass), !bypass);
+    }
+}
+
+#[test]
+fn groups_and_their_uplinks_are_told_from_shifts() {
+    // Uplink of groups of 12, in ports; the groups told, and the uplink's rate.
+    let table = [(10.0, Some(4.0), Some(10e9)), (4.5, Some(4.0), Some(4.5e9)), (12.0, None, None)];
+    for (uplink, groups, rate) in table {
+        let mut testbed = Blocking::new(48, 12, uplink);
+        let nodes = Nodes::These(vec![2]);
+        let spec = FabricSpec { infer: true, nodes, blocks: 1, ..spec(&["neighbours"]) };
+        let figures = run(&spec, &mut testbed);
+        let of = |metric| figures.iter().find(|f| f.metric == metric);
+        let told = of(Metric::PortGroups).expect("a row either way");
+        assert_eq!((told.value, told.n), (groups, 47), "{uplink}");
+        let found = of(Metric::UplinkRate).and_then(|f| f.value);
+        let close = |(a, b): (f64, f64)| (a / b - 1.0).abs() < 0.05;
+        assert!(found.is_some() == rate.is_some(), "{uplink}");
+        assert!(found.zip(rate).is_none_or(close), "{uplink}: {found:?}");
+        if groups.is_some() {
+            let Condition::Text(names) = &told.conditions["groups"] else { panic!() };
+            let second = names.split("; ").nth(1);
+            assert_eq!(second, Some("h13/eth1 to h24/eth1"), "{names}");
+        } else {
+            assert!(told.caveats.contains(&Caveat::DeviceNotDriven));
+        }
     }
 }
 

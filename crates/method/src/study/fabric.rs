@@ -7,8 +7,10 @@
 pub mod arrangement;
 mod cell;
 mod figures;
+pub mod groups;
 mod nonblocking;
 mod scene;
+mod shifts;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +26,7 @@ pub use arrangement::{Arrangement, Matching};
 
 use cell::RoundData;
 use scene::Scene;
+use shifts::Shares;
 
 /// The largest message: what a receiver has to hold until it is whole.
 const LARGEST_MESSAGE: ByteCount = ByteCount(16 << 20);
@@ -41,6 +44,9 @@ pub struct FabricSpec {
     pub messages: Vec<ByteCount>,
     /// What carries them.
     pub carrier: Carrier,
+    /// Whether groups of ports are told from floods at every shift.
+    #[serde(default)]
+    pub infer: bool,
     /// What is measured: devices, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
     /// A pair that gets less than this share below what it gets alone is blocked.
@@ -96,6 +102,7 @@ impl FabricSpec {
             message: kibibytes(64),
             messages: [1, 8, 32, 64, 128].map(kibibytes).to_vec(),
             carrier: Carrier::Tcp,
+            infer: false,
             subjects: Vec::new(),
             margin: 0.05,
             interval: Nanos::from_millis(100),
@@ -120,9 +127,13 @@ impl FabricSpec {
     /// See [`super::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Nanos {
         let Ok(ways) = Ways::of(topology, &self.subjects) else { return Nanos::ZERO };
-        let rounds: usize = Scene::all(self, topology, &ways, 0).iter().map(Scene::trials).sum();
-        let trials = u64::from(self.blocks) * rounds as u64;
-        (self.profile.phases(self.duration).total() + TRIAL_OVERHEAD) * trials
+        let scenes = Scene::all(self, topology, &ways, 0);
+        let all = |count: usize, load: Nanos| {
+            let trials = u64::from(self.blocks) * count as u64;
+            (self.profile.phases(load).total() + TRIAL_OVERHEAD) * trials
+        };
+        all(scenes.iter().map(Scene::trials).sum(), self.duration)
+            + all(scenes.iter().map(|scene| scene.shifts).sum(), shifts::LOAD)
     }
 
     /// See [`super::StudySpec::check`].
@@ -195,6 +206,7 @@ impl FabricSpec {
             Session::new(testbed, "fabric", &self.subjects, seed, (self.profile, self.tries))?;
         let scenes = Scene::all(self, &topology, &session.ways, seed);
         let mut data: BTreeMap<Place, RoundData> = BTreeMap::new();
+        let mut shares: BTreeMap<usize, Shares> = BTreeMap::new();
         for block in 0..self.blocks {
             let mut order: Vec<Place> = scenes
                 .iter()
@@ -204,7 +216,12 @@ impl FabricSpec {
             session.shuffle_block(&mut order, |(scene, ..)| scenes[*scene].way);
             for place in order {
                 let scene = &scenes[place.0];
-                let cell = &scene.cells[place.1];
+                let Some(cell) = scene.cells.get(place.1) else {
+                    let shift = place.2 + 1;
+                    let tried = session.run(flood(scene, shift, block, &session.ways))?;
+                    shares.entry(place.0).or_default().take(scene.ports.len(), shift, &tried);
+                    continue;
+                };
                 let round = &cell.rounds[place.2];
                 let tried = session.run(Ask {
                     label: cell.label(round) + &session.ways.label(scene.way),
@@ -218,7 +235,20 @@ impl FabricSpec {
                 data.entry(place).or_default().take(block, &tried, self);
             }
         }
-        Ok(figures::all(self, &scenes, &data, &session.ways, seed))
+        Ok(figures::all(self, &scenes, (&data, &shares), &session.ways, seed))
+    }
+}
+
+/// Every port sends as fast as it can to the one `shift` further on.
+fn flood(scene: &Scene, shift: usize, block: u32, ways: &Ways) -> Ask {
+    Ask {
+        label: format!("flood shift {shift}{}", ways.label(scene.way)),
+        way: scene.way,
+        block,
+        duration: shifts::LOAD,
+        gate: Gate::Flood,
+        flows: shifts::flows(&scene.ports, shift),
+        events: Vec::new(),
     }
 }
 

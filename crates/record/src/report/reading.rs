@@ -151,6 +151,8 @@ pub(super) const fn metric(metric: Metric) -> &'static str {
         Metric::BurstFraction => "burst_fraction",
         Metric::PairGoodput => "pair_goodput",
         Metric::Nonblocking => "nonblocking",
+        Metric::PortGroups => "port_groups",
+        Metric::UplinkRate => "uplink_rate",
         Metric::Stable => "stable",
         Metric::RetransmitsPerGigabyte => "retransmits_per_gigabyte",
         Metric::GoodputVariation => "goodput_variation",

@@ -12,6 +12,7 @@ use super::super::ways::Ways;
 use super::cell::{Got, RoundData, Sample};
 use super::nonblocking;
 use super::scene::{Cell, Scene, wire_limit};
+use super::shifts::Shares;
 use super::{Arrangement, FabricSpec, Place};
 use crate::study::Profile;
 use crate::trial::Carrier;
@@ -100,7 +101,7 @@ impl<'a> Rounds<'a> {
 pub(super) fn all(
     spec: &FabricSpec,
     scenes: &[Scene],
-    data: &Data,
+    (data, shares): (&Data, &BTreeMap<usize, Shares>),
     ways: &Ways,
     seed: u64,
 ) -> Vec<Figure> {
@@ -127,6 +128,10 @@ pub(super) fn all(
                 figures.push(row.over_blocks(Metric::Lost, unit, &own.values(lost)));
             }
         }
+    }
+    for (at, scene) in scenes.iter().enumerate().filter(|(_, scene)| scene.shifts > 0) {
+        let row = plain_row(spec, scene, ways);
+        figures.extend(shares.get(&at).cloned().unwrap_or_default().figures(scene, &row));
     }
     figures.extend(nonblocking::all(spec, scenes, data, ways, seed));
     figures
@@ -165,7 +170,7 @@ pub(super) fn plain_row(spec: &FabricSpec, scene: &Scene, ways: &Ways) -> Row {
         Carrier::Datagrams { credits } => format!("datagrams, {credits} credits"),
     };
     row.conditions.insert("carrier".to_owned(), carrier.into());
-    row.conditions.insert("ports".to_owned(), (scene.ports as u64).into());
+    row.conditions.insert("ports".to_owned(), (scene.ports.len() as u64).into());
     row.conditions.insert("rate_convention".to_owned(), "payload".into());
     if let Some(link) = scene.link {
         let limit = wire_limit(link, spec.carrier);

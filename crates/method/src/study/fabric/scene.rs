@@ -14,8 +14,10 @@ use crate::trial::{Carrier, Exchange, Flow, FlowKind, Path, Role};
 pub(super) struct Scene {
     pub(super) way: Way,
     pub(super) cells: Vec<Cell>,
-    /// Ports that could talk.
-    pub(super) ports: usize,
+    /// Ports that could talk, in the device's order.
+    pub(super) ports: Vec<PortRef>,
+    /// Shifts at which all of them flood, to tell groups from; none on a cable.
+    pub(super) shifts: usize,
     /// The slowest port's rate, where known.
     pub(super) link: Option<Rate>,
 }
@@ -68,13 +70,17 @@ impl Scene {
         if ways.path(way) == Path::Bypass {
             cells = beside(&cells, &topology.cables_among(&ports));
         }
-        Self { way, cells, ports: ports.len(), link }
+        let floods = spec.infer && ways.path(way) == Path::Device && device.is_some();
+        let shifts = if floods { ports.len().saturating_sub(1) } else { 0 };
+        Self { way, cells, ports, shifts, link }
     }
 
-    /// Each trial of a block: its cell and its round.
+    /// Each trial of a block: its cell and its round; behind the last cell, the shifts less one.
     pub(super) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
         let rounds = |(at, cell): (usize, &Cell)| (0..cell.rounds.len()).map(move |r| (at, r));
-        self.cells.iter().enumerate().flat_map(rounds)
+        let last = self.cells.len();
+        let shifts = (0..self.shifts).map(move |shift| (last, shift));
+        self.cells.iter().enumerate().flat_map(rounds).chain(shifts)
     }
 
     /// How many trials a block has here.
