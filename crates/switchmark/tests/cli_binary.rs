@@ -19,21 +19,37 @@ fn help_names_every_verb() {
     let output = switchmark(&["--help"]);
     assert!(output.status.success());
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    for verb in ["demo", "run", "latency", "forwarding", "doctor", "report", "runs", "lab", "agent"]
-    {
+    let verbs = [
+        "demo",
+        "run",
+        "latency",
+        "forwarding",
+        "fabric",
+        "buffer",
+        "doctor",
+        "report",
+        "sim",
+        "runs",
+        "lab",
+        "agent",
+    ];
+    for verb in verbs {
         assert!(text.contains(&format!("\n  {verb} ")), "{verb} is missing in:\n{text}");
     }
 }
 
 #[test]
 fn every_verb_has_help() {
-    let verbs: [&[&str]; 10] = [
+    let verbs: [&[&str]; 13] = [
         &["demo"],
         &["run"],
         &["latency"],
         &["forwarding"],
+        &["fabric"],
+        &["buffer"],
         &["doctor"],
         &["report"],
+        &["sim"],
         &["runs"],
         &["lab", "up"],
         &["lab", "exec"],
@@ -67,7 +83,7 @@ fn bad_input_is_exit_code_two() {
         (&["latency", "--testbed", "lab:bridge", "-t", "5parsecs"], "unit of time"),
         (&["latency", "--testbed", "lab:bridge,mtu=1500", "--size", "9018"], "9018 - 18 = 9000"),
         (&["latency", "--testbed", "nowhere.toml"], "no testbed file `nowhere.toml`"),
-        (&["latency", "--testbed", "sim:x.toml"], "not yet available"),
+        (&["latency", "--testbed", "sim:x.toml"], "read profile x.toml: no such file"),
         (&["forwarding", "--testbed", "lab:bridge", "--device", "brigde"], "did you mean `bridge`"),
         (&["forwarding", "--testbed", "lab:bridge", "--variant", "xdp"], "no variant `xdp`"),
         (&["forwarding", "--testbed", "lab:bridge", "--vlan", "4095"], "4095"),

@@ -19,7 +19,7 @@ use crate::config::{fit, testbed};
 /// `forwarding`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// lab:bridge, lab:cable, lab:router, lab:routers with options, or a testbed file
+    /// lab:bridge, lab:router… or sim:PROFILE.toml with options, or a testbed file
     #[arg(long, value_name = "T", required_unless_present = "resume", conflicts_with = "resume")]
     testbed: Option<String>,
     #[command(flatten)]

@@ -52,7 +52,7 @@ pub fn run(verb: Verb) -> Result<Outcome, Failure> {
 fn up(args: &UpArgs) -> Result<Outcome, Failure> {
     let testbed = testbed::from_argument("TESTBED", &args.testbed)?;
     let Source::Lab(config) = testbed.source else {
-        let message = format!("`{}` names hosts, and only a lab can be brought up", args.testbed);
+        let message = format!("`{}` is no lab, and nothing else can be brought up", args.testbed);
         return Err(ConfigError::bare(message, "name a lab, such as lab:bridge").into());
     };
     become_able()?;

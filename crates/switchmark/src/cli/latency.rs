@@ -15,7 +15,7 @@ use crate::config::testbed;
 /// `latency`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// lab:bridge, lab:cable, lab:router, lab:routers with options, or a testbed file
+    /// lab:bridge, lab:router… or sim:PROFILE.toml with options, or a testbed file
     #[arg(long, value_name = "T", required_unless_present = "resume", conflicts_with = "resume")]
     testbed: Option<String>,
     /// What carries the round trips

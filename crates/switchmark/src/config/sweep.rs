@@ -166,7 +166,7 @@ impl Quantity {
     fn write(self, number: f64) -> String {
         let whole = number.round() as u64;
         match self {
-            Self::Octets => ByteCount(whole).to_string(),
+            Self::Octets => octets(whole),
             Self::Time => Nanos(whole).to_string(),
             Self::BitRate => Rate(whole).to_string(),
             Self::FrameRate => format!("{}pps", FrameRate(number).0),
@@ -196,6 +196,15 @@ impl Quantity {
     }
 }
 
+/// In decimal or binary units, whichever is shorter.
+fn octets(count: u64) -> String {
+    let decimal = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+    let decimal = decimal.into_iter().find(|(_, scale)| count > 0 && count.is_multiple_of(*scale));
+    let decimal = decimal.map(|(suffix, scale)| format!("{}{suffix}", count / scale));
+    let binary = ByteCount(count).to_string();
+    decimal.filter(|decimal| decimal.len() < binary.len()).unwrap_or(binary)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,6 +225,8 @@ mod tests {
         check("hosts=2,8,48", &["2", "8", "48"]);
         check("alpha=0.5..4*2", &["0.5", "1", "2", "4"]);
         check("buffer=36MB", &["36MB"]);
+        check("buffer=1MB..16MB*4", &["1MB", "4MB", "16MB"]);
+        check("buffer=0B..2000kB+1MB", &["0B", "1MB", "2MB"]);
         let first = parse("delay=25ms,50ms").unwrap().values.remove(0);
         assert_eq!((first.condition.as_str(), first.number), ("delay_ns", 25e6));
     }

@@ -97,8 +97,7 @@ fn host_facts(hosts: &HostModel) -> Vec<(&'static str, String)> {
 fn notes(config: &VirtualConfig) -> Vec<String> {
     let profile = &config.profile;
     let mut notes = vec![format!(
-        "Simulated: no packet was sent. The device is the model `{}`, the hosts are models too, and \
-         times are virtual.",
+        "Simulated: no packet was sent. The device `{}` and the hosts are models, times are virtual.",
         profile.name
     )];
     if (profile.scale - 1.0).abs() > f64::EPSILON {

@@ -2,7 +2,7 @@
 //!
 //! Owns which figures are shown and what tells one line from another. Never computes one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use method::figure::{Condition, Unit};
 use method::{Figure, Metric};
@@ -32,7 +32,7 @@ pub struct Line<'a> {
 }
 
 /// Told beside the answer, and not it; the rows of `--json` have them.
-const BESIDE: [Metric; 10] = [
+const BESIDE: [Metric; 17] = [
     Metric::Pdv,
     Metric::Ipdv,
     Metric::Offered,
@@ -43,16 +43,26 @@ const BESIDE: [Metric; 10] = [
     Metric::DepartureGap,
     Metric::ArrivalGap,
     Metric::BurstFraction,
+    Metric::GoodputVariation,
+    Metric::CwndMax,
+    Metric::CwndCuts,
+    Metric::Bdp,
+    Metric::Efficiency,
+    Metric::BufferDelay,
+    Metric::TransferTimeRatio,
 ];
 
-/// Numbers that come out of a measurement, and not cases: they differ from point to point.
-const OUTCOMES: [&str; 6] = [
+/// What comes out of a measurement, and is no case: it differs from point to point.
+const OUTCOMES: [&str; 9] = [
     "standard_deviation",
     "loss_ratio_allowed",
     "backend",
     "receiver",
     "stamped",
     "overload_percent",
+    "stable_blocks",
+    "reasons",
+    "worst_arrangement",
 ];
 
 type Case<'a> = BTreeMap<&'a str, String>;
@@ -91,7 +101,10 @@ pub fn charts<'a>(points: &[SweptFigures<'a>]) -> Vec<Chart<'a>> {
 fn answers(figure: &Figure) -> bool {
     let again = figure.conditions.contains_key("rate_convention")
         && matches!(figure.metric, Metric::Received | Metric::Throughput);
+    // Of many pairs of ports at once, what they come to.
+    let one_of_many = reading::text(figure, "statistic").is_some_and(|s| s == "pair");
     !reading::is_bypass(figure)
+        && !one_of_many
         && !BESIDE.contains(&figure.metric)
         && !again
         && figure.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9 || (q - 0.99).abs() < 1e-9)
@@ -107,7 +120,7 @@ fn title(figure: &Figure) -> String {
 
 fn case<'a>(figure: &'a Figure, swept: &[&str]) -> Case<'a> {
     let is_case = |(key, value): &(&'a String, &Condition)| {
-        let measured = key.ends_with("_ns") || key.ends_with("_per_s");
+        let measured = ["_ns", "_per_s", "_per_second"].iter().any(|end| key.ends_with(end));
         !measured
             && !matches!(value, Condition::Number(_))
             && !OUTCOMES.contains(&key.as_str())
@@ -117,22 +130,29 @@ fn case<'a>(figure: &'a Figure, swept: &[&str]) -> Case<'a> {
     figure.conditions.iter().filter(is_case).map(|(key, _)| (key.as_str(), text(key))).collect()
 }
 
-/// A line is named by the conditions in which it differs from its neighbours.
+/// A line is named by as few conditions, and as short ones, as tell it from its neighbours.
 fn named<'a>(title: String, unit: Unit, lines: Vec<(Case<'a>, Line<'a>)>) -> Chart<'a> {
-    let differs = |key: &str| lines.iter().any(|(case, _)| case.get(key) != lines[0].0.get(key));
     let mut keys: Vec<&str> = lines.iter().flat_map(|(case, _)| case.keys().copied()).collect();
     keys.sort_unstable();
     keys.dedup();
-    keys.retain(|key| differs(key));
-    // The same octets by other names.
-    if keys.contains(&"frame_size") {
-        keys.retain(|key| !matches!(*key, "ip_length" | "udp_payload" | "frame_size_sent"));
-    }
-    let name = |case: &Case<'a>| {
-        let said: Vec<String> = keys.iter().filter_map(|key| word(key, case.get(key)?)).collect();
-        said.join(" ")
+    let names = |keys: &[&str]| -> Vec<String> {
+        let name = |case: &Case<'a>| {
+            let said = keys.iter().filter_map(|key| word(key, case.get(key)?));
+            said.collect::<Vec<_>>().join(" ")
+        };
+        lines.iter().map(|(case, _)| name(case)).collect()
     };
-    let names: Vec<String> = lines.iter().map(|(case, _)| name(case)).collect();
+    let length = |key: &str| names(&[key]).iter().map(String::len).sum::<usize>();
+    let mut longest_first = keys.clone();
+    longest_first.sort_by_key(|key| std::cmp::Reverse(length(key)));
+    for key in longest_first {
+        let others: Vec<&str> = keys.iter().copied().filter(|other| *other != key).collect();
+        let without: BTreeSet<String> = names(&others).into_iter().collect();
+        if without.len() == lines.len() {
+            keys = others;
+        }
+    }
+    let names = names(&keys);
     let lines =
         lines.into_iter().zip(names).map(|((_, line), name)| Line { name, ..line }).collect();
     Chart { title, unit, lines }

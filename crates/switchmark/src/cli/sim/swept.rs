@@ -3,6 +3,7 @@
 //! Owns which stream gets what. Shows points that ran to their end, and says how many did not.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -73,7 +74,7 @@ impl Swept {
     /// Prints it, and writes the page where one is asked for.
     pub fn show(&self, data: &Data, report: Option<&Path>) -> Result<(), Failure> {
         if data.json {
-            println!("{:#}", self.json());
+            writeln!(std::io::stdout().lock(), "{:#}", self.json())?;
         }
         output::say(data, &self.text())?;
         let Some(path) = report else { return Ok(()) };
@@ -124,7 +125,7 @@ impl Swept {
         out.push_str(&tables::sweep(&points));
         let unfinished = self.runs.len() - done.len();
         if unfinished > 0 {
-            let _ = writeln!(out, "{unfinished} points were begun and did not come to their end");
+            let _ = writeln!(out, "points begun that did not come to their end: {unfinished}");
         }
         out
     }
