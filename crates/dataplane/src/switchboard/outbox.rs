@@ -31,7 +31,6 @@ impl Outbox {
     }
 
     /// Hands at most [`SLOTS`] frames to the kernel: how many it took, at least one.
-    #[expect(unsafe_code, reason = "sendmmsg without an allocation a call")]
     pub(super) fn send<'a>(
         &mut self,
         socket: BorrowedFd<'_>,
@@ -50,11 +49,20 @@ impl Outbox {
         if count == 0 {
             return Ok(0);
         }
-        // SAFETY: the first `count` headers point to one part each, which points to a whole frame that
-        // lives for `'a`, beyond the call.
-        let taken = unsafe {
-            libc::sendmmsg(socket.as_raw_fd(), self.headers.as_mut_ptr(), count, libc::MSG_DONTWAIT)
-        };
+        match self.hand_over(socket, count) {
+            // A link that was down and is up again tells of it once more, with the next call.
+            Err(e) if e.raw_os_error() == Some(libc::ENETDOWN) => self.hand_over(socket, count),
+            answer => answer,
+        }
+    }
+
+    #[expect(unsafe_code, reason = "sendmmsg without an allocation a call")]
+    fn hand_over(&mut self, socket: BorrowedFd<'_>, count: libc::c_uint) -> io::Result<usize> {
+        let headers = self.headers.as_mut_ptr();
+        // SAFETY: `send` has pointed the first `count` headers to one part each, which points to a whole
+        // frame that lives beyond its own call.
+        let taken =
+            unsafe { libc::sendmmsg(socket.as_raw_fd(), headers, count, libc::MSG_DONTWAIT) };
         usize::try_from(taken).map_err(|_| io::Error::last_os_error())
     }
 }
