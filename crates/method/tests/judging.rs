@@ -231,6 +231,24 @@ fn counters_that_are_surely_the_testers() {
 }
 
 #[test]
+fn an_emulator_that_fell_behind() {
+    let at = "model/emulator";
+    let told = |late, overflow| {
+        let counters = [
+            ("emulator_delivered", 10_000),
+            ("emulator_late", late),
+            ("emulator_overflow", overflow),
+        ];
+        vec![port(at, &counters)]
+    };
+    check(Case { ports: told(100, 0), ..case("one in a hundred was late", frames()) });
+    let strict = vec![counter(at, "emulator_late", 101)];
+    check(Case { ports: told(101, 0), strict, ..case("more were late", frames()) });
+    let strict = vec![counter(at, "emulator_overflow", 1)];
+    check(Case { ports: told(0, 1), strict, ..case("a frame found no room", frames()) });
+}
+
+#[test]
 fn counters_that_are_perhaps_the_testers() {
     let dropped = || vec![port("h2/eth1", &[("rx_dropped", 7)])];
     check(Case { ports: dropped(), ..case("spanning tree, and nothing missing", frames()) });
