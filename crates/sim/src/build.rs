@@ -242,7 +242,7 @@ impl Builder<'_> {
         let place = self.flows.bulks.len() as u32;
         let first = self.flows.streams.len() as u32;
         for stream in 0..asked.streams {
-            self.stream(Owner::Bulk(place, stream), lanes, config, self.window.stop);
+            self.stream((Owner::Bulk(place, stream), None), lanes, config, self.window.stop);
         }
         let alarm = self.alarm(Alarm::Bulk(place));
         self.flows.bulks.push(Bulk::new(asked, first, alarm, self.window));
@@ -294,22 +294,24 @@ impl Builder<'_> {
     fn both_ways(&mut self, owners: [Owner; 2], lanes: [Lane; 2], config: Config) -> [u32; 2] {
         let [there, back] = lanes;
         let closed = self.window.closed;
+        let first = self.flows.streams.len() as u32;
+        let partners = [Some(first + 1), Some(first)];
         [
-            self.stream(owners[0], [there, back], config, closed),
-            self.stream(owners[1], [back, there], config, closed),
+            self.stream((owners[0], partners[0]), [there, back], config, closed),
+            self.stream((owners[1], partners[1]), [back, there], config, closed),
         ]
     }
 
     fn stream(
         &mut self,
-        owner: Owner,
+        (owner, partner): (Owner, Option<u32>),
         [data, acks]: [Lane; 2],
         config: Config,
         silent: Picos,
     ) -> u32 {
         let place = self.flows.streams.len() as u32;
         let alarms = [Alarm::Sender(place), Alarm::Receiver(place)].map(|alarm| self.alarm(alarm));
-        let course = Course { place, data, acks, alarms, silent };
+        let course = Course { place, data, acks, alarms, silent, partner };
         let window = self.scene.hosts.receive_window.0;
         self.flows.streams.push(Stream::new(owner, course, config, window));
         place

@@ -82,11 +82,15 @@ impl<T: Copy> Slots<T> {
 /// A TCP stream's load, with the stream's number.
 type OfStream<T> = (u32, T);
 
+/// Where a segment carries no acknowledgement.
+const NONE: u32 = u32::MAX;
+
 /// Everything under way.
 #[derive(Debug)]
 pub(crate) struct Flight {
     probes: Slots<Probe>,
-    segments: Slots<OfStream<Segment>>,
+    /// Each with the place of the acknowledgement that it carries.
+    segments: Slots<(OfStream<Segment>, u32)>,
     acks: Slots<OfStream<Ack>>,
 }
 
@@ -97,8 +101,8 @@ pub(crate) enum Cargo {
     Nothing,
     /// Of the flow kind that the tag tells.
     Probe(Kind, Probe),
-    /// Of that stream.
-    Segment(u32, Segment),
+    /// Of that stream, with an acknowledgement for another.
+    Segment(u32, Segment, Option<OfStream<Ack>>),
     /// Of that stream.
     Ack(u32, Ack),
 }
@@ -114,10 +118,16 @@ impl Flight {
         tag(kind, self.probes.put(probe))
     }
 
-    /// The tag for a stream's segment.
+    /// The tag for a stream's segment, and for the acknowledgement that goes along.
     #[inline]
-    pub(crate) fn segment(&mut self, stream: u32, segment: Segment) -> u64 {
-        tag(Kind::Segment, self.segments.put((stream, segment)))
+    pub(crate) fn segment(
+        &mut self,
+        stream: u32,
+        segment: Segment,
+        along: Option<OfStream<Ack>>,
+    ) -> u64 {
+        let along = along.map_or(NONE, |ack| self.acks.put(ack));
+        tag(Kind::Segment, self.segments.put(((stream, segment), along)))
     }
 
     /// The tag for a stream's acknowledgement.
@@ -131,7 +141,13 @@ impl Flight {
         let slot = tag as u32;
         match Kind::of(tag) {
             Kind::Learning => {}
-            Kind::Segment => self.segments.copy(slot, more),
+            Kind::Segment => {
+                self.segments.copy(slot, more);
+                let along = self.segments.slots[slot as usize].0.1;
+                if along != NONE {
+                    self.acks.copy(along, more);
+                }
+            }
             Kind::Ack => self.acks.copy(slot, more),
             Kind::Datagram | Kind::Echo | Kind::Parcel => self.probes.copy(slot, more),
         }
@@ -144,8 +160,9 @@ impl Flight {
         match Kind::of(tag) {
             Kind::Learning => Cargo::Nothing,
             Kind::Segment => {
-                let (stream, segment) = self.segments.release(slot);
-                Cargo::Segment(stream, segment)
+                let ((stream, segment), along) = self.segments.release(slot);
+                let along = (along != NONE).then(|| self.acks.release(along));
+                Cargo::Segment(stream, segment, along)
             }
             Kind::Ack => {
                 let (stream, ack) = self.acks.release(slot);

@@ -1,7 +1,8 @@
 //! One way of a TCP connection on the wire: the two state machines, and the frames between them.
 //!
-//! Owns which frame a segment or an acknowledgement becomes. Acknowledgements travel in frames of their
-//! own, also where payload goes the other way. Never decides what is sent or why: `tcp` and the flow do.
+//! Owns which frame a segment or an acknowledgement becomes. Where the same end also sends payload, an
+//! acknowledgement goes along with it, as a kernel's does. Never decides what is sent or why: `tcp` and
+//! the flow do.
 
 use device::Frame;
 use measure::Picos;
@@ -39,6 +40,8 @@ pub(crate) struct Course {
     pub(crate) alarms: [u32; 2],
     /// From then on nothing is sent.
     pub(crate) silent: Picos,
+    /// The stream of the same connection that goes the other way.
+    pub(crate) partner: Option<u32>,
 }
 
 /// A stream.
@@ -50,6 +53,8 @@ pub(crate) struct Stream {
     course: Course,
     queued: bool,
     taken: u64,
+    /// An acknowledgement that waits to go along.
+    owed: Option<Ack>,
 }
 
 impl Stream {
@@ -61,6 +66,7 @@ impl Stream {
             course,
             queued: false,
             taken: 0,
+            owed: None,
         }
     }
 
@@ -86,24 +92,71 @@ impl Stream {
         ground.arm(data.nic);
     }
 
-    /// The line is free: the next segment's frame, or none until something happens.
+    /// The stream of the same connection that goes the other way.
     #[inline]
-    pub(crate) fn pull(&mut self, ground: &mut Ground) -> Option<Frame> {
+    pub(crate) const fn partner(&self) -> Option<u32> {
+        self.course.partner
+    }
+
+    /// Whether it has asked for the line.
+    #[inline]
+    pub(crate) const fn is_queued(&self) -> bool {
+        self.queued
+    }
+
+    /// The line is free: the next segment, or none until something happens.
+    #[inline]
+    pub(crate) fn pull(&mut self, ground: &mut Ground) -> Option<Segment> {
         let now = ground.now;
         let segment = if now < self.course.silent { self.sender.poll(now) } else { None };
         self.set_timer(ground);
-        let Some(segment) = segment else {
-            self.queued = false;
-            return None;
-        };
-        let tag = ground.flight.segment(self.course.place, segment);
-        Some(self.course.data.frame((segment.octets + TCP_OVERHEAD).max(SHORTEST), tag))
+        self.queued = segment.is_some();
+        segment
     }
 
-    /// A segment came: how much payload is newly in order, and how much is in all.
+    /// A segment's frame, with the acknowledgement that another stream's receiver sends along.
+    #[inline]
+    pub(crate) fn frame(
+        &self,
+        ground: &mut Ground,
+        segment: Segment,
+        along: Option<(u32, Ack)>,
+    ) -> Frame {
+        let tag = ground.flight.segment(self.course.place, segment, along);
+        self.course.data.frame((segment.octets + TCP_OVERHEAD).max(SHORTEST), tag)
+    }
+
+    /// What its receiver has to say, for a segment that leaves the same end now. SACK blocks take room
+    /// that a full segment has not.
+    #[inline]
+    pub(crate) fn along(&mut self, ground: &mut Ground) -> Option<(u32, Ack)> {
+        let ack = match self.owed.take() {
+            Some(ack) if ack.block_count > 0 => {
+                self.answer(ground, ack);
+                None
+            }
+            Some(ack) => Some(ack),
+            // A delayed one need not wait longer.
+            None => self.receiver.deadline().and_then(|due| self.receiver.expire(due)),
+        };
+        self.set_delay(ground);
+        ack.map(|ack| (self.course.place, ack))
+    }
+
+    /// Sends what its receiver has to say by itself.
+    #[inline]
+    pub(crate) fn settle(&mut self, ground: &mut Ground) {
+        if let Some(ack) = self.owed.take() {
+            self.answer(ground, ack);
+        }
+    }
+
+    /// A segment came: how much payload is newly in order, and how much is in all. What the receiver
+    /// has to say waits for [`Self::settle`] or [`Self::along`].
     pub(crate) fn receive(&mut self, ground: &mut Ground, segment: &Segment) -> (u64, u64) {
-        let ack = self.receiver.receive(ground.now, segment);
-        self.answer(ground, ack);
+        self.settle(ground);
+        self.owed = self.receiver.receive(ground.now, segment);
+        self.set_delay(ground);
         let all = self.receiver.in_order();
         let more = all - self.taken;
         self.taken = all;
@@ -119,8 +172,10 @@ impl Stream {
     /// One of its alarms went off.
     pub(crate) fn expire(&mut self, ground: &mut Ground, of_receiver: bool) {
         if of_receiver {
-            let ack = self.receiver.expire(ground.now);
-            self.answer(ground, ack);
+            if let Some(ack) = self.receiver.expire(ground.now) {
+                self.answer(ground, ack);
+            }
+            self.set_delay(ground);
         } else {
             if ground.now < self.course.silent {
                 self.sender.expire(ground.now);
@@ -135,11 +190,12 @@ impl Stream {
         ground.set_alarm(self.course.alarms[0], deadline.unwrap_or(Picos::MAX));
     }
 
-    fn answer(&mut self, ground: &mut Ground, ack: Option<Ack>) {
-        if let Some(ack) = ack {
-            let tag = ground.flight.ack(self.course.place, ack);
-            ground.send(&self.course.acks, ack_octets(&ack), tag);
-        }
+    fn answer(&self, ground: &mut Ground, ack: Ack) {
+        let tag = ground.flight.ack(self.course.place, ack);
+        ground.send(&self.course.acks, ack_octets(&ack), tag);
+    }
+
+    fn set_delay(&self, ground: &mut Ground) {
         let deadline = self.receiver.deadline().unwrap_or(Picos::MAX);
         ground.set_alarm(self.course.alarms[1], deadline);
     }

@@ -17,6 +17,7 @@ use crate::ground::{Actor, Ground, Window};
 use crate::load::Load;
 use crate::nic::Pull;
 use crate::stream::{Owner, Stream};
+use crate::tcp::Segment;
 
 /// How many turns are taken between two looks at the stop flag.
 const TURNS_A_LOOK: u32 = 1 << 14;
@@ -180,6 +181,8 @@ impl Hosts {
                 Some(frame) => Some(frame),
                 None => self.due(number).or_else(|| self.pull(number)),
             };
+            // A stream that had nothing to send may have had something to say.
+            let frame = frame.or_else(|| self.ground.nics[number as usize].dequeue());
             if let Some(frame) = frame {
                 self.ground.depart(number, frame, network);
             }
@@ -217,13 +220,31 @@ impl Hosts {
             let first = self.ground.nics[number as usize].pulls.pop_front()?;
             let frame = match first {
                 Pull::Load(load) => self.flows.loads[load as usize].pull(&mut self.ground),
-                Pull::Stream(stream) => self.flows.streams[stream as usize].pull(&mut self.ground),
+                Pull::Stream(stream) => self.pull_stream(stream),
             };
             if frame.is_some() {
                 self.ground.nics[number as usize].pulls.push_back(first);
                 return frame;
             }
         }
+    }
+
+    /// A stream's next frame, with what its partner's receiver has to say.
+    #[inline]
+    fn pull_stream(&mut self, number: u32) -> Option<Frame> {
+        let (ground, streams) = (&mut self.ground, &mut self.flows.streams);
+        let stream = &mut streams[number as usize];
+        let partner = stream.partner();
+        let segment = stream.pull(ground);
+        let mut along = None;
+        if let Some(partner) = partner {
+            let partner = &mut streams[partner as usize];
+            match segment {
+                Some(_) => along = partner.along(ground),
+                None => partner.settle(ground),
+            }
+        }
+        segment.map(|segment| streams[number as usize].frame(ground, segment, along))
     }
 
     /// A frame's last bit reached a port.
@@ -264,14 +285,28 @@ impl Hosts {
             Cargo::Ack(stream, ack) => {
                 flows.streams[stream as usize].acknowledge(&mut self.ground, &ack);
             }
-            Cargo::Segment(stream, segment) => {
-                let stream = &mut flows.streams[stream as usize];
-                let owner = stream.owner;
-                let (more, all) = stream.receive(&mut self.ground, &segment);
-                if more > 0 {
-                    self.progress(owner, more, all);
+            Cargo::Segment(stream, segment, along) => {
+                if let Some((other, ack)) = along {
+                    flows.streams[other as usize].acknowledge(&mut self.ground, &ack);
                 }
+                self.receive(stream, &segment);
             }
+        }
+    }
+
+    /// A segment came to the end of its stream. What is said to it goes along with what the same end
+    /// sends, if it has anything to send.
+    #[inline]
+    fn receive(&mut self, number: u32, segment: &Segment) {
+        let stream = &mut self.flows.streams[number as usize];
+        let (owner, partner) = (stream.owner, stream.partner());
+        let (more, all) = stream.receive(&mut self.ground, segment);
+        if more > 0 {
+            self.progress(owner, more, all);
+        }
+        let streams = &mut self.flows.streams;
+        if !partner.is_some_and(|partner| streams[partner as usize].is_queued()) {
+            streams[number as usize].settle(&mut self.ground);
         }
     }
 

@@ -41,9 +41,7 @@ fn a_round_trip_is_four_cables_and_two_hosts() {
                     Schedule::Paced(_) => 100,
                     _ => LOAD.0.div_ceil(expected.0 + 1),
                 };
-                // Over TCP some requests wait for an acknowledgement to leave.
-                let margin = if protocol == Protocol::Tcp { count / 10 } else { 1 };
-                assert!(seen.sent.abs_diff(count) <= margin, "{told}: {} not {count}", seen.sent);
+                assert!(seen.sent.abs_diff(count) <= 1, "{told}: {} not {count}", seen.sent);
                 assert_eq!(seen.answers.unique, seen.sent, "{told}");
                 let near = seen.rtt.lowest_equivalent(expected);
                 assert_eq!(seen.rtt.lowest_equivalent(seen.rtt.quantile(0.5)), near, "{told}");
