@@ -241,9 +241,9 @@ fn an_emulator_that_fell_behind() {
         ];
         vec![port(at, &counters)]
     };
-    check(Case { ports: told(100, 0), ..case("one in a hundred was late", frames()) });
-    let strict = vec![counter(at, "emulator_late", 101)];
-    check(Case { ports: told(101, 0), strict, ..case("more were late", frames()) });
+    check(Case { ports: told(500, 0), ..case("one in twenty was late", frames()) });
+    let strict = vec![counter(at, "emulator_late", 501)];
+    check(Case { ports: told(501, 0), strict, ..case("more were late", frames()) });
     let strict = vec![counter(at, "emulator_overflow", 1)];
     check(Case { ports: told(0, 1), strict, ..case("a frame found no room", frames()) });
 }
