@@ -69,7 +69,7 @@ impl Port {
     /// Sends frames in their order, at most [`Self::BATCH`] of them with one call: how many the kernel
     /// took. Fewer than there are when one was refused: ENETDOWN while the interface is down, EMSGSIZE
     /// for a frame beyond its MTU, ENOBUFS for one that the far end had no room for.
-    pub fn send<'a>(&mut self, frames: &mut dyn Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+    pub fn send(&mut self, frames: &mut dyn Iterator<Item = &[u8]>) -> io::Result<usize> {
         self.outbox.send(self.socket.as_fd(), frames)
     }
 

@@ -65,7 +65,7 @@ pub trait FramePort: fmt::Debug + Send {
 
     /// Sends frames in their order, as many as go with one call: how many were taken, the first ones.
     /// An error is about the first one, which is lost. Never waits.
-    fn send<'a>(&mut self, frames: &mut dyn Iterator<Item = &'a [u8]>) -> io::Result<usize>;
+    fn send(&mut self, frames: &mut dyn Iterator<Item = &[u8]>) -> io::Result<usize>;
 
     /// Frames that found no room since the port was opened, because nobody read in time.
     fn overflow(&mut self) -> u64;

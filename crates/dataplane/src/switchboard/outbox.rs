@@ -31,10 +31,10 @@ impl Outbox {
     }
 
     /// Hands at most [`SLOTS`] frames to the kernel: how many it took, at least one.
-    pub(super) fn send<'a>(
+    pub(super) fn send(
         &mut self,
         socket: BorrowedFd<'_>,
-        frames: &mut dyn Iterator<Item = &'a [u8]>,
+        frames: &mut dyn Iterator<Item = &[u8]>,
     ) -> io::Result<usize> {
         let mut count = 0;
         for (part, header) in self.parts.iter_mut().zip(self.headers.iter_mut()) {

@@ -47,7 +47,7 @@ impl FramePort for Port {
         self.0.receive(most, &mut |frame| take(frame.octets, frame.at))
     }
 
-    fn send<'a>(&mut self, frames: &mut dyn Iterator<Item = &'a [u8]>) -> io::Result<usize> {
+    fn send(&mut self, frames: &mut dyn Iterator<Item = &[u8]>) -> io::Result<usize> {
         self.0.send(frames)
     }
 
