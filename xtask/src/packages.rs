@@ -3,6 +3,7 @@
 //! Installs only as root and only what is missing, and says so first. Without root a missing program
 //! is named and its tests say that they are skipped.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -22,13 +23,24 @@ const NEEDED: &[(&str, &str)] = &[
     ("tshark", "tshark"),
 ];
 
+/// A file that only the benchmark beside ns-3 needs, and Debian's package that holds it. Too large to
+/// be installed for the tests.
+const FOR_NS3: &[(&str, &str)] =
+    &[("/usr/bin/g++", "g++"), ("/usr/include/ns3/core-module.h", "libns3-dev")];
+
 /// Makes every needed program available, or says which are missing.
 pub fn ensure() -> Result<()> {
-    let missing: Vec<&str> = NEEDED
-        .iter()
-        .filter(|(program, _)| !on_path(program))
-        .map(|(_, package)| *package)
-        .collect();
+    let missing = NEEDED.iter().filter(|(program, _)| !on_path(program));
+    install(&missing.map(|(_, package)| *package).collect::<Vec<_>>())
+}
+
+/// The same for what the benchmark beside ns-3 needs.
+pub fn ensure_ns3() -> Result<()> {
+    let missing = FOR_NS3.iter().filter(|(file, _)| !Path::new(file).exists());
+    install(&missing.map(|(_, package)| *package).collect::<Vec<_>>())
+}
+
+fn install(missing: &[&str]) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
@@ -43,7 +55,7 @@ pub fn ensure() -> Result<()> {
     eprintln!("installing what the tests need: {}", missing.join(" "));
     apt(&["update", "-qq"])?;
     let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
-    install.extend(&missing);
+    install.extend(missing);
     apt(&install)
 }
 

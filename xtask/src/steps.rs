@@ -51,7 +51,16 @@ pub fn test(full: bool) -> Result<()> {
 
 /// Benchmarks are ignored tests that print tables; they need the peers installed.
 pub fn bench(names: &[&str]) -> Result<()> {
-    step("packages", packages::ensure)?;
+    step("packages", || {
+        let simulator = |name: &&str| name.starts_with("simulator");
+        if names.is_empty() || names.iter().any(simulator) {
+            packages::ensure_ns3()?;
+        }
+        if names.is_empty() || !names.iter().all(simulator) {
+            packages::ensure()?;
+        }
+        Ok(())
+    })?;
     step("bench", || {
         let args = ["test", "--release", "--package", "switchmark", "--test", "against_peers"];
         let mut bench = cargo(&args);

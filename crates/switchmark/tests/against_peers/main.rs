@@ -9,9 +9,12 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod dumbbell;
+mod fat_tree;
 mod frames;
 mod pacing;
 mod round_trips;
+mod simulator;
 
 /// Interleaved rounds of each comparison.
 const ROUNDS: usize = 7;

@@ -91,13 +91,18 @@ pub fn bulk(streams: u16) -> FlowKind {
 /// One flow from the pair's first port to its second.
 pub fn trial(pair: &Pair, kind: FlowKind, load: Nanos, gate: Gate) -> Trial {
     let (from, to) = (pair.from.clone(), pair.to.clone());
+    trial_of(vec![Flow { id: 1, from, to, role: Role::Measured, kind }], load, gate)
+}
+
+/// Flows through the device.
+pub fn trial_of(flows: Vec<Flow>, load: Nanos, gate: Gate) -> Trial {
     Trial {
         label: "test".into(),
         path: Way::Device,
         subject: None,
         block: 0,
         attempt: 0,
-        flows: vec![Flow { id: 1, from, to, role: Role::Measured, kind }],
+        flows,
         phases: Phases::quick(load),
         offloads: Offloads::Off,
         gate,

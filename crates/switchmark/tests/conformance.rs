@@ -1,0 +1,172 @@
+//! One scenario, three worlds: the simulator, the emulated device, and the kernel where it can be such
+//! a device. Throughput, loss, latency and goodput must agree within the bounds that a scenario states.
+//!
+//! The scenarios are `conformance/*.toml`; `docs/methods/conformance.md` has the table. A trial that the
+//! machine spoiled is repeated a bounded number of times and counted, never dropped: where none was
+//! valid, the case did not agree.
+
+#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "it faces the kernel")]
+
+mod harness;
+#[path = "conformance/scenario.rs"]
+mod scenario;
+#[path = "conformance/worlds.rs"]
+mod worlds;
+
+use scenario::{Bounds, Case, Scenario};
+use worlds::{Outcomes, World};
+
+/// One figure in all worlds.
+struct Row {
+    scenario: String,
+    case: String,
+    figure: &'static str,
+    unit: &'static str,
+    /// Simulator, emulated device, kernel.
+    values: Vec<Option<f64>>,
+    bound: String,
+    invalid: u32,
+    agrees: bool,
+    /// Why a world has no valid trial.
+    reasons: Vec<String>,
+}
+
+/// How far a world's figure may be from the simulator's, and how that is told.
+fn allowed(bounds: &Bounds, figure: &str, sim: f64) -> Option<(f64, String)> {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    match figure {
+        "throughput" => bounds.throughput.map(|share| (share * sim, percent(share))),
+        "goodput" => bounds.goodput.map(|share| (share * sim, percent(share))),
+        "loss" => bounds.loss.map(|share| (share, format!("{share}"))),
+        "frames" => bounds.frames.map(|frames| (frames, format!("{frames}"))),
+        "round trip" => bounds.round_trip.map(|time| (time.0 as f64 / 1e3, time.to_string())),
+        other => panic!("no bound is for {other}"),
+    }
+}
+
+fn unit(figure: &str) -> &'static str {
+    match figure {
+        "throughput" => "frames/s",
+        "goodput" => "Mbit/s",
+        "round trip" => "µs",
+        _ => "",
+    }
+}
+
+/// The rows of a case: one for each figure that has a bound.
+fn compare(name: &str, case: &Case, outcomes: &[Option<Outcomes>]) -> Vec<Row> {
+    let sim =
+        outcomes[0].as_ref().and_then(|sim| sim.figures.clone()).expect("it is never held up");
+    let invalid = outcomes.iter().flatten().map(|world| world.invalid).sum();
+    let unheard = outcomes.iter().flatten().filter(|world| world.figures.is_none());
+    let reasons: Vec<String> = unheard.map(|world| world.reason.clone()).collect();
+    let mut rows = Vec::new();
+    for figure in sim {
+        let Some((most, bound)) = allowed(&case.agree, figure.name, figure.value) else { continue };
+        let value = |world: &Option<Outcomes>| {
+            let figures = world.as_ref()?.figures.as_ref()?;
+            figures.iter().find(|other| other.name == figure.name).map(|other| other.value)
+        };
+        let values: Vec<Option<f64>> = outcomes.iter().map(value).collect();
+        let near = |value: &f64| (value - figure.value).abs() <= most;
+        rows.push(Row {
+            scenario: name.to_owned(),
+            case: case.name.clone(),
+            figure: figure.name,
+            unit: unit(figure.name),
+            agrees: reasons.is_empty() && values.iter().flatten().all(near),
+            values,
+            bound,
+            invalid,
+            reasons: reasons.clone(),
+        });
+    }
+    assert!(!rows.is_empty(), "{name}: nothing is compared of `{}`", case.name);
+    rows
+}
+
+fn print(rows: &[Row]) {
+    println!(
+        "{:<10} {:<26} {:<20} {:>9} {:>9} {:>9} {:>7} {:>8}  agree",
+        "scenario", "trial", "figure", "sim", "emulated", "kernel", "within", "invalid"
+    );
+    for row in rows {
+        let figure = format!("{} {}", row.figure, row.unit);
+        let places = if row.figure == "loss" { 4 } else { 1 };
+        let told = |value: &Option<f64>| {
+            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.places$}"))
+        };
+        let values: Vec<String> = row.values.iter().map(told).collect();
+        println!(
+            "{:<10} {:<26} {figure:<20} {:>9} {:>9} {:>9} {:>7} {:>8}  {}",
+            row.scenario,
+            row.case,
+            values[0],
+            values[1],
+            values[2],
+            row.bound,
+            row.invalid,
+            if row.agrees { "yes" } else { "NO" }
+        );
+    }
+}
+
+fn run(name: &str, scenario: &Scenario, full: bool) -> Vec<Row> {
+    let worlds = [World::Sim, World::Emulated, World::Kernel];
+    let cases: Vec<&Case> = scenario.trial.iter().filter(|case| full || !case.full).collect();
+    let mut by_world = Vec::new();
+    for world in worlds {
+        // One world after the other: labs side by side would disturb each other.
+        let Some(mut testbed) = world.open(scenario, name) else {
+            by_world.push(None);
+            continue;
+        };
+        let outcomes = cases.iter().map(|case| worlds::run(&mut *testbed, scenario, case));
+        by_world.push(Some(outcomes.collect::<Vec<Outcomes>>()));
+    }
+    let mut rows = Vec::new();
+    for case in cases.iter().rev() {
+        let outcomes: Vec<Option<Outcomes>> =
+            by_world.iter_mut().map(|world| world.as_mut().and_then(Vec::pop)).collect();
+        rows.push(compare(name, case, &outcomes));
+    }
+    rows.into_iter().rev().flatten().collect()
+}
+
+#[test]
+fn worlds_agree() {
+    let Some(_alone) = harness::alone("worlds_agree", &[]) else { return };
+    let full = std::env::var("SWITCHMARK_TESTS").as_deref() == Ok("full");
+    let mut rows = Vec::new();
+    for (name, scenario) in scenario::all() {
+        println!("{name}: {}", scenario.about);
+        rows.extend(run(&name, &scenario, full));
+    }
+    print(&rows);
+    let apart: Vec<&Row> = rows.iter().filter(|row| !row.agrees).collect();
+    for row in &apart {
+        for reason in &row.reasons {
+            println!("{}: {}: no valid trial: {reason}", row.scenario, row.case);
+        }
+    }
+    assert!(apart.is_empty(), "{} of {} figures do not agree", apart.len(), rows.len());
+}
+
+/// What can be proved without a lab: every file is read, and its device gives a figure for each bound.
+#[test]
+fn every_scenario_runs_in_virtual_time() {
+    for (name, scenario) in scenario::all() {
+        let mut testbed = World::Sim.open(&scenario, &name).expect("it needs nothing");
+        for case in &scenario.trial {
+            let outcomes = worlds::run(&mut *testbed, &scenario, case);
+            assert_eq!(
+                (outcomes.invalid, outcomes.reason.as_str()),
+                (0, ""),
+                "{name}: {}",
+                case.name
+            );
+            assert!(!compare(&name, case, &[Some(outcomes)]).is_empty());
+        }
+    }
+}

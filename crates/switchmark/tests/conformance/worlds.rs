@@ -1,0 +1,159 @@
+//! The worlds in which a scenario runs, and the figures of one trial in one of them.
+//!
+//! Owns how a scenario's device comes to be in each. Never compares.
+
+use std::sync::Arc;
+
+use device::Profile;
+use lab::{EmulatedSpec, LabDevice, LabSpec};
+use measure::FrameMix;
+use method::record::{FlowRecord, TrialRecord};
+use method::trial::{Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Gate, Role, Schedule, Trial};
+use method::{Outcome, Testbed};
+use sim::{HostModel, VirtualTestbed};
+use switchmark::config::resolved::{Source, Testbed as ResolvedTestbed};
+use switchmark::controller::{LiveTestbed, Stop};
+
+use crate::harness::{self, size};
+use crate::scenario::{Case, Load, Scenario};
+
+/// Where a scenario's device is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum World {
+    /// In virtual time.
+    Sim,
+    /// The same model, turned in real time between namespaces.
+    Emulated,
+    /// Linux's bridge and token bucket, of which nothing is ours.
+    Kernel,
+}
+
+/// Invalid trials are repeated so often: on a machine with other work they are common.
+const ATTEMPTS: u32 = 8;
+
+/// A named figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Figure {
+    pub name: &'static str,
+    pub value: f64,
+}
+
+/// What came of a case in a world.
+#[derive(Debug, Default)]
+pub struct Outcomes {
+    /// Of the first valid trial; none where there was none.
+    pub figures: Option<Vec<Figure>>,
+    /// Trials that were invalid, and why the last one was.
+    pub invalid: u32,
+    pub reason: String,
+}
+
+impl World {
+    /// The scenario's device in this world; none where it can't be such a device.
+    pub fn open(self, scenario: &Scenario, name: &str) -> Option<Box<dyn Testbed>> {
+        let plain = |device| LabSpec { mtu: scenario.mtu, bypass: false, ..LabSpec::new(device) };
+        let lab = match self {
+            Self::Sim => {
+                let hosts = HostModel { mtu: scenario.mtu, ..HostModel::ideal(2) };
+                let testbed = VirtualTestbed::new(name, scenario.profile(), hosts, 1);
+                return Some(Box::new(testbed));
+            }
+            Self::Emulated => plain(LabDevice::Emulated(emulated(scenario.profile()))),
+            Self::Kernel => {
+                let kernel = scenario.kernel.as_ref()?;
+                let (rate, queue) = (Some(kernel.rate(scenario.limit)), Some(kernel.queue));
+                LabSpec { rate, queue, ..plain(LabDevice::Bridge) }
+            }
+        };
+        let resolved = ResolvedTestbed { name: name.to_owned(), source: Source::Lab(lab) };
+        let testbed = LiveTestbed::open_with(&resolved, Stop::new(), harness::switchmark());
+        Some(Box::new(testbed.expect("the lab comes up")))
+    }
+}
+
+fn emulated(profile: Profile) -> EmulatedSpec {
+    EmulatedSpec { profile: Arc::new(profile), seed: 1 }
+}
+
+/// Runs a case until a trial is valid, or too many were not.
+pub fn run(testbed: &mut dyn Testbed, scenario: &Scenario, case: &Case) -> Outcomes {
+    let mut outcomes = Outcomes::default();
+    for attempt in 0..ATTEMPTS {
+        let record = testbed.run(&trial(testbed, scenario, case, attempt)).expect("it runs");
+        if record.outcome == Outcome::Valid {
+            outcomes.figures = Some(figures(&record, case));
+            return outcomes;
+        }
+        outcomes.invalid += 1;
+        outcomes.reason = format!("{:?}", record.outcome);
+    }
+    outcomes
+}
+
+fn trial(testbed: &dyn Testbed, scenario: &Scenario, case: &Case, attempt: u32) -> Trial {
+    let hosts = &testbed.topology().hosts;
+    let port = |host: usize| method::PortRef {
+        host: hosts[host].name.clone(),
+        port: hosts[host].ports[0].name.clone(),
+    };
+    let datagrams = |octets, schedule| {
+        FlowKind::Datagrams(Datagrams::plain(size(octets), schedule, Backend::Auto, 64))
+    };
+    let kind = match &case.send {
+        Load::Datagrams { size: octets, share } => {
+            let mut rate = FrameMix::of(size(*octets)).line_rate(scenario.limit);
+            rate.0 *= share;
+            datagrams(*octets, Schedule::Paced(rate))
+        }
+        Load::Burst { size, frames } => datagrams(*size, Schedule::Burst(*frames)),
+        Load::Echo { size: octets, over } => FlowKind::Echo(Echo {
+            protocol: *over,
+            frame_size: size(*octets),
+            schedule: Schedule::Greedy,
+        }),
+        Load::Tcp { congestion_control } => FlowKind::Bulk(Bulk {
+            streams: 1,
+            congestion_control: congestion_control.clone(),
+            interval: measure::Nanos::from_millis(100),
+        }),
+    };
+    let gate = match &case.send {
+        Load::Tcp { .. } => Gate::Flood,
+        _ => Gate::Strict,
+    };
+    let flow = Flow { id: 1, from: port(0), to: port(1), role: Role::Measured, kind };
+    let trial = harness::trial_of(vec![flow], case.lasts, gate);
+    let phases = method::trial::Phases { residual: RESIDUAL, ..trial.phases };
+    Trial { attempt, phases, ..trial }
+}
+
+/// Longer than any of the scenarios' buffers takes to drain, and than their round trips.
+const RESIDUAL: measure::Nanos = measure::Nanos::from_millis(300);
+
+fn figures(record: &TrialRecord, case: &Case) -> Vec<Figure> {
+    let [flow] = record.flows.as_slice() else { panic!("not one flow: {record:#?}") };
+    match flow {
+        FlowRecord::Datagrams(flow) => {
+            let received = flow.received.unique as f64;
+            let lost = flow.received.lost(flow.sent) as f64;
+            let mut figures = vec![Figure { name: "loss", value: lost / flow.sent as f64 }];
+            match case.send {
+                Load::Burst { .. } => figures.push(Figure { name: "frames", value: received }),
+                _ => figures.push(Figure {
+                    name: "throughput",
+                    value: received / case.lasts.as_secs_f64(),
+                }),
+            }
+            figures
+        }
+        FlowRecord::Echo(flow) => {
+            let micros = flow.rtt.quantile(0.5).0 as f64 / 1e3;
+            vec![Figure { name: "round trip", value: micros }]
+        }
+        FlowRecord::Bulk(flow) => {
+            let goodput = flow.received.0 as f64 * 8.0 / flow.elapsed.as_secs_f64() / 1e6;
+            vec![Figure { name: "goodput", value: goodput }]
+        }
+        FlowRecord::Exchange(_) => panic!("no scenario has an exchange"),
+    }
+}
