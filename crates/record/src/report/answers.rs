@@ -26,6 +26,7 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
     all.extend(forwarding::flood(figures));
     all.extend(forwarding::others(figures));
     all.extend(fabric::nonblocking(figures));
+    all.extend(fabric::groups(figures));
     all.extend(super::buffer::sentences(figures));
     all
 }

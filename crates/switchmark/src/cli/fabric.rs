@@ -33,6 +33,9 @@ pub struct Args {
     /// What carries the messages: tcp, datagrams[:CREDITS]
     #[arg(long, value_name = "WHAT", value_parser = fabric::carrier)]
     carrier: Option<Carrier>,
+    /// Tell groups of ports and their uplinks, from floods at every shift
+    #[arg(long)]
+    infer: bool,
     /// Less than this below one pair alone is not blocking
     #[arg(long, value_name = "SHARE", value_parser = fabric::margin)]
     margin: Option<f64>,
@@ -63,6 +66,7 @@ pub fn run(args: Args) -> Result<Outcome, Failure> {
             message: args.message,
             messages: args.messages,
             carrier: args.carrier,
+            infer: args.infer,
             subjects: args.under.subjects(&testbed)?,
             margin: args.margin,
             interval: None,

@@ -27,6 +27,8 @@ pub struct FabricAsk {
     pub messages: Vec<ByteCount>,
     /// TCP where nothing is said.
     pub carrier: Option<Carrier>,
+    /// Whether groups of ports are told from floods.
+    pub infer: bool,
     /// Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
     /// A share.
@@ -53,6 +55,7 @@ impl FabricAsk {
         spec.message = self.message.unwrap_or(spec.message);
         replace(&mut spec.messages, self.messages);
         spec.carrier = self.carrier.unwrap_or(spec.carrier);
+        spec.infer = self.infer;
         spec.subjects = self.subjects;
         spec.margin = self.margin.unwrap_or(spec.margin);
         spec.duration = self.duration.unwrap_or(spec.duration);

@@ -13,6 +13,23 @@ pub(super) fn nonblocking(figures: &[Figure]) -> Vec<Sentence> {
     of.map(|figure| answer(told(figure), figure)).collect()
 }
 
+/// The groups that share an uplink, where a sweep told any.
+pub(super) fn groups(figures: &[Figure]) -> Vec<Sentence> {
+    let told = |figure: &Figure| {
+        let names = reading::text(figure, "groups")?;
+        let who = Who::of_figure(figure);
+        let of_same = |f: &&Figure| Who::of_figure(f) == who;
+        let rate = reading::of(figures, Metric::UplinkRate).find(of_same)?.value?;
+        let subject = who.in_words();
+        let rate = words::bit_rate(rate);
+        Some(answer(
+            format!("The ports of {subject} share uplinks of {rate} in groups: {names}."),
+            figure,
+        ))
+    };
+    reading::of(figures, Metric::PortGroups).filter_map(told).collect()
+}
+
 fn told(figure: &Figure) -> String {
     let subject = Who::of_figure(figure).in_words();
     let Some(share) = share(figure) else {

@@ -26,6 +26,8 @@ pub(super) struct FabricFile {
     messages: Vec<Text>,
     carrier: Option<Text>,
     #[serde(default)]
+    infer: bool,
+    #[serde(default)]
     devices: Vec<Text>,
     #[serde(default)]
     variants: Vec<Text>,
@@ -45,6 +47,7 @@ impl FabricFile {
             message: self.message.as_ref().map(message).transpose()?,
             messages: self.messages.iter().map(message).collect::<Result<_, _>>()?,
             carrier: self.carrier.as_ref().map(|text| told(text, fabric::carrier)).transpose()?,
+            infer: self.infer,
             subjects: values::subjects(&self.devices, &self.variants, testbed)?,
             margin: self.margin.as_ref().map(|text| told(text, fabric::margin)).transpose()?,
             interval: self.interval.as_ref().map(interval).transpose()?,
@@ -122,6 +125,7 @@ nodes = [2, 4]
 message = "16KiB"
 messages = ["1KiB", "32KiB"]
 carrier = "datagrams:7"
+infer = true
 margin = "2%"
 interval = "50ms"
 duration = "500ms"
@@ -142,6 +146,7 @@ blocks = 4
             message: ByteCount(16 << 10),
             messages: vec![ByteCount(1 << 10), ByteCount(32 << 10)],
             carrier: Carrier::Datagrams { credits: 7 },
+            infer: true,
             margin: 0.02,
             interval: Nanos::from_millis(50),
             duration: Nanos::from_millis(500),
