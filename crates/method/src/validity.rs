@@ -144,9 +144,7 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
             (record.received.unique, datagram_load(flow.id, asked, record))
         }
         (FlowKind::Bulk(_), FlowRecord::Bulk(record)) => (record.received.0, Vec::new()),
-        (FlowKind::Exchange(_), FlowRecord::Exchange(record)) => {
-            (payload_seen(record), Vec::new())
-        }
+        (FlowKind::Exchange(_), FlowRecord::Exchange(record)) => (payload_seen(record), Vec::new()),
         _ => return Err(format!("flow {} reported as another kind of flow", flow.id)),
     };
     if arrived == 0 {
