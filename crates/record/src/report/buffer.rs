@@ -33,6 +33,18 @@ impl<'a> Case<'a> {
         self.get(metric).map_or_else(Cell::default, value_cell)
     }
 
+    /// A lower bound of the buffer's size.
+    fn buffer(&self, estimator: &str) -> Cell {
+        let by = |f: &&&Figure| reading::text(f, "estimator").as_deref() == Some(estimator);
+        match self.0.iter().find(by) {
+            Some(figure) if figure.value.is_some() => {
+                let cell = value_cell(figure);
+                Cell { text: format!("≥ {}", cell.text), ..cell }
+            }
+            _ => Cell::number("–"),
+        }
+    }
+
     fn scenario(&self) -> String {
         reading::text(self.0[0], "scenario").unwrap_or_default()
     }
@@ -167,19 +179,13 @@ fn windows(cases: &[Case<'_>]) -> Table {
             let rtt = reading::number(f, "rtt_ns").map(words::time);
             [rate, rtt].into_iter().flatten().collect::<Vec<_>>().join(" × ")
         });
-        let held = case.get(Metric::Buffer).map_or_else(Cell::default, |f| match f.value {
-            Some(_) => {
-                let cell = value_cell(f);
-                Cell { text: format!("≥ {}", cell.text), ..cell }
-            }
-            None => Cell::number("–"),
-        });
         vec![
             Cell::text(case.beside()).with_note(case.tcp()),
             subject::cell(case.0[0]),
             case.cell(Metric::CwndMax),
             case.cell(Metric::Bdp).with_note(path),
-            held,
+            case.buffer("tcp"),
+            case.buffer("delay"),
             case.cell(Metric::BufferDelay),
             case.cell(Metric::Efficiency),
             Cell::number(
@@ -195,14 +201,16 @@ fn windows(cases: &[Case<'_>]) -> Table {
         "largest window",
         "bandwidth-delay product",
         "buffer, by TCP",
+        "buffer, by delay",
         "buffer delay",
         "efficiency",
         "transfer time ratio",
         "load lost",
     ];
     let caption = "What the windows say: the buffer is at least the largest window that was held \
-                   without loss, less what the path itself holds. Buffer delay, efficiency and \
-                   transfer time ratio are RFC 6349's."
+                   without loss, less what the path itself holds; and at least what the egress sent \
+                   in the time that the longest round trip exceeds the shortest. Buffer delay, \
+                   efficiency and transfer time ratio are RFC 6349's."
         .to_owned();
     Table { caption, head: head.map(str::to_owned).into(), rows: rows(cases, row) }
 }
@@ -221,6 +229,14 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
     cases(figures).iter().filter(|case| beside(case)).filter_map(sentence).collect()
 }
 
+/// One block has no interval.
+fn told(figure: &Figure) -> String {
+    match figure.value {
+        Some(value) if figure.blocks < 2 => words::value(figure.unit, value),
+        _ => words::with_interval(figure),
+    }
+}
+
 fn sentence(case: &Case<'_>) -> Option<(Verdict, String)> {
     let stable = case.get(Metric::Stable)?;
     let who = Who::of_figure(stable).in_words();
@@ -229,11 +245,9 @@ fn sentence(case: &Case<'_>) -> Option<(Verdict, String)> {
     let path = rtt.map_or_else(String::new, |rtt| format!(" at a round trip of {rtt}"));
     let tcp = format!("{} {}{path}", case.tcp(), case.beside());
     let share = match (case.get(Metric::Goodput), fair_share(case)) {
-        (Some(goodput), Some(fair)) if goodput.value.is_some() => format!(
-            "{} of a fair share of {}",
-            words::with_interval(goodput),
-            words::bit_rate(fair)
-        ),
+        (Some(goodput), Some(fair)) if goodput.value.is_some() => {
+            format!("{} of a fair share of {}", told(goodput), words::bit_rate(fair))
+        }
         _ => {
             return Some((
                 Verdict::Undetermined,

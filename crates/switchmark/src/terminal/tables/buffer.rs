@@ -63,6 +63,7 @@ pub fn windows(figures: &[Figure]) -> Option<Titled> {
         .numbers("largest window")
         .numbers("BDP")
         .numbers("buffer, at least")
+        .numbers("by delay")
         .numbers("ramp-up")
         .spare("buffer delay", 1)
         .spare("efficiency", 3)
@@ -77,7 +78,8 @@ pub fn windows(figures: &[Figure]) -> Option<Titled> {
             condition(stable, WAY),
             value(of(&case, Metric::CwndMax)),
             value(of(&case, Metric::Bdp)),
-            value(of(&case, Metric::Buffer)),
+            value(by(&case, "tcp")),
+            value(by(&case, "delay")),
             value(of(&case, Metric::RampUpTime)),
             value(of(&case, Metric::BufferDelay)),
             value(of(&case, Metric::Efficiency)),
@@ -90,6 +92,10 @@ pub fn windows(figures: &[Figure]) -> Option<Titled> {
 
 fn of<'a>(case: &[&'a Figure], metric: Metric) -> Option<&'a Figure> {
     case.iter().copied().find(|figure| figure.metric == metric)
+}
+
+fn by<'a>(case: &[&'a Figure], estimator: &str) -> Option<&'a Figure> {
+    case.iter().copied().find(|figure| condition(figure, "estimator") == estimator)
 }
 
 /// `–` where there is none.
