@@ -79,7 +79,7 @@ impl Nodes {
         let all = ports - ports % 2;
         let mut counts: Vec<usize> = match self {
             Self::Doubling => {
-                (1..).map(|power| 1 << power).take_while(|n| *n < all).chain([all]).collect()
+                (1..16).map(|power| 1 << power).take_while(|n| *n < all).chain([all]).collect()
             }
             Self::These(counts) => counts.iter().map(|n| *n as usize).collect(),
         };

@@ -109,8 +109,12 @@ fn wanted(spec: &FabricSpec, ports: usize) -> Vec<(Arrangement, usize, ByteCount
             want((arrangement, most, spec.message));
             continue;
         }
-        counts.iter().for_each(|nodes| want((arrangement, *nodes, spec.message)));
-        spec.messages.iter().for_each(|message| want((arrangement, most, *message)));
+        for nodes in &counts {
+            want((arrangement, *nodes, spec.message));
+        }
+        for message in &spec.messages {
+            want((arrangement, most, *message));
+        }
     }
     cells
 }
