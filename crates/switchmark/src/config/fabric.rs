@@ -89,7 +89,7 @@ pub fn margin(text: &str) -> Result<f64, String> {
     };
     match share {
         Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
-        _ => Err(format!("`{text}` is not a margin: write a share such as `5%` or `0.05`")),
+        _ => Err(format!("`{text}` is not a margin; write a share such as `5%` or `0.05`")),
     }
 }
 

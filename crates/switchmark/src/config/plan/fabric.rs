@@ -100,7 +100,7 @@ fn interval(text: &Text) -> Result<Nanos, Fault> {
 }
 
 fn told<T>(text: &Text, read: impl Fn(&str) -> Result<T, String>) -> Result<T, Fault> {
-    read(text.get_ref()).map_err(|message| match message.split_once([';', ':']) {
+    read(text.get_ref()).map_err(|message| match message.split_once(';') {
         Some((what, hint)) => Fault::new(text.span(), what.to_owned(), hint.trim().to_owned()),
         None => Fault::new(text.span(), message, ""),
     })
