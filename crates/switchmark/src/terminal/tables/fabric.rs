@@ -17,8 +17,11 @@ const MEGABYTE_BITS: f64 = 8e6;
 pub fn by_nodes(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
     let of: Vec<&Figure> = pairs(figures).filter(|f| is(f, &["mean", "worst-round"])).collect();
     let message = table_message(&of)?;
-    let of: Vec<&Figure> =
-        of.into_iter().filter(|f| condition(f, "message") == message).filter(shown).collect();
+    let of: Vec<&Figure> = of
+        .into_iter()
+        .filter(|f| condition(f, "message") == message)
+        .filter(|f| shown(f))
+        .collect();
     let names = arrangements(&of);
     let mut grid = Grid::new().words("device").numbers("nodes");
     for name in &names {
@@ -91,7 +94,7 @@ fn has_rounds(figure: &Figure) -> bool {
 }
 
 /// Their mean over rounds hides what their worst round shows.
-fn shown(figure: &&Figure) -> bool {
+fn shown(figure: &Figure) -> bool {
     !has_rounds(figure) || is(figure, &["worst-round"])
 }
 
