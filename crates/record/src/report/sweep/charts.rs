@@ -66,6 +66,8 @@ const OUTCOMES: [&str; 9] = [
 ];
 
 type Case<'a> = BTreeMap<&'a str, String>;
+/// A title, what its values are in, and each case's line.
+type Sheet<'a> = (String, Unit, Vec<(Case<'a>, Line<'a>)>);
 
 /// All charts of a sweep, in the order in which its first figures come.
 pub fn charts<'a>(points: &[SweptFigures<'a>]) -> Vec<Chart<'a>> {
@@ -73,7 +75,7 @@ pub fn charts<'a>(points: &[SweptFigures<'a>]) -> Vec<Chart<'a>> {
         .first()
         .map(|point| point.values.iter().map(|value| value.condition.as_str()).collect())
         .unwrap_or_default();
-    let mut charts: Vec<(String, Unit, Vec<(Case<'a>, Line<'a>)>)> = Vec::new();
+    let mut charts: Vec<Sheet<'a>> = Vec::new();
     for (at, point) in points.iter().enumerate() {
         for figure in point.figures.iter().filter(|figure| answers(figure)) {
             let title = title(figure);
