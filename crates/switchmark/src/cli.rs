@@ -49,7 +49,7 @@ enum Verb {
     /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
     Fabric(fabric::Args),
     /// TCP beside a constant load: is there buffer enough for long paths?
-    Buffer(buffer::Args),
+    Buffer(Box<buffer::Args>),
     /// What this host can be trusted with: how fast and how evenly it sends
     Doctor(doctor::Args),
     /// Render a run's report again, from the journal alone
@@ -103,7 +103,7 @@ pub fn main() -> ExitCode {
         Verb::Buffer(args) => buffer::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Report(args) => report::run(&args),
-        Verb::Sim(args) => sim::run(args),
+        Verb::Sim(args) => sim::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Lab(verb) => lab::run(verb),
         Verb::Agent(args) => return agent::run(&args),

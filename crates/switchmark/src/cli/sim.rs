@@ -38,7 +38,7 @@ pub struct Args {
 }
 
 /// Simulates.
-pub fn run(args: Args) -> Result<Outcome, Failure> {
+pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let asked = || ConfigError::bare("no profile or no plan", "name both");
     let named = args.profile.as_deref().zip(args.plan.as_deref()).ok_or_else(asked);
     if args.sweep.is_empty() {
@@ -55,7 +55,7 @@ pub fn run(args: Args) -> Result<Outcome, Failure> {
     }
     let (profile, plan) = named?;
     let points = points::all(&name_of(profile), &args.sweep, plan)?;
-    sweep::run(points, args.jobs, &args.measuring)
+    sweep::run(&points, args.jobs, &args.measuring)
 }
 
 /// A testbed's whole name, where `sim:` need not be said.

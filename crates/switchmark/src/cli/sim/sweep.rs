@@ -41,12 +41,12 @@ enum Told {
     /// A trial of so much virtual time is done.
     Trial(Nanos),
     /// A point came to its end, one way or another.
-    Point(usize, Result<SweptOne, Failure>),
+    Point(usize, Box<Result<SweptOne, Failure>>),
 }
 
 /// Carries it out and shows it.
 pub(super) fn run(
-    points: Vec<Point>,
+    points: &[Point],
     jobs: Option<u16>,
     measuring: &Measuring,
 ) -> Result<Outcome, Failure> {
@@ -62,7 +62,7 @@ pub(super) fn run(
     let seed = measuring.seed.or(points.first().and_then(|point| point.seed));
     let seed = seed.map_or_else(lone::seed, Ok)?;
     let sweep = lone::run_id(Timestamp::now())?;
-    let work = Work { sweep, points: &points, next: AtomicUsize::new(0), seed, store, stop };
+    let work = Work { sweep, points, next: AtomicUsize::new(0), seed, store, stop };
     let workers = jobs.map_or_else(processors, usize::from).min(points.len());
     let (runs, failure) = carry_out(&work, workers, data.quiet);
     let swept = Swept { id: work.sweep.clone(), of: points.len(), runs };
@@ -96,14 +96,16 @@ fn carry_out(work: &Work<'_>, workers: usize, quiet: bool) -> (Vec<SweptOne>, Op
         loop {
             match told.recv_timeout(LOOK) {
                 Ok(Told::Trial(took)) => spent += took,
-                Ok(Told::Point(at, Ok(one))) => {
-                    done += 1;
-                    reached[at] = Some(one);
-                }
-                Ok(Told::Point(_, Err(error))) => {
-                    work.stop.ask();
-                    failure.get_or_insert(error);
-                }
+                Ok(Told::Point(at, ended)) => match *ended {
+                    Ok(one) => {
+                        done += 1;
+                        reached[at] = Some(one);
+                    }
+                    Err(error) => {
+                        work.stop.ask();
+                        failure.get_or_insert(error);
+                    }
+                },
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -131,14 +133,14 @@ impl Work<'_> {
         let store = match Store::open(&self.store) {
             Ok(store) => store,
             Err(error) => {
-                let _ = tell.send(Told::Point(0, Err(error.into())));
+                let _ = tell.send(Told::Point(0, Box::new(Err(error.into()))));
                 return;
             }
         };
         while !self.stop.asked() {
             let at = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(point) = self.points.get(at) else { return };
-            let _ = tell.send(Told::Point(at, self.point(at, point, &store, tell)));
+            let _ = tell.send(Told::Point(at, Box::new(self.point(at, point, &store, tell))));
         }
     }
 

@@ -48,9 +48,11 @@ impl SimFile {
             ("buffer", &self.buffer),
             ("uplink", &self.uplink),
         ];
-        let counts = counts.into_iter().filter_map(|(key, value)| Some((key, written(value)?)));
-        let texts = texts.into_iter().filter_map(|(key, value)| Some((key, written(value)?)));
-        let alpha = written(&self.alpha).map(|value| ("alpha", value));
+        let counts =
+            counts.into_iter().filter_map(|(key, value)| Some((key, written(value.as_ref())?)));
+        let texts =
+            texts.into_iter().filter_map(|(key, value)| Some((key, written(value.as_ref())?)));
+        let alpha = written(self.alpha.as_ref()).map(|value| ("alpha", value));
         for (key, (text, span)) in counts.chain(texts).chain(alpha) {
             let key = Word { text: key, span: span.clone() };
             making.set(&key, &Word { text: &text, span })?;
@@ -59,6 +61,6 @@ impl SimFile {
     }
 }
 
-fn written<T: ToString>(value: &Option<Spanned<T>>) -> Option<(String, std::ops::Range<usize>)> {
-    value.as_ref().map(|value| (value.get_ref().to_string(), value.span()))
+fn written<T: ToString>(value: Option<&Spanned<T>>) -> Option<(String, std::ops::Range<usize>)> {
+    value.map(|value| (value.get_ref().to_string(), value.span()))
 }
