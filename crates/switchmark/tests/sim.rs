@@ -296,7 +296,7 @@ fn an_interrupted_sweep_keeps_its_points() {
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{told}");
     let kept = done(&path);
-    assert!(kept >= 2 && kept < 501, "{kept}");
+    assert!((2..501).contains(&kept), "{kept}");
     assert!(told.contains("error: interrupted"), "{told}");
     assert!(
         told.contains(&format!("{kept} of 501 points are kept: `switchmark report ")),
