@@ -52,14 +52,15 @@ double ProcessorSeconds() {
 
 int main(int argc, char *argv[]) {
   double rate = 10e9, background = 2e9, seconds = 30, delayMs = 25;
-  uint32_t mtu = 9000;
+  uint32_t mtu = 9000, datagram = 8000;
   uint64_t queue = 64000000, window = 1 << 30;
   CommandLine cmd;
   cmd.AddValue("rate", "of every cable, bits a second", rate);
   cmd.AddValue("background", "load of datagrams, bits a second on the wire", background);
   cmd.AddValue("seconds", "of virtual time", seconds);
   cmd.AddValue("delay", "of the middle cable, one way, milliseconds", delayMs);
-  cmd.AddValue("mtu", "octets of an IP packet", mtu);
+  cmd.AddValue("mtu", "octets of TCP's IP packets", mtu);
+  cmd.AddValue("datagram", "octets of the load's IP packets", datagram);
   cmd.AddValue("queue", "at each end of the middle cable, octets", queue);
   cmd.AddValue("window", "of TCP, octets", window);
   cmd.Parse(argc, argv);
@@ -110,8 +111,8 @@ int main(int argc, char *argv[]) {
   tcpSender.Start(Seconds(0));
   if (background > 0) {
     OnOffHelper load("ns3::UdpSocketFactory", InetSocketAddress(addresses[3].GetAddress(0), port));
-    const uint64_t payload = mtu - IP_AND_UDP;
-    const double payloadRate = background * payload / (mtu + ETHERNET);
+    const uint64_t payload = datagram - IP_AND_UDP;
+    const double payloadRate = background * payload / (datagram + ETHERNET);
     load.SetConstantRate(DataRate(uint64_t(payloadRate)), payload);
     load.Install(nodes.Get(1)).Start(Seconds(0));
   }
@@ -125,7 +126,7 @@ int main(int argc, char *argv[]) {
               processor, (unsigned long long)Simulator::GetEventCount(), (unsigned long long)sentSegments,
               (unsigned long long)DynamicCast<PacketSink>(tcpReceiver.Get(0))->GetTotalRx(),
               (unsigned long long)DynamicCast<PacketSink>(udpReceiver.Get(0))->GetTotalRx() /
-                  (mtu - IP_AND_UDP),
+                  (datagram - IP_AND_UDP),
               (unsigned long long)DroppedAt(devices[4].Get(0)));
   Simulator::Destroy();
   return 0;

@@ -32,6 +32,10 @@ const fn habitual() -> u32 {
     1500
 }
 
+const fn yes() -> bool {
+    true
+}
+
 /// A bridge whose ports have a token bucket.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,6 +65,10 @@ pub struct Case {
     pub send: Load,
     /// For how long.
     pub lasts: Nanos,
+    /// Also where the kernel is the device; false where it is another kind of device in just this, and
+    /// the file says why.
+    #[serde(default = "yes")]
+    pub kernel: bool,
     /// Left out of the quick profile.
     #[serde(default)]
     pub full: bool,
