@@ -428,8 +428,8 @@ proptest! {
         let source = SourceText::file("any.toml", text.clone());
         let _ = testbed::from_source("any.toml", &source);
         let _ = plan::resolve(&source, Path::new(""));
-        let _ = lab_name::parse(&text);
-        let _ = lab_name::parse(&format!("lab:{text}"));
+        let _ = lab_name::resolve(&text, Path::new(""));
+        let _ = lab_name::resolve(&format!("lab:{text}"), Path::new(""));
         let _ = study::load(&text);
     }
 
