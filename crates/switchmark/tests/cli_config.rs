@@ -193,7 +193,7 @@ fn commands_of_a_device_reach_the_controller_as_they_stand() {
     let made = testbed::from_source("testbed.toml", &source).unwrap_or_else(|e| panic!("{e:?}"));
     let topology = match &made.source {
         Source::Hosts(hosts) => hosts.topology("testbed.toml"),
-        Source::Lab(_) => panic!("hosts"),
+        Source::Lab(_) | Source::Virtual(_) => panic!("hosts"),
     };
     let Source::Hosts(hosts) = made.source else { panic!("hosts") };
     let device = &topology.devices[0];
