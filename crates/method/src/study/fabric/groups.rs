@@ -161,11 +161,7 @@ mod tests {
                     let most = crossing(group(from)).max(crossing(group(to(from))));
                     (uplink / most).min(1.0)
                 };
-                sweep.put(
-                    from,
-                    to(from),
-                    share * (1.0 + noise * rand::RngExt::random_range(&mut chance, -1.0..1.0)),
-                );
+                sweep.put(from, to(from), share * (1.0 + noise * chance.random_range(-1.0..1.0)));
             }
         }
         sweep
