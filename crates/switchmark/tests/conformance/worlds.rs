@@ -29,7 +29,7 @@ pub enum World {
 }
 
 /// Invalid trials are repeated so often: on a machine with other work they are common.
-const ATTEMPTS: u32 = 8;
+const ATTEMPTS: u32 = 6;
 
 /// A named figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
