@@ -380,11 +380,14 @@ fn is_known(key: &str) -> bool {
         "[[device]]\n[[device.variant]]\n",
         "[[host]]\n",
         "[[host]]\n[[host.port]]\n",
+        "[sim]\nprofile = \"x.toml\"\n",
     ];
     let plans = [
         ("", "[[study]]\n[study.latency]\n"),
         ("testbed = \"lab:bridge\"\n[[study]]\n[study.latency]\n", ""),
         ("testbed = \"lab:bridge\"\n[[study]]\n[study.forwarding]\n", ""),
+        ("testbed = \"lab:bridge\"\n[[study]]\n[study.fabric]\n", ""),
+        ("testbed = \"lab:bridge\"\n[[study]]\n[study.buffer]\n", ""),
     ];
     let refused = |message: &str| message.contains("unknown");
     testbeds.iter().any(|table| {
