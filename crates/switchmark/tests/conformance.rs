@@ -154,6 +154,12 @@ fn run(name: &str, scenario: &Scenario, full: bool) -> Vec<Row> {
 fn worlds_agree() {
     let Some(_alone) = harness::alone("worlds_agree", &[]) else { return };
     let full = std::env::var("SWITCHMARK_TESTS").as_deref() == Ok("full");
+    if !full {
+        // A machine that is busy with other things makes an emulated device lose more than its model
+        // would, now and then without a sign that makes the trial invalid.
+        eprintln!("skipped: worlds_agree is of the full profile, for a quiet machine");
+        return;
+    }
     let mut rows = Vec::new();
     for (name, scenario) in scenario::all() {
         println!("{name}: {}", scenario.about);

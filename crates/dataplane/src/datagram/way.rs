@@ -75,10 +75,11 @@ impl Way {
 
     /// As [`Self::find`], with every conversation's own way where they differ.
     pub(crate) fn find_each(spec: &SenderSpec) -> Result<Self, Unfit> {
-        let mut way = Self::of_first(spec)?;
+        let (mut way, gateway) = Self::of_first(spec)?;
         let first =
             Hop { index: way.index, source_mac: way.source_mac, next_hop_mac: way.next_hop_mac };
-        let mut known: Vec<(u32, IpAddr, Hop)> = Vec::new();
+        // Addresses on the link itself have no next hop of their own to ask for: nobody need own them.
+        let mut known = vec![((way.index, gateway), first)];
         let mut hops = vec![first];
         let mut netlink = Netlink::open()?;
         for number in 1..spec.spread.period().min(MOST_CONVERSATIONS) {
@@ -87,14 +88,15 @@ impl Way {
             let asked = netlink.route_to(to.ip(), Some(from.ip()), from.port(), to.port(), UDP);
             // The kernel does not tell of addresses that are not this host's own.
             let Ok(route) = asked else { return Ok(way) };
-            let next_hop = route.gateway.unwrap_or(to.ip());
-            let met = known.iter().find(|(index, ip, _)| (*index, *ip) == (route.index, next_hop));
-            if let Some((_, _, hop)) = met {
+            let key = (route.index, route.gateway);
+            if let Some((_, hop)) = known.iter().find(|(known, _)| *known == key) {
                 hops.push(*hop);
                 continue;
             }
-            let hop = first_hop(&mut netlink, route.index, next_hop, (from, to), spec)?;
-            known.push((route.index, next_hop, hop));
+            let next_hop = route.gateway.unwrap_or(to.ip());
+            let hop =
+                first_hop(&mut netlink, route.index, next_hop, (from, to), &way.reserved, spec)?;
+            known.push((key, hop));
             hops.push(hop);
         }
         if hops.iter().all(|hop| *hop == first) {
@@ -111,7 +113,8 @@ impl Way {
         Ok(way)
     }
 
-    fn of_first(spec: &SenderSpec) -> Result<Self, Unfit> {
+    /// The way of the first conversation, and the gateway that it leads by.
+    fn of_first(spec: &SenderSpec) -> Result<(Self, Option<IpAddr>), Unfit> {
         let reserved = udp::connect(spec)?;
         let source = reserved
             .local_addr()
@@ -128,7 +131,7 @@ impl Way {
         };
         let next_hop = route.gateway.unwrap_or(address);
         let next_hop_mac = resolve(&mut netlink, &link, next_hop, &reserved, spec)?;
-        Ok(Self {
+        let way = Self {
             index: link.index,
             interface: link.name,
             kind: link.kind,
@@ -138,7 +141,8 @@ impl Way {
             destination: spec.remote,
             reserved,
             hops: Vec::new(),
-        })
+        };
+        Ok((way, route.gateway))
     }
 
     /// The first hop of frame `number`.
@@ -165,16 +169,17 @@ fn first_hop(
     index: u32,
     next_hop: IpAddr,
     (from, to): (SocketAddr, SocketAddr),
+    reserved: &UdpSocket,
     spec: &SenderSpec,
 ) -> Result<Hop, Unfit> {
     let link = link(netlink, index)?;
     let Some(source_mac) = ethernet_address(&link) else {
         return Err(Unfit::NotHere(format!("{} is no Ethernet interface", link.name)));
     };
-    let asking = UdpSocket::bind(from)
-        .and_then(|socket| socket.connect(to).map(|()| socket))
-        .map_err(|e| FlowError::kernel("take the conversation's port", from, e))?;
-    let next_hop_mac = resolve(netlink, &link, next_hop, &asking, spec)?;
+    // An address that is not this host's own can't be asked from: the neighbour has to be known then.
+    let own = UdpSocket::bind(from).and_then(|socket| socket.connect(to).map(|()| socket));
+    let asking = own.as_ref().unwrap_or(reserved);
+    let next_hop_mac = resolve(netlink, &link, next_hop, asking, spec)?;
     Ok(Hop { index, source_mac, next_hop_mac })
 }
 
