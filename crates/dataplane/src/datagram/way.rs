@@ -76,8 +76,7 @@ impl Way {
     /// As [`Self::find`], with every conversation's own way where they differ.
     pub(crate) fn find_each(spec: &SenderSpec) -> Result<Self, Unfit> {
         let (mut way, gateway) = Self::of_first(spec)?;
-        let first =
-            Hop { index: way.index, source_mac: way.source_mac, next_hop_mac: way.next_hop_mac };
+        let first = way.first_hop();
         // Addresses on the link itself have no next hop of their own to ask for: nobody need own them.
         let mut known = vec![((way.index, gateway), first)];
         let mut hops = vec![first];
@@ -147,9 +146,13 @@ impl Way {
 
     /// The first hop of frame `number`.
     pub(crate) fn hop(&self, number: u64) -> Hop {
+        let own = self.hops.get(number as usize % self.hops.len().max(1));
+        own.copied().unwrap_or_else(|| self.first_hop())
+    }
+
+    fn first_hop(&self) -> Hop {
         let Self { index, source_mac, next_hop_mac, .. } = *self;
-        let one = Hop { index, source_mac, next_hop_mac };
-        self.hops.get(number as usize % self.hops.len().max(1)).copied().unwrap_or(one)
+        Hop { index, source_mac, next_hop_mac }
     }
 
     /// Of the flow's first frame; a spread counts upwards from here.

@@ -65,7 +65,7 @@ fn parse(text: &str, base: &Path) -> Result<LabSpec, Fault> {
         match &mut config {
             None => config = Some(LabSpec::of(devices(part, span.start, base)?)),
             Some(config) => {
-                let (key, value) = option(part, span)?;
+                let (key, value) = option(part, span, &options())?;
                 if seen.contains(&key.text) {
                     return Err(Fault::new(
                         key.span,
@@ -255,12 +255,17 @@ fn options() -> Vec<&'static str> {
     OPTIONS.into_iter().chain(of_models).collect()
 }
 
-fn option(part: &str, span: Range<usize>) -> Result<(Word<'_>, Word<'_>), Fault> {
+/// The two sides of `option=value`; `known` is what a person might have meant.
+pub(super) fn option<'a>(
+    part: &'a str,
+    span: Range<usize>,
+    known: &[&str],
+) -> Result<(Word<'a>, Word<'a>), Fault> {
     let Some((key, value)) = part.split_once('=') else {
         return Err(Fault::new(
             span,
             format!("`{part}` is not of the form option=value"),
-            format!("options are {}", suggest::list(&options())),
+            format!("options are {}", suggest::list(known)),
         ));
     };
     let middle = span.start + key.len();

@@ -30,28 +30,13 @@ pub fn parse(text: &str, base: &Path) -> Result<Testbed, Fault> {
     let mut at = begin + file.len() + 1;
     let mut making = Making::new(profile::named(file, begin..begin + file.len(), base)?);
     for part in body.split(',').skip(1) {
-        let (key, value) = option(part, at..at + part.len())?;
+        let (key, value) = lab_name::option(part, at..at + part.len(), &options())?;
         making.set(&key, &value)?;
         at += part.len() + 1;
     }
     let config = making.finish(&(begin..begin + file.len()))?;
     let name = format!("{PREFIX}{}{}", base.join(file).display(), &body[file.len()..]);
     Ok(Testbed { name, source: Source::Virtual(Box::new(config)) })
-}
-
-fn option(part: &str, span: Range<usize>) -> Result<(Word<'_>, Word<'_>), Fault> {
-    let Some((key, value)) = part.split_once('=') else {
-        return Err(Fault::new(
-            span,
-            format!("`{part}` is not of the form option=value"),
-            format!("options are {}", suggest::list(&options())),
-        ));
-    };
-    let middle = span.start + key.len();
-    Ok((
-        Word { text: key, span: span.start..middle },
-        Word { text: value, span: middle + 1..span.end },
-    ))
 }
 
 /// Every option's name.
