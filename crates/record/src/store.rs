@@ -63,17 +63,17 @@ impl Store {
     /// Whether the file has our newest schema; an error where it is not ours or newer.
     fn check_version(&self) -> Result<bool, StoreError> {
         let path = || self.path.clone();
-        let number = |sql| {
-            self.db
-                .query_row(sql, [], |row| row.get::<_, i64>(0))
-                .map_err(|cause| StoreError::Open { path: path(), cause })
-        };
         self.db
             .busy_timeout(BUSY_TIMEOUT)
             .map_err(|cause| StoreError::Open { path: path(), cause })?;
-        let found = number("SELECT user_version FROM pragma_user_version")?;
-        let application = number("SELECT application_id FROM pragma_application_id")?;
-        let tables = number("SELECT count(*) FROM sqlite_schema")?;
+        // One statement, so one moment: another process may be building the store between two.
+        let sql = "SELECT (SELECT user_version FROM pragma_user_version),
+                          (SELECT application_id FROM pragma_application_id),
+                          (SELECT count(*) FROM sqlite_schema)";
+        let (found, application, tables): (i64, i64, i64) = self
+            .db
+            .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .map_err(|cause| StoreError::Open { path: path(), cause })?;
         let ours = application == i64::from(schema::APPLICATION_ID);
         if !ours && (tables > 0 || found != 0 || application != 0) {
             return Err(StoreError::Foreign { path: path() });
@@ -87,10 +87,25 @@ impl Store {
     fn configure(&self) -> rusqlite::Result<()> {
         self.db.pragma_update(None, "foreign_keys", true)?;
         // A reader (`runs`, `report`) never blocks the writer of a running trial.
-        self.db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        self.switch_to_write_ahead()?;
         // NORMAL would keep the file intact but could lose the last trials when power fails. A trial
         // takes a hundred milliseconds or more, so one fsync each is cheap.
         self.db.pragma_update(None, "synchronous", "FULL")
+    }
+
+    /// Of two that switch a new file at once one is told that it is busy, without the wait that
+    /// [`BUSY_TIMEOUT`] asks for: a wait there could last for ever, each holding what the other needs.
+    #[expect(clippy::disallowed_methods, reason = "a wait for another process, not a measurement")]
+    fn switch_to_write_ahead(&self) -> rusqlite::Result<()> {
+        let pause = Duration::from_millis(5);
+        let mut left = BUSY_TIMEOUT.div_duration_f64(pause) as u32;
+        loop {
+            match self.db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())) {
+                Err(cause) if left > 0 && busy(&cause) => left -= 1,
+                done => return done,
+            }
+            std::thread::sleep(pause);
+        }
     }
 
     fn migrate(&mut self) -> Result<(), StoreError> {
@@ -331,6 +346,10 @@ impl Store {
     fn read_error(&self, what: String, cause: rusqlite::Error) -> StoreError {
         StoreError::Read { what, path: self.path.clone(), cause }
     }
+}
+
+fn busy(cause: &rusqlite::Error) -> bool {
+    cause.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
 }
 
 fn summary_from(row: &Row<'_>) -> rusqlite::Result<RunSummary> {

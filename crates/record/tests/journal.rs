@@ -357,6 +357,28 @@ fn a_newer_store_is_refused_and_untouched() {
 }
 
 #[test]
+fn many_may_open_a_new_store_at_once() {
+    for round in 0..30 {
+        let place = Place::new(&format!("at-once-{round}"));
+        let path = place.store();
+        let gate = std::sync::Barrier::new(6);
+        std::thread::scope(|scope| {
+            let openers: Vec<_> = (0..6)
+                .map(|_| {
+                    scope.spawn(|| {
+                        gate.wait();
+                        Store::open(&path).map(drop)
+                    })
+                })
+                .collect();
+            for opener in openers {
+                opener.join().expect("it ends").unwrap_or_else(|e| panic!("round {round}: {e:?}"));
+            }
+        });
+    }
+}
+
+#[test]
 fn two_controllers_can_not_both_record_a_trial() {
     let place = Place::new("two");
     let (a, b) = (Store::open(&place.store()), Store::open(&place.store()));
