@@ -48,6 +48,19 @@ fn recorded(store: &Path) -> Vec<(Trial, TrialRecord)> {
     journal.records().expect("readable records")
 }
 
+/// Waits until so many trials are recorded, and says what the program said where it ended before.
+fn wait_for_trials(count: usize, child: &mut Child, store: &Path) {
+    wait_for("recorded trials", || {
+        if let Some(status) = child.try_wait().expect("it can be asked") {
+            let mut told = String::new();
+            let stderr = child.stderr.as_mut().expect("piped");
+            std::io::Read::read_to_string(stderr, &mut told).expect("readable");
+            panic!("it ended with {status} after {} trials: {told}", recorded(store).len());
+        }
+        recorded(store).len() >= count
+    });
+}
+
 fn signal(child: &Child, signal: Signal) {
     kill(Pid::from_raw(child.id() as i32), signal).expect("it is ours");
 }
@@ -99,7 +112,7 @@ fn ended_by(how: Signal, scratch: &Scratch) {
     let store = scratch.path("journal.db");
     let (before_links, before_namespaces) = (links(), namespaces());
     let mut child = start(&store);
-    wait_for("three recorded trials", || recorded(&store).len() >= 3);
+    wait_for_trials(3, &mut child, &store);
     let family = descendants(child.id());
     assert!(family.len() >= 3, "the controller and two agents: {family:?}");
     signal(&child, how);
@@ -138,8 +151,8 @@ fn a_dead_agent_is_a_failed_trial_and_the_run_can_go_on() {
     let Some(_alone) = alone(name, &[]) else { return };
     let scratch = Scratch::new("agent");
     let store = scratch.path("journal.db");
-    let child = start(&store);
-    wait_for("two recorded trials", || recorded(&store).len() >= 2);
+    let mut child = start(&store);
+    wait_for_trials(2, &mut child, &store);
     let mut agents = descendants(child.id());
     agents.remove(&child.id());
     let victim = *agents.first().expect("an agent");

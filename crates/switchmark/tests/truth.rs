@@ -151,9 +151,10 @@ fn a_capture_shows_the_mean_rate_asked_for() {
 fn loss_equals_the_token_buckets_own_drops() {
     let Some(_alone) = alone("loss_equals_the_token_buckets_own_drops", &[]) else { return };
     // Where a frame takes the port less than some tens of microseconds, arming the bucket's timer costs
-    // a virtual machine so much that the sender, on the same processor, hardly outruns the bucket.
-    let (slow, fast) = (Rate(20_000_000), Rate(100_000_000));
-    for (rate, sizes) in [(slow, vec![64, 512, 1518]), (fast, vec![1518, 9018])] {
+    // a virtual machine so much that the sender, on the same processor, hardly outruns the bucket: on
+    // a slow day it does not at all, and there is no loss to compare.
+    let (slow, middle, fast) = (Rate(5_000_000), Rate(20_000_000), Rate(100_000_000));
+    for (rate, sizes) in [(slow, vec![64]), (middle, vec![512, 1518]), (fast, vec![1518, 9018])] {
         let mut testbed = open(&LabDevice::Bridge, Some(rate));
         let pair = testbed.topology().measured_pairs().remove(0);
         for octets in sizes {

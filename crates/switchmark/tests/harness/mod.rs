@@ -166,9 +166,9 @@ impl Drop for Guest {
     }
 }
 
-/// Waits until `done` holds, for at most ten seconds.
+/// Waits until `done` holds, for at most a minute: long enough for a machine that is busy with others.
 pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    for _ in 0..1000 {
+    for _ in 0..6000 {
         if done() {
             return;
         }
