@@ -88,7 +88,9 @@ impl Capture {
             assert!(octets > 0, "tshark ended after {} frames", seen.len());
             seen.extend(Seen::read(line.trim_end_matches('\n')));
         }
-        self.tshark.kill().expect("end tshark");
+        // As Ctrl-C would: killed outright it leaves its capture behind among the temporary files.
+        let id = nix::unistd::Pid::from_raw(self.tshark.id() as i32);
+        nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGINT).expect("it is ours");
         self.tshark.wait().expect("end tshark");
         seen
     }
