@@ -19,7 +19,7 @@ mod packet;
 mod ports;
 mod receiver;
 mod sender;
-mod socket;
+pub(crate) mod socket;
 mod spread;
 mod tally;
 mod udp;

@@ -1,10 +1,14 @@
-//! Two ends that swap messages over one TCP connection, both ways at once.
+//! Two ends that swap messages, both ways at once, over one TCP connection or in datagrams.
 //!
-//! Owns the connection and the rounds: each end sends a message, waits until the other's has come
-//! whole, and goes on. Times the receipt, never the send: what the kernel took has not arrived. Never
-//! sets a buffer size, and never sends before the window's start or from its stop on.
+//! Owns the two carriers and the rounds: each end sends a message, waits until the other's has come
+//! whole (or, in datagrams, can't any more), and goes on. Times the receipt, never the send: what the
+//! kernel took has not arrived. Never sends a message again, and never sends one before the window's
+//! start or from its stop on.
 
+mod credits;
+mod datagrams;
 mod line;
+mod parcel;
 mod tally;
 
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -17,6 +21,10 @@ use crate::hello::Hello;
 use crate::newcomers::Newcomers;
 use crate::stream::{control_congestion, open};
 use crate::{FlowError, Halt, Identity, Window, clock};
+
+/// Two hosts' windows are the same but for how well their clocks are known: a peer that stops so
+/// little earlier has not broken off.
+const APART: Nanos = Nanos::from_millis(20);
 
 /// Where one end waits, and for whom.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,8 +59,25 @@ pub struct Messages {
     pub size: ByteCount,
     /// How often receipts are summed up.
     pub interval: Nanos,
-    /// Set on the socket: `cubic`.
-    pub congestion_control: String,
+    /// What carries them.
+    pub carrier: Carrier,
+}
+
+/// What carries messages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carrier {
+    /// One connection for both ways, Nagle off.
+    Tcp {
+        /// Set on the socket: `cubic`.
+        congestion_control: String,
+    },
+    /// UDP datagrams that fill the route's MTU, at most so many under way that the peer has not
+    /// credited. What is lost stays lost.
+    Datagrams {
+        /// Datagrams under way, at least 1.
+        credits: u16,
+    },
 }
 
 /// What an end received.
@@ -68,22 +93,36 @@ pub struct EndReport {
     pub rounds: Histogram,
     /// Payload received in each interval, of messages that never became whole too.
     pub intervals: Vec<ByteCount>,
-    /// Connections that were not the flow's.
+    /// Datagrams of messages that the kernel took from this end, credits not among them; 0 over TCP.
+    pub parts_sent: u64,
+    /// Distinct ones of the peer's that came, until the window closed; 0 over TCP.
+    pub parts_received: u64,
+    /// Credits that the kernel took from this end, and those of the peer's that came; 0 over TCP.
+    pub credits_sent: u64,
+    /// See `credits_sent`.
+    pub credits_received: u64,
+    /// Connections, or datagrams, that were not the flow's.
     pub rejected: Rejected,
 }
 
 /// The end that waits.
 #[derive(Debug)]
-pub struct Waiter {
-    newcomers: Newcomers,
-    spec: WaiterSpec,
+pub struct Waiter(Waiting);
+
+#[derive(Debug)]
+enum Waiting {
+    Tcp { newcomers: Newcomers, spec: WaiterSpec },
+    Datagrams(datagrams::Waiting),
 }
 
-/// The end that connected.
+/// The end that spoke first.
 #[derive(Debug)]
-pub struct Caller {
-    tcp: TcpStream,
-    spec: CallerSpec,
+pub struct Caller(Calling);
+
+#[derive(Debug)]
+enum Calling {
+    Tcp { tcp: TcpStream, spec: CallerSpec },
+    Datagrams(datagrams::Calling),
 }
 
 impl Messages {
@@ -94,51 +133,83 @@ impl Messages {
                 self.size, self.interval
             )));
         }
+        if self.carrier == (Carrier::Datagrams { credits: 0 }) {
+            let reason = "swap messages in datagrams without a credit: nothing could be sent";
+            return Err(FlowError::Unsuitable(reason.to_owned()));
+        }
         Ok(())
     }
 }
 
 impl Waiter {
-    /// Listens.
+    /// Takes a port.
     pub fn bind(spec: &WaiterSpec) -> Result<Self, FlowError> {
         spec.messages.check()?;
-        let newcomers = Newcomers::listen(spec.local, spec.peer)?;
-        // A connection has what its listener had.
-        control_congestion(newcomers.listener(), &spec.messages.congestion_control)?;
-        Ok(Self { newcomers, spec: spec.clone() })
+        Ok(Self(match &spec.messages.carrier {
+            Carrier::Tcp { congestion_control } => {
+                let newcomers = Newcomers::listen(spec.local, spec.peer)?;
+                // A connection has what its listener had.
+                control_congestion(newcomers.listener(), congestion_control)?;
+                Waiting::Tcp { newcomers, spec: spec.clone() }
+            }
+            Carrier::Datagrams { credits } => {
+                Waiting::Datagrams(datagrams::Waiting::bind(spec, *credits)?)
+            }
+        }))
     }
 
     /// Where to connect.
     pub const fn port(&self) -> u16 {
-        self.newcomers.port()
+        match &self.0 {
+            Waiting::Tcp { newcomers, .. } => newcomers.port(),
+            Waiting::Datagrams(waiting) => waiting.port(),
+        }
     }
 
-    /// Waits for the flow's own connection, and swaps messages over it.
-    pub fn run(mut self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
-        let tcp = self.wait(window, halt)?;
-        let mut report = match tcp {
-            Some(tcp) => line::swap((&tcp, self.spec.peer), &self.spec.messages, window, halt)?,
-            None => tally::Tally::new(&self.spec.messages, window)
+    /// Waits for the flow's own other end, and swaps messages with it.
+    pub fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
+        let (mut newcomers, spec) = match self.0 {
+            Waiting::Tcp { newcomers, spec } => (newcomers, spec),
+            Waiting::Datagrams(waiting) => return waiting.run(window, halt),
+        };
+        let mut report = match wait(&mut newcomers, &spec, window, halt)? {
+            Some(tcp) => line::swap((&tcp, spec.peer), &spec.messages, window, halt)?,
+            None => tally::Tally::new(&spec.messages, window)
                 .report(clock::monotonic().min(window.stop)),
         };
-        report.rejected = self.newcomers.rejected();
+        report.rejected = newcomers.rejected();
         Ok(report)
     }
+}
 
-    /// None where nobody of ours came before the load's end.
-    fn wait(&mut self, window: Window, halt: &Halt) -> Result<Option<TcpStream>, FlowError> {
-        let failed = |port| move |e| FlowError::kernel("accept an exchange at port", port, e);
-        let port = self.port();
-        while clock::monotonic() < window.stop && !halt.asked() {
-            for (tcp, hello) in self.newcomers.greeted(window.stop).map_err(failed(port))? {
-                if hello == (Hello { identity: self.spec.identity, stream: 0 }) {
-                    return Ok(Some(tcp));
-                }
-                self.newcomers.turn_away();
-            }
-        }
-        Ok(None)
+/// Returns at the load's start, or when asked to.
+fn rest_until_start(window: Window, halt: &Halt) {
+    while clock::monotonic() + APART < window.start && !halt.asked() {
+        std::thread::sleep(APART.as_duration());
     }
+    if !halt.asked() {
+        clock::wait_until(window.start);
+    }
+}
+
+/// None where nobody of ours came before the load's end.
+fn wait(
+    newcomers: &mut Newcomers,
+    spec: &WaiterSpec,
+    window: Window,
+    halt: &Halt,
+) -> Result<Option<TcpStream>, FlowError> {
+    let failed = |port| move |e| FlowError::kernel("accept an exchange at port", port, e);
+    let port = newcomers.port();
+    while clock::monotonic() < window.stop && !halt.asked() {
+        for (tcp, hello) in newcomers.greeted(window.stop).map_err(failed(port))? {
+            if hello == (Hello { identity: spec.identity, stream: 0 }) {
+                return Ok(Some(tcp));
+            }
+            newcomers.turn_away();
+        }
+    }
+    Ok(None)
 }
 
 impl Caller {
@@ -146,16 +217,27 @@ impl Caller {
     pub fn connect(spec: &CallerSpec) -> Result<Self, FlowError> {
         use std::io::Write as _;
         spec.messages.check()?;
-        let control = &spec.messages.congestion_control;
-        let (mut tcp, _) = open(spec.local, spec.remote, control)?;
+        let congestion_control = match &spec.messages.carrier {
+            Carrier::Tcp { congestion_control } => congestion_control,
+            Carrier::Datagrams { credits } => {
+                let calling = datagrams::Calling::connect(spec, *credits)?;
+                return Ok(Self(Calling::Datagrams(calling)));
+            }
+        };
+        let (mut tcp, _) = open(spec.local, spec.remote, congestion_control)?;
         // The first octets of a new connection always fit its buffer.
         tcp.write_all(&Hello { identity: spec.identity, stream: 0 }.emit())
             .map_err(|e| FlowError::kernel("send hello to", spec.remote, e))?;
-        Ok(Self { tcp, spec: spec.clone() })
+        Ok(Self(Calling::Tcp { tcp, spec: spec.clone() }))
     }
 
     /// Swaps messages over the window.
     pub fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
-        line::swap((&self.tcp, self.spec.remote), &self.spec.messages, window, halt)
+        match self.0 {
+            Calling::Tcp { tcp, spec } => {
+                line::swap((&tcp, spec.remote), &spec.messages, window, halt)
+            }
+            Calling::Datagrams(calling) => calling.run(window, halt),
+        }
     }
 }

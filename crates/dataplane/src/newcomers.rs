@@ -135,6 +135,6 @@ impl Pending {
 }
 
 /// An IPv4 peer may come as an IPv6-mapped address.
-fn same_host(one: IpAddr, other: IpAddr) -> bool {
+pub(crate) fn same_host(one: IpAddr, other: IpAddr) -> bool {
     one.to_canonical() == other.to_canonical()
 }

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use dataplane::exchange::{Caller, CallerSpec, EndReport, Messages, Waiter, WaiterSpec};
+use dataplane::exchange::{Caller, CallerSpec, Carrier, EndReport, Messages, Waiter, WaiterSpec};
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::{ByteCount, Nanos};
 
@@ -19,7 +19,7 @@ fn messages(size: u64) -> Messages {
     Messages {
         size: ByteCount(size),
         interval: Nanos::from_millis(50),
-        congestion_control: "reno".to_owned(),
+        carrier: Carrier::Tcp { congestion_control: "reno".to_owned() },
     }
 }
 
@@ -139,7 +139,8 @@ fn a_waiter_whom_nobody_calls_ends_with_its_load() {
 fn what_makes_no_sense_is_refused() {
     let nothing = WaiterSpec { messages: messages(0), ..waiter(1) };
     assert!(matches!(Waiter::bind(&nothing), Err(FlowError::Unsuitable(_))));
-    let messages = Messages { congestion_control: "no-such".to_owned(), ..messages(1) };
+    let carrier = Carrier::Tcp { congestion_control: "no-such".to_owned() };
+    let messages = Messages { carrier, ..messages(1) };
     let unknown = WaiterSpec { messages, ..waiter(1) };
     assert!(matches!(Waiter::bind(&unknown), Err(FlowError::Unsuitable(_))));
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use dataplane::datagram::{ReceiverBackend, ReceiverSpec, Spread};
 use dataplane::echo::{AskerSpec, Carrier, Pace, ReflectorSpec};
-use dataplane::exchange::{CallerSpec, Messages, WaiterSpec};
+use dataplane::exchange::{self, CallerSpec, Messages, WaiterSpec};
 use dataplane::{Identity, Window, clock};
 use measure::{ByteCount, FrameSize, Nanos};
 use nix::sys::signal::{Signal, kill};
@@ -263,13 +263,18 @@ fn a_whole_trial_over_loopback() {
 
 #[test]
 fn an_exchange_over_loopback() {
+    let tcp = exchange::Carrier::Tcp { congestion_control: "reno".to_owned() };
+    for carrier in [tcp, exchange::Carrier::Datagrams { credits: 16 }] {
+        exchange_over(carrier);
+    }
+}
+
+fn exchange_over(carrier: exchange::Carrier) {
     let mut agent = Subject::greeted();
     let identity = Identity { token: 7, flow: 3 };
-    let messages = Messages {
-        size: ByteCount(10_000),
-        interval: Nanos::from_millis(50),
-        congestion_control: "reno".to_owned(),
-    };
+    // Loopback's mtu is 65536: one datagram would hold less.
+    let interval = Nanos::from_millis(50);
+    let messages = Messages { size: ByteCount(100_000), interval, carrier };
     let waiter = WaiterSpec { local: HOME, peer: HOME, identity, messages: messages.clone() };
     let receivers = vec![ReceiverOrder::Waiter(waiter)];
     let Ok(Answer::Prepared { ports }) =
@@ -292,7 +297,7 @@ fn an_exchange_over_loopback() {
         }
     }
     assert_eq!(ends.len(), 2);
-    assert!(ends.iter().all(|end| end.messages > 0 && end.octets.0 == 10_000 * end.messages));
+    assert!(ends.iter().all(|end| end.messages > 0 && end.octets.0 == 100_000 * end.messages));
     assert!(ends[0].messages.abs_diff(ends[1].messages) <= 1, "{ends:?}");
 }
 

@@ -100,10 +100,10 @@ fn bulk() -> FlowKind {
     })
 }
 
-fn exchange(message: u64) -> FlowKind {
+fn exchange(message: u64, carrier: Carrier) -> FlowKind {
     FlowKind::Exchange(Exchange {
         message: ByteCount(message),
-        carrier: Carrier::Tcp,
+        carrier,
         interval: Nanos::from_millis(100),
     })
 }
@@ -147,11 +147,13 @@ fn every_kind(device: &LabDevice) {
     let by_interval: u64 = bulk.streams.iter().flat_map(|s| &s.received).map(|b| b.0).sum();
     assert_eq!(by_interval, bulk.received.0, "intervals add up");
     assert!(bulk.received.0 > 0);
-    for message in [1_000, 65_536] {
-        let trial = trial(&testbed, vec![exchange(message)], LOAD);
-        let record = testbed.run(&trial).expect("the testbed lives");
-        assert_eq!(record.outcome, Outcome::Valid, "{record:#?}");
-        check_exchange(&record, message);
+    for carrier in [Carrier::Tcp, Carrier::Datagrams { credits: 32 }] {
+        for message in [1_000, 65_536] {
+            let trial = trial(&testbed, vec![exchange(message, carrier)], LOAD);
+            let record = testbed.run(&trial).expect("the testbed lives");
+            assert_eq!(record.outcome, Outcome::Valid, "{record:#?}");
+            check_exchange(&record, message);
+        }
     }
 }
 

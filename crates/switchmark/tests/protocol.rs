@@ -9,7 +9,7 @@ use dataplane::datagram::{
     self, AddressRange, ReceiverBackend, ReceiverSpec, SenderBackend, SenderSpec, Spread,
 };
 use dataplane::echo::{self, AskerReport, AskerSpec, Carrier, ReflectorSpec};
-use dataplane::exchange::{CallerSpec, EndReport, Messages, WaiterSpec};
+use dataplane::exchange::{self, CallerSpec, EndReport, Messages, WaiterSpec};
 use dataplane::{Identity, Window};
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
@@ -111,8 +111,14 @@ fn sender() -> impl Strategy<Value = SenderOrder> {
 }
 
 fn messages() -> impl Strategy<Value = Messages> {
-    (any::<u64>(), nanos(), "[a-z]{1,8}").prop_map(|(size, interval, congestion_control)| {
-        Messages { size: ByteCount(size), interval, congestion_control }
+    let carrier = prop_oneof![
+        "[a-z]{1,8}".prop_map(|congestion_control| exchange::Carrier::Tcp { congestion_control }),
+        any::<u16>().prop_map(|credits| exchange::Carrier::Datagrams { credits }),
+    ];
+    (any::<u64>(), nanos(), carrier).prop_map(|(size, interval, carrier)| Messages {
+        size: ByteCount(size),
+        interval,
+        carrier,
     })
 }
 
@@ -185,6 +191,10 @@ fn end_report() -> impl Strategy<Value = SideReport> {
             elapsed: Nanos(messages),
             rounds,
             intervals: intervals.into_iter().map(ByteCount).collect(),
+            parts_sent: messages,
+            parts_received: messages / 2,
+            credits_sent: messages / 3,
+            credits_received: messages / 5,
             rejected: Rejected { malformed: 1, foreign: messages },
         };
         if called { SideReport::Caller(report) } else { SideReport::Waiter(report) }

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use crate::socket::set;
 
 /// The MTU of the route that a connected socket takes, in octets of IP packet.
-pub(super) fn route_mtu(socket: impl AsFd, ipv6: bool) -> io::Result<u32> {
+pub(crate) fn route_mtu(socket: impl AsFd, ipv6: bool) -> io::Result<u32> {
     let mut mtu = [0_i32; 1];
     let (level, name) =
         if ipv6 { (libc::IPPROTO_IPV6, libc::IPV6_MTU) } else { (libc::IPPROTO_IP, libc::IP_MTU) };
@@ -18,7 +18,7 @@ pub(super) fn route_mtu(socket: impl AsFd, ipv6: bool) -> io::Result<u32> {
 }
 
 /// Has all leave whole, and what exceeds the path's MTU refused (EMSGSIZE).
-pub(super) fn dont_fragment(socket: impl AsFd, ipv6: bool) -> io::Result<()> {
+pub(crate) fn dont_fragment(socket: impl AsFd, ipv6: bool) -> io::Result<()> {
     if !ipv6 {
         return crate::socket::dont_fragment(socket);
     }

@@ -12,17 +12,13 @@ use measure::Nanos;
 use nix::poll::PollFlags;
 
 use super::tally::Tally;
-use super::{EndReport, Messages};
+use super::{APART, EndReport, Messages, rest_until_start};
 use crate::socket::is_pause;
 use crate::stream::{abort, wait_for};
 use crate::{FlowError, Halt, Window, clock};
 
 /// One read or write at most.
 const CHUNK_OCTETS: usize = 256 << 10;
-
-/// Two hosts' windows are the same but for how well their clocks are known: a peer that stops so
-/// little earlier has not broken off.
-const APART: Nanos = Nanos::from_millis(20);
 
 /// What is left of a round.
 struct Round {
@@ -51,12 +47,7 @@ pub(super) fn swap(
 ) -> Result<EndReport, FlowError> {
     let failed = |e| FlowError::kernel("exchange messages with", &peer, e);
     tcp.set_nodelay(true).map_err(failed)?;
-    while clock::monotonic() + APART < window.start && !halt.asked() {
-        std::thread::sleep(APART.as_duration());
-    }
-    if !halt.asked() {
-        clock::wait_until(window.start);
-    }
+    rest_until_start(window, halt);
     let mut tally = Tally::new(messages, window);
     let ended = rounds(tcp, messages.size.0, window, halt, &mut tally).map_err(failed)?;
     finish(tcp, window, halt);

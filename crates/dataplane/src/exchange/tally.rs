@@ -62,6 +62,10 @@ impl Tally {
             elapsed,
             rounds: self.rounds,
             intervals: self.intervals.into_iter().map(ByteCount).collect(),
+            parts_sent: 0,
+            parts_received: 0,
+            credits_sent: 0,
+            credits_received: 0,
             rejected: Rejected::default(),
         }
     }
@@ -69,6 +73,7 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Carrier;
     use super::*;
 
     #[test]
@@ -76,7 +81,7 @@ mod tests {
         let messages = Messages {
             size: ByteCount(1000),
             interval: Nanos(100),
-            congestion_control: "cubic".to_owned(),
+            carrier: Carrier::Datagrams { credits: 1 },
         };
         let window = Window { start: Nanos(1_000), stop: Nanos(1_250), closed: Nanos(2_000) };
         let mut tally = Tally::new(&messages, window);

@@ -148,15 +148,16 @@ fn bulk(source: SourceReport, sink: SinkReport) -> BulkRecord {
 
 /// What the waiting end received came from the calling one.
 fn exchange(caller: EndReport, waiter: EndReport) -> ExchangeRecord {
-    let receipt = |end: EndReport| ReceiptRecord {
+    let (forth, back) = (caller.parts_sent, waiter.parts_sent);
+    let receipt = |end: EndReport, sent: u64| ReceiptRecord {
+        lost: sent.saturating_sub(end.parts_received),
         messages: end.messages,
         octets: end.octets,
         elapsed: end.elapsed,
         rounds: end.rounds,
         intervals: end.intervals,
-        lost: 0,
     };
-    ExchangeRecord { forward: receipt(waiter), backward: receipt(caller) }
+    ExchangeRecord { forward: receipt(waiter, forth), backward: receipt(caller, back) }
 }
 
 #[cfg(test)]
@@ -203,6 +204,10 @@ mod tests {
             elapsed: Nanos(50),
             rounds: Histogram::new(),
             intervals: vec![ByteCount(10 * messages)],
+            parts_sent: 3 * messages,
+            parts_received: 2 * messages,
+            credits_sent: messages,
+            credits_received: messages,
             rejected: Rejected::default(),
         }
     }
@@ -317,6 +322,8 @@ mod tests {
         assert_eq!((datagrams.sent, datagrams.received.unique), (11, 10));
         assert_eq!(icmp.answers.unique, 8);
         assert_eq!((exchange.forward.messages, exchange.backward.messages), (4, 3));
+        // The caller sent 9 parts and the waiter got 8; back it was 12 and 6.
+        assert_eq!((exchange.forward.lost, exchange.backward.lost), (1, 6));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 use dataplane::Identity;
 use dataplane::bulk::{SinkSpec, SourceSpec};
 use dataplane::echo::{self, AskerSpec, Carrier, ReflectorSpec};
-use dataplane::exchange::{CallerSpec, Messages, WaiterSpec};
+use dataplane::exchange::{self, CallerSpec, Messages, WaiterSpec};
 use measure::FrameRate;
 use method::topology::{PortRef, Topology};
 use method::trial::{self, Exchange, Flow, FlowKind, IpVersion, Protocol, Schedule, Trial};
@@ -52,14 +52,6 @@ pub enum OrderError {
         asked: u16,
         /// How many there are.
         had: u16,
-    },
-    /// Agents carry messages over TCP only.
-    #[error(
-        "order flow {flow}: live hosts exchange messages over tcp only; a `sim:` testbed has both"
-    )]
-    NoCarrier {
-        /// The flow's number.
-        flow: u16,
     },
     /// Two flows would be told apart by nothing.
     #[error("order flow {flow}: another flow of the trial has this number")]
@@ -171,7 +163,7 @@ impl Scene<'_> {
                 local,
                 peer,
                 identity,
-                messages: messages(flow, exchange)?,
+                messages: messages(exchange),
             }),
         }))
     }
@@ -208,7 +200,7 @@ impl Scene<'_> {
                 local,
                 remote: SocketAddr::new(peer, port()?),
                 identity,
-                messages: messages(flow, exchange)?,
+                messages: messages(exchange),
             }),
         })
     }
@@ -252,16 +244,13 @@ fn asking(flow: &Flow, schedule: Schedule) -> Result<echo::Pace, OrderError> {
     }
 }
 
-/// The same congestion control at both ends, whatever the hosts' own default is.
-fn messages(flow: &Flow, exchange: &Exchange) -> Result<Messages, OrderError> {
-    match exchange.carrier {
-        trial::Carrier::Tcp => Ok(Messages {
-            size: exchange.message,
-            interval: exchange.interval,
-            congestion_control: "cubic".to_owned(),
-        }),
-        trial::Carrier::Datagrams { .. } => Err(OrderError::NoCarrier { flow: flow.id }),
-    }
+/// The same at both ends, whatever the hosts' own congestion control is.
+fn messages(exchange: &Exchange) -> Messages {
+    let carrier = match exchange.carrier {
+        trial::Carrier::Tcp => exchange::Carrier::Tcp { congestion_control: "cubic".to_owned() },
+        trial::Carrier::Datagrams { credits } => exchange::Carrier::Datagrams { credits },
+    };
+    Messages { size: exchange.message, interval: exchange.interval, carrier }
 }
 
 fn gap_ns(flow: &Flow, rate: FrameRate) -> Result<f64, OrderError> {
@@ -364,17 +353,18 @@ mod tests {
             trial.flows[0].kind = FlowKind::Exchange(Exchange { message, carrier, interval });
             trial
         };
-        let exchange = of(trial::Carrier::Tcp);
-        let scene = scene(&topology, &exchange);
-        let receivers = scene.receivers().unwrap();
-        let ReceiverOrder::Waiter(waiter) = &receivers["h2"][0] else { panic!() };
-        let senders = scene.senders(&BTreeMap::from([(1, 4321)])).unwrap();
-        let SenderOrder::Caller(caller) = &senders["h1"][0] else { panic!() };
-        assert_eq!((waiter.local, waiter.peer), (caller.remote.ip(), caller.local));
-        assert_eq!(waiter.messages, caller.messages);
-        let over = of(trial::Carrier::Datagrams { credits: 8 });
-        let refused = self::scene(&topology, &over).receivers().unwrap_err();
-        assert_eq!(refused, OrderError::NoCarrier { flow: 1 });
+        for carrier in [trial::Carrier::Tcp, trial::Carrier::Datagrams { credits: 8 }] {
+            let trial = of(carrier);
+            let scene = scene(&topology, &trial);
+            let receivers = scene.receivers().unwrap();
+            let ReceiverOrder::Waiter(waiter) = &receivers["h2"][0] else { panic!() };
+            let senders = scene.senders(&BTreeMap::from([(1, 4321)])).unwrap();
+            let SenderOrder::Caller(caller) = &senders["h1"][0] else { panic!() };
+            assert_eq!((waiter.local, waiter.peer), (caller.remote.ip(), caller.local));
+            assert_eq!(waiter.messages, caller.messages);
+            let in_datagrams = exchange::Carrier::Datagrams { credits: 8 };
+            assert_eq!(caller.messages.carrier == in_datagrams, carrier != trial::Carrier::Tcp);
+        }
     }
 
     #[test]
