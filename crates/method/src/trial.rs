@@ -246,6 +246,46 @@ pub struct Datagrams {
     /// What stands before the payload, and what varies of it.
     #[serde(default)]
     pub headers: Headers,
+    /// To whom they are addressed on the link.
+    #[serde(default, skip_serializing_if = "Destination::is_receiver")]
+    pub destination: Destination,
+}
+
+/// To whom a datagram flow's frames are addressed on the link, by MAC address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Destination {
+    /// To the receiving port, or the next hop to it.
+    #[default]
+    Receiver,
+    /// To everybody; the receiving port counts its own copies (RFC 2889 §5.10).
+    Broadcast,
+    /// To stations behind the receiving port, in turn. Before the load the port sends a frame from
+    /// each of them to the flow's sender, in the same order (RFC 2889 §5.7, §5.8).
+    Stations {
+        /// How many, at least 1.
+        count: u32,
+        /// Frames a second before the load, at least 1.
+        learn_rate: u64,
+    },
+}
+
+impl Destination {
+    /// Whether it is the usual one.
+    pub fn is_receiver(&self) -> bool {
+        *self == Self::Receiver
+    }
+
+    /// How long stations take to speak.
+    pub fn learning(&self) -> Nanos {
+        match self {
+            Self::Stations { count, learn_rate } => {
+                let frames = u64::from(*count) * 1_000_000_000;
+                Nanos(frames.div_ceil((*learn_rate).max(1)))
+            }
+            Self::Receiver | Self::Broadcast => Nanos::ZERO,
+        }
+    }
 }
 
 /// The headers of a datagram flow.
@@ -321,6 +361,7 @@ impl Datagrams {
             receiver: Reception::Auto,
             burst_limit,
             headers: Headers::default(),
+            destination: Destination::default(),
         }
     }
 }

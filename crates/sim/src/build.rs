@@ -8,13 +8,13 @@ use device::profile::port_mac;
 use device::{Edge, Frame, Network, Profile};
 use measure::Picos;
 use method::topology::{CableEnd, PortRef, Topology};
-use method::trial::{self, Flow, FlowKind, Protocol, Schedule, Trial};
+use method::trial::{self, Destination, Flow, FlowKind, Protocol, Schedule, Trial};
 
 use crate::bulk::Bulk;
 use crate::echo::{self, Echo};
 use crate::exchange::{self, Exchange};
 use crate::ground::{Ground, Lane, Window};
-use crate::load::Load;
+use crate::load::{Load, Stations};
 use crate::nic::{Far, Nic};
 use crate::parcels::Parcels;
 use crate::stream::{Course, Owner, Stream, TCP_OVERHEAD};
@@ -52,9 +52,12 @@ impl Scene<'_> {
     /// lane that its frames take.
     pub(crate) fn set_up(&self, seed: u64, window: Window) -> Result<(World, Vec<Lane>), Unfit> {
         let names = self.numbers()?;
-        let nics: Vec<Nic> =
+        let mut nics: Vec<Nic> =
             names.keys().map(|place| self.nic(place, &names)).collect::<Result<_, _>>()?;
         let (flows, lanes) = self.flows(&nics, names, window)?;
+        for load in flows.loads.iter().filter(|load| load.stations().is_some()) {
+            nics[load.to() as usize].stations = load.stations();
+        }
         let network = Network::new(self.profile, seed);
         let turnaround = Picos::from(self.hosts.turnaround);
         let ground = Ground::new(nics, network.edges(), turnaround, flows.alarms.len());
@@ -140,7 +143,7 @@ impl Builder<'_> {
         let lanes = self.there_and_back(flow, ends)?;
         self.lanes.extend(lanes);
         let place = match &flow.kind {
-            FlowKind::Datagrams(asked) => self.load(flow, asked, lanes[0])?,
+            FlowKind::Datagrams(asked) => self.load(flow, asked, (lanes[0], ends[1]))?,
             FlowKind::Echo(asked) => self.echo(flow, asked, lanes)?,
             FlowKind::Bulk(asked) => self.bulk(flow, asked, lanes)?,
             FlowKind::Exchange(asked) => self.exchange(flow, asked, lanes)?,
@@ -172,7 +175,12 @@ impl Builder<'_> {
         Ok([lane(from, to), lane(to, from)])
     }
 
-    fn load(&mut self, flow: &Flow, asked: &trial::Datagrams, lane: Lane) -> Result<Place, Unfit> {
+    fn load(
+        &mut self,
+        flow: &Flow,
+        asked: &trial::Datagrams,
+        way: (Lane, u32),
+    ) -> Result<Place, Unfit> {
         let tag = if asked.headers.vlan.is_some() { VLAN_TAG } else { 0 };
         self.fits(flow, asked.frames.largest().octets() - tag)?;
         let rates = match asked.schedule {
@@ -183,8 +191,15 @@ impl Builder<'_> {
         for rate in rates {
             is_rate(flow, rate.0)?;
         }
+        if let Destination::Stations { count, .. } = asked.destination
+            && !(1..=Stations::MOST).contains(&count)
+        {
+            let (id, most) = (flow.id, Stations::MOST);
+            let reason = format!("flow {id}: {count} stations are outside of 1 to {most}");
+            return Err(Unfit::Trial(reason));
+        }
         let place = self.flows.loads.len() as u32;
-        self.flows.loads.push(Load::new(asked, lane, place, self.window));
+        self.flows.loads.push(Load::new(asked, way, place, self.window));
         Ok(Place::Load(place))
     }
 

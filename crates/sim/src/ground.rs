@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use device::{Edge, Frame, Network};
+use device::{Edge, Frame, Mac, Network};
 use measure::Picos;
 
 use crate::agenda::Agenda;
@@ -38,6 +38,16 @@ pub(crate) struct Lane {
 impl Lane {
     pub(crate) const fn new(nic: u32, frame: Frame) -> Self {
         Self { nic, frame }
+    }
+
+    /// The same way to another address on the link.
+    pub(crate) const fn towards(&self, destination: Mac) -> Self {
+        Self { nic: self.nic, frame: Frame { destination, ..self.frame } }
+    }
+
+    /// Who sends.
+    pub(crate) const fn source(&self) -> Mac {
+        self.frame.source
     }
 
     #[inline]

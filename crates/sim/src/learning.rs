@@ -3,13 +3,16 @@
 //! Owns how many and when: both ends of each flow speak in turn, a few times, so that a table that
 //! learns slowly gets its chance too. Never counted: the counters begin after them.
 
+use std::sync::atomic::AtomicBool;
+
 use device::{Frame, Mac, Profile};
 use measure::{FrameSize, Nanos, Picos};
 use method::Trial;
+use method::trial::FlowKind;
 
 use crate::flight::LEARNING;
 use crate::ground::Lane;
-use crate::world::World;
+use crate::world::{Interrupted, World};
 
 /// How often both ends speak.
 const ROUNDS: u64 = 3;
@@ -20,10 +23,45 @@ const REST: Nanos = Nanos::from_millis(10);
 /// No more than this for all cables together.
 const MOST: Nanos = Nanos::from_secs(1);
 
-/// How long it takes.
+/// How long it takes, stations included.
 pub(crate) fn time(trial: &Trial, profile: &Profile) -> Picos {
-    let round = round(2 * trial.flows.len() as u64, profile);
-    Picos(ROUNDS * round.0)
+    let stations = trial.flows.iter().map(|flow| match &flow.kind {
+        FlowKind::Datagrams(datagrams) => datagrams.destination.learning(),
+        FlowKind::Echo(_) | FlowKind::Bulk(_) | FlowKind::Exchange(_) => Nanos::ZERO,
+    });
+    let stations = stations.fold(Nanos::ZERO, |all, one| all + one);
+    hosts_time(2 * trial.flows.len() as u64, profile) + stations.into()
+}
+
+/// How long hosts take to speak for themselves.
+fn hosts_time(lanes: u64, profile: &Profile) -> Picos {
+    Picos(ROUNDS * round(lanes, profile).0)
+}
+
+/// Lets the stations behind a load's receiving port speak, one load after the other.
+pub(crate) fn announce_stations(
+    world: &mut World,
+    lanes: &[Lane],
+    profile: &Profile,
+    stop: Option<&AtomicBool>,
+) -> Result<(), Interrupted> {
+    const SECOND: u64 = 1_000_000_000_000;
+    let mut begin = hosts_time(lanes.len() as u64, profile);
+    for number in 0..world.hosts.flows.loads.len() {
+        let Some(stations) = world.hosts.flows.loads[number].stations() else { continue };
+        let after = |frames: u64| {
+            let time = u128::from(frames) * u128::from(SECOND) / u128::from(stations.learn_rate);
+            begin + Picos(time as u64)
+        };
+        for station in 0..u64::from(stations.count) {
+            world.run(after(station), stop)?;
+            if let Some(lane) = world.hosts.flows.loads[number].announcement(station) {
+                send(world, &lane);
+            }
+        }
+        begin = after(stations.count.into());
+    }
+    Ok(())
 }
 
 fn round(lanes: u64, profile: &Profile) -> Picos {

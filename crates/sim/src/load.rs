@@ -3,10 +3,11 @@
 //! Owns a flow's counts, as a live tester's: a frame uses a number only once its port took it. Never
 //! decides when its port is free.
 
+use device::{Frame, Mac};
 use measure::reading::Rejected;
 use measure::{Histogram, Nanos, Picos};
 use method::record::{Clocks, DatagramsRecord, Delays};
-use method::trial::{Datagrams, Schedule};
+use method::trial::{Datagrams, Destination, Schedule};
 
 use crate::flight::{Kind, Probe};
 use crate::ground::{Ground, Lane, Window};
@@ -25,10 +26,48 @@ enum Pace {
     Turns { turns: Turns, next: u64 },
 }
 
+/// The stations behind a load's receiving port.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stations {
+    /// The first one's address; the others' count upwards.
+    pub(crate) first: Mac,
+    pub(crate) count: u32,
+    /// Frames a second before the load.
+    pub(crate) learn_rate: u64,
+}
+
+impl Stations {
+    /// More have no addresses of their own.
+    pub(crate) const MOST: u32 = 1 << 20;
+
+    /// Those behind a port, by its place; none where the load has none.
+    fn of(destination: Destination, port: u32) -> Option<Self> {
+        const BASE: u64 = 0x0257_0000_0000;
+        let Destination::Stations { count, learn_rate } = destination else { return None };
+        let first = Mac(BASE + u64::from(port) * u64::from(Self::MOST));
+        Some(Self { first, count: count.clamp(1, Self::MOST), learn_rate: learn_rate.max(1) })
+    }
+
+    /// The address of frame `number`'s.
+    #[inline]
+    pub(crate) fn at(&self, number: u64) -> Mac {
+        Mac(self.first.0 + number % u64::from(self.count))
+    }
+
+    /// Whether an address is one of theirs.
+    #[inline]
+    pub(crate) fn have(&self, address: Mac) -> bool {
+        address.0.wrapping_sub(self.first.0) < u64::from(self.count)
+    }
+}
+
 /// Both ends of a datagram flow.
 #[derive(Debug)]
 pub(crate) struct Load {
     lane: Lane,
+    /// The receiving port.
+    to: u32,
+    stations: Option<Stations>,
     /// This load's place among all.
     place: u32,
     sizes: Vec<u32>,
@@ -49,7 +88,13 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    pub(crate) fn new(asked: &Datagrams, lane: Lane, place: u32, window: Window) -> Self {
+    /// From one end of `lane` to the port `to` at its other.
+    pub(crate) fn new(
+        asked: &Datagrams,
+        (lane, to): (Lane, u32),
+        place: u32,
+        window: Window,
+    ) -> Self {
         let start = window.start;
         let load = (window.stop - start).to_nanos();
         let turns = |turns| Pace::Turns { turns, next: 0 };
@@ -61,8 +106,12 @@ impl Load {
                 turns(Turns::falling(start, load, (from, to), after))
             }
         };
+        let everybody = asked.destination == Destination::Broadcast;
+        let lane = if everybody { lane.towards(Mac::BROADCAST) } else { lane };
         Self {
             lane,
+            to,
+            stations: Stations::of(asked.destination, to),
             place,
             sizes: asked.frames.pattern().iter().map(|size| size.octets()).collect(),
             pace,
@@ -87,6 +136,29 @@ impl Load {
         self.lane.nic
     }
 
+    /// The receiving port.
+    pub(crate) const fn to(&self) -> u32 {
+        self.to
+    }
+
+    /// The stations behind it.
+    pub(crate) const fn stations(&self) -> Option<Stations> {
+        self.stations
+    }
+
+    /// A frame from each station to the sender, in turn.
+    pub(crate) fn announcement(&self, number: u64) -> Option<Lane> {
+        let stations = self.stations?;
+        let frame = Frame {
+            octets: 0,
+            source: stations.at(number),
+            destination: self.lane.source(),
+            target: None,
+            tag: 0,
+        };
+        Some(Lane::new(self.to, frame))
+    }
+
     /// When the first frame is due, of a load on schedule; none for one that always has frames.
     pub(crate) fn first_due(&self) -> Option<Picos> {
         match &self.pace {
@@ -97,7 +169,7 @@ impl Load {
 
     /// The frame that leaves now, of a load that always has one; none once it is over.
     #[inline]
-    pub(crate) fn pull(&mut self, ground: &mut Ground) -> Option<device::Frame> {
+    pub(crate) fn pull(&mut self, ground: &mut Ground) -> Option<Frame> {
         let Pace::Greedy { most } = self.pace else { return None };
         if ground.now >= self.window.stop || self.sent >= most {
             return None;
@@ -108,7 +180,7 @@ impl Load {
     /// The frame that leaves now, of a load on schedule, and when the next is due. No frame where the
     /// load is over, or where so many are overdue that the queue would not have taken this one.
     #[inline]
-    pub(crate) fn turn(&mut self, ground: &mut Ground) -> (Option<device::Frame>, Picos) {
+    pub(crate) fn turn(&mut self, ground: &mut Ground) -> (Option<Frame>, Picos) {
         let now = ground.now;
         let Pace::Turns { turns, next } = &mut self.pace else { return (None, Picos::MAX) };
         if now >= self.window.stop {
@@ -137,7 +209,7 @@ impl Load {
     }
 
     #[inline]
-    fn leave(&mut self, ground: &mut Ground) -> device::Frame {
+    fn leave(&mut self, ground: &mut Ground) -> Frame {
         let now = ground.now;
         let octets = match self.sizes[..] {
             [one] => one,
@@ -151,7 +223,11 @@ impl Load {
         self.last_sent = now;
         let probe = Probe { flow: self.place, mark: 0, number: self.sent, stamp: now };
         self.sent += 1;
-        self.lane.frame(octets, ground.flight.probe(Kind::Datagram, probe))
+        let frame = self.lane.frame(octets, ground.flight.probe(Kind::Datagram, probe));
+        match self.stations {
+            None => frame,
+            Some(stations) => Frame { destination: stations.at(probe.number), ..frame },
+        }
     }
 
     /// A frame of this load came, and its host noticed at `at`.

@@ -14,6 +14,8 @@ use device::{Edge, Frame, Mac};
 use measure::{FrameRate, Picos, Rate};
 use method::PortRef;
 
+use crate::load::Stations;
+
 /// Preamble with start delimiter, and the gap between frames.
 const PREAMBLE_AND_GAP: u64 = 20;
 
@@ -64,6 +66,8 @@ pub(crate) struct Nic {
     pub(crate) held: bool,
     /// Without a link.
     pub(crate) down: bool,
+    /// Stations that it hears for beside itself.
+    pub(crate) stations: Option<Stations>,
     pub(crate) paced: BinaryHeap<Reverse<(Picos, u32)>>,
     pub(crate) pulls: VecDeque<Pull>,
     rate: Rate,
@@ -95,6 +99,7 @@ impl Nic {
             free: Picos::ZERO,
             held: false,
             down: false,
+            stations: None,
             paced: BinaryHeap::new(),
             pulls: VecDeque::new(),
             rate,
@@ -104,6 +109,12 @@ impl Nic {
             waiting: 0,
             room,
         }
+    }
+
+    /// Whether a frame to this address is for its host.
+    #[inline]
+    pub(crate) fn hears(&self, destination: Mac) -> bool {
+        destination == self.mac || self.stations.is_some_and(|stations| stations.have(destination))
     }
 
     /// How long so many octets take.

@@ -82,6 +82,7 @@ impl VirtualTestbed {
             world.run(at, self.stop.as_deref())?;
             learning::send(world, &lane);
         }
+        learning::announce_stations(world, lanes, &self.profile, self.stop.as_deref())?;
         world.run(window.start, self.stop.as_deref())
     }
 

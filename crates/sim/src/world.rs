@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use device::{Event, Frame, Network};
+use device::{Event, Frame, Mac, Network};
 use measure::Picos;
 
 use crate::bulk::Bulk;
@@ -252,7 +252,9 @@ impl Hosts {
     fn reach(&mut self, number: u32, frame: Frame) {
         let nic = &mut self.ground.nics[number as usize];
         nic.counts.received += 1;
-        if frame.destination != nic.mac {
+        if frame.destination == Mac::BROADCAST && Kind::of(frame.tag) == Kind::Datagram {
+            self.overhear(number, frame.tag);
+        } else if !nic.hears(frame.destination) {
             nic.counts.others += u64::from(!frame.destination.is_group());
             self.ground.flight.land(frame.tag);
         } else if self.ground.turnaround == Picos::ZERO {
@@ -262,6 +264,17 @@ impl Hosts {
             self.notice(frame.tag, self.ground.now + self.ground.turnaround);
         } else {
             self.ground.leave_for_host(number, frame);
+        }
+    }
+
+    /// A copy of a load's broadcast frame reached a port: the receiving one counts its own.
+    fn overhear(&mut self, number: u32, tag: u64) {
+        let at = self.ground.now + self.ground.turnaround;
+        if let Cargo::Probe(_, probe) = self.ground.flight.land(tag) {
+            let load = &mut self.flows.loads[probe.flow as usize];
+            if load.to() == number {
+                load.arrive(at, &probe);
+            }
         }
     }
 

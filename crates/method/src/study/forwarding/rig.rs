@@ -18,7 +18,7 @@ use crate::reconcile::reconcile;
 use crate::record::{DatagramsRecord, Defect, Side};
 use crate::search;
 use crate::study::{Profile, burst};
-use crate::trial::{Datagrams, Event, Flow, FlowKind, Gate, Role, Schedule};
+use crate::trial::{Datagrams, Destination, Event, Flow, FlowKind, Gate, Role, Schedule};
 use crate::validity::tester_losses;
 use crate::{Caveat, TestbedError, Verdict};
 
@@ -151,6 +151,7 @@ impl<'s, 't> Rig<'s, 't> {
             receiver: self.spec.receiver,
             burst_limit: offer.burst_limit(),
             headers: self.spec.headers,
+            destination: Destination::Receiver,
         });
         let pair = self.session.ways.pair(way);
         let flow = |id, (from, to): (&_, &_)| {
