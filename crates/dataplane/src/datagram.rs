@@ -21,6 +21,7 @@ mod receiver;
 mod sender;
 pub(crate) mod socket;
 mod spread;
+mod stations;
 mod tally;
 mod udp;
 mod way;
@@ -93,12 +94,45 @@ pub struct Spread {
     pub sources: Option<AddressRange>,
     /// Destination addresses, in place of the receiver's own.
     pub destinations: Option<AddressRange>,
+    /// To whom they are addressed on the link.
+    #[serde(default)]
+    pub addressee: Addressee,
+}
+
+/// To whom frames are addressed on the link, by MAC address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Addressee {
+    /// The next hop.
+    #[default]
+    NextHop,
+    /// Everybody.
+    Everybody,
+    /// Stations that do not exist, behind the receiver's interface, in turn: frame i goes to station i
+    /// modulo their count.
+    Stations(Stations),
+}
+
+/// Stations behind an interface: addresses that count upwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stations {
+    /// The first one's MAC address, in the low 48 bits.
+    pub first: u64,
+    /// How many, at least 1.
+    pub count: u32,
+    /// Frames a second in which the receiver speaks for each of them once, as it is bound.
+    pub learn_rate: u64,
 }
 
 impl Spread {
     /// Nothing varies.
-    pub const NONE: Self =
-        Self { source_ports: 1, destination_ports: 1, sources: None, destinations: None };
+    pub const NONE: Self = Self {
+        source_ports: 1,
+        destination_ports: 1,
+        sources: None,
+        destinations: None,
+        addressee: Addressee::NextHop,
+    };
 }
 
 impl Default for Spread {

@@ -199,6 +199,7 @@ fn flows(lab: &Lab) -> Vec<Flow> {
         destination_ports: 2,
         sources: block("h1", ipv6),
         destinations: block("h2", ipv6),
+        ..Spread::NONE
     };
     let plain = Flow {
         pace: Pace::Burst(FRAMES),

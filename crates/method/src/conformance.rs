@@ -3,6 +3,7 @@
 //! Owns the list of clauses and when each counts as kept. Never hides a deviation: a clause whose
 //! keeping was not seen is not kept. Pure.
 
+mod switching;
 mod tests_of;
 
 use measure::{FrameMix, FrameSize, Nanos};
@@ -10,6 +11,8 @@ use measure::{FrameMix, FrameSize, Nanos};
 use crate::figure::Condition;
 use crate::topology::HostPort;
 use crate::{Figure, ForwardingSpec, Metric, Profile, Topology};
+
+pub use switching::switching;
 
 /// A clause and what was done about it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -167,6 +167,18 @@ pub enum Metric {
     BufferDelay,
     /// How many times longer a transfer takes than at the fair share (RFC 6349).
     TransferTimeRatio,
+    /// Frames that came to ports they were not for (RFC 2285 §3.8.3).
+    Flooded,
+    /// Whether an uncongested port lost frames for a congested one's sake: 1 yes, 0 no.
+    HeadOfLineBlocking,
+    /// Whether a congested port made its senders wait instead of losing frames: 1 yes, 0 no.
+    Backpressure,
+    /// How many addresses the device knew at once, each reached without flooding (RFC 2889 §5.7).
+    AddressCapacity,
+    /// How many new addresses a second it learned, all of them (RFC 2889 §5.8).
+    AddressLearningRate,
+    /// Frames of the longest burst without loss, of many ports into few (RFC 8239 §4).
+    Microburst,
 }
 
 /// Base units.
@@ -257,4 +269,6 @@ pub enum Caveat {
     SilentPairs,
     /// Nothing was sent: the figure is a model's, in virtual time.
     Simulated,
+    /// The test can't be made here; `reason` in the conditions says why.
+    Unsupported,
 }

@@ -26,6 +26,7 @@ pub use record::{FlowRecord, Outcome, TrialRecord};
 pub use study::{
     Arrangement, Background, BufferPorts, BufferSpec, FabricSpec, ForwardingSpec, ForwardingTest,
     LatencySpec, Load, Nodes, Profile, SearchKind, SpecProblem, StabilityLimits, StudySpec,
+    SwitchTest, SwitchingSpec,
 };
 pub use testbed::{Testbed, TestbedError};
 pub use topology::{PortRef, Topology};

@@ -12,6 +12,7 @@ pub mod latency;
 mod problem;
 mod rows;
 mod session;
+pub mod switching;
 mod ways;
 
 use measure::{FrameSize, Nanos};
@@ -25,6 +26,7 @@ pub use fabric::{Arrangement, FabricSpec, Nodes};
 pub use forwarding::{ForwardingSpec, ForwardingTest, SearchKind};
 pub use latency::{LatencySpec, Load};
 pub use problem::SpecProblem;
+pub use switching::{SwitchTest, SwitchingSpec};
 
 use ways::Ways;
 
@@ -40,16 +42,19 @@ pub enum StudySpec {
     Fabric(FabricSpec),
     /// TCP beside a constant load: enough buffer for long paths?
     Buffer(BufferSpec),
+    /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239.
+    Switching(SwitchingSpec),
 }
 
 impl StudySpec {
-    /// `latency`, `forwarding`, `fabric`, `buffer`
+    /// `latency`, `forwarding`, `fabric`, `buffer`, `switching`
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Latency(_) => "latency",
             Self::Forwarding(_) => "forwarding",
             Self::Fabric(_) => "fabric",
             Self::Buffer(_) => "buffer",
+            Self::Switching(_) => "switching",
         }
     }
 
@@ -61,6 +66,7 @@ impl StudySpec {
             Self::Forwarding(spec) => spec.estimate(topology),
             Self::Fabric(spec) => spec.estimate(topology),
             Self::Buffer(spec) => spec.estimate(topology),
+            Self::Switching(spec) => spec.estimate(topology),
         }
     }
 
@@ -71,6 +77,7 @@ impl StudySpec {
             Self::Forwarding(spec) => spec.check(topology),
             Self::Fabric(spec) => spec.check(topology),
             Self::Buffer(spec) => spec.check(topology),
+            Self::Switching(spec) => spec.check(topology),
         }
     }
 
@@ -82,6 +89,7 @@ impl StudySpec {
             Self::Forwarding(spec) => spec.run(testbed, seed),
             Self::Fabric(spec) => spec.run(testbed, seed),
             Self::Buffer(spec) => spec.run(testbed, seed),
+            Self::Switching(spec) => spec.run(testbed, seed),
         }
     }
 }

@@ -229,6 +229,18 @@ impl Netlink {
         self.create_link(errand, name, InfoKind::Bridge, data)
     }
 
+    /// Lets a bridge learn at most so many addresses (Linux 6.7); 0 is no limit. An older kernel takes no
+    /// notice, and says nothing.
+    pub fn limit_learned(&mut self, bridge: u32, addresses: u32) -> Result<(), NetlinkError> {
+        let errand = Errand { deed: "limit what is learned by bridge", object: &bridge };
+        let data = InfoData::Bridge(vec![InfoBridge::FdbMaxLearned(addresses)]);
+        let infos = vec![LinkInfo::Kind(InfoKind::Bridge), LinkInfo::Data(data)];
+        let mut message = LinkMessage::default();
+        message.header.index = bridge;
+        message.attributes = vec![LinkAttribute::LinkInfo(infos)];
+        self.route.ask(errand, RouteNetlinkMessage::NewLink(message), 0).map(drop)
+    }
+
     fn create_link(
         &mut self,
         errand: Errand<'_>,

@@ -19,6 +19,7 @@ mod reading;
 mod streams;
 mod subject;
 pub mod sweep;
+mod switching;
 mod trials;
 mod view;
 
@@ -28,6 +29,8 @@ use method::{Figure, Trial, TrialRecord, Verdict};
 use crate::run::RunMeta;
 use crate::words;
 use view::{Answer, Block, Picture, Section};
+
+pub use switching::{is_of_pattern, wording as switch_wording};
 
 /// What the report is made from.
 #[derive(Debug, Clone, Copy)]
@@ -84,12 +87,16 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
     let anchor = format!("run{}", index + 1);
     let meta = run.meta;
     let mut sections = Vec::new();
-    sections.extend(latency::section(&anchor, run.figures, run.records));
-    sections.extend(forwarding::section(&anchor, run));
-    sections.extend(buffer::section(&anchor, run.figures, run.records));
-    sections.extend(fabric::section(&anchor, run.figures));
-    sections.extend(streams::section(&anchor, run.figures, run.records));
-    sections.extend(conformance::section(&anchor, run));
+    // The switching study's metrics are other studies' too, of many ports at once.
+    let figures = switching::others(run.figures);
+    let others = ReportInput { figures: &figures, ..*run };
+    sections.extend(latency::section(&anchor, &figures, run.records));
+    sections.extend(forwarding::section(&anchor, &others));
+    sections.extend(buffer::section(&anchor, &figures, run.records));
+    sections.extend(fabric::section(&anchor, &figures));
+    sections.extend(switching::section(&anchor, run.figures));
+    sections.extend(streams::section(&anchor, &figures, run.records));
+    sections.extend(conformance::sections(&anchor, run));
     sections.extend(devices::section(&anchor, run.records));
     sections.extend(caveats::section(&anchor, run.figures));
     sections.extend(trials::section(&anchor, run.records));

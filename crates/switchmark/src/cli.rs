@@ -21,6 +21,7 @@ mod runs;
 mod session;
 mod signals;
 mod sim;
+mod switching;
 
 use std::process::ExitCode;
 
@@ -48,6 +49,8 @@ enum Verb {
     Forwarding(forwarding::Args),
     /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
     Fabric(fabric::Args),
+    /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239
+    Switching(Box<switching::Args>),
     /// TCP beside a constant load: is there buffer enough for long paths?
     Buffer(Box<buffer::Args>),
     /// What this host can be trusted with: how fast and how evenly it sends
@@ -100,6 +103,7 @@ pub fn main() -> ExitCode {
         Verb::Latency(args) => latency::run(args),
         Verb::Forwarding(args) => forwarding::run(&args),
         Verb::Fabric(args) => fabric::run(args),
+        Verb::Switching(args) => switching::run(&args),
         Verb::Buffer(args) => buffer::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Report(args) => report::run(&args),

@@ -19,6 +19,7 @@ pub mod study;
 pub mod subjects;
 mod suggest;
 pub mod sweep;
+pub mod switching;
 pub mod testbed;
 mod typed;
 

@@ -25,6 +25,7 @@ fn help_names_every_verb() {
         "latency",
         "forwarding",
         "fabric",
+        "switching",
         "buffer",
         "doctor",
         "report",
@@ -40,12 +41,13 @@ fn help_names_every_verb() {
 
 #[test]
 fn every_verb_has_help() {
-    let verbs: [&[&str]; 13] = [
+    let verbs: [&[&str]; 14] = [
         &["demo"],
         &["run"],
         &["latency"],
         &["forwarding"],
         &["fabric"],
+        &["switching"],
         &["buffer"],
         &["doctor"],
         &["report"],

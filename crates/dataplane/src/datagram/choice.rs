@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::frames::Frames;
 use super::output::Output;
-use super::{Pace, SenderBackend, SenderSpec, Way, gso, packet, udp};
+use super::{Addressee, Pace, SenderBackend, SenderSpec, Way, gso, packet, udp};
 use crate::FlowError;
 use crate::af_xdp::transmit::Transmit;
 use crate::unfit::Unfit;
@@ -76,6 +76,9 @@ fn order(pace: Pace) -> [SenderBackend; 4] {
 
 fn attempt(backend: SenderBackend, spec: &SenderSpec) -> Result<Opened, Unfit> {
     match backend {
+        SenderBackend::XdpLive if spec.spread.addressee != Addressee::NextHop => {
+            Err(Unfit::NotHere("it addresses frames to the next hop only".to_owned()))
+        }
         SenderBackend::Auto | SenderBackend::XdpLive => {
             let (live, how) = LiveSender::open(spec, Way::find(spec)?)?;
             Ok((Backend::Live(Box::new(live)), how))

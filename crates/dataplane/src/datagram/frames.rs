@@ -51,7 +51,7 @@ impl Frames {
             let hop = way.hop(number);
             let ends = UdpEndpoints {
                 source_mac: hop.source_mac,
-                destination_mac: hop.next_hop_mac,
+                destination_mac: spec.spread.addressed(hop.next_hop_mac, number),
                 source: spec.spread.source(first.source, number),
                 destination: spec.spread.destination(first.destination, number),
             };

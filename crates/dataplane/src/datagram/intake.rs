@@ -15,7 +15,7 @@ use wire::Probe;
 
 use super::batch::{ReceiveBatch, SLOTS};
 use super::tally::{Datagram, Tally};
-use super::{ReceiverSpec, interface, socket};
+use super::{Addressee, ReceiverSpec, interface, socket};
 use crate::packet_ring::{self, Arrival, Selection};
 use crate::socket::{TICK, bound_waits, enlarge_receive_buffer, is_pause};
 use crate::unfit::Unfit;
@@ -247,6 +247,9 @@ fn check_udp(spec: &ReceiverSpec) -> Result<(), Unfit> {
     }
     if spec.spread.destination_ports > 1 {
         return unfit("a udp socket has one port");
+    }
+    if matches!(spec.spread.addressee, Addressee::Stations(_)) {
+        return unfit("a udp socket gets no frames for other stations");
     }
     if spec.spread.destinations.is_some() {
         return unfit("a udp socket is at one address");

@@ -10,7 +10,10 @@ use std::thread;
 
 use super::intake::{self, Intake};
 use super::tally::Tally;
-use super::{ReceiverBackend, ReceiverReport, ReceiverSpec, frames, interface, learning, ports};
+use super::{
+    Addressee, ReceiverBackend, ReceiverReport, ReceiverSpec, frames, interface, learning, ports,
+    stations,
+};
 use crate::unfit::Unfit;
 use crate::xdp::counter::Counter;
 use crate::{FlowError, Halt, Identity, Window, affinity, clock};
@@ -48,6 +51,9 @@ impl Receiver {
             .map_err(|e| FlowError::kernel("read the port of udp socket at", spec.local, e))?
             .port();
         let (input, backend, reason) = choose(spec, &reserved, port)?;
+        if let Addressee::Stations(stations) = spec.spread.addressee {
+            stations::announce(spec.local, stations)?;
+        }
         let (cpu, identity) = (spec.cpu, spec.identity);
         Ok(Self { port, cpu, input, backend, reason, reserved, identity })
     }

@@ -5,17 +5,40 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::{AddressRange, Spread};
+use wire::MacAddr;
+
+use super::{AddressRange, Addressee, Spread, Stations};
 use crate::FlowError;
 
 impl Spread {
     /// Whether all frames have the same headers.
     pub(crate) fn is_none(&self) -> bool {
-        self.period() == 1 && self.sources.is_none() && self.destinations.is_none()
+        self.conversations() == 1
+            && self.sources.is_none()
+            && self.destinations.is_none()
+            && self.addressee == Addressee::NextHop
     }
 
     /// Frames until the headers repeat.
     pub(crate) fn period(&self) -> u64 {
+        let stations = match self.addressee {
+            Addressee::NextHop | Addressee::Everybody => 1,
+            Addressee::Stations(stations) => u64::from(stations.count.max(1)),
+        };
+        least_common_multiple(self.conversations(), stations)
+    }
+
+    /// To whom frame `number` is addressed on the link.
+    pub(crate) fn addressed(&self, next_hop: MacAddr, number: u64) -> MacAddr {
+        match self.addressee {
+            Addressee::NextHop => next_hop,
+            Addressee::Everybody => MacAddr::BROADCAST,
+            Addressee::Stations(stations) => stations.at(number),
+        }
+    }
+
+    /// Frames until the addresses and ports of IP repeat.
+    pub(crate) fn conversations(&self) -> u64 {
         let addresses = |range: Option<AddressRange>| range.map_or(1, |range| range.count);
         [
             self.source_ports,
@@ -50,6 +73,9 @@ impl Spread {
         if self.source_ports == 0 || self.destination_ports == 0 {
             return Err(unsuitable("spread over no ports"));
         }
+        if matches!(self.addressee, Addressee::Stations(Stations { count: 0, .. })) {
+            return Err(unsuitable("spread over no stations"));
+        }
         for range in [self.sources, self.destinations].into_iter().flatten() {
             let AddressRange { first, count } = range;
             if count == 0 {
@@ -65,6 +91,15 @@ impl Spread {
             }
         }
         Ok(())
+    }
+}
+
+impl Stations {
+    /// The address of frame `number`'s.
+    pub(super) fn at(&self, number: u64) -> MacAddr {
+        let address = self.first + number % u64::from(self.count.max(1));
+        let [_, _, octets @ ..] = address.to_be_bytes();
+        MacAddr(octets)
     }
 }
 
@@ -119,6 +154,7 @@ mod tests {
             destination_ports: 3,
             sources: None,
             destinations: Some(AddressRange { first: "198.18.0.255".parse().unwrap(), count: 4 }),
+            addressee: Addressee::NextHop,
         };
         let base = "10.0.0.1:7000".parse().unwrap();
         assert_eq!(spread.period(), 12);
@@ -126,6 +162,20 @@ mod tests {
         assert_eq!(spread.destination(base, 5).to_string(), "198.18.1.0:7002");
         assert_eq!(spread.destination(base, 12).to_string(), "198.18.0.255:7000");
         assert!(!spread.is_none() && Spread::NONE.is_none());
+    }
+
+    #[test]
+    fn frames_for_others_on_the_link() {
+        let next_hop = MacAddr([2, 0, 0, 0, 0, 9]);
+        let stations = Stations { first: 0x0257_0000_00ff, count: 3, learn_rate: 1 };
+        let of = |addressee| Spread { addressee, ..Spread::NONE };
+        let all = of(Addressee::Stations(stations));
+        assert_eq!((all.period(), all.conversations(), all.is_none()), (3, 1, false));
+        let to: Vec<String> = (0..4).map(|i| all.addressed(next_hop, i).to_string()).collect();
+        let first = "02:57:00:00:00:ff";
+        assert_eq!(to, [first, "02:57:00:00:01:00", "02:57:00:00:01:01", first]);
+        assert_eq!(of(Addressee::Everybody).addressed(next_hop, 7), MacAddr::BROADCAST);
+        assert_eq!(Spread::NONE.addressed(next_hop, 7), next_hop);
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Way {
         let mut known = vec![((way.index, gateway), first)];
         let mut hops = vec![first];
         let mut netlink = Netlink::open()?;
-        for number in 1..spec.spread.period().min(MOST_CONVERSATIONS) {
+        for number in 1..spec.spread.conversations().min(MOST_CONVERSATIONS) {
             let from = spec.spread.source(way.source, number);
             let to = spec.spread.destination(spec.remote, number);
             let asked = netlink.route_to(to.ip(), Some(from.ip()), from.port(), to.port(), UDP);
@@ -101,11 +101,11 @@ impl Way {
         if hops.iter().all(|hop| *hop == first) {
             return Ok(way);
         }
-        if spec.spread.period() > MOST_CONVERSATIONS {
+        if spec.spread.conversations() > MOST_CONVERSATIONS {
             return Err(Unfit::NotHere(format!(
                 "the kernel spreads the flow's conversations over several ways, and {} are more than \
                  the {MOST_CONVERSATIONS} that it is asked about",
-                spec.spread.period()
+                spec.spread.conversations()
             )));
         }
         way.hops = hops;

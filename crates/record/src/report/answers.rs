@@ -21,6 +21,8 @@ type Sentence = (Verdict, String);
 
 /// All sentences for a run's figures: what a device adds first, then the rates, then RFC 2544's others.
 pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
+    let switching = super::switching::sentences(figures);
+    let figures = &super::switching::others(figures)[..];
     let mut all = latency(figures);
     all.extend(forwarding::throughput(figures));
     all.extend(forwarding::flood(figures));
@@ -28,6 +30,7 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
     all.extend(fabric::nonblocking(figures));
     all.extend(fabric::groups(figures));
     all.extend(super::buffer::sentences(figures));
+    all.extend(switching);
     all
 }
 

@@ -56,6 +56,7 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
         Caveat::NotRecovered => "not-recovered",
         Caveat::SilentPairs => "silent-pairs",
         Caveat::Simulated => "simulated",
+        Caveat::Unsupported => "unsupported",
     }
 }
 
@@ -145,6 +146,7 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
             "The device lost frames until the trial's end and may not have recovered. Measure \
              longer."
         }
+        Caveat::Unsupported => "This test can't be made where it was asked for; the row says why.",
         Caveat::Simulated => {
             "No packet was sent: the figure is what a model of the device does in virtual time, with \
              hosts of the model's. It is as true as the device's profile."

@@ -1,5 +1,5 @@
-//! The conformance list on the page: every clause, what it asks, what was done, deviations first. The
-//! list itself is the method's; never weighs a clause.
+//! The conformance lists on the page: every clause, what it asks, what was done, deviations first. The
+//! lists themselves are the method's; never weighs a clause.
 
 use method::conformance::{Clause, conformance};
 use method::study::{ForwardingTest, StudySpec};
@@ -7,8 +7,30 @@ use method::study::{ForwardingTest, StudySpec};
 use super::ReportInput;
 use super::view::{Block, Cell, Section, Table};
 
-/// The section; `None` where no test of RFC 2544 was made.
-pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
+/// The sections; none where no test of an RFC was made.
+pub(super) fn sections(prefix: &str, run: &ReportInput<'_>) -> Vec<Section> {
+    forwarding(prefix, run).into_iter().chain(switching(prefix, run)).collect()
+}
+
+fn switching(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
+    let specs = run.meta.studies.iter().filter_map(|study| match study {
+        StudySpec::Switching(spec) => Some(spec),
+        _ => None,
+    });
+    let mut blocks = Vec::new();
+    for spec in specs {
+        let clauses = method::conformance::switching(spec, &run.meta.topology, run.figures);
+        blocks.push(Block::Paragraph(counted(&clauses, "RFC 2889 or RFC 8239")));
+        blocks.push(Block::Table(table(clauses)));
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: format!("{prefix}-switching-conformance"),
+        heading: "Conformance to RFC 2889 and RFC 8239".to_owned(),
+        blocks,
+    })
+}
+
+fn forwarding(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
     let mut blocks = Vec::new();
     let specs = run.meta.studies.iter().filter_map(|study| match study {
         StudySpec::Forwarding(spec) => Some(spec),
@@ -21,7 +43,7 @@ pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
             blocks.push(Block::Subheading(format!("Forwarding study {}", at + 1)));
         }
         let clauses = conformance(spec, &run.meta.topology, run.figures);
-        blocks.push(Block::Paragraph(counted(&clauses)));
+        blocks.push(Block::Paragraph(counted(&clauses, "RFC 2544")));
         blocks.push(Block::Table(table(clauses)));
     }
     (!blocks.is_empty()).then(|| Section {
@@ -31,11 +53,11 @@ pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
     })
 }
 
-fn counted(clauses: &[Clause]) -> String {
+fn counted(clauses: &[Clause], of: &str) -> String {
     let kept = clauses.iter().filter(|clause| clause.conforms).count();
     format!(
         "Of {} clauses {kept} were kept and {} were not. A figure that leaves this page as a result \
-         of RFC 2544 has to name the deviations with it.",
+         of {of} has to name the deviations with it.",
         clauses.len(),
         clauses.len() - kept
     )

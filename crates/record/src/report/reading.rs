@@ -164,5 +164,11 @@ pub(super) const fn metric(metric: Metric) -> &'static str {
         Metric::Efficiency => "efficiency",
         Metric::BufferDelay => "buffer_delay",
         Metric::TransferTimeRatio => "transfer_time_ratio",
+        Metric::Flooded => "flooded",
+        Metric::HeadOfLineBlocking => "head_of_line_blocking",
+        Metric::Backpressure => "backpressure",
+        Metric::AddressCapacity => "address_capacity",
+        Metric::AddressLearningRate => "address_learning_rate",
+        Metric::Microburst => "microburst",
     }
 }

@@ -11,8 +11,8 @@ use measure::{FrameMix, FrameSize, Rate};
 use method::conformance::conformance;
 use method::trial::Headers;
 use method::{
-    Caveat, Figure, ForwardingSpec, ForwardingTest, StudySpec, Trial, TrialRecord, explain_size,
-    explain_size_at,
+    Caveat, Figure, ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, Trial, TrialRecord,
+    explain_size, explain_size_at,
 };
 use record::{ReportInput, RunMeta};
 
@@ -103,13 +103,23 @@ pub fn text(run: &Finished) -> String {
     out
 }
 
-/// Where the whole of RFC 2544 was asked for: what was not done as it asks.
+/// Where the whole of an RFC was asked for: what was not done as it asks.
 fn deviations(study: &StudySpec, run: &Finished) -> String {
-    let StudySpec::Forwarding(spec) = study else { return String::new() };
-    if ForwardingTest::RFC2544.iter().any(|test| !spec.tests.contains(test)) {
-        return String::new();
-    }
-    let clauses = conformance(spec, &run.meta.topology, &run.figures);
+    let clauses = match study {
+        StudySpec::Forwarding(spec)
+            if ForwardingTest::RFC2544.iter().all(|test| spec.tests.contains(test)) =>
+        {
+            conformance(spec, &run.meta.topology, &run.figures)
+        }
+        StudySpec::Switching(spec)
+            if [&SwitchTest::RFC2889[..], &SwitchTest::RFC8239]
+                .iter()
+                .any(|suite| suite.iter().all(|test| spec.tests.contains(test))) =>
+        {
+            method::conformance::switching(spec, &run.meta.topology, &run.figures)
+        }
+        _ => return String::new(),
+    };
     let kept = clauses.iter().filter(|clause| clause.conforms).count();
     let mut out = format!("Conformance: {kept} of {} clauses kept; not kept:\n", clauses.len());
     for clause in clauses.iter().filter(|clause| !clause.conforms) {
@@ -125,6 +135,7 @@ fn sizes(study: &StudySpec) -> Vec<String> {
     match study {
         StudySpec::Latency(spec) => spec.sizes.iter().map(|s| explain_size(*s)).collect(),
         StudySpec::Forwarding(spec) => spec.frames.iter().map(|mix| frames(spec, mix)).collect(),
+        StudySpec::Switching(spec) => spec.frames.iter().map(|s| explain_size(*s)).collect(),
         StudySpec::Fabric(_) | StudySpec::Buffer(_) => Vec::new(),
     }
 }

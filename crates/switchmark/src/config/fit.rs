@@ -188,6 +188,9 @@ pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
         // Messages are cut up by whatever carries them.
         StudySpec::Fabric(_) => Ok(()),
         StudySpec::Buffer(spec) => size_fits(spec.background_size, testbed),
+        StudySpec::Switching(spec) => {
+            spec.frames.iter().try_for_each(|size| size_fits(*size, testbed))
+        }
     }
 }
 

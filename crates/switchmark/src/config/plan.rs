@@ -5,6 +5,7 @@
 mod buffer;
 mod fabric;
 mod forwarding;
+mod switching;
 mod values;
 
 use std::path::Path;
@@ -24,6 +25,7 @@ use buffer::BufferFile;
 use fabric::FabricFile;
 use forwarding::ForwardingFile;
 pub use forwarding::MOST_SPREAD;
+use switching::SwitchingFile;
 pub use values::check_duration;
 use values::{ProfileFile, Sizes, placed};
 
@@ -55,6 +57,7 @@ enum StudyFile {
     Forwarding(Box<ForwardingFile>),
     Fabric(Box<FabricFile>),
     Buffer(Box<BufferFile>),
+    Switching(Box<SwitchingFile>),
     Storage(Spanned<toml::Value>),
 }
 
@@ -154,6 +157,7 @@ fn study_of(file: &StudyFile, testbed: &Testbed) -> Result<StudySpec, Fault> {
         StudyFile::Forwarding(file) => file.resolve(testbed),
         StudyFile::Fabric(file) => file.resolve(testbed),
         StudyFile::Buffer(file) => file.resolve(testbed),
+        StudyFile::Switching(file) => file.resolve(testbed),
         StudyFile::Storage(value) => Err(not_yet("the study `storage`", value.span())),
     }
 }

@@ -13,7 +13,7 @@ use dataplane::{Window, clock};
 use lab::Lab;
 use measure::Nanos;
 use method::record::{DeedRecord, DeviceRecord, HostUsage, PortCounters, Side};
-use method::trial::Offloads;
+use method::trial::{FlowKind, Offloads};
 use method::{Topology, Trial, TrialRecord, validity};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
@@ -158,7 +158,8 @@ impl<'a> Conduct<'a> {
             asks.push((host.clone(), Ask::Prepare { receivers, interfaces: interfaces(ports) }));
         }
         let mut by_flow = BTreeMap::new();
-        for (host, answer) in self.crew.ask_all(asks, SETTING_UP)? {
+        let within = SETTING_UP + self.stations_speak().as_duration();
+        for (host, answer) in self.crew.ask_all(asks, within)? {
             let expected = flows.remove(&host).unwrap_or_default();
             match answer {
                 Answer::Prepared { ports } if ports.len() == expected.len() => {
@@ -168,6 +169,15 @@ impl<'a> Conduct<'a> {
             }
         }
         Ok(by_flow)
+    }
+
+    /// How long receivers speak for stations behind them before they answer.
+    fn stations_speak(&self) -> Nanos {
+        let each = self.trial.flows.iter().map(|flow| match &flow.kind {
+            FlowKind::Datagrams(datagrams) => datagrams.destination.learning(),
+            FlowKind::Echo(_) | FlowKind::Bulk(_) | FlowKind::Exchange(_) => Nanos::ZERO,
+        });
+        each.fold(Nanos::ZERO, |all, one| all + one)
     }
 
     /// Opens the sending sides, which learn their paths.

@@ -11,6 +11,7 @@ mod labels;
 mod notes;
 mod rfc2544;
 mod sweep;
+mod switching;
 mod times;
 
 use std::collections::BTreeMap;
@@ -32,7 +33,9 @@ type Titled = (String, String);
 pub fn render(figures: &[Figure]) -> String {
     let mut notes = Footnotes::of(figures);
     let mut out = sentences(figures);
-    let figures = &labels::labelled(figures);
+    let (switching, figures): (Vec<Figure>, Vec<Figure>) =
+        labels::labelled(figures).into_iter().partition(switching::is_own);
+    let figures = &figures;
     let tables = [
         times::added(figures, &mut notes),
         times::rtt(figures, &mut notes),
@@ -51,6 +54,8 @@ pub fn render(figures: &[Figure]) -> String {
         buffer::windows(figures),
         fabric::by_nodes(figures, &mut notes),
         fabric::by_message(figures, &mut notes),
+        switching::patterns(&switching, &mut notes),
+        switching::others(&switching, &mut notes),
     ];
     for (title, table) in tables.into_iter().flatten() {
         let _ = writeln!(out, "{title}\n{table}\n");

@@ -51,6 +51,7 @@ fn headers_sizes_and_spreads_of_every_kind_are_counted() {
             destination_ports: 3,
             sources: Some(range("h1", 5)),
             destinations: Some(range("h2", 4)),
+            ..Spread::NONE
         }
     };
     let plain = Asked { load: Nanos::from_millis(50), ..Asked::default() };

@@ -6,11 +6,12 @@
 use std::net::SocketAddr;
 
 use dataplane::datagram::{
-    AddressRange, Pace, ReceiverBackend, ReceiverSpec, SenderBackend, SenderSpec, Spread,
+    AddressRange, Addressee, Pace, ReceiverBackend, ReceiverSpec, SenderBackend, SenderSpec,
+    Spread, Stations,
 };
 use measure::Nanos;
 use method::topology::PortRef;
-use method::trial::{Backend, Datagrams, Flow, Headers, IpVersion, Reception, Schedule};
+use method::trial::{Backend, Datagrams, Destination, Flow, IpVersion, Reception, Schedule};
 
 use super::{OrderError, Scene, gap_ns};
 
@@ -36,7 +37,7 @@ impl Scene<'_> {
             identity: self.identity(flow),
             frames: datagrams.frames.clone(),
             vlan: datagrams.headers.vlan,
-            spread: self.spread(flow, &datagrams.headers)?,
+            spread: self.spread(flow, datagrams)?,
             backend: reception(datagrams.receiver),
             same_clock: self.one_clock,
             limit: self.limit(flow, datagrams)?,
@@ -60,7 +61,7 @@ impl Scene<'_> {
             identity: self.identity(flow),
             frames: datagrams.frames.clone(),
             vlan: datagrams.headers.vlan,
-            spread: self.spread(flow, &datagrams.headers)?,
+            spread: self.spread(flow, datagrams)?,
             pace: pace(flow, datagrams.schedule)?,
             backend: backend(datagrams.backend),
             burst_limit: datagrams.burst_limit,
@@ -69,7 +70,8 @@ impl Scene<'_> {
         })
     }
 
-    fn spread(&self, flow: &Flow, headers: &Headers) -> Result<Spread, OrderError> {
+    fn spread(&self, flow: &Flow, datagrams: &Datagrams) -> Result<Spread, OrderError> {
+        let headers = &datagrams.headers;
         let asked = headers.spread.addresses;
         let range = |port: &PortRef| match asked {
             0 | 1 => Ok(None),
@@ -80,7 +82,22 @@ impl Scene<'_> {
             destination_ports: headers.spread.destination_ports.max(1),
             sources: range(&flow.from)?,
             destinations: range(&flow.to)?,
+            addressee: self.addressee(flow, datagrams.destination),
         })
+    }
+
+    /// Stations' addresses are locally administered, and each receiving host's are its own.
+    fn addressee(&self, flow: &Flow, destination: Destination) -> Addressee {
+        const BASE: u64 = 0x0257_0000_0000;
+        match destination {
+            Destination::Receiver => Addressee::NextHop,
+            Destination::Broadcast => Addressee::Everybody,
+            Destination::Stations { count, learn_rate } => {
+                let host = self.topology.hosts.iter().position(|h| h.name == flow.to.host);
+                let first = BASE + ((host.unwrap_or(0) as u64) << 20);
+                Addressee::Stations(Stations { first, count, learn_rate })
+            }
+        }
     }
 
     fn block(

@@ -1,0 +1,197 @@
+//! The clauses of RFC 2889 and RFC 8239, and what a switching study did about each.
+//!
+//! Owns what each test has to have done. Lists only the suites of which the study made a test; tests
+//! of a suite that it left out are one deviation, said once.
+
+use measure::{FrameSize, Nanos};
+
+use super::{Clause, addresses, clause, tester};
+use crate::figure::Condition;
+use crate::{Caveat, Figure, Metric, Profile, SwitchTest, SwitchingSpec, Topology};
+
+/// All clauses that bear on the tests made, in the order of the RFCs.
+pub fn switching(spec: &SwitchingSpec, topology: &Topology, figures: &[Figure]) -> Vec<Clause> {
+    let made = |suite: &[SwitchTest]| spec.tests.iter().any(|test| suite.contains(test));
+    let mut clauses = vec![tester(topology), addresses(topology)];
+    if made(&SwitchTest::RFC2889) {
+        clauses.extend(rfc2889(spec, topology, figures));
+    }
+    if made(&SwitchTest::RFC8239) {
+        clauses.extend(rfc8239(spec, topology, figures));
+    }
+    clauses
+}
+
+fn rfc2889(spec: &SwitchingSpec, topology: &Topology, figures: &[Figure]) -> Vec<Clause> {
+    let mut clauses = vec![
+        sizes(spec),
+        ports(spec, topology, "RFC 2889 §3"),
+        directions(),
+        bursts(),
+        duration(spec),
+        phases(spec),
+        learning(),
+    ];
+    for test in SwitchTest::RFC2889.into_iter().filter(|test| spec.tests.contains(test)) {
+        clauses.push(of_test(test, figures));
+    }
+    if spec.tests.contains(&SwitchTest::AddressCaching) {
+        clauses.push(ageing(topology));
+    }
+    clauses.extend(left_out(spec, &SwitchTest::RFC2889, "RFC 2889 §5"));
+    clauses
+}
+
+fn rfc8239(spec: &SwitchingSpec, topology: &Topology, figures: &[Figure]) -> Vec<Clause> {
+    let asked = "the size of the buffer, from the delay at 1 % over";
+    let elsewhere = "not here: the buffer study estimates it".to_owned();
+    let mut clauses = vec![
+        ports(spec, topology, "RFC 8239 §2.2"),
+        clause("RFC 8239 §3", asked, elsewhere, false),
+        repeats(),
+    ];
+    for test in SwitchTest::RFC8239.into_iter().filter(|test| spec.tests.contains(test)) {
+        clauses.push(of_test(test, figures));
+    }
+    if spec.tests.contains(&SwitchTest::Incast) {
+        let asked = "the stateless traffic is bursts of every port in turn";
+        let done = "a constant load of 1 % of one port".to_owned();
+        clauses.push(clause("RFC 8239 §6.2", asked, done, false));
+    }
+    clauses.extend(left_out(spec, &SwitchTest::RFC8239, "RFC 8239"));
+    clauses
+}
+
+/// RFC 2889 §4.1 takes the sizes of RFC 2544 §9.1.
+fn sizes(spec: &SwitchingSpec) -> Clause {
+    let asked = "Ethernet frames of 64, 128, 256, 512, 1024, 1280 and 1518 octets";
+    let missing: Vec<String> = [64, 128, 256, 512, 1024, 1280, 1518]
+        .into_iter()
+        .filter(|octets| spec.frames.iter().all(|size: &FrameSize| size.octets() != *octets))
+        .map(|octets| octets.to_string())
+        .collect();
+    let done = match missing.is_empty() {
+        true => "all of them".to_owned(),
+        false => format!("without {}", missing.join(", ")),
+    };
+    clause("RFC 2889 §4.1", asked, done, missing.is_empty())
+}
+
+fn ports(spec: &SwitchingSpec, topology: &Topology, name: &'static str) -> Clause {
+    let asked = "all ports of the device take part";
+    let device = spec.subjects.first().map(|subject| subject.device.as_str());
+    let device = device.or_else(|| topology.devices.first().map(|device| device.name.as_str()));
+    let there = topology.ports_of(device).len();
+    let used = there.min(spec.ports as usize);
+    let done = format!("{used} of the {there} ports that have a host");
+    clause(name, asked, done, used == there)
+}
+
+/// Patterns that go both ways send as much each way.
+fn directions() -> Clause {
+    let asked = "bidirectional patterns send as much each way at the same time";
+    clause("RFC 2889 §5.1.2", asked, "as much each way, all at once".to_owned(), true)
+}
+
+fn bursts() -> Clause {
+    let asked = "bursts of 1 to 930 frames beside a constant load";
+    let done = "a constant load only: each port goes round its receivers".to_owned();
+    clause("RFC 2889 §5.1.2", asked, done, false)
+}
+
+fn duration(spec: &SwitchingSpec) -> Clause {
+    let asked = "trials of 1 to 300 seconds, 30 recommended";
+    let done = format!("{} to decide, {} on the way", spec.final_duration, spec.duration);
+    let range = Nanos::from_secs(1)..=Nanos::from_secs(300);
+    clause("RFC 2889 §5.1.2", asked, done, range.contains(&spec.duration))
+}
+
+fn phases(spec: &SwitchingSpec) -> Clause {
+    let asked = "learning, 2 s, the load, 2 s for residual frames, 5 s to settle";
+    let phases = spec.profile.phases(Nanos::ZERO);
+    let done =
+        format!("learning, {}, the load, {}, {}", phases.learned, phases.residual, phases.settle);
+    clause("RFC 2544 §23", asked, done, spec.profile == Profile::Strict)
+}
+
+fn learning() -> Clause {
+    let asked =
+        "every port's address is learned before a load, and frames that go astray are counted";
+    let done =
+        "each end of each flow speaks first; floods are counted and never received".to_owned();
+    clause("RFC 2889 §5.1.3", asked, done, true)
+}
+
+fn ageing(topology: &Topology) -> Clause {
+    let asked = "the table is aged out before each trial";
+    let simulated = topology.is_simulated();
+    let done = if simulated { "each trial begins with an empty table" } else { "not made" };
+    clause("RFC 2889 §5.7.2", asked, done.to_owned(), simulated)
+}
+
+fn repeats() -> Clause {
+    let asked = "every test is made several times and the variation reported";
+    clause("RFC 8239 §1.1", asked, "each trial once".to_owned(), false)
+}
+
+/// What a test asks for, and whether each of its figures came to a value.
+fn of_test(test: SwitchTest, figures: &[Figure]) -> Clause {
+    let name = Some(Condition::from(test.as_str()));
+    let own: Vec<&Figure> =
+        figures.iter().filter(|f| f.conditions.get("test") == name.as_ref()).collect();
+    if let Some(figure) = own.iter().find(|f| f.caveats.contains(&Caveat::Unsupported)) {
+        let reason = match figure.conditions.get("reason") {
+            Some(Condition::Text(reason)) => reason.clone(),
+            _ => "it can't be made here".to_owned(),
+        };
+        return clause(test.clause(), asked(test), format!("not made: {reason}"), false);
+    }
+    let without = own.iter().filter(|f| f.value.is_none()).count();
+    let below = own.iter().any(|f| f.caveats.contains(&Caveat::LoadBelowAsked));
+    let (done, conforms) = match (own.len(), without) {
+        (0, _) => ("no figures".to_owned(), false),
+        _ if below => ("the tester could not offer that load".to_owned(), false),
+        (_, 0) => ("every figure has a value".to_owned(), true),
+        (all, some) => (format!("{} of {all} figures have a value", all - some), false),
+    };
+    // RFC 2889 §5.5 looks at the device's answer, whoever dropped nothing else.
+    let doubted = own.iter().any(|f| {
+        f.metric == Metric::HeadOfLineBlocking && f.caveats.contains(&Caveat::TesterDrops)
+    });
+    let done = if doubted { format!("{done}; the tester itself dropped frames") } else { done };
+    clause(test.clause(), asked(test), done, conforms && !doubted)
+}
+
+/// In our words.
+const fn asked(test: SwitchTest) -> &'static str {
+    match test {
+        SwitchTest::Mesh => {
+            "throughput, forwarding rates and loss, every port sending to every other"
+        }
+        SwitchTest::OneToMany => "the same from one port to all others",
+        SwitchTest::ManyToOne => "the same from all others to one port",
+        SwitchTest::HalfToHalf => "the same between the ports of two devices, or two halves of one",
+        SwitchTest::OneWay => "the same from one half of the ports to the other",
+        SwitchTest::Congestion => "head-of-line blocking and back pressure in groups of four ports",
+        SwitchTest::ForwardPressure => "forwarding of frames that come closer than the gap allows",
+        SwitchTest::AddressCaching => "the most addresses reached without flooding",
+        SwitchTest::AddressLearning => "the highest rate at which that many are all learned",
+        SwitchTest::ErroredFrames => "what becomes of frames too long, too short or damaged",
+        SwitchTest::Broadcast => "throughput and latency of broadcast frames to every port",
+        SwitchTest::LineRate => {
+            "pairs of ports and all ports at 99.98 % of line rate, with latency"
+        }
+        SwitchTest::Microburst => "the longest lossless burst, of all but one into one and so on",
+        SwitchTest::HeadOfLine => {
+            "loss at an uncongested port beside a congested one, on every four"
+        }
+        SwitchTest::Incast => "goodput of TCP and latency of datagrams into one port",
+    }
+}
+
+fn left_out(spec: &SwitchingSpec, suite: &[SwitchTest], name: &'static str) -> Option<Clause> {
+    let left: Vec<&str> =
+        suite.iter().filter(|test| !spec.tests.contains(*test)).map(|test| test.as_str()).collect();
+    let asked = "all of its tests";
+    (!left.is_empty()).then(|| clause(name, asked, format!("without {}", left.join(", ")), false))
+}

@@ -1,0 +1,173 @@
+//! Frames to everybody: how many a second reach every port, and how late (RFC 2889 §5.10).
+//!
+//! One port sends, all others receive. A rate holds only where each of them got every frame; ports but
+//! the flow's own count by their kernel's counters. Never counts a copy that came back to the sender.
+
+use measure::{FrameRate, FrameSize, Histogram};
+
+use super::super::session::Tried;
+use super::SwitchTest;
+use super::rig::{Board, Offer, Rig, Stream, arrived, slowest_sender};
+use crate::search::{FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, Step, begin};
+use crate::trial::{Destination, Gate, Role, Schedule};
+use crate::{Caveat, Figure, Metric, TestbedError, Unit};
+
+const TEST: SwitchTest = SwitchTest::Broadcast;
+
+/// The sending port's place.
+const FROM: usize = 0;
+
+/// Every size.
+pub(super) fn run(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, TestbedError> {
+    let mut figures = Vec::new();
+    for size in rig.spec.frames.clone() {
+        let result = search(rig, board, size)?;
+        let rate = result.as_ref().and_then(|result| result.relevant_lower);
+        figures.push(throughput(rig, board, size, result.as_ref()));
+        if let Some(rate) = rate {
+            for to in 1..board.ports.len() {
+                figures.extend(latency(rig, board, (size, rate), to)?);
+            }
+        }
+    }
+    Ok(figures)
+}
+
+/// The load to everybody, counted by port `to`, and a frame from each other port so that all are part
+/// of the trial.
+fn streams(
+    rig: &Rig<'_, '_>,
+    ports: usize,
+    (size, rate): (FrameSize, FrameRate),
+    to: usize,
+) -> Vec<Stream> {
+    let kind = rig.frames(size, Schedule::Paced(rate), Destination::Broadcast);
+    let alive = rig.frames(FrameSize::MIN, Schedule::Burst(1), Destination::Receiver);
+    let load = Stream { from: FROM, to, role: Role::Measured, kind };
+    let others = (1..ports).filter(|port| *port != to);
+    let others =
+        others.map(|from| Stream { from, to: FROM, role: Role::Load, kind: alive.clone() });
+    std::iter::once(load).chain(others).collect()
+}
+
+fn search(
+    rig: &mut Rig<'_, '_>,
+    board: &Board,
+    size: FrameSize,
+) -> Result<Option<GoalResult>, TestbedError> {
+    let last = rig.spec.final_duration.max(rig.spec.duration);
+    let goal = Goal {
+        width: rig.spec.precision,
+        initial_duration: rig.spec.duration,
+        final_duration: last,
+        duration_sum: last,
+        ..Goal::strict(GoalName::Rfc2544)
+    };
+    let Some(line) = rig.highest(board, size) else { return Ok(None) };
+    let mut search = begin(&[goal], LoadRange::below(line));
+    loop {
+        let attempt = match search.next() {
+            Step::Try(attempt) => attempt,
+            Step::Done(results) => return Ok(results.into_iter().next()),
+        };
+        let offer = Offer {
+            label: format!("{} {size} {:.0}/s", TEST.as_str(), attempt.rate.0),
+            streams: streams(rig, board.ports.len(), (size, attempt.rate), 1),
+            duration: attempt.duration,
+            gate: Gate::Strict,
+        };
+        let tried = rig.offer(board, offer)?;
+        match seen(&tried, board) {
+            Some(seen) => search.learn(seen),
+            None => return Ok(None),
+        }
+    }
+}
+
+/// The loss is that of the port that missed most.
+fn seen(tried: &Tried, board: &Board) -> Option<Seen> {
+    if tried.valid().is_none() {
+        let beyond = tried.beyond_tester();
+        return beyond.then(|| Seen::BeyondTester { lossless: tried.lossless_load() });
+    }
+    let flow = tried.measured().next()?;
+    let got = board.ports.iter().skip(2).map(|port| arrived(&tried.record, port));
+    let least = got.min().unwrap_or(u64::MAX).min(flow.received.unique);
+    let lost = flow.sent.saturating_sub(least);
+    Some(Seen::Counted { offered: slowest_sender(tried), sent: flow.sent, lost })
+}
+
+fn throughput(
+    rig: &Rig<'_, '_>,
+    board: &Board,
+    size: FrameSize,
+    result: Option<&GoalResult>,
+) -> Figure {
+    let mut row = rig.row(board, TEST, Some(size));
+    let failure = result.and_then(|result| result.relevant_upper);
+    let value = match (result.and_then(|result| result.relevant_lower), failure) {
+        (Some(rate), _) => Some(rate.0),
+        (None, Some(failure)) if failure.by == FailedBy::Loss => Some(0.0),
+        _ => None,
+    };
+    if value.is_none() {
+        let missing = if rig.highest(board, size).is_none() {
+            Caveat::MediaRateUnknown
+        } else {
+            Caveat::NoValidTrial
+        };
+        row.caveats.insert(missing);
+    }
+    if result.is_some_and(|result| result.relevant_upper.is_none()) {
+        row.caveats.insert(Caveat::SearchCeiling);
+    }
+    let driven = failure.is_some_and(|failure| failure.by == FailedBy::Loss);
+    row.n = result.map_or(0, |result| result.trials.into());
+    row.verdict = rig.verdict(board, size, (value, driven));
+    row.conditions.insert("goal".to_owned(), GoalName::Rfc2544.as_str().into());
+    row.conditions.insert("interval".to_owned(), "search bracket".into());
+    row.conditions.insert("from".to_owned(), board.ports[FROM].to_string().into());
+    let mut figure = row.single(Metric::Throughput, Unit::FramesPerSecond, value);
+    figure.low = value;
+    figure.high = value.and_then(|value| Some(failure?.rate.0.max(value)));
+    figure
+}
+
+/// How late a port's copies come at the rate that reaches everybody.
+fn latency(
+    rig: &mut Rig<'_, '_>,
+    board: &Board,
+    (size, rate): (FrameSize, FrameRate),
+    to: usize,
+) -> Result<Vec<Figure>, TestbedError> {
+    let offer = Offer {
+        label: format!("{} {size} latency to port {}", TEST.as_str(), to + 1),
+        streams: streams(rig, board.ports.len(), (size, rate), to),
+        duration: rig.spec.duration,
+        gate: Gate::Strict,
+    };
+    let tried = rig.offer(board, offer)?;
+    let mut row = rig.row(board, TEST, Some(size));
+    row.conditions.insert("from".to_owned(), board.ports[FROM].to_string().into());
+    row.conditions.insert("to".to_owned(), board.ports[to].to_string().into());
+    let delays = tried.valid().and_then(|_| tried.measured().next()?.delays.as_ref());
+    Ok(delays_of(&mut row, delays.map(|delays| &delays.histogram)))
+}
+
+/// The median and the largest.
+pub(super) fn delays_of(
+    row: &mut super::super::rows::Row,
+    delays: Option<&Histogram>,
+) -> Vec<Figure> {
+    row.n = delays.map_or(0, Histogram::count);
+    if delays.is_none() {
+        row.caveats.insert(Caveat::NotStamped);
+    }
+    let point = |q: f64| {
+        let value = delays.map(|delays| delays.quantile(q).0 as f64);
+        let mut figure = row.single(Metric::OneWayDelay, Unit::Nanoseconds, value);
+        figure.quantile = Some(q);
+        figure
+    };
+    vec![point(0.5), point(1.0)]
+}

@@ -1,0 +1,93 @@
+//! Whether a switching study can be carried out, told before anything is built or sent, and about how
+//! long it takes.
+//!
+//! Owns what a request may hold. A test for which a device has too few ports is no fault of the
+//! request: its figure says so.
+
+use measure::{Nanos, Rate};
+
+use super::{Pattern, SwitchTest, SwitchingSpec};
+use crate::study::problem::{self, SpecProblem};
+use crate::study::session::TRIAL_OVERHEAD;
+use crate::study::ways::Ways;
+use crate::topology::Topology;
+
+/// Trials of a search over loads, or of numbers, on the average.
+const SEARCH_TRIALS: u64 = 12;
+
+impl SwitchingSpec {
+    /// See [`crate::StudySpec::check`].
+    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        problem::some("frame size", &self.frames)?;
+        problem::some("test", &self.tests)?;
+        problem::counts(1, self.tries, self.duration)?;
+        if self.link_rate == Some(Rate(0)) {
+            return Err(out_of_range("the link's rate", &"0bit", "more than 0"));
+        }
+        if self.final_duration < self.duration {
+            let least = "at least the other trials' duration";
+            return Err(out_of_range("the final trial's duration", &self.final_duration, least));
+        }
+        if !(self.precision > 0.0 && self.precision <= 0.5) {
+            let range = "above 0 and at most 0.5";
+            return Err(out_of_range("the precision", &self.precision, range));
+        }
+        if self.burst_duration == Nanos::ZERO {
+            return Err(out_of_range("the longest burst's duration", &"0", "more than 0"));
+        }
+        if self.ports < 2 {
+            return Err(out_of_range("the number of ports", &self.ports, "2 or more"));
+        }
+        if !(1..=1 << 20).contains(&self.stations) {
+            return Err(out_of_range("the most stations", &self.stations, "1 to 1048576"));
+        }
+        if self.learn_rate == 0 {
+            return Err(out_of_range("the stations' rate", &0, "1 or more a second"));
+        }
+        let ways = Ways::of(topology, &self.subjects)?;
+        for way in ways.subjects() {
+            let device = ways.subject(way).map(|subject| subject.device.as_str());
+            if device.is_none() || topology.ports_of(device).len() < 2 {
+                return Err(SpecProblem::NoPair { testbed: topology.name.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// See [`crate::StudySpec::estimate`].
+    pub fn estimate(&self, topology: &Topology) -> Nanos {
+        let Ok(ways) = Ways::of(topology, &self.subjects) else { return Nanos::ZERO };
+        let subjects = ways.subjects();
+        let device = subjects.first().and_then(|way| ways.subject(*way));
+        let ports = topology.ports_of(device.map(|subject| subject.device.as_str())).len();
+        let ports = ports.min(self.ports as usize) as u64;
+        let one = |test: &SwitchTest| self.trials(*test, ports);
+        let trials: u64 = self.tests.iter().map(one).sum();
+        let each = self.profile.phases(self.duration).total() + TRIAL_OVERHEAD;
+        each * trials * subjects.len() as u64
+    }
+
+    fn trials(&self, test: SwitchTest, ports: u64) -> u64 {
+        let sizes = self.frames.len() as u64;
+        match test {
+            _ if test.pattern().is_some() => sizes * (1 + SEARCH_TRIALS),
+            SwitchTest::Congestion => sizes,
+            SwitchTest::HeadOfLine => sizes * ports,
+            SwitchTest::AddressCaching | SwitchTest::AddressLearning => 2 * SEARCH_TRIALS,
+            SwitchTest::Broadcast => sizes * (SEARCH_TRIALS + ports),
+            SwitchTest::LineRate => 2 * sizes,
+            SwitchTest::Microburst => sizes * SEARCH_TRIALS * ports.div_ceil(2).max(1),
+            SwitchTest::Incast => 3,
+            _ => 0,
+        }
+    }
+
+    /// The patterns whose throughput it searches.
+    pub fn patterns(&self) -> impl Iterator<Item = Pattern> {
+        self.tests.iter().filter_map(|test| test.pattern())
+    }
+}
+
+fn out_of_range(what: &'static str, value: &impl ToString, range: &'static str) -> SpecProblem {
+    SpecProblem::OutOfRange { what, value: value.to_string(), range }
+}

@@ -1,0 +1,79 @@
+//! Every port at (almost) the line's rate: pairs of ports, then all to all (RFC 8239 §2).
+//!
+//! Owns the load: 99.98 % of the line's rate, because two ports' clocks may differ by 100 ppm each. A
+//! loss at that load is a figure, not a failure.
+
+use measure::{FrameRate, FrameSize, Histogram};
+
+use super::broadcast::delays_of;
+use super::congestion::LINE_SHARE;
+use super::rig::{Board, Count, Offer, Rig, flooded};
+use super::throughput::streams;
+use super::{Pattern, SwitchTest};
+use crate::trial::Gate;
+use crate::{Caveat, Figure, Metric, TestbedError, Unit};
+
+const TEST: SwitchTest = SwitchTest::LineRate;
+
+/// Every pattern and size.
+pub(super) fn run(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, TestbedError> {
+    let mut figures = Vec::new();
+    for pattern in [Pattern::Pairs, Pattern::Mesh] {
+        for size in rig.spec.frames.clone() {
+            figures.extend(one(rig, board, (pattern, size))?);
+        }
+    }
+    Ok(figures)
+}
+
+fn one(
+    rig: &mut Rig<'_, '_>,
+    board: &Board,
+    (pattern, size): (Pattern, FrameSize),
+) -> Result<Vec<Figure>, TestbedError> {
+    let ports = board.ports.len();
+    let mut row = rig.row(board, TEST, Some(size));
+    row.conditions.insert("pattern".to_owned(), pattern.as_str().into());
+    let Some(line) = rig.line_rate(size) else {
+        row.caveats.insert(Caveat::MediaRateUnknown);
+        return Ok(vec![row.single(Metric::LossRatio, Unit::Ratio, None)]);
+    };
+    let rate = FrameRate(line.0 * LINE_SHARE);
+    row.conditions.insert("load_share".to_owned(), LINE_SHARE.into());
+    let offer = Offer {
+        label: format!("{} {} {size}", TEST.as_str(), pattern.as_str()),
+        streams: streams(rig, (pattern, ports), size, Some(rate)),
+        duration: rig.spec.final_duration.max(rig.spec.duration),
+        gate: Gate::Strict,
+    };
+    let tried = rig.offer(board, offer)?;
+    if tried.valid().is_none() {
+        row.caveats.insert(Caveat::NoValidTrial);
+        if tried.beyond_tester() {
+            row.caveats.insert(Caveat::LoadBelowAsked);
+        }
+        return Ok(vec![row.single(Metric::LossRatio, Unit::Ratio, None)]);
+    }
+    let count = Count::of(tried.measured());
+    let (senders, _) = pattern.senders(ports);
+    row.n = count.sent;
+    let each = count.received / senders as f64;
+    row.verdict = rig.verdict(board, size, (Some(each), count.lost > 0));
+    let mut figures = vec![
+        row.single(Metric::Offered, Unit::FramesPerSecond, Some(count.offered)),
+        row.single(Metric::Received, Unit::FramesPerSecond, Some(count.received)),
+        row.single(Metric::LossRatio, Unit::Ratio, Some(count.loss_ratio())),
+        row.single(Metric::Flooded, Unit::Count, Some(flooded(&tried.record) as f64)),
+    ];
+    let mut delays: Option<Histogram> = None;
+    for seen in tried.measured().filter_map(|flow| flow.delays.as_ref()) {
+        delays.get_or_insert_with(Histogram::new).merge(&seen.histogram);
+    }
+    // RFC 8239 §2.3 asks for latency and its variation beside the loss.
+    if let Some(delays) = &delays {
+        let spread = delays.max().saturating_sub(delays.min()).0 as f64;
+        figures.push(row.single(Metric::Pdv, Unit::Nanoseconds, Some(spread)));
+    }
+    figures.extend(delays_of(&mut row, delays.as_ref()));
+    Ok(figures)
+}

@@ -1,0 +1,239 @@
+//! What a pattern of traffic passes: throughput without loss, the forwarding rate at the maximum
+//! offered load, and the highest forwarding rate of all loads (RFC 2889 §5.1 to §5.4).
+//!
+//! Owns the search over loads. All ports send alike: a load is a rate of each sending port.
+
+use measure::{FrameRate, FrameSize};
+
+use super::super::rows::Row;
+use super::super::session::Tried;
+use super::rig::{Board, Count, Offer, Rig, Stream, flooded, paused, slowest_sender};
+use super::{Pattern, SwitchTest};
+use crate::search::{Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, Step, begin};
+use crate::study::Profile;
+use crate::trial::{Gate, Schedule};
+use crate::{Caveat, Figure, Metric, TestbedError, Unit};
+
+/// What all trials of one size came to.
+#[derive(Debug, Default)]
+struct Found {
+    /// At the maximum offered load, and the frames that went astray there.
+    mol: Option<(Count, u64)>,
+    /// Of all trials the one with the highest forwarding rate.
+    highest: Option<Count>,
+    result: Option<GoalResult>,
+    /// Loads, as asked, at which PAUSE frames held the senders back.
+    held_back: Vec<f64>,
+    broken: bool,
+}
+
+/// Every size.
+pub(super) fn run(
+    rig: &mut Rig<'_, '_>,
+    board: &Board,
+    test: SwitchTest,
+) -> Result<Vec<Figure>, TestbedError> {
+    let Some(pattern) = test.pattern() else { return Ok(Vec::new()) };
+    let mut figures = Vec::new();
+    for size in rig.spec.frames.clone() {
+        let found = search(rig, board, (test, pattern), size)?;
+        figures.extend(tell(rig, board, (test, pattern), (size, &found)));
+    }
+    Ok(figures)
+}
+
+/// The pattern's flows, each sender at `rate` shared out evenly; greedy without one.
+pub(super) fn streams(
+    rig: &Rig<'_, '_>,
+    (pattern, ports): (Pattern, usize),
+    size: FrameSize,
+    rate: Option<FrameRate>,
+) -> Vec<Stream> {
+    let (_, each) = pattern.senders(ports);
+    let schedule =
+        rate.map_or(Schedule::Greedy, |rate| Schedule::Paced(FrameRate(rate.0 / each as f64)));
+    pattern.streams(ports).into_iter().map(|ends| rig.stream(ends, size, schedule)).collect()
+}
+
+fn search(
+    rig: &mut Rig<'_, '_>,
+    board: &Board,
+    (test, pattern): (SwitchTest, Pattern),
+    size: FrameSize,
+) -> Result<Found, TestbedError> {
+    let ports = board.ports.len();
+    let (senders, _) = pattern.senders(ports);
+    let mut found = Found::default();
+    let flood = Offer {
+        label: format!("{} {size} flood", test.as_str()),
+        streams: streams(rig, (pattern, ports), size, None),
+        duration: rig.spec.duration,
+        gate: Gate::Flood,
+    };
+    let tried = rig.offer(board, flood)?;
+    if tried.valid().is_none() {
+        found.broken = true;
+        return Ok(found);
+    }
+    let count = Count::of(tried.measured());
+    found.mol = Some((count, flooded(&tried.record)));
+    found.highest = Some(count);
+    let most = count.offered / senders as f64;
+    // More than a receiver's port carries is not worth a trial.
+    let line =
+        rig.line_rate(size).map_or(f64::INFINITY, |line| line.0 / pattern.overload(ports).max(1.0));
+    let goal = goal(rig);
+    let mut search = begin(&[goal], LoadRange::below(FrameRate(most.min(line))));
+    loop {
+        let attempt = match search.next() {
+            Step::Try(attempt) => attempt,
+            Step::Done(results) => {
+                found.result = results.into_iter().next();
+                return Ok(found);
+            }
+        };
+        let tried = attempt_load(rig, board, (test, pattern), (size, attempt))?;
+        match seen(&tried, pattern.senders(ports).1, attempt, &mut found) {
+            Some(seen) => search.learn(seen),
+            None => {
+                found.broken = true;
+                return Ok(found);
+            }
+        }
+    }
+}
+
+/// RFC 2544's throughput with the study's durations.
+fn goal(rig: &Rig<'_, '_>) -> Goal {
+    let name = GoalName::Rfc2544;
+    let named = match rig.spec.profile {
+        Profile::Quick => Goal::quick(name),
+        Profile::Strict => Goal::strict(name),
+    };
+    let last = rig.spec.final_duration.max(rig.spec.duration);
+    Goal {
+        width: rig.spec.precision,
+        initial_duration: rig.spec.duration,
+        final_duration: last,
+        duration_sum: last,
+        ..named
+    }
+}
+
+fn attempt_load(
+    rig: &mut Rig<'_, '_>,
+    board: &Board,
+    (test, pattern): (SwitchTest, Pattern),
+    (size, Attempt { rate, duration }): (FrameSize, Attempt),
+) -> Result<Tried, TestbedError> {
+    let streams = streams(rig, (pattern, board.ports.len()), size, Some(rate));
+    let label = format!("{} {size} {:.0}/s a port", test.as_str(), rate.0);
+    rig.offer(board, Offer { label, streams, duration, gate: Gate::Strict })
+}
+
+/// None where the trial failed for no limit of the tester's.
+fn seen(tried: &Tried, each: usize, attempt: Attempt, found: &mut Found) -> Option<Seen> {
+    if tried.valid().is_some() {
+        let count = Count::of(tried.measured());
+        if found.highest.is_none_or(|highest| count.received > highest.received) {
+            found.highest = Some(count);
+        }
+        let (offered, sent, lost) = (slowest_sender(tried), count.sent, count.lost);
+        return Some(Seen::Counted { offered, sent, lost });
+    }
+    if !tried.beyond_tester() {
+        return None;
+    }
+    if paused(&tried.record) {
+        found.held_back.push(attempt.rate.0);
+    }
+    let lossless = tried.lossless_load().map(|rate| FrameRate(rate.0 * each as f64));
+    Some(Seen::BeyondTester { lossless })
+}
+
+fn tell(
+    rig: &Rig<'_, '_>,
+    board: &Board,
+    (test, pattern): (SwitchTest, Pattern),
+    (size, found): (FrameSize, &Found),
+) -> Vec<Figure> {
+    let (senders, _) = pattern.senders(board.ports.len());
+    let all = senders as f64;
+    let mut row = rig.row(board, test, Some(size));
+    row.conditions.insert("senders".to_owned(), (senders as u64).into());
+    if let Some(line) = rig.line_rate(size) {
+        // What the media can carry of the pattern.
+        let most = line.0 * all / pattern.overload(board.ports.len()).max(1.0);
+        row.conditions.insert("pattern_frames_per_s".to_owned(), most.into());
+    }
+    if found.broken {
+        row.caveats.insert(Caveat::NoValidTrial);
+    }
+    let mut figures = vec![throughput(rig, board, (row.clone(), size), (found, all))];
+    let mol = found.mol.map(|(count, _)| count);
+    figures.extend(rates(rig, board, (&row, size), ("frmol", mol, all)));
+    figures.extend(rates(rig, board, (&row, size), ("mfr", found.highest, all)));
+    let astray = found.mol.map(|(_, frames)| frames as f64);
+    row.verdict = rig.verdict(board, size, (None, false));
+    figures.push(row.single(Metric::Flooded, Unit::Count, astray));
+    figures
+}
+
+/// The load at the lower bound, of all senders together; the interval is the search's bracket.
+fn throughput(
+    rig: &Rig<'_, '_>,
+    board: &Board,
+    (mut row, size): (Row, FrameSize),
+    (found, all): (&Found, f64),
+) -> Figure {
+    let result = found.result.as_ref();
+    let failure = result.and_then(|result| result.relevant_upper);
+    let value = match (result.and_then(|result| result.relevant_lower), failure) {
+        (Some(rate), _) => Some(rate.0),
+        (None, Some(failure)) if failure.by == FailedBy::Loss => Some(0.0),
+        _ => None,
+    };
+    let driven = failure.is_some_and(|failure| match failure.by {
+        FailedBy::Loss => true,
+        FailedBy::Tester => found.held_back.contains(&failure.rate.0),
+    });
+    row.n = result.map_or(0, |result| result.trials.into());
+    row.verdict = rig.verdict(board, size, (value, driven));
+    if result.is_some_and(|result| result.relevant_upper.is_none()) {
+        row.caveats.insert(Caveat::SearchCeiling);
+    }
+    if value.is_none() {
+        row.caveats.insert(Caveat::NoValidTrial);
+    }
+    row.conditions.insert("goal".to_owned(), GoalName::Rfc2544.as_str().into());
+    row.conditions.insert("interval".to_owned(), "search bracket".into());
+    let last = rig.spec.final_duration;
+    row.conditions.insert("final_duration_ns".to_owned(), last.0.into());
+    let mut figure =
+        row.single(Metric::Throughput, Unit::FramesPerSecond, value.map(|value| value * all));
+    if let Some(value) = value {
+        figure.low = Some(value * all);
+        figure.high = failure.map(|failure| (failure.rate.0 * all).max(value * all));
+    }
+    figure
+}
+
+/// Offered load, forwarding rate and loss of one trial.
+fn rates(
+    rig: &Rig<'_, '_>,
+    board: &Board,
+    (row, size): (&Row, FrameSize),
+    (name, count, all): (&str, Option<Count>, f64),
+) -> Vec<Figure> {
+    let mut row = row.clone();
+    row.conditions.insert("rate".to_owned(), name.into());
+    row.n = count.map_or(0, |count| count.sent);
+    let driven = count.is_some_and(|count| count.lost > 0);
+    row.verdict = rig.verdict(board, size, (count.map(|count| count.received / all), driven));
+    let of = |value: fn(&Count) -> f64| count.as_ref().map(value);
+    vec![
+        row.single(Metric::Offered, Unit::FramesPerSecond, of(|count| count.offered)),
+        row.single(Metric::Received, Unit::FramesPerSecond, of(|count| count.received)),
+        row.single(Metric::LossRatio, Unit::Ratio, of(Count::loss_ratio)),
+    ]
+}

@@ -1,0 +1,244 @@
+//! The switching study on the page: what each pattern of traffic passes, and the other tests of RFC
+//! 2889 and RFC 8239, a row each. Computes nothing.
+
+use method::{Figure, Metric, Unit, Verdict};
+
+use super::latency::value_cell;
+use super::subject::Who;
+use super::view::{Block, Cell, Section, Table};
+use super::{answers, caveats, reading};
+use crate::words;
+
+/// What tells one row of the first table from another.
+const CASE: [&str; 5] = ["device", "variant", "test", "frame_size", "ports"];
+
+/// Whether a figure is the switching study's.
+pub(super) fn is_own(figure: &Figure) -> bool {
+    reading::text(figure, "suite").is_some()
+}
+
+/// All figures of other studies.
+pub(super) fn others(figures: &[Figure]) -> Vec<Figure> {
+    figures.iter().filter(|figure| !is_own(figure)).cloned().collect()
+}
+
+/// The section; `None` where no switch was tested.
+pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
+    let own: Vec<&Figure> = figures.iter().filter(|f| is_own(f)).collect();
+    if own.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Paragraph(LEAD.to_owned())];
+    let patterns = patterns(&own);
+    if !patterns.is_empty() {
+        blocks.push(Block::Table(pattern_table(&patterns)));
+    }
+    let others: Vec<&Figure> = own.into_iter().filter(|f| !is_of_pattern(f)).collect();
+    if !others.is_empty() {
+        blocks.push(Block::Table(other_table(&others)));
+    }
+    let heading = "All ports at work (RFC 2889, RFC 8239)".to_owned();
+    Some(Section { id: format!("{prefix}-switching"), heading, blocks })
+}
+
+const LEAD: &str = "Rates are of all sending ports together. Throughput is the highest load of which \
+    not one frame was lost; FRMOL is what came through at the most that the tester could offer, MFR \
+    the most that came through at any load. Frames that came to a port they were not for are flooded: \
+    they count as lost, never as received.";
+
+/// Whether it is of a test whose throughput is searched for a pattern.
+pub fn is_of_pattern(figure: &Figure) -> bool {
+    let patterns = ["mesh", "one-to-many", "many-to-one", "half-to-half", "one-way"];
+    let unsupported = reading::text(figure, "reason").is_some();
+    reading::text(figure, "test").is_some_and(|test| patterns.contains(&test.as_str()))
+        && !unsupported
+}
+
+/// The figures of each pattern and size, in order of appearance.
+fn patterns<'a>(figures: &[&'a Figure]) -> Vec<Vec<&'a Figure>> {
+    let key = |f: &Figure| CASE.map(|name| reading::text(f, name));
+    let mut rows: Vec<(_, Vec<&Figure>)> = Vec::new();
+    for &figure in figures.iter().filter(|f| is_of_pattern(f)) {
+        let of = key(figure);
+        match rows.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, row)) => row.push(figure),
+            None => rows.push((of, vec![figure])),
+        }
+    }
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+fn find<'a>(row: &[&'a Figure], metric: Metric, rate: Option<&str>) -> Option<&'a Figure> {
+    let of = |f: &&&Figure| f.metric == metric && reading::text(f, "rate").as_deref() == rate;
+    row.iter().find(of).copied()
+}
+
+fn pattern_table(rows: &[Vec<&Figure>]) -> Table {
+    let row = |row: &Vec<&Figure>| {
+        let first = row[0];
+        let text = |name| reading::text(first, name).unwrap_or_default();
+        let cell = |metric, rate| find(row, metric, rate).map_or_else(Cell::default, value_cell);
+        let throughput = find(row, Metric::Throughput, None);
+        let media =
+            throughput.and_then(|f| Some(f.value? / reading::number(f, "pattern_frames_per_s")?));
+        vec![
+            Cell::text(text("test")).with_note(text("clause")),
+            Cell::path(Who::of_figure(first).name()).with_note(format!("{} ports", text("ports"))),
+            Cell::number(text("frame_size")),
+            cell(Metric::Throughput, None),
+            Cell::number(media.map_or_else(|| "–".to_owned(), words::percent)),
+            cell(Metric::Received, Some("frmol")),
+            cell(Metric::LossRatio, Some("frmol")),
+            cell(Metric::Received, Some("mfr")),
+            cell(Metric::Flooded, None),
+            caveats::verdict_cell(&throughput.into_iter().collect::<Vec<_>>()),
+            caveats::names(row),
+        ]
+    };
+    let head = [
+        "test",
+        "device",
+        "frame",
+        "throughput",
+        "of the media",
+        "FRMOL",
+        "lost at it",
+        "MFR",
+        "flooded",
+        "verdict",
+        "caveats",
+    ];
+    Table {
+        caption: "Throughput and forwarding rates by pattern (RFC 2889 §5.1 to §5.4).".to_owned(),
+        head: head.map(str::to_owned).into(),
+        rows: rows.iter().map(row).collect(),
+    }
+}
+
+fn other_table(figures: &[&Figure]) -> Table {
+    let row = |figure: &&Figure| {
+        let text = |name| reading::text(figure, name).unwrap_or_default();
+        vec![
+            Cell::text(text("test")).with_note(text("clause")),
+            Cell::path(Who::of_figure(figure).name()),
+            Cell::number(text("frame_size")),
+            Cell { class: "long", ..Cell::text(wording(figure)) },
+            value_cell(figure),
+            caveats::verdict_cell(&[*figure]),
+            caveats::names(&[*figure]),
+        ]
+    };
+    let head = ["test", "device", "frame", "what", "value", "verdict", "caveats"];
+    Table {
+        caption: "The other tests of RFC 2889, and those of RFC 8239.".to_owned(),
+        head: head.map(str::to_owned).into(),
+        rows: figures.iter().map(row).collect(),
+    }
+}
+
+/// What a figure of a single test tells: `lost at the congested port`.
+pub fn wording(figure: &Figure) -> String {
+    let text = |name| reading::text(figure, name);
+    if let Some(reason) = text("reason") {
+        return format!("not tested: {reason}");
+    }
+    let what = match figure.metric {
+        Metric::Throughput => "throughput to every port".to_owned(),
+        Metric::Offered => "offered".to_owned(),
+        Metric::Received => "received".to_owned(),
+        Metric::LossRatio => "lost".to_owned(),
+        Metric::Flooded => "flooded".to_owned(),
+        Metric::HeadOfLineBlocking => "head-of-line blocking".to_owned(),
+        Metric::Backpressure => "back pressure".to_owned(),
+        Metric::AddressCapacity => "addresses known at once".to_owned(),
+        Metric::AddressLearningRate => "addresses learned".to_owned(),
+        Metric::OneWayDelay => {
+            let quantile = figure.quantile.map_or_else(String::new, words::quantile);
+            format!("delay, {quantile}")
+        }
+        Metric::Pdv => "delay, max less min".to_owned(),
+        Metric::Goodput => "TCP goodput".to_owned(),
+        Metric::Retransmits => "TCP segments sent again".to_owned(),
+        Metric::Microburst => "frames of the longest burst".to_owned(),
+        other => reading::metric(other).to_owned(),
+    };
+    let details = [
+        text("receiver").map(|receiver| format!("at the {receiver} port")),
+        text("worst_from").map(|port| format!("worst of all shifts, from {port}")),
+        text("pattern").map(|pattern| format!("in {pattern}")),
+        text("traffic").map(|traffic| format!("with {traffic}")),
+        text("to").map(|port| format!("to {port}")),
+        match (text("senders"), text("receivers")) {
+            (Some(from), Some(to)) => Some(format!("{from} ports into {to}")),
+            _ => None,
+        },
+        text("held_octets_a_receiver").map(|octets| {
+            let held = octets.parse().map_or(octets, |octets| words::value(Unit::Bytes, octets));
+            format!("{held} held at each egress")
+        }),
+    ];
+    let details: Vec<String> = details.into_iter().flatten().collect();
+    if details.is_empty() { what } else { format!("{what} ({})", details.join("; ")) }
+}
+
+/// A mesh's answer at the smallest frame, and what the address table and a congested port showed.
+pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
+    let own = || figures.iter().filter(|f| is_own(f));
+    let size = |f: &&Figure| reading::number(f, "frame_size").unwrap_or(0.0) as u64;
+    let mesh = own()
+        .filter(|f| f.metric == Metric::Throughput && reading::is_test(f, "mesh"))
+        .min_by_key(size);
+    let flag =
+        |metric| own().filter(move |f| f.metric == metric && f.value.is_some()).min_by_key(size);
+    let mut all: Vec<(Verdict, String)> = mesh.and_then(of_mesh).into_iter().collect();
+    if let (Some(blocked), Some(back)) =
+        (flag(Metric::HeadOfLineBlocking), flag(Metric::Backpressure))
+    {
+        all.push(of_congestion(blocked, back));
+    }
+    let capacity = flag(Metric::AddressCapacity).and_then(of_addresses);
+    all.extend(capacity);
+    all.into_iter().map(|(verdict, text)| (verdict, answers::capitalised(text))).collect()
+}
+
+fn of_mesh(figure: &Figure) -> Option<(Verdict, String)> {
+    let (value, who) = (figure.value?, Who::of_figure(figure).in_words());
+    let ports = reading::text(figure, "ports")?;
+    let size = reading::text(figure, "frame_size")?;
+    let share = reading::number(figure, "pattern_frames_per_s").map_or_else(String::new, |media| {
+        format!(", {} of the media", words::percent(value / media))
+    });
+    let text = format!(
+        "{who} passes {} of {size} octets without loss with {ports} ports sending to each other{share}.",
+        words::value(figure.unit, value)
+    );
+    Some((figure.verdict, text))
+}
+
+fn of_congestion(blocked: &Figure, back: &Figure) -> (Verdict, String) {
+    let who = Who::of_figure(blocked).in_words();
+    let text = match (blocked.value, back.value) {
+        (Some(1.0), _) => format!(
+            "{who} blocks the head of the line: an uncongested port loses frames beside a congested one."
+        ),
+        (_, Some(1.0)) => {
+            format!("{who} makes senders into a congested port wait: it loses nothing.")
+        }
+        _ => format!(
+            "{who} drops what a congested port can't take, and an uncongested one beside it loses nothing."
+        ),
+    };
+    (blocked.verdict, text)
+}
+
+fn of_addresses(figure: &Figure) -> Option<(Verdict, String)> {
+    let who = Who::of_figure(figure).in_words();
+    let value = words::value(Unit::Count, figure.value?);
+    let text = match figure.verdict {
+        Verdict::DeviceLimited => {
+            format!("{who} knows {value} addresses at once, and floods one more.")
+        }
+        _ => format!("{who} knows at least {value} addresses at once: no more were tried."),
+    };
+    Some((figure.verdict, text))
+}
