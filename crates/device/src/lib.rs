@@ -12,5 +12,6 @@ pub mod profile;
 
 pub use event::{Cause, Event};
 pub use frame::{Frame, Mac};
+pub use network::chance;
 pub use network::{Edge, Network, PortCounts, Standing};
 pub use profile::{PortAddress, Profile, ProfileError};

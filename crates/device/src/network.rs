@@ -9,7 +9,7 @@
 
 mod buffer;
 mod build;
-mod chance;
+pub mod chance;
 mod forward;
 mod mac_table;
 mod pace;

@@ -163,6 +163,8 @@ pub enum FlowRecord {
     Bulk(BulkRecord),
     /// Of an `Exchange` flow.
     Exchange(ExchangeRecord),
+    /// Of a `Storage` flow.
+    Storage(StorageRecord),
 }
 
 /// Round trips.
@@ -302,6 +304,60 @@ impl ReceiptRecord {
     pub fn octets_per_second(&self) -> f64 {
         let seconds = self.elapsed.as_secs_f64();
         if seconds > 0.0 { self.octets.0 as f64 / seconds } else { 0.0 }
+    }
+}
+
+/// Reads and writes. What the trial asked for stands in the trial; here is what was done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StorageRecord {
+    /// How many jobs there were, and operations under way of each.
+    pub numjobs: u16,
+    /// Operations under way of each job.
+    pub iodepth: u16,
+    /// Octets of one read or write.
+    pub bs: ByteCount,
+    /// The reads.
+    pub reads: OperationsRecord,
+    /// The writes.
+    pub writes: OperationsRecord,
+    /// For how long operations were begun.
+    pub elapsed: Nanos,
+    /// All that fio printed (JSON), where fio did it.
+    #[serde(default)]
+    pub fio: Option<String>,
+}
+
+/// Operations of one kind.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct OperationsRecord {
+    /// Those that were completed.
+    pub count: u64,
+    /// Their octets.
+    pub octets: ByteCount,
+    /// Those that failed.
+    pub errors: u64,
+    /// From submission to completion, by the host's clock.
+    pub latency: Histogram,
+}
+
+impl StorageRecord {
+    /// Reads and writes completed a second.
+    pub fn iops(&self) -> f64 {
+        let seconds = self.elapsed.as_secs_f64();
+        if seconds > 0.0 { (self.reads.count + self.writes.count) as f64 / seconds } else { 0.0 }
+    }
+
+    /// The mean latency of all operations in nanoseconds, each counted once; none without any.
+    pub fn mean_latency(&self) -> Option<f64> {
+        let all = self.reads.count + self.writes.count;
+        let sum = |of: &OperationsRecord| of.latency.mean() * of.latency.count() as f64;
+        (all > 0).then(|| (sum(&self.reads) + sum(&self.writes)) / all as f64)
+    }
+
+    /// Operations under way on average, by Little's law: operations a second x mean latency. A record in
+    /// which that is not `numjobs` x `iodepth` (METHODS §9: within 2 %) contradicts itself.
+    pub fn under_way(&self) -> Option<f64> {
+        self.mean_latency().map(|nanos| self.iops() * nanos / 1e9)
     }
 }
 

@@ -1,7 +1,5 @@
 //! A trial: a set of flows run together for a while. Data only; this is what a study asks for, what
-//! the journal keys its records by, and what a testbed carries out.
-//!
-//! Four of the five kinds of flow are here; `Storage` comes with its study.
+//! the journal keys its records by, and what a testbed carries out. Never knows how.
 
 use std::fmt;
 
@@ -172,6 +170,8 @@ pub enum FlowKind {
     Bulk(Bulk),
     /// Messages both ways at once, timed at their receipt.
     Exchange(Exchange),
+    /// Reads and writes of blocks: a job of fio's, or what stands in for it.
+    Storage(Storage),
 }
 
 /// A round-trip flow.
@@ -450,4 +450,39 @@ pub enum Carrier {
         /// Frames under way.
         credits: u16,
     },
+}
+
+/// Reads and writes of blocks by a host (the flow's `from`) at a storage server (its `to`), so many
+/// under way all the time. The fields are fio's, under fio's names where it has one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Storage {
+    /// fio's engine, which says how the storage is reached: `libaio` for a file or a device, `nbd`,
+    /// `rbd`. A simulated testbed has one storage and reads neither this nor `filename`.
+    pub ioengine: String,
+    /// What is read and written: a path, or the engine's own name for it.
+    pub filename: String,
+    /// In which order blocks are taken.
+    pub pattern: Pattern,
+    /// The share of reads, in percent: 100 only reads, 0 only writes.
+    pub rwmixread: u8,
+    /// Octets of one read or write.
+    pub bs: ByteCount,
+    /// How many jobs at once, each with a connection of its own.
+    pub numjobs: u16,
+    /// Operations under way of each job.
+    pub iodepth: u16,
+    /// Where the server copies what is written before it says so, beside its own disk. Live servers do
+    /// as they are set up; a simulated one does as is said here.
+    #[serde(default)]
+    pub replicas: Vec<PortRef>,
+}
+
+/// The order of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// One after the other.
+    Sequential,
+    /// Any.
+    Random,
 }

@@ -124,6 +124,7 @@ fn misses_something(record: &FlowRecord) -> bool {
             bulk.streams.iter().filter_map(|s| s.points.last()).any(|p| p.retransmits > 0)
         }
         FlowRecord::Exchange(exchange) => exchange.forward.lost + exchange.backward.lost > 0,
+        FlowRecord::Storage(storage) => storage.reads.errors + storage.writes.errors > 0,
     }
 }
 
@@ -145,6 +146,9 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
         }
         (FlowKind::Bulk(_), FlowRecord::Bulk(record)) => (record.received.0, Vec::new()),
         (FlowKind::Exchange(_), FlowRecord::Exchange(record)) => (payload_seen(record), Vec::new()),
+        (FlowKind::Storage(_), FlowRecord::Storage(record)) => {
+            (record.reads.count + record.writes.count, Vec::new())
+        }
         _ => return Err(format!("flow {} reported as another kind of flow", flow.id)),
     };
     if arrived == 0 {

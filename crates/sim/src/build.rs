@@ -5,18 +5,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use device::profile::port_mac;
-use device::{Edge, Frame, Network, Profile};
+use device::{Edge, Frame, Network, Profile, chance};
 use measure::Picos;
 use method::topology::{CableEnd, PortRef, Topology};
 use method::trial::{self, Destination, Flow, FlowKind, Protocol, Schedule, Trial};
 
 use crate::bulk::Bulk;
+use crate::conversation::Conversation;
+use crate::disk::Disk;
 use crate::echo::{self, Echo};
 use crate::exchange::{self, Exchange};
 use crate::ground::{Ground, Lane, Window};
+use crate::jitter::Jitter;
 use crate::load::{Load, Stations};
 use crate::nic::{Far, Nic};
 use crate::parcels::Parcels;
+use crate::storage::{Servers, Storage};
 use crate::stream::{Course, Owner, Stream, TCP_OVERHEAD};
 use crate::tcp::{Algorithm, Config};
 use crate::world::{Alarm, Flows, Hosts, Place, World};
@@ -53,8 +57,8 @@ impl Scene<'_> {
     pub(crate) fn set_up(&self, seed: u64, window: Window) -> Result<(World, Vec<Lane>), Unfit> {
         let names = self.numbers()?;
         let mut nics: Vec<Nic> =
-            names.keys().map(|place| self.nic(place, &names)).collect::<Result<_, _>>()?;
-        let (flows, lanes) = self.flows(&nics, names, window)?;
+            names.keys().map(|place| self.nic(place, &names, seed)).collect::<Result<_, _>>()?;
+        let (flows, lanes) = self.flows(&nics, names, window, seed)?;
         for load in flows.loads.iter().filter(|load| load.stations().is_some()) {
             nics[load.to() as usize].stations = load.stations();
         }
@@ -68,7 +72,7 @@ impl Scene<'_> {
     fn numbers(&self) -> Result<Numbers, Unfit> {
         let mut names = Numbers::new();
         for flow in &self.trial.flows {
-            for end in [&flow.from, &flow.to] {
+            for end in ends(flow) {
                 names.insert(end.clone(), 0);
                 if let CableEnd::Host(far) = &self.port(flow, end)?.cable {
                     names.insert(far.clone(), 0);
@@ -86,7 +90,7 @@ impl Scene<'_> {
         self.topology.port(end).ok_or_else(missing)
     }
 
-    fn nic(&self, place: &PortRef, names: &Numbers) -> Result<Nic, Unfit> {
+    fn nic(&self, place: &PortRef, names: &Numbers, seed: u64) -> Result<Nic, Unfit> {
         let gone = || Unfit::Trial(format!("there is no port `{place}`"));
         let host = self.topology.hosts.iter().position(|h| h.name == place.host);
         let number = host.ok_or_else(gone)? as u16;
@@ -103,8 +107,11 @@ impl Scene<'_> {
             }
         };
         let rate = self.profile.edge_rate(edge);
-        let HostModel { sends_at_most, queue, .. } = self.hosts;
-        Ok(Nic::new((place.clone(), far), addresses, rate, *sends_at_most, queue.0))
+        let HostModel { sends_at_most, queue, mtu, .. } = self.hosts;
+        let own = u64::from(*names.get(place).ok_or_else(gone)?);
+        let jitter = Jitter::new(seed, own);
+        let room = (queue.0, *mtu);
+        Ok(Nic::new((place.clone(), far), addresses, rate, *sends_at_most, room, jitter))
     }
 
     fn flows(
@@ -112,9 +119,11 @@ impl Scene<'_> {
         nics: &[Nic],
         names: Numbers,
         window: Window,
+        seed: u64,
     ) -> Result<(Flows, Vec<Lane>), Unfit> {
         let (flows, lanes) = (Flows::default(), Vec::new());
-        let mut builder = Builder { scene: self, nics, names, window, flows, lanes };
+        let disks = BTreeMap::new();
+        let mut builder = Builder { scene: self, nics, names, window, seed, flows, lanes, disks };
         let mut ids = BTreeSet::new();
         for flow in &self.trial.flows {
             if !ids.insert(flow.id) {
@@ -133,8 +142,11 @@ struct Builder<'a> {
     nics: &'a [Nic],
     names: Numbers,
     window: Window,
+    seed: u64,
     flows: Flows,
     lanes: Vec<Lane>,
+    /// Of storage servers, by their ports.
+    disks: BTreeMap<u32, u32>,
 }
 
 impl Builder<'_> {
@@ -147,6 +159,7 @@ impl Builder<'_> {
             FlowKind::Echo(asked) => self.echo(flow, asked, lanes)?,
             FlowKind::Bulk(asked) => self.bulk(flow, asked, lanes)?,
             FlowKind::Exchange(asked) => self.exchange(flow, asked, lanes)?,
+            FlowKind::Storage(asked) => self.storage(flow, asked, lanes)?,
         };
         self.flows.places.push(place);
         Ok(())
@@ -160,7 +173,7 @@ impl Builder<'_> {
             _ => false,
         };
         if !meet {
-            let reason = format!("no way leads from `{}` to `{}`", flow.from, flow.to);
+            let reason = format!("no way leads from `{}` to `{}`", nic(from).place, nic(to).place);
             return Err(Unfit::Trial(format!("flow {}: {reason}", flow.id)));
         }
         let lane = |number: u32, other: u32| {
@@ -199,7 +212,12 @@ impl Builder<'_> {
             return Err(Unfit::Trial(reason));
         }
         let place = self.flows.loads.len() as u32;
-        self.flows.loads.push(Load::new(asked, way, place, self.window));
+        let nic = &self.nics[way.0.nic as usize];
+        let shortest = asked.frames.pattern().iter().map(|size| nic.slot(size.octets())).min();
+        // Numbers of flows begin where those of ports end.
+        let jitter = Jitter::new(self.seed, self.nics.len() as u64 + u64::from(place));
+        let late = (jitter, shortest.unwrap_or_default());
+        self.flows.loads.push(Load::new(asked, way, place, self.window, late));
         Ok(Place::Load(place))
     }
 
@@ -300,6 +318,55 @@ impl Builder<'_> {
         Ok(Place::Exchange(place))
     }
 
+    fn storage(
+        &mut self,
+        flow: &Flow,
+        asked: &trial::Storage,
+        lanes: [Lane; 2],
+    ) -> Result<Place, Unfit> {
+        let trial::Storage { numjobs, iodepth, bs, rwmixread, .. } = asked;
+        if *numjobs == 0 || *iodepth == 0 || bs.0 == 0 || *rwmixread > 100 {
+            return Err(Unfit::Trial(format!(
+                "flow {}: {numjobs} jobs of {iodepth} operations of {bs}, {rwmixread} % reads: the first                  three must be above zero, and the share at most 100",
+                flow.id
+            )));
+        }
+        let place = self.flows.storages.len() as u32;
+        let config = self.config(Algorithm::Cubic);
+        let talk = |builder: &mut Self, over: u16, lanes| {
+            let owners = [false, true].map(|back| Owner::Storage(place, over, back));
+            Conversation::new(builder.both_ways(owners, lanes, config))
+        };
+        let jobs = (0..*numjobs).map(|job| talk(self, job, lanes)).collect();
+        let mut disks = vec![self.disk(lanes[1].nic)];
+        let mut replicas = Vec::new();
+        for (over, replica) in (*numjobs..).zip(&asked.replicas) {
+            let ends = [self.names[&flow.to], self.names[replica]];
+            let lanes = self.there_and_back(flow, ends)?;
+            self.lanes.extend(lanes);
+            replicas.push(talk(self, over, lanes));
+            disks.push(self.disk(lanes[1].nic));
+        }
+        let servers = Servers { jobs, replicas, disks };
+        let alarm = self.alarm(Alarm::Storage(place));
+        let seed = chance::scatter(self.seed, u64::from(flow.id));
+        self.flows.storages.push(Storage::new(asked, (place, alarm), servers, self.window, seed));
+        Ok(Place::Storage(place))
+    }
+
+    /// The disk behind a port, by its place: a host has one, whichever flows it serves.
+    fn disk(&mut self, nic: u32) -> u32 {
+        if let Some(place) = self.disks.get(&nic) {
+            return *place;
+        }
+        let place = self.flows.disks.len() as u32;
+        let alarm = self.alarm(Alarm::Disk(place));
+        let seed = chance::scatter(!self.seed, u64::from(nic));
+        self.flows.disks.push(Disk::new(self.scene.hosts.disk, alarm, seed));
+        self.disks.insert(nic, place);
+        place
+    }
+
     fn config(&self, algorithm: Algorithm) -> Config {
         let mss = self.scene.hosts.mtu + ETHERNET - TCP_OVERHEAD;
         Config { peer_window: self.scene.hosts.receive_window.0, ..Config::new(mss, algorithm) }
@@ -336,6 +403,15 @@ impl Builder<'_> {
         self.flows.alarms.push(alarm);
         (self.flows.alarms.len() - 1) as u32
     }
+}
+
+/// The ports that a flow's frames go between: its two, and those of its replicas.
+pub(crate) fn ends(flow: &Flow) -> Vec<&PortRef> {
+    let mut ends = vec![&flow.from, &flow.to];
+    if let FlowKind::Storage(storage) = &flow.kind {
+        ends.extend(&storage.replicas);
+    }
+    ends
 }
 
 fn is_rate(flow: &Flow, rate: f64) -> Result<(), Unfit> {

@@ -9,7 +9,7 @@ use device::{Edge, Frame, Mac, Network};
 use measure::Picos;
 
 use crate::agenda::Agenda;
-use crate::flight::Flight;
+use crate::flight::{Flight, Kind};
 use crate::nic::{Far, Nic};
 
 /// Octets before a frame's own on a cable.
@@ -156,12 +156,21 @@ impl Ground {
         }
     }
 
+    /// What something that came has released is handed over to a port.
+    #[inline]
+    pub(crate) fn hand_over(&mut self, number: u32) {
+        self.nics[number as usize].hand_over(self.now);
+    }
+
     /// A frame begins to leave its port now.
     #[inline]
     pub(crate) fn depart(&mut self, number: u32, frame: Frame, network: &mut Network) {
         let now = self.now;
         let nic = &mut self.nics[number as usize];
         nic.begin(now, &frame);
+        if Kind::of(frame.tag) == Kind::Segment {
+            nic.miss();
+        }
         match nic.far {
             Far::Edge(edge) => network.submit(now, edge, frame),
             Far::Nic(peer, away) => {

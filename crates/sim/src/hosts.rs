@@ -20,6 +20,38 @@ pub struct HostModel {
     pub queue: ByteCount,
     /// TCP's largest receive window.
     pub receive_window: ByteCount,
+    /// What a storage server's disk is like, and its replicas'.
+    pub disk: DiskModel,
+}
+
+/// A disk, with whatever stands around it in a storage server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskModel {
+    /// How long a read takes it.
+    pub read: ServiceTime,
+    /// How long a write takes it.
+    pub write: ServiceTime,
+    /// How many operations it works on at once; others wait, the first to come first.
+    pub at_once: u16,
+}
+
+/// How long an operation takes once it is begun: a part that is always the same, and one that is drawn
+/// from an exponential distribution with this mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ServiceTime {
+    /// Always.
+    pub fixed: Nanos,
+    /// On average on top of it; 0 draws nothing.
+    pub drawn: Nanos,
+}
+
+impl DiskModel {
+    /// One that takes no time.
+    pub const IDEAL: Self = Self {
+        read: ServiceTime { fixed: Nanos::ZERO, drawn: Nanos::ZERO },
+        write: ServiceTime { fixed: Nanos::ZERO, drawn: Nanos::ZERO },
+        at_once: u16::MAX,
+    };
 }
 
 impl HostModel {
@@ -32,6 +64,7 @@ impl HostModel {
             turnaround: Nanos::ZERO,
             queue: ByteCount(4 << 20),
             receive_window: ByteCount(1 << 30),
+            disk: DiskModel::IDEAL,
         }
     }
 }

@@ -10,6 +10,7 @@ use measure::{FrameSize, Nanos, Picos};
 use method::Trial;
 use method::trial::FlowKind;
 
+use crate::build::ends;
 use crate::flight::LEARNING;
 use crate::ground::Lane;
 use crate::world::{Interrupted, World};
@@ -27,10 +28,14 @@ const MOST: Nanos = Nanos::from_secs(1);
 pub(crate) fn time(trial: &Trial, profile: &Profile) -> Picos {
     let stations = trial.flows.iter().map(|flow| match &flow.kind {
         FlowKind::Datagrams(datagrams) => datagrams.destination.learning(),
-        FlowKind::Echo(_) | FlowKind::Bulk(_) | FlowKind::Exchange(_) => Nanos::ZERO,
+        FlowKind::Echo(_) | FlowKind::Bulk(_) | FlowKind::Exchange(_) | FlowKind::Storage(_) => {
+            Nanos::ZERO
+        }
     });
     let stations = stations.fold(Nanos::ZERO, |all, one| all + one);
-    hosts_time(2 * trial.flows.len() as u64, profile) + stations.into()
+    // Each end speaks to the first of its flow or is spoken to from there: two lanes.
+    let lanes: usize = trial.flows.iter().map(|flow| 2 * (ends(flow).len() - 1)).sum();
+    hosts_time(lanes as u64, profile) + stations.into()
 }
 
 /// How long hosts take to speak for themselves.

@@ -8,17 +8,21 @@
 mod agenda;
 mod build;
 mod bulk;
+mod conversation;
+mod disk;
 mod echo;
 mod exchange;
 mod flight;
 mod ground;
 mod hosts;
+mod jitter;
 mod learning;
 mod load;
 mod nic;
 mod parcels;
 mod record;
 mod sequences;
+mod storage;
 mod stream;
 pub mod tcp;
 mod testbed;
@@ -26,5 +30,5 @@ mod topology;
 mod turns;
 mod world;
 
-pub use hosts::HostModel;
+pub use hosts::{DiskModel, HostModel, ServiceTime};
 pub use testbed::{RESET_TIME, VirtualTestbed};

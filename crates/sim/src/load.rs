@@ -11,6 +11,7 @@ use method::trial::{Datagrams, Destination, Schedule};
 
 use crate::flight::{Kind, Probe};
 use crate::ground::{Ground, Lane, Window};
+use crate::jitter::Jitter;
 use crate::sequences::Sequences;
 use crate::turns::Turns;
 
@@ -23,7 +24,25 @@ enum Pace {
     /// Whenever the line is free, at most so many.
     Greedy { most: u64 },
     /// On schedule; the next turn.
-    Turns { turns: Turns, next: u64 },
+    Turns { turns: Late, next: u64 },
+}
+
+/// Turns, each handed over a little after its time: less than until the next, so that none overtakes.
+#[derive(Debug, Clone, Copy)]
+struct Late {
+    turns: Turns,
+    jitter: Jitter,
+    most: Picos,
+}
+
+impl Late {
+    #[inline]
+    fn due(&self, turn: u64) -> Picos {
+        match self.turns.due(turn) {
+            Picos::MAX => Picos::MAX,
+            due => due + self.jitter.late(turn, self.most),
+        }
+    }
 }
 
 /// The stations behind a load's receiving port.
@@ -88,16 +107,21 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// From one end of `lane` to the port `to` at its other.
+    /// From one end of `lane` to the port `to` at its other; `shortest` is what the shortest frame takes
+    /// of the line.
     pub(crate) fn new(
         asked: &Datagrams,
         (lane, to): (Lane, u32),
         place: u32,
         window: Window,
+        (jitter, shortest): (Jitter, Picos),
     ) -> Self {
         let start = window.start;
         let load = (window.stop - start).to_nanos();
-        let turns = |turns| Pace::Turns { turns, next: 0 };
+        let turns = |turns: Turns| {
+            let most = shortest.min(turns.shortest_gap());
+            Pace::Turns { turns: Late { turns, jitter, most }, next: 0 }
+        };
         let pace = match asked.schedule {
             Schedule::Greedy => Pace::Greedy { most: u64::MAX },
             Schedule::Burst(frames) => Pace::Greedy { most: frames },
@@ -190,7 +214,7 @@ impl Load {
         let overdue = now.saturating_sub(due);
         if overdue > ground.nics[self.lane.nic as usize].patience() {
             let patience = ground.nics[self.lane.nic as usize].patience();
-            *next = (*next + 1).max(turns.come(now.saturating_sub(patience)));
+            *next = (*next + 1).max(turns.turns.come(now.saturating_sub(patience)));
             return (None, turns.due(*next));
         }
         *next += 1;
@@ -204,7 +228,7 @@ impl Load {
     /// Gives up every turn that has come: the link was down. When the next is due.
     pub(crate) fn skip(&mut self, now: Picos) -> Option<Picos> {
         let Pace::Turns { turns, next } = &mut self.pace else { return None };
-        *next = (*next).max(turns.come(now));
+        *next = (*next).max(turns.turns.come(now));
         Some(turns.due(*next))
     }
 
@@ -254,7 +278,7 @@ impl Load {
             backend_reason: reason.to_owned(),
             offered: match &self.pace {
                 Pace::Greedy { .. } => self.sent,
-                Pace::Turns { turns, .. } => turns.total(),
+                Pace::Turns { turns, .. } => turns.turns.total(),
             },
             sent: self.sent,
             receiver: "simulated".to_owned(),

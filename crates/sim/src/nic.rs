@@ -4,7 +4,7 @@
 //! send: first what was handed down (answers, acknowledgements, requests), then paced frames whose
 //! time has come, then in turn the streams and loads that always have more. So TCP never fills its own
 //! host's queue: it is asked for a segment when the line is free, as small queues make Linux do.
-//! Never knows what a frame means.
+//! Also owns how late its host is with what it hands over. Never knows what a frame means.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -14,10 +14,18 @@ use device::{Edge, Frame, Mac};
 use measure::{FrameRate, Picos, Rate};
 use method::PortRef;
 
+use crate::jitter::Jitter;
 use crate::load::Stations;
 
 /// Preamble with start delimiter, and the gap between frames.
 const PREAMBLE_AND_GAP: u64 = 20;
+/// Ethernet's header and FCS around an IP packet.
+const ETHERNET: u64 = 18;
+
+/// The part of a frame's time by which TCP may miss the moment in which a busy line comes free. Its mean
+/// is a ten-thousandth: as little as two clocks differ by (IEEE 802.3: 100 ppm), and they do not keep
+/// in step either.
+const MISSED: u64 = 5000;
 
 /// Where the port's cable ends.
 #[derive(Debug, Clone, Copy)]
@@ -75,21 +83,27 @@ pub(crate) struct Nic {
     octet: Option<u64>,
     /// Between two frames' beginnings, by the packet limit.
     least: Picos,
+    /// Of the largest frame, with all that it takes of the line.
+    largest: Picos,
+    jitter: Jitter,
+    turn: u64,
     queue: VecDeque<Frame>,
     waiting: u64,
     room: u64,
 }
 
 impl Nic {
-    /// An idle port with a queue of `room` octets.
+    /// An idle port with a queue of `room` octets, for IP packets of up to `mtu`.
     pub(crate) fn new(
         (place, far): (PortRef, Far),
         (mac, address): (Mac, Ipv4Addr),
         rate: Rate,
         limit: Option<FrameRate>,
-        room: u64,
+        (room, mtu): (u64, u32),
+        jitter: Jitter,
     ) -> Self {
         let bits = 8_000_000_000_000;
+        let largest = u64::from(mtu) + ETHERNET + PREAMBLE_AND_GAP;
         Self {
             place,
             far,
@@ -105,6 +119,9 @@ impl Nic {
             rate,
             octet: (rate.0 > 0 && bits % rate.0 == 0).then(|| bits / rate.0),
             least: limit.map_or(Picos::ZERO, |limit| Picos((1e12 / limit.0) as u64)),
+            largest: Picos::to_send(largest, rate),
+            jitter,
+            turn: 0,
             queue: VecDeque::new(),
             waiting: 0,
             room,
@@ -165,9 +182,37 @@ impl Nic {
     /// A frame begins at `now`.
     #[inline]
     pub(crate) fn begin(&mut self, now: Picos, frame: &Frame) {
-        let taken = self.to_send(u64::from(frame.octets) + PREAMBLE_AND_GAP);
+        let taken = self.slot(frame.octets);
         self.free = now + taken.max(self.least);
         self.counts.sent += 1;
+    }
+
+    /// The host hands over what an acknowledgement or a credit released: to a line at rest up to a
+    /// frame's time late, while a busy one goes on at its own pace.
+    #[inline]
+    pub(crate) fn hand_over(&mut self, now: Picos) {
+        if self.free <= now {
+            self.free = now + self.late(self.largest);
+        }
+    }
+
+    /// What follows a TCP segment may miss the end of it by a little.
+    #[inline]
+    pub(crate) fn miss(&mut self) {
+        let missed = self.late(Picos(self.largest.0 / MISSED));
+        self.free += missed;
+    }
+
+    #[inline]
+    fn late(&mut self, most: Picos) -> Picos {
+        self.turn += 1;
+        self.jitter.late(self.turn, most)
+    }
+
+    /// What a frame takes of the line, with preamble and gap.
+    #[inline]
+    pub(crate) fn slot(&self, octets: u32) -> Picos {
+        self.to_send(u64::from(octets) + PREAMBLE_AND_GAP)
     }
 
     /// When there will be something to send, as far as is known.

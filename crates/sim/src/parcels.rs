@@ -115,11 +115,12 @@ impl Parcels {
         self.push(ground);
     }
 
+    const fn may_send(&self) -> bool {
+        self.next < self.goal && self.next.saturating_sub(self.credited) < self.credits
+    }
+
     fn push(&mut self, ground: &mut Ground) {
-        while self.next < self.goal
-            && self.next.saturating_sub(self.credited) < self.credits
-            && ground.now < self.silent
-        {
+        while self.may_send() && ground.now < self.silent {
             let is_last = (self.next + 1).is_multiple_of(self.parts);
             let probe =
                 Probe { flow: self.flow, mark: self.end, number: self.next, stamp: ground.now };
@@ -163,6 +164,9 @@ impl Parcels {
         if probe.mark & CREDIT != 0 {
             self.credit_heard = ground.now;
             self.credited = self.credited.max(probe.number);
+            if self.may_send() {
+                ground.hand_over(self.there.nic);
+            }
             self.push(ground);
             return (Progress::Nothing, 0);
         }

@@ -73,11 +73,13 @@ pub(crate) fn flow_records(flows: Flows) -> Vec<FlowRecord> {
     let mut echoes = flows.echoes.into_iter();
     let mut bulks = flows.bulks.into_iter();
     let mut exchanges = flows.exchanges.into_iter();
+    let mut storages = flows.storages.into_iter();
     let of = |place| match place {
         Place::Load(_) => loads.next().map(|load| FlowRecord::Datagrams(load.record())),
         Place::Echo(_) => echoes.next().map(|echo| FlowRecord::Echo(echo.record())),
         Place::Bulk(_) => bulks.next().map(|bulk| FlowRecord::Bulk(bulk.record())),
         Place::Exchange(_) => exchanges.next().map(|e| FlowRecord::Exchange(e.record())),
+        Place::Storage(_) => storages.next().map(|s| FlowRecord::Storage(s.record())),
     };
     flows.places.into_iter().filter_map(of).collect()
 }

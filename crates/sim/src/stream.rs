@@ -25,6 +25,8 @@ pub(crate) enum Owner {
     Echo(u32, bool),
     /// Of the exchanges; whether it goes back.
     Exchange(u32, bool),
+    /// Of the storage flows; over which of its connections, and whether it carries the answers.
+    Storage(u32, u16, bool),
 }
 
 /// What a stream needs beside its machines.
@@ -166,6 +168,9 @@ impl Stream {
     /// An acknowledgement came.
     pub(crate) fn acknowledge(&mut self, ground: &mut Ground, ack: &Ack) {
         self.sender.acknowledge(ground.now, ack);
+        if !self.queued && self.sender.has_more() {
+            ground.hand_over(self.course.data.nic);
+        }
         self.ready(ground);
     }
 

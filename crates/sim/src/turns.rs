@@ -68,6 +68,12 @@ impl Turns {
         Self { first, second: Some(second) }
     }
 
+    /// The least time from one to the next.
+    pub(crate) fn shortest_gap(&self) -> Picos {
+        let second = self.second.map_or(f64::INFINITY, |part| part.gap);
+        Picos(self.first.gap.min(second) as u64)
+    }
+
     /// How many there are.
     pub(crate) fn total(&self) -> u64 {
         self.first.turns + self.second.map_or(0, |part| part.turns)

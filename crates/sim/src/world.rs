@@ -10,12 +10,14 @@ use device::{Event, Frame, Mac, Network};
 use measure::Picos;
 
 use crate::bulk::Bulk;
+use crate::disk::Disk;
 use crate::echo::Echo;
 use crate::exchange::Exchange;
 use crate::flight::{Cargo, Kind};
 use crate::ground::{Actor, Ground, Window};
 use crate::load::Load;
 use crate::nic::Pull;
+use crate::storage::{Heard, Storage};
 use crate::stream::{Owner, Stream};
 use crate::tcp::Segment;
 
@@ -35,6 +37,10 @@ pub(crate) enum Alarm {
     Bulk(u32),
     /// An exchange, and which of its ends.
     Exchange(u32, u8),
+    /// A storage flow.
+    Storage(u32),
+    /// A disk.
+    Disk(u32),
 }
 
 /// A flow, by its place among those of its kind.
@@ -48,6 +54,8 @@ pub(crate) enum Place {
     Bulk(u32),
     /// Messages both ways.
     Exchange(u32),
+    /// Reads and writes.
+    Storage(u32),
 }
 
 /// All flows.
@@ -59,6 +67,8 @@ pub(crate) struct Flows {
     pub(crate) echoes: Vec<Echo>,
     pub(crate) bulks: Vec<Bulk>,
     pub(crate) exchanges: Vec<Exchange>,
+    pub(crate) storages: Vec<Storage>,
+    pub(crate) disks: Vec<Disk>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) alarms: Vec<Alarm>,
 }
@@ -338,6 +348,11 @@ impl Hosts {
                 let from = usize::from(back);
                 exchange.progress(ground, &mut flows.streams, (from, more, all));
             }
+            Owner::Storage(storage, over, back) => {
+                let heard = Heard { over, back, octets: all };
+                let storage = &mut flows.storages[storage as usize];
+                storage.progress(ground, &mut flows.streams, &mut flows.disks, heard);
+            }
         }
     }
 
@@ -351,6 +366,15 @@ impl Hosts {
             Alarm::Exchange(exchange, end) => {
                 let exchange = &mut flows.exchanges[exchange as usize];
                 exchange.alarm(ground, &mut flows.streams, usize::from(end));
+            }
+            Alarm::Storage(storage) => {
+                flows.storages[storage as usize].alarm(ground, &mut flows.streams);
+            }
+            Alarm::Disk(disk) => {
+                while let Some(ticket) = flows.disks[disk as usize].over(ground) {
+                    let storage = &mut flows.storages[ticket.flow as usize];
+                    storage.done(ground, &mut flows.streams, ticket);
+                }
             }
         }
     }
@@ -374,8 +398,8 @@ impl Hosts {
         }
         for (number, alarm) in (0..).zip(&self.flows.alarms) {
             match alarm {
-                Alarm::Sender(_) | Alarm::Receiver(_) => {}
-                Alarm::Echo(_) | Alarm::Bulk(_) | Alarm::Exchange(..) => {
+                Alarm::Sender(_) | Alarm::Receiver(_) | Alarm::Disk(_) => {}
+                Alarm::Echo(_) | Alarm::Bulk(_) | Alarm::Exchange(..) | Alarm::Storage(_) => {
                     self.ground.set_alarm(number, start);
                 }
             }

@@ -109,6 +109,41 @@ fn a_load_beside_a_stream_takes_what_it_asks_for() {
 }
 
 #[test]
+fn flows_of_one_frame_size_share_what_is_lost_and_do_not_keep_in_step() {
+    // TCP and a load of half the line, both in frames of 1518 octets at one rate, into one queue.
+    let rate = FrameRate(0.5 * 1e9 / 8.0 / 1538.0);
+    for buffer in ["64KiB", "256KiB"] {
+        let (mut of_tcp, mut of_udp) = (0.0, 0.0);
+        let profile = trials::profile(&format!(
+            "name = \"one\"\nports = 3\nrate = \"1Gbit\"\nlink_delay = \"500us\"\n\
+             buffer = {{ per_port = \"{buffer}\" }}"
+        ));
+        for seed in 1..=5 {
+            let flows = vec![
+                flow(1, "h1/eth1", "h3/eth1", bulk(1, "cubic")),
+                flow(2, "h2/eth1", "h3/eth1", datagrams(1518, Schedule::Paced(rate))),
+            ];
+            let hosts = HostModel::ideal(3);
+            let mut testbed = VirtualTestbed::new("sim:phase", profile.clone(), hosts, seed);
+            let record = run(&mut testbed, &trial(flows, Nanos::from_secs(5)));
+            let stream = &streams(&record, 0).streams[0];
+            let last = stream.points.last().expect("a reading");
+            let sent = last.acked.0 as f64 / 1448.0 + last.retransmits as f64;
+            let tcp = last.retransmits as f64 / sent;
+            let udp = load(&record, 1).loss_ratio();
+            let told = format!("{buffer}, seed {seed}: TCP {tcp:.5}, UDP {udp:.5}");
+            eprintln!("{told}");
+            // A run of 5 s has some ten moments in which the queue is full.
+            assert!((0.1..=10.0).contains(&(udp / tcp)), "{told}");
+            of_tcp += tcp;
+            of_udp += udp;
+        }
+        let share = of_udp / of_tcp;
+        assert!((0.5..=2.0).contains(&share), "{buffer}: UDP loses {share:.2} times TCP's share");
+    }
+}
+
+#[test]
 fn an_unknown_congestion_control_can_not_be_had() {
     let flows = vec![flow(1, "h1/eth1", "h2/eth1", bulk(1, "bbr"))];
     let error = testbed(Profile::single(2, GIGABIT)).run(&trial(flows, Nanos::from_secs(1)));

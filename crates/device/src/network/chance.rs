@@ -9,15 +9,22 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::profile;
 
+/// The `turn`th of the numbers that a seed scatters over all of `u64`. None depends on how many were
+/// asked for before it.
+#[inline]
+pub fn scatter(seed: u64, turn: u64) -> u64 {
+    // SplitMix64 (Steele, Lea, Flood 2014).
+    let mut z = seed.wrapping_add(turn.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
 /// A number that looks drawn, for the `turn`th frame at a port: who comes first of frames that arrive
 /// at one moment. It does not depend on how far the driver lets time pass at once.
 #[inline]
 pub(super) fn tie(seed: u64, port: usize, turn: u64) -> u32 {
-    // SplitMix64 (Steele, Lea, Flood 2014), its output function.
-    let mut z = (seed ^ (port as u64) << 44).wrapping_add(turn.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ z >> 31) as u32
+    scatter(seed ^ (port as u64) << 44, turn) as u32
 }
 
 /// One device's luck.
@@ -79,7 +86,7 @@ impl Stalls {
 
 /// An exponential number with this mean, by von Neumann's comparisons (1951): exact, and without a
 /// logarithm that each machine rounds as it likes.
-fn exponential(dice: &mut Pcg64Mcg, mean: u64) -> u64 {
+pub fn exponential(dice: &mut Pcg64Mcg, mean: u64) -> u64 {
     let mut whole = 0_u64;
     loop {
         let first = dice.next_u64();

@@ -201,6 +201,7 @@ impl Model {
                 streams: vec![StreamRecord { points: Vec::new(), received: Vec::new() }],
             }),
             FlowKind::Exchange(_) => unreachable!("this model has no exchange"),
+            FlowKind::Storage(_) => unreachable!("this model has no storage"),
         }
     }
 }

@@ -103,6 +103,10 @@ fn ran(records: &[(Trial, TrialRecord)]) -> Vec<(String, String)> {
                 FlowRecord::Exchange(_) => {
                     say("stamps", "messages: at their receipt, by the receiver's clock".to_owned());
                 }
+                FlowRecord::Storage(_) => {
+                    let text = "operations: from submission to completion, by the client's clock";
+                    say("stamps", text.to_owned());
+                }
             }
         }
     }

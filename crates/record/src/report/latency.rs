@@ -96,6 +96,7 @@ fn load_of(trial: &Trial) -> String {
             }
             FlowKind::Echo(_) => "beside other round trips".to_owned(),
             FlowKind::Exchange(e) => format!("beside an exchange of messages of {}", e.message),
+            FlowKind::Storage(s) => format!("beside reads and writes of {}", s.bs),
         })
         .collect();
     if loads.is_empty() { "at rest".to_owned() } else { loads.join(", ") }

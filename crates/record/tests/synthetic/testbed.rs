@@ -42,6 +42,7 @@ impl Testbed for SyntheticTestbed {
             }
             FlowKind::Bulk(b) => bulk_record(seed, b.streams, chance),
             FlowKind::Exchange(_) => failed_record(seed, "no exchange here (synthetic)"),
+            FlowKind::Storage(_) => failed_record(seed, "no storage here (synthetic)"),
         })
     }
 }

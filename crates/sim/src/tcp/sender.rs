@@ -149,6 +149,11 @@ impl Sender {
         self.offered = self.offered.saturating_add(octets);
     }
 
+    /// Whether there is payload to send or to send again, be the window open or not.
+    pub fn has_more(&self) -> bool {
+        self.offered > self.board.next || self.board.lost_segments > 0
+    }
+
     /// The next segment that may leave at `now`; none until an acknowledgement, [`Self::deadline`] or
     /// more payload.
     pub fn poll(&mut self, now: Picos) -> Option<Segment> {

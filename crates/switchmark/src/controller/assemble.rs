@@ -91,6 +91,8 @@ fn record(flow: &Flow, sides: &mut Sides) -> Result<FlowRecord, MissingSide> {
         ) => Ok(FlowRecord::Exchange(exchange(caller, waiter))),
         (FlowKind::Exchange(_), Some(SideReport::Caller(_)), _) => Err(missing("waiter")),
         (FlowKind::Exchange(_), ..) => Err(missing("caller")),
+        // Never ordered of agents.
+        (FlowKind::Storage(_), ..) => Err(missing("client")),
     }
 }
 

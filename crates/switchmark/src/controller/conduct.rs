@@ -175,7 +175,10 @@ impl<'a> Conduct<'a> {
     fn stations_speak(&self) -> Nanos {
         let each = self.trial.flows.iter().map(|flow| match &flow.kind {
             FlowKind::Datagrams(datagrams) => datagrams.destination.learning(),
-            FlowKind::Echo(_) | FlowKind::Bulk(_) | FlowKind::Exchange(_) => Nanos::ZERO,
+            FlowKind::Echo(_)
+            | FlowKind::Bulk(_)
+            | FlowKind::Exchange(_)
+            | FlowKind::Storage(_) => Nanos::ZERO,
         });
         each.fold(Nanos::ZERO, |all, one| all + one)
     }

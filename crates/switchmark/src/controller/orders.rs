@@ -53,6 +53,14 @@ pub enum OrderError {
         /// How many there are.
         had: u16,
     },
+    /// Agents run no fio.
+    #[error(
+        "order flow {flow}: agents do not carry out storage flows yet; a `sim:` testbed has a server"
+    )]
+    NoStorage {
+        /// The flow's number.
+        flow: u16,
+    },
     /// Two flows would be told apart by nothing.
     #[error("order flow {flow}: another flow of the trial has this number")]
     SameNumber {
@@ -165,6 +173,7 @@ impl Scene<'_> {
                 identity,
                 messages: messages(exchange),
             }),
+            FlowKind::Storage(_) => return Err(OrderError::NoStorage { flow: flow.id }),
         }))
     }
 
@@ -202,6 +211,7 @@ impl Scene<'_> {
                 identity,
                 messages: messages(exchange),
             }),
+            FlowKind::Storage(_) => return Err(OrderError::NoStorage { flow: flow.id }),
         })
     }
 
@@ -214,9 +224,10 @@ impl Scene<'_> {
         let found = self.topology.port(port).ok_or_else(missing)?;
         let version = match &flow.kind {
             FlowKind::Datagrams(datagrams) => datagrams.headers.version,
-            FlowKind::Echo(_) | FlowKind::Bulk(_) | FlowKind::Exchange(_) => {
-                return Ok(found.address);
-            }
+            FlowKind::Echo(_)
+            | FlowKind::Bulk(_)
+            | FlowKind::Exchange(_)
+            | FlowKind::Storage(_) => return Ok(found.address),
         };
         let address = match (version, found.address) {
             (IpVersion::V4, IpAddr::V4(_)) | (IpVersion::V6, IpAddr::V6(_)) => Some(found.address),
@@ -365,6 +376,24 @@ mod tests {
             let in_datagrams = exchange::Carrier::Datagrams { credits: 8 };
             assert_eq!(caller.messages.carrier == in_datagrams, carrier != trial::Carrier::Tcp);
         }
+    }
+
+    #[test]
+    fn agents_carry_out_no_storage_flow_yet() {
+        let (topology, mut trial) = (topology(), trial(&[1.0]));
+        trial.flows[0].kind = FlowKind::Storage(trial::Storage {
+            ioengine: "libaio".into(),
+            filename: "/mnt/block".into(),
+            pattern: trial::Pattern::Random,
+            rwmixread: 50,
+            bs: ByteCount(4096),
+            numjobs: 1,
+            iodepth: 1,
+            replicas: Vec::new(),
+        });
+        let refused = scene(&topology, &trial).receivers().unwrap_err();
+        assert_eq!(refused, OrderError::NoStorage { flow: 1 });
+        assert!(refused.to_string().contains("do not carry out storage flows yet"), "{refused}");
     }
 
     #[test]

@@ -19,6 +19,7 @@ use super::facts::Facts;
 use super::handle::{Agent, AgentError};
 use super::launcher::{LaunchError, Launcher};
 use super::mishap::Mishap;
+use super::orders::OrderError;
 use super::subjects::Subjects;
 use super::{Stop, site};
 use crate::config::resolved::{self, Source};
@@ -255,6 +256,11 @@ impl Testbed for LiveTestbed {
             Err(Mishap::Agent(AgentError::Unavailable { host, reason })) => {
                 self.crew.abort();
                 let reason = format!("host `{host}`: {reason}");
+                Err(TestbedError::Unavailable { label: trial.label.clone(), reason })
+            }
+            Err(Mishap::Order(error @ OrderError::NoStorage { .. })) => {
+                self.crew.abort();
+                let reason = error.to_string();
                 Err(TestbedError::Unavailable { label: trial.label.clone(), reason })
             }
             Err(mishap) => self.give_up(mishap),

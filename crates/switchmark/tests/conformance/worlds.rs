@@ -155,5 +155,6 @@ fn figures(record: &TrialRecord, case: &Case) -> Vec<Figure> {
             vec![Figure { name: "goodput", value: goodput }]
         }
         FlowRecord::Exchange(_) => panic!("no scenario has an exchange"),
+        FlowRecord::Storage(_) => panic!("no scenario has storage"),
     }
 }

@@ -1,0 +1,82 @@
+//! A storage server's disk: it works on so many operations at once, and the others wait in order.
+//!
+//! Owns the service times' draws and who is next. Never knows who asked, or what for.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use device::chance;
+use measure::Picos;
+use rand::SeedableRng as _;
+use rand_pcg::Pcg64Mcg;
+
+use crate::ground::Ground;
+use crate::hosts::{DiskModel, ServiceTime};
+
+/// An operation at a disk, as the one who asks numbers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ticket {
+    /// The storage flow, by its place.
+    pub(crate) flow: u32,
+    /// Which of its operations.
+    pub(crate) operation: u32,
+    /// At which of its servers: 0 is the one that was asked, the others are its replicas.
+    pub(crate) server: u16,
+}
+
+/// A disk.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    model: DiskModel,
+    dice: Pcg64Mcg,
+    alarm: u32,
+    /// Being worked on: when each is over, in which order they were begun.
+    busy: BinaryHeap<Reverse<(Picos, u64, Ticket)>>,
+    begun: u64,
+    waiting: VecDeque<(bool, Ticket)>,
+}
+
+impl Disk {
+    pub(crate) fn new(model: DiskModel, alarm: u32, seed: u64) -> Self {
+        let (busy, waiting) = (BinaryHeap::new(), VecDeque::new());
+        Self { model, dice: Pcg64Mcg::seed_from_u64(seed), alarm, busy, begun: 0, waiting }
+    }
+
+    /// An operation comes to it.
+    pub(crate) fn ask(&mut self, ground: &mut Ground, write: bool, ticket: Ticket) {
+        self.waiting.push_back((write, ticket));
+        self.go_on(ground);
+    }
+
+    /// The next one that is over by now.
+    pub(crate) fn over(&mut self, ground: &mut Ground) -> Option<Ticket> {
+        let Reverse((at, _, ticket)) = *self.busy.peek()?;
+        if at > ground.now {
+            return None;
+        }
+        self.busy.pop();
+        self.go_on(ground);
+        Some(ticket)
+    }
+
+    fn go_on(&mut self, ground: &mut Ground) {
+        while self.busy.len() < usize::from(self.model.at_once.max(1))
+            && let Some((write, ticket)) = self.waiting.pop_front()
+        {
+            let service = if write { self.model.write } else { self.model.read };
+            let over = ground.now + self.takes(service);
+            self.begun += 1;
+            self.busy.push(Reverse((over, self.begun, ticket)));
+        }
+        let next = self.busy.peek().map_or(Picos::MAX, |Reverse((at, ..))| *at);
+        ground.set_alarm(self.alarm, next);
+    }
+
+    fn takes(&mut self, service: ServiceTime) -> Picos {
+        let fixed = Picos::from(service.fixed);
+        match Picos::from(service.drawn).0 {
+            0 => fixed,
+            mean => fixed + Picos(chance::exponential(&mut self.dice, mean)),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! How late a host's processor is with what it hands over: up to a frame's time, drawn from the seed.
+//!
+//! Owns the draws. Each depends on the seed, on who sends and on a count alone, so that it is the same
+//! however the driver looks at it. Never changes an order, and never the long-run rate.
+//!
+//! Without it flows whose frames come at one rhythm keep in step, and of two into one full queue the
+//! same one always finds it full (Floyd and Jacobson, 1992: traffic phase effects).
+
+use device::chance;
+use measure::Picos;
+
+/// One sender's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Jitter {
+    seed: u64,
+}
+
+impl Jitter {
+    /// Of one sender, by a number that no other of its kind has.
+    pub(crate) fn new(seed: u64, sender: u64) -> Self {
+        Self { seed: chance::scatter(!seed, sender) }
+    }
+
+    /// The `turn`th time: from nothing up to `most`, evenly, and never all of it.
+    #[inline]
+    pub(crate) fn late(self, turn: u64, most: Picos) -> Picos {
+        let share = u128::from(chance::scatter(self.seed, turn)) * u128::from(most.0);
+        Picos((share >> 64) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_even_and_its_own_for_each_sender() {
+        const TURNS: u64 = 10_000;
+        let most = Picos(1_000_000);
+        let mean = |jitter: Jitter| -> u64 {
+            (0..TURNS).map(|turn| jitter.late(turn, most).0).sum::<u64>() / TURNS
+        };
+        let draws = |sender| -> Vec<Picos> {
+            (0..TURNS).map(|turn| Jitter::new(7, sender).late(turn, most)).collect()
+        };
+        for sender in 0..4 {
+            // The standard error of the mean is 0.3 % of the span.
+            assert!(mean(Jitter::new(7, sender)).abs_diff(500_000) < 15_000);
+            assert!(draws(sender).iter().all(|late| *late < most));
+            assert_ne!(draws(sender), draws(sender + 1));
+        }
+    }
+}

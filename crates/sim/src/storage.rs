@@ -1,0 +1,209 @@
+//! Reads and writes of blocks: a client that keeps so many under way, a server with a disk, and the
+//! servers that it copies writes to.
+//!
+//! Owns the operations and the client's books. A write is over once the server's own disk and every
+//! replica have it, all side by side. What a disk takes is its own, and a connection's its streams'.
+
+use device::chance;
+use measure::{ByteCount, Picos};
+use method::record::{OperationsRecord, StorageRecord};
+use method::trial;
+
+use crate::conversation::Conversation;
+use crate::disk::{Disk, Ticket};
+use crate::ground::{Ground, Window};
+use crate::stream::Stream;
+
+/// A request and the head of an answer, of the NBD protocol: its lab server's too.
+const REQUEST: u64 = 28;
+const ANSWER: u64 = 16;
+
+/// What a storage flow talks over, and to whom.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    /// The client's connections, one for each job.
+    pub(crate) jobs: Vec<Conversation>,
+    /// The server's, one to each replica.
+    pub(crate) replicas: Vec<Conversation>,
+    /// The disks, by place: the server's own, and then the replicas'.
+    pub(crate) disks: Vec<u32>,
+}
+
+/// One operation; its place is used again by the next one.
+#[derive(Debug, Clone, Copy)]
+struct Operation {
+    job: u16,
+    write: bool,
+    since: Picos,
+    /// Disks that do not have it yet.
+    missing: u16,
+}
+
+/// Where a message came.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Heard {
+    /// Over which of the flow's connections: the jobs', then the replicas'.
+    pub(crate) over: u16,
+    /// Whether it is an answer.
+    pub(crate) back: bool,
+    /// Octets of that way that are in order.
+    pub(crate) octets: u64,
+}
+
+/// A storage flow.
+#[derive(Debug)]
+pub(crate) struct Storage {
+    place: u32,
+    asked: trial::Storage,
+    window: Window,
+    alarm: u32,
+    seed: u64,
+    begun: u64,
+    servers: Servers,
+    operations: Vec<Operation>,
+    reads: OperationsRecord,
+    writes: OperationsRecord,
+}
+
+impl Storage {
+    pub(crate) fn new(
+        asked: &trial::Storage,
+        (place, alarm): (u32, u32),
+        servers: Servers,
+        window: Window,
+        seed: u64,
+    ) -> Self {
+        let idle = |job| Operation { job, write: false, since: Picos::ZERO, missing: 0 };
+        let of_job = |job| (0..asked.iodepth).map(move |_| idle(job));
+        Self {
+            place,
+            asked: asked.clone(),
+            window,
+            alarm,
+            seed,
+            begun: 0,
+            servers,
+            operations: (0..asked.numjobs).flat_map(of_job).collect(),
+            reads: OperationsRecord::default(),
+            writes: OperationsRecord::default(),
+        }
+    }
+
+    /// The load's start: every place for an operation is taken.
+    pub(crate) fn alarm(&mut self, ground: &mut Ground, streams: &mut [Stream]) {
+        ground.set_alarm(self.alarm, Picos::MAX);
+        for operation in 0..self.operations.len() as u32 {
+            self.begin(ground, streams, operation);
+        }
+    }
+
+    fn begin(&mut self, ground: &mut Ground, streams: &mut [Stream], number: u32) {
+        if ground.now >= self.window.stop {
+            return;
+        }
+        self.begun += 1;
+        let drawn = chance::scatter(self.seed, self.begun) % 100;
+        let operation = &mut self.operations[number as usize];
+        operation.write = drawn >= u64::from(self.asked.rwmixread);
+        operation.since = ground.now;
+        let octets = REQUEST + if operation.write { self.asked.bs.0 } else { 0 };
+        let job = &mut self.servers.jobs[usize::from(operation.job)];
+        job.say(ground, streams, false, (number, octets));
+    }
+
+    /// More of a way is in order: the messages that are whole now.
+    pub(crate) fn progress(
+        &mut self,
+        ground: &mut Ground,
+        streams: &mut [Stream],
+        disks: &mut [Disk],
+        heard: Heard,
+    ) {
+        let Heard { over, back, octets } = heard;
+        let replica = over.checked_sub(self.servers.jobs.len() as u16);
+        loop {
+            let connection = match replica {
+                None => &mut self.servers.jobs[usize::from(over)],
+                Some(replica) => &mut self.servers.replicas[usize::from(replica)],
+            };
+            let Some(number) = connection.heard(back, octets) else { return };
+            match (replica, back) {
+                (None, false) => self.serve(ground, streams, disks, number),
+                (None, true) => self.complete(ground, streams, number),
+                (Some(replica), false) => self.ask_disk(ground, disks, (number, replica + 1)),
+                (Some(_), true) => self.one_has_it(ground, streams, number),
+            }
+        }
+    }
+
+    /// A request reached the server.
+    fn serve(
+        &mut self,
+        ground: &mut Ground,
+        streams: &mut [Stream],
+        disks: &mut [Disk],
+        number: u32,
+    ) {
+        let operation = &mut self.operations[number as usize];
+        let copies = if operation.write { self.servers.replicas.len() } else { 0 };
+        operation.missing = 1 + copies as u16;
+        for replica in &mut self.servers.replicas[..copies] {
+            replica.say(ground, streams, false, (number, REQUEST + self.asked.bs.0));
+        }
+        self.ask_disk(ground, disks, (number, 0));
+    }
+
+    fn ask_disk(&self, ground: &mut Ground, disks: &mut [Disk], (number, server): (u32, u16)) {
+        let disk = &mut disks[self.servers.disks[usize::from(server)] as usize];
+        let ticket = Ticket { flow: self.place, operation: number, server };
+        disk.ask(ground, self.operations[number as usize].write, ticket);
+    }
+
+    /// A disk has done an operation.
+    pub(crate) fn done(&mut self, ground: &mut Ground, streams: &mut [Stream], ticket: Ticket) {
+        match ticket.server.checked_sub(1) {
+            None => self.one_has_it(ground, streams, ticket.operation),
+            Some(replica) => {
+                let replica = &mut self.servers.replicas[usize::from(replica)];
+                replica.say(ground, streams, true, (ticket.operation, ANSWER));
+            }
+        }
+    }
+
+    /// One of the disks that an operation needs has it; the last one's turn is the answer's.
+    fn one_has_it(&mut self, ground: &mut Ground, streams: &mut [Stream], number: u32) {
+        let operation = &mut self.operations[number as usize];
+        operation.missing -= 1;
+        if operation.missing == 0 {
+            let octets = ANSWER + if operation.write { 0 } else { self.asked.bs.0 };
+            let job = &mut self.servers.jobs[usize::from(operation.job)];
+            job.say(ground, streams, true, (number, octets));
+        }
+    }
+
+    /// The client has its answer, and asks for the next.
+    fn complete(&mut self, ground: &mut Ground, streams: &mut [Stream], number: u32) {
+        if ground.now >= self.window.stop {
+            return;
+        }
+        let operation = self.operations[number as usize];
+        let books = if operation.write { &mut self.writes } else { &mut self.reads };
+        books.count += 1;
+        books.octets.0 += self.asked.bs.0;
+        books.latency.record((ground.now - operation.since).to_nanos());
+        self.begin(ground, streams, number);
+    }
+
+    pub(crate) fn record(self) -> StorageRecord {
+        let trial::Storage { numjobs, iodepth, bs: ByteCount(octets), .. } = self.asked;
+        StorageRecord {
+            numjobs,
+            iodepth,
+            bs: ByteCount(octets),
+            reads: self.reads,
+            writes: self.writes,
+            elapsed: (self.window.stop - self.window.start).to_nanos(),
+            fio: None,
+        }
+    }
+}

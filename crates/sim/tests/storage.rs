@@ -1,0 +1,151 @@
+//! Storage flows through modelled devices: what an operation takes, against sums reckoned by hand, and
+//! Little's law.
+
+mod trials;
+
+use device::Profile;
+use measure::{ByteCount, Nanos};
+use method::TrialRecord;
+use method::record::{FlowRecord, Outcome, StorageRecord};
+use method::trial::{FlowKind, Pattern, Storage};
+use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
+
+use trials::{GIGABIT, flow, run, trial};
+
+const SERVICE: Nanos = Nanos::from_micros(100);
+const BLOCK: u64 = 4096;
+/// TCP's payload of a full frame, and what a frame has beside it.
+const MSS: u64 = 1448;
+const OVERHEAD: u64 = 70;
+
+fn storage(rwmixread: u8, (numjobs, iodepth): (u16, u16), replicas: &[&str]) -> FlowKind {
+    FlowKind::Storage(Storage {
+        ioengine: "nbd".into(),
+        filename: "nbd://h2".into(),
+        pattern: Pattern::Random,
+        rwmixread,
+        bs: ByteCount(BLOCK),
+        numjobs,
+        iodepth,
+        replicas: replicas.iter().map(|place| place.parse().expect("a port's name")).collect(),
+    })
+}
+
+/// Five hosts at a switch that takes no time of its own.
+fn testbed(disk: DiskModel) -> VirtualTestbed {
+    let hosts = HostModel { disk, ..HostModel::ideal(5) };
+    VirtualTestbed::new("sim:storage", Profile::single(5, GIGABIT), hosts, 1)
+}
+
+fn of(record: &TrialRecord) -> &StorageRecord {
+    match &record.flows[..] {
+        [FlowRecord::Storage(storage)] => storage,
+        other => panic!("not one storage flow: {other:?}"),
+    }
+}
+
+/// From the first bit of a message to its last at the other end, through a switch that stores each
+/// frame and forwards it: nanoseconds.
+fn way(message: u64) -> u64 {
+    let (mut begins, mut leaves, mut last) = (0, 0, 0);
+    let mut left = message;
+    while left > 0 {
+        let frame = left.min(MSS) + OVERHEAD;
+        left -= left.min(MSS);
+        let there = begins + 8 + frame;
+        begins += frame + 20;
+        let egress = leaves.max(there);
+        leaves = egress + frame + 20;
+        last = egress + 8 + frame;
+    }
+    8 * last
+}
+
+fn fixed(read: Nanos, write: Nanos) -> DiskModel {
+    let of = |fixed| ServiceTime { fixed, drawn: Nanos::ZERO };
+    DiskModel { read: of(read), write: of(write), at_once: 64 }
+}
+
+fn check(seen: f64, expected: u64) {
+    // The histogram's 0.1 %, and a few nanoseconds of a host's jitter.
+    let off = (seen - expected as f64).abs();
+    assert!(off <= 0.001 * expected as f64 + 20.0, "{seen} and not {expected}");
+}
+
+#[test]
+fn one_operation_at_a_time_takes_its_round_trip_and_its_service() {
+    let read = way(28) + SERVICE.0 + way(16 + BLOCK);
+    let write = way(28 + BLOCK) + 2 * SERVICE.0 + way(16);
+    for (rwmixread, expected) in [(100, read), (0, write)] {
+        let mut testbed = testbed(fixed(SERVICE, SERVICE * 2));
+        let flows = vec![flow(1, "h1/eth1", "h2/eth1", storage(rwmixread, (1, 1), &[]))];
+        let record = run(&mut testbed, &trial(flows, Nanos::from_millis(200)));
+        assert_eq!(record.outcome, Outcome::Valid);
+        let seen = of(&record);
+        let [used, unused] = match rwmixread {
+            100 => [&seen.reads, &seen.writes],
+            _ => [&seen.writes, &seen.reads],
+        };
+        check(used.latency.mean(), expected);
+        assert_eq!(unused.count, 0);
+        assert_eq!(used.octets.0, used.count * BLOCK);
+        assert!((seen.iops() * expected as f64 / 1e9 - 1.0).abs() < 0.002, "{}", seen.iops());
+    }
+}
+
+#[test]
+fn a_write_waits_for_the_slowest_copy_and_a_read_for_none() {
+    let latency = |rwmixread, replicas: &[&str]| {
+        let mut testbed = testbed(fixed(SERVICE, SERVICE));
+        let flows = vec![flow(1, "h1/eth1", "h2/eth1", storage(rwmixread, (1, 1), replicas))];
+        let record = run(&mut testbed, &trial(flows, Nanos::from_millis(200)));
+        of(&record).mean_latency().expect("operations")
+    };
+    let (there, back) = (way(28 + BLOCK), way(16));
+    // A replica has its round trip and its disk, beside the server's own disk. Twice the server first
+    // acknowledges what came, before it speaks to somebody else by the same port.
+    let acks = 2 * 8 * (OVERHEAD + 20);
+    check(latency(0, &["h3/eth1"]), 2 * (there + back) + SERVICE.0 + acks);
+    check(latency(100, &["h3/eth1"]), way(28) + SERVICE.0 + way(16 + BLOCK));
+    // Two are written side by side; only the copies' way out of the server is shared.
+    let two = latency(0, &["h3/eth1", "h4/eth1"]) - latency(0, &["h3/eth1"]);
+    let message = 8 * (28 + BLOCK + 3 * (OVERHEAD + 20));
+    assert!(two > 0.0 && two <= message as f64, "{two} of {message}");
+}
+
+#[test]
+fn littles_law_holds_of_any_mix_and_a_disk_gives_what_it_can() {
+    let exponential = |drawn| ServiceTime { fixed: Nanos::ZERO, drawn };
+    let disk =
+        DiskModel { read: exponential(SERVICE), write: exponential(SERVICE * 3), at_once: 4 };
+    for (jobs, depth) in [(1, 1), (8, 1), (4, 8)] {
+        let flows = vec![flow(1, "h1/eth1", "h2/eth1", storage(70, (jobs, depth), &["h3/eth1"]))];
+        let record = run(&mut testbed(disk), &trial(flows, Nanos::from_secs(2)));
+        let seen = of(&record);
+        let asked = f64::from(jobs * depth);
+        let under_way = seen.under_way().expect("operations");
+        assert!((under_way / asked - 1.0).abs() < 0.02, "{under_way} of {asked}");
+        let share = seen.reads.count as f64 / (seen.reads.count + seen.writes.count) as f64;
+        assert!((share - 0.7).abs() < 0.02, "{share}");
+        if asked >= 32.0 {
+            // 0.7 of 100 us and 0.3 of 300 us, four at once: 25,000 a second.
+            assert!((seen.iops() / 25_000.0 - 1.0).abs() < 0.05, "{}", seen.iops());
+        }
+    }
+}
+
+#[test]
+fn what_can_not_be_run_says_why() {
+    let table = [
+        (storage(50, (0, 1), &[]), "must be above zero"),
+        (storage(101, (1, 1), &[]), "the share at most 100"),
+        (storage(50, (1, 1), &["h9/eth1"]), "there is no port `h9/eth1`"),
+        (storage(50, (1, 1), &["h2/eth1"]), "no way leads from `h2/eth1` to `h2/eth1`"),
+    ];
+    for (kind, why) in table {
+        let trial = trial(vec![flow(1, "h1/eth1", "h2/eth1", kind)], Nanos::from_millis(1));
+        let record = run(&mut testbed(DiskModel::IDEAL), &trial);
+        let Outcome::Failed { reason } = &record.outcome else { panic!("{:?}", record.outcome) };
+        assert!(reason.contains(why), "{reason}");
+    }
+}
