@@ -19,6 +19,9 @@ mod tests;
 /// The frame memory is cut into chunks of one of these sizes; the kernel takes none beyond a page.
 const CHUNKS: [u32; 2] = [2048, 4096];
 
+/// Interfaces with more queues are left to another receiver.
+const QUEUES_MOST: u32 = 64;
+
 /// The smallest chunk that holds `octets`, where there is one.
 fn chunk_for(octets: usize) -> Option<u32> {
     CHUNKS.into_iter().find(|&chunk| octets <= chunk as usize)

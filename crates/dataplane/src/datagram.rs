@@ -238,6 +238,9 @@ pub struct SenderSpec {
     pub limit: u64,
     /// The processor to run on.
     pub cpu: Option<usize>,
+    /// How long after the window's start it begins: senders that share a load take turns.
+    #[serde(default)]
+    pub phase: Nanos,
 }
 
 /// What a sender did.

@@ -57,6 +57,7 @@ fn sender(port: u16, frame_size: FrameSize, pace: Pace) -> SenderSpec {
         burst_limit: 32,
         limit: 1_000_000,
         cpu: None,
+        phase: Nanos::ZERO,
     }
 }
 

@@ -243,6 +243,10 @@ pub struct Datagrams {
     pub receiver: Reception,
     /// The most frames a late sender may send back to back to catch up.
     pub burst_limit: u32,
+    /// How many threads share the load, each with a processor and where it can a queue of its own; at
+    /// least 1. Frames of different threads may overtake each other.
+    #[serde(default = "one_sender", skip_serializing_if = "is_one")]
+    pub senders: u16,
     /// What stands before the payload, and what varies of it.
     #[serde(default)]
     pub headers: Headers,
@@ -360,10 +364,20 @@ impl Datagrams {
             backend,
             receiver: Reception::Auto,
             burst_limit,
+            senders: 1,
             headers: Headers::default(),
             destination: Destination::default(),
         }
     }
+}
+
+const fn one_sender() -> u16 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
+const fn is_one(senders: &u16) -> bool {
+    *senders == 1
 }
 
 /// What puts frames on the wire.

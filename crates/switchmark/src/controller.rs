@@ -11,6 +11,7 @@ mod crew;
 mod events;
 mod facts;
 mod handle;
+mod lanes;
 mod launcher;
 mod mishap;
 mod models;

@@ -105,6 +105,7 @@ fn sender() -> impl Strategy<Value = SenderOrder> {
                 burst_limit: u32::from(port),
                 limit: u64::from(port) * 3,
                 cpu: None,
+                phase: Nanos::ZERO,
             })
         }
     })

@@ -13,7 +13,7 @@ use measure::Nanos;
 use super::program::{self, STAMP, Steering};
 use super::ring::{Consumer, Descriptor, Producer};
 use super::socket::{self, Place, Socket};
-use super::{CHUNKS, chunk_for};
+use super::{CHUNKS, QUEUES_MOST, chunk_for};
 use crate::clock;
 use crate::packet_ring::{Arrival, Selection};
 use crate::unfit::Unfit;
@@ -26,9 +26,6 @@ const FRAMES_MOST: u32 = 1 << 14;
 
 /// What the kernel keeps free before a frame.
 const HEADROOM: usize = 256;
-
-/// Interfaces with more queues are left to another receiver.
-const QUEUES_MOST: u32 = 64;
 
 /// Entries taken before their chunks are given back, so that the ring never runs dry meanwhile.
 const BATCH: u32 = 64;

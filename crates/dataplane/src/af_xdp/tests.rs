@@ -30,7 +30,7 @@ const PATIENCE: Nanos = Nanos::from_millis(500);
 fn way_out(cable: &Cable, largest: usize) -> Transmit {
     let (index, name) = (cable.link("h1").index, cable.interface("h1"));
     let (way, how) =
-        cable.inside("h1", || Transmit::open(index, name, 0, largest)).expect("open way out");
+        cable.inside("h1", || Transmit::open(index, name, largest)).expect("open way out");
     assert!(how.contains("queue 0"), "{how}");
     way
 }
@@ -271,7 +271,7 @@ fn what_a_full_device_refuses_leaves_later_and_once() {
     });
     let before = cable.inside("h1", || Netlink::open()?.link("full")).expect("read link").stats;
     let (mut way, how) =
-        cable.inside("h1", || Transmit::open(index, "full", 0, 60)).expect("open way out");
+        cable.inside("h1", || Transmit::open(index, "full", 60)).expect("open way out");
     let frames = cable.frames(Layout::of(60), 5_000);
     let (mut next, mut drops, mut refusals, mut partial) = (0, 0, 0, 0);
     let mut came = Vec::new();
@@ -316,19 +316,17 @@ fn read_some(device: &OwnedFd, most: usize, came: &mut Vec<Vec<u8>>) {
 }
 
 #[test]
-fn a_queue_has_one_owner_and_only_existing_queues_have_any() {
+fn each_socket_has_a_queue_of_its_own_while_there_are_any() {
     let Some(cable) = Cable::lay(false) else { return };
     let (index, name) = (cable.link("h1").index, cable.interface("h1"));
     let first = way_out(&cable, 60);
-    let open = |queue, largest| cable.inside("h1", || Transmit::open(index, name, queue, largest));
-    let why = not_here(open(0, 60));
-    assert!(why.contains("another af_xdp socket"), "{why}");
-    let why = not_here(open(63, 60));
-    assert!(why.contains("no queue 63"), "{why}");
-    let why = not_here(open(0, 9_014));
+    let open = |largest| cable.inside("h1", || Transmit::open(index, name, largest));
+    let why = not_here(open(60));
+    assert!(why.contains("other af_xdp sockets have all 1 queues"), "{why}");
+    let why = not_here(open(9_014));
     assert!(why.contains("4096") && why.contains("9014"), "{why}");
     drop(first);
-    open(0, 60).expect("the queue is free again");
+    open(60).expect("the queue is free again");
 }
 
 #[test]
@@ -349,7 +347,7 @@ fn without_privileges_there_is_a_reason() {
     let Some(cable) = Cable::lay(true) else { return };
     let (index, name) = (cable.link("h2").index, cable.interface("h2"));
     let raw = [CAP_NET_RAW];
-    let why = cable.inside("h2", || without(&raw, || not_here(Transmit::open(index, name, 0, 60))));
+    let why = cable.inside("h2", || without(&raw, || not_here(Transmit::open(index, name, 60))));
     assert!(why.contains("CAP_NET_RAW"), "{why}");
     let why = cable.inside("h2", || {
         without(&raw, || not_here(packet_ring::Receive::bind(index, name, &selection())))

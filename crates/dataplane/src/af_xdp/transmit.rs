@@ -16,7 +16,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 
 use super::ring::{Consumer, Descriptor, Producer};
 use super::socket::{self, Place, Socket};
-use super::{CHUNKS, chunk_for};
+use super::{CHUNKS, QUEUES_MOST, chunk_for};
 use crate::clock;
 use crate::unfit::Unfit;
 
@@ -60,29 +60,53 @@ pub struct Transmit {
     completed: u64,
 }
 
+fn chunk_of(largest: usize) -> Result<u32, Unfit> {
+    chunk_for(largest).ok_or_else(|| {
+        Unfit::NotHere(format!(
+            "af_xdp takes frames of up to {} octets, and these have {largest}",
+            CHUNKS[CHUNKS.len() - 1]
+        ))
+    })
+}
+
 impl Transmit {
-    /// Binds to queue `queue` of the interface with number `index`, for frames of up to `largest` octets
-    /// without FCS; with a clause that says how frames leave. Unfit where frames exceed a page, where
-    /// AF_XDP is not permitted, or where the queue is taken.
-    pub fn open(
-        index: u32,
-        name: &str,
-        queue: u32,
-        largest: usize,
-    ) -> Result<(Self, String), Unfit> {
-        let Some(chunk) = chunk_for(largest) else {
-            return Err(Unfit::NotHere(format!(
-                "af_xdp takes frames of up to {} octets, and these have {largest}",
-                CHUNKS[CHUNKS.len() - 1]
-            )));
+    /// Binds to the lowest queue that no other AF_XDP socket has, of the interface with number `index`,
+    /// for frames of up to `largest` octets without FCS; with a clause that says how frames leave.
+    /// Unfit where frames exceed a page, where AF_XDP is not permitted, or where all queues are taken.
+    pub fn open(index: u32, name: &str, largest: usize) -> Result<(Self, String), Unfit> {
+        let chunk = chunk_of(largest)?;
+        let mut queue = 0;
+        loop {
+            let to = Place { index, name, queue };
+            match Self::opened(to, chunk)? {
+                Ok(opened) => return Ok(opened),
+                Err(e) if e.raw_os_error() == Some(libc::EBUSY) && queue < QUEUES_MOST => {
+                    queue += 1;
+                }
+                Err(e) if e.raw_os_error() == Some(libc::EINVAL) && queue > 0 => {
+                    return Err(Unfit::NotHere(format!(
+                        "other af_xdp sockets have all {queue} queues of {name}"
+                    )));
+                }
+                Err(e) => return Err(socket::unfit(to, &e)),
+            }
+        }
+    }
+
+    fn opened(to: Place<'_>, chunk: u32) -> Result<io::Result<(Self, String)>, Unfit> {
+        let Place { name, queue, .. } = to;
+        let mut way = match Self::bind(to, chunk, false)? {
+            Ok(way) => way,
+            Err(e) => return Ok(Err(e)),
         };
-        let to = Place { index, name, queue };
-        let mut way = Self::bind(to, chunk, false)?;
         let mut why = "the driver has no zero-copy";
         // Some drivers bind and then send nothing until an XDP program is there. An empty call tells.
         if way.zero_copy && way.wake().is_err() {
             drop(way);
-            way = Self::bind(to, chunk, true)?;
+            way = match Self::bind(to, chunk, true)? {
+                Ok(way) => way,
+                Err(e) => return Ok(Err(e)),
+            };
             why = "the driver's zero-copy does not send";
         }
         let how = if way.zero_copy {
@@ -95,10 +119,10 @@ impl Transmit {
                  (linux does from 6.17 on)"
             )
         };
-        Ok((way, format!("frames go by af_xdp to queue {queue} of {name}, {how}")))
+        Ok(Ok((way, format!("frames go by af_xdp to queue {queue} of {name}, {how}"))))
     }
 
-    fn bind(to: Place<'_>, chunk: u32, copy: bool) -> Result<Self, Unfit> {
+    fn bind(to: Place<'_>, chunk: u32, copy: bool) -> Result<io::Result<Self>, Unfit> {
         let socket = Socket::new(chunk, FRAMES)?;
         socket.make_ring(libc::XDP_UMEM_FILL_RING, FILL)?;
         socket.make_ring(libc::XDP_UMEM_COMPLETION_RING, FRAMES)?;
@@ -123,9 +147,11 @@ impl Transmit {
             // Within the limit then: the kernel takes fewer frames at a time, and loses none.
             let _ = setsockopt(&socket, sockopt::SndBuf, &room);
         }
-        socket.bind(to, copy).map_err(|e| socket::unfit(to, &e))?;
+        if let Err(e) = socket.bind(to, copy) {
+            return Ok(Err(e));
+        }
         let zero_copy = socket.is_zero_copy();
-        Ok(Self {
+        Ok(Ok(Self {
             socket,
             ring,
             completion,
@@ -138,7 +164,7 @@ impl Transmit {
             dropped: None,
             taken: 0,
             completed: 0,
-        })
+        }))
     }
 
     /// Hands frames over in their order: how many were taken, from the first on. Fewer than there are

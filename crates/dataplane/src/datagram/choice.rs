@@ -96,12 +96,11 @@ fn handed((output, how): (Output, String)) -> Opened {
     (Backend::Handed(Box::new(output)), how)
 }
 
-/// One thread sends by one queue, and every interface has a first.
+/// One thread sends by one queue; those that share a load take one after another.
 fn af_xdp(spec: &SenderSpec, way: Way) -> Result<(Output, String), Unfit> {
-    const QUEUE: u32 = 0;
     let frames = Frames::whole(spec, &way)?;
     let largest = spec.frames.largest().octets_without_fcs() as usize;
-    let (transmit, how) = Transmit::open(way.index, &way.interface, QUEUE, largest)?;
+    let (transmit, how) = Transmit::open(way.index, &way.interface, largest)?;
     Ok((Output::af_xdp(transmit, way.reserved, frames), how))
 }
 

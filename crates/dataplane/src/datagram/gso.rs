@@ -176,6 +176,7 @@ mod tests {
             burst_limit: 1,
             limit: 1_000_000,
             cpu: None,
+            phase: Nanos::ZERO,
         }
     }
 

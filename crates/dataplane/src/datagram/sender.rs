@@ -67,6 +67,7 @@ impl Sender {
         affinity::pin(self.spec.cpu)?;
         // Coarser sleeping is no error.
         let _ = nix::sys::prctl::set_timerslack(1);
+        let window = Window { start: window.start + self.spec.phase, ..window };
         let report = match self.backend {
             Backend::Live(live) => live.run(window, halt)?,
             Backend::Handed(output) => load::run(*output, &self.spec, window, halt)?,

@@ -16,7 +16,7 @@ const PATIENCE: Nanos = Nanos::from_millis(500);
 
 fn way_out(cable: &Cable) -> Transmit {
     let (index, name) = (cable.link("h1").index, cable.interface("h1"));
-    cable.inside("h1", || Transmit::open(index, name, 0, 4_096)).expect("open way out").0
+    cable.inside("h1", || Transmit::open(index, name, 4_096)).expect("open way out").0
 }
 
 fn ring(cable: &Cable, host: &str, selection: &Selection) -> Receive {

@@ -113,6 +113,7 @@ pub fn sender_spec(from: &End<'_>, remote: SocketAddr, flow: &Flow) -> SenderSpe
         burst_limit: 32,
         limit: LIMIT,
         cpu: None,
+        phase: Nanos::ZERO,
     }
 }
 

@@ -47,6 +47,9 @@ pub struct ForwardingSpec {
     pub backend: Backend,
     /// What counts.
     pub receiver: Reception,
+    /// Threads that share the load each way, each with a queue of its own where there is one.
+    #[serde(default = "one_sender")]
+    pub senders: u16,
     /// What stands before the payload, and what varies of it.
     pub headers: Headers,
     /// The links' speed where it is known: for the theoretical column and the highest load.
@@ -159,6 +162,7 @@ impl ForwardingSpec {
             bidirectional: false,
             backend: Backend::Auto,
             receiver: Reception::Auto,
+            senders: 1,
             headers: Headers::default(),
             link_rate: None,
             duration: Nanos::from_millis(300),
@@ -232,6 +236,10 @@ impl ForwardingSpec {
         let needed = || self.tests.iter().any(|test| test.needs_throughput());
         self.tests.contains(&test) || (test == ForwardingTest::Throughput && needed())
     }
+}
+
+const fn one_sender() -> u16 {
+    1
 }
 
 /// One test on every cell.

@@ -34,6 +34,9 @@ pub struct Args {
     /// What sends the frames
     #[arg(long, value_name = "HOW")]
     backend: Option<BackendArg>,
+    /// Threads that share the load each way, each by a queue of its own where there is one
+    #[arg(short = 'P', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    senders: Option<u16>,
     /// What counts them
     #[arg(long, value_name = "HOW")]
     receiver: Option<ReceiverArg>,
@@ -125,6 +128,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
             bidirectional: args.bidirectional,
             backend: args.backend.map(Into::into),
             receiver: args.receiver.map(Into::into),
+            senders: args.senders,
             headers: args.frames.headers(),
             duration: args.time,
             final_duration: args.final_time,

@@ -31,6 +31,8 @@ pub struct ForwardingAsk {
     pub backend: Option<Backend>,
     /// The fastest that works where nothing is said.
     pub receiver: Option<Reception>,
+    /// One thread a direction where nothing is said.
+    pub senders: Option<u16>,
     /// Plain IPv4 where nothing is said.
     pub headers: Headers,
     /// The load phase.
@@ -74,6 +76,7 @@ impl ForwardingAsk {
         spec.bidirectional = self.bidirectional;
         spec.backend = self.backend.unwrap_or(spec.backend);
         spec.receiver = self.receiver.unwrap_or(spec.receiver);
+        spec.senders = self.senders.unwrap_or(spec.senders);
         spec.headers = self.headers;
         spec.duration = self.duration.unwrap_or(spec.duration);
         // A confirming trial is never shorter than those that led to it.

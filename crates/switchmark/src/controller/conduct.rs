@@ -20,6 +20,7 @@ use nix::unistd::Pid;
 
 use super::assemble::{Sides, assemble};
 use super::crew::Crew;
+use super::lanes::Lanes;
 use super::mishap::Mishap;
 use super::offset::Offset;
 use super::orders::Scene;
@@ -48,8 +49,8 @@ pub struct Conduct<'a> {
     pub lab: Option<&'a Lab>,
     /// What can be done to the devices.
     pub subjects: &'a Subjects,
-    /// What is asked.
-    pub trial: &'a Trial,
+    /// What is asked, and what hosts do of it.
+    pub lanes: &'a Lanes<'a>,
 }
 
 /// The ports of a trial, by host: each with the kernel interfaces that count for it.
@@ -67,11 +68,12 @@ impl<'a> Conduct<'a> {
         let offsets = self.crew.offsets(&hosts)?;
         let ports = self.prepare(&scene, &ports_in_use)?;
         self.connect(&scene, &ports)?;
-        self.crew.rest(self.trial.phases.learned)?;
+        self.crew.rest(self.lanes.trial().phases.learned)?;
 
         let lab = self.lab;
-        let devices =
-            lab.map_or_else(Vec::new, |lab| site::crossed(lab.plan(), self.topology, self.trial));
+        let devices = lab.map_or_else(Vec::new, |lab| {
+            site::crossed(lab.plan(), self.topology, self.lanes.trial())
+        });
         let look = || lab.map(|lab| site::device_counters(lab, &devices)).transpose();
         let look_inside = || lab.map(|lab| models::look(lab, &devices)).transpose();
         let (device_before, models_before) = (look()?, look_inside()?);
@@ -86,10 +88,11 @@ impl<'a> Conduct<'a> {
         if let (Some(before), Some(after)) = (models_before, models_after) {
             models::add_changes(&mut port_counters, &before, &after);
         }
-        let start_spread = start_spread(self.trial, window, &collected, &offsets);
+        let start_spread = start_spread(self.lanes.trial(), window, &collected, &offsets);
         let usage = collected.iter().map(|(host, c)| host_usage(host, c)).collect::<Vec<_>>();
-        let flows = assemble(&self.trial.flows, into_sides(collected)?)?;
-        let outcome = validity::judge(self.trial, &flows, &port_counters, &usage);
+        let flows = assemble(&self.lanes.trial().flows, into_sides(collected)?)?;
+        let flows = self.lanes.merge(flows);
+        let outcome = validity::judge(self.lanes.asked(), &flows, &port_counters, &usage);
         Ok(TrialRecord {
             started_unix_ns,
             outcome,
@@ -105,7 +108,7 @@ impl<'a> Conduct<'a> {
     fn scene(&self) -> Result<Scene<'a>, Mishap> {
         Ok(Scene {
             topology: self.topology,
-            trial: self.trial,
+            lanes: self.lanes,
             token: draw_token()?,
             processors: self.lab.map(|lab| self.processors(lab)).unwrap_or_default(),
             one_clock: self.topology.one_machine(),
@@ -114,7 +117,7 @@ impl<'a> Conduct<'a> {
 
     /// Those that no emulated device keeps busy which the trial crosses.
     fn processors(&self, lab: &Lab) -> Vec<usize> {
-        let crossed = site::crossed(lab.plan(), self.topology, self.trial);
+        let crossed = site::crossed(lab.plan(), self.topology, self.lanes.trial());
         let models = crossed.iter().filter_map(|device| lab.emulation(&device.name));
         let taken: Vec<usize> = models.filter_map(lab::Emulation::processor).collect();
         allowed_processors().into_iter().filter(|cpu| !taken.contains(cpu)).collect()
@@ -123,7 +126,7 @@ impl<'a> Conduct<'a> {
     /// The ends of all flows.
     fn ports_in_use(&self) -> PortsInUse {
         let mut in_use = PortsInUse::new();
-        for end in self.trial.flows.iter().flat_map(|f| [&f.from, &f.to]) {
+        for end in self.lanes.trial().flows.iter().flat_map(|f| [&f.from, &f.to]) {
             if let Some(port) = self.topology.port(end) {
                 let host = in_use.entry(end.host.clone()).or_default();
                 host.insert(end.port.clone(), port.interfaces.clone());
@@ -133,7 +136,7 @@ impl<'a> Conduct<'a> {
     }
 
     fn set_offloads(&mut self, ports: &PortsInUse) -> Result<(), Mishap> {
-        let change = match self.trial.offloads {
+        let change = match self.lanes.trial().offloads {
             Offloads::Off => OffloadChange::Off,
             Offloads::AsFound => OffloadChange::Restore,
         };
@@ -173,7 +176,7 @@ impl<'a> Conduct<'a> {
 
     /// How long receivers speak for stations behind them before they answer.
     fn stations_speak(&self) -> Nanos {
-        let each = self.trial.flows.iter().map(|flow| match &flow.kind {
+        let each = self.lanes.trial().flows.iter().map(|flow| match &flow.kind {
             FlowKind::Datagrams(datagrams) => datagrams.destination.learning(),
             FlowKind::Echo(_)
             | FlowKind::Bulk(_)
@@ -194,9 +197,9 @@ impl<'a> Conduct<'a> {
 
     /// Tells every agent to start at one instant; the window on our clock, and its start on the wall's.
     fn start(&mut self, hosts: &[String], offsets: &Offsets) -> Result<(Window, u64), Mishap> {
-        let phases = self.trial.phases;
+        let phases = self.lanes.trial().phases;
         let now = clock::monotonic();
-        let start = now + LEAD + LEAD_PER_FLOW * self.trial.flows.len() as u64;
+        let start = now + LEAD + LEAD_PER_FLOW * self.lanes.trial().flows.len() as u64;
         let started_unix_ns = clock::realtime().0 + start.saturating_sub(now).0;
         let stop = start + phases.load;
         let window = Window { start, stop, closed: stop + phases.residual };
@@ -222,10 +225,10 @@ impl<'a> Conduct<'a> {
         hosts: &[String],
         window: Window,
     ) -> Result<(BTreeMap<String, Collected>, Vec<DeedRecord>), Mishap> {
-        if self.trial.events.is_empty() {
+        if self.lanes.trial().events.is_empty() {
             return Ok((self.collect(hosts, window)?, Vec::new()));
         }
-        let (trial, subjects, lab) = (self.trial, self.subjects, self.lab);
+        let (trial, subjects, lab) = (self.lanes.trial(), self.subjects, self.lab);
         let stop = self.crew.stop().clone();
         let over = Stop::new();
         thread::scope(|scope| {

@@ -14,8 +14,9 @@ use dataplane::echo::{self, AskerSpec, Carrier, ReflectorSpec};
 use dataplane::exchange::{self, CallerSpec, Messages, WaiterSpec};
 use measure::FrameRate;
 use method::topology::{PortRef, Topology};
-use method::trial::{self, Exchange, Flow, FlowKind, IpVersion, Protocol, Schedule, Trial};
+use method::trial::{self, Exchange, Flow, FlowKind, IpVersion, Protocol, Schedule};
 
+use super::lanes::Lanes;
 use crate::protocol::{ReceiverOrder, SenderOrder};
 
 /// A trial can't be carried out on this topology.
@@ -103,7 +104,7 @@ pub struct Scene<'a> {
     /// Where the trial runs.
     pub topology: &'a Topology,
     /// What is asked.
-    pub trial: &'a Trial,
+    pub lanes: &'a Lanes<'a>,
     /// Drawn for this trial.
     pub token: u32,
     /// Processors to share out among the hosts' datagram sides, where all hosts are this machine;
@@ -121,7 +122,7 @@ impl Scene<'_> {
     pub fn receivers(&self) -> Result<ByHost<ReceiverOrder>, OrderError> {
         let mut orders = ByHost::new();
         let mut seen = Vec::new();
-        for flow in &self.trial.flows {
+        for flow in &self.lanes.trial().flows {
             if seen.contains(&flow.id) {
                 return Err(OrderError::SameNumber { flow: flow.id });
             }
@@ -136,7 +137,7 @@ impl Scene<'_> {
     /// Who speaks to which of the opened `ports` (by flow number).
     pub fn senders(&self, ports: &BTreeMap<u16, u16>) -> Result<ByHost<SenderOrder>, OrderError> {
         let mut orders = ByHost::new();
-        for flow in &self.trial.flows {
+        for flow in &self.lanes.trial().flows {
             let order = self.sender(flow, ports)?;
             orders.entry(flow.from.host.clone()).or_default().push(order);
         }
@@ -237,9 +238,11 @@ impl Scene<'_> {
         address.ok_or_else(|| OrderError::NoAddress { flow: flow.id, port: port.clone(), version })
     }
 
-    /// Neighbouring hosts, which talk to each other, get different processors.
-    fn processor(&self, host: &str) -> Option<usize> {
+    /// Neighbouring hosts, which talk to each other, get different processors, and so do the threads
+    /// that share a load.
+    fn processor(&self, flow: &Flow, host: &str) -> Option<usize> {
         let index = self.topology.hosts.iter().position(|h| h.name == host)?;
+        let index = index + usize::from(self.lanes.lane(flow.id).number);
         let count = self.processors.len();
         (count > 0).then(|| self.processors[index % count])
     }
@@ -285,7 +288,7 @@ mod tests {
     use dataplane::datagram;
     use measure::{ByteCount, FrameSize, Nanos};
     use method::topology::{CableEnd, Host, HostPort};
-    use method::trial::{Backend, Datagrams, Gate, Offloads, Path, Phases, Role};
+    use method::trial::{Backend, Datagrams, Gate, Offloads, Path, Phases, Role, Trial};
 
     use super::*;
 
@@ -334,14 +337,15 @@ mod tests {
         }
     }
 
-    fn scene<'a>(topology: &'a Topology, trial: &'a Trial) -> Scene<'a> {
-        Scene { topology, trial, token: 0xdead_beef, processors: vec![2, 5], one_clock: true }
+    fn scene<'a>(topology: &'a Topology, lanes: &'a Lanes<'a>) -> Scene<'a> {
+        Scene { topology, lanes, token: 0xdead_beef, processors: vec![2, 5], one_clock: true }
     }
 
     #[test]
     fn both_sides_agree_and_sit_on_different_processors() {
         let (topology, trial) = (topology(), trial(&[1000.0]));
-        let scene = scene(&topology, &trial);
+        let lanes = Lanes::of(&trial);
+        let scene = scene(&topology, &lanes);
         let receivers = scene.receivers().unwrap();
         let ReceiverOrder::Receiver(receiver) = &receivers["h2"][0] else { panic!() };
         let senders = scene.senders(&BTreeMap::from([(1, 4321)])).unwrap();
@@ -366,7 +370,8 @@ mod tests {
         };
         for carrier in [trial::Carrier::Tcp, trial::Carrier::Datagrams { credits: 8 }] {
             let trial = of(carrier);
-            let scene = scene(&topology, &trial);
+            let lanes = Lanes::of(&trial);
+            let scene = scene(&topology, &lanes);
             let receivers = scene.receivers().unwrap();
             let ReceiverOrder::Waiter(waiter) = &receivers["h2"][0] else { panic!() };
             let senders = scene.senders(&BTreeMap::from([(1, 4321)])).unwrap();
@@ -391,7 +396,7 @@ mod tests {
             iodepth: 1,
             replicas: Vec::new(),
         });
-        let refused = scene(&topology, &trial).receivers().unwrap_err();
+        let refused = scene(&topology, &Lanes::of(&trial)).receivers().unwrap_err();
         assert_eq!(refused, OrderError::NoStorage { flow: 1 });
         assert!(refused.to_string().contains("do not carry out storage flows yet"), "{refused}");
     }
@@ -401,7 +406,8 @@ mod tests {
         let topology = topology();
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let trial = trial(&[rate]);
-            let scene = scene(&topology, &trial);
+            let lanes = Lanes::of(&trial);
+            let scene = scene(&topology, &lanes);
             let either = scene.receivers().err().or(scene.senders(&BTreeMap::from([(1, 1)])).err());
             let refused =
                 matches!(either, Some(OrderError::Rate { .. } | OrderError::TooMany { .. }));
@@ -409,13 +415,16 @@ mod tests {
         }
         let mut twice = trial(&[1.0, 1.0]);
         twice.flows[1].id = 1;
-        assert_eq!(scene(&topology, &twice).receivers(), Err(OrderError::SameNumber { flow: 1 }));
+        assert_eq!(
+            scene(&topology, &Lanes::of(&twice)).receivers(),
+            Err(OrderError::SameNumber { flow: 1 })
+        );
         let mut nowhere = trial(&[1.0]);
         nowhere.flows[0].to = "h3/eth1".parse().unwrap();
-        let error = scene(&topology, &nowhere).receivers().unwrap_err();
+        let error = scene(&topology, &Lanes::of(&nowhere)).receivers().unwrap_err();
         assert_eq!(error.to_string(), "order flow 1: there is no port `h3/eth1`");
         let closed = trial(&[1.0]);
-        let error = scene(&topology, &closed).senders(&BTreeMap::new()).unwrap_err();
+        let error = scene(&topology, &Lanes::of(&closed)).senders(&BTreeMap::new()).unwrap_err();
         assert_eq!(error, OrderError::NoReceiver { flow: 1 });
     }
 }

@@ -17,6 +17,7 @@ use super::conduct::Conduct;
 use super::crew::Crew;
 use super::facts::Facts;
 use super::handle::{Agent, AgentError};
+use super::lanes::Lanes;
 use super::launcher::{LaunchError, Launcher};
 use super::mishap::Mishap;
 use super::orders::OrderError;
@@ -207,7 +208,7 @@ impl LiveTestbed {
             topology: &self.topology,
             lab,
             subjects: &self.subjects,
-            trial,
+            lanes: &Lanes::of(trial),
         };
         let mut record = conduct.run()?;
         record.device.probe = probe;

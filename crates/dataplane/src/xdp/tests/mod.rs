@@ -136,6 +136,7 @@ fn sender_spec(asked: &Asked, local: IpAddr, remote: SocketAddr) -> SenderSpec {
         burst_limit: 32,
         limit: 20_000_000,
         cpu: asked.cpus.0,
+        phase: Nanos::ZERO,
     }
 }
 

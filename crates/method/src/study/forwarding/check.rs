@@ -10,6 +10,9 @@ use crate::study::ways::Ways;
 use crate::topology::{HostPort, Topology};
 use crate::trial::{Backend, IpVersion};
 
+/// More threads than this gain nothing on any host that has so many processors for one port.
+const MOST_SENDERS: u16 = 64;
+
 impl ForwardingSpec {
     /// See [`crate::StudySpec::check`].
     pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
@@ -19,6 +22,10 @@ impl ForwardingSpec {
         self.check_search()?;
         self.check_repeats()?;
         self.check_headers()?;
+        if !(1..=MOST_SENDERS).contains(&self.senders) {
+            let range = "1 to 64";
+            return Err(out_of_range("the number of senders", &self.senders.to_string(), range));
+        }
         if self.link_rate == Some(Rate(0)) {
             return Err(out_of_range("the link's rate", "0bit", "more than 0"));
         }

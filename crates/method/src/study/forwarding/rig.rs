@@ -150,6 +150,7 @@ impl<'s, 't> Rig<'s, 't> {
             backend: self.spec.backend,
             receiver: self.spec.receiver,
             burst_limit: offer.burst_limit(),
+            senders: self.spec.senders,
             headers: self.spec.headers,
             destination: Destination::Receiver,
         });
@@ -234,6 +235,9 @@ impl<'s, 't> Rig<'s, 't> {
         let mut conditions: Conditions = ways.conditions(cell.way);
         conditions.extend(frames.conditions(self.spec.link_rate));
         conditions.insert("test".to_owned(), test.as_str().into());
+        if self.spec.senders > 1 {
+            conditions.insert("senders".to_owned(), u64::from(self.spec.senders).into());
+        }
         if let Some(backend) = &notes.backend {
             conditions.insert("backend".to_owned(), backend.clone().into());
         }

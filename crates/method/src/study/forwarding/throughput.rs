@@ -230,7 +230,9 @@ fn attempt_load(
     if let Some(flows) = seen(&tried) {
         let (offered, sent, lost) = (offered(&flows), sent(&flows), lost(&flows));
         if lost == 0 {
-            searched.paced.push((offered.0, duration, Pacing::of(flows[0], rate)));
+            // Gaps are those of each thread.
+            let each = FrameRate(rate.0 / f64::from(rig.spec.senders));
+            searched.paced.push((offered.0, duration, Pacing::of(flows[0], each)));
         }
         return Ok(Some(Seen::Counted { offered, sent, lost }));
     }

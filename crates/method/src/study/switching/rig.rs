@@ -123,6 +123,7 @@ impl<'s, 't> Rig<'s, 't> {
             backend: self.spec.backend,
             receiver: Reception::Auto,
             burst_limit,
+            senders: 1,
             headers: Headers::default(),
             destination,
         })

@@ -38,6 +38,7 @@ pub(super) struct ForwardingFile {
     mixes: Vec<Text>,
     backend: Option<Spanned<Backend>>,
     receiver: Option<Spanned<Reception>>,
+    senders: Option<Spanned<i64>>,
     #[serde(default)]
     ipv6: Option<Spanned<bool>>,
     vlan: Option<Spanned<i64>>,
@@ -115,6 +116,7 @@ impl ForwardingFile {
             bidirectional: self.bidirectional,
             backend: self.backend.as_ref().map(|backend| *backend.get_ref()),
             receiver: self.receiver.as_ref().map(|receiver| *receiver.get_ref()),
+            senders: self.senders.as_ref().map(senders).transpose()?,
             headers,
             duration: duration(&self.duration)?,
             final_duration: duration(&self.final_duration)?,
@@ -208,6 +210,11 @@ fn paced(study: &StudySpec) -> Option<&'static str> {
 fn repeats(value: Option<&Spanned<i64>>, least: i64) -> Result<Option<u32>, Fault> {
     let hint = "RFC 2544 repeats latency 20 times and bursts 50 times";
     value.map(|value| values::count(value, least..=1000, "repeats", hint)).transpose()
+}
+
+fn senders(value: &Spanned<i64>) -> Result<u16, Fault> {
+    let hint = "each is a thread, with a queue of its own where the port has several";
+    values::count(value, 1..=64, "senders", hint)
 }
 
 fn percent(value: &Spanned<i64>) -> Result<u32, Fault> {

@@ -41,10 +41,11 @@ impl Scene<'_> {
             backend: reception(datagrams.receiver),
             same_clock: self.one_clock,
             limit: self.limit(flow, datagrams)?,
-            cpu: self.processor(&flow.to.host),
+            cpu: self.processor(flow, &flow.to.host),
             // On the sender's own processor it would only stand in its way.
             relieves_sender: is_heavy(datagrams)
-                && self.processor(&flow.to.host) != self.processor(&flow.from.host),
+                && self.lanes.lane(flow.id).of == 1
+                && self.processor(flow, &flow.to.host) != self.processor(flow, &flow.from.host),
         })
     }
 
@@ -66,8 +67,19 @@ impl Scene<'_> {
             backend: backend(datagrams.backend),
             burst_limit: datagrams.burst_limit,
             limit: self.limit(flow, datagrams)?,
-            cpu: self.processor(&flow.from.host),
+            cpu: self.processor(flow, &flow.from.host),
+            phase: self.phase(flow, datagrams.schedule),
         })
+    }
+
+    /// Threads that share a paced load take turns.
+    fn phase(&self, flow: &Flow, schedule: Schedule) -> Nanos {
+        match schedule {
+            Schedule::Paced(rate) | Schedule::Falling { from: rate, .. } => {
+                gap_ns(flow, rate).map_or(Nanos::ZERO, |gap| self.lanes.lane(flow.id).phase(gap))
+            }
+            Schedule::Greedy | Schedule::Burst(_) => Nanos::ZERO,
+        }
     }
 
     fn spread(&self, flow: &Flow, datagrams: &Datagrams) -> Result<Spread, OrderError> {
@@ -138,7 +150,7 @@ impl Scene<'_> {
                 };
             }
         };
-        frame_limit(rate, self.trial.phases.load)
+        frame_limit(rate, self.lanes.trial().phases.load)
             .map_err(|frames| OrderError::TooMany { flow: flow.id, frames })
     }
 }
