@@ -1,4 +1,4 @@
-//! `cargo xtask check | test | bench`: the same commands for people and for CI.
+//! `cargo xtask check | test | bench | dist`: the same commands for people and for CI.
 //!
 //! Owns what "clean" and "passing" mean and the installing of what tests need. Never holds product
 //! code, and is never shipped.
@@ -10,6 +10,7 @@
 
 mod bpf;
 mod deny;
+mod dist;
 mod edges;
 mod packages;
 mod steps;
@@ -26,7 +27,8 @@ usage: cargo xtask COMMAND
   test [--full]  install what the tests need where possible, then run every test;
                  --full runs the long statistical profile too
   bpf            compile the programs that run inside the kernel (clang), where a source changed
-  bench [NAME]   run us and the peers interleaved, print ratios (see docs/benchmarks.md)";
+  bench [NAME]   run us and the peers interleaved, print ratios (see docs/benchmarks.md)
+  dist [TARGET]  what is given to people: the static program, manual, completions, a Debian package";
 
 fn main() -> ExitCode {
     match dispatch() {
@@ -49,6 +51,8 @@ fn dispatch() -> Result<()> {
         ["test"] => steps::test(false),
         ["test", "--full"] => steps::test(true),
         ["bpf"] => bpf::build(&steps::root()),
+        ["dist"] => dist::dist(None),
+        ["dist", target] => dist::dist(Some(target)),
         ["bench", names @ ..] => steps::bench(names),
         _ => bail!("{USAGE}"),
     }

@@ -18,21 +18,21 @@ pub fn root() -> PathBuf {
 /// Format, lints and house rules. The release profile is shared with `test` and `cargo run --release`,
 /// so that the bundled C code is compiled once.
 pub fn check() -> Result<()> {
-    step("format", || run(cargo(&["fmt", "--all", "--check"])))?;
+    step("format", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
     step("tidy", || tidy::check(&root()))?;
     step("programs inside the kernel", || bpf::check(&root()))?;
     step("crate edges", edges::check)?;
     step("licences and sources", || deny::check(&root()))?;
     step("clippy", || {
         let args = ["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"];
-        run(cargo(&args))
+        run(&mut cargo(&args))
     })
 }
 
 /// Every test of the workspace, one at a time: many of them own a network lab and measure.
 pub fn test(full: bool) -> Result<()> {
     step("packages", packages::ensure)?;
-    step("build", || run(cargo(&["build", "--release"])))?;
+    step("build", || run(&mut cargo(&["build", "--release"])))?;
     step("tests", || {
         let mut tests = cargo(&[
             "test",
@@ -45,7 +45,7 @@ pub fn test(full: bool) -> Result<()> {
         if full {
             tests.env("SWITCHMARK_TESTS", "full");
         }
-        run(tests)
+        run(&mut tests)
     })
 }
 
@@ -65,25 +65,28 @@ pub fn bench(names: &[&str]) -> Result<()> {
         let args = ["test", "--release", "--package", "switchmark", "--test", "against_peers"];
         let mut bench = cargo(&args);
         bench.args(["--", "--ignored", "--nocapture", "--test-threads=1"]).args(names);
-        run(bench)
+        run(&mut bench)
     })
 }
 
-fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+/// Does it, and says what is done and how long it took.
+pub fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("== {name}");
     let begun = Instant::now();
-    work().with_context(|| format!("step `{name}`"))?;
+    let done = work().with_context(|| format!("step `{name}`"))?;
     eprintln!("== {name}: ok, {:.0} s", begun.elapsed().as_secs_f64());
-    Ok(())
+    Ok(done)
 }
 
-fn cargo(args: &[&str]) -> Command {
+/// The cargo that runs this, in the workspace's root.
+pub fn cargo(args: &[&str]) -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args(args).current_dir(root());
     cargo
 }
 
-fn run(mut command: Command) -> Result<()> {
+/// Runs it to its end; an error where it did not succeed.
+pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("start {command:?}"))?;
     if !status.success() {
         bail!("{command:?} ended with {status}");

@@ -5,6 +5,7 @@
 
 mod agent;
 mod buffer;
+mod completions;
 mod demo;
 mod doctor;
 mod fabric;
@@ -13,6 +14,7 @@ mod forwarding;
 mod lab;
 mod latency;
 mod lone;
+mod manual;
 mod options;
 mod output;
 mod report;
@@ -31,7 +33,7 @@ pub use failure::Failure;
 
 /// Measures switches, routers, NICs and cables from the Linux hosts attached to them.
 #[derive(Debug, Parser)]
-#[command(name = "switchmark", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "switchmark", version = version(), max_term_width = 100, arg_required_else_help = true)]
 pub struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -64,8 +66,21 @@ enum Verb {
     /// Hold a lab open, and run programs in its hosts
     #[command(subcommand)]
     Lab(lab::Verb),
+    /// Print what a shell needs to complete switchmark's arguments
+    Completions(completions::Args),
+    /// Write the manual's pages into a folder
+    #[command(hide = true)]
+    Manual(manual::Args),
     /// Serve a controller over stdin and stdout (started by switchmark itself)
     Agent(agent::Args),
+}
+
+/// The version, and the commit where the build was told of one.
+const fn version() -> &'static str {
+    match option_env!("SWITCHMARK_VERSION") {
+        Some(version) => version,
+        None => env!("CARGO_PKG_VERSION"),
+    }
 }
 
 /// How a verb ended, where it did not fail.
@@ -110,6 +125,8 @@ pub fn main() -> ExitCode {
         Verb::Sim(args) => sim::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Lab(verb) => lab::run(verb),
+        Verb::Completions(args) => completions::run(&args),
+        Verb::Manual(args) => manual::run(&args),
         Verb::Agent(args) => return agent::run(&args),
     };
     match outcome {

@@ -32,6 +32,7 @@ fn help_names_every_verb() {
         "sim",
         "runs",
         "lab",
+        "completions",
         "agent",
     ];
     for verb in verbs {
@@ -41,7 +42,7 @@ fn help_names_every_verb() {
 
 #[test]
 fn every_verb_has_help() {
-    let verbs: [&[&str]; 14] = [
+    let verbs: [&[&str]; 16] = [
         &["demo"],
         &["run"],
         &["latency"],
@@ -55,6 +56,8 @@ fn every_verb_has_help() {
         &["runs"],
         &["lab", "up"],
         &["lab", "exec"],
+        &["completions"],
+        &["manual"],
         &["agent"],
     ];
     for verb in verbs {
@@ -102,4 +105,48 @@ fn bad_input_is_exit_code_two() {
         assert_eq!(output.status.code(), Some(2), "{args:?}: {text}");
         assert!(text.contains(words), "{args:?}: {text}");
     }
+}
+
+#[test]
+fn shells_can_complete_what_is_typed() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = switchmark(&["completions", shell]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let script = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(script.contains("loss-curve") && script.contains("fabric"), "{shell}");
+    }
+}
+
+#[test]
+fn the_manual_has_a_page_for_each_verb() {
+    let folder = std::env::temp_dir().join(format!("switchmark-manual-{}", std::process::id()));
+    let output = switchmark(&["manual", &folder.to_string_lossy()]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = std::fs::read_to_string(folder.join("switchmark-forwarding.1")).expect("a page");
+    assert!(page.contains(".TH") && page.contains("flood"), "{page}");
+    assert!(folder.join("switchmark-lab-exec.1").exists(), "pages of verbs below verbs");
+    std::fs::remove_dir_all(folder).expect("it was made here");
+}
+
+/// As on a host that has nothing but the program: no libraries, no shell, no `/dev`, no `/proc`.
+#[test]
+fn it_runs_in_an_empty_root() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: it_runs_in_an_empty_root needs root for chroot");
+        return;
+    }
+    let root = std::env::temp_dir().join(format!("switchmark-root-{}", std::process::id()));
+    std::fs::create_dir_all(&root).expect("a scratch folder");
+    std::fs::copy(env!("CARGO_BIN_EXE_switchmark"), root.join("switchmark")).expect("a copy");
+    let profile = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/x450a-48t.toml");
+    std::fs::copy(profile, root.join("x450a.toml")).expect("a copy");
+    let output = Command::new("chroot")
+        .arg(&root)
+        .args(["/switchmark", "latency", "--testbed", "sim:/x450a.toml,hosts=2", "--quiet"])
+        .args(["--protocol", "udp", "--size", "64", "-t", "10ms", "--store", "/journal.db"])
+        .output()
+        .expect("chroot starts");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("round trip"));
+    std::fs::remove_dir_all(root).expect("it was made here");
 }

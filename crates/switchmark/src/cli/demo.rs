@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let limited = testbed::from_argument("demo", LIMITED)?;
     let stop = session::prepare(&[&free, &limited])?;
     let store = Store::open(&output::store_path(&args.data)?)?;
-    let seed = args.seed.map_or_else(lone::seed, Ok)?;
+    let seed = args.seed.unwrap_or_else(lone::seed);
     let mut runs = Vec::new();
     for (place, studies) in [(&free, free_studies()), (&limited, limited_studies())] {
         let start = Start::New { verb: "demo", studies, seed };

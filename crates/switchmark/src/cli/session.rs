@@ -52,7 +52,7 @@ pub fn run(
         check(&request)?;
         let stop = prepare(&[&request.testbed])?;
         let seed = measuring.seed.or(request.seed);
-        let seed = seed.map_or_else(lone::seed, Ok)?;
+        let seed = seed.unwrap_or_else(lone::seed);
         let store = Store::open(&path)?;
         let start = Start::New { verb: request.verb, studies: request.studies, seed };
         carry_out(&store, &request.testbed, start, &stop, data)?
@@ -161,7 +161,7 @@ pub fn describe(
     }
     let now = Timestamp::now();
     Ok(RunMeta {
-        id: lone::run_id(now)?,
+        id: lone::run_id(now),
         created_unix_ns: lone::unix_ns(now),
         verb: verb.to_owned(),
         command_line: lone::command_line(),

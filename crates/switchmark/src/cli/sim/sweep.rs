@@ -60,8 +60,8 @@ pub(super) fn run(
     let places: Vec<_> = points.iter().map(|point| &point.testbed).collect();
     let stop = session::prepare(&places)?;
     let seed = measuring.seed.or(points.first().and_then(|point| point.seed));
-    let seed = seed.map_or_else(lone::seed, Ok)?;
-    let sweep = lone::run_id(Timestamp::now())?;
+    let seed = seed.unwrap_or_else(lone::seed);
+    let sweep = lone::run_id(Timestamp::now());
     let work = Work { sweep, points, next: AtomicUsize::new(0), seed, store, stop };
     let workers = jobs.map_or_else(processors, usize::from).min(points.len());
     let (runs, failure) = carry_out(&work, workers, data.quiet);

@@ -1,0 +1,25 @@
+//! `switchmark completions`: what a shell needs to complete arguments, on stdout.
+//!
+//! Owns nothing but the shell's name; the arguments are each verb's own. Never installs a file.
+
+use std::io::Write as _;
+
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+use super::{Cli, Failure, Outcome};
+
+/// `completions`
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Whose
+    shell: Shell,
+}
+
+/// Prints.
+pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "switchmark", &mut script);
+    std::io::stdout().write_all(&script).map_err(Failure::unusable)?;
+    Ok(Outcome::Done)
+}
