@@ -48,7 +48,7 @@ pub struct ForwardingSpec {
     /// What counts.
     pub receiver: Reception,
     /// Threads that share the load each way, each with a queue of its own where there is one.
-    #[serde(default = "one_sender")]
+    #[serde(default = "crate::trial::one_sender")]
     pub senders: u16,
     /// What stands before the payload, and what varies of it.
     pub headers: Headers,
@@ -236,10 +236,6 @@ impl ForwardingSpec {
         let needed = || self.tests.iter().any(|test| test.needs_throughput());
         self.tests.contains(&test) || (test == ForwardingTest::Throughput && needed())
     }
-}
-
-const fn one_sender() -> u16 {
-    1
 }
 
 /// One test on every cell.

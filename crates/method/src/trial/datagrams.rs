@@ -1,0 +1,210 @@
+//! A flow of datagrams: frames of which sizes, when, to whom, from what and counted by what.
+//!
+//! Data only. Never knows how a host does it.
+
+use std::fmt;
+
+use measure::{FrameMix, Nanos};
+use serde::{Deserialize, Serialize};
+
+use super::Schedule;
+
+/// A one-way flow of UDP frames.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Datagrams {
+    /// The sizes of its frames, with FCS.
+    pub frames: FrameMix,
+    /// How fast.
+    pub schedule: Schedule,
+    /// What sends them.
+    pub backend: Backend,
+    /// What counts them.
+    #[serde(default)]
+    pub receiver: Reception,
+    /// The most frames a late sender may send back to back to catch up.
+    pub burst_limit: u32,
+    /// How many threads share the load, each with a processor and where it can a queue of its own; at
+    /// least 1. Frames of different threads may overtake each other.
+    #[serde(default = "one_sender", skip_serializing_if = "is_one")]
+    pub senders: u16,
+    /// What stands before the payload, and what varies of it.
+    #[serde(default)]
+    pub headers: Headers,
+    /// To whom they are addressed on the link.
+    #[serde(default, skip_serializing_if = "Destination::is_receiver")]
+    pub destination: Destination,
+}
+
+/// To whom a datagram flow's frames are addressed on the link, by MAC address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Destination {
+    /// To the receiving port, or the next hop to it.
+    #[default]
+    Receiver,
+    /// To everybody; the receiving port counts its own copies (RFC 2889 §5.10).
+    Broadcast,
+    /// To stations behind the receiving port, in turn. Before the load the port sends a frame from
+    /// each of them to the flow's sender, in the same order (RFC 2889 §5.7, §5.8).
+    Stations {
+        /// How many, at least 1.
+        count: u32,
+        /// Frames a second before the load, at least 1.
+        learn_rate: u64,
+    },
+}
+
+impl Destination {
+    /// Whether it is the usual one.
+    pub fn is_receiver(&self) -> bool {
+        *self == Self::Receiver
+    }
+
+    /// How long stations take to speak.
+    pub fn learning(&self) -> Nanos {
+        match self {
+            Self::Stations { count, learn_rate } => {
+                let frames = u64::from(*count) * 1_000_000_000;
+                Nanos(frames.div_ceil((*learn_rate).max(1)))
+            }
+            Self::Receiver | Self::Broadcast => Nanos::ZERO,
+        }
+    }
+}
+
+/// The headers of a datagram flow.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub struct Headers {
+    /// Which IP.
+    pub version: IpVersion,
+    /// The 802.1Q tag's VLAN, 1…4094; the tag is part of the frame's size.
+    pub vlan: Option<u16>,
+    /// How many distinct values the frames go round through.
+    pub spread: Spread,
+}
+
+/// The version of IP.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum IpVersion {
+    /// IPv4.
+    #[default]
+    V4,
+    /// IPv6 (RFC 5180).
+    V6,
+}
+
+impl fmt::Display for IpVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::V4 => "ipv4",
+            Self::V6 => "ipv6",
+        })
+    }
+}
+
+/// How many conversations one flow looks like to a device that hashes headers (RSS, ECMP): frame i
+/// uses value i modulo each count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Spread {
+    /// Source ports.
+    pub source_ports: u16,
+    /// Destination ports.
+    pub destination_ports: u16,
+    /// Source and destination addresses, out of the blocks behind the two ports.
+    pub addresses: u16,
+}
+
+impl Spread {
+    /// One conversation.
+    pub const NONE: Self = Self { source_ports: 1, destination_ports: 1, addresses: 1 };
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl Datagrams {
+    /// Frames of one kind, plain UDP over IPv4, counted by what the testbed finds best.
+    pub fn plain(
+        frames: impl Into<FrameMix>,
+        schedule: Schedule,
+        backend: Backend,
+        burst_limit: u32,
+    ) -> Self {
+        Self {
+            frames: frames.into(),
+            schedule,
+            backend,
+            receiver: Reception::Auto,
+            burst_limit,
+            senders: 1,
+            headers: Headers::default(),
+            destination: Destination::default(),
+        }
+    }
+}
+
+pub(crate) const fn one_sender() -> u16 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape that serde asks for")]
+const fn is_one(senders: &u16) -> bool {
+    *senders == 1
+}
+
+/// What puts frames on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// The fastest that works here; the record says which and why.
+    Auto,
+    /// The kernel makes the frames itself: BPF_PROG_TEST_RUN with live frames.
+    XdpLive,
+    /// An AF_XDP socket.
+    AfXdp,
+    /// AF_PACKET and sendmmsg, past the qdisc.
+    Packet,
+    /// A UDP socket and sendmmsg.
+    Udp,
+    /// A UDP socket whose super-frames the kernel cuts up: bursts, so for overload only.
+    UdpGso,
+}
+
+impl Backend {
+    /// `auto`, `xdp-live`, `af-xdp`, `packet`, `udp`, `udp-gso`
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::XdpLive => "xdp-live",
+            Self::AfXdp => "af-xdp",
+            Self::Packet => "packet",
+            Self::Udp => "udp",
+            Self::UdpGso => "udp-gso",
+        }
+    }
+}
+
+/// What counts frames at the receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reception {
+    /// The fastest that works here; the record says which and why.
+    #[default]
+    Auto,
+    /// An XDP program that counts in the kernel.
+    Xdp,
+    /// An AF_XDP socket.
+    AfXdp,
+    /// An AF_PACKET ring.
+    Packet,
+    /// A UDP socket and recvmmsg.
+    Udp,
+}
