@@ -161,6 +161,16 @@ pub enum Metric {
     Bdp,
     /// A buffer's size; `estimator` in the conditions names how it was told, `bound` what it bounds.
     Buffer,
+    /// Whether outputs share a buffer: 1 yes, 0 each has its own.
+    BufferShared,
+    /// Of a shared buffer's dynamic threshold: a queue may hold up to so many times what is free.
+    Alpha,
+    /// The octets that a buffer is counted in; `limit` in the conditions says of what it is made.
+    Cell,
+    /// Whether a buffer is enough for `flows` at `rtt_ns`, by the `rule` named: 1 yes, 0 no.
+    Enough,
+    /// The longest round trip that a buffer is enough for, by the `rule` named.
+    LongestRoundTrip,
     /// Share of the octets sent by TCP that were not sent again (RFC 6349).
     Efficiency,
     /// By how much the mean round trip exceeds the path's own, as a share of it (RFC 6349).
@@ -265,6 +275,10 @@ pub enum Caveat {
     NotResettable,
     /// It lost frames until the trial's end: it may not have recovered.
     NotRecovered,
+    /// The longest burst that the trial's time allows still went in: the buffer is at least so large.
+    NotFilled,
+    /// The device made its senders pause, and dropped nothing.
+    Backpressure,
     /// Some pairs exchanged nothing at all, either way; the figure is of the others.
     SilentPairs,
     /// Nothing was sent: the figure is a model's, in virtual time.

@@ -24,9 +24,9 @@ pub use figure::{Caveat, Figure, Metric, Unit, Verdict};
 pub use reconcile::{Reconciliation, reconcile};
 pub use record::{FlowRecord, Outcome, TrialRecord};
 pub use study::{
-    Arrangement, Background, BufferPorts, BufferSpec, FabricSpec, ForwardingSpec, ForwardingTest,
-    LatencySpec, Load, Nodes, Profile, SearchKind, SpecProblem, StabilityLimits, StudySpec,
-    SwitchTest, SwitchingSpec,
+    Arrangement, Background, BufferPorts, BufferSpec, DepthSpec, FabricSpec, ForwardingSpec,
+    ForwardingTest, LatencySpec, Load, Nodes, Profile, SearchKind, SpecProblem, StabilityLimits,
+    StudySpec, SwitchTest, SwitchingSpec,
 };
 pub use testbed::{Testbed, TestbedError};
 pub use topology::{PortRef, Topology};

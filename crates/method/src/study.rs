@@ -14,6 +14,7 @@ mod rows;
 mod session;
 pub mod switching;
 mod ways;
+pub mod xray;
 
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::trial::Phases;
 use crate::{Figure, Testbed, TestbedError, Topology};
 
+pub use buffer::depth::DepthSpec;
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use fabric::{Arrangement, FabricSpec, Nodes};
 pub use forwarding::{ForwardingSpec, ForwardingTest, SearchKind};
@@ -44,10 +46,12 @@ pub enum StudySpec {
     Buffer(BufferSpec),
     /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239.
     Switching(SwitchingSpec),
+    /// How many bytes wait before an output, and who shares them.
+    Depth(DepthSpec),
 }
 
 impl StudySpec {
-    /// `latency`, `forwarding`, `fabric`, `buffer`, `switching`
+    /// `latency`, `forwarding`, `fabric`, `buffer`, `switching`, `depth`
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Latency(_) => "latency",
@@ -55,6 +59,7 @@ impl StudySpec {
             Self::Fabric(_) => "fabric",
             Self::Buffer(_) => "buffer",
             Self::Switching(_) => "switching",
+            Self::Depth(_) => "depth",
         }
     }
 
@@ -67,6 +72,7 @@ impl StudySpec {
             Self::Fabric(spec) => spec.estimate(topology),
             Self::Buffer(spec) => spec.estimate(topology),
             Self::Switching(spec) => spec.estimate(topology),
+            Self::Depth(spec) => spec.estimate(topology),
         }
     }
 
@@ -78,6 +84,7 @@ impl StudySpec {
             Self::Fabric(spec) => spec.check(topology),
             Self::Buffer(spec) => spec.check(topology),
             Self::Switching(spec) => spec.check(topology),
+            Self::Depth(spec) => spec.check(topology),
         }
     }
 
@@ -90,6 +97,7 @@ impl StudySpec {
             Self::Fabric(spec) => spec.run(testbed, seed),
             Self::Buffer(spec) => spec.run(testbed, seed),
             Self::Switching(spec) => spec.run(testbed, seed),
+            Self::Depth(spec) => spec.run(testbed, seed),
         }
     }
 }

@@ -93,6 +93,7 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
     sections.extend(latency::section(&anchor, &figures, run.records));
     sections.extend(forwarding::section(&anchor, &others));
     sections.extend(buffer::section(&anchor, &figures, run.records));
+    sections.extend(buffer::depth::section(&anchor, &figures));
     sections.extend(fabric::section(&anchor, &figures));
     sections.extend(switching::section(&anchor, run.figures));
     sections.extend(streams::section(&anchor, &figures, run.records));

@@ -24,6 +24,7 @@ mod session;
 mod signals;
 mod sim;
 mod switching;
+mod xray;
 
 use std::process::ExitCode;
 
@@ -55,6 +56,8 @@ enum Verb {
     Switching(Box<switching::Args>),
     /// TCP beside a constant load: is there buffer enough for long paths?
     Buffer(Box<buffer::Args>),
+    /// A device's data sheet, measured, as a report and as a profile: its twin
+    Xray(xray::Args),
     /// What this host can be trusted with: how fast and how evenly it sends
     Doctor(doctor::Args),
     /// Render a run's report again, from the journal alone
@@ -120,6 +123,7 @@ pub fn main() -> ExitCode {
         Verb::Fabric(args) => fabric::run(args),
         Verb::Switching(args) => switching::run(&args),
         Verb::Buffer(args) => buffer::run(&args),
+        Verb::Xray(args) => xray::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Sim(args) => sim::run(&args),

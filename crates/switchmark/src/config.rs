@@ -4,6 +4,7 @@
 //! Never opens a socket or starts anything.
 
 pub mod buffer;
+pub mod depth;
 pub mod fabric;
 pub mod fit;
 pub mod forwarding;

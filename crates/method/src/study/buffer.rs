@@ -5,6 +5,7 @@
 //! and the order of its trials. Adds no delay: the path's round trip is the testbed's own.
 
 mod cell;
+pub mod depth;
 mod ends;
 mod figures;
 mod fit;

@@ -31,6 +31,7 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
     all.extend(fabric::groups(figures));
     all.extend(super::buffer::sentences(figures));
     all.extend(switching);
+    all.extend(super::buffer::depth::sentences(figures));
     all
 }
 

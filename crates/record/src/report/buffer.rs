@@ -1,6 +1,8 @@
 //! The buffer study on the page: which cases were stable and why others were not, what their windows
 //! say of the buffer, and each case's first valid trial over time. Computes nothing but sums.
 
+pub(super) mod depth;
+mod intervals;
 mod over_time;
 
 use std::fmt::Write as _;
@@ -100,7 +102,9 @@ pub(super) fn section(
     let mut blocks = vec![Block::Paragraph(LEAD.to_owned())];
     blocks.push(Block::Table(stability(&cases)));
     blocks.push(Block::Table(windows(&cases)));
-    blocks.extend(over_time::blocks(records));
+    let rate = cases.iter().find_map(|case| case.get(Metric::Bdp));
+    let rate = rate.and_then(|f| reading::number(f, "rate_bits_per_second"));
+    blocks.extend(over_time::blocks(records, rate));
     let heading = "Buffer for long paths".to_owned();
     Some(Section { id: format!("{prefix}-buffer"), heading, blocks })
 }

@@ -55,6 +55,8 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
         Caveat::NotResettable => "not-resettable",
         Caveat::NotRecovered => "not-recovered",
         Caveat::SilentPairs => "silent-pairs",
+        Caveat::NotFilled => "not-filled",
+        Caveat::Backpressure => "backpressure",
         Caveat::Simulated => "simulated",
         Caveat::Unsupported => "unsupported",
     }
@@ -147,6 +149,14 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
              longer."
         }
         Caveat::Unsupported => "This test can't be made where it was asked for; the row says why.",
+        Caveat::NotFilled => {
+            "The longest burst that a trial's time allows still went into the buffer: it is at least \
+             so large. Allow longer bursts, or let more hosts send."
+        }
+        Caveat::Backpressure => {
+            "The device made its senders pause (802.3x) and dropped nothing: no burst overfills it. \
+             Turn flow control off at the hosts' ports or at the device."
+        }
         Caveat::Simulated => {
             "No packet was sent: the figure is what a model of the device does in virtual time, with \
              hosts of the model's. It is as true as the device's profile."

@@ -3,12 +3,14 @@
 //! Owns its flags; what they leave open comes from the profile and the testbed.
 
 use measure::{FrameSize, Nanos, Rate};
-use method::{Background, BufferPorts, PortRef};
+use method::{Background, BufferPorts, PortRef, StudySpec};
 
 use super::options::{self, Measuring, ProfileArg, Under};
 use super::session::{self, Request};
 use super::{Failure, Outcome};
 use crate::config::buffer::{self, BufferAsk};
+use crate::config::depth::DepthAsk;
+use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, testbed};
 
 /// `buffer`
@@ -20,6 +22,11 @@ pub struct Args {
     /// ESnet's procedure: TCP alone, beside a load, and beside the same load the other way (the default)
     #[arg(long)]
     esnet: bool,
+    /// How many bytes wait before an output: bursts that overfill it, by three estimators
+    #[arg(long)]
+    estimate: bool,
+    #[command(flatten)]
+    bursts: Bursts,
     /// Make the path so long, where the testbed is a model [default: as long as it is]
     #[arg(long, value_name = "TIME", value_parser = round_trip)]
     rtt: Option<Nanos>,
@@ -122,6 +129,26 @@ struct Ports {
     background_to: Option<PortRef>,
 }
 
+/// Of `--estimate`.
+#[derive(Debug, Clone, clap::Args)]
+struct Bursts {
+    /// Outputs that are overfilled, in turn: receivers' ports [default: --to, else the second host's]
+    #[arg(long = "output", value_name = "LIST", value_delimiter = ',', requires = "estimate")]
+    outputs: Vec<PortRef>,
+    /// How many hosts send into one output; more only where so many don't overfill it [default: 2]
+    #[arg(long, value_name = "N", requires = "estimate", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    senders: Option<u16>,
+    /// The estimators' frames [default: 1518, or what the links carry]
+    #[arg(long = "size", value_name = "OCTETS", requires = "estimate", value_parser = options::frame_size)]
+    size: Option<FrameSize>,
+    /// The most outputs overfilled at once, to tell a shared buffer; 1 leaves that out [default: 4]
+    #[arg(long, value_name = "N", requires = "estimate", value_parser = clap::value_parser!(u16).range(0..=1024))]
+    congested: Option<u16>,
+    /// The longest that a burst may take [default: 2 s; strict 10 s]
+    #[arg(long, value_name = "S", requires = "estimate", value_parser = options::duration)]
+    longest: Option<Nanos>,
+}
+
 /// What counts as stable, after the ramp-up.
 #[derive(Debug, Clone, clap::Args)]
 struct Limits {
@@ -166,30 +193,58 @@ impl Args {
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     session::run(&args.measuring, || {
         let testbed = testbed::from_argument("--testbed", &args.place()?)?;
-        let ask = BufferAsk {
-            profile: args.profile.map(Into::into),
-            ports: BufferPorts {
-                from: args.ports.from.clone(),
-                to: args.ports.to.clone(),
-                background_from: args.ports.background_from.clone(),
-                background_to: args.ports.background_to.clone(),
-            },
-            subjects: args.under.subjects(&testbed)?,
-            congestion_controls: args.congestion_control.clone(),
-            streams: args.parallel.clone(),
-            backgrounds: args.backgrounds(),
-            background_size: args.load.background_size,
-            mtu: args.load.mtu,
-            link_rate: args.load.link_rate,
-            retransmits_per_gigabyte: args.limits.most_retransmits,
-            variation: args.limits.most_variation,
-            share: args.limits.least_share,
-            omit: args.times.omit,
-            duration: args.times.time,
-            interval: args.times.interval,
-            blocks: args.times.blocks,
-        };
-        let studies = vec![ask.resolve(&testbed)];
+        let mut studies = Vec::new();
+        if args.esnet || !args.estimate {
+            studies.push(esnet(args, &testbed)?);
+        }
+        if args.estimate {
+            studies.push(depth(args, &testbed)?);
+        }
         Ok(Request { verb: "buffer", testbed, studies, seed: None })
     })
+}
+
+fn esnet(args: &Args, testbed: &Testbed) -> Result<StudySpec, ConfigError> {
+    let ask = BufferAsk {
+        profile: args.profile.map(Into::into),
+        ports: BufferPorts {
+            from: args.ports.from.clone(),
+            to: args.ports.to.clone(),
+            background_from: args.ports.background_from.clone(),
+            background_to: args.ports.background_to.clone(),
+        },
+        subjects: args.under.subjects(testbed)?,
+        congestion_controls: args.congestion_control.clone(),
+        streams: args.parallel.clone(),
+        backgrounds: args.backgrounds(),
+        background_size: args.load.background_size,
+        mtu: args.load.mtu,
+        link_rate: args.load.link_rate,
+        retransmits_per_gigabyte: args.limits.most_retransmits,
+        variation: args.limits.most_variation,
+        share: args.limits.least_share,
+        omit: args.times.omit,
+        duration: args.times.time,
+        interval: args.times.interval,
+        blocks: args.times.blocks,
+    };
+    Ok(ask.resolve(testbed))
+}
+
+fn depth(args: &Args, testbed: &Testbed) -> Result<StudySpec, ConfigError> {
+    let mut outputs = args.bursts.outputs.clone();
+    if outputs.is_empty() {
+        outputs.extend(args.ports.to.clone());
+    }
+    let ask = DepthAsk {
+        profile: args.profile.map(Into::into),
+        outputs,
+        subject: args.under.subjects(testbed)?.into_iter().next(),
+        senders: args.bursts.senders,
+        size: args.bursts.size,
+        congested: args.bursts.congested,
+        longest: args.bursts.longest,
+        blocks: args.times.blocks,
+    };
+    Ok(ask.resolve(testbed))
 }

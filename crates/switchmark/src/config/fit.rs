@@ -191,6 +191,10 @@ pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
         StudySpec::Switching(spec) => {
             spec.frames.iter().try_for_each(|size| size_fits(*size, testbed))
         }
+        StudySpec::Depth(spec) => {
+            let all = spec.sizes.iter().chain([&spec.size]);
+            all.into_iter().try_for_each(|size| size_fits(*size, testbed))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Owns the file's typed form and every check that needs a place to point at. Never runs anything.
 
 mod buffer;
+mod depth;
 mod fabric;
 mod forwarding;
 mod switching;
@@ -22,6 +23,7 @@ use super::study::{self, LatencyAsk};
 use super::typed::{self, Text, not_yet};
 use super::{fit, frame_rate, lab_name, sim_name, testbed};
 use buffer::BufferFile;
+use depth::DepthFile;
 use fabric::FabricFile;
 use forwarding::ForwardingFile;
 pub use forwarding::MOST_SPREAD;
@@ -58,6 +60,7 @@ enum StudyFile {
     Fabric(Box<FabricFile>),
     Buffer(Box<BufferFile>),
     Switching(Box<SwitchingFile>),
+    Depth(Box<DepthFile>),
     Storage(Spanned<toml::Value>),
 }
 
@@ -158,6 +161,7 @@ fn study_of(file: &StudyFile, testbed: &Testbed) -> Result<StudySpec, Fault> {
         StudyFile::Fabric(file) => file.resolve(testbed),
         StudyFile::Buffer(file) => file.resolve(testbed),
         StudyFile::Switching(file) => file.resolve(testbed),
+        StudyFile::Depth(file) => file.resolve(testbed),
         StudyFile::Storage(value) => Err(not_yet("the study `storage`", value.span())),
     }
 }

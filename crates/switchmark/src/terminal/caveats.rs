@@ -40,6 +40,8 @@ pub const fn advice(caveat: Caveat) -> &'static str {
         Caveat::SilentPairs => "some pairs exchanged nothing at all; the figure is of the others",
         Caveat::NotRecovered => "frames were lost until the trial's end: it may not have recovered",
         Caveat::Unsupported => "the test can't be made here; the reason stands in its row",
+        Caveat::NotFilled => "the longest burst still went in: the buffer is at least so large",
+        Caveat::Backpressure => "the device made its senders pause, and dropped nothing",
         Caveat::Simulated => "simulated: no packet was sent; as true as the device's profile",
     }
 }

@@ -4,6 +4,7 @@
 //! not a figure is not shown, and what is not shown stands in the JSON rows and the report.
 
 mod buffer;
+mod depth;
 mod fabric;
 mod forwarding;
 mod grid;
@@ -52,6 +53,9 @@ pub fn render(figures: &[Figure]) -> String {
         rfc2544::pacing(figures),
         buffer::stability(figures, &mut notes),
         buffer::windows(figures),
+        depth::estimators(figures, &mut notes),
+        depth::made_of(figures),
+        depth::enough(figures),
         fabric::by_nodes(figures, &mut notes),
         fabric::by_message(figures, &mut notes),
         switching::patterns(&switching, &mut notes),

@@ -104,7 +104,7 @@ fn place(device: &str, port: &str) -> String {
 }
 
 /// Each host's first port to a device, and that device.
-fn attached(topology: &Topology) -> Vec<(PortRef, String)> {
+pub(super) fn attached(topology: &Topology) -> Vec<(PortRef, String)> {
     let of_host = |host: &crate::topology::Host| {
         host.ports.iter().find_map(|port| match &port.cable {
             CableEnd::Device { device, port: far } => {

@@ -104,7 +104,7 @@ impl BufferFile {
     }
 }
 
-fn port(text: &Text) -> Result<PortRef, Fault> {
+pub(super) fn port(text: &Text) -> Result<PortRef, Fault> {
     let port = text.get_ref().parse::<PortRef>();
     port.map_err(|e| Fault::new(text.span(), e.to_string(), "write it as \"h1/eth1\""))
 }

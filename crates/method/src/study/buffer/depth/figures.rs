@@ -1,0 +1,278 @@
+//! From every output's estimates to the depth study's figures.
+//!
+//! Owns what several repeats come to, and the words for estimators that disagree. Pure.
+
+use measure::Interval;
+use measure::quantile::{median, median_interval};
+
+use super::super::super::rows::{CONFIDENCE, Row};
+use super::cells::{Cells, Counting};
+use super::enough;
+use super::filling::{Filling, Reach};
+use super::rig::Rig;
+use super::sharing::Sharing;
+use super::shot::Span;
+use crate::study::Profile;
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
+
+/// One estimator over all blocks, in octets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Estimate {
+    name: &'static str,
+    value: f64,
+    interval: Interval,
+    blocks: usize,
+}
+
+/// Every figure of the study.
+pub(super) fn all(
+    rig: &Rig<'_, '_>,
+    found: &[Filling],
+    cells: Option<&Cells>,
+    sharing: Option<&Sharing>,
+    direct: Option<bool>,
+) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for one in found {
+        let row = row(rig, one, direct);
+        figures.extend(of_output(rig, one, cells, &row));
+    }
+    let first = found.iter().find(|one| one.is_filled()).unwrap_or(&found[0]);
+    let row = row(rig, first, direct);
+    figures.extend(cells.map(|cells| cell(cells, &row)));
+    figures.extend(sharing.into_iter().flat_map(|sharing| shared(sharing, &row)));
+    figures
+}
+
+fn row(rig: &Rig<'_, '_>, one: &Filling, direct: Option<bool>) -> Row {
+    let ways = &rig.session.ways;
+    let mut row = Row {
+        conditions: ways.conditions(rig.way),
+        caveats: ways.caveats(rig.way).into_iter().collect(),
+        n: rig.trials,
+        verdict: verdict(one, direct),
+    };
+    let outlet = &one.outlet;
+    let senders: Vec<String> = outlet.senders.iter().map(ToString::to_string).collect();
+    for (name, text) in [
+        ("test", "depth".to_owned()),
+        ("from", senders.join(", ")),
+        ("to", outlet.to.to_string()),
+        ("feeding", outlet.feeding_in_words()),
+    ] {
+        row.conditions.insert(name.to_owned(), text.into());
+    }
+    let marks = [
+        (rig.spec.profile == Profile::Quick, Caveat::QuickProfile),
+        (rig.repeated, Caveat::RepeatedTrials),
+        (matches!(one.reach, Reach::NoTrial), Caveat::NoValidTrial),
+        (matches!(one.reach, Reach::NotOverfilled), Caveat::DeviceNotDriven),
+        (matches!(one.reach, Reach::AtLeast(_)), Caveat::NotFilled),
+        (matches!(one.reach, Reach::Paused), Caveat::Backpressure),
+    ];
+    row.caveats.extend(marks.into_iter().filter(|(holds, _)| *holds).map(|(_, caveat)| caveat));
+    row
+}
+
+/// The device's, where it lost what a direct cable carries whole.
+fn verdict(one: &Filling, direct: Option<bool>) -> Verdict {
+    match (one.reach, direct) {
+        (Reach::Filled(_), Some(true)) => Verdict::DeviceLimited,
+        (Reach::AtLeast(_) | Reach::NotOverfilled, _) | (_, Some(false)) => Verdict::TesterLimited,
+        _ => Verdict::Undetermined,
+    }
+}
+
+fn of_output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, row: &Row) -> Vec<Figure> {
+    let mut row = row.clone();
+    let size = rig.spec.size;
+    let taken = cells.map_or_else(|| f64::from(size.octets()), |cells| cells.taken(size));
+    let octets = u64::from(size.octets());
+    row.conditions.insert("frame_size".to_owned(), octets.into());
+    row.conditions.insert("taken_by_a_frame".to_owned(), taken.into());
+    if let Some(drain) = one.drain {
+        row.conditions.insert("output_frames_per_s".to_owned(), drain.rate.into());
+    }
+    let estimates: Vec<Estimate> =
+        [("one-shot", &one.one_shot), ("burst", &one.burst), ("delay", &one.delay)]
+            .into_iter()
+            .filter_map(|(name, spans)| over_blocks(name, spans, taken))
+            .collect();
+    if estimates.is_empty() {
+        return without_estimate(rig, one, &row, taken);
+    }
+    let reason = disagreement(&estimates);
+    let mut figures: Vec<Figure> = estimates
+        .iter()
+        .map(|estimate| {
+            let mut figure = row.single(Metric::Buffer, Unit::Bytes, Some(estimate.value));
+            figure.set_interval(Some(estimate.interval));
+            figure.blocks = estimate.blocks as u32;
+            if estimate.interval.confidence < CONFIDENCE {
+                figure.caveats.push(Caveat::FewBlocks);
+                figure.caveats.sort();
+            }
+            figure.conditions.insert("estimator".to_owned(), estimate.name.into());
+            if let Some(reason) = reason {
+                figure.conditions.insert("disagreement".to_owned(), reason.into());
+            }
+            figure
+        })
+        .collect();
+    let rate = bits_per_second(rig, one);
+    if let (Some(rate), Some(best)) = (rate, estimates.first()) {
+        let Interval { low, high, .. } = best.interval;
+        figures.extend(path_figures(&row, rate, (best.value, low, Some(high))));
+    }
+    figures
+}
+
+/// A lower bound, or nothing and why.
+fn without_estimate(rig: &Rig<'_, '_>, one: &Filling, row: &Row, taken: f64) -> Vec<Figure> {
+    let Reach::AtLeast(span) = one.reach else {
+        let mut figure = row.single(Metric::Buffer, Unit::Bytes, None);
+        figure.conditions.insert("estimator".to_owned(), "one-shot".into());
+        return vec![figure];
+    };
+    let least = (span.low * taken).max(0.0);
+    let mut figure = row.single(Metric::Buffer, Unit::Bytes, Some(least));
+    figure.conditions.insert("estimator".to_owned(), "one-shot".into());
+    figure.conditions.insert("bound".to_owned(), "at least".into());
+    let mut figures = vec![figure];
+    if let Some(rate) = bits_per_second(rig, one) {
+        figures.extend(path_figures(row, rate, (least, least, None)));
+    }
+    figures
+}
+
+/// What the output carries with preamble and gap, or, where its cable's rate is not known, without.
+fn bits_per_second(rig: &Rig<'_, '_>, one: &Filling) -> Option<f64> {
+    let frames = f64::from(rig.spec.size.octets()) * 8.0;
+    one.outlet
+        .link
+        .map(measure::Rate::bits_per_second)
+        .or_else(|| one.drain.map(|drain| drain.rate * frames))
+}
+
+/// One value a block: the median's interval of the lower ends, and that of the upper ones.
+fn over_blocks(name: &'static str, spans: &[Span], taken: f64) -> Option<Estimate> {
+    let each = |pick: fn(&Span) -> f64| -> Vec<f64> { spans.iter().map(pick).collect() };
+    let value = median(&each(|span| span.value))?;
+    let low = median_interval(&each(|span| span.low), CONFIDENCE)?;
+    let high = median_interval(&each(|span| span.high), CONFIDENCE)?;
+    // So many frames wait, and less than one more would: half a frame is what may be left over.
+    let interval = Interval {
+        low: (low.low * taken).max(0.0),
+        high: (high.high + 1.0) * taken,
+        confidence: low.confidence,
+    };
+    let value = ((value + 0.5) * taken).clamp(interval.low, interval.high);
+    Some(Estimate { name, value, interval, blocks: spans.len() })
+}
+
+/// Why estimators don't agree, where they don't.
+fn disagreement(estimates: &[Estimate]) -> Option<&'static str> {
+    let by = |name: &str| estimates.iter().find(|estimate| estimate.name == name);
+    let apart = |a: &Estimate, b: &Estimate| !a.interval.overlaps(&b.interval);
+    let (shot, delay, burst) = (by("one-shot")?, by("delay"), by("burst"));
+    if let Some(delay) = delay.filter(|delay| apart(shot, delay)) {
+        return Some(if delay.value < shot.value {
+            "more went in than waited: something lets a part through at once (a token bucket), or \
+             frames waited that were not stamped"
+        } else {
+            "frames waited longer than the queue that drops them: another queue is on the way (a \
+             host's own port, or an uplink)"
+        });
+    }
+    burst.filter(|burst| apart(shot, burst)).map(|burst| {
+        if burst.value < shot.value {
+            "single frames were lost before the queue was full: the senders did not keep an even \
+             pace, or something else lost them"
+        } else {
+            "the longest burst that came through whole held more than an overflowing one: a sender \
+             paused, or was made to (PAUSE)"
+        }
+    })
+}
+
+/// For how long a path that is enough.
+fn path_figures(row: &Row, rate: f64, (value, low, high): (f64, f64, Option<f64>)) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for flows in [1_u32, 100] {
+        let longest = |octets| enough::longest(rate, octets, flows);
+        let mut figure =
+            row.single(Metric::LongestRoundTrip, Unit::Nanoseconds, Some(longest(value)));
+        if let Some(high) = high {
+            let (low, high) = (longest(low), longest(high));
+            figure.set_interval(Some(Interval { low, high, confidence: CONFIDENCE }));
+        } else {
+            figure.conditions.insert("bound".to_owned(), "at least".into());
+        }
+        name_rule(&mut figure, rate, flows);
+        figures.push(figure);
+    }
+    for answer in enough::table(rate, low, high) {
+        let value = answer.enough.map(|enough| f64::from(u8::from(enough)));
+        let mut figure = row.single(Metric::Enough, Unit::Flag, value);
+        name_rule(&mut figure, rate, answer.flows);
+        figure.conditions.insert("rtt_ns".to_owned(), answer.rtt.0.into());
+        figure.conditions.insert("needed_bytes".to_owned(), answer.needed.into());
+        figures.push(figure);
+    }
+    figures
+}
+
+fn name_rule(figure: &mut Figure, rate: f64, flows: u32) {
+    let rule = if flows == 1 { "rate x RTT" } else { "rate x RTT / sqrt(flows)" };
+    figure.conditions.insert("rule".to_owned(), rule.into());
+    figure.conditions.insert("flows".to_owned(), u64::from(flows).into());
+    figure.conditions.insert("rate_bits_per_second".to_owned(), rate.into());
+}
+
+fn cell(cells: &Cells, row: &Row) -> Figure {
+    let (value, low, high, limit) = match cells.counting {
+        Counting::Bytes => (Some(1.0), None, None, "bytes"),
+        Counting::Cells(least, most) => (
+            Some(f64::from(u32::midpoint(least, most))),
+            Some(f64::from(least)),
+            Some(f64::from(most)),
+            "cells",
+        ),
+        Counting::Descriptors => (None, None, None, "descriptors"),
+        Counting::Unclear => (None, None, None, "unclear"),
+    };
+    let mut figure = row.single(Metric::Cell, Unit::Bytes, value);
+    (figure.low, figure.high) = (low, high);
+    figure.conditions.insert("limit".to_owned(), limit.into());
+    for (size, span) in &cells.points {
+        figure.conditions.insert(format!("frames_of_{size}"), span.value.round().into());
+    }
+    figure
+}
+
+fn shared(sharing: &Sharing, row: &Row) -> Vec<Figure> {
+    let mut row = row.clone();
+    let octets = u64::from(sharing.size.octets());
+    row.conditions.insert("frame_size".to_owned(), octets.into());
+    for point in &sharing.points {
+        let name = format!("held_by_each_of_{}", point.outputs);
+        row.conditions.insert(name, point.held.value.round().into());
+    }
+    let value = sharing.shared.map(|shared| f64::from(u8::from(shared)));
+    let mut figures = vec![row.single(Metric::BufferShared, Unit::Flag, value)];
+    if let Some(fit) = sharing.fit {
+        let (value, interval) = fit.total;
+        let mut total = row.single(Metric::Buffer, Unit::Bytes, Some(value));
+        total.set_interval(Some(interval));
+        total.conditions.insert("estimator".to_owned(), "sharing".into());
+        total.conditions.insert("of".to_owned(), "all outputs".into());
+        let (value, interval) = fit.alpha;
+        let mut alpha = row.single(Metric::Alpha, Unit::Ratio, Some(value));
+        alpha.set_interval(Some(interval));
+        figures.extend([total, alpha]);
+    }
+    for figure in &mut figures {
+        figure.blocks = sharing.blocks;
+    }
+    figures
+}

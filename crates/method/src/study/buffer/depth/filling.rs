@@ -1,0 +1,228 @@
+//! One output: bursts until it overflows, then every estimator, again and again.
+//!
+//! Owns how long bursts are. Never speaks of octets: frames are what is counted.
+
+use measure::FrameSize;
+
+use super::outlets::Outlet;
+use super::rig::{Load, OVERFILLED, Rig, Seen};
+use super::search::Bracket;
+use super::shot::{Drain, Shot, Span, between};
+use crate::TestbedError;
+
+/// The first burst.
+const FIRST: u64 = 64;
+/// The longest burst against the one that just fills: for most of it the queue is full.
+const BEYOND: f64 = 2.5;
+/// The same where many outputs or many sizes are gone through.
+const WELL_BEYOND: f64 = 1.6;
+/// A burst that lost this share of the most it could lose was full for long enough.
+const FULL: f64 = 0.4;
+/// Fewer frames lost than that may be anybody's.
+const LEAST_LOST: u64 = 4;
+/// How narrow the search of a burst becomes, or one frame.
+const WIDTH: f64 = 0.002;
+
+/// An overflowing burst.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Burst {
+    pub(super) frames: u64,
+    /// Until the last of it has come through.
+    pub(super) seconds: f64,
+    share: f64,
+}
+
+impl Burst {
+    /// Of `frames` against an output of `rate`.
+    pub(super) fn new(frames: u64, rate: f64, share: f64) -> Self {
+        Self { frames, seconds: frames as f64 / rate.max(1.0), share }
+    }
+
+    /// One that is full for long, where `waiting` frames can wait.
+    fn beyond(waiting: f64, rate: f64, share: f64) -> Self {
+        Self::longer(BEYOND, waiting, rate, share)
+    }
+
+    /// A shorter one, for where there are many to send.
+    pub(super) fn well_beyond(waiting: f64, rate: f64, share: f64) -> Self {
+        Self::longer(WELL_BEYOND, waiting, rate, share)
+    }
+
+    fn longer(times: f64, waiting: f64, rate: f64, share: f64) -> Self {
+        let frames = (times * waiting.max(8.0) / (1.0 - share)).ceil() as u64;
+        Self::new(frames, rate, share)
+    }
+
+    /// The output's rate against what comes in.
+    pub(super) const fn share(self) -> f64 {
+        self.share
+    }
+
+    pub(super) const fn load(self) -> Load {
+        Load::Burst(self.frames, self.seconds)
+    }
+}
+
+/// How far it came.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Reach {
+    /// It overflowed with bursts of that length.
+    Filled(Burst),
+    /// The longest burst still went in: so much waits at least.
+    AtLeast(Span),
+    /// The hosts send no more than the output does.
+    NotOverfilled,
+    /// The device made them pause.
+    Paused,
+    /// No valid trial.
+    NoTrial,
+}
+
+/// One output's estimates, in frames; one a block each.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Filling {
+    pub(super) outlet: Outlet,
+    pub(super) drain: Option<Drain>,
+    pub(super) reach: Reach,
+    pub(super) one_shot: Vec<Span>,
+    pub(super) delay: Vec<Span>,
+    pub(super) burst: Vec<Span>,
+}
+
+impl Filling {
+    fn only(outlet: Outlet, drain: Option<Drain>, reach: Reach) -> Self {
+        let (one_shot, delay, burst) = (Vec::new(), Vec::new(), Vec::new());
+        Self { outlet, drain, reach, one_shot, delay, burst }
+    }
+
+    pub(super) fn is_filled(&self) -> bool {
+        matches!(self.reach, Reach::Filled(_)) && !self.one_shot.is_empty()
+    }
+
+    pub(super) const fn burst(&self) -> Option<Burst> {
+        match self.reach {
+            Reach::Filled(burst) => Some(burst),
+            _ => None,
+        }
+    }
+
+    /// How many frames wait, by the middle of the one-shot bursts.
+    pub(super) fn frames(&self) -> Option<f64> {
+        let values: Vec<f64> = self.one_shot.iter().map(|span| span.value).collect();
+        measure::quantile::median(&values)
+    }
+}
+
+/// Everything of one output; `whole`: with the search of the longest burst too.
+pub(super) fn of(
+    rig: &mut Rig<'_, '_>,
+    outlet: &Outlet,
+    whole: bool,
+) -> Result<Filling, TestbedError> {
+    let mut outlet = outlet.clone();
+    let drain = loop {
+        let drain = rig.drain(&outlet, rig.spec.size)?;
+        let further = outlet.senders.len() > 1 && !outlet.others.is_empty();
+        if drain.is_some() || !further {
+            break drain;
+        }
+        let more = outlet.others.remove(0);
+        outlet.senders.push(more);
+    };
+    let Some(drain) = drain else {
+        let load = Load::Burst(FIRST, 0.05);
+        let reach = match rig.shoot(&[&outlet], rig.spec.size, load, 0)? {
+            _ if rig.paused => Reach::Paused,
+            Seen::Shots(_) => Reach::NotOverfilled,
+            Seen::Paused | Seen::Nothing => Reach::NoTrial,
+        };
+        return Ok(Filling::only(outlet, None, reach));
+    };
+    let reach = grow(rig, &outlet, rig.spec.size, drain)?;
+    let mut found = Filling::only(outlet, Some(drain), reach);
+    let Reach::Filled(burst) = reach else { return Ok(found) };
+    for block in 0..rig.spec.blocks {
+        let seen = rig.shoot(&[&found.outlet], rig.spec.size, burst.load(), block)?;
+        if let Some(shot) = seen.only().filter(|shot| shot.lost() >= LEAST_LOST) {
+            found.one_shot.push(shot.occupied(drain));
+            found.delay.extend(shot.delayed(drain));
+        }
+        if whole {
+            let middle = found.frames().unwrap_or(0.0);
+            found.burst.extend(search(rig, &found.outlet, (middle, burst, drain), block)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Longer and longer bursts until one loses enough.
+fn grow(
+    rig: &mut Rig<'_, '_>,
+    outlet: &Outlet,
+    size: FrameSize,
+    drain: Drain,
+) -> Result<Reach, TestbedError> {
+    let mut frames = FIRST;
+    loop {
+        let load = Load::Burst(frames, frames as f64 / drain.rate);
+        let shot = match rig.shoot(&[outlet], size, load, 0)? {
+            Seen::Shots(mut shots) => shots.remove(0),
+            Seen::Paused => return Ok(Reach::Paused),
+            Seen::Nothing => return Ok(Reach::NoTrial),
+        };
+        if shot.offered < OVERFILLED * drain.rate {
+            return Ok(Reach::NotOverfilled);
+        }
+        let share = drain.rate / shot.offered;
+        let most = (rig.spec.longest.as_secs_f64() * shot.offered) as u64;
+        let enough = FULL * (1.0 - share) * frames as f64;
+        if shot.lost() >= LEAST_LOST && shot.lost() as f64 >= enough {
+            let waiting = shot.occupied(drain).value;
+            let burst = Burst::beyond(waiting, drain.rate, share);
+            return Ok(Reach::Filled(Burst::new(
+                burst.frames.min(most.max(frames)),
+                drain.rate,
+                share,
+            )));
+        }
+        if frames >= most {
+            let overflowed = shot.lost() >= LEAST_LOST;
+            let burst = Burst::new(frames, drain.rate, share);
+            let least = shot.occupied(drain);
+            return Ok(if overflowed { Reach::Filled(burst) } else { Reach::AtLeast(least) });
+        }
+        let next = if shot.lost() > 0 {
+            Burst::beyond(shot.occupied(drain).value, drain.rate, share).frames.max(frames * 2)
+        } else {
+            frames * 4
+        };
+        frames = next.min(most);
+    }
+}
+
+/// The longest burst that loses nothing, around what a one-shot burst left waiting.
+fn search(
+    rig: &mut Rig<'_, '_>,
+    outlet: &Outlet,
+    (middle, burst, drain): (f64, Burst, Drain),
+    block: u32,
+) -> Result<Option<Span>, TestbedError> {
+    let expected = middle / (1.0 - burst.share);
+    let around = |factor: f64| (expected * factor) as u64;
+    let mut bracket = Bracket::new(around(0.95), around(1.05) + 2, burst.frames, WIDTH);
+    let (mut passed, mut failed): (Option<Shot>, Option<Shot>) = (None, None);
+    while let Some(frames) = bracket.next() {
+        let load = Burst::new(frames, drain.rate, burst.share).load();
+        let Some(shot) = rig.shoot(&[outlet], rig.spec.size, load, block)?.only() else {
+            return Ok(None);
+        };
+        let whole = shot.lost() == 0;
+        bracket.learn(whole);
+        let (kept, longer) = if whole { (&mut passed, true) } else { (&mut failed, false) };
+        let better = kept.as_ref().is_none_or(|known| (shot.sent > known.sent) == longer);
+        if better {
+            *kept = Some(shot);
+        }
+    }
+    Ok(passed.zip(failed).map(|(passed, failed)| between(&passed, &failed, drain)))
+}

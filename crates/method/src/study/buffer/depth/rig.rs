@@ -1,0 +1,242 @@
+//! One burst, or one overload, as a trial.
+//!
+//! Owns the flows and how long a trial must last for what waits to come out. Never decides how long
+//! the next burst is.
+
+use measure::{FrameSize, Nanos};
+
+use super::super::super::session::{Ask, Session, Tried};
+use super::super::super::ways::{Way, Ways};
+use super::DepthSpec;
+use super::filling::Filling;
+use super::outlets::{Outlet, limited};
+use super::shot::{Drain, Shot};
+use crate::counters::is_pause;
+use crate::record::{Defect, Outcome};
+use crate::topology::PortRef;
+use crate::trial::{Backend, Datagrams, Flow, FlowKind, Gate, Role, Schedule};
+use crate::{Testbed, TestbedError, Topology};
+
+/// Below this an output is not called overfilled: clocks differ, and so do the ends of two spans.
+pub(super) const OVERFILLED: f64 = 1.02;
+/// An output this close to the rate that it should have has that rate.
+const AS_EXPECTED: f64 = 0.005;
+/// So many frames through an output tell its rate.
+const FRAMES_OF_A_RATE: f64 = 20_000.0;
+/// A real output is overfilled for so long: what a token bucket lets through at once is then a small
+/// part.
+const TIME_OF_A_RATE: Nanos = Nanos::from_millis(400);
+/// And so often, of which the fastest counts: a sender that was held up lets an output run dry.
+const SHOTS_OF_A_RATE: u32 = 3;
+/// What a rate measured in that way may be off by.
+const MEASURED: f64 = 0.002;
+
+/// A study under way.
+pub(super) struct Rig<'s, 't> {
+    pub(super) spec: &'s DepthSpec,
+    pub(super) topology: &'s Topology,
+    pub(super) session: Session<'t>,
+    pub(super) way: Way,
+    /// Some trials were tried again.
+    pub(super) repeated: bool,
+    /// The device told some sender to pause, in any trial so far.
+    pub(super) paused: bool,
+    /// Trials carried out.
+    pub(super) trials: u64,
+}
+
+/// What came of a trial.
+#[derive(Debug, Clone)]
+pub(super) enum Seen {
+    /// One for each output.
+    Shots(Vec<Shot>),
+    /// The device told its senders to pause: nothing overfilled anything.
+    Paused,
+    /// No valid trial.
+    Nothing,
+}
+
+impl Seen {
+    /// Of a trial with one output.
+    pub(super) fn only(self) -> Option<Shot> {
+        match self {
+            Self::Shots(shots) => shots.into_iter().next(),
+            Self::Paused | Self::Nothing => None,
+        }
+    }
+}
+
+/// What is sent into each output.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Load {
+    /// So many frames, as fast as they go; they are gone after about so many seconds.
+    Burst(u64, f64),
+    /// As many as the senders can, for so long.
+    Greedy(Nanos),
+}
+
+impl<'s, 't> Rig<'s, 't> {
+    pub(super) fn new(
+        spec: &'s DepthSpec,
+        topology: &'s Topology,
+        testbed: &'t mut dyn Testbed,
+        ways: Ways,
+        seed: u64,
+    ) -> Self {
+        let way = ways.all()[0];
+        let session = Session::over(testbed, ways, seed, (spec.profile, spec.tries));
+        Self { spec, topology, session, way, repeated: false, paused: false, trials: 0 }
+    }
+
+    /// Sends the load into every output at once.
+    pub(super) fn shoot(
+        &mut self,
+        outlets: &[&Outlet],
+        size: FrameSize,
+        load: Load,
+        block: u32,
+    ) -> Result<Seen, TestbedError> {
+        let mut flows: Vec<Flow> = Vec::new();
+        for outlet in outlets {
+            for (at, sender) in outlet.senders.iter().enumerate() {
+                let schedule = schedule(load, (at as u64, outlet.senders.len() as u64));
+                let id = flows.len() as u16 + 1;
+                flows.push(flow(id, (sender, &outlet.to), size, schedule));
+            }
+        }
+        let into = match outlets {
+            [one] => format!("{}, {}", one.to, one.feeding_in_words()),
+            several => format!("{} outputs at once", several.len()),
+        };
+        let label = format!("{} of {size} into {into}", in_words(load));
+        let tried = self.run(self.way, label, flows, duration(load), block)?;
+        let seen = seen(&tried, outlets);
+        self.paused |= matches!(seen, Seen::Paused);
+        Ok(seen)
+    }
+
+    fn run(
+        &mut self,
+        way: Way,
+        label: String,
+        flows: Vec<Flow>,
+        duration: Nanos,
+        block: u32,
+    ) -> Result<Tried, TestbedError> {
+        let (gate, events) = (Gate::Strict, Vec::new());
+        let tried = self.session.run(Ask { label, way, block, duration, gate, flows, events })?;
+        self.trials += 1;
+        self.repeated |= tried.repeated();
+        Ok(tried)
+    }
+
+    /// How fast the output sends frames of that size: its cable's rate, or what the device holds its ports
+    /// to, once it was seen to reach that; else as measured. `None` where its senders don't overfill it.
+    pub(super) fn drain(
+        &mut self,
+        outlet: &Outlet,
+        size: FrameSize,
+    ) -> Result<Option<Drain>, TestbedError> {
+        let line = outlet.link.map(|link| link.line_rate(size).0);
+        let held = limited(self.topology, &outlet.to)
+            .filter(|_| line.is_none())
+            .map(|rate| rate.bits_per_second() / (8.0 * f64::from(size.octets_without_fcs())));
+        let expected = line.or(held);
+        let (time, shots) = match line.filter(|_| self.topology.is_simulated()) {
+            Some(line) => (Nanos::from_secs_f64(FRAMES_OF_A_RATE / line), 1),
+            None => (TIME_OF_A_RATE, SHOTS_OF_A_RATE),
+        };
+        let mut best: Option<Shot> = None;
+        for block in 0..shots {
+            let seen = self.shoot(&[outlet], size, Load::Greedy(time), block)?;
+            let faster = |shot: &Shot| {
+                best.as_ref().is_none_or(|known| shot.came_through() > known.came_through())
+            };
+            if let Some(shot) = seen.only().filter(faster) {
+                best = Some(shot);
+            }
+        }
+        let Some(shot) = best else { return Ok(None) };
+        let rate = shot.came_through();
+        if rate <= 0.0 || shot.offered < OVERFILLED * rate {
+            return Ok(None);
+        }
+        let near = |expected: &f64| (rate / expected - 1.0).abs() <= AS_EXPECTED;
+        Ok(Some(match expected.filter(near) {
+            Some(expected) => {
+                let error = if line.is_some() { 0.0 } else { MEASURED };
+                Drain { rate: expected, error }
+            }
+            None => Drain { rate, error: MEASURED },
+        }))
+    }
+
+    /// Whether the direct cable between the same hosts carries the same burst whole; `None` without one.
+    pub(super) fn direct(&mut self, found: Option<&Filling>) -> Result<Option<bool>, TestbedError> {
+        let (Some(found), Some(cable)) = (found, self.session.ways.bypass_of(self.way)) else {
+            return Ok(None);
+        };
+        let Some(burst) = found.burst() else { return Ok(None) };
+        let pair = self.session.ways.pair(cable).clone();
+        let schedule = Schedule::Burst(burst.frames / found.outlet.senders.len() as u64);
+        let flows = vec![flow(1, (&pair.from, &pair.to), self.spec.size, schedule)];
+        let label = format!("burst of {} of {} over the cable", burst.frames, self.spec.size);
+        let load = Load::Burst(burst.frames, burst.seconds);
+        let tried = self.run(cable, label, flows, duration(load), 0)?;
+        let lost = |tried: &Tried| tried.measured().any(|flow| flow.received.lost(flow.sent) > 0);
+        Ok(tried.valid().is_some().then(|| !lost(&tried)))
+    }
+}
+
+fn flow(id: u16, (from, to): (&PortRef, &PortRef), size: FrameSize, schedule: Schedule) -> Flow {
+    let datagrams = Datagrams::plain(size, schedule, Backend::Auto, 0);
+    let kind = FlowKind::Datagrams(datagrams);
+    Flow { id, from: from.clone(), to: to.clone(), role: Role::Measured, kind }
+}
+
+/// One sender's part of a load.
+fn schedule(load: Load, (at, senders): (u64, u64)) -> Schedule {
+    match load {
+        Load::Burst(frames, _) => {
+            Schedule::Burst((frames / senders + u64::from(at < frames % senders)).max(1))
+        }
+        Load::Greedy(_) => Schedule::Greedy,
+    }
+}
+
+/// Time for what waits to come out too.
+fn duration(load: Load) -> Nanos {
+    match load {
+        Load::Burst(_, seconds) => Nanos::from_secs_f64(seconds * 1.25) + Nanos::from_millis(20),
+        Load::Greedy(time) => time,
+    }
+}
+
+fn in_words(load: Load) -> String {
+    match load {
+        Load::Burst(frames, _) => format!("burst of {frames}"),
+        Load::Greedy(_) => "all that goes".to_owned(),
+    }
+}
+
+fn seen(tried: &Tried, outlets: &[&Outlet]) -> Seen {
+    let Some(record) = tried.valid() else {
+        return if paused(&tried.record.outcome) { Seen::Paused } else { Seen::Nothing };
+    };
+    let flows: Vec<_> = tried.measured().collect();
+    let mut shots = Vec::new();
+    let mut from = 0;
+    for outlet in outlets {
+        let to = from + outlet.senders.len();
+        let Some(own) = flows.get(from..to) else { return Seen::Nothing };
+        shots.push(Shot::of(own, record.start_spread));
+        from = to;
+    }
+    Seen::Shots(shots)
+}
+
+/// Whether PAUSE frames were among what made it invalid.
+fn paused(outcome: &Outcome) -> bool {
+    let pause = |defect: &Defect| matches!(defect, Defect::TesterCounter { counter, .. } if is_pause(counter));
+    matches!(outcome, Outcome::Invalid { reasons } if reasons.iter().any(pause))
+}

@@ -1,0 +1,138 @@
+//! One burst into one output: what its records say of the queue that it filled.
+//!
+//! Owns the arithmetic of the three estimators, in frames, each with what it leaves open. Pure.
+
+use measure::Nanos;
+
+use crate::record::DatagramsRecord;
+
+/// A number and how far off it may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Span {
+    pub(super) low: f64,
+    pub(super) value: f64,
+    pub(super) high: f64,
+}
+
+impl Span {
+    pub(super) fn times(self, factor: f64) -> Self {
+        let Self { low, value, high } = self;
+        Self { low: low * factor, value: value * factor, high: high * factor }
+    }
+}
+
+/// The rate at which an output sends, frames a second, and by what share that may be wrong.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Drain {
+    pub(super) rate: f64,
+    pub(super) error: f64,
+}
+
+/// All senders of one output in one trial.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Shot {
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    /// Frames a second into the output while the burst was sent.
+    pub(super) offered: f64,
+    /// Seconds from the first departure to the last: at least, at most.
+    filling: (f64, f64),
+    /// By how many seconds the longest gap between departures exceeds an even one.
+    held_up: f64,
+    /// Seconds from the first arrival to the last.
+    pub(super) arriving: f64,
+    /// By how many seconds the longest delay exceeds the shortest: at least, at most.
+    waited: Option<(f64, f64)>,
+}
+
+impl Shot {
+    /// Of the flows into one output; `spread` is between the first and the last one's start.
+    pub(super) fn of(flows: &[&DatagramsRecord], spread: Nanos) -> Self {
+        let longest = |pick: fn(&DatagramsRecord) -> Nanos| {
+            flows.iter().map(|flow| pick(flow).as_secs_f64()).fold(0.0, f64::max)
+        };
+        let sending = longest(|flow| flow.sending);
+        let spread = if flows.len() > 1 { spread.as_secs_f64() } else { 0.0 };
+        let held_up = |flow: &&DatagramsRecord| {
+            let even = flow.sending.as_secs_f64() / flow.sent.saturating_sub(1).max(1) as f64;
+            let gap = flow.departures.lowest_equivalent(flow.departures.max()).as_secs_f64();
+            (gap - even).max(0.0)
+        };
+        let waited = flows.iter().filter_map(|flow| waited(flow));
+        Self {
+            sent: flows.iter().map(|flow| flow.sent).sum(),
+            received: flows.iter().map(|flow| flow.received.unique).sum(),
+            offered: flows.iter().map(|flow| flow.sending_rate().0).sum(),
+            filling: (sending, sending + spread),
+            held_up: flows.iter().map(held_up).fold(0.0, f64::max),
+            arriving: longest(|flow| flow.receiving),
+            waited: waited.max_by(|a, b| a.1.total_cmp(&b.1)),
+        }
+    }
+
+    pub(super) const fn lost(&self) -> u64 {
+        self.sent.saturating_sub(self.received)
+    }
+
+    /// Frames a second that came through while there was always one waiting.
+    pub(super) fn came_through(&self) -> f64 {
+        if self.arriving > 0.0 {
+            self.received.saturating_sub(1) as f64 / self.arriving
+        } else {
+            0.0
+        }
+    }
+
+    /// What waited when the last frame left its sender: received less what the output had sent by then
+    /// (METHODS §6, estimators 1 and 2). Of a burst that lost something this is all that can wait; of
+    /// one that did not, what it can at least.
+    ///
+    /// The moments of arrival and of sending are not those of the frames' ends: a frame either way. A
+    /// sender that was held up may have let the queue run down by what the output sent meanwhile.
+    pub(super) fn occupied(&self, drain: Drain) -> Span {
+        let (least, most) = self.filling;
+        let left = |seconds: f64| self.received as f64 - drain.rate * seconds;
+        let unsure = drain.error * drain.rate * most;
+        Span {
+            low: left(most) - unsure - 1.0,
+            value: left(f64::midpoint(least, most)),
+            high: left(least) + drain.rate * self.held_up + unsure + 1.0,
+        }
+    }
+
+    /// The same from how long the frame that waited longest did (METHODS §6, estimator 3): whatever
+    /// was before it left meanwhile, and it was behind that. A threshold that is compared before a frame
+    /// is counted lets one more in.
+    pub(super) fn delayed(&self, drain: Drain) -> Option<Span> {
+        let (least, most) = self.waited?;
+        let frames = |seconds: f64, error: f64| seconds * drain.rate * error;
+        Some(Span {
+            low: frames(least, 1.0 - drain.error),
+            value: frames(f64::midpoint(least, most), 1.0) + 1.0,
+            high: frames(most, 1.0 + drain.error) + 2.0,
+        })
+    }
+}
+
+/// PDV of one flow, to the histogram's resolution.
+fn waited(flow: &DatagramsRecord) -> Option<(f64, f64)> {
+    let delays = &flow.delays.as_ref()?.histogram;
+    if delays.is_empty() {
+        return None;
+    }
+    let (least, most) = (delays.min(), delays.max());
+    let unsure = most.saturating_sub(delays.lowest_equivalent(most));
+    let high = most.saturating_sub(delays.lowest_equivalent(least));
+    let low = most.saturating_sub(unsure).saturating_sub(least);
+    Some((low.as_secs_f64(), high.as_secs_f64()))
+}
+
+/// The burst search's answer (METHODS §6, estimator 1): between what waited of the longest burst that
+/// lost nothing and of the shortest that did.
+pub(super) fn between(passed: &Shot, failed: &Shot, drain: Drain) -> Span {
+    let low = passed.occupied(drain);
+    let whole = Shot { received: failed.sent, ..failed.clone() };
+    let high = whole.occupied(drain);
+    let value = f64::midpoint(low.value, high.value).clamp(low.value, high.value.max(low.value));
+    Span { low: low.low, value, high: high.high.max(low.high) }
+}

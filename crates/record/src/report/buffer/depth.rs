@@ -1,0 +1,248 @@
+//! How many bytes wait before an output, on the page: the estimators side by side, what the buffer is
+//! made of and who shares it, and for how long a path it is enough. Computes nothing.
+
+use std::collections::BTreeSet;
+
+use method::{Figure, Metric, Unit, Verdict};
+
+use super::super::latency::{n_cell, value_cell};
+use super::super::subject::{self, Who};
+use super::super::view::{Block, Cell, Section, Table};
+use super::super::{answers, caveats, reading};
+use super::intervals;
+use crate::words;
+
+/// Whether a figure is the depth study's.
+pub(in crate::report) fn is_own(figure: &Figure) -> bool {
+    reading::is_test(figure, "depth")
+}
+
+fn text(figure: &Figure, key: &str) -> String {
+    reading::text(figure, key).unwrap_or_default()
+}
+
+/// The section; `None` where no depth was studied.
+pub(in crate::report) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
+    let own: Vec<&Figure> = figures.iter().filter(|f| is_own(f)).collect();
+    let estimates: Vec<&Figure> = of(&own, Metric::Buffer);
+    if estimates.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Paragraph(LEAD.to_owned())];
+    blocks.push(Block::Table(estimators(&estimates)));
+    blocks.extend(intervals::picture(&estimates).map(|picture| Block::Pictures(vec![picture])));
+    let reasons: BTreeSet<String> =
+        own.iter().filter_map(|f| reading::text(f, "disagreement")).collect();
+    blocks.extend(
+        reasons
+            .into_iter()
+            .map(|reason| Block::Paragraph(format!("The estimators do not agree: {reason}."))),
+    );
+    blocks.push(Block::Table(made_of(&own)));
+    blocks.extend(enough(&own).map(Block::Table));
+    let heading = "How many bytes wait".to_owned();
+    Some(Section { id: format!("{prefix}-depth"), heading, blocks })
+}
+
+const LEAD: &str = "Bursts that an output can't send as fast as they come. One-shot: what came \
+    through of a burst that overflowed, less what the output sent meanwhile. Burst: the longest that \
+    came through whole. Delay: how much longer the frame that waited longest took than the first, in \
+    frames of the output's rate. Three ways to one figure: where they disagree, something else is on \
+    the way.";
+
+fn of<'a>(figures: &[&'a Figure], metric: Metric) -> Vec<&'a Figure> {
+    figures.iter().copied().filter(|figure| figure.metric == metric).collect()
+}
+
+fn estimators(figures: &[&Figure]) -> Table {
+    let row = |figure: &&Figure| {
+        let value = match text(figure, "bound").as_str() {
+            "" => value_cell(figure),
+            _ => Cell { text: format!("≥ {}", value_cell(figure).text), ..value_cell(figure) },
+        };
+        let of = reading::text(figure, "of").unwrap_or_else(|| text(figure, "to"));
+        vec![
+            Cell::text(text(figure, "estimator")),
+            Cell::text(of).with_note(text(figure, "feeding")),
+            subject::cell(figure),
+            value,
+            Cell::number(text(figure, "frame_size")),
+            n_cell(&[figure], None),
+            caveats::verdict_cell(&[figure]),
+            caveats::names(&[figure]),
+        ]
+    };
+    let head = ["estimator", "output", "device", "buffer", "frame", "trials", "verdict", "caveats"];
+    let caption = "What can wait before an output, by each estimator.".to_owned();
+    Table { caption, head: head.map(str::to_owned).into(), rows: figures.iter().map(row).collect() }
+}
+
+/// Units, sharing and the threshold, one row each.
+fn made_of(figures: &[&Figure]) -> Table {
+    let mut rows = Vec::new();
+    let mut put = |what: &str, cell: Cell, why: String| {
+        rows.push(vec![Cell::text(what), cell, Cell::text(why)]);
+    };
+    for figure in of(figures, Metric::Cell) {
+        let value = match text(figure, "limit").as_str() {
+            "cells" => value_cell(figure),
+            limit => Cell::text(limit),
+        };
+        put("counted in", value, frames_by_size(figure));
+    }
+    for figure in of(figures, Metric::BufferShared) {
+        let told = match figure.value {
+            Some(value) => words::value(Unit::Flag, value),
+            None => "can't be told".to_owned(),
+        };
+        put("outputs share it", Cell::text(told), held_by_each(figure));
+    }
+    for figure in of(figures, Metric::Alpha) {
+        let value = figure.value.map_or_else(String::new, |alpha| words::trimmed(alpha, 3));
+        let ends = figure.low.zip(figure.high).map_or_else(String::new, |(low, high)| {
+            format!("{}…{}", words::trimmed(low, 3), words::trimmed(high, 3))
+        });
+        let why = "a queue may hold up to so many times what is free".to_owned();
+        put("alpha of the threshold", Cell::number(value).with_note(ends), why);
+    }
+    let head = ["", "found", "from"].map(str::to_owned).into();
+    Table { caption: "What the buffer is made of.".to_owned(), head, rows }
+}
+
+/// `64: 1024, 65: 512`
+fn frames_by_size(figure: &Figure) -> String {
+    let mut points: Vec<(u32, f64)> = figure
+        .conditions
+        .keys()
+        .filter_map(|key| {
+            let size = key.strip_prefix("frames_of_")?.parse().ok()?;
+            Some((size, reading::number(figure, key)?))
+        })
+        .collect();
+    points.sort_by_key(|(size, _)| *size);
+    let told =
+        points.iter().map(|(size, frames)| format!("{size}: {}", words::count(*frames as u64)));
+    format!("frames that wait, by octets: {}", told.collect::<Vec<_>>().join(", "))
+}
+
+/// `1: 500 kB, 2: 333 kB`
+fn held_by_each(figure: &Figure) -> String {
+    let mut points: Vec<(u32, f64)> = figure
+        .conditions
+        .keys()
+        .filter_map(|key| {
+            let outputs = key.strip_prefix("held_by_each_of_")?.parse().ok()?;
+            Some((outputs, reading::number(figure, key)?))
+        })
+        .collect();
+    points.sort_by_key(|(outputs, _)| *outputs);
+    let told = points
+        .iter()
+        .map(|(outputs, held)| format!("{outputs}: {}", words::value(Unit::Bytes, *held)));
+    format!("held by each, by outputs overfilled at once: {}", told.collect::<Vec<_>>().join(", "))
+}
+
+/// Round trips down, flows across.
+fn enough(figures: &[&Figure]) -> Option<Table> {
+    let answers = of(figures, Metric::Enough);
+    let first = answers.first()?;
+    // One output stands for all.
+    let (to, rate) = (text(first, "to"), reading::number(first, "rate_bits_per_second")?);
+    let own = |f: &&&Figure| text(f, "to") == to && text(f, "feeding") == text(first, "feeding");
+    let answers: Vec<&Figure> = answers.iter().filter(own).copied().collect();
+    let number = |f: &Figure, key: &str| reading::number(f, key).unwrap_or(0.0);
+    let flows: BTreeSet<u64> = answers.iter().map(|f| number(f, "flows") as u64).collect();
+    let trips: BTreeSet<u64> = answers.iter().map(|f| number(f, "rtt_ns") as u64).collect();
+    let cell = |rtt: u64, flows: u64| {
+        let here =
+            |f: &&&Figure| number(f, "rtt_ns") as u64 == rtt && number(f, "flows") as u64 == flows;
+        answers.iter().find(here).map_or_else(Cell::default, |figure| {
+            let told = match figure.value {
+                Some(1.0) => "enough",
+                Some(_) => "not enough",
+                None => "can't be told",
+            };
+            let needed = words::value(Unit::Bytes, number(figure, "needed_bytes"));
+            Cell::text(told).with_note(format!("needs {needed}"))
+        })
+    };
+    let row = |rtt: &u64| {
+        let mut row = vec![Cell::text(words::time(*rtt as f64))];
+        row.extend(flows.iter().map(|flows| cell(*rtt, *flows)));
+        row
+    };
+    let mut head = vec!["round trip".to_owned()];
+    head.extend(flows.iter().map(|flows| match flows {
+        1 => "one flow".to_owned(),
+        more => format!("{more} flows"),
+    }));
+    let caption = format!(
+        "For how long a path that is enough at {}. One flow needs rate × RTT; flows that are not in \
+         step need that over the square root of their number.",
+        words::bit_rate(rate)
+    );
+    Some(Table { caption, head, rows: trips.iter().map(row).collect() })
+}
+
+/// One sentence for each output.
+pub(in crate::report) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
+    let own: Vec<&Figure> = figures.iter().filter(|f| is_own(f)).collect();
+    let mut told: Vec<(Verdict, String)> = of(&own, Metric::Buffer)
+        .into_iter()
+        .filter(|f| text(f, "estimator") == "one-shot")
+        .map(|figure| output(figure, &own))
+        .collect();
+    let Some(shared) = of(&own, Metric::BufferShared).into_iter().find(|f| f.value.is_some())
+    else {
+        return told;
+    };
+    let who = answers::capitalised(Who::of_figure(shared).in_words());
+    let by = |metric, estimator: &str| {
+        let of_all = |f: &&Figure| estimator.is_empty() || text(f, "estimator") == estimator;
+        of(&own, metric).into_iter().find(of_all)
+    };
+    let sentence = match (by(Metric::Buffer, "sharing"), by(Metric::Alpha, "")) {
+        (Some(total), Some(alpha)) => format!(
+            "{who} shares {} among its outputs, each up to {} times what is free.",
+            words::with_interval(total),
+            words::trimmed(alpha.value.unwrap_or(0.0), 2)
+        ),
+        _ => format!("{who} gives each output a buffer of its own."),
+    };
+    told.push((shared.verdict, sentence));
+    told
+}
+
+fn output(figure: &Figure, own: &[&Figure]) -> (Verdict, String) {
+    let who = Who::of_figure(figure).in_words();
+    let fed = format!("{}, fed {}", text(figure, "to"), text(figure, "feeding"));
+    let Some(value) = figure.value else {
+        let why = caveats::names(&[figure]).text;
+        let text = format!("How much {who} holds before {fed}, can't be told: {why}.");
+        return (Verdict::Undetermined, text);
+    };
+    let bound = !text(figure, "bound").is_empty();
+    let holds = if bound {
+        format!("at least {}", words::value(Unit::Bytes, value))
+    } else {
+        words::with_interval(figure)
+    };
+    let same = |f: &&&Figure| {
+        f.metric == Metric::LongestRoundTrip
+            && text(f, "to") == text(figure, "to")
+            && text(f, "feeding") == text(figure, "feeding")
+            && reading::number(f, "flows") == Some(1.0)
+    };
+    let path = own.iter().find(same).and_then(|f| {
+        let rate = reading::number(f, "rate_bits_per_second")?;
+        let most = f.low.or(f.value)?;
+        let beyond = if bound { " at least" } else { ", not beyond" };
+        Some(format!(
+            ": enough for one flow of {} on a round trip of up to {}{beyond}",
+            words::bit_rate(rate),
+            words::time(most)
+        ))
+    });
+    let text = format!("{who} holds {holds} before {fed}{}.", path.unwrap_or_default());
+    (figure.verdict, answers::capitalised(text))
+}

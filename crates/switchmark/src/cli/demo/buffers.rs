@@ -1,0 +1,66 @@
+//! The demo's deep and shallow buffer: two modelled switches, alike but for their memory.
+//!
+//! Owns the two devices and what is asked of them. Runs nothing: virtual time costs a few seconds.
+
+use measure::Nanos;
+use method::{Background, StudySpec};
+use sim::HostModel;
+
+use crate::config::buffer::BufferAsk;
+use crate::config::depth::DepthAsk;
+use crate::config::resolved::{Source, Testbed, VirtualConfig};
+
+/// A gigabit over 50 ms holds 6.25 MB: one buffer is as large, the other a sixth.
+const DEVICES: [(&str, &str); 2] = [("deep", "6.4MB"), ("shallow", "1MB")];
+
+/// Each switch with four hosts, a path of 50 ms for TCP and none for the bursts.
+pub fn runs() -> Vec<(Testbed, Vec<StudySpec>)> {
+    let mut runs = Vec::new();
+    for (name, size) in DEVICES {
+        let path = place(name, size, "12500us");
+        let asked = BufferAsk {
+            congestion_controls: vec!["htcp".to_owned()],
+            streams: vec![1],
+            backgrounds: Some(vec![Background::Share(0.2)]),
+            omit: Some(Nanos::from_secs(5)),
+            duration: Some(Nanos::from_secs(15)),
+            blocks: Some(1),
+            ..BufferAsk::default()
+        };
+        let esnet = asked.resolve(&path);
+        runs.push((path, vec![esnet]));
+        let short = place(name, size, "0us");
+        let depth = DepthAsk::default().resolve(&short);
+        runs.push((short, vec![depth]));
+    }
+    runs
+}
+
+fn place(name: &str, size: &str, delay: &str) -> Testbed {
+    let text = format!(
+        "name = \"{name}\"\nports = 4\nrate = \"1Gbit\"\nlink_delay = \"{delay}\"\n\
+         forwarding = {{ mode = \"store-and-forward\", latency = \"3us\" }}\n\
+         buffer = {{ per_port = \"{size}\" }}\n"
+    );
+    let nothing = |name: &str| Err(format!("there is no `{name}` here"));
+    let profile = device::Profile::parse(&text, &nothing).expect("a profile as the tests read it");
+    let hosts = HostModel { mtu: 9000, ..HostModel::ideal(4) };
+    let source = Source::Virtual(Box::new(VirtualConfig { profile, hosts }));
+    Testbed { name: format!("sim:demo-{name}"), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_devices_can_be_read() {
+        let runs = runs();
+        assert_eq!(runs.len(), 4);
+        for (place, studies) in &runs {
+            let Source::Virtual(config) = &place.source else { panic!("{}", place.name) };
+            let topology = config.topology(&place.name);
+            studies.iter().for_each(|study| study.check(&topology).expect("it can be carried out"));
+        }
+    }
+}
