@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         output::check_report(path)?;
     }
     let place = testbed::from_argument("--testbed", &args.testbed)?;
-    let seed = args.seed.map_or_else(lone::seed, Ok)?;
+    let seed = args.seed.unwrap_or_else(lone::seed);
     let stop = session::prepare(&[&place])?;
     let store = Store::open(&output::store_path(&args.data)?)?;
     let finished = measure(&store, place, seed, &stop, &args.data)?;
