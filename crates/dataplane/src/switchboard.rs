@@ -20,6 +20,7 @@ use nix::sys::socket::{getsockopt, sockopt};
 use crate::FlowError;
 use crate::packet_ring::socket;
 use crate::socket::set;
+use crate::stamp;
 use outbox::Outbox;
 use ring::Ring;
 
@@ -56,6 +57,9 @@ impl Port {
             .map_err(failed("make a receive ring for"))?;
         set(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)
             .map_err(failed("pass by the queue of"))?;
+        // Else the ring is stamped when the frame is put into it, which a busy kernel may do much later
+        // than the frame came: then all that came meanwhile would seem to have come at once.
+        stamp::request(&socket).map_err(failed("ask for the time of each frame of"))?;
         socket::bind(&socket, index).map_err(failed("bind packet socket to"))?;
         Ok(Self { name: interface.to_owned(), socket, ring, outbox: Outbox::new(), refused: 0 })
     }

@@ -5,6 +5,7 @@
 //! the value and touches nothing but the ports that it was handed. Never decides where a frame goes:
 //! `device` does; and never whether a trial may be used.
 
+mod displacement;
 mod driver;
 mod frames;
 mod header;

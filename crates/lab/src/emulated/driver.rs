@@ -2,8 +2,9 @@
 //!
 //! Owns the order in which that is done, so that the model sees every frame at the moment at which the
 //! kernel had it, however late this thread comes by: it is only ever told to go on to a moment up to
-//! which all frames have been read. What may be late is a frame's way out, and that is counted. Spins
-//! while frames pass; sleeps when none did for a while.
+//! which all frames have been read. A frame that could be read only later than that is displaced, which
+//! is counted, as is what is late on its way out. Spins while frames pass; sleeps when none did for a
+//! while.
 
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -18,6 +19,7 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::time::TimeSpec;
 use nix::unistd::Pid;
 
+use super::displacement;
 use super::frames::Frames;
 use super::header;
 use super::host_queue::HostQueue;
@@ -46,6 +48,10 @@ pub(super) struct Driver {
     /// How far the model is.
     until: Picos,
     awake_until: Picos,
+    /// When it last read the clock.
+    seen_at: Picos,
+    /// A frame that the model sees so much later than it left its host is displaced.
+    displaced_after: Picos,
     reading: EmulatorReading,
     orders: Arc<Orders>,
     bell: UnixStream,
@@ -86,6 +92,8 @@ impl Driver {
             until: Picos::ZERO,
             board,
             awake_until: Picos::ZERO,
+            seen_at: Picos::ZERO,
+            displaced_after: displacement::limit(profile),
             reading: EmulatorReading { edges, ..EmulatorReading::default() },
             orders,
             bell,
@@ -104,6 +112,7 @@ impl Driver {
                 return;
             }
             let now = self.now();
+            self.notice_absence(now);
             let (came, read_until) = self.take_in(now);
             self.turn(read_until.max(self.until));
             if self.send_out() + came > 0 {
@@ -112,6 +121,15 @@ impl Driver {
                 self.rest(now);
             }
         }
+    }
+
+    /// While it is awake it comes by every few microseconds, unless it is kept from its processor.
+    fn notice_absence(&mut self, now: Picos) {
+        if now < self.awake_until {
+            let absent = now.saturating_sub(self.seen_at).to_nanos();
+            self.reading.absence = self.reading.absence.max(absent);
+        }
+        self.seen_at = now;
     }
 
     fn now(&self) -> Picos {
@@ -143,6 +161,8 @@ impl Driver {
         }
         let reading = self.reading.clone();
         self.reading.lateness = measure::Histogram::new();
+        self.reading.displacement = Nanos::ZERO;
+        self.reading.absence = Nanos::ZERO;
         reading
     }
 
@@ -172,7 +192,8 @@ impl Driver {
             let count = &mut reading.edges[usize::from(edge)];
             let mut last = now;
             let from_here = port.receive(TURN, &mut |octets, at| {
-                last = Picos::from(at.saturating_sub(*began)).max(*until);
+                let at = Picos::from(at.saturating_sub(*began));
+                last = at.max(*until);
                 if queue.is_full() {
                     count.host_overrun += 1;
                     return;
@@ -183,7 +204,7 @@ impl Driver {
                 }
                 let tag = frames.keep(octets, edge);
                 match header::frame(octets, tag) {
-                    Some(frame) => queue.push(last, frame),
+                    Some(frame) => queue.push(at, frame),
                     None => frames.ended(tag),
                 }
             });
@@ -200,18 +221,20 @@ impl Driver {
     fn turn(&mut self, until: Picos) {
         loop {
             let starts = self.sides.iter().map(|side| side.queue.next_start());
-            let (edge, start) =
+            let (edge, meant) =
                 starts.enumerate().min_by_key(|(_, start)| *start).unwrap_or((0, Picos::MAX));
-            if start > until {
+            if meant > until {
                 break;
             }
+            // The model does not go back for a frame that could be read only now.
+            let start = meant.max(self.until);
             self.go_on(start);
             // The model may have told this host to pause meanwhile.
-            if self.sides[edge].queue.next_start() != start {
+            if self.sides[edge].queue.next_start() != meant {
                 continue;
             }
             if let Some(frame) = self.sides[edge].queue.pop(start) {
-                self.reading.edges[edge].entered += 1;
+                self.reading.enter(edge, start - meant, self.displaced_after);
                 self.model.submit(start, Edge(edge as u16), frame);
             }
         }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use device::Cause;
-use measure::{Histogram, Nanos};
+use measure::{Histogram, Nanos, Picos};
 
 /// A frame that reached its host so much later than the model says was late: beyond what the machine's
 /// other business makes of some frames, since lateness changes no count, only times.
@@ -21,6 +21,13 @@ pub struct EmulatorReading {
     /// How late each frame was, since the last reading: from the model's time of its last bit at the
     /// host until the kernel had taken it.
     pub lateness: Histogram,
+    /// Frames that the model saw later than their host sent them, by more than the profile's queues
+    /// forgive: what it says of them and of those after them may be wrong.
+    pub displaced: u64,
+    /// The most that a frame was displaced by, since the last reading.
+    pub displacement: Nanos,
+    /// For how long the thread was away at most while it meant to be awake, since the last reading.
+    pub absence: Nanos,
 }
 
 /// One port's counts.
@@ -43,7 +50,7 @@ pub struct EdgeReading {
 }
 
 impl EmulatorReading {
-    /// The change of every count since `earlier`; lateness is since the reading before anyway.
+    /// The change of every count since `earlier`; what is told of times is since the reading before anyway.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let edges = self.edges.iter().enumerate();
@@ -53,7 +60,27 @@ impl EmulatorReading {
                 .collect(),
             late: self.late - earlier.late,
             lateness: self.lateness.clone(),
+            displaced: self.displaced - earlier.displaced,
+            displacement: self.displacement,
+            absence: self.absence,
         }
+    }
+
+    /// Counts a frame that had its host's wire, `by` later than it would have had it.
+    pub(super) fn enter(&mut self, edge: usize, by: Picos, limit: Picos) {
+        self.edges[edge].entered += 1;
+        self.displaced += u64::from(by > limit);
+        self.displacement = self.displacement.max(by.to_nanos());
+    }
+
+    /// Frames that had a host's wire.
+    pub fn entered(&self) -> u64 {
+        self.edges.iter().map(|edge| edge.entered).sum()
+    }
+
+    /// Frames that their host did not take.
+    pub fn refused(&self) -> u64 {
+        self.edges.iter().map(|edge| edge.refused).sum()
     }
 
     /// Frames handed to hosts.
