@@ -7,10 +7,12 @@
 mod ethtool;
 mod host;
 mod interface;
+mod kin;
 
 pub use ethtool::pause_frames;
-pub use host::{HostChange, HostSnapshot, host};
+pub use host::{HostChange, HostSnapshot, host, host_beside};
 pub use interface::{InterfaceCounters, interfaces};
+pub use kin::Kin;
 
 /// A counter could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::CountersError;
+use super::{CountersError, Kin};
 
 const STAT: &str = "/proc/stat";
 const SOFTNET: &str = "/proc/net/softnet_stat";
@@ -35,6 +35,10 @@ pub struct HostSnapshot {
     softirq: u64,
     stolen: u64,
     total: u64,
+    /// Of the busy time, what programs took and not interrupts.
+    programs: u64,
+    /// Of that, the trial's own, and how far a difference of it may be off.
+    own: Option<(u64, u64)>,
     counters: BTreeMap<String, u64>,
 }
 
@@ -47,6 +51,9 @@ pub struct HostChange {
     pub softirq: f64,
     /// Share that a hypervisor took away, 0…1.
     pub stolen: f64,
+    /// Share that programs took which are no kin, 0…1: at least so much. Zero where kin were not asked
+    /// for.
+    pub foreign: f64,
     /// The counters that moved, and by how much: `softnet_dropped`, `softnet_time_squeeze`,
     /// `udp_in_errors`, `udp_rcvbuf_errors`, `udp_sndbuf_errors`, `udp_in_csum_errors`,
     /// `udp_mem_errors`, `tcp_retrans_segs`.
@@ -65,6 +72,12 @@ pub fn host() -> Result<HostSnapshot, CountersError> {
     Ok(snapshot)
 }
 
+/// The same, and the time that `kin` have had.
+pub fn host_beside(kin: &Kin) -> Result<HostSnapshot, CountersError> {
+    let snapshot = host()?;
+    Ok(HostSnapshot { own: Some((kin.ticks(), kin.doubt())), ..snapshot })
+}
+
 impl HostSnapshot {
     /// The change since `before`. Shares are zero where no tick passed between the two.
     pub fn since(&self, before: &Self) -> HostChange {
@@ -73,6 +86,10 @@ impl HostSnapshot {
             0 => 0.0,
             _ => now.saturating_sub(then) as f64 / total as f64,
         };
+        let foreign = self.own.zip(before.own).map_or(0, |((now, doubt), (then, _))| {
+            let programs = self.programs.saturating_sub(before.programs);
+            programs.saturating_sub(now.saturating_sub(then) + doubt)
+        });
         let moved = self.counters.iter().filter_map(|(name, now)| {
             let by = now.saturating_sub(before.counters.get(name).copied().unwrap_or(0));
             (by > 0).then(|| (name.clone(), by))
@@ -81,6 +98,7 @@ impl HostSnapshot {
             busy: share(self.busy, before.busy),
             softirq: share(self.softirq, before.softirq),
             stolen: share(self.stolen, before.stolen),
+            foreign: share(foreign, 0),
             counters: moved.collect(),
         }
     }
@@ -106,6 +124,8 @@ fn parse_stat(text: &str) -> Result<HostSnapshot, CountersError> {
         softirq,
         stolen: steal,
         total: busy + idle + iowait + steal,
+        programs: user + nice + system,
+        own: None,
         counters: BTreeMap::new(),
     })
 }
@@ -180,6 +200,14 @@ mod tests {
         assert!((change.softirq - 0.1).abs() < 1e-9);
         assert!((change.stolen - 0.1).abs() < 1e-9);
         assert_eq!(after.since(&after), HostChange::default());
+        assert!(change.foreign.abs() < 1e-9, "nobody's kin were asked for");
+        let beside =
+            |snapshot: &HostSnapshot, own| HostSnapshot { own: Some((own, 3)), ..snapshot.clone() };
+        // Of 50 ticks of programs 20 were our own, and 3 may have been.
+        let change = beside(&after, 120).since(&beside(&before, 100));
+        assert!((change.foreign - 0.27).abs() < 1e-9, "{change:?}");
+        let change = beside(&after, 200).since(&beside(&before, 100));
+        assert!(change.foreign.abs() < 1e-9, "{change:?}");
         assert!(parse_stat("cpu  1 2 3\n").is_err());
         assert!(parse_stat("").is_err());
     }
