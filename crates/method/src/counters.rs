@@ -8,7 +8,7 @@
 use crate::record::{PortCounters, Side};
 
 /// Receive-side losses of the host's own NIC and socket layer, and of its own queue: certain.
-pub(crate) const TESTER_LOSS: [&str; 8] = [
+pub(crate) const TESTER_LOSS: [&str; 7] = [
     "rx_missed_errors",
     "rx_no_buffer",
     "rx_no_buffer_count",
@@ -16,7 +16,6 @@ pub(crate) const TESTER_LOSS: [&str; 8] = [
     "rx_fifo_errors",
     "rx_over_errors",
     "qdisc_drops",
-    EMULATOR_OVERFLOW,
 ];
 
 /// Frames that an emulated device handed to hosts.
@@ -28,6 +27,17 @@ pub const EMULATOR_LATE: &str = "emulator_late";
 
 /// Frames for which an emulated device had no room, because it was kept from its processor.
 pub const EMULATOR_OVERFLOW: &str = "emulator_overflow";
+
+/// Frames of an emulated device that the host they were for had no room for: its kernel did not come
+/// to taking them in.
+pub const EMULATOR_REFUSED: &str = "emulator_refused";
+
+/// Frames of hosts that had the wire to an emulated device.
+pub const EMULATOR_ENTERED: &str = "emulator_entered";
+
+/// Of these, so many that the model saw later than they were sent, by more than its queues forgive:
+/// see [`crate::validity::UNTIMELY_TOLERANCE`].
+pub const EMULATOR_DISPLACED: &str = "emulator_displaced";
 
 /// Dropped on the way up: the backlog was full, but also any frame of a protocol nobody speaks.
 pub(crate) const RX_DROPPED: &str = "rx_dropped";

@@ -120,8 +120,8 @@ pub enum Defect {
         /// Frames sent.
         sent: u64,
     },
-    /// The sender was held up and caught up, and no more frames were lost than it sent late: the loss
-    /// may be its doing.
+    /// The sender was held up and caught up, and frames were lost: no more than it sent late, so that
+    /// the loss may be its doing, or with so many sent late that how many are lost says little.
     Late {
         /// The flow.
         flow: u16,
@@ -138,6 +138,14 @@ pub enum Defect {
         counter: String,
         /// By how much.
         by: u64,
+    },
+    /// Frames were lost while other programs, or the hypervisor, had more of the tester's processors
+    /// than was left over: the loss may be that of frames which nobody came to carrying.
+    ForeignLoad {
+        /// The host.
+        host: String,
+        /// Of all its processors' time, 0…1.
+        share: f64,
     },
     /// A link went down or up while the load ran.
     LinkFlap {
@@ -394,6 +402,9 @@ pub struct HostUsage {
     pub softirq: f64,
     /// Share that a hypervisor took away, 0…1.
     pub stolen: f64,
+    /// Share that programs took which have nothing to do with the trial, 0…1: at least so much.
+    #[serde(default)]
+    pub foreign: f64,
     /// Counters of the whole host that moved: `softnet_dropped`, `udp_rcvbuf_errors`…
     pub counters: BTreeMap<String, u64>,
 }

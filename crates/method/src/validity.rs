@@ -5,7 +5,10 @@
 
 use measure::{FrameRate, Nanos};
 
-pub use crate::counters::{EMULATOR_DELIVERED, EMULATOR_LATE, EMULATOR_OVERFLOW};
+pub use crate::counters::{
+    EMULATOR_DELIVERED, EMULATOR_DISPLACED, EMULATOR_ENTERED, EMULATOR_LATE, EMULATOR_OVERFLOW,
+    EMULATOR_REFUSED,
+};
 use crate::counters::{
     HOST_LOSS, LINK_CHANGES, RX_DROPPED, SOFTNET_DROPPED, TESTER_LOSS, TX_DROPPED, is_pause, sum,
 };
@@ -22,14 +25,24 @@ pub const OFFERED_LOAD_TOLERANCE: f64 = 0.001;
 /// falls behind, less is a machine with other business.
 pub const EMULATOR_LATE_TOLERANCE: f64 = 0.05;
 
+/// Largest share of frames that may have reached the device at another time than they were to, in a
+/// trial that lost some: so much, at most, may the lost share be wrong by. It holds of frames that the
+/// sender sent late, and of those that an emulated device's model was shown late.
+pub const UNTIMELY_TOLERANCE: f64 = 0.01;
+
+/// Other programs' share of a host's processors, the hypervisor's among it, from which on a loss may
+/// be theirs, if that is also more than was left over. Below it is what any system does by itself.
+pub const FOREIGN_SHARE: f64 = 0.1;
+
 /// How well a program knows when its first and last frame left: it may have been woken late for
 /// either. In trials of a second or more this is within the tolerance anyway.
 pub const EDGE: Nanos = Nanos::from_millis(1);
 
 /// Judges a trial that ran to its end. `flows` are in the trial's order.
 ///
-/// Under [`Gate::Flood`] only a link that flapped and a flow that arrived nowhere make it invalid. A
-/// device that is reset during the trial may take its links down.
+/// Under [`Gate::Flood`] only a link that flapped and a flow that arrived nowhere make it invalid, and
+/// where flows wait for answers an emulated device that fell behind: what it does late they send late.
+/// A device that is reset during the trial may take its links down.
 pub fn judge(
     trial: &Trial,
     flows: &[FlowRecord],
@@ -50,6 +63,9 @@ pub fn judge(
     }
     if trial.gate == Gate::Strict {
         reasons.extend(tester_losses(trial, flows, ports, hosts));
+        reasons.extend(foreign_load(flows, hosts));
+    } else if flows.iter().any(waits_for_answers) {
+        reasons.extend(ports.iter().flat_map(|port| emulator_defects(port, 0)));
     }
     if reasons.is_empty() { Outcome::Valid } else { Outcome::Invalid { reasons } }
 }
@@ -67,8 +83,10 @@ pub fn tester_losses(
     ports: &[PortCounters],
     hosts: &[HostUsage],
 ) -> Vec<Defect> {
-    let missing = flows.iter().any(misses_something);
-    let mut found = Vec::new();
+    let lost = flows.iter().map(missed).sum();
+    let missing = lost > 0;
+    let mut found: Vec<Defect> =
+        ports.iter().flat_map(|port| emulator_defects(port, lost)).collect();
     let mut moved = |place: &str, counter: &str, by: u64| {
         if by > 0 {
             let (place, counter) = (place.to_owned(), counter.to_owned());
@@ -78,9 +96,7 @@ pub fn tester_losses(
     let mut crossed = sum(ports, Side::Device, RX_DROPPED);
     for port in ports.iter().filter(|p| p.side == Side::Tester) {
         for (name, &by) in &port.counters {
-            let certain = TESTER_LOSS.contains(&name.as_str())
-                || is_pause(name)
-                || (name == EMULATOR_LATE && fell_behind(port, by));
+            let certain = TESTER_LOSS.contains(&name.as_str()) || is_pause(name);
             if certain || (missing && name == RX_DROPPED) {
                 moved(&port.place, name, by);
             } else if missing && name == TX_DROPPED {
@@ -109,22 +125,62 @@ pub fn tester_losses(
     found
 }
 
-/// Whether an emulated device handed too many of its frames over late.
-fn fell_behind(port: &PortCounters, late: u64) -> bool {
-    let delivered = port.counters.get(EMULATOR_DELIVERED).copied().unwrap_or(0);
-    late as f64 > EMULATOR_LATE_TOLERANCE * delivered as f64
+/// What an emulated device says of itself that makes its figures doubtful, where `lost` frames did not
+/// come. A frame that its model was shown late leaves a queue idle before, and meets others after.
+fn emulator_defects(port: &PortCounters, lost: u64) -> Vec<Defect> {
+    let told = |name: &str| port.counters.get(name).copied().unwrap_or(0);
+    let exceeds = |name: &str, share: f64, of: &str| told(name) as f64 > share * told(of) as f64;
+    let displaced = told(EMULATOR_DISPLACED);
+    let untimely = exceeds(EMULATOR_DISPLACED, UNTIMELY_TOLERANCE, EMULATOR_ENTERED);
+    let found = [
+        (EMULATOR_LATE, exceeds(EMULATOR_LATE, EMULATOR_LATE_TOLERANCE, EMULATOR_DELIVERED)),
+        (EMULATOR_DISPLACED, untimely || (1..=displaced).contains(&lost)),
+        (EMULATOR_OVERFLOW, told(EMULATOR_OVERFLOW) > 0),
+        (EMULATOR_REFUSED, told(EMULATOR_REFUSED) > 0),
+    ];
+    let broken = found.into_iter().filter(|(_, broken)| *broken);
+    let defect = |(name, _): (&str, bool)| Defect::TesterCounter {
+        place: port.place.clone(),
+        counter: name.to_owned(),
+        by: told(name),
+    };
+    broken.map(defect).collect()
 }
 
-/// Whether a frame of the flow did not come (for TCP: had to be sent again).
-fn misses_something(record: &FlowRecord) -> bool {
+/// Hosts whose processors others had, in a trial that lost something.
+fn foreign_load(flows: &[FlowRecord], hosts: &[HostUsage]) -> Vec<Defect> {
+    if flows.iter().all(|flow| missed(flow) == 0) {
+        return Vec::new();
+    }
+    let defect = |host: &HostUsage| {
+        taken_by_others(host).map(|share| Defect::ForeignLoad { host: host.host.clone(), share })
+    };
+    hosts.iter().filter_map(defect).collect()
+}
+
+/// The share of a host's processors that other programs and the hypervisor had, 0…1, where it is
+/// [`FOREIGN_SHARE`] or more, and more than was left over: else the scheduler had a place for everybody.
+pub fn taken_by_others(host: &HostUsage) -> Option<f64> {
+    let (share, left) = (host.foreign + host.stolen, 1.0 - host.busy - host.stolen);
+    (share >= FOREIGN_SHARE && share > left).then_some(share)
+}
+
+/// Whether what a flow sends depends on when its answers came.
+const fn waits_for_answers(record: &FlowRecord) -> bool {
+    matches!(record, FlowRecord::Bulk(_) | FlowRecord::Exchange(_) | FlowRecord::Storage(_))
+}
+
+/// How many frames of the flow did not come (for TCP: had to be sent again).
+fn missed(record: &FlowRecord) -> u64 {
     match record {
-        FlowRecord::Echo(echo) => echo.answers.lost(echo.sent) > 0,
-        FlowRecord::Datagrams(datagrams) => datagrams.received.lost(datagrams.sent) > 0,
+        FlowRecord::Echo(echo) => echo.answers.lost(echo.sent),
+        FlowRecord::Datagrams(datagrams) => datagrams.received.lost(datagrams.sent),
         FlowRecord::Bulk(bulk) => {
-            bulk.streams.iter().filter_map(|s| s.points.last()).any(|p| p.retransmits > 0)
+            let last = bulk.streams.iter().filter_map(|stream| stream.points.last());
+            last.map(|point| point.retransmits).sum()
         }
-        FlowRecord::Exchange(exchange) => exchange.forward.lost + exchange.backward.lost > 0,
-        FlowRecord::Storage(storage) => storage.reads.errors + storage.writes.errors > 0,
+        FlowRecord::Exchange(exchange) => exchange.forward.lost + exchange.backward.lost,
+        FlowRecord::Storage(storage) => storage.reads.errors + storage.writes.errors,
     }
 }
 
@@ -216,8 +272,11 @@ fn paced_load(
         defects.push(Defect::Burst { flow: id, longest, limit });
     }
     // A device has to hold what comes at once after a pause: as many frames as were late.
+    // So many more than the device would have lost by itself may be gone: those that found its queue
+    // full, for each of which it was idle before.
     let lost = record.received.lost(record.sent);
-    if (1..=record.late).contains(&lost) {
+    let many = record.late as f64 > UNTIMELY_TOLERANCE * record.sent as f64;
+    if lost > 0 && (lost <= record.late || many) {
         defects.push(Defect::Late { flow: id, late: record.late, lost });
     }
     defects

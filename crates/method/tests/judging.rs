@@ -4,6 +4,7 @@
 //! Never runs a study.
 
 use std::collections::BTreeMap;
+use std::slice;
 
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
@@ -12,8 +13,8 @@ use method::record::{
     BulkRecord, DatagramsRecord, Defect, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
 };
 use method::trial::{
-    Backend, Datagrams, Deed, Echo, Event, Flow, FlowKind, Gate, Offloads, Path, Phases, Protocol,
-    Role, Schedule,
+    Backend, Bulk, Datagrams, Deed, Echo, Event, Flow, FlowKind, Gate, Offloads, Path, Phases,
+    Protocol, Role, Schedule,
 };
 use method::{Outcome, Trial, TrialRecord, judge, reconcile};
 
@@ -82,7 +83,14 @@ fn port(place: &str, counters: &[(&str, u64)]) -> PortCounters {
 
 fn host(name: &str, counters: &[(&str, u64)]) -> HostUsage {
     let counters = counters.iter().map(|(name, by)| ((*name).to_owned(), *by)).collect();
-    HostUsage { host: name.to_owned(), busy: 0.5, softirq: 0.1, stolen: 0.0, counters }
+    HostUsage {
+        host: name.to_owned(),
+        busy: 0.5,
+        softirq: 0.1,
+        stolen: 0.0,
+        foreign: 0.0,
+        counters,
+    }
 }
 
 fn counter(place: &str, counter: &str, by: u64) -> Defect {
@@ -145,6 +153,12 @@ fn loads_and_arrivals() {
     let strict = vec![Defect::Late { flow: 1, late: 24, lost: 24 }];
     check(Case { strict, ..case("no more lost than came late at once", held_up(24, 24)) });
     check(case("more lost than came late", held_up(24, 25)));
+    check(case("one in a hundred late, and many lost", held_up(100, 3_000)));
+    let strict = vec![Defect::Late { flow: 1, late: 101, lost: 3_000 }];
+    check(Case {
+        strict,
+        ..case("more late: who knows how many the device lost", held_up(101, 3_000))
+    });
     check(case("late, and nothing lost", held_up(24, 0)));
     let silent = DatagramsRecord { received: SequenceCounts::default(), ..frames() };
     check(Case { strict: nothing.clone(), flood: nothing, ..case("nothing came", silent) });
@@ -233,19 +247,60 @@ fn counters_that_are_surely_the_testers() {
 #[test]
 fn an_emulator_that_fell_behind() {
     let at = "model/emulator";
-    let told = |late, overflow| {
-        let counters = [
-            ("emulator_delivered", 10_000),
-            ("emulator_late", late),
-            ("emulator_overflow", overflow),
-        ];
+    let told = |name, by| {
+        let counters = [("emulator_delivered", 10_000), ("emulator_entered", 10_000), (name, by)];
         vec![port(at, &counters)]
     };
-    check(Case { ports: told(500, 0), ..case("one in twenty was late", frames()) });
-    let strict = vec![counter(at, "emulator_late", 501)];
-    check(Case { ports: told(501, 0), strict, ..case("more were late", frames()) });
-    let strict = vec![counter(at, "emulator_overflow", 1)];
-    check(Case { ports: told(0, 1), strict, ..case("a frame found no room", frames()) });
+    let strict = |name, by| vec![counter(at, name, by)];
+    let fine = [("emulator_late", 500), ("emulator_displaced", 100)];
+    let broken = [
+        ("emulator_late", 501),
+        ("emulator_displaced", 101),
+        ("emulator_overflow", 1),
+        ("emulator_refused", 1),
+    ];
+    for (name, by) in fine {
+        check(Case { ports: told(name, by), ..case(name, frames()) });
+    }
+    for (name, by) in broken {
+        check(Case { ports: told(name, by), strict: strict(name, by), ..case(name, frames()) });
+    }
+    // Of 100 lost frames, 99 may have been lost because they were displaced; or all.
+    let (ports, one_more) = (told("emulator_displaced", 99), told("emulator_displaced", 100));
+    check(Case { ports, ..case("more lost than displaced", lossy()) });
+    let strict = strict("emulator_displaced", 100);
+    check(Case { ports: one_more, strict, ..case("no more lost than displaced", lossy()) });
+
+    // What waits for answers sends late what was answered late, whatever the gate.
+    let bulk = FlowRecord::Bulk(BulkRecord {
+        congestion_control: "cubic".to_owned(),
+        received: ByteCount(1),
+        elapsed: Nanos::from_secs(1),
+        streams: Vec::new(),
+    });
+    let kind = Bulk { streams: 1, congestion_control: "cubic".to_owned(), interval: Nanos(1) };
+    let trial = trial(FlowKind::Bulk(kind), Gate::Flood);
+    let judged = |name, by| judge(&trial, slice::from_ref(&bulk), &told(name, by), &[]);
+    for (name, by) in fine {
+        assert!(judged(name, by).is_valid(), "{name}");
+    }
+    for (name, by) in broken {
+        let reasons = vec![counter(at, name, by)];
+        assert_eq!(judged(name, by), Outcome::Invalid { reasons });
+    }
+}
+
+#[test]
+fn others_on_the_testers_processors() {
+    let busy = |busy, foreign, stolen| vec![HostUsage { busy, foreign, stolen, ..host("h1", &[]) }];
+    let strict = |share| vec![Defect::ForeignLoad { host: "h1".to_owned(), share }];
+    let hosts = || busy(0.9, 0.4, 0.0);
+    check(Case { hosts: hosts(), ..case("others were there, and nothing is missing", frames()) });
+    check(Case { hosts: hosts(), strict: strict(0.4), ..case("something is missing", lossy()) });
+    check(Case { hosts: busy(1.0, 0.09, 0.0), ..case("what any system does", lossy()) });
+    check(Case { hosts: busy(0.5, 0.4, 0.0), ..case("there was room for all", lossy()) });
+    let strict = strict(0.125);
+    check(Case { hosts: busy(0.875, 0.0, 0.125), strict, ..case("the hypervisor's", lossy()) });
 }
 
 #[test]

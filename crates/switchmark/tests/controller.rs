@@ -183,9 +183,12 @@ fn valid_but_for_pacing(record: &TrialRecord) -> bool {
     match &record.outcome {
         Outcome::Valid => true,
         Outcome::Invalid { reasons }
-            if reasons
-                .iter()
-                .all(|r| matches!(r, Defect::OfferedLoad { .. } | Defect::Late { .. })) =>
+            if reasons.iter().all(|r| {
+                matches!(
+                    r,
+                    Defect::OfferedLoad { .. } | Defect::Late { .. } | Defect::ForeignLoad { .. }
+                )
+            }) =>
         {
             eprintln!("the machine is too busy to pace: {reasons:?}");
             false

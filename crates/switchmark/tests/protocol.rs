@@ -230,7 +230,8 @@ fn answer() -> impl Strategy<Value = Answer> {
             .prop_map(|changed| Answer::Offloads { changed }),
         (vec(flow_report(), 0..3), counts, 0f64..1.0).prop_map(|(reports, counters, busy)| {
             let interfaces = BTreeMap::from([("eth1".to_owned(), counters.clone())]);
-            let usage = Usage { busy, softirq: busy / 2.0, stolen: 0.0, counters };
+            let usage =
+                Usage { busy, softirq: busy / 2.0, stolen: 0.0, foreign: busy / 3.0, counters };
             Answer::Collected(Box::new(Collected { reports, interfaces, usage }))
         }),
     ]

@@ -83,6 +83,7 @@ impl Tried {
                     | Defect::BurstLength { .. }
                     | Defect::Late { .. }
                     | Defect::TesterCounter { .. }
+                    | Defect::ForeignLoad { .. }
             )
         };
         match &self.record.outcome {

@@ -92,10 +92,14 @@ fn kind_of(defect: &Defect) -> String {
         Defect::BurstLength { .. } => "not the whole burst left, or more than it".to_owned(),
         Defect::Burst { limit, .. } => format!("more than {limit} frames back to back to catch up"),
         Defect::Late { .. } => {
-            "frames were lost, no more than the sender sent late and at once".to_owned()
+            "frames were lost, no more than the sender sent late and at once, or very many were late"
+                .to_owned()
         }
         Defect::TesterCounter { place, counter, .. } => {
             format!("the tester's counter {counter} moved on {place}")
+        }
+        Defect::ForeignLoad { host, .. } => {
+            format!("frames were lost while other programs kept the processors of {host} busy")
         }
         Defect::LinkFlap { place } => format!("the link of {place} went down or up"),
         Defect::NothingReceived { .. } => "the peer saw nothing at all".to_owned(),
@@ -116,6 +120,9 @@ fn exactly(defect: &Defect) -> String {
         }
         Defect::Late { flow, late, lost } => format!("flow {flow}: {late} sent late, {lost} lost"),
         Defect::TesterCounter { place, counter, by } => format!("{place}: {counter} moved by {by}"),
+        Defect::ForeignLoad { host, share } => {
+            format!("{host}: other programs took {:.0} % of its processors", share * 100.0)
+        }
         Defect::LinkFlap { place } => format!("{place}: the link went down or up"),
         Defect::NothingReceived { flow } => format!("flow {flow}: nothing received"),
     }

@@ -105,6 +105,7 @@ fn a_record_that_could_not_be_read_again_is_refused() {
         busy: f64::NAN,
         softirq: 0.0,
         stolen: 0.0,
+        foreign: 0.0,
         counters: BTreeMap::new(),
     });
     let error = store.keep("r1", 0, &trial(0), &record).expect_err("it can't be read back");

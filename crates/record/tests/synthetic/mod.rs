@@ -179,6 +179,7 @@ fn usage(chance: &mut Chance) -> Vec<HostUsage> {
             busy: 0.5 + 0.3 * chance.share(),
             softirq: 0.1 + 0.1 * chance.share(),
             stolen: 0.0,
+            foreign: 0.0,
             counters: BTreeMap::from([("softnet_dropped".to_owned(), 0)]),
         })
         .into()

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::thread::{self, JoinHandle};
 
-use dataplane::counters::{self, CountersError, HostChange, HostSnapshot, InterfaceCounters};
+use dataplane::counters::{self, CountersError, HostChange, HostSnapshot, InterfaceCounters, Kin};
 use dataplane::{Halt, Window, clock};
 use measure::Nanos;
 
@@ -27,6 +27,7 @@ pub struct Trial {
     halt: Halt,
     interfaces: Vec<String>,
     sides: Vec<(u16, Side)>,
+    kin: Kin,
     running: Option<Running>,
 }
 
@@ -52,8 +53,8 @@ struct Done {
 
 impl Trial {
     /// Nothing opened yet. `halt` ends it from outside.
-    pub const fn new(halt: Halt, interfaces: Vec<String>) -> Self {
-        Self { halt, interfaces, sides: Vec::new(), running: None }
+    pub fn new(halt: Halt, interfaces: Vec<String>) -> Self {
+        Self { halt, interfaces, sides: Vec::new(), kin: Kin::default(), running: None }
     }
 
     /// Opens data ports; their numbers in the order of `orders`.
@@ -64,6 +65,8 @@ impl Trial {
             self.sides.push((order.flow(), side));
             ports.push(port);
         }
+        // Now, when pollers' threads are there and nobody waits for a moment on the clock.
+        self.kin = Kin::find();
         Ok(ports)
     }
 
@@ -92,7 +95,8 @@ impl Trial {
             threads.push((flow, spawn(name, move || run_side(side, window, &halt))?));
         }
         let halt = self.halt.clone();
-        let usage = spawn("usage".into(), move || usage_over(window, &halt))?;
+        let kin = self.kin.clone();
+        let usage = spawn("usage".into(), move || usage_over(window, &kin, &halt))?;
         self.running = Some(Running { window, before, threads, usage });
         Ok(())
     }
@@ -122,6 +126,7 @@ impl Trial {
                 busy: usage.busy,
                 softirq: usage.softirq,
                 stolen: usage.stolen,
+                foreign: usage.foreign,
                 counters: host.counters,
             },
         })
@@ -177,11 +182,11 @@ fn run_side(side: Side, window: Window, halt: &Halt) -> Done {
 }
 
 /// How busy the host was from the load's start to its end.
-fn usage_over(window: Window, halt: &Halt) -> Result<HostChange, CountersError> {
+fn usage_over(window: Window, kin: &Kin, halt: &Halt) -> Result<HostChange, CountersError> {
     rest_until(window.start, halt);
-    let before = counters::host()?;
+    let before = counters::host_beside(kin)?;
     rest_until(window.stop, halt);
-    Ok(counters::host()?.since(&before))
+    Ok(counters::host_beside(kin)?.since(&before))
 }
 
 /// Sleeps until `at`, or until halted.

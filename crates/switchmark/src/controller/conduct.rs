@@ -310,6 +310,7 @@ fn host_usage(host: &str, collected: &Collected) -> HostUsage {
         busy: usage.busy,
         softirq: usage.softirq,
         stolen: usage.stolen,
+        foreign: usage.foreign,
         counters: usage.counters.clone(),
     }
 }

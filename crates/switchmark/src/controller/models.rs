@@ -12,7 +12,10 @@ use device::Cause;
 use lab::{DevicePlan, EdgeReading, EmulatorReading, FramePort, Lab, LabError, Switchboard};
 use measure::Nanos;
 use method::record::{PortCounters, Side};
-use method::validity::{EMULATOR_DELIVERED, EMULATOR_LATE, EMULATOR_OVERFLOW};
+use method::validity::{
+    EMULATOR_DELIVERED, EMULATOR_DISPLACED, EMULATOR_ENTERED, EMULATOR_LATE, EMULATOR_OVERFLOW,
+    EMULATOR_REFUSED,
+};
 
 use super::mishap::Mishap;
 
@@ -129,6 +132,11 @@ fn health(change: &EmulatorReading) -> BTreeMap<String, u64> {
         (EMULATOR_DELIVERED, change.delivered()),
         (EMULATOR_LATE, change.late),
         (EMULATOR_OVERFLOW, change.overflow()),
+        (EMULATOR_REFUSED, change.refused()),
+        (EMULATOR_ENTERED, change.entered()),
+        (EMULATOR_DISPLACED, change.displaced),
+        ("emulator_displacement_max_ns", change.displacement.0),
+        ("emulator_absence_max_ns", change.absence.0),
         ("emulator_lateness_median_ns", lateness.quantile(0.5).0),
         ("emulator_lateness_p99_ns", lateness.quantile(0.99).0),
         ("emulator_lateness_max_ns", lateness.max().0),

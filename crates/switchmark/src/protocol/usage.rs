@@ -15,6 +15,9 @@ pub struct Usage {
     pub softirq: f64,
     /// Share that a hypervisor took away, 0…1.
     pub stolen: f64,
+    /// Share that programs took which have nothing to do with the trial, 0…1: at least so much.
+    #[serde(default)]
+    pub foreign: f64,
     /// Counters of the whole host: `softnet_dropped`, `udp_rcvbuf_errors`…
     pub counters: BTreeMap<String, u64>,
 }
