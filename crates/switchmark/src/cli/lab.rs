@@ -11,17 +11,18 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use lab::{Equipment, Lab, LabPlan, Switchboard};
+use lab::{Equipment, Lab, LabDevice, LabPlan, LabSpec, Switchboard};
 use nix::sys::signal::{SigSet, Signal};
 
 use super::agent::STANDS;
+use super::doctor::{Effort, Limits};
 use super::session::become_able;
 use super::{Failure, Outcome};
 use crate::config::resolved::Source;
 use crate::config::{ConfigError, testbed};
-use crate::controller::Ports;
+use crate::controller::{Ports, Stop};
 use crate::guest;
-use crate::terminal::tables::Grid;
+use crate::terminal::{self, tables::Grid};
 
 /// `lab`
 #[derive(Debug, clap::Subcommand)]
@@ -56,6 +57,7 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
         return Err(ConfigError::bare(message, "name a lab, such as lab:bridge").into());
     };
     become_able()?;
+    let limits = limits_of_models(&config);
     let signals = ends();
     signals.thread_block()?;
     let program = std::env::current_exe()?;
@@ -72,13 +74,31 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
     for device in lab.plan().devices.iter().filter(|d| lab.machine(&d.name).is_none()) {
         hosts.push((device.name.clone(), stand(&lab, &device.name, &id)?));
     }
-    println!("{}", told(lab.plan(), &hosts, &id));
+    println!("{}", told(lab.plan(), &hosts, (&id, &limits)));
     hold(&signals, &mut hosts)?;
     for (_, mut child) in hosts {
         let _ = child.kill();
         let _ = child.wait();
     }
     Ok(Outcome::Done)
+}
+
+/// What emulated devices can do here, measured now; nothing where the lab has none. That it can't be
+/// measured is told and no reason not to have the lab.
+fn limits_of_models(config: &LabSpec) -> String {
+    let is_model = |device: &LabDevice| matches!(device, LabDevice::Emulated(_));
+    if !config.devices.iter().any(is_model) {
+        return String::new();
+    }
+    // A signal ends the program at once here: nothing is recorded that could be lost.
+    match Limits::measure(&Limits::place(), Stop::new(), Effort::SHORT) {
+        Ok(limits) => format!("\n{}\n\n", terminal::emulator::sentence(&limits)),
+        Err(failure) => {
+            let why = failure.render();
+            eprint!("warning: what emulated devices can do here was not measured\n{why}");
+            String::new()
+        }
+    }
 }
 
 /// Until a signal ends it. A host whose process died is told of and the rest goes on: its ports still
@@ -128,7 +148,7 @@ fn stand(lab: &Lab, node: &str, id: &str) -> Result<Child, Failure> {
     Err(ConfigError::bare(message, "see above for its own words").into())
 }
 
-fn told(plan: &LabPlan, hosts: &[(String, Child)], id: &str) -> String {
+fn told(plan: &LabPlan, hosts: &[(String, Child)], (id, limits): (&str, &str)) -> String {
     let mut table =
         Grid::new().words("host").words("port").words("address").words("leads to").numbers("pid");
     let pid = |name: &str| {
@@ -166,6 +186,7 @@ fn told(plan: &LabPlan, hosts: &[(String, Child)], id: &str) -> String {
             pid(&first.name)
         );
     }
+    out.push_str(limits);
     out.push_str("Ctrl-C takes it down");
     out
 }
