@@ -124,13 +124,20 @@ fn a_lab_is_entered_by_name_and_gone_after_its_end() {
     if !root("a_lab_is_entered_by_name_and_gone_after_its_end") {
         return;
     }
-    for signal in [Signal::SIGTERM, Signal::SIGKILL] {
+    let profile = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/teg-s16g.toml");
+    let emulated = format!("lab:emulated={profile}");
+    let ends = [
+        ("lab:bridge", "bridge", Signal::SIGTERM),
+        ("lab:bridge", "bridge", Signal::SIGKILL),
+        (emulated.as_str(), "teg-s16g", Signal::SIGKILL),
+    ];
+    for (testbed, device, signal) in ends {
         let links = || fs::read_dir("/sys/class/net").expect("links").count();
         let before = links();
-        let up = Up::start("lab:bridge", None);
+        let up = Up::start(testbed, None);
         let lab = up.id().to_owned();
         let standing = up.standing();
-        assert_eq!(standing.len(), 3, "two hosts and the bridge: {}", up.told);
+        assert_eq!(standing.len(), 3, "two hosts and the device: {}", up.told);
         let networks: Vec<u64> = standing.iter().map(|pid| network_of(*pid)).collect();
 
         let seen = exec(Some(&lab), "h1", &["ls", "/sys/class/net"]);
@@ -143,7 +150,7 @@ fn a_lab_is_entered_by_name_and_gone_after_its_end() {
         assert_eq!(missing.status.code(), Some(127));
         let nowhere = exec(Some(&lab), "h9", &["true"]);
         assert_eq!(nowhere.status.code(), Some(2));
-        assert!(String::from_utf8_lossy(&nowhere.stderr).contains("bridge, h1, h2"));
+        assert!(String::from_utf8_lossy(&nowhere.stderr).contains(&device_and_hosts(device)));
 
         up.end(signal);
         until("every process of the lab has ended", || inhabited(&networks).is_empty());
@@ -153,6 +160,13 @@ fn a_lab_is_entered_by_name_and_gone_after_its_end() {
         let after = exec(Some(&lab), "h1", &["true"]);
         assert_eq!(after.status.code(), Some(2), "{signal}: it can't be entered");
     }
+}
+
+/// The nodes as they are told: in the order of their names.
+fn device_and_hosts(device: &str) -> String {
+    let mut names = [device, "h1", "h2"];
+    names.sort_unstable();
+    names.join(", ")
 }
 
 #[test]
@@ -191,16 +205,64 @@ fn a_host_that_dies_is_told_of() {
     assert_eq!(error.matches("warning:").count(), 1, "{error}");
 }
 
-#[test]
-fn a_user_without_rights_has_labs_too() {
-    if !root("a_user_without_rights_has_labs_too") {
-        return;
+/// Whether a user without rights may run the program in a user namespace.
+fn nobody(test: &str) -> bool {
+    if !root(test) {
+        return false;
     }
     let can = Command::new("runuser")
         .args(["-u", "nobody", "--", "unshare", "--user", "--net", PROGRAM, "--version"])
         .output();
-    if !can.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: here `nobody` may not run the program in a user namespace");
+    let can = can.is_ok_and(|output| output.status.success());
+    if !can {
+        eprintln!("skipped: {test}: here `nobody` may not run the program in a user namespace");
+    }
+    can
+}
+
+#[test]
+fn a_user_without_rights_measures_an_emulated_device() {
+    if !nobody("a_user_without_rights_measures_an_emulated_device") {
+        return;
+    }
+    let profile = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/teg-s16g.toml");
+    if !readable_by_all(Path::new(profile)) {
+        eprintln!("skipped: `nobody` may not read the profiles here");
+        return;
+    }
+    let store = std::env::temp_dir().join(format!("switchmark-nobody-{}", std::process::id()));
+    let links = || fs::read_dir("/sys/class/net").expect("links").count();
+    let before = links();
+    let output = Command::new("runuser")
+        .args(["-u", "nobody", "--", PROGRAM, "latency", "--protocol", "udp", "--size", "64"])
+        .args(["--testbed", &format!("lab:emulated={profile}"), "-t", "200ms", "--quiet", "--json"])
+        .arg("--store")
+        .arg(&store)
+        .output()
+        .expect("runuser starts");
+    // The journal, and what SQLite keeps beside it.
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{}{suffix}", store.display()));
+    }
+    let told = String::from_utf8_lossy(&output.stderr);
+    // 3: a busy machine spoils trials, which is no matter of rights.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert!(!document["figures"].as_array().expect("figures").is_empty());
+    until("no link is left in the machine itself", || links() <= before);
+}
+
+/// Whether a file and every folder above it are open to everybody.
+fn readable_by_all(path: &Path) -> bool {
+    let path = path.canonicalize().expect("it is there");
+    let open = |path: &Path| fs::metadata(path).is_ok_and(|found| found.mode() & 0o5 == 0o5);
+    fs::metadata(&path).is_ok_and(|found| found.mode() & 0o4 != 0)
+        && path.ancestors().skip(1).all(open)
+}
+
+#[test]
+fn a_user_without_rights_has_labs_too() {
+    if !nobody("a_user_without_rights_has_labs_too") {
         return;
     }
     let up = Up::start("lab:bridge", Some("nobody"));

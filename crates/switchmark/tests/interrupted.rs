@@ -18,10 +18,14 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use record::{Journal, Store};
 
+/// A model between two hosts, whose frames cross threads and rings of the run's own process.
+const EMULATED: &str =
+    concat!("lab:emulated=", env!("CARGO_MANIFEST_DIR"), "/../../profiles/teg-s16g.toml");
+
 /// A latency run with many short trials, so that there is always one under way.
-fn start(store: &Path) -> Child {
+fn start(store: &Path, testbed: &str) -> Child {
     Command::new(switchmark())
-        .args(["latency", "--testbed", "lab:bridge", "--protocol", "udp", "--size", "64,128"])
+        .args(["latency", "--testbed", testbed, "--protocol", "udp", "--size", "64,128"])
         .args(["-t", "150ms", "--blocks", "6", "--seed", "5", "--quiet", "--json", "--store"])
         .arg(store)
         .stdin(Stdio::null())
@@ -108,10 +112,10 @@ fn links() -> BTreeSet<String> {
 }
 
 /// Ends a run in the middle by `how`, checks that it left nothing, and completes it.
-fn ended_by(how: Signal, scratch: &Scratch) {
+fn ended_by(how: Signal, testbed: &str, scratch: &Scratch) {
     let store = scratch.path("journal.db");
     let (before_links, before_namespaces) = (links(), namespaces());
-    let mut child = start(&store);
+    let mut child = start(&store, testbed);
     wait_for_trials(3, &mut child, &store);
     let family = descendants(child.id());
     assert!(family.len() >= 3, "the controller and two agents: {family:?}");
@@ -136,13 +140,19 @@ fn ended_by(how: Signal, scratch: &Scratch) {
 #[test]
 fn killed_and_resumed() {
     let Some(_alone) = alone("killed_and_resumed", &[]) else { return };
-    ended_by(Signal::SIGKILL, &Scratch::new("killed"));
+    ended_by(Signal::SIGKILL, "lab:bridge", &Scratch::new("killed"));
+}
+
+#[test]
+fn killed_between_emulated_ports_and_resumed() {
+    let Some(_alone) = alone("killed_between_emulated_ports_and_resumed", &[]) else { return };
+    ended_by(Signal::SIGKILL, EMULATED, &Scratch::new("emulated"));
 }
 
 #[test]
 fn interrupted_and_resumed() {
     let Some(_alone) = alone("interrupted_and_resumed", &[]) else { return };
-    ended_by(Signal::SIGINT, &Scratch::new("interrupted"));
+    ended_by(Signal::SIGINT, "lab:bridge", &Scratch::new("interrupted"));
 }
 
 #[test]
@@ -151,7 +161,7 @@ fn a_dead_agent_is_a_failed_trial_and_the_run_can_go_on() {
     let Some(_alone) = alone(name, &[]) else { return };
     let scratch = Scratch::new("agent");
     let store = scratch.path("journal.db");
-    let mut child = start(&store);
+    let mut child = start(&store, "lab:bridge");
     wait_for_trials(2, &mut child, &store);
     let mut agents = descendants(child.id());
     agents.remove(&child.id());
