@@ -22,7 +22,7 @@ use worlds::{Outcomes, World};
 /// Invalid trials are repeated so often: on a machine with other work they are common. The quick
 /// profile gives up sooner and says so.
 const ATTEMPTS: u32 = 20;
-const QUICK_ATTEMPTS: u32 = 4;
+const QUICK_ATTEMPTS: u32 = 3;
 
 /// One figure in all worlds.
 struct Row {
