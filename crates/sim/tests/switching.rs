@@ -40,10 +40,9 @@ fn is(figure: &Figure, name: &str, value: &str) -> bool {
     matches!(figure.conditions.get(name), Some(Condition::Text(text)) if text == value)
 }
 
-fn number(figure: &Figure, name: &str) -> f64 {
+fn count(figure: &Figure, name: &str) -> u64 {
     match figure.conditions.get(name) {
-        Some(Condition::Integer(number)) => *number as f64,
-        Some(Condition::Number(number)) => *number,
+        Some(Condition::Integer(count)) => *count,
         other => panic!("{name}: {other:?}"),
     }
 }
@@ -185,14 +184,14 @@ fn the_learning_rate_is_found() {
         let found = one(&figures, Metric::AddressLearningRate, &[]);
         // Sixteen at once are learned at any rate: of 4,096 that is 0.4 %.
         near(found.value, f64::from(rate), 0.015);
-        assert_eq!(number(found, "stations"), 4096.0);
+        assert_eq!(count(found, "stations"), 4096);
         assert_eq!(found.verdict, Verdict::DeviceLimited);
     }
     // A small table is asked for no more than it holds.
     let lines = format!("{AMPLE}\nmac_table = {{ entries = 600, learn_rate = 5000 }}");
     let figures = measure(switch(3, &lines), &spec(&[SwitchTest::AddressLearning], 64));
     let found = one(&figures, Metric::AddressLearningRate, &[]);
-    assert_eq!(number(found, "stations"), 512.0);
+    assert_eq!(count(found, "stations"), 512);
     near(found.value, 5_000.0, 0.05);
 }
 
@@ -251,12 +250,12 @@ fn a_microburst_finds_the_buffer_in_frames() {
         figures.iter().filter(|figure| figure.metric == Metric::Microburst).collect();
     assert_eq!(found.len(), 2, "4 into 1 and 3 into 2: {found:#?}");
     for figure in found {
-        let (senders, receivers) = (number(figure, "senders"), number(figure, "receivers"));
+        let (senders, receivers) = (count(figure, "senders"), count(figure, "receivers"));
         // The frame being sent is in the buffer too, and what comes is there at its last bit.
-        let held = number(figure, "held_octets_a_receiver");
-        let slack = (senders + 1.0) * f64::from(octets);
+        let held = count(figure, "held_octets_a_receiver");
+        let slack = (senders + 1) * u64::from(octets);
         eprintln!("{senders} into {receivers}: {:?} frames, {held} octets held", figure.value);
-        assert!((held - buffer as f64).abs() <= slack, "{held} and not {buffer}");
+        assert!(held.abs_diff(buffer) <= slack, "{held} and not {buffer}");
         assert_eq!(figure.verdict, Verdict::DeviceLimited);
     }
 }

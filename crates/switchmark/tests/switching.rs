@@ -63,7 +63,8 @@ fn every_port_of_a_bridge_hears_a_broadcast_and_nothing_goes_astray() {
     let Some(_alone) = harness::alone("broadcasts through the bridge", &[]) else { return };
     let mut testbed = bridge(4);
     let tests = [SwitchTest::Mesh, SwitchTest::Broadcast, SwitchTest::ForwardPressure];
-    let figures = spec(&tests).run(&mut testbed, 1).expect("the testbed lives");
+    let asked = SwitchingSpec { tries: 1, ..spec(&tests) };
+    let figures = asked.run(&mut testbed, 1).expect("the testbed lives");
     for figure in of(&figures, Metric::Flooded) {
         assert_eq!(figure.value, Some(0.0), "{figure:#?}");
     }
@@ -99,4 +100,51 @@ fn a_dead_port_has_no_figure_and_the_others_keep_theirs() {
     let alive = two.run(&mut testbed, 1).expect("it lives");
     let most = of(&alive, Metric::Received);
     assert!(most[0].value.is_some_and(|rate| rate > 0.0), "{most:#?}");
+}
+
+/// Both suites in the simulator, as a user asks for them: tables, the list of deviations, a report, and
+/// the same figures again from the journal alone.
+#[test]
+fn both_suites_as_their_user_runs_them() {
+    let scratch = harness::Scratch::new("switching");
+    let profile = "name = \"sw\"\nports = 4\nrate = \"100Mbit\"\n\
+                   buffer = { per_port = \"64KiB\" }\nmac_table = { entries = 1024 }\n";
+    std::fs::write(scratch.path("sw.toml"), profile).expect("a profile");
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(harness::switchmark());
+        command.args(args).args(["--store", "j.db"]).current_dir(scratch.folder());
+        let output = command.output().expect("it starts");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {told}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let out = run(&[
+        "switching",
+        "--testbed",
+        "sim:sw.toml",
+        "--rfc2889",
+        "--rfc8239",
+        "--size",
+        "512",
+        "-t",
+        "0.05",
+        "--final-time",
+        "0.1",
+        "--seed",
+        "3",
+        "--report",
+        "r.html",
+    ]);
+    for part in ["mesh", "address-caching", "1,024", "head-of-line", "Conformance: ", "§5.6"] {
+        assert!(out.contains(part), "{part} is missing in:\n{out}");
+    }
+    assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");
+    let page = std::fs::read_to_string(scratch.path("r.html")).expect("a report");
+    for part in ["All ports at work", "Conformance to RFC 2889", "knows 1,024 addresses at once"] {
+        assert!(page.contains(part), "{part}");
+    }
+    // Figures of many ports at once are no answers of the forwarding study's.
+    assert!(!page.contains("Conformance to RFC 2544"));
+    let id = run(&["runs", "--json", "--quiet"]);
+    assert!(id.contains("switching"), "{id}");
 }

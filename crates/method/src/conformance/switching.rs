@@ -62,7 +62,7 @@ fn rfc8239(spec: &SwitchingSpec, topology: &Topology, figures: &[Figure]) -> Vec
     clauses
 }
 
-/// RFC 2889 §4.1 takes the sizes of RFC 2544 §9.1.
+/// RFC 2889 §4 takes the sizes of RFC 2544 §9.1.
 fn sizes(spec: &SwitchingSpec) -> Clause {
     let asked = "Ethernet frames of 64, 128, 256, 512, 1024, 1280 and 1518 octets";
     let missing: Vec<String> = [64, 128, 256, 512, 1024, 1280, 1518]
@@ -70,11 +70,12 @@ fn sizes(spec: &SwitchingSpec) -> Clause {
         .filter(|octets| spec.frames.iter().all(|size: &FrameSize| size.octets() != *octets))
         .map(|octets| octets.to_string())
         .collect();
-    let done = match missing.is_empty() {
-        true => "all of them".to_owned(),
-        false => format!("without {}", missing.join(", ")),
+    let done = if missing.is_empty() {
+        "all of them".to_owned()
+    } else {
+        format!("without {}", missing.join(", "))
     };
-    clause("RFC 2889 §4.1", asked, done, missing.is_empty())
+    clause("RFC 2889 §4", asked, done, missing.is_empty())
 }
 
 fn ports(spec: &SwitchingSpec, topology: &Topology, name: &'static str) -> Clause {
@@ -131,7 +132,7 @@ fn ageing(topology: &Topology) -> Clause {
 
 fn repeats() -> Clause {
     let asked = "every test is made several times and the variation reported";
-    clause("RFC 8239 §1.1", asked, "each trial once".to_owned(), false)
+    clause("RFC 8239 §1.2", asked, "each trial once".to_owned(), false)
 }
 
 /// What a test asks for, and whether each of its figures came to a value.
