@@ -89,14 +89,15 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
     let mut sections = Vec::new();
     // The switching study's metrics are other studies' too, of many ports at once.
     let figures = switching::others(run.figures);
-    let others = ReportInput { figures: &figures, ..*run };
-    sections.extend(latency::section(&anchor, &figures, run.records));
+    let records = switching::other_trials(run);
+    let others = ReportInput { figures: &figures, records: &records, ..*run };
+    sections.extend(latency::section(&anchor, &figures, &records));
     sections.extend(forwarding::section(&anchor, &others));
-    sections.extend(buffer::section(&anchor, &figures, run.records));
+    sections.extend(buffer::section(&anchor, &figures, &records));
     sections.extend(buffer::depth::section(&anchor, &figures));
     sections.extend(fabric::section(&anchor, &figures));
     sections.extend(switching::section(&anchor, run.figures));
-    sections.extend(streams::section(&anchor, &figures, run.records));
+    sections.extend(streams::section(&anchor, &figures, &records));
     sections.extend(conformance::sections(&anchor, run));
     sections.extend(devices::section(&anchor, run.records));
     sections.extend(caveats::section(&anchor, run.figures));

@@ -99,14 +99,13 @@ fn a_switch_that_does_not_block_passes_every_pattern_at_line_rate() {
 #[test]
 fn a_backplane_that_is_too_narrow_shows_in_a_mesh_and_not_within_its_groups() {
     // Two groups of four behind 200 Mbit/s each: of a port's mesh 4/7 cross, of a half-to-half all.
-    let narrow = format!(
-        "buffer = {{ per_port = \"16KiB\" }}\ngroups = [{{ ports = \"1-4\", uplink = \"200Mbit\" }}, \
-         {{ ports = \"5-8\", uplink = \"200Mbit\" }}]"
-    );
+    let narrow = "buffer = { per_port = \"16KiB\" }\n\
+                  groups = [{ ports = \"1-4\", uplink = \"200Mbit\" }, \
+                  { ports = \"5-8\", uplink = \"200Mbit\" }]";
     let tests = [SwitchTest::Mesh, SwitchTest::HalfToHalf];
     // What a queue holds passes on top of a trial's share: 16 KiB in a second are 0.1 %.
     let spec = SwitchingSpec { final_duration: Nanos::from_secs(1), ..spec(&tests, 512) };
-    let figures = measure(switch(8, &narrow), &spec);
+    let figures = measure(switch(8, narrow), &spec);
     for (test, share) in [("mesh", 7.0 / 8.0), ("half-to-half", 0.5)] {
         let found = one(&figures, Metric::Throughput, &[("test", test)]);
         near(found.value, share * 8.0 * line(512), 0.01);

@@ -1,12 +1,14 @@
 //! The switching study on the page: what each pattern of traffic passes, and the other tests of RFC
 //! 2889 and RFC 8239, a row each. Computes nothing.
 
-use method::{Figure, Metric, Unit, Verdict};
+use std::borrow::Cow;
+
+use method::{Figure, Metric, StudySpec, SwitchTest, Trial, TrialRecord, Unit, Verdict};
 
 use super::latency::value_cell;
 use super::subject::Who;
 use super::view::{Block, Cell, Section, Table};
-use super::{answers, caveats, reading};
+use super::{ReportInput, answers, caveats, reading};
 use crate::words;
 
 /// What tells one row of the first table from another.
@@ -20,6 +22,18 @@ pub(super) fn is_own(figure: &Figure) -> bool {
 /// All figures of other studies.
 pub(super) fn others(figures: &[Figure]) -> Vec<Figure> {
     figures.iter().filter(|figure| !is_own(figure)).cloned().collect()
+}
+
+/// All trials of other studies. A trial does not name its study, but its label begins with its test.
+pub(super) fn other_trials<'a>(run: &ReportInput<'a>) -> Cow<'a, [(Trial, TrialRecord)]> {
+    let own = |trial: &Trial| {
+        let test = trial.label.split(' ').next().unwrap_or_default();
+        test == "cables" || test.parse::<SwitchTest>().is_ok()
+    };
+    if run.meta.studies.iter().any(|study| matches!(study, StudySpec::Switching(_))) {
+        return run.records.iter().filter(|(trial, _)| !own(trial)).cloned().collect();
+    }
+    Cow::Borrowed(run.records)
 }
 
 /// The section; `None` where no switch was tested.
@@ -82,7 +96,7 @@ fn pattern_table(rows: &[Vec<&Figure>]) -> Table {
         let media =
             throughput.and_then(|f| Some(f.value? / reading::number(f, "pattern_frames_per_s")?));
         vec![
-            Cell::text(text("test")).with_note(text("clause")),
+            Cell::path(text("test")).with_note(text("clause")),
             Cell::path(Who::of_figure(first).name()).with_note(format!("{} ports", text("ports"))),
             Cell::number(text("frame_size")),
             cell(Metric::Throughput, None),

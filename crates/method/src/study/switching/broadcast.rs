@@ -77,10 +77,8 @@ fn search(
             gate: Gate::Strict,
         };
         let tried = rig.offer(board, offer)?;
-        match seen(&tried, board) {
-            Some(seen) => search.learn(seen),
-            None => return Ok(None),
-        }
+        let Some(seen) = seen(&tried, board) else { return Ok(None) };
+        search.learn(seen);
     }
 }
 

@@ -99,7 +99,7 @@ fn tell(rig: &Rig<'_, '_>, board: &Board, mix: Mix, tried: &Tried) -> Vec<Figure
         for bulk in streams {
             goodput += bulk.received.0 as f64 * 8.0 / bulk.elapsed.as_secs_f64().max(1e-9);
             let last = bulk.streams.iter().filter_map(|stream| stream.points.last());
-            again += last.map(|point| u64::from(point.retransmits)).sum::<u64>();
+            again += last.map(|point| point.retransmits).sum::<u64>();
             count += 1;
         }
         row.n = count;

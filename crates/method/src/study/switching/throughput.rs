@@ -93,13 +93,11 @@ fn search(
             }
         };
         let tried = attempt_load(rig, board, (test, pattern), (size, attempt))?;
-        match seen(&tried, pattern.senders(ports).1, attempt, &mut found) {
-            Some(seen) => search.learn(seen),
-            None => {
-                found.broken = true;
-                return Ok(found);
-            }
-        }
+        let Some(seen) = seen(&tried, pattern.senders(ports).1, attempt, &mut found) else {
+            found.broken = true;
+            return Ok(found);
+        };
+        search.learn(seen);
     }
 }
 

@@ -62,7 +62,14 @@ pub fn patterns(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
 /// Everything else, a line each.
 pub fn others(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
     let mut out: Vec<[String; 5]> = Vec::new();
-    for figure in figures.iter().filter(|f| is_own(f) && !is_of_pattern(f)) {
+    // What was offered, and by whom a frame came late, is for the rows and the report.
+    let shown = |f: &&Figure| {
+        let each = f.metric == Metric::OneWayDelay
+            && f.quantile == Some(0.5)
+            && !condition(f, "to").is_empty();
+        is_own(f) && !is_of_pattern(f) && f.metric != Metric::Offered && !each
+    };
+    for figure in figures.iter().filter(shown) {
         let test = condition(figure, "test");
         let subject = condition(figure, labels::SUBJECT);
         out.push([
