@@ -26,8 +26,8 @@ pub struct Case {
     pub round_trip_ms: u32,
     /// Octets of TCP's IP packets.
     pub mtu: u32,
-    /// Octets of the load's. Others than TCP's: frames of one size on cables of one rate keep in step,
-    /// and the load alone would lose (docs/methods/simulation.md).
+    /// Octets of the load's. Others than TCP's: ns-3's hosts have no jitter, and frames of one size on
+    /// cables of one rate would keep in step there.
     pub datagram: u32,
     /// Of every port, octets.
     pub queue: u64,
