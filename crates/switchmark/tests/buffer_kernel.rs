@@ -47,11 +47,14 @@ fn measure(limit: u64, rate: Rate) -> Vec<Figure> {
 fn a_token_buckets_limit_is_found() {
     let Some(_alone) = alone("a_token_buckets_limit_is_found", &[]) else { return };
     let full = std::env::var("SWITCHMARK_TESTS").is_ok_and(|level| level == "full");
-    let (kib, mbit): (&[u64], &[u64]) =
-        if full { (&[64, 256, 1024, 4096], &[50, 100, 200, 500]) } else { (&[128], &[100]) };
+    if !full {
+        eprintln!("skipped: sixteen labs take minutes; set SWITCHMARK_TESTS=full");
+        return;
+    }
+    let (kib, mbit) = ([64_u64, 256, 1024, 4096], [50_u64, 100, 200, 500]);
     let mut wrong = Vec::new();
-    for &kib in kib {
-        for &mbit in mbit {
+    for kib in kib {
+        for mbit in mbit {
             let (limit, rate) = (kib * 1024, Rate(mbit * 1_000_000));
             let figures = measure(limit, rate);
             let bucket = PortLimit::new(rate, Some(ByteCount(limit)), 1500).burst.0;
