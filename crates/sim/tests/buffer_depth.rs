@@ -126,7 +126,7 @@ fn of(figures: &[Figure], metric: Metric) -> &Figure {
 #[test]
 fn every_estimator_meets_the_truth_on_random_devices() {
     let full = std::env::var("SWITCHMARK_TESTS").is_ok_and(|level| level == "full");
-    let (devices, largest) = if full { (200, 64e6) } else { (16, 500e3) };
+    let (devices, largest) = if full { (200, 64e6) } else { (12, 500e3) };
     let mut columns: [Column; 5] = Default::default();
     let (mut cells, mut kinds, mut shared) = (0, 0, 0);
     for seed in 1..=devices {

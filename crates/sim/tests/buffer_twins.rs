@@ -48,7 +48,7 @@ fn figures(text: &str, seed: u64) -> (Vec<Figure>, method::Topology) {
 #[test]
 fn a_twin_does_what_its_device_does() {
     let full = std::env::var("SWITCHMARK_TESTS").is_ok_and(|level| level == "full");
-    let devices = if full { 40 } else { 6 };
+    let devices = if full { 40 } else { 3 };
     let mut worst: Vec<(f64, String)> = Vec::new();
     for seed in 1..=devices {
         let truth = random(seed);
