@@ -8,6 +8,7 @@ pub mod autocorrelation;
 mod binomial;
 pub mod blocks;
 pub mod bootstrap;
+pub mod cluster;
 pub mod delay;
 pub mod histogram;
 pub mod interval;

@@ -78,7 +78,9 @@ impl Blocking {
         };
         let (from, to) = (group(&flow.from), group(&flow.to));
         let most = if from == to { 0.0 } else { crossing(true, from).max(crossing(false, to)) };
-        let sent = 100_000;
+        let FlowKind::Datagrams(asked) = &flow.kind else { panic!("neither exchange nor flood") };
+        let line = asked.frames.line_rate(Rate(1_000_000_000)).0;
+        let sent = (line * trial.phases.load.as_secs_f64()) as u64;
         let unique = (sent as f64 * (self.uplink / most).min(1.0)) as u64;
         FlowRecord::Datagrams(DatagramsRecord {
             backend: "model".to_owned(),
@@ -281,7 +283,7 @@ fn a_blocking_device_is_told_from_one_that_is_not() {
 }
 
 #[test]
-fn groups_and_their_uplinks_are_told_from_shifts() {
+fn groups_and_their_uplinks_are_told_from_floods() {
     // Uplink of groups of 12, in ports; the groups told, and the uplink's rate.
     let table = [(10.0, Some(4.0), Some(10e9)), (4.5, Some(4.0), Some(4.5e9)), (12.0, None, None)];
     for (uplink, groups, rate) in table {
@@ -291,7 +293,8 @@ fn groups_and_their_uplinks_are_told_from_shifts() {
         let figures = run(&spec, &mut testbed);
         let of = |metric| figures.iter().find(|f| f.metric == metric);
         let told = of(Metric::PortGroups).expect("a row either way");
-        assert_eq!((told.value, told.n), (groups, 47), "{uplink}");
+        assert_eq!(told.value, groups, "{uplink}");
+        assert!(told.n < 20, "a full sweep is 47 floods: {}", told.n);
         let found = of(Metric::UplinkRate).and_then(|f| f.value);
         let close = |(a, b): (f64, f64)| (a / b - 1.0).abs() < 0.05;
         assert!(found.is_some() == rate.is_some(), "{uplink}");

@@ -7,10 +7,11 @@
 pub mod arrangement;
 mod cell;
 mod figures;
-pub mod groups;
+mod floods;
+mod infer;
 mod nonblocking;
 mod scene;
-mod shifts;
+mod structure;
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ pub use arrangement::{Arrangement, Matching};
 
 use cell::RoundData;
 use scene::Scene;
-use shifts::Shares;
+use structure::Structures;
 
 /// The largest message: what a receiver has to hold until it is whole.
 const LARGEST_MESSAGE: ByteCount = ByteCount(16 << 20);
@@ -133,7 +134,10 @@ impl FabricSpec {
             (self.profile.phases(load).total() + TRIAL_OVERHEAD) * trials
         };
         all(scenes.iter().map(Scene::trials).sum(), self.duration)
-            + all(scenes.iter().map(|scene| scene.shifts).sum(), shifts::LOAD)
+            + scenes
+                .iter()
+                .map(|scene| structure::estimate(self, scene))
+                .fold(Nanos::ZERO, |a, b| a + b)
     }
 
     /// See [`super::StudySpec::check`].
@@ -206,7 +210,6 @@ impl FabricSpec {
             Session::new(testbed, "fabric", &self.subjects, seed, (self.profile, self.tries))?;
         let scenes = Scene::all(self, &topology, &session.ways, seed);
         let mut data: BTreeMap<Place, RoundData> = BTreeMap::new();
-        let mut shares: BTreeMap<usize, Shares> = BTreeMap::new();
         for block in 0..self.blocks {
             let mut order: Vec<Place> = scenes
                 .iter()
@@ -216,12 +219,7 @@ impl FabricSpec {
             session.shuffle_block(&mut order, |(scene, ..)| scenes[*scene].way);
             for place in order {
                 let scene = &scenes[place.0];
-                let Some(cell) = scene.cells.get(place.1) else {
-                    let shift = place.2 + 1;
-                    let tried = session.run(flood(scene, shift, block, &session.ways))?;
-                    shares.entry(place.0).or_default().take(scene.ports.len(), shift, &tried);
-                    continue;
-                };
+                let cell = &scene.cells[place.1];
                 let round = &cell.rounds[place.2];
                 let tried = session.run(Ask {
                     label: cell.label(round) + &session.ways.label(scene.way),
@@ -235,20 +233,8 @@ impl FabricSpec {
                 data.entry(place).or_default().take(block, &tried, self);
             }
         }
-        Ok(figures::all(self, &scenes, (&data, &shares), &session.ways, seed))
-    }
-}
-
-/// Every port sends as fast as it can to the one `shift` further on.
-fn flood(scene: &Scene, shift: usize, block: u32, ways: &Ways) -> Ask {
-    Ask {
-        label: format!("flood shift {shift}{}", ways.label(scene.way)),
-        way: scene.way,
-        block,
-        duration: shifts::LOAD,
-        gate: Gate::Flood,
-        flows: shifts::flows(&scene.ports, shift),
-        events: Vec::new(),
+        let structures: Structures = structure::all(&scenes, &topology, &mut session, seed)?;
+        Ok(figures::all(self, &scenes, (&data, &structures), &session.ways, seed))
     }
 }
 

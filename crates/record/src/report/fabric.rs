@@ -1,6 +1,7 @@
 //! Pairs of ports that exchange messages, on the page: whether the device blocks, the mean by nodes, the
 //! worst pair by message size, and a picture of the pairs. Never computes a figure.
 
+mod groups;
 mod map;
 
 use std::collections::BTreeSet;
@@ -22,9 +23,10 @@ pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
     let mut blocks = Vec::new();
     blocks.extend(by_nodes(&of).map(Block::Table));
     blocks.extend(by_message(&of).map(Block::Table));
-    let pictures = map::pictures(&of);
-    if !pictures.is_empty() {
-        blocks.push(Block::Pictures(pictures));
+    for pictures in [groups::pictures(figures), map::pictures(&of)] {
+        if !pictures.is_empty() {
+            blocks.push(Block::Pictures(pictures));
+        }
     }
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-fabric"),

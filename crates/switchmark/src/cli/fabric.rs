@@ -33,7 +33,7 @@ pub struct Args {
     /// What carries the messages: tcp, datagrams[:CREDITS]
     #[arg(long, value_name = "WHAT", value_parser = fabric::carrier)]
     carrier: Option<Carrier>,
-    /// Tell groups of ports and their uplinks, from floods at every shift
+    /// Tell groups of ports and their uplinks, from floods
     #[arg(long)]
     infer: bool,
     /// Less than this below one pair alone is not blocking

@@ -12,7 +12,7 @@ use super::super::ways::Ways;
 use super::cell::{Got, RoundData, Sample};
 use super::nonblocking;
 use super::scene::{Cell, Scene, wire_limit};
-use super::shifts::Shares;
+use super::structure::{self, Structures};
 use super::{Arrangement, FabricSpec, Place};
 use crate::study::Profile;
 use crate::trial::Carrier;
@@ -101,7 +101,7 @@ impl<'a> Rounds<'a> {
 pub(super) fn all(
     spec: &FabricSpec,
     scenes: &[Scene],
-    (data, shares): (&Data, &BTreeMap<usize, Shares>),
+    (data, structures): (&Data, &Structures),
     ways: &Ways,
     seed: u64,
 ) -> Vec<Figure> {
@@ -129,9 +129,9 @@ pub(super) fn all(
             }
         }
     }
-    for (at, scene) in scenes.iter().enumerate().filter(|(_, scene)| scene.shifts > 0) {
-        let row = plain_row(spec, scene, ways);
-        figures.extend(shares.get(&at).cloned().unwrap_or_default().figures(scene, &row));
+    for (at, found) in structures {
+        let row = plain_row(spec, &scenes[*at], ways);
+        figures.extend(structure::figures(found, &scenes[*at], row));
     }
     figures.extend(nonblocking::all(spec, scenes, data, ways, seed));
     figures

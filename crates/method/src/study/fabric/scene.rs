@@ -16,8 +16,8 @@ pub(super) struct Scene {
     pub(super) cells: Vec<Cell>,
     /// Ports that could talk, in the device's order.
     pub(super) ports: Vec<PortRef>,
-    /// Shifts at which all of them flood, to tell groups from; none on a cable.
-    pub(super) shifts: usize,
+    /// Whether groups are told from floods.
+    pub(super) floods: bool,
     /// The slowest port's rate, where known.
     pub(super) link: Option<Rate>,
 }
@@ -71,16 +71,13 @@ impl Scene {
             cells = beside(&cells, &topology.cables_among(&ports));
         }
         let floods = spec.infer && ways.path(way) == Path::Device && device.is_some();
-        let shifts = if floods { ports.len().saturating_sub(1) } else { 0 };
-        Self { way, cells, ports, shifts, link }
+        Self { way, cells, ports, floods, link }
     }
 
-    /// Each trial of a block: its cell and its round; behind the last cell, the shifts less one.
+    /// Each trial of a block: its cell and its round.
     pub(super) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
         let rounds = |(at, cell): (usize, &Cell)| (0..cell.rounds.len()).map(move |r| (at, r));
-        let last = self.cells.len();
-        let shifts = (0..self.shifts).map(move |shift| (last, shift));
-        self.cells.iter().enumerate().flat_map(rounds).chain(shifts)
+        self.cells.iter().enumerate().flat_map(rounds)
     }
 
     /// How many trials a block has here.

@@ -13,21 +13,68 @@ pub(super) fn nonblocking(figures: &[Figure]) -> Vec<Sentence> {
     of.map(|figure| answer(told(figure), figure)).collect()
 }
 
-/// The groups that share an uplink, where a sweep told any.
+/// The groups that share an uplink, what that costs a job, and how sure that is; or that none was found,
+/// and what would have been.
 pub(super) fn groups(figures: &[Figure]) -> Vec<Sentence> {
-    let told = |figure: &Figure| {
-        let names = reading::text(figure, "groups")?;
-        let who = Who::of_figure(figure);
-        let of_same = |f: &&Figure| Who::of_figure(f) == who;
-        let rate = reading::of(figures, Metric::UplinkRate).find(of_same)?.value?;
-        let subject = who.in_words();
-        let rate = words::bit_rate(rate);
-        Some(answer(
-            format!("The ports of {subject} share uplinks of {rate} in groups: {names}."),
-            figure,
-        ))
+    let of = reading::of(figures, Metric::PortGroups);
+    of.map(|figure| answer(structure(figure, figures), figure)).collect()
+}
+
+fn structure(figure: &Figure, figures: &[Figure]) -> String {
+    let subject = Who::of_figure(figure).in_words();
+    let percent = |name| reading::number(figure, name).map(words::percent);
+    let trials = reading::number(figure, "trials").unwrap_or(0.0);
+    let missing = reading::text(figure, "ports_missing")
+        .map_or_else(String::new, |ports| format!(" Nothing can be told of {ports}."));
+    let told = match (reading::text(figure, "groups"), percent("excess_seen")) {
+        (Some(names), _) => {
+            let confidence = percent("groups_confidence").unwrap_or_default();
+            let lost = percent("worst_share").map_or_else(String::new, |share| {
+                format!(
+                    " A job whose every message leaves its group gets {share} of its ports' rate."
+                )
+            });
+            format!(
+                "The ports of {subject} share uplinks of {} in groups: {names} (confidence {confidence}, \
+                 {trials} floods).{lost}",
+                rates(figure, figures)
+            )
+        }
+        (None, Some(excess)) => format!(
+            "No ports of {subject} were found to share an uplink that is short, in {trials} floods; a \
+             group oversubscribed by more than {excess} would have been seen with a probability of {}.",
+            percent("chance_seen").unwrap_or_default()
+        ),
+        (None, None) => match percent("worst_share") {
+            Some(share) => format!(
+                "{subject} holds flows up, to {share} in the worst of {trials} floods, but which ports \
+                 share what was not told."
+            ),
+            None => format!("Which ports of {subject} share an uplink is not shown."),
+        },
     };
-    reading::of(figures, Metric::PortGroups).filter_map(told).collect()
+    told + &missing
+}
+
+/// `3.5 Gbit/s, 3 Gbit/s and an unknown rate`, or one where all are the same to a twentieth.
+fn rates(figure: &Figure, figures: &[Figure]) -> String {
+    let who = Who::of_figure(figure);
+    let of_same = |f: &&Figure| Who::of_figure(f) == who;
+    let rates: Vec<Option<f64>> =
+        reading::of(figures, Metric::UplinkRate).filter(of_same).map(|f| f.value).collect();
+    if let [Some(first), ..] = rates[..]
+        && rates.iter().all(|rate| rate.is_some_and(|rate| (rate / first - 1.0).abs() < 0.05))
+    {
+        return words::bit_rate(first);
+    }
+    let said =
+        |rate: &Option<f64>| rate.map_or_else(|| "an unknown rate".to_owned(), words::bit_rate);
+    let said: Vec<String> = rates.iter().map(said).collect();
+    match said.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => "an unknown rate".to_owned(),
+    }
 }
 
 fn told(figure: &Figure) -> String {

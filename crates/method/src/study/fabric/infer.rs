@@ -1,0 +1,490 @@
+//! The groups of ports behind a device's uplinks, told from as few floods as it takes.
+//!
+//! Owns the order: a look at all ports, floods into one sink after another until every port has its
+//! group (or random rounds where sinks do not tell), then fresh one-to-one rounds in which all flows
+//! leave their groups, and one in which none does. Only those rounds decide whether the device blocks. Never times anything, and never believes
+//! a group that fresh rounds contradict.
+
+mod evidence;
+mod refine;
+mod rounds;
+mod sinks;
+
+use measure::cluster::Likeness;
+use rand::seq::SliceRandom as _;
+use rand_pcg::Pcg64;
+
+use crate::TestbedError;
+use evidence::{Belief, DRIVEN, Round};
+use sinks::{SEEN, SURE, Sink};
+
+/// A loss below this is no blocking: less than any oversubscription worth a name.
+const LEAST_LOSS: f64 = 0.03;
+
+/// How often one sink is flooded before it has to do.
+const MOST_REPEATS: usize = 6;
+
+/// One sink is flooded again until a single port's excess of so much would have been seen, unless it has
+/// been often enough.
+const LEAST_SEEN: f64 = 0.15;
+
+/// Random rounds in a batch, and batches, where groups are told from pairs.
+const ROUNDS_OF_BATCH: usize = 4;
+const MOST_BATCHES: usize = 8;
+
+/// How often a belief that fresh rounds changed is confirmed anew.
+const MOST_CONFIRMATIONS: usize = 3;
+
+/// Standard deviations of a chance of 99 in 100, one side.
+const NINETY_NINE: f64 = 2.33;
+
+/// What one flow of a flood did.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Flooded {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    /// What it sent, in the slowest port's rates.
+    pub(super) offered: f64,
+    /// Frames sent.
+    pub(super) sent: u64,
+    /// Frames that came.
+    pub(super) came: u64,
+}
+
+/// How long a flood lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Length {
+    /// As one-to-one rounds do.
+    Round,
+    /// Until a sink has seen enough of each of so many.
+    Sink(usize),
+}
+
+/// Whoever can flood.
+pub(super) trait Floods {
+    /// Floods from each first port to its second, all at once. None where the trial can't be used.
+    fn flood(
+        &mut self,
+        name: &str,
+        flows: &[(usize, usize)],
+        length: Length,
+    ) -> Result<Option<Vec<Flooded>>, TestbedError>;
+
+    /// A port's rate, or 0 where it is not known.
+    fn rate(&self, port: usize) -> u64;
+}
+
+/// What was found, and at what price.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Inferred {
+    pub(super) finding: Finding,
+    /// Floods that were run.
+    pub(super) trials: u64,
+    /// Ports of which nothing can be told, and why.
+    pub(super) missing: Vec<(usize, Fault)>,
+    /// The part that local traffic kept while nothing left its group; none where that was not asked.
+    pub(super) local_share: Option<f64>,
+}
+
+/// What the floods show.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Finding {
+    /// Too few ports answered.
+    Nothing,
+    /// No uplink is short.
+    Clean {
+        /// Groups that show in a flood of one sink, and have all the uplink they need.
+        groups: Vec<Vec<usize>>,
+        /// A group oversubscribed by more than this share would have been seen, with 99 in 100.
+        excess: f64,
+    },
+    /// Flows are held up.
+    Blocking {
+        /// Empty where they can't be told.
+        groups: Vec<Group>,
+        /// That all groups are right.
+        confidence: f64,
+        /// What flows of the worst round got, on average.
+        share: f64,
+    },
+}
+
+/// Ports that share an uplink.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Group {
+    pub(super) ports: Vec<usize>,
+    /// What the uplink carries each way, in the slowest port's rates; none where nothing drove it to
+    /// its limit.
+    pub(super) uplink: Option<f64>,
+}
+
+/// Why nothing can be told of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fault {
+    /// Nothing it sent arrived anywhere.
+    Mute,
+    /// Nothing arrived at it.
+    Deaf,
+    /// Both.
+    Dead,
+}
+
+/// Tells the groups among so many ports.
+pub(super) fn infer(
+    ports: usize,
+    floods: &mut dyn Floods,
+    chance: Pcg64,
+) -> Result<Inferred, TestbedError> {
+    let mut inference = Inference {
+        ports,
+        floods,
+        chance,
+        alive: (0..ports).collect(),
+        missing: Vec::new(),
+        trials: 0,
+        noise: 0.02,
+        rounds: Vec::new(),
+        sinks: Vec::new(),
+        local_share: None,
+    };
+    let finding = inference.run()?;
+    let Inference { trials, missing, local_share, .. } = inference;
+    Ok(Inferred { finding, trials, missing, local_share })
+}
+
+struct Inference<'a> {
+    ports: usize,
+    floods: &'a mut dyn Floods,
+    chance: Pcg64,
+    /// Ports that send and receive.
+    alive: Vec<usize>,
+    missing: Vec<(usize, Fault)>,
+    trials: u64,
+    /// How far a share is off, beside the chance of which frames came.
+    noise: f64,
+    rounds: Vec<Round>,
+    sinks: Vec<Sink>,
+    local_share: Option<f64>,
+}
+
+impl Inference<'_> {
+    fn run(&mut self) -> Result<Finding, TestbedError> {
+        self.look()?;
+        if self.alive.len() < 2 || self.rounds.is_empty() {
+            return Ok(Finding::Nothing);
+        }
+        let mut groups = self.discover()?;
+        if groups.len() < 2 && self.worst_share() < 1.0 - LEAST_LOSS {
+            groups = self.by_pairs()?;
+        }
+        if groups.len() < 2 {
+            return Ok(self.one_group());
+        }
+        let mut belief = Belief::of(self.ports, &groups);
+        for _ in 0..MOST_CONFIRMATIONS {
+            let before = belief.groups();
+            self.confirm(&before)?;
+            belief = self.refined(belief);
+            if belief.groups() == before {
+                break;
+            }
+        }
+        Ok(self.concluded(&belief))
+    }
+
+    /// Each port with its neighbour, with the one half way round, and with a random one: who is there,
+    /// and how much a share is off where nothing holds a flow up.
+    fn look(&mut self) -> Result<(), TestbedError> {
+        let all = self.alive.clone();
+        let mut looks = vec![rounds::shifted(&all, 1)];
+        if all.len() > 3 {
+            looks.push(rounds::shifted(&all, all.len() / 2));
+        }
+        if all.len() > 2 {
+            looks.push(rounds::random(&all, &mut self.chance));
+        }
+        let mut seen = Vec::new();
+        for flows in looks {
+            seen.extend(self.flood("look", &flows, Length::Round)?);
+        }
+        self.drop_silent(&seen);
+        self.noise = noise(&self.rounds);
+        Ok(())
+    }
+
+    /// Runs a flood and counts it. Flows of which nothing came are left out: `missing` tells of them.
+    fn flood(
+        &mut self,
+        name: &str,
+        flows: &[(usize, usize)],
+        length: Length,
+    ) -> Result<Vec<Flooded>, TestbedError> {
+        if flows.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.trials += 1;
+        let name = format!("{name} {}", self.trials);
+        let seen = self.floods.flood(&name, flows, length)?.unwrap_or_default();
+        if length == Length::Round {
+            let flows: Vec<Flooded> = seen.iter().copied().filter(|f| f.came > 0).collect();
+            if !flows.is_empty() {
+                self.rounds.push(Round { flows });
+            }
+        }
+        Ok(seen)
+    }
+
+    /// A one-to-one round later on. Where a flow has gone silent, two more show whose fault that is.
+    fn round(
+        &mut self,
+        name: &str,
+        flows: &[(usize, usize)],
+    ) -> Result<Vec<Flooded>, TestbedError> {
+        let gone = |alive: &[usize], port: &usize| !alive.contains(port);
+        let flows: Vec<(usize, usize)> = flows
+            .iter()
+            .filter(|(from, to)| !gone(&self.alive, from) && !gone(&self.alive, to))
+            .copied()
+            .collect();
+        let seen = self.flood(name, &flows, Length::Round)?;
+        if seen.iter().any(|flow| flow.came == 0) {
+            self.look_again(&seen)?;
+        }
+        Ok(seen)
+    }
+
+    fn look_again(&mut self, seen: &[Flooded]) -> Result<(), TestbedError> {
+        let mut seen = seen.to_vec();
+        for _ in 0..2 {
+            let flows = rounds::random(&self.alive.clone(), &mut self.chance);
+            seen.extend(self.flood("look again", &flows, Length::Round)?);
+        }
+        self.drop_silent(&seen);
+        Ok(())
+    }
+
+    /// Takes out the ports whose every flow was silent, one way or both: first those silent both ways,
+    /// so that nobody is blamed for having met only them.
+    fn drop_silent(&mut self, seen: &[Flooded]) {
+        for both in [true, false] {
+            for port in self.alive.clone() {
+                let silent = |flows: Vec<&Flooded>| {
+                    !flows.is_empty() && flows.iter().all(|flow| flow.came == 0)
+                };
+                let there = |flow: &&Flooded| {
+                    [flow.from, flow.to].iter().all(|end| self.alive.contains(end))
+                };
+                let known = || seen.iter().filter(there);
+                let mute = silent(known().filter(|flow| flow.from == port).collect());
+                let deaf = silent(known().filter(|flow| flow.to == port).collect());
+                let fault = match (mute, deaf) {
+                    (true, true) => Fault::Dead,
+                    (true, false) if !both => Fault::Mute,
+                    (false, true) if !both => Fault::Deaf,
+                    _ => continue,
+                };
+                self.missing.push((port, fault));
+                self.alive.retain(|other| *other != port);
+            }
+        }
+    }
+
+    /// Floods one sink after another until every group that shows has been flooded from outside and from
+    /// inside: ports that got alike of every flood are one group.
+    fn discover(&mut self) -> Result<Vec<Vec<usize>>, TestbedError> {
+        let mut levels: Vec<Vec<Option<usize>>> = Vec::new();
+        loop {
+            let groups = alike(&levels, &self.alive);
+            let Some(sink) = self.next_sink(&groups) else { return Ok(groups) };
+            levels.push(self.flood_sink(sink)?);
+        }
+    }
+
+    /// Where no sink tells and flows are held up all the same: random rounds, in which a flow that is
+    /// clean beside others that are not stays in its group. Ends when more rounds change nothing.
+    fn by_pairs(&mut self) -> Result<Vec<Vec<usize>>, TestbedError> {
+        let mut groups = Vec::new();
+        for _ in 0..MOST_BATCHES {
+            for _ in 0..ROUNDS_OF_BATCH {
+                let flows = rounds::random(&self.alive.clone(), &mut self.chance);
+                self.round("pairs", &flows)?;
+            }
+            let alive = &self.alive;
+            let mut met = vec![(0.0, 0.0); self.ports * self.ports];
+            for flow in self.rounds.iter().flat_map(|round| &round.flows) {
+                let said = if flow.share() > 1.0 - LEAST_LOSS - self.noise { 1.0 } else { -1.0 };
+                for at in [flow.from * self.ports + flow.to, flow.to * self.ports + flow.from] {
+                    met[at] = (met[at].0 + said, met[at].1 + 1.0);
+                }
+            }
+            let like = |a: usize, b: usize| {
+                let (said, times): (f64, f64) = met[alive[a] * self.ports + alive[b]];
+                if times > 0.0 { said / times } else { 0.0 }
+            };
+            let found = Likeness::of(alive.len(), like).groups(0.0);
+            let ports = |group: Vec<usize>| group.into_iter().map(|at| alive[at]).collect();
+            let found: Vec<Vec<usize>> = found.into_iter().map(ports).collect();
+            if found == groups {
+                break;
+            }
+            groups = found;
+        }
+        Ok(groups)
+    }
+
+    /// Of the largest group that has had no sink: one of its fastest ports.
+    fn next_sink(&mut self, groups: &[Vec<usize>]) -> Option<usize> {
+        if self.sinks.len() >= self.ports {
+            return None;
+        }
+        let had = |group: &Vec<usize>| self.sinks.iter().any(|sink| group.contains(&sink.port));
+        let largest = groups.iter().filter(|group| !had(group)).max_by_key(|group| group.len())?;
+        let fastest = largest.iter().map(|port| self.floods.rate(*port)).max()?;
+        let mut ports: Vec<usize> =
+            largest.iter().copied().filter(|port| self.floods.rate(*port) == fastest).collect();
+        ports.shuffle(&mut self.chance);
+        ports.pop()
+    }
+
+    /// The senders' levels; all the same where every port reaches the sink alike. The flood is repeated
+    /// while classes show but not surely, and while what looks like one could still be two.
+    fn flood_sink(&mut self, port: usize) -> Result<Vec<Option<usize>>, TestbedError> {
+        let mut sink = Sink::new(port, self.ports);
+        let mut found = None;
+        for _ in 0..MOST_REPEATS {
+            let senders: Vec<usize> = self.alive.iter().copied().filter(|p| *p != port).collect();
+            let flows: Vec<(usize, usize)> = senders.iter().map(|from| (*from, port)).collect();
+            let seen = self.flood("sink", &flows, Length::Sink(senders.len()))?;
+            let heard: u64 = seen.iter().map(|flow| flow.came).sum();
+            if seen.iter().any(|flow| flow.came == 0) && heard > 20 * seen.len() as u64 {
+                self.look_again(&[])?;
+            }
+            let there: Vec<Flooded> =
+                seen.into_iter().filter(|flow| self.alive.contains(&flow.from)).collect();
+            sink.take(&there, self.noise);
+            found = sink.levels();
+            let sure = found.as_ref().is_some_and(|(_, separation)| *separation >= SURE);
+            if sure || (found.is_none() && Self::excess_of(&sink) < LEAST_SEEN) {
+                break;
+            }
+        }
+        let one = || (0..self.ports).map(|port| sink.reading(port).map(|_| 0)).collect();
+        let levels = found.map_or_else(one, |(levels, _)| levels);
+        self.sinks.push(sink);
+        Ok(levels)
+    }
+
+    /// How much a single port may be held up without having been seen.
+    fn excess_of(sink: &Sink) -> f64 {
+        ((SEEN + NINETY_NINE) * sink.deviation()).exp_m1()
+    }
+
+    /// Fresh rounds: everything leaves its group; then one group at a time; then nothing does.
+    fn confirm(&mut self, groups: &[Vec<usize>]) -> Result<(), TestbedError> {
+        let rates: Vec<u64> = (0..self.ports).map(|port| self.floods.rate(port)).collect();
+        for flows in rounds::crossing(groups, &|port| rates[port], &mut self.chance) {
+            self.round("crossing", &flows)?;
+        }
+        if groups.len() > 2 {
+            for which in 0..groups.len() {
+                let flows = rounds::alone(groups, which, &mut self.chance);
+                self.round("one group", &flows)?;
+            }
+        }
+        let inside = self.round("inside", &rounds::inside(groups))?;
+        self.local_share = mean_share(&inside).or(self.local_share);
+        Ok(())
+    }
+
+    /// What flows of the worst round got, on average.
+    fn worst_share(&self) -> f64 {
+        self.rounds.iter().filter_map(|r| mean_share(&r.flows)).fold(1.0, f64::min)
+    }
+
+    /// Every port reaches the sink alike: no group shows.
+    fn one_group(&self) -> Finding {
+        let worst = self.worst_share();
+        if worst < 1.0 - LEAST_LOSS {
+            return Finding::Blocking { groups: Vec::new(), confidence: 0.0, share: worst };
+        }
+        let excess = self.sinks.first().map_or(f64::INFINITY, Self::excess_of);
+        Finding::Clean { groups: Vec::new(), excess }
+    }
+
+    fn concluded(&self, belief: &Belief) -> Finding {
+        let groups = belief.groups();
+        let worst = self.worst_share();
+        let uplink = |group: usize| {
+            let short = belief.uplinks[group]
+                < (1.0 - LEAST_LOSS) * belief.asked(group, &self.rounds)
+                && belief.gain(group, &self.rounds, self.noise) > DRIVEN;
+            short.then_some(belief.uplinks[group])
+        };
+        let uplinks: Vec<Option<f64>> = (0..groups.len()).map(uplink).collect();
+        // Where traffic that stays in its group is held up too, it is not the uplinks that are short.
+        let local = self.local_share.is_none_or(|share| share > 1.0 - 2.0 * LEAST_LOSS);
+        let whole = local && 2 * groups.len() <= self.alive.len().max(4);
+        if !whole && worst < 1.0 - LEAST_LOSS {
+            return Finding::Blocking { groups: Vec::new(), confidence: 0.0, share: worst };
+        }
+        if uplinks.iter().any(Option::is_some) {
+            let confidence = self.confidence(belief);
+            let group = |(ports, uplink)| Group { ports, uplink };
+            let groups = groups.into_iter().zip(uplinks).map(group).collect();
+            return Finding::Blocking { groups, confidence, share: worst };
+        }
+        if groups.len() < 2 && worst < 1.0 - LEAST_LOSS {
+            return Finding::Blocking { groups: Vec::new(), confidence: 0.0, share: worst };
+        }
+        Finding::Clean { excess: self.least_seen(&groups), groups }
+    }
+
+    /// The least oversubscription of any of the groups that crossing rounds would have shown: the
+    /// smallest group's flows, two rounds of them, had to lose so much.
+    fn least_seen(&self, groups: &[Vec<usize>]) -> f64 {
+        let smallest = groups.iter().map(Vec::len).min().unwrap_or(1);
+        let flows = 4.0 * smallest as f64;
+        let loss = LEAST_LOSS.max(self.noise * (2.0 * DRIVEN / flows).sqrt());
+        let loss = (loss + NINETY_NINE * self.noise / flows.sqrt()).min(0.99);
+        loss / (1.0 - loss)
+    }
+}
+
+/// Ports whose levels agree in every flood in which both sent. A sink sent nothing into itself: where it
+/// agrees with several groups it waits for a flood that tells.
+fn alike(levels: &[Vec<Option<usize>>], ports: &[usize]) -> Vec<Vec<usize>> {
+    let known = |port: &usize| levels.iter().filter(|flood| flood[*port].is_some()).count();
+    let mut order = ports.to_vec();
+    order.sort_by_key(|port| std::cmp::Reverse(known(port)));
+    let agree = |a: usize, b: usize| {
+        levels.iter().all(|flood| flood[a].is_none() || flood[b].is_none() || flood[a] == flood[b])
+    };
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for port in order {
+        match groups.iter_mut().find(|group| group.iter().all(|other| agree(*other, port))) {
+            Some(group) => group.push(port),
+            None => groups.push(vec![port]),
+        }
+    }
+    for group in &mut groups {
+        group.sort_unstable();
+    }
+    groups.sort();
+    groups
+}
+
+fn mean_share(flows: &[Flooded]) -> Option<f64> {
+    let shares: Vec<f64> = flows.iter().filter(|f| f.came > 0).map(Flooded::share).collect();
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+/// How far a share is off in the cleanest round: its distance from 1 below which a sixth of the flows
+/// lie, as of a normal distribution's one standard deviation.
+fn noise(rounds: &[Round]) -> f64 {
+    let of = |round: &Round| {
+        let mut shares: Vec<f64> = round.flows.iter().map(Flooded::share).collect();
+        shares.sort_by(f64::total_cmp);
+        1.0 - shares.get(shares.len() / 6).copied().unwrap_or(1.0)
+    };
+    rounds.iter().map(of).fold(f64::INFINITY, f64::min).clamp(0.01, 0.03)
+}

@@ -1,0 +1,238 @@
+//! What groups and uplinks would make of the rounds that were measured, and how well that fits.
+//!
+//! Owns the model: a flow that leaves its group shares that group's way out, and then the other group's
+//! way in, each in proportion to what comes. Pure. Never decides what is believed.
+
+use super::Flooded;
+
+/// How many standard deviations one flow may speak with: a model is never exact.
+const MOST_DEVIATIONS: f64 = 6.0;
+
+/// What an uplink must improve the fit by, in log-likelihood, to be one that was driven to its limit.
+pub(super) const DRIVEN: f64 = 12.0;
+
+/// A port that belongs to no group, as one that is dead.
+pub(super) const NONE: usize = usize::MAX;
+
+/// A one-to-one round: all its flows ran at once.
+#[derive(Debug, Clone)]
+pub(super) struct Round {
+    pub(super) flows: Vec<Flooded>,
+}
+
+/// What is believed: the group of each port, and what each group's uplink carries each way, in ports'
+/// rates.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Belief {
+    pub(super) group_of: Vec<usize>,
+    pub(super) uplinks: Vec<f64>,
+}
+
+impl Belief {
+    /// Of groups whose uplinks are not known to be short.
+    pub(super) fn of(ports: usize, groups: &[Vec<usize>]) -> Self {
+        let mut group_of = vec![NONE; ports];
+        for (at, group) in groups.iter().enumerate() {
+            for port in group {
+                group_of[*port] = at;
+            }
+        }
+        Self { group_of, uplinks: vec![f64::INFINITY; groups.len()] }
+    }
+
+    /// The ports of each group, without groups that have none.
+    pub(super) fn groups(&self) -> Vec<Vec<usize>> {
+        let members = |group: usize| {
+            (0..self.group_of.len()).filter(|port| self.group_of[*port] == group).collect()
+        };
+        let groups: Vec<Vec<usize>> = (0..self.uplinks.len()).map(members).collect();
+        groups.into_iter().filter(|group| !group.is_empty()).collect()
+    }
+
+    /// The two groups of a flow that leaves its own.
+    fn across(&self, flow: &Flooded) -> Option<(usize, usize)> {
+        let (from, to) = (self.group_of[flow.from], self.group_of[flow.to]);
+        (from != to && from != NONE && to != NONE).then_some((from, to))
+    }
+
+    /// What each flow of a round would get of what it sent.
+    fn predict(&self, round: &Round) -> Vec<f64> {
+        let count = self.uplinks.len();
+        let part = |load: &[f64]| -> Vec<f64> {
+            load.iter().zip(&self.uplinks).map(|(load, uplink)| (uplink / load).min(1.0)).collect()
+        };
+        let mut out = vec![0.0; count];
+        for flow in &round.flows {
+            if let Some((from, _)) = self.across(flow) {
+                out[from] += flow.offered;
+            }
+        }
+        let out = part(&out);
+        let mut into = vec![0.0; count];
+        for flow in &round.flows {
+            if let Some((from, to)) = self.across(flow) {
+                into[to] += flow.offered * out[from];
+            }
+        }
+        let into = part(&into);
+        let share =
+            |flow: &Flooded| self.across(flow).map_or(1.0, |(from, to)| out[from] * into[to]);
+        round.flows.iter().map(share).collect()
+    }
+
+    /// Minus the log-likelihood of the rounds, up to a constant, where a share is off by `noise`.
+    pub(super) fn misfit(&self, rounds: &[Round], noise: f64) -> f64 {
+        let of_round = |round: &Round| -> f64 {
+            let flows = round.flows.iter().zip(self.predict(round));
+            flows.map(|(flow, share)| flow.misfit(share, noise)).sum()
+        };
+        rounds.iter().map(of_round).sum()
+    }
+
+    /// Finds what each uplink carries, from what was believed and from the most that any round saw it
+    /// carry: from one of them alone the search may end where no single uplink's change is better.
+    pub(super) fn fit(&mut self, rounds: &[Round], noise: f64) {
+        let mut seen = self.clone();
+        for group in 0..seen.uplinks.len() {
+            seen.uplinks[group] = self.carried(group, rounds).into_iter().fold(0.0, f64::max);
+        }
+        for belief in [&mut seen, self as &mut Self] {
+            belief.climb(rounds, noise);
+        }
+        if seen.misfit(rounds, noise) <= self.misfit(rounds, noise) {
+            *self = seen;
+        }
+    }
+
+    /// Of all that any round saw an uplink carry, and no limit at all, takes what fits best, and then a
+    /// little beside it; one uplink after another. A limit that fits no better than what was believed
+    /// is left alone: where all flows between two groups are held up, either's uplink explains it.
+    fn climb(&mut self, rounds: &[Round], noise: f64) {
+        const WORTH: f64 = 0.5;
+        for _ in 0..3 {
+            for group in 0..self.uplinks.len() {
+                let mut candidates = self.carried(group, rounds);
+                candidates.push(f64::INFINITY);
+                let cost = |uplink: f64| self.with(group, uplink).misfit(rounds, noise);
+                let costs = candidates.into_iter().map(|uplink| (cost(uplink), uplink));
+                let Some((least, best)) = costs.min_by(|a, b| a.0.total_cmp(&b.0)) else {
+                    continue;
+                };
+                let better = least < cost(self.uplinks[group]) - WORTH;
+                let best = if better { best } else { self.uplinks[group] };
+                let best = if best.is_finite() { beside(best, cost) } else { best };
+                *self = self.with(group, best);
+            }
+        }
+    }
+
+    /// The same with another limit. Two groups have one between them: nothing tells whether it is one's
+    /// way out or the other's way in.
+    fn with(&self, group: usize, uplink: f64) -> Self {
+        let mut other = self.clone();
+        if other.uplinks.len() == 2 {
+            other.uplinks.fill(uplink);
+        } else {
+            other.uplinks[group] = uplink;
+        }
+        other
+    }
+
+    /// What each round saw leave a group and come into it.
+    fn carried(&self, group: usize, rounds: &[Round]) -> Vec<f64> {
+        let mut all = Vec::new();
+        for round in rounds {
+            let (mut out, mut into) = (0.0, 0.0);
+            for flow in &round.flows {
+                match self.across(flow) {
+                    Some((from, _)) if from == group => out += flow.offered * flow.share(),
+                    Some((_, to)) if to == group => into += flow.offered * flow.share(),
+                    _ => {}
+                }
+            }
+            all.extend([out, into].into_iter().filter(|carried| *carried > 0.0));
+        }
+        all
+    }
+
+    /// The most that any round asked a group's uplink to carry, one way.
+    pub(super) fn asked(&self, group: usize, rounds: &[Round]) -> f64 {
+        let of_round = |round: &Round| {
+            let (mut out, mut into) = (0.0, 0.0);
+            for flow in &round.flows {
+                match self.across(flow) {
+                    Some((from, _)) if from == group => out += flow.offered,
+                    Some((_, to)) if to == group => into += flow.offered,
+                    _ => {}
+                }
+            }
+            f64::max(out, into)
+        };
+        rounds.iter().map(of_round).fold(0.0, f64::max)
+    }
+
+    /// By how much the rounds fit better with a group's uplink than without its limit.
+    pub(super) fn gain(&self, group: usize, rounds: &[Round], noise: f64) -> f64 {
+        self.with(group, f64::INFINITY).misfit(rounds, noise) - self.misfit(rounds, noise)
+    }
+}
+
+/// The lowest cost within a tenth of a value, by golden sections.
+fn beside(value: f64, cost: impl Fn(f64) -> f64) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_895;
+    let (mut low, mut high) = (0.9 * value, 1.1 * value);
+    for _ in 0..14 {
+        let (a, b) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
+        if cost(a) <= cost(b) {
+            high = b;
+        } else {
+            low = a;
+        }
+    }
+    let found = f64::midpoint(low, high);
+    if cost(found) < cost(value) { found } else { value }
+}
+
+impl Flooded {
+    /// The part of what was sent that came.
+    pub(super) fn share(&self) -> f64 {
+        self.came as f64 / self.sent.max(1) as f64
+    }
+
+    /// Half the squared deviations from a share, clipped.
+    pub(super) fn misfit(&self, share: f64, noise: f64) -> f64 {
+        let expected = (share * self.sent as f64).max(1.0);
+        let variance = noise * noise + 1.0 / expected;
+        let off = (self.came as f64 / expected - 1.0) / variance.sqrt();
+        off.abs().min(MOST_DEVIATIONS).powi(2) / 2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(from: usize, to: usize, share: f64) -> Flooded {
+        Flooded { from, to, offered: 1.0, sent: 10_000, came: (share * 10_000.0) as u64 }
+    }
+
+    #[test]
+    fn an_uplink_is_found_from_what_it_carried() {
+        // Four ports each: all cross, and an uplink of three carries three quarters.
+        let crossing = |share| (0..8).map(|p| flow(p, (p + 4) % 8, share)).collect();
+        let rounds = [Round { flows: crossing(0.75) }];
+        let groups = [vec![0, 1, 2, 3], vec![4, 5, 6, 7]];
+        let mut belief = Belief::of(8, &groups);
+        belief.fit(&rounds, 0.02);
+        for group in 0..2 {
+            assert!(belief.gain(group, &rounds, 0.02) > DRIVEN, "{belief:?}");
+            assert!((belief.uplinks[group] - 3.0).abs() < 0.05, "{belief:?}");
+        }
+        assert_eq!(belief.groups(), groups);
+        assert!((belief.asked(0, &rounds) - 4.0).abs() < 1e-9);
+        let clean = [Round { flows: crossing(1.0) }];
+        let mut belief = Belief::of(8, &groups);
+        belief.fit(&clean, 0.02);
+        assert!((0..2).all(|g| belief.gain(g, &clean, 0.02) < DRIVEN), "{belief:?}");
+    }
+}

@@ -1,0 +1,111 @@
+//! The belief that fits everything measured best, and how sure each port's group is.
+//!
+//! Owns the search: single ports that change their group, and groups that become one. Never runs a
+//! flood.
+
+use super::Inference;
+use super::evidence::{Belief, NONE};
+
+/// By how much a move must improve the fit, in log-likelihood, to be made.
+const WORTH_A_MOVE: f64 = 3.0;
+
+impl Inference<'_> {
+    /// Minus the log-likelihood of all rounds and all floods of sinks.
+    fn cost(&self, belief: &Belief) -> f64 {
+        let groups = belief.groups();
+        belief.misfit(&self.rounds, self.noise) + self.cost_of_sinks(&groups)
+    }
+
+    fn cost_of_sinks(&self, groups: &[Vec<usize>]) -> f64 {
+        self.sinks.iter().map(|sink| sink.misfit_of(groups)).sum()
+    }
+
+    /// Moves ports and joins groups while that fits better.
+    pub(super) fn refined(&self, mut belief: Belief) -> Belief {
+        belief.fit(&self.rounds, self.noise);
+        let mut cost = self.cost(&belief);
+        for _ in 0..self.ports {
+            let Some(moved) =
+                self.best_move(&belief, cost).or_else(|| self.best_join(&belief, cost))
+            else {
+                break;
+            };
+            belief = moved;
+            belief.fit(&self.rounds, self.noise);
+            cost = self.cost(&belief);
+        }
+        belief
+    }
+
+    fn best_move(&self, belief: &Belief, cost: f64) -> Option<Belief> {
+        let moves = self.moves(belief).map(|(port, to)| {
+            let moved = moved(belief, port, to);
+            (self.cost(&moved), moved)
+        });
+        let best = moves.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        (best.0 < cost - WORTH_A_MOVE).then(|| compact(&best.1))
+    }
+
+    fn moves<'b>(&'b self, belief: &'b Belief) -> impl Iterator<Item = (usize, usize)> + 'b {
+        let there = self.alive.iter().filter(|port| belief.group_of[**port] != NONE);
+        there.flat_map(|port| {
+            let others = (0..belief.uplinks.len()).filter(|to| belief.group_of[*port] != *to);
+            others.map(|to| (*port, to))
+        })
+    }
+
+    /// Two groups that are as well one.
+    fn best_join(&self, belief: &Belief, cost: f64) -> Option<Belief> {
+        let count = belief.uplinks.len();
+        let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
+        let joined = pairs.filter_map(|(a, b)| {
+            let mut joined = belief.clone();
+            for group in &mut joined.group_of {
+                if *group == b {
+                    *group = a;
+                }
+            }
+            let mut joined = compact(&joined);
+            // No uplinks make up for what the sinks say against it alone.
+            if self.cost_of_sinks(&joined.groups()) >= cost {
+                return None;
+            }
+            joined.fit(&self.rounds, self.noise);
+            Some((self.cost(&joined), joined))
+        });
+        let best = joined.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        (best.0 < cost).then_some(best.1)
+    }
+
+    /// That every port is in its group: of each port, how much worse everything fits with it in the
+    /// best other one.
+    pub(super) fn confidence(&self, belief: &Belief) -> f64 {
+        let cost = self.cost(belief);
+        let mut right = 1.0;
+        for port in self.alive.iter().filter(|port| belief.group_of[**port] != NONE) {
+            let own = belief.group_of[*port];
+            let others = (0..belief.uplinks.len()).filter(|to| *to != own);
+            let wrong: f64 =
+                others.map(|to| (cost - self.cost(&moved(belief, *port, to))).exp()).sum();
+            right /= 1.0 + wrong;
+        }
+        right
+    }
+}
+
+fn moved(belief: &Belief, port: usize, to: usize) -> Belief {
+    let mut moved = belief.clone();
+    moved.group_of[port] = to;
+    moved
+}
+
+/// Without groups that have no port.
+fn compact(belief: &Belief) -> Belief {
+    let there: Vec<usize> =
+        (0..belief.uplinks.len()).filter(|g| belief.group_of.contains(g)).collect();
+    let place = |group: &usize| there.iter().position(|g| g == group).unwrap_or(NONE);
+    Belief {
+        group_of: belief.group_of.iter().map(place).collect(),
+        uplinks: there.iter().map(|group| belief.uplinks[*group]).collect(),
+    }
+}

@@ -1,0 +1,174 @@
+//! What the floods say of a device's structure, as figures: its groups of ports and their uplinks.
+//!
+//! Owns the rows and their words. Never tells more of a group than was found, and never a group without
+//! its confidence and its price in trials.
+
+use std::collections::BTreeMap;
+
+use measure::Nanos;
+use rand::SeedableRng as _;
+use rand_pcg::Pcg64;
+
+use super::super::rows::Row;
+use super::super::session::{Session, TRIAL_OVERHEAD};
+use super::FabricSpec;
+use super::floods::Flooding;
+use super::infer::{Fault, Finding, Group, Inferred, infer};
+use super::scene::Scene;
+use crate::topology::Topology;
+use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
+
+/// By scene.
+pub(super) type Structures = BTreeMap<usize, Inferred>;
+
+/// How many floods there will be, roughly: what a device of four groups takes.
+const TYPICAL_FLOODS: u64 = 16;
+
+/// Their length, roughly.
+const TYPICAL_LOAD: Nanos = Nanos::from_millis(150);
+
+/// How long the floods of a scene take, roughly: how many there are shows as they run.
+pub(super) fn estimate(spec: &FabricSpec, scene: &Scene) -> Nanos {
+    let each = spec.profile.phases(TYPICAL_LOAD).total() + TRIAL_OVERHEAD;
+    if scene.floods { each * TYPICAL_FLOODS } else { Nanos::ZERO }
+}
+
+/// Floods every scene that asks for it.
+pub(super) fn all(
+    scenes: &[Scene],
+    topology: &Topology,
+    session: &mut Session<'_>,
+    seed: u64,
+) -> Result<Structures, TestbedError> {
+    let mut found = Structures::new();
+    for (at, scene) in scenes.iter().enumerate().filter(|(_, scene)| scene.floods) {
+        let rate = |port| topology.port(port).and_then(|port| port.rate);
+        let rates = scene.ports.iter().map(rate).collect();
+        let chance = Pcg64::seed_from_u64(seed);
+        let mut flooding = Flooding { session, scene, rates, chance: chance.clone() };
+        found.insert(at, infer(scene.ports.len(), &mut flooding, chance)?);
+    }
+    Ok(found)
+}
+
+/// The rows of one scene; `row` is the subject's.
+pub(super) fn figures(found: &Inferred, scene: &Scene, row: Row) -> Vec<Figure> {
+    let mut row = row;
+    row.n = found.trials;
+    for key in ["carrier", "wire_limit_bits_per_s", "rate_convention"] {
+        row.conditions.remove(key);
+    }
+    row.conditions.insert("trials".to_owned(), found.trials.into());
+    if !found.missing.is_empty() {
+        row.conditions.insert("ports_missing".to_owned(), missing(found, scene).into());
+        row.caveats.insert(Caveat::SilentPairs);
+    }
+    if let Some(share) = found.local_share {
+        row.conditions.insert("local_share".to_owned(), share.into());
+    }
+    match &found.finding {
+        Finding::Nothing => {
+            row.caveats.insert(Caveat::NoValidTrial);
+            vec![row.single(Metric::PortGroups, Unit::Count, None)]
+        }
+        Finding::Clean { groups, excess } => clean(row, scene, groups, *excess),
+        Finding::Blocking { groups, confidence, share } => {
+            row.verdict = Verdict::DeviceLimited;
+            row.conditions.insert("worst_share".to_owned(), (*share).into());
+            blocking(row, scene, groups, *confidence)
+        }
+    }
+}
+
+/// Nothing says that a device without a short uplink has but one group: only that no group was held up.
+fn clean(mut row: Row, scene: &Scene, groups: &[Vec<usize>], excess: f64) -> Vec<Figure> {
+    row.verdict = Verdict::TesterLimited;
+    row.caveats.insert(Caveat::DeviceNotDriven);
+    if excess.is_finite() {
+        row.conditions.insert("excess_seen".to_owned(), excess.into());
+        row.conditions.insert("chance_seen".to_owned(), 0.99.into());
+    }
+    if !groups.is_empty() {
+        row.conditions.insert("groups_unhindered".to_owned(), named_all(groups, scene).into());
+    }
+    vec![row.single(Metric::PortGroups, Unit::Count, None)]
+}
+
+fn blocking(mut row: Row, scene: &Scene, groups: &[Group], confidence: f64) -> Vec<Figure> {
+    if groups.is_empty() {
+        row.caveats.insert(Caveat::NotResolved);
+        return vec![row.single(Metric::PortGroups, Unit::Count, None)];
+    }
+    let ports: Vec<Vec<usize>> = groups.iter().map(|group| group.ports.clone()).collect();
+    row.conditions.insert("groups".to_owned(), named_all(&ports, scene).into());
+    row.conditions.insert("groups_confidence".to_owned(), confidence.into());
+    row.conditions.insert("group_of_ports".to_owned(), by_port(&ports, scene).into());
+    if confidence < 0.95 {
+        row.caveats.insert(Caveat::NotResolved);
+    }
+    let mut figures = vec![row.single(Metric::PortGroups, Unit::Count, Some(groups.len() as f64))];
+    for (at, group) in groups.iter().enumerate() {
+        figures.push(uplink(row.clone(), scene, at, group));
+    }
+    figures
+}
+
+fn uplink(mut row: Row, scene: &Scene, at: usize, group: &Group) -> Figure {
+    for key in ["groups", "group_of_ports"] {
+        row.conditions.remove(key);
+    }
+    row.conditions.insert("rate_convention".to_owned(), "L1".into());
+    row.conditions.insert("group".to_owned(), (at as u64 + 1).into());
+    row.conditions.insert("group_ports".to_owned(), named(&group.ports, scene).into());
+    row.conditions.insert("group_size".to_owned(), (group.ports.len() as u64).into());
+    if let Some(ports) = group.uplink {
+        row.conditions.insert("uplink_ports".to_owned(), ports.into());
+    } else {
+        row.verdict = Verdict::Undetermined;
+        row.caveats.insert(Caveat::DeviceNotDriven);
+    }
+    let rate = group.uplink.zip(scene.link).map(|(ports, link)| ports * link.0 as f64);
+    row.single(Metric::UplinkRate, Unit::BitsPerSecond, rate)
+}
+
+fn named_all(groups: &[Vec<usize>], scene: &Scene) -> String {
+    let names: Vec<String> = groups.iter().map(|group| named(group, scene)).collect();
+    names.join("; ")
+}
+
+/// `1 1 2 – 2`: the group of each port in the device's order; none where nothing could be told.
+fn by_port(groups: &[Vec<usize>], scene: &Scene) -> String {
+    let group = |port| groups.iter().position(|group| group.contains(&port));
+    let said = |port| group(port).map_or_else(|| "–".to_owned(), |at| (at + 1).to_string());
+    (0..scene.ports.len()).map(said).collect::<Vec<_>>().join(" ")
+}
+
+/// `h1/eth1 to h12/eth1, h20/eth1`: three and more in a row are told by their ends.
+fn named(group: &[usize], scene: &Scene) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut rest = group;
+    while let Some(first) = rest.first() {
+        let run = rest.iter().enumerate().take_while(|(i, port)| **port == first + i).count();
+        let name = |port: usize| scene.ports[port].to_string();
+        match run {
+            1 => parts.push(name(*first)),
+            2 => parts.extend([name(*first), name(first + 1)]),
+            _ => parts.push(format!("{} to {}", name(*first), name(first + run - 1))),
+        }
+        rest = &rest[run..];
+    }
+    parts.join(", ")
+}
+
+/// `h3/eth1 (nothing it sent arrived)`
+fn missing(found: &Inferred, scene: &Scene) -> String {
+    let said = |(port, fault): &(usize, Fault)| {
+        let why = match fault {
+            Fault::Mute => "nothing it sent arrived",
+            Fault::Deaf => "nothing arrived at it",
+            Fault::Dead => "silent",
+        };
+        format!("{} ({why})", scene.ports[*port])
+    };
+    found.missing.iter().map(said).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,62 @@
+//! The demo's switch that blocks: sixteen modelled ports in three groups behind uplinks that are short.
+//!
+//! Owns its study, and the groups that were told beside those of its profile. Never builds a lab.
+
+use std::fmt::Write as _;
+
+use measure::Nanos;
+use method::figure::Condition;
+use method::trial::Carrier;
+use method::{Arrangement, FabricSpec, Figure, Metric, Nodes, StudySpec};
+
+use crate::cli::Failure;
+use crate::config::profile;
+use crate::config::resolved::{Source, Testbed, VirtualConfig};
+use crate::config::source::SourceText;
+
+const BLOCKING: &str = "profiles/blocking-16.toml";
+const BLOCKING_PROFILE: &str = include_str!("../../../../../profiles/blocking-16.toml");
+
+/// A simulated switch of sixteen ports that blocks: the profile is part of the program.
+pub fn run() -> Result<(Testbed, Vec<StudySpec>), Failure> {
+    let source = SourceText::file(BLOCKING.to_owned(), BLOCKING_PROFILE.to_owned());
+    let profile = profile::read(&source)?;
+    let hosts = sim::HostModel::ideal(profile.edges());
+    let source = Source::Virtual(Box::new(VirtualConfig { profile, hosts }));
+    let place = Testbed { name: format!("sim:{BLOCKING}"), source };
+    Ok((place, vec![StudySpec::Fabric(study())]))
+}
+
+/// Neighbours and the arrangement that crosses most, and which ports share an uplink.
+fn study() -> FabricSpec {
+    FabricSpec {
+        arrangements: vec![Arrangement::Neighbours, Arrangement::Offset(8)],
+        nodes: Nodes::These(vec![2, 16]),
+        messages: Vec::new(),
+        carrier: Carrier::Datagrams { credits: 64 },
+        infer: true,
+        duration: Nanos::from_millis(100),
+        blocks: 2,
+        ..FabricSpec::quick()
+    }
+}
+
+/// The groups that were found, for the profile to be held beside.
+pub fn told(figures: &[Figure]) -> String {
+    let groups = figures.iter().find(|figure| figure.metric == Metric::PortGroups);
+    let Some(Condition::Text(groups)) = groups.and_then(|f| f.conditions.get("groups")) else {
+        return "The simulated switch's groups were not told.\n".to_owned();
+    };
+    let mut out = String::from("The simulated switch, and what was told of it:\n");
+    for line in BLOCKING_PROFILE.lines().filter(|line| line.contains("uplink =")) {
+        let truth = line.split('#').next().unwrap_or_default();
+        let _ = writeln!(out, "  truth  {}", truth.trim().trim_end_matches(','));
+    }
+    let rates = figures.iter().filter(|figure| figure.metric == Metric::UplinkRate);
+    for (group, rate) in groups.split("; ").zip(rates) {
+        let rate =
+            rate.value.map_or_else(|| "no rate".to_owned(), |r| format!("{:.2} Gbit/s", r / 1e9));
+        let _ = writeln!(out, "  found  {group}: {rate}");
+    }
+    out
+}
