@@ -5,6 +5,8 @@
 
 mod trials;
 
+use std::fmt::Write as _;
+
 use method::figure::Condition;
 use method::{DepthSpec, Figure, Metric};
 use rand::{RngExt as _, SeedableRng as _};
@@ -153,11 +155,13 @@ fn every_estimator_meets_the_truth_on_random_devices() {
             let total = estimated(&figures, "sharing").expect("a total");
             columns[3].take(&truth, truth.size as f64, total);
             columns[4].take(&truth, alpha, of(&figures, Metric::Alpha));
-            line += &format!(
+            write!(
+                line,
                 " alpha {alpha:.3} found {:.3}, total {:.0}",
                 of(&figures, Metric::Alpha).value.unwrap_or(f64::NAN),
                 total.value.unwrap_or(f64::NAN)
-            );
+            )
+            .expect("a string takes it");
         }
         println!("{line}");
     }
