@@ -16,6 +16,9 @@ use method::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 
+/// One end's port of a flow.
+type End = fn(&(usize, usize, f64)) -> usize;
+
 /// A device and its faults.
 #[derive(Debug, Clone)]
 pub struct Model {
@@ -76,7 +79,6 @@ impl Bed {
         let crosses = |(from, to, _): &(usize, usize, f64)| group(*from) != group(*to);
         // What a switch floods goes everywhere.
         let everywhere = model.flooded * ends.iter().map(|(_, _, sent)| sent).sum::<f64>();
-        type End = fn(&(usize, usize, f64)) -> usize;
         let stages: [End; 2] = [|end| end.0, |end| end.1];
         for stage in stages {
             let mut load = vec![everywhere; model.uplinks.len()];
