@@ -29,7 +29,7 @@ pub fn sentence(of: &Limits) -> String {
     if let Some(last) = of.kept.last() {
         let _ = write!(
             out,
-            " At {} frames/s they were\nlate by {} µs, {} µs (99th percentile) and {} µs at most.",
+            "\nAt {} frames/s they were late by {} µs, {} µs (99th percentile) and {} µs at most.",
             numbers::grouped(last.asked_frames_per_s as f64),
             unit.number(last.late_p50_ns as f64),
             unit.number(last.late_p99_ns as f64),
