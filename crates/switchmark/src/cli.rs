@@ -42,7 +42,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Build a lab, measure it, and leave a report: what switchmark does, in under 90 seconds
+    /// Build a lab, measure it, and leave a report: what switchmark does, in under two minutes
     Demo(demo::Args),
     /// Carry out a plan file, or go on with an interrupted run
     Run(run::Args),

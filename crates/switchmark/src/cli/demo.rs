@@ -1,5 +1,5 @@
 //! `switchmark demo`: two runs in labs, two modelled buffers and a modelled switch that blocks, one report,
-//! in under 90 seconds.
+//! in under two minutes.
 //!
 //! Owns what is shown and how long each part lasts. The second lab's ports are limited by the kernel
 //! to a known rate, and the simulated switch's groups stand in its profile, so that what is found can
@@ -44,7 +44,7 @@ const FREE: &str = "lab:bridge";
 const LIMITED: &str = "lab:bridge,rate=20Mbit,mtu=1500";
 const LIMIT: Rate = Rate(20_000_000);
 
-// Everything that decides how long the demo takes. All together must stay well under 90 s, of which
+// Everything that decides how long the demo takes. All together must stay well under two minutes, of which
 // agents, phases and the second lab's searches take the most.
 const LATENCY_TRIAL: Nanos = Nanos::from_millis(100);
 const LATENCY_BLOCKS: u32 = 6;
