@@ -94,11 +94,14 @@ fn holds(
     let frames = 2 * u64::from(stations);
     let destination = Destination::Stations { count: stations, learn_rate };
     let kind = rig.frames(size, Schedule::Paced(rate), destination);
-    // A frame from the monitoring port makes it part of the trial, so that its counters are read.
+    // A frame from the monitoring port makes it part of the trial, so that its counters are read; and
+    // only with one of its own is the learning port's address known beside its stations'.
     let alive = rig.frames(size, Schedule::Burst(1), Destination::Receiver);
+    let own = |from| Stream { from, to: TESTS, role: Role::Load, kind: alive.clone() };
     let streams = vec![
         Stream { from: TESTS, to: LEARNS, role: Role::Measured, kind },
-        Stream { from: MONITORS, to: TESTS, role: Role::Load, kind: alive },
+        own(MONITORS),
+        own(LEARNS),
     ];
     let offer = Offer {
         label: format!("{} {stations} at {learn_rate}/s", test.as_str()),
