@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(picture.svg.matches("<rect").count(), 5 + 2);
         assert_eq!(picture.svg.matches(r#"class="s0""#).count(), 3, "two ports and the legend");
         assert_eq!(picture.svg.matches(r#"class="ref""#).count(), 1, "nothing is known of port 5");
-        assert!(picture.svg.contains("1.50 Gbit/s"), "{}", picture.svg);
+        assert!(picture.svg.contains("carries 1.50"), "{}", picture.svg);
         assert!(!picture.svg.contains("sw<1>"), "a hostile name is escaped");
         assert!(picture.caption.contains("12 floods"), "{}", picture.caption);
     }
