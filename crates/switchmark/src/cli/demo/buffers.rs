@@ -2,7 +2,7 @@
 //!
 //! Owns the two devices and what is asked of them. Runs nothing: virtual time costs a few seconds.
 
-use measure::Nanos;
+use measure::{ByteCount, Nanos};
 use method::{Background, StudySpec};
 use sim::HostModel;
 
@@ -12,6 +12,10 @@ use crate::config::resolved::{Source, Testbed, VirtualConfig};
 
 /// A gigabit over 50 ms holds 6.25 MB: one buffer is as large, the other a sixth.
 const DEVICES: [(&str, &str); 2] = [("deep", "6.4MB"), ("shallow", "1MB")];
+
+/// What a host that is set up for this path offers: what the path and the deep buffer hold, and no more,
+/// for a sender without a limit overfills any buffer in time.
+const WINDOW: ByteCount = ByteCount(10_000_000);
 
 /// Each switch with four hosts, a path of 50 ms for TCP and none for the bursts.
 pub fn runs() -> Vec<(Testbed, Vec<StudySpec>)> {
@@ -44,7 +48,7 @@ fn place(name: &str, size: &str, delay: &str) -> Testbed {
     );
     let nothing = |name: &str| Err(format!("there is no `{name}` here"));
     let profile = device::Profile::parse(&text, &nothing).expect("a profile as the tests read it");
-    let hosts = HostModel { mtu: 9000, ..HostModel::ideal(4) };
+    let hosts = HostModel { mtu: 9000, receive_window: WINDOW, ..HostModel::ideal(4) };
     let source = Source::Virtual(Box::new(VirtualConfig { profile, hosts }));
     Testbed { name: format!("sim:demo-{name}"), source }
 }
