@@ -24,8 +24,14 @@ use super::reading;
 use super::subject::Who;
 use super::view::{Block, Cell, Section};
 
-/// The section; `None` where nothing of the kind was measured.
+/// The section; `None` where nothing of the kind was measured: other studies' floods and losses are
+/// theirs to show.
 pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Option<Section> {
+    let studies = &run.meta.studies;
+    let ours = |study| matches!(study, &StudySpec::Forwarding(_) | &StudySpec::Latency(_));
+    if !studies.is_empty() && !studies.iter().any(ours) {
+        return None;
+    }
     let parts: [(&str, Vec<Block>); 7] = [
         ("Throughput", throughput::blocks(run, link_rate(run))),
         ("Figures that are only bounds", bounds::blocks(run.figures)),

@@ -2,6 +2,8 @@
 //!
 //! Never changes it.
 
+use std::io::Write as _;
+
 use jiff::Timestamp;
 use record::{RunSummary, Store};
 use serde_json::json;
@@ -21,12 +23,17 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let path = output::store_path(&args.data)?;
     let runs = Store::open(&path)?.runs()?;
+    let mut out = std::io::stdout().lock();
     if args.data.json {
-        println!("{:#}", json!({ "schema": record::rows::SCHEMA, "verb": "runs", "runs": runs }));
+        writeln!(
+            out,
+            "{:#}",
+            json!({ "schema": record::rows::SCHEMA, "verb": "runs", "runs": runs })
+        )?;
     } else if let Some(table) = table(&runs) {
-        println!("{table}");
+        writeln!(out, "{table}")?;
     } else {
-        println!("no runs in {}", path.display());
+        writeln!(out, "no runs in {}", path.display())?;
     }
     Ok(Outcome::Done)
 }
