@@ -9,7 +9,10 @@ use measure::{Histogram, Nanos};
 use proptest::prelude::*;
 
 fn histogram(values: &[u64]) -> Histogram {
-    let mut histogram = Histogram::new();
+    of(Histogram::new(), values)
+}
+
+fn of(mut histogram: Histogram, values: &[u64]) -> Histogram {
     for value in values {
         histogram.record(Nanos(*value));
     }
@@ -38,6 +41,23 @@ proptest! {
         prop_assert_eq!(&merged(&[&c, &a, &b]), &expected);
         prop_assert_eq!(&merged(&[&a, &merged(&[&b, &c])]), &expected);
         prop_assert_eq!(&merged(&[&merged(&[&a, &b]), &c]), &expected);
+    }
+
+    #[test]
+    fn room_makes_no_difference(a in durations(), b in durations(), q in 0.0..1.0f64) {
+        let (grown, whole) = (of(Histogram::growing(), &a), histogram(&a));
+        prop_assert!(grown == whole && whole == grown);
+        prop_assert_eq!(grown.to_base64(), whole.to_base64());
+        let told = |h: &Histogram| (h.min(), h.max(), h.mean().to_bits(), h.quantile(q));
+        prop_assert_eq!(told(&grown), told(&whole));
+        let value = whole.quantile(q);
+        prop_assert_eq!(grown.share_at_or_below(value), whole.share_at_or_below(value));
+        let (more, expected) = (of(Histogram::growing(), &b), histogram(&[&a[..], &b].concat()));
+        for mut one in [grown, whole] {
+            one.merge(&more);
+            prop_assert_eq!(&one, &expected);
+            prop_assert_eq!(told(&one), told(&expected));
+        }
     }
 
     #[test]

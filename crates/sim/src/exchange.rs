@@ -54,7 +54,7 @@ impl Exchange {
         let end = || End {
             sent_at: window.start,
             messages: 0,
-            rounds: Histogram::new(),
+            rounds: Histogram::growing(),
             intervals: vec![ByteCount(0); intervals as usize],
         };
         Self {

@@ -10,6 +10,7 @@ mod build;
 mod bulk;
 mod conversation;
 mod disk;
+mod durations;
 mod echo;
 mod exchange;
 mod flight;

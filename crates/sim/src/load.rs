@@ -5,10 +5,11 @@
 
 use device::{Frame, Mac};
 use measure::reading::Rejected;
-use measure::{Histogram, Nanos, Picos};
+use measure::{Nanos, Picos};
 use method::record::{Clocks, DatagramsRecord, Delays};
 use method::trial::{Datagrams, Destination, Schedule};
 
+use crate::durations::Durations;
 use crate::flight::{Kind, Probe};
 use crate::ground::{Ground, Lane, Window};
 use crate::jitter::Jitter;
@@ -80,30 +81,67 @@ impl Stations {
     }
 }
 
-/// Both ends of a datagram flow.
+/// Frame sizes in the order in which they leave.
+#[derive(Debug)]
+enum Sizes {
+    One(u32),
+    Pattern(Vec<u32>),
+}
+
+impl Sizes {
+    fn of(asked: &Datagrams) -> Self {
+        let sizes: Vec<u32> = asked.frames.pattern().iter().map(|size| size.octets()).collect();
+        match sizes[..] {
+            [one] => Self::One(one),
+            _ => Self::Pattern(sizes),
+        }
+    }
+
+    #[inline]
+    fn at(&self, number: u64) -> u32 {
+        match self {
+            Self::One(one) => *one,
+            Self::Pattern(sizes) => sizes[(number % sizes.len() as u64) as usize],
+        }
+    }
+}
+
+/// Both ends of a datagram flow. What each touches for a frame lies together: of a thousand loads in
+/// turn none stays in the processor's nearest memory.
 #[derive(Debug)]
 pub(crate) struct Load {
-    lane: Lane,
-    /// The receiving port.
-    to: u32,
-    stations: Option<Stations>,
+    departing: Departing,
+    arriving: Arriving,
+}
+
+#[derive(Debug)]
+struct Departing {
     /// This load's place among all.
     place: u32,
-    sizes: Vec<u32>,
+    lane: Lane,
+    stations: Option<Stations>,
+    sizes: Sizes,
     pace: Pace,
-    window: Window,
+    stop: Picos,
     sent: u64,
-    first_sent: Picos,
-    last_sent: Picos,
-    departures: Histogram,
+    first: Picos,
+    last: Picos,
+    gaps: Durations,
     behind: u64,
     longest_burst: u64,
     late: u64,
+}
+
+#[derive(Debug)]
+struct Arriving {
+    /// The receiving port.
+    to: u32,
+    closed: Picos,
     received: Sequences,
-    first_received: Option<Picos>,
-    last_received: Picos,
-    arrivals: Histogram,
-    delays: Histogram,
+    first: Option<Picos>,
+    last: Picos,
+    gaps: Durations,
+    delays: Durations,
 }
 
 impl Load {
@@ -132,60 +170,64 @@ impl Load {
         };
         let everybody = asked.destination == Destination::Broadcast;
         let lane = if everybody { lane.towards(Mac::BROADCAST) } else { lane };
-        Self {
-            lane,
-            to,
-            stations: Stations::of(asked.destination, to),
+        let departing = Departing {
             place,
-            sizes: asked.frames.pattern().iter().map(|size| size.octets()).collect(),
+            lane,
+            stations: Stations::of(asked.destination, to),
+            sizes: Sizes::of(asked),
             pace,
-            window,
+            stop: window.stop,
             sent: 0,
-            first_sent: Picos::ZERO,
-            last_sent: Picos::ZERO,
-            departures: Histogram::new(),
+            first: Picos::ZERO,
+            last: Picos::ZERO,
+            gaps: Durations::new(),
             behind: 0,
             longest_burst: 0,
             late: 0,
+        };
+        let arriving = Arriving {
+            to,
+            closed: window.closed,
             received: Sequences::default(),
-            first_received: None,
-            last_received: Picos::ZERO,
-            arrivals: Histogram::new(),
-            delays: Histogram::new(),
-        }
+            first: None,
+            last: Picos::ZERO,
+            gaps: Durations::new(),
+            delays: Durations::new(),
+        };
+        Self { departing, arriving }
     }
 
     /// The sending port.
     pub(crate) const fn nic(&self) -> u32 {
-        self.lane.nic
+        self.departing.lane.nic
     }
 
     /// The receiving port.
     pub(crate) const fn to(&self) -> u32 {
-        self.to
+        self.arriving.to
     }
 
     /// The stations behind it.
     pub(crate) const fn stations(&self) -> Option<Stations> {
-        self.stations
+        self.departing.stations
     }
 
     /// A frame from each station to the sender, in turn.
     pub(crate) fn announcement(&self, number: u64) -> Option<Lane> {
-        let stations = self.stations?;
+        let stations = self.departing.stations?;
         let frame = Frame {
             octets: 0,
             source: stations.at(number),
-            destination: self.lane.source(),
+            destination: self.departing.lane.source(),
             target: None,
             tag: 0,
         };
-        Some(Lane::new(self.to, frame))
+        Some(Lane::new(self.arriving.to, frame))
     }
 
     /// When the first frame is due, of a load on schedule; none for one that always has frames.
     pub(crate) fn first_due(&self) -> Option<Picos> {
-        match &self.pace {
+        match &self.departing.pace {
             Pace::Greedy { .. } => None,
             Pace::Turns { turns, .. } => Some(turns.due(0)),
         }
@@ -194,11 +236,12 @@ impl Load {
     /// The frame that leaves now, of a load that always has one; none once it is over.
     #[inline]
     pub(crate) fn pull(&mut self, ground: &mut Ground) -> Option<Frame> {
-        let Pace::Greedy { most } = self.pace else { return None };
-        if ground.now >= self.window.stop || self.sent >= most {
+        let load = &mut self.departing;
+        let Pace::Greedy { most } = load.pace else { return None };
+        if ground.now >= load.stop || load.sent >= most {
             return None;
         }
-        Some(self.leave(ground))
+        Some(load.leave(ground))
     }
 
     /// The frame that leaves now, of a load on schedule, and when the next is due. No frame where the
@@ -206,93 +249,94 @@ impl Load {
     #[inline]
     pub(crate) fn turn(&mut self, ground: &mut Ground) -> (Option<Frame>, Picos) {
         let now = ground.now;
-        let Pace::Turns { turns, next } = &mut self.pace else { return (None, Picos::MAX) };
-        if now >= self.window.stop {
+        let load = &mut self.departing;
+        let Pace::Turns { turns, next } = &mut load.pace else { return (None, Picos::MAX) };
+        if now >= load.stop {
             return (None, Picos::MAX);
         }
         let due = turns.due(*next);
         let overdue = now.saturating_sub(due);
-        if overdue > ground.nics[self.lane.nic as usize].patience() {
-            let patience = ground.nics[self.lane.nic as usize].patience();
+        if overdue > ground.nics[load.lane.nic as usize].patience() {
+            let patience = ground.nics[load.lane.nic as usize].patience();
             *next = (*next + 1).max(turns.turns.come(now.saturating_sub(patience)));
             return (None, turns.due(*next));
         }
         *next += 1;
         let following = turns.due(*next);
-        self.behind = if following <= now { self.behind + 1 } else { 0 };
-        self.longest_burst = self.longest_burst.max(self.behind + 1);
-        self.late += u64::from(overdue > LATE);
-        (Some(self.leave(ground)), following)
+        load.behind = if following <= now { load.behind + 1 } else { 0 };
+        load.longest_burst = load.longest_burst.max(load.behind + 1);
+        load.late += u64::from(overdue > LATE);
+        (Some(load.leave(ground)), following)
     }
 
     /// Gives up every turn that has come: the link was down. When the next is due.
     pub(crate) fn skip(&mut self, now: Picos) -> Option<Picos> {
-        let Pace::Turns { turns, next } = &mut self.pace else { return None };
+        let Pace::Turns { turns, next } = &mut self.departing.pace else { return None };
         *next = (*next).max(turns.turns.come(now));
         Some(turns.due(*next))
     }
 
+    /// A frame of this load came, and its host noticed at `at`.
+    #[inline]
+    pub(crate) fn arrive(&mut self, at: Picos, probe: &Probe) {
+        let load = &mut self.arriving;
+        if at >= load.closed || !load.received.arrive(probe.number) {
+            return;
+        }
+        if load.first.is_none() {
+            load.first = Some(at);
+        } else {
+            load.gaps.record((at - load.last).to_nanos());
+        }
+        load.last = at;
+        load.delays.record((at - probe.stamp).to_nanos());
+    }
+
+    /// All of it.
+    pub(crate) fn record(self) -> DatagramsRecord {
+        let reason = "hosts are simulated";
+        let Self { departing, arriving } = self;
+        DatagramsRecord {
+            backend: "simulated".to_owned(),
+            backend_reason: reason.to_owned(),
+            offered: match &departing.pace {
+                Pace::Greedy { .. } => departing.sent,
+                Pace::Turns { turns, .. } => turns.turns.total(),
+            },
+            sent: departing.sent,
+            receiver: "simulated".to_owned(),
+            receiver_reason: reason.to_owned(),
+            received: arriving.received.counts(),
+            rejected: Rejected::default(),
+            sending: span(departing.first, departing.last),
+            receiving: span(arriving.first.unwrap_or(arriving.last), arriving.last),
+            departures: departing.gaps.histogram(),
+            arrivals: arriving.gaps.histogram(),
+            delays: Some(Delays { clocks: Clocks::Same, histogram: arriving.delays.histogram() }),
+            longest_burst: departing.longest_burst,
+            late: departing.late,
+            socket_drops: 0,
+        }
+    }
+}
+
+impl Departing {
     #[inline]
     fn leave(&mut self, ground: &mut Ground) -> Frame {
         let now = ground.now;
-        let octets = match self.sizes[..] {
-            [one] => one,
-            ref pattern => pattern[(self.sent % pattern.len() as u64) as usize],
-        };
+        let octets = self.sizes.at(self.sent);
         if self.sent == 0 {
-            self.first_sent = now;
+            self.first = now;
         } else {
-            self.departures.record((now - self.last_sent).to_nanos());
+            self.gaps.record((now - self.last).to_nanos());
         }
-        self.last_sent = now;
+        self.last = now;
         let probe = Probe { flow: self.place, mark: 0, number: self.sent, stamp: now };
         self.sent += 1;
         let frame = self.lane.frame(octets, ground.flight.probe(Kind::Datagram, probe));
         match self.stations {
             None => frame,
             Some(stations) => Frame { destination: stations.at(probe.number), ..frame },
-        }
-    }
-
-    /// A frame of this load came, and its host noticed at `at`.
-    #[inline]
-    pub(crate) fn arrive(&mut self, at: Picos, probe: &Probe) {
-        if at >= self.window.closed || !self.received.arrive(probe.number) {
-            return;
-        }
-        if self.first_received.is_none() {
-            self.first_received = Some(at);
-        } else {
-            self.arrivals.record((at - self.last_received).to_nanos());
-        }
-        self.last_received = at;
-        self.delays.record((at - probe.stamp).to_nanos());
-    }
-
-    /// All of it.
-    pub(crate) fn record(self) -> DatagramsRecord {
-        let reason = "hosts are simulated";
-        let first_received = self.first_received.unwrap_or(self.last_received);
-        DatagramsRecord {
-            backend: "simulated".to_owned(),
-            backend_reason: reason.to_owned(),
-            offered: match &self.pace {
-                Pace::Greedy { .. } => self.sent,
-                Pace::Turns { turns, .. } => turns.turns.total(),
-            },
-            sent: self.sent,
-            receiver: "simulated".to_owned(),
-            receiver_reason: reason.to_owned(),
-            received: self.received.counts(),
-            rejected: Rejected::default(),
-            sending: span(self.first_sent, self.last_sent),
-            receiving: span(first_received, self.last_received),
-            departures: self.departures,
-            arrivals: self.arrivals,
-            delays: Some(Delays { clocks: Clocks::Same, histogram: self.delays }),
-            longest_burst: self.longest_burst,
-            late: self.late,
-            socket_drops: 0,
         }
     }
 }
