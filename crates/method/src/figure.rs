@@ -189,6 +189,11 @@ pub enum Metric {
     AddressLearningRate,
     /// Frames of the longest burst without loss, of many ports into few (RFC 8239 §4).
     Microburst,
+    /// How many times one side's value another's is; `of` in the conditions names the metric, `decision`
+    /// what may be said.
+    Ratio,
+    /// By how much one side exceeds another, where a ratio can't be had.
+    Difference,
 }
 
 /// Base units.

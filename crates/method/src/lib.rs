@@ -4,6 +4,7 @@
 //! the studies and the searches. Never does I/O, never reads a clock, and knows no testbed: a study
 //! sees only `Testbed::run(&Trial) -> TrialRecord`.
 
+pub mod comparison;
 pub mod conformance;
 mod counters;
 pub mod explain;

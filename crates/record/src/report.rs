@@ -7,6 +7,7 @@
 mod answers;
 mod buffer;
 mod caveats;
+pub mod comparison;
 mod conditions;
 mod conformance;
 mod devices;

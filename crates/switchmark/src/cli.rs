@@ -5,6 +5,7 @@
 
 mod agent;
 mod buffer;
+mod compare;
 mod completions;
 mod demo;
 mod doctor;
@@ -64,6 +65,8 @@ enum Verb {
     Report(report::Args),
     /// What if it were this device: a plan in virtual time, once or over a range of values
     Sim(sim::Args),
+    /// Which is better: two runs, or two devices of one run, figure by figure
+    Compare(compare::Args),
     /// List the runs of a journal
     Runs(runs::Args),
     /// Hold a lab open, and run programs in its hosts
@@ -93,6 +96,8 @@ pub enum Outcome {
     Done,
     /// Some figures have no value, because their trials were invalid: exit code 3.
     SomeInvalid,
+    /// A comparison with a baseline found something worse: exit code 4.
+    Worse,
     /// A program ran in a lab and ended with this code.
     Ended(u8),
 }
@@ -102,6 +107,7 @@ impl From<Outcome> for ExitCode {
         match outcome {
             Outcome::Done => Self::SUCCESS,
             Outcome::SomeInvalid => Self::from(3),
+            Outcome::Worse => Self::from(4),
             Outcome::Ended(code) => Self::from(code),
         }
     }
@@ -127,6 +133,7 @@ pub fn main() -> ExitCode {
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Sim(args) => sim::run(&args),
+        Verb::Compare(args) => compare::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Lab(verb) => lab::run(verb),
         Verb::Completions(args) => completions::run(&args),

@@ -175,5 +175,7 @@ pub(super) const fn metric(metric: Metric) -> &'static str {
         Metric::AddressCapacity => "address_capacity",
         Metric::AddressLearningRate => "address_learning_rate",
         Metric::Microburst => "microburst",
+        Metric::Ratio => "ratio",
+        Metric::Difference => "difference",
     }
 }

@@ -4,6 +4,7 @@
 //! not a figure is not shown, and what is not shown stands in the JSON rows and the report.
 
 mod buffer;
+mod comparison;
 mod depth;
 mod fabric;
 mod forwarding;
@@ -22,6 +23,7 @@ use method::figure::Condition;
 use method::{Figure, Metric, Verdict};
 
 use super::numbers;
+pub use comparison::comparison;
 pub use grid::Grid;
 use grid::WIDTH;
 use notes::Footnotes;

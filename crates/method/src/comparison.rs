@@ -1,0 +1,211 @@
+//! Two sides compared: the same figures of two runs, or of two devices within one.
+//!
+//! Owns which figures are compared, which of two values is the better, the margin, whose doing a
+//! difference is, and the sentence that says it all. Pure; the statistics are `measure::comparison`'s.
+
+mod attribution;
+mod blocks;
+mod cells;
+mod sentence;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use measure::comparison::{self, Blocks, Comparison, Decision, Scale};
+use serde::Serialize;
+
+use crate::figure::{Condition, Figure, Metric, Unit, Verdict};
+use crate::trial::Subject;
+
+pub use attribution::Attribution;
+pub use blocks::per_block;
+pub use cells::{Better, better};
+
+use cells::{Case, Values};
+
+/// Below this a difference does not matter, unless the caller says otherwise.
+pub const MARGIN: f64 = 0.01;
+
+/// A direct cable that repeats no better than this makes no claim of equivalence credible.
+pub const COARSE: f64 = 0.10;
+
+/// One of two sides.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// As the reader knows it.
+    pub name: &'a str,
+    /// The run's id.
+    pub run: &'a str,
+    /// Which device of the run, in which variant; none where it has only one.
+    pub subject: Option<&'a Subject>,
+    /// The run's figures.
+    pub figures: &'a [Figure],
+    /// Those of each block alone; empty where the run has no blocks.
+    pub blocks: &'a [Vec<Figure>],
+}
+
+/// One figure of two sides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// What is compared.
+    pub metric: Metric,
+    /// For a point of a distribution.
+    pub quantile: Option<f64>,
+    /// Of the values.
+    pub unit: Unit,
+    /// Under which conditions, those that both share.
+    #[serde(rename = "where")]
+    pub conditions: BTreeMap<String, Condition>,
+    /// The subject's value in each block, in order.
+    pub subject: Vec<f64>,
+    /// The reference's.
+    pub reference: Vec<f64>,
+    /// The direct cable's beside the subject, where there is one.
+    pub bypass: Vec<f64>,
+    /// Whose limit the two sides' own figures show.
+    pub verdicts: (Verdict, Verdict),
+    /// What the statistics say.
+    pub comparison: Comparison,
+    /// Which value is the better.
+    pub better: Better,
+    /// Of two runs: how the direct cable's own figures compare.
+    pub control: Option<Comparison>,
+}
+
+impl Row {
+    /// Whether the subject is better (`true`) or worse; `None` where no difference is known.
+    pub fn is_better(&self) -> Option<bool> {
+        if self.comparison.decision != Decision::Different {
+            return None;
+        }
+        let none = if self.comparison.scale == Scale::Ratio { 1.0 } else { 0.0 };
+        let larger = self.comparison.value > none;
+        Some(larger == (self.better == Better::More))
+    }
+
+    /// The row as a figure: `ratio`, or `difference` where one value is zero.
+    pub fn figure(&self) -> Figure {
+        let compared = &self.comparison;
+        let (metric, unit) = match compared.scale {
+            Scale::Ratio => (Metric::Ratio, Unit::Ratio),
+            Scale::Shift => (Metric::Difference, self.unit),
+        };
+        let mut conditions = self.conditions.clone();
+        let mut say = |name: &str, value: Condition| conditions.insert(name.to_owned(), value);
+        say("of", cells::name(self.metric).into());
+        if let Some(quantile) = self.quantile {
+            say("of_quantile", quantile.into());
+        }
+        say("decision", compared.decision.as_str().into());
+        say("margin", compared.margin.into());
+        say("p_different", compared.p_different.into());
+        say("p_adjusted", compared.p_adjusted.into());
+        say("p_equivalent", compared.p_equivalent.into());
+        say("dominance", compared.dominance.into());
+        let blocks = compared.blocks.0.min(compared.blocks.1);
+        let mut figure = Figure {
+            metric,
+            quantile: None,
+            unit,
+            value: Some(compared.value),
+            low: None,
+            high: None,
+            confidence: None,
+            n: (compared.blocks.0 + compared.blocks.1) as u64,
+            blocks: blocks as u32,
+            conditions,
+            verdict: self.verdicts.0.max(self.verdicts.1),
+            caveats: Vec::new(),
+        };
+        figure.set_interval(Some(compared.interval));
+        if compared.interval.confidence < comparison::CONFIDENCE {
+            figure.caveats.push(crate::Caveat::FewBlocks);
+        }
+        figure
+    }
+}
+
+/// All that two sides have in common, compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Compared {
+    /// What is compared.
+    pub subject: String,
+    /// With what.
+    pub reference: String,
+    /// Whether both were measured in the same blocks.
+    pub interleaved: bool,
+    /// Figure by figure.
+    pub rows: Vec<Row>,
+    /// Whose doing it is.
+    pub attribution: Attribution,
+    /// What a buyer has to know.
+    pub sentence: String,
+}
+
+impl Compared {
+    /// Whether some figure is different for the worse.
+    pub fn is_worse(&self) -> bool {
+        self.rows.iter().any(|row| row.is_better() == Some(false))
+    }
+}
+
+/// Compares `subject` with `reference`; `margin` is what does not matter, as a share.
+pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compared {
+    let interleaved = subject.run == reference.run;
+    let (own, others) = (Values::of(subject), Values::of(reference));
+    let mut rows: Vec<Row> =
+        others.cases().filter_map(|case| row(case, &own, &others, interleaved, margin)).collect();
+    let mut all: Vec<Comparison> = rows.iter().map(|row| row.comparison).collect();
+    comparison::holm(&mut all);
+    for (row, compared) in rows.iter_mut().zip(all) {
+        row.comparison = compared;
+        if compared.decision == Decision::Equivalent && compared.margin > margin.max(COARSE) {
+            row.comparison.decision = Decision::Inconclusive;
+        }
+    }
+    let attribution = attribution::attribute(&rows, interleaved);
+    let (subject, reference) = (subject.name.to_owned(), reference.name.to_owned());
+    let sentence = sentence::of(&subject, &reference, &rows);
+    Compared { subject, reference, interleaved, rows, attribution, sentence }
+}
+
+fn row(case: &Case, own: &Values, others: &Values, interleaved: bool, margin: f64) -> Option<Row> {
+    let better = better(case.metric)?;
+    let (subject, reference) = (own.device(case)?, others.device(case)?);
+    let (cable, other_cable) = (own.bypass(case), others.bypass(case));
+    let in_order = |blocks: &BTreeMap<usize, f64>| blocks.values().copied().collect::<Vec<f64>>();
+    let bypass = cable.map(|cell| in_order(&cell.blocks)).unwrap_or_default();
+    // What the tester alone differs by, from one block to the next, is no device's doing.
+    let repeats = comparison::repeatability(&bypass).unwrap_or(0.0);
+    let wider = margin.max(repeats);
+    let pairs: Vec<(f64, f64)> = subject
+        .blocks
+        .iter()
+        .filter_map(|(block, value)| Some((*value, *reference.blocks.get(block)?)))
+        .collect();
+    let (subject_values, reference_values): (Vec<f64>, Vec<f64>) = if interleaved {
+        pairs.iter().copied().unzip()
+    } else {
+        (in_order(&subject.blocks), in_order(&reference.blocks))
+    };
+    let apart = Blocks::Apart { subject: &subject_values, reference: &reference_values };
+    let blocks = if interleaved { Blocks::Interleaved(&pairs) } else { apart };
+    let control = || {
+        let other = in_order(&other_cable?.blocks);
+        comparison::compare(Blocks::Apart { subject: &bypass, reference: &other }, margin)
+    };
+    Some(Row {
+        metric: case.metric,
+        quantile: subject.quantile,
+        unit: subject.unit,
+        conditions: subject.conditions.clone(),
+        comparison: comparison::compare(blocks, wider)?,
+        control: (!interleaved).then(control).flatten(),
+        subject: subject_values,
+        reference: reference_values,
+        verdicts: (subject.verdict, reference.verdict),
+        bypass,
+        better,
+    })
+}

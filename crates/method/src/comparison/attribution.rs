@@ -1,0 +1,69 @@
+//! Whose doing a difference is: the devices', or something else's that changed as well.
+//!
+//! Owns the reasons that forbid putting a difference down to a device. Never weighs them: one is enough.
+
+use measure::comparison::Decision;
+use serde::Serialize;
+
+use super::Row;
+use crate::Verdict;
+
+/// Fewer blocks than these never reach 95 %.
+const FEWEST_BLOCKS: usize = 5;
+
+/// Whether a difference may be put down to what is compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Attribution {
+    /// Why not; empty where it may.
+    pub reasons: Vec<String>,
+}
+
+impl Attribution {
+    /// Whether it may.
+    pub fn is_given(&self) -> bool {
+        self.reasons.is_empty()
+    }
+
+    /// `not attributable: no bypass, one run`, or that it may be put down to the devices.
+    pub fn sentence(&self) -> String {
+        if self.is_given() {
+            return "attributable: a direct cable between the same hosts stood beside both"
+                .to_owned();
+        }
+        format!("not attributable: {}", self.reasons.join(", "))
+    }
+}
+
+pub(super) fn attribute(rows: &[Row], interleaved: bool) -> Attribution {
+    let mut reasons = Vec::new();
+    if rows.iter().all(|row| row.bypass.is_empty() || !(interleaved || row.control.is_some())) {
+        reasons.push("no bypass".to_owned());
+    }
+    let most = rows.iter().map(|row| row.comparison.blocks.0.min(row.comparison.blocks.1)).max();
+    match most.unwrap_or(0) {
+        0 => reasons.push("nothing that both have".to_owned()),
+        1 => reasons.push("one run".to_owned()),
+        few if few < FEWEST_BLOCKS => reasons.push(format!("only {few} blocks")),
+        _ => {}
+    }
+    let controls: Vec<_> = rows.iter().filter_map(|row| row.control).collect();
+    let changed = controls.iter().filter(|control| control.decision == Decision::Different).count();
+    let unsure =
+        controls.iter().filter(|control| control.decision == Decision::Inconclusive).count();
+    if changed > 0 {
+        reasons.push(format!(
+            "the direct cable's own figures changed between the runs, in {changed} of {}",
+            controls.len()
+        ));
+    } else if unsure > 0 && most.unwrap_or(0) > 1 {
+        reasons.push(format!(
+            "the direct cable is not shown to be the same in both runs, in {unsure} of {}",
+            controls.len()
+        ));
+    }
+    let tester = |row: &Row| row.verdicts == (Verdict::TesterLimited, Verdict::TesterLimited);
+    if !rows.is_empty() && rows.iter().all(tester) {
+        reasons.push("the tester was the limit on both sides".to_owned());
+    }
+    Attribution { reasons }
+}

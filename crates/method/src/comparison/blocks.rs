@@ -1,0 +1,76 @@
+//! A run's figures block by block: its studies asked again, for one block, over what that block recorded.
+//!
+//! Never runs a trial, and never splits what one block can't answer: a search has no blocks.
+
+use std::collections::BTreeMap;
+
+use crate::study::{ForwardingTest, StudySpec};
+use crate::{Figure, Testbed, TestbedError, Topology, Trial, TrialRecord};
+
+/// The figures of each block of a run, in the blocks' order; those that need all blocks at once, such as
+/// a search's, are in none.
+pub fn per_block(
+    studies: &[StudySpec],
+    topology: &Topology,
+    records: &[(Trial, TrialRecord)],
+    seed: u64,
+) -> Result<Vec<Vec<Figure>>, TestbedError> {
+    let mut by_block: BTreeMap<u32, Vec<(Trial, &TrialRecord)>> = BTreeMap::new();
+    for (trial, record) in records {
+        let first = Trial { block: 0, ..trial.clone() };
+        by_block.entry(trial.block).or_default().push((first, record));
+    }
+    let mut blocks: Vec<Vec<Figure>> = Vec::new();
+    for study in studies {
+        let Some((alone, count)) = in_one_block(study) else { continue };
+        blocks.resize_with(blocks.len().max(count as usize), Vec::new);
+        for (block, figures) in blocks.iter_mut().enumerate().take(count as usize) {
+            let recorded = by_block.get(&(block as u32)).map_or(&[][..], Vec::as_slice);
+            figures.extend(alone.run(&mut OneBlock { topology, recorded }, seed)?);
+        }
+    }
+    Ok(blocks)
+}
+
+/// The part of a study that is repeated in every block, once; and in how many.
+fn in_one_block(study: &StudySpec) -> Option<(StudySpec, u32)> {
+    let mut alone = study.clone();
+    let blocks = match &mut alone {
+        StudySpec::Latency(spec) => std::mem::replace(&mut spec.blocks, 1),
+        StudySpec::Forwarding(spec) => {
+            if !spec.wants(ForwardingTest::Flood) {
+                return None;
+            }
+            spec.tests = vec![ForwardingTest::Flood];
+            std::mem::replace(&mut spec.blocks, 1)
+        }
+        StudySpec::Fabric(spec) => {
+            spec.infer = false;
+            std::mem::replace(&mut spec.blocks, 1)
+        }
+        StudySpec::Buffer(spec) => std::mem::replace(&mut spec.blocks, 1),
+        StudySpec::Switching(_) | StudySpec::Depth(_) => return None,
+    };
+    Some((alone, blocks))
+}
+
+/// A testbed that answers from one block's records, whatever the order it is asked in.
+struct OneBlock<'a> {
+    topology: &'a Topology,
+    /// Under block 0.
+    recorded: &'a [(Trial, &'a TrialRecord)],
+}
+
+impl Testbed for OneBlock<'_> {
+    fn topology(&self) -> &Topology {
+        self.topology
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        let found = self.recorded.iter().find(|(recorded, _)| recorded == trial);
+        Ok(found.map_or_else(
+            || TrialRecord::failed(0, "this block has no such trial".to_owned()),
+            |(_, record)| (*record).clone(),
+        ))
+    }
+}

@@ -1,0 +1,221 @@
+//! Which figures stand for the same thing on both sides, and each block's value of them.
+//!
+//! Owns the choice of metrics that a comparison is about. Never compares.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Side;
+use crate::figure::{Condition, Figure, Metric, Unit, Verdict};
+
+/// Which of two values is the better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Better {
+    /// The larger: rates.
+    More,
+    /// The smaller: delays, losses.
+    Less,
+}
+
+/// Which value of a metric is the better; `None` for one that a comparison is not about: conditions of a
+/// trial such as the offered load, and answers with a yes or no.
+pub const fn better(metric: Metric) -> Option<Better> {
+    match metric {
+        Metric::Received
+        | Metric::Throughput
+        | Metric::Goodput
+        | Metric::PairGoodput
+        | Metric::BackToBack
+        | Metric::UplinkRate
+        | Metric::Buffer
+        | Metric::AddressCapacity
+        | Metric::AddressLearningRate
+        | Metric::Microburst
+        | Metric::LongestRoundTrip => Some(Better::More),
+        Metric::Rtt
+        | Metric::OneWayDelay
+        | Metric::LossRatio
+        | Metric::RecoveryTime
+        | Metric::ResetTime
+        | Metric::RetransmitsPerGigabyte
+        | Metric::GoodputVariation => Some(Better::Less),
+        _ => None,
+    }
+}
+
+/// Points of a distribution that are compared; others are in the runs' own reports.
+const QUANTILES: [f64; 2] = [0.5, 0.99];
+
+/// Conditions that say where or how a value was had, not what it is a value of. Measured numbers are
+/// never part of a case either.
+const NOT_THE_CASE: [&str; 24] = [
+    "from",
+    "to",
+    "device",
+    "variant",
+    "path",
+    "beside_device",
+    "beside_variant",
+    "stamped",
+    "backend",
+    "receiver",
+    "frame_size_sent",
+    "ip_length",
+    "udp_payload",
+    "search",
+    "traffic_time_ns",
+    "final_duration_ns",
+    "wire_limit_bits_per_s",
+    "worst_arrangement",
+    "worst_from",
+    "groups",
+    "reasons",
+    "stable_blocks",
+    "disagreement",
+    "file",
+];
+
+/// What two values have to share to be compared.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Case {
+    pub(super) metric: Metric,
+    /// Quantile, unit and conditions as text.
+    rest: String,
+}
+
+/// A case's value in each block.
+#[derive(Debug, Clone)]
+pub(super) struct Cell {
+    pub(super) blocks: BTreeMap<usize, f64>,
+    pub(super) quantile: Option<f64>,
+    pub(super) unit: Unit,
+    pub(super) conditions: BTreeMap<String, Condition>,
+    pub(super) verdict: Verdict,
+}
+
+/// All of one side's.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    order: Vec<Case>,
+    device: BTreeMap<Case, Cell>,
+    bypass: BTreeMap<Case, Cell>,
+}
+
+impl Values {
+    /// Of the run's figures, and of each block's where the run has blocks.
+    pub(super) fn of(side: &Side<'_>) -> Self {
+        let mut values = Self::default();
+        for figure in side.figures {
+            values.take(side, figure, None);
+        }
+        for (block, figures) in side.blocks.iter().enumerate() {
+            for figure in figures {
+                values.take(side, figure, Some(block));
+            }
+        }
+        values
+    }
+
+    /// In the order in which the run tells them.
+    pub(super) fn cases(&self) -> impl Iterator<Item = &Case> {
+        self.order.iter()
+    }
+
+    pub(super) fn device(&self, case: &Case) -> Option<&Cell> {
+        self.device.get(case)
+    }
+
+    pub(super) fn bypass(&self, case: &Case) -> Option<&Cell> {
+        self.bypass.get(case)
+    }
+
+    fn take(&mut self, side: &Side<'_>, figure: &Figure, block: Option<usize>) {
+        let (Some(value), true) = (figure.value, is_compared(figure)) else { return };
+        let into = match whose(side, figure) {
+            Whose::Subject => &mut self.device,
+            Whose::Bypass => &mut self.bypass,
+            Whose::Another => return,
+        };
+        let conditions = shared(figure);
+        let case = case(figure, &conditions);
+        if block.is_none() && !into.contains_key(&case) && !self.order.contains(&case) {
+            self.order.push(case.clone());
+        }
+        let cell = into.entry(case).or_insert_with(|| Cell {
+            blocks: BTreeMap::new(),
+            quantile: figure.quantile,
+            unit: figure.unit,
+            conditions,
+            verdict: figure.verdict,
+        });
+        match block {
+            // The run's own value stands for its only block until there are blocks.
+            None => drop(cell.blocks.insert(WHOLE, value)),
+            Some(block) => {
+                cell.blocks.remove(&WHOLE);
+                cell.blocks.insert(block, value);
+            }
+        }
+    }
+}
+
+/// In the place of a block's number: the whole run's one value.
+const WHOLE: usize = usize::MAX;
+
+/// Whether a comparison is about it at all.
+fn is_compared(figure: &Figure) -> bool {
+    let quantile = |q: f64| QUANTILES.iter().any(|known| (known - q).abs() < 1e-9);
+    // A rate is compared once, not in every convention that it is also told in. A flood's loss says only
+    // how hard it was driven.
+    let again = matches!(figure.metric, Metric::Received | Metric::Throughput)
+        && figure.unit == Unit::BitsPerSecond;
+    let flood = figure.metric == Metric::LossRatio
+        && figure.conditions.get("test") == Some(&Condition::from("flood"));
+    better(figure.metric).is_some() && figure.quantile.is_none_or(quantile) && !again && !flood
+}
+
+enum Whose {
+    Subject,
+    Bypass,
+    Another,
+}
+
+fn whose(side: &Side<'_>, figure: &Figure) -> Whose {
+    let text = |name: &str| match figure.conditions.get(name) {
+        Some(Condition::Text(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let is = |device: Option<&str>, variant: Option<&str>| {
+        side.subject.is_none_or(|subject| {
+            device == Some(&subject.device) && variant == subject.variant.as_deref()
+        })
+    };
+    if text("path") != Some("bypass") {
+        let own = is(text("device"), text("variant"));
+        return if own { Whose::Subject } else { Whose::Another };
+    }
+    let beside = text("beside_device");
+    let own = beside.is_none() || is(beside, text("beside_variant"));
+    if own { Whose::Bypass } else { Whose::Another }
+}
+
+fn shared(figure: &Figure) -> BTreeMap<String, Condition> {
+    let of_case = |(name, value): &(&String, &Condition)| {
+        !NOT_THE_CASE.contains(&name.as_str()) && !matches!(value, Condition::Number(_))
+    };
+    let kept = figure.conditions.iter().filter(of_case);
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+fn case(figure: &Figure, conditions: &BTreeMap<String, Condition>) -> Case {
+    let rest = format!("{:?} {:?} {conditions:?}", figure.quantile, figure.unit);
+    Case { metric: figure.metric, rest }
+}
+
+/// As the rows of figures have it: `one_way_delay`.
+pub(super) fn name(metric: Metric) -> String {
+    let named = serde_json::to_value(metric).ok();
+    named.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}

@@ -1,0 +1,121 @@
+//! The comparison in one sentence that a buyer understands.
+//!
+//! Says no more than the rows do. Never mentions whose doing it is: that stands beside it.
+
+use measure::comparison::{Decision, Scale};
+
+use super::{Row, cells};
+use crate::figure::Condition;
+
+pub(super) fn of(subject: &str, reference: &str, rows: &[Row]) -> String {
+    let count = rows.len();
+    if count == 0 {
+        return format!("{subject} and {reference} have no figure in common.");
+    }
+    let better = rows.iter().filter(|row| row.is_better() == Some(true)).count();
+    let worse = rows.iter().filter(|row| row.is_better() == Some(false)).count();
+    let equal = rows.iter().filter(|row| row.comparison.decision == Decision::Equivalent).count();
+    let unknown = count - better - worse - equal;
+    let beside = if unknown > 0 { format!("; {unknown} can't be told") } else { String::new() };
+    let all = if count == 1 { "the one figure".to_owned() } else { format!("all {count} figures") };
+    let head = match (better, worse, equal) {
+        (0, 0, 0) => {
+            let first = &rows[0];
+            return format!(
+                "Whether {subject} and {reference} differ can't be told: {}.",
+                clause(first, reference)
+            );
+        }
+        (0, 0, _) if equal == count => {
+            return format!("{subject} is as good as {reference}: equivalent in {all}.");
+        }
+        (0, 0, _) => format!("{subject} is as good as {reference} in {equal} of {count} figures"),
+        (_, 0, _) => format!("{subject} is better than {reference} in {better} of {count} figures"),
+        (0, _, _) => format!("{subject} is worse than {reference} in {worse} of {count} figures"),
+        _ => format!(
+            "{subject} is better than {reference} in {better} and worse in {worse} of {count} figures"
+        ),
+    };
+    let largest = rows
+        .iter()
+        .filter(|row| row.comparison.decision == Decision::Different)
+        .max_by(|a, b| distance(a).total_cmp(&distance(b)));
+    match largest {
+        Some(row) => format!("{head}{beside}; most in {}.", clause(row, reference)),
+        None => format!("{head}{beside}."),
+    }
+}
+
+/// How far from equality, on a scale that suits ratios.
+fn distance(row: &Row) -> f64 {
+    if row.comparison.scale == Scale::Ratio { row.comparison.value.ln().abs() } else { 0.0 }
+}
+
+/// `rtt p50 (udp, 64 octets) is 1.310 times s1's (95.1 % CI 1.290…1.330)`
+fn clause(row: &Row, reference: &str) -> String {
+    let compared = &row.comparison;
+    let interval = compared.interval;
+    let (low, high) = (interval.low, interval.high);
+    let sure = if interval.confidence > 0.5 {
+        format!(" ({:.1} % CI {low:.3}…{high:.3})", interval.confidence * 100.0)
+    } else {
+        " (no interval from so few blocks)".to_owned()
+    };
+    match compared.scale {
+        Scale::Ratio => {
+            format!("{} is {:.3} times {reference}'s{sure}", row.label(), compared.value)
+        }
+        Scale::Shift => {
+            format!("{} differs from {reference}'s by {:.6}{sure}", row.label(), compared.value)
+        }
+    }
+}
+
+impl Row {
+    /// What it is about, in a few words: `rtt p50 (udp, 64 octets, idle)`.
+    pub fn label(&self) -> String {
+        let parts = parts(self, " octets");
+        let case =
+            if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
+        format!("{}{case}", self.metric_label())
+    }
+
+    /// `rtt p50`
+    pub fn metric_label(&self) -> String {
+        let quantile = self.quantile.map_or_else(String::new, |q| format!(" p{}", q * 100.0));
+        format!("{}{quantile}", cells::name(self.metric))
+    }
+
+    /// `udp 64 idle`
+    pub fn case_label(&self) -> String {
+        parts(self, "").join(" ")
+    }
+}
+
+fn parts(row: &Row, behind_octets: &str) -> Vec<String> {
+    const NAMED: [&str; 11] = [
+        "tool",
+        "protocol",
+        "operation",
+        "statistic",
+        "test",
+        "goal",
+        "arrangement",
+        "message",
+        "nodes",
+        "load",
+        "scenario",
+    ];
+    let mut parts: Vec<String> = NAMED
+        .iter()
+        .filter_map(|name| match row.conditions.get(*name)? {
+            Condition::Text(text) => Some(text.clone()),
+            Condition::Integer(number) => Some(format!("{name} {number}")),
+            _ => None,
+        })
+        .collect();
+    if let Some(Condition::Integer(octets)) = row.conditions.get("frame_size") {
+        parts.insert(parts.len().min(1), format!("{octets}{behind_octets}"));
+    }
+    parts
+}

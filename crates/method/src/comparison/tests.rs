@@ -1,0 +1,162 @@
+//! Comparisons of made-up runs: what is matched, what is decided, and whose doing it is said to be.
+
+use std::collections::BTreeMap;
+
+use measure::comparison::Decision;
+
+use super::{Compared, MARGIN, Side, compare};
+use crate::figure::{Condition, Figure, Metric, Unit, Verdict};
+use crate::trial::Subject;
+
+fn rtt(device: &str, path: &str, value: f64) -> Figure {
+    let conditions = [("device", device), ("path", path), ("protocol", "udp"), ("load", "idle")];
+    let mut conditions: BTreeMap<String, Condition> =
+        conditions.map(|(name, value)| (name.to_owned(), value.into())).into();
+    conditions.insert("frame_size".to_owned(), Condition::Integer(64));
+    // Where it was measured is no part of the case, nor is a measured number.
+    conditions.insert("from".to_owned(), format!("h1/{device}").into());
+    conditions.insert("bypass_repeatability_ns".to_owned(), Condition::Number(value));
+    Figure {
+        metric: Metric::Rtt,
+        quantile: Some(0.5),
+        unit: Unit::Nanoseconds,
+        value: Some(value),
+        low: None,
+        high: None,
+        confidence: None,
+        n: 1000,
+        blocks: 1,
+        conditions,
+        verdict: Verdict::DeviceLimited,
+        caveats: Vec::new(),
+    }
+}
+
+/// A little noise that no two sides share.
+fn noise(block: usize, side: usize) -> f64 {
+    1.0 + ((block * 7 + side * 3) % 5) as f64 * 1e-3
+}
+
+/// Blocks with devices of these round trips and a cable.
+fn blocks(count: usize, devices: &[(&str, f64)], cable: Option<f64>) -> Vec<Vec<Figure>> {
+    let block = |at: usize| {
+        let mut figures: Vec<Figure> = devices
+            .iter()
+            .enumerate()
+            .map(|(side, (name, value))| rtt(name, "device", value * noise(at, side)))
+            .collect();
+        figures.extend(cable.map(|value| rtt("cable", "bypass", value * noise(at, 9))));
+        figures
+    };
+    (0..count).map(block).collect()
+}
+
+fn two_runs(ours: &[Vec<Figure>], theirs: &[Vec<Figure>]) -> Compared {
+    let side = |name, blocks| Side { name, run: name, subject: None, figures: &[], blocks };
+    let (one, other) = (with_figures(ours), with_figures(theirs));
+    let subject = Side { figures: &one, ..side("new", ours) };
+    compare(&subject, &Side { figures: &other, ..side("old", theirs) }, MARGIN)
+}
+
+fn with_figures(blocks: &[Vec<Figure>]) -> Vec<Figure> {
+    blocks.first().cloned().unwrap_or_default()
+}
+
+#[test]
+fn two_devices_of_one_run_are_compared_block_by_block() {
+    let blocks = blocks(8, &[("s1", 10_000.0), ("s2", 12_000.0)], Some(8_000.0));
+    let figures = with_figures(&blocks);
+    let [one, other] = ["s1", "s2"].map(|d| Subject { device: d.to_owned(), variant: None });
+    let side = |name, subject| Side {
+        name,
+        run: "r",
+        subject: Some(subject),
+        figures: &figures,
+        blocks: &blocks,
+    };
+    let compared = compare(&side("s2", &other), &side("s1", &one), MARGIN);
+    let [row] = &compared.rows[..] else { panic!("{compared:?}") };
+    assert!(compared.interleaved && compared.attribution.is_given(), "{compared:?}");
+    assert_eq!(row.comparison.decision, Decision::Different);
+    assert_eq!(row.is_better(), Some(false), "longer is worse");
+    assert!((row.comparison.value - 1.2).abs() < 0.01);
+    assert_eq!((row.subject.len(), row.reference.len(), row.bypass.len()), (8, 8, 8));
+    assert!(compared.is_worse());
+    assert!(
+        compared.sentence.starts_with(
+            "s2 is worse than s1 in 1 of 1 figures; most in rtt p50 (udp, 64 octets, idle) is 1.2"
+        ),
+        "{}",
+        compared.sentence
+    );
+    let figure = row.figure();
+    assert_eq!((figure.metric, figure.unit), (Metric::Ratio, Unit::Ratio));
+    assert_eq!(figure.conditions["decision"], Condition::from("different"));
+    assert_eq!(figure.conditions["of"], Condition::from("rtt"));
+}
+
+/// Cable of either run; blocks; what is said, and whether it is attributable.
+#[test]
+fn two_runs_need_a_cable_that_stayed_the_same() {
+    let device = |value| [("sw", value)];
+    let table: [(Option<f64>, Option<f64>, usize, &str); 5] = [
+        (Some(8_000.0), Some(8_000.0), 8, ""),
+        (
+            Some(8_000.0),
+            Some(9_000.0),
+            8,
+            "the direct cable's own figures changed between the runs, in 1 of 1",
+        ),
+        (None, None, 8, "no bypass"),
+        (None, None, 1, "no bypass, one run"),
+        (Some(8_000.0), Some(8_000.0), 3, "only 3 blocks"),
+    ];
+    for (ours, theirs, count, reason) in table {
+        let compared = two_runs(
+            &blocks(count, &device(12_000.0), ours),
+            &blocks(count, &device(10_000.0), theirs),
+        );
+        let said = compared.attribution.reasons.join(", ");
+        assert!(
+            said.starts_with(reason) && said.is_empty() == reason.is_empty(),
+            "{said} / {reason}"
+        );
+        let decided = compared.rows[0].comparison.decision == Decision::Different;
+        assert_eq!(decided, count == 8, "{count} blocks");
+    }
+}
+
+#[test]
+fn the_same_twice_is_equivalent() {
+    let run = blocks(10, &[("sw", 10_000.0)], Some(8_000.0));
+    let compared = two_runs(&run, &run);
+    assert_eq!(compared.rows[0].comparison.decision, Decision::Equivalent);
+    assert_eq!(
+        compared.sentence,
+        "new is as good as old: equivalent in all the one figure.".replace("all ", "")
+    );
+}
+
+#[test]
+fn a_cable_that_repeats_badly_widens_the_margin() {
+    let mut run = blocks(10, &[("sw", 10_000.0)], Some(8_000.0));
+    for (at, block) in run.iter_mut().enumerate() {
+        let wild = 8_000.0 * (1.0 + at as f64 * 0.1);
+        block[1] = rtt("cable", "bypass", wild);
+    }
+    let compared = two_runs(&run, &run);
+    assert!(compared.rows[0].comparison.margin > 0.1, "{:?}", compared.rows[0].comparison);
+    assert_eq!(compared.rows[0].comparison.decision, Decision::Inconclusive, "too coarse a tester");
+}
+
+#[test]
+fn nothing_in_common_is_said() {
+    let ours = blocks(8, &[("sw", 10_000.0)], None);
+    let mut theirs = ours.clone();
+    for figure in theirs.iter_mut().flatten() {
+        figure.conditions.insert("protocol".to_owned(), "tcp".into());
+    }
+    let compared = two_runs(&ours, &theirs);
+    assert_eq!(compared.sentence, "new and old have no figure in common.");
+    assert!(compared.rows.is_empty() && !compared.attribution.is_given());
+}

@@ -1,0 +1,132 @@
+//! `switchmark compare RUN RUN`: which is better, how sure that is, and whether it is the device's doing.
+//!
+//! Never measures: both sides come from the journal. Never decides: that is `method::comparison`'s.
+
+mod junit;
+mod sides;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use method::Figure;
+use method::comparison::{Compared, MARGIN, compare};
+use record::Store;
+use serde_json::json;
+
+use super::options::Data;
+use super::{Failure, Outcome, lone, output};
+use crate::config::ConfigError;
+use crate::config::source::plain;
+use crate::terminal::tables;
+use sides::{Sides, share};
+
+/// `compare`
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// One or two runs, each RUN, RUN/DEVICE or RUN/DEVICE:VARIANT; the second is compared with the first.
+    /// One run alone: its two devices
+    #[arg(value_name = "RUN", required = true, num_args = 1..=2)]
+    runs: Vec<String>,
+    /// What the run is compared with; ends with exit code 4 where a figure is worse
+    #[arg(long, value_name = "RUN")]
+    baseline: Option<String>,
+    /// The difference that does not matter: 1%, 0.01
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    margin: Option<f64>,
+    /// Write the comparison as a page
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Write the figures as test cases, in the JUnit format
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    #[command(flatten)]
+    data: Data,
+}
+
+/// Compares.
+pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    for path in args.report.iter().chain(&args.junit) {
+        output::check_report(path)?;
+    }
+    let store = Store::open(&output::store_path(&args.data)?)?;
+    let sides = Sides::load(&store, &args.runs, args.baseline.as_deref())?;
+    let (reference, subject) = sides.both();
+    let compared = compare(&subject, &reference, args.margin.unwrap_or(MARGIN));
+    if args.data.json {
+        writeln!(std::io::stdout().lock(), "{:#}", in_json(&sides, &compared))?;
+    }
+    output::say(&args.data, &text(&sides, &compared))?;
+    if let Some(path) = &args.report {
+        let page = record::report::comparison::render(
+            &compared,
+            [sides.reference_meta(), sides.subject_meta()],
+            lone::unix_ns(Timestamp::now()),
+        )?;
+        output::write_page(&page, path)?;
+        output::say(&args.data, &format!("report: {}\n", path.display()))?;
+    }
+    if let Some(path) = &args.junit {
+        std::fs::write(path, junit::of(&compared)).map_err(|cause| {
+            let message = format!("write {}: {}", path.display(), plain(&cause));
+            ConfigError::bare(message, "name a writable place")
+        })?;
+    }
+    Ok(outcome(&compared, args.baseline.is_some()))
+}
+
+/// A baseline is kept, broken, or nothing is known of it.
+fn outcome(compared: &Compared, baseline: bool) -> Outcome {
+    if compared.rows.is_empty() {
+        return Outcome::SomeInvalid;
+    }
+    match (baseline, compared.is_worse(), compared.attribution.is_given()) {
+        (true, true, true) => Outcome::Worse,
+        (true, _, false) => Outcome::SomeInvalid,
+        _ => Outcome::Done,
+    }
+}
+
+fn in_json(sides: &Sides, compared: &Compared) -> serde_json::Value {
+    let figures: Vec<Figure> = compared.rows.iter().map(method::comparison::Row::figure).collect();
+    let blocks: Vec<_> = compared
+        .rows
+        .iter()
+        .map(|row| json!({ "subject": row.subject, "reference": row.reference, "bypass": row.bypass }))
+        .collect();
+    json!({
+        "schema": record::rows::SCHEMA,
+        "verb": "compare",
+        "subject": { "name": compared.subject, "run": sides.subject_meta().id },
+        "reference": { "name": compared.reference, "run": sides.reference_meta().id },
+        "interleaved": compared.interleaved,
+        "sentence": compared.sentence,
+        "attributable": compared.attribution.is_given(),
+        "reasons": compared.attribution.reasons,
+        "figures": figures,
+        "blocks": blocks,
+    })
+}
+
+fn text(sides: &Sides, compared: &Compared) -> String {
+    let mut out = String::new();
+    let (subject, reference) = (sides.subject_meta(), sides.reference_meta());
+    let how = if compared.interleaved {
+        format!("run {}, block by block", subject.id)
+    } else {
+        format!("runs {} and {}, each by itself", subject.id, reference.id)
+    };
+    tables::put_wrapped(
+        &mut out,
+        "",
+        &format!("{} compared with {}: {how}", compared.subject, compared.reference),
+    );
+    out.push('\n');
+    if let Some(table) = tables::comparison(compared) {
+        let _ = writeln!(out, "{table}\n");
+    }
+    tables::put_wrapped(&mut out, "", &compared.sentence);
+    tables::put_wrapped(&mut out, "", &compared.attribution.sentence());
+    out
+}
