@@ -9,6 +9,7 @@ mod burst;
 pub mod fabric;
 pub mod forwarding;
 pub mod latency;
+pub mod pattern;
 mod problem;
 mod rows;
 mod session;
@@ -27,6 +28,7 @@ pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use fabric::{Arrangement, FabricSpec, Nodes};
 pub use forwarding::{ForwardingSpec, ForwardingTest, SearchKind};
 pub use latency::{LatencySpec, Load};
+pub use pattern::Pattern;
 pub use problem::SpecProblem;
 pub use switching::{SwitchTest, SwitchingSpec};
 

@@ -12,7 +12,10 @@ use measure::reading::Rejected;
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, Histogram, Nanos, Rate};
 use method::figure::Condition;
-use method::record::{DatagramsRecord, DeviceRecord, ExchangeRecord, FlowRecord, ReceiptRecord};
+use method::record::{
+    BulkRecord, DatagramsRecord, DeviceRecord, ExchangeRecord, FlowRecord, ReceiptRecord,
+    StreamRecord,
+};
 use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
 use method::trial::{Carrier, Flow, FlowKind, Path};
 use method::{
@@ -45,25 +48,30 @@ impl Blocking {
     }
 
     /// Octets a second one way; both directions of every pair load the uplinks alike.
-    fn share(&self, from: &PortRef, trial: &Trial) -> f64 {
+    /// A port in several pairs gives each an equal part.
+    fn share(&self, flow: &Flow, trial: &Trial) -> f64 {
         if trial.path == Path::Bypass {
             return 1.1 * PORT;
         }
         let group = |port: &PortRef| self.place(port) / self.group;
         let crosses = |flow: &Flow| group(&flow.from) != group(&flow.to);
-        let flow = trial.flows.iter().find(|f| f.from == *from).expect("a flow");
+        let at = |port: &PortRef| {
+            trial.flows.iter().filter(|f| f.from == *port || f.to == *port).count() as f64
+        };
+        let part = |flow: &Flow| 1.0 / at(&flow.from).max(at(&flow.to));
+        let own = PORT * part(flow);
         if [&flow.from, &flow.to].into_iter().any(|port| Some(self.place(port)) == self.dead) {
             return 0.0;
         }
         let over = |g: usize| {
             let ends = |f: &&Flow| crosses(f) && [group(&f.from), group(&f.to)].contains(&g);
-            trial.flows.iter().filter(ends).count() as f64
+            trial.flows.iter().filter(ends).map(part).sum::<f64>()
         };
         if !crosses(flow) {
-            return PORT;
+            return own;
         }
         let most = over(group(&flow.from)).max(over(group(&flow.to)));
-        if most <= self.uplink { PORT } else { PORT * self.uplink / most * self.collapse }
+        if most <= self.uplink { own } else { own * self.uplink / most * self.collapse }
     }
 }
 
@@ -148,17 +156,22 @@ impl Testbed for Blocking {
             .flows
             .iter()
             .map(|flow| {
-                let FlowKind::Exchange(asked) = &flow.kind else {
-                    return self.flooded(flow, trial);
+                let (interval, message) = match &flow.kind {
+                    FlowKind::Exchange(asked) => (asked.interval, asked.message),
+                    FlowKind::Bulk(asked) => (asked.interval, ByteCount(1)),
+                    _ => return self.flooded(flow, trial),
                 };
-                let share = self.share(&flow.from, trial);
-                let whole = (load.0 / asked.interval.0) as usize;
-                let each = (share * asked.interval.as_secs_f64()) as u64;
+                let share = self.share(flow, trial);
+                let whole = (load.0 / interval.0) as usize;
+                let each = (share * interval.as_secs_f64()) as u64;
                 let mut intervals = vec![ByteCount(each); whole];
                 // One interval of the load is half empty, everywhere.
                 intervals[whole / 2] = ByteCount(each / 2);
+                if matches!(flow.kind, FlowKind::Bulk(_)) {
+                    return streamed((share * load.as_secs_f64()) as u64, load, intervals);
+                }
                 let receipt = ReceiptRecord {
-                    messages: (share * load.as_secs_f64()) as u64 / asked.message.0,
+                    messages: (share * load.as_secs_f64()) as u64 / message.0,
                     octets: ByteCount((share * load.as_secs_f64()) as u64),
                     elapsed: load,
                     rounds: Histogram::new(),
@@ -180,6 +193,15 @@ impl Testbed for Blocking {
             device: DeviceRecord::default(),
         })
     }
+}
+
+fn streamed(octets: u64, load: Nanos, received: Vec<ByteCount>) -> FlowRecord {
+    FlowRecord::Bulk(BulkRecord {
+        congestion_control: "cubic".to_owned(),
+        received: ByteCount(octets),
+        elapsed: load,
+        streams: vec![StreamRecord { points: Vec::new(), received }],
+    })
 }
 
 fn spec(arrangements: &[&str]) -> FabricSpec {
@@ -309,6 +331,40 @@ fn groups_and_their_uplinks_are_told_from_floods() {
     }
 }
 
+/// A port with many pairs at once is told by what all of them get, at any number of nodes, and says
+/// nothing of the device's blocking.
+#[test]
+fn a_port_in_several_pairs_is_told_as_a_whole() {
+    let patterns = ["mesh", "half-to-half", "one-to-many", "many-to-one", "one-way"];
+    let names = [&["neighbours"][..], &patterns].concat();
+    let mut testbed = Blocking::new(8, 4, 3.0);
+    let figures = run(&FabricSpec { blocks: 2, ..spec(&names) }, &mut testbed);
+    for name in patterns {
+        for nodes in ["2", "4", "8"] {
+            let part = value(&figures, name, nodes, "mean") / (8.0 * PORT);
+            // Of 8 ports in two halves all pairs leave their groups of 4; of a mesh 4 of 7 do, and an
+            // uplink of 3 carries 4 * 4 / 7.
+            let halves = matches!(name, "half-to-half" | "one-way") && nodes == "8";
+            let expected = if halves { 0.75 } else { 1.0 };
+            assert!((part - expected).abs() < 1e-6, "{name} of {nodes}: {part}");
+        }
+    }
+    let each = |name: &str| {
+        let wanted = [("arrangement", name), ("nodes", "8"), ("statistic", "mean")];
+        find(&figures, &wanted).conditions.get("pairs_of_a_port").cloned()
+    };
+    assert_eq!(each("mesh"), Some(7u64.into()));
+    assert_eq!(each("half-to-half"), Some(4u64.into()));
+    assert_eq!(each("neighbours"), None);
+    let answer = nonblocking(&figures);
+    assert_eq!(answer.conditions["worst_arrangement"], "neighbours".into());
+    let one_way = testbed.asked.iter().filter(|trial| trial.label.starts_with("streams"));
+    assert!(one_way.clone().count() > 0 && one_way.clone().all(|t| t.flows.len() <= 16));
+    let only = spec(&["mesh"]);
+    let figures = run(&only, &mut Blocking::new(8, 4, 3.0));
+    assert!(figures.iter().all(|f| f.metric != Metric::Nonblocking), "nothing to tell it from");
+}
+
 #[test]
 fn one_number_of_nodes_answers_nothing() {
     let spec = FabricSpec { nodes: Nodes::These(vec![48]), ..spec(&["neighbours", "offset=12"]) };
@@ -351,6 +407,8 @@ fn what_can_not_be_done_is_refused_beforehand() {
     check(nodes(&[]), &ports, "no number of nodes");
     let credits = Carrier::Datagrams { credits: 0 };
     check(FabricSpec { carrier: credits, ..spec(&["sweep"]) }, &ports, "credits is 0");
+    let credits = Carrier::Datagrams { credits: 8 };
+    check(FabricSpec { carrier: credits, ..spec(&["one-way"]) }, &ports, "is one-way");
     check(FabricSpec { message: ByteCount(0), ..spec(&["sweep"]) }, &ports, "size is 0");
     check(FabricSpec { margin: 1.0, ..spec(&["sweep"]) }, &ports, "the margin is 1");
     let cable = Topology { devices: Vec::new(), ..topology(2, true) };

@@ -1,7 +1,7 @@
 //! The study `fabric`: does every pair of ports get what one pair alone gets, whichever ports talk?
 //!
-//! Owns its request and the order of its trials: in each, all pairs of one matching exchange messages
-//! at once. What the records mean is in `figures`. Never times a send: a sender that is done has only
+//! Owns its request and the order of its trials: in each, all pairs of one arrangement exchange
+//! messages at once. What the records mean is in `figures`. Never times a send: a sender that is done has only
 //! filled a buffer.
 
 pub mod arrangement;
@@ -194,6 +194,11 @@ impl FabricSpec {
                 let range = "an offset below the number of ports, and at most 10000 bisections";
                 return Err(out_of_range("the arrangement", arrangement, range));
             }
+            if arrangement.is_one_way() && self.carrier != Carrier::Tcp {
+                let range =
+                    "both ways over datagrams; one way over TCP, or as `switching` with frames";
+                return Err(out_of_range("the arrangement", arrangement, range));
+            }
             // Cables join two ports each, and nobody else.
             if device.is_none() && *arrangement != Arrangement::Neighbours {
                 let range = "neighbours where there is no device between the ports";
@@ -226,11 +231,12 @@ impl FabricSpec {
                     way: scene.way,
                     block,
                     duration: self.duration,
-                    gate: Gate::Strict,
+                    // TCP that only sends goes to the tester's own limit.
+                    gate: if round.one_way { Gate::Flood } else { Gate::Strict },
                     flows: round.flows(cell.message, self),
                     events: Vec::new(),
                 })?;
-                data.entry(place).or_default().take(block, &tried, self);
+                data.entry(place).or_default().take(block, round, &tried, self);
             }
         }
         let structures: Structures = structure::all(&scenes, &topology, &mut session, seed)?;

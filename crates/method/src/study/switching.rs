@@ -11,19 +11,18 @@ mod incast;
 mod largest;
 mod line_rate;
 mod microburst;
-pub mod pattern;
 mod rig;
 mod throughput;
 
 use measure::{FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use super::Profile;
 use super::session::Session;
+use super::{Profile, pattern};
 use crate::trial::{Backend, Subject};
 use crate::{Figure, Metric, Testbed, TestbedError, Unit};
 
-pub use pattern::Pattern;
+pub use super::pattern::Pattern;
 
 use rig::{Board, Rig};
 

@@ -18,7 +18,8 @@ pub struct Args {
     /// lab:bridge or sim:PROFILE.toml with options, or a testbed file
     #[arg(long, value_name = "T", required_unless_present = "resume", conflicts_with = "resume")]
     testbed: Option<String>,
-    /// Who talks to whom: neighbours, offset=N, sweep, bisections=N, tournament
+    /// Who talks to whom: neighbours, offset=N, sweep, bisections=N, tournament, mesh, one-to-many,
+    /// many-to-one, half-to-half, one-way
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     arrangement: Vec<Arrangement>,
     /// How many ports talk at once [default: 2, 4, 8… and all]

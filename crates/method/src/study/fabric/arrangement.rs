@@ -1,7 +1,7 @@
-//! Arrangements: which port talks to which, as matchings of the ports 0…n-1.
+//! Arrangements: which port talks to which of the ports 0…n-1, at the same time.
 //!
-//! Owns the constructions (METHODS §7). Pure: what is random has a seed. Never knows what a port is,
-//! nor what the pairs will do.
+//! Owns the matchings (METHODS §7); the patterns in which a port has several pairs are those of every
+//! study. Pure: what is random has a seed. Never knows what a port is, nor what the pairs will do.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,6 +10,8 @@ use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
+
+use crate::study::Pattern;
 
 /// A rule that pairs ports up, in one round or in several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,20 +27,42 @@ pub enum Arrangement {
     Bisections(u32),
     /// n-1 rounds (n where n is odd) in which every port meets every other once.
     Tournament,
+    /// A port is in several pairs at once (RFC 2889 §5.1 to §5.4); never [`Pattern::Pairs`], which are
+    /// neighbours.
+    Pattern(Pattern),
 }
 
-/// Ports that talk at the same time. No port is in two pairs.
+/// The patterns that are arrangements.
+const PATTERNS: [Pattern; 5] =
+    [Pattern::Mesh, Pattern::OneToMany, Pattern::ManyToOne, Pattern::HalfToHalf, Pattern::OneWay];
+
+/// Ports that talk at the same time. No port is in two pairs, but in a pattern's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Matching {
-    /// Of which round: `offset=12`, `tournament 3`.
+    /// Of which round: `offset=12`, `tournament 3`, `mesh`.
     pub name: String,
     /// Places of ports, in the order in which pairs are taken where only some shall talk.
     pub pairs: Vec<(usize, usize)>,
 }
 
 impl Arrangement {
-    /// The rounds over so many ports; only bisections depend on the seed.
-    pub fn rounds(self, ports: usize, seed: u64) -> Vec<Matching> {
+    /// The rounds of so many nodes among the ports: the first pairs of a matching, or a pattern of the
+    /// first ports. Only bisections depend on the seed.
+    pub fn rounds_of(self, nodes: usize, ports: usize, seed: u64) -> Vec<Matching> {
+        if let Self::Pattern(pattern) = self {
+            return vec![Matching { name: self.to_string(), pairs: pairs_of(pattern, nodes) }];
+        }
+        let mut rounds = self.rounds(ports, seed);
+        for round in &mut rounds {
+            round.pairs.truncate(nodes / 2);
+        }
+        // An offset of so many ports may be a ring on which nobody is left to talk to.
+        rounds.retain(|round| !round.pairs.is_empty());
+        rounds
+    }
+
+    /// The rounds over so many ports.
+    fn rounds(self, ports: usize, seed: u64) -> Vec<Matching> {
         let one = |pairs| vec![Matching { name: self.to_string(), pairs }];
         match self {
             Self::Neighbours => one(offset(ports, 1)),
@@ -56,13 +80,33 @@ impl Arrangement {
                     .collect()
             }
             Self::Tournament => tournament(ports),
+            Self::Pattern(pattern) => one(pairs_of(pattern, ports)),
         }
+    }
+
+    /// Whether no port is in two pairs, so that no pair waits for another but inside the device.
+    pub const fn is_matching(self) -> bool {
+        !matches!(self, Self::Pattern(_))
+    }
+
+    /// Whether the second of a pair never sends.
+    pub const fn is_one_way(self) -> bool {
+        matches!(self, Self::Pattern(pattern) if pattern.is_one_way())
     }
 
     /// Whether it is more than one matching.
     pub const fn has_rounds(self) -> bool {
         matches!(self, Self::Sweep | Self::Bisections(_) | Self::Tournament)
     }
+}
+
+/// The pattern's streams; where each has its way back, a pair stands for both.
+fn pairs_of(pattern: Pattern, ports: usize) -> Vec<(usize, usize)> {
+    let mut pairs = pattern.streams(ports);
+    if !pattern.is_one_way() {
+        pairs.retain(|(from, to)| from < to);
+    }
+    pairs
 }
 
 /// Follows i, i + by, i + 2 by… round all ports and pairs them up two by two, from each start in turn.
@@ -112,8 +156,8 @@ fn tournament(ports: usize) -> Vec<Matching> {
 /// A text names no arrangement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is not an arrangement; known are `neighbours`, `offset=N`, `sweep`, `bisections=N` \
-     and `tournament`"
+    "`{0}` is not an arrangement; known are `neighbours`, `offset=N`, `sweep`, `bisections=N`, \
+     `tournament`, `mesh`, `one-to-many`, `many-to-one`, `half-to-half` and `one-way`"
 )]
 pub struct NotAnArrangement(pub String);
 
@@ -125,6 +169,7 @@ impl fmt::Display for Arrangement {
             Self::Sweep => f.pad("sweep"),
             Self::Bisections(rounds) => f.pad(&format!("bisections={rounds}")),
             Self::Tournament => f.pad("tournament"),
+            Self::Pattern(pattern) => f.pad(pattern.as_str()),
         }
     }
 }
@@ -144,6 +189,10 @@ impl FromStr for Arrangement {
             ("sweep", None) => Ok(Self::Sweep),
             ("bisections", Some(rounds)) => Ok(Self::Bisections(rounds)),
             ("tournament", None) => Ok(Self::Tournament),
+            (name, None) => {
+                let found = PATTERNS.into_iter().find(|pattern| pattern.as_str() == name);
+                found.map(Self::Pattern).ok_or_else(|| NotAnArrangement(text.to_owned()))
+            }
             _ => Err(NotAnArrangement(text.to_owned())),
         }
     }
@@ -188,11 +237,42 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for name in ["neighbours", "offset=12", "sweep", "bisections=50", "tournament"] {
+        for name in [
+            "neighbours",
+            "offset=12",
+            "sweep",
+            "bisections=50",
+            "tournament",
+            "mesh",
+            "one-to-many",
+            "many-to-one",
+            "half-to-half",
+            "one-way",
+        ] {
             assert_eq!(name.parse::<Arrangement>().expect(name).to_string(), name);
         }
-        for wrong in ["", "offset", "offset=0", "offset=x", "sweep=2", "mesh", "bisections=-1"] {
+        for wrong in
+            ["", "offset", "offset=0", "offset=x", "sweep=2", "mesh=2", "pairs", "bisections=-1"]
+        {
             assert!(wrong.parse::<Arrangement>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_of_as_many_ports_as_talk() {
+        let pairs = |name: &str, nodes| {
+            let arrangement: Arrangement = name.parse().expect("an arrangement");
+            arrangement.rounds_of(nodes, 48, 7).remove(0).pairs
+        };
+        assert_eq!(pairs("mesh", 4).len(), 6, "both ways are one pair");
+        assert_eq!(pairs("mesh", 48).len(), 48 * 47 / 2);
+        assert_eq!(pairs("half-to-half", 4), [(0, 2), (1, 3), (0, 3), (1, 2)]);
+        assert_eq!(pairs("one-to-many", 4), [(0, 1), (0, 2), (0, 3)]);
+        assert_eq!(pairs("many-to-one", 4), [(1, 0), (2, 0), (3, 0)]);
+        assert_eq!(pairs("one-way", 4), [(0, 2), (1, 3), (0, 3), (1, 2)]);
+        assert_eq!(pairs("offset=12", 4), [(0, 12), (24, 36)], "of all ports, as before");
+        for name in ["mesh", "half-to-half", "one-to-many", "many-to-one", "one-way"] {
+            assert_eq!(pairs(name, 2).len(), 1, "{name}");
         }
     }
 

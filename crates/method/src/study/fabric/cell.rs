@@ -2,13 +2,17 @@
 //!
 //! Never keeps a series: the worst interval of each pair is taken at once.
 
+use measure::ByteCount;
+
 use super::super::session::Tried;
 use super::FabricSpec;
-use crate::record::{Defect, ExchangeRecord, FlowRecord, ReceiptRecord};
+use super::scene::Round;
+use crate::record::{BulkRecord, Defect, ExchangeRecord, FlowRecord, ReceiptRecord};
 use crate::trial::Flow;
 use crate::{Caveat, Outcome};
 
-/// What one pair got in one trial, in bits of payload a second.
+/// What one pair got in one trial, in bits of payload a second; where a port is in several pairs, what it
+/// would get of so many like this one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Got {
     /// The mean of both ways.
@@ -19,7 +23,7 @@ pub(super) struct Got {
     pub(super) worst_interval: f64,
     /// Frames a second that never came, both ways together.
     pub(super) lost: f64,
-    /// Whole messages, both ways together.
+    /// Whole messages, both ways together; 1 of a stream.
     pub(super) messages: u64,
 }
 
@@ -41,7 +45,7 @@ pub(super) struct RoundData {
 
 impl RoundData {
     /// Keeps what matters of a block's trial.
-    pub(super) fn take(&mut self, block: u32, tried: &Tried, spec: &FabricSpec) {
+    pub(super) fn take(&mut self, block: u32, round: &Round, tried: &Tried, spec: &FabricSpec) {
         if tried.repeated() {
             self.troubles.push(Caveat::RepeatedTrials);
         }
@@ -54,8 +58,11 @@ impl RoundData {
             self.troubles.push(Caveat::SilentPairs);
         }
         let flows = tried.trial.flows.iter().zip(&tried.record.flows);
+        let shared = round.pairs_of_a_port() as f64;
         let got = |(flow, record): (&Flow, &FlowRecord)| match record {
-            FlowRecord::Exchange(seen) if !silent.contains(&flow.id) => Some(Got::of(seen, spec)),
+            _ if silent.contains(&flow.id) => None,
+            FlowRecord::Exchange(seen) => Some(Got::of(seen, spec).times(shared)),
+            FlowRecord::Bulk(seen) => Some(Got::of_stream(seen, spec).times(shared)),
             _ => None,
         };
         self.samples.push(Sample { block, pairs: flows.map(got).collect() });
@@ -84,18 +91,37 @@ impl Got {
         Self {
             mean: f64::midpoint(forward, backward),
             slower: forward.min(backward),
-            worst_interval: ways.map(|way| slowest(way, spec)).into_iter().fold(f64::MAX, f64::min),
+            worst_interval: ways
+                .map(|way| slowest(&way.intervals, spec))
+                .into_iter()
+                .fold(f64::MAX, f64::min),
             lost: ways.map(lost).iter().sum(),
             messages: exchange.forward.messages + exchange.backward.messages,
+        }
+    }
+
+    fn of_stream(stream: &BulkRecord, spec: &FabricSpec) -> Self {
+        let mean = 8.0 * stream.received.0 as f64 / stream.elapsed.as_secs_f64().max(1e-9);
+        let received = stream.streams.first().map_or(&[][..], |stream| &stream.received[..]);
+        let worst_interval = slowest(received, spec);
+        Self { mean, slower: mean, worst_interval, lost: 0.0, messages: 1 }
+    }
+
+    fn times(self, pairs: f64) -> Self {
+        Self {
+            mean: self.mean * pairs,
+            slower: self.slower * pairs,
+            worst_interval: self.worst_interval * pairs,
+            ..self
         }
     }
 }
 
 /// Over the intervals that the load fills: its last one may be shorter.
-fn slowest(way: &ReceiptRecord, spec: &FabricSpec) -> f64 {
+fn slowest(intervals: &[ByteCount], spec: &FabricSpec) -> f64 {
     let whole = (spec.duration.0 / spec.interval.0) as usize;
-    let octets = way.intervals.iter().take(whole).map(|octets| octets.0);
+    let octets = intervals.iter().take(whole).map(|octets| octets.0);
     // An end that stopped reporting before the load's end received nothing from there on.
-    let fewest = if way.intervals.len() < whole { 0 } else { octets.min().unwrap_or(0) };
+    let fewest = if intervals.len() < whole { 0 } else { octets.min().unwrap_or(0) };
     8.0 * fewest as f64 / spec.interval.as_secs_f64()
 }

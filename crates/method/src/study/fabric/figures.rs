@@ -11,7 +11,7 @@ use super::super::rows::Row;
 use super::super::ways::Ways;
 use super::cell::{Got, RoundData, Sample};
 use super::nonblocking;
-use super::scene::{Cell, Scene, wire_limit};
+use super::scene::{Cell, Round, Scene, wire_limit};
 use super::structure::{self, Structures};
 use super::{Arrangement, FabricSpec, Place};
 use crate::study::Profile;
@@ -187,12 +187,16 @@ fn row(spec: &FabricSpec, scene: &Scene, cell: &Cell, own: &Rounds<'_>, ways: &W
     let arrangement = cell.arrangement.map_or("direct cables".to_owned(), |a| a.to_string());
     let ByteCount(message) = cell.message;
     let talking = cell.rounds.iter().map(|round| 2 * round.pairs.len()).min().unwrap_or(0);
+    let shared = cell.rounds.iter().map(Round::pairs_of_a_port).max().unwrap_or(1);
     row.conditions.extend([
         ("arrangement".to_owned(), arrangement.into()),
         ("nodes".to_owned(), (cell.nodes as u64).into()),
         ("message".to_owned(), message.into()),
     ]);
-    if talking < cell.nodes {
+    if shared > 1 {
+        row.conditions.insert("pairs_of_a_port".to_owned(), (shared as u64).into());
+    }
+    if talking < cell.nodes && shared == 1 {
         row.conditions.insert("nodes_idle".to_owned(), ((cell.nodes - talking) as u64).into());
     }
     row.caveats.extend(own.troubles());

@@ -1,4 +1,4 @@
-//! Floods of a study's ports: every flow as fast as it goes, open loop, from which groups are told.
+//! Floods of a study's ports: every flow as fast as its port goes, open loop, from which groups are told.
 //!
 //! Owns a flood's trial and what is kept of its record. What it shows is told in `infer`; never
 //! repairs a loss.
@@ -45,6 +45,8 @@ pub(super) struct Flooding<'a, 'b> {
     pub(super) scene: &'a Scene,
     pub(super) rates: Vec<Option<Rate>>,
     pub(super) chance: Pcg64,
+    /// Whether a sender can count more frames than its port passes.
+    pub(super) outruns: bool,
 }
 
 impl Floods for Flooding<'_, '_> {
@@ -100,6 +102,10 @@ impl Flooding<'_, '_> {
         let schedule = match (self.rates[from], self.rates[to]) {
             (Some(own), Some(other)) if own > other && length == Length::Round => {
                 Schedule::Paced(FrameRate(OF_SLOWER * frames.line_rate(other).0))
+            }
+            // A program may hand its kernel more than the port passes; a model's port takes what it passes.
+            (Some(own), _) if self.outruns => {
+                Schedule::Paced(FrameRate(OF_SLOWER * frames.line_rate(own).0))
             }
             _ => Schedule::Greedy,
         };

@@ -1,7 +1,8 @@
 //! Whether a device is non-blocking: each arrangement at the most nodes against the same at the fewest.
 //!
 //! Owns the rule. One pair alone, through the same ports, has the same delays and the same hosts, so
-//! that only the others' traffic differs. Never says yes where no arrangement could have shown a no.
+//! that only the others' traffic differs. A port in several pairs waits for itself, which says nothing of
+//! the device: only matchings count. Never says yes where no arrangement could have shown a no.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +11,9 @@ use measure::quantile::median;
 
 use super::super::rows::CONFIDENCE;
 use super::super::ways::Ways;
-use super::FabricSpec;
 use super::figures::{Data, Rounds, cables, most, plain_row};
 use super::scene::{Cell, Scene};
+use super::{Arrangement, FabricSpec};
 use crate::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// An arrangement's share of what one pair alone gets.
@@ -35,11 +36,16 @@ pub(super) fn all(
     let of = scenes.iter().enumerate().filter(|(_, scene)| subjects.contains(&scene.way));
     // A bare cable is nothing that could block.
     let of = of.filter(|(_, scene)| ways.subject(scene.way).is_some());
+    let of = of.filter(|(_, scene)| scene.cells.iter().any(is_matching));
     of.map(|(at, scene)| {
         let shares = shares(spec, scenes, (at, scene), data, ways, seed);
         figure(spec, scene, shares, ways)
     })
     .collect()
+}
+
+fn is_matching(cell: &Cell) -> bool {
+    cell.arrangement.is_none_or(Arrangement::is_matching)
 }
 
 fn shares(
@@ -51,7 +57,7 @@ fn shares(
     seed: u64,
 ) -> Vec<Share> {
     let fewest = scene.cells.iter().map(|cell| cell.nodes).min();
-    let in_table = |cell: &&(usize, &Cell)| cell.1.message == spec.message;
+    let in_table = |cell: &&(usize, &Cell)| cell.1.message == spec.message && is_matching(cell.1);
     let cells: Vec<(usize, &Cell)> = scene.cells.iter().enumerate().collect();
     let cells: Vec<&(usize, &Cell)> = cells.iter().filter(in_table).collect();
     let alone = |cell: &Cell| {

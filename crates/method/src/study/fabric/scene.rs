@@ -2,12 +2,14 @@
 //!
 //! Owns which pairs stand for a number of nodes, and which direct cables stand beside them. Pure.
 
+use std::collections::BTreeMap;
+
 use measure::{ByteCount, Rate};
 
 use super::{Arrangement, FabricSpec};
 use crate::study::ways::{Way, Ways};
 use crate::topology::{Pair, PortRef, Topology};
-use crate::trial::{Carrier, Exchange, Flow, FlowKind, Path, Role};
+use crate::trial::{Bulk, Carrier, Exchange, Flow, FlowKind, Path, Role};
 
 /// One way and what is measured on it.
 #[derive(Debug, Clone)]
@@ -37,6 +39,8 @@ pub(super) struct Cell {
 pub(super) struct Round {
     pub(super) name: String,
     pub(super) pairs: Vec<Pair>,
+    /// Whether only the first of each pair sends.
+    pub(super) one_way: bool,
 }
 
 impl Scene {
@@ -57,13 +61,13 @@ impl Scene {
         let mut cells: Vec<Cell> = wanted
             .into_iter()
             .map(|(arrangement, nodes, message)| {
-                let matchings = arrangement.rounds(ports.len(), seed);
+                let matchings = arrangement.rounds_of(nodes, ports.len(), seed);
                 let rounds = matchings.into_iter().map(|matching| Round {
                     name: matching.name,
-                    pairs: taken(&matching.pairs, nodes, &ports),
+                    pairs: named(&matching.pairs, &ports),
+                    one_way: arrangement.is_one_way(),
                 });
-                // An offset of so many ports may be a ring on which nobody is left to talk to.
-                let rounds = rounds.filter(|round| !round.pairs.is_empty()).collect();
+                let rounds = rounds.collect();
                 Cell { arrangement: Some(arrangement), nodes, message, rounds }
             })
             .collect();
@@ -109,17 +113,19 @@ fn wanted(spec: &FabricSpec, ports: usize) -> Vec<(Arrangement, usize, ByteCount
         for nodes in &counts {
             want((arrangement, *nodes, spec.message));
         }
-        for message in &spec.messages {
+        // What goes one way is a stream and no message.
+        let messages = if arrangement.is_one_way() { &[][..] } else { &spec.messages[..] };
+        for message in messages {
             want((arrangement, most, *message));
         }
     }
     cells
 }
 
-fn taken(matching: &[(usize, usize)], nodes: usize, ports: &[PortRef]) -> Vec<Pair> {
+fn named(matching: &[(usize, usize)], ports: &[PortRef]) -> Vec<Pair> {
     let pair =
         |(from, to): &(usize, usize)| Pair { from: ports[*from].clone(), to: ports[*to].clone() };
-    matching.iter().take(nodes / 2).map(pair).collect()
+    matching.iter().map(pair).collect()
 }
 
 /// As many direct cables for each number of nodes as there are.
@@ -130,7 +136,8 @@ fn beside(cells: &[Cell], cables: &[Pair]) -> Vec<Cell> {
             continue;
         }
         let pairs: Vec<Pair> = cables.iter().take(cell.nodes / 2).cloned().collect();
-        let rounds = vec![Round { name: "direct cables".to_owned(), pairs }];
+        let name = "direct cables".to_owned();
+        let rounds = vec![Round { name, pairs, one_way: false }];
         alike.push(Cell { arrangement: None, rounds, ..cell.clone() });
     }
     alike
@@ -139,18 +146,23 @@ fn beside(cells: &[Cell], cables: &[Pair]) -> Vec<Cell> {
 impl Cell {
     /// `exchange 64KiB offset=12, 48 nodes`
     pub(super) fn label(&self, round: &Round) -> String {
-        format!("exchange {} {}, {} nodes", self.message, round.name, self.nodes)
+        match round.one_way {
+            true => format!("streams {}, {} nodes", round.name, self.nodes),
+            false => format!("exchange {} {}, {} nodes", self.message, round.name, self.nodes),
+        }
     }
 }
 
 impl Round {
-    /// An exchange for each pair.
+    /// An exchange for each pair, or a stream.
     pub(super) fn flows(&self, message: ByteCount, spec: &FabricSpec) -> Vec<Flow> {
-        let kind = FlowKind::Exchange(Exchange {
-            message,
-            carrier: spec.carrier,
-            interval: spec.interval,
-        });
+        let interval = spec.interval;
+        let kind = if self.one_way {
+            let congestion_control = "cubic".to_owned();
+            FlowKind::Bulk(Bulk { streams: 1, congestion_control, interval })
+        } else {
+            FlowKind::Exchange(Exchange { message, carrier: spec.carrier, interval })
+        };
         let flow = |(id, pair): (u16, &Pair)| Flow {
             id,
             from: pair.from.clone(),
@@ -159,6 +171,15 @@ impl Round {
             kind: kind.clone(),
         };
         (1..).zip(&self.pairs).map(flow).collect()
+    }
+
+    /// The most pairs that one port is in.
+    pub(super) fn pairs_of_a_port(&self) -> usize {
+        let mut ends: BTreeMap<&PortRef, usize> = BTreeMap::new();
+        for end in self.pairs.iter().flat_map(|pair| [&pair.from, &pair.to]) {
+            *ends.entry(end).or_default() += 1;
+        }
+        ends.into_values().max().unwrap_or(1)
     }
 }
 

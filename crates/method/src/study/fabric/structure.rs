@@ -45,7 +45,8 @@ pub(super) fn all(
         let rate = |port| topology.port(port).and_then(|port| port.rate);
         let rates = scene.ports.iter().map(rate).collect();
         let chance = Pcg64::seed_from_u64(seed);
-        let mut flooding = Flooding { session, scene, rates, chance: chance.clone() };
+        let outruns = !topology.is_simulated();
+        let mut flooding = Flooding { session, scene, rates, chance: chance.clone(), outruns };
         found.insert(at, infer(scene.ports.len(), &mut flooding, chance)?);
     }
     Ok(found)

@@ -10,10 +10,10 @@ use measure::{FrameRate, FrameSize, Nanos};
 use super::super::rows::Row;
 use super::super::session::{Ask, Session, Tried};
 use super::super::ways::Way;
-use super::{SwitchTest, SwitchingSpec, pattern};
+use super::{SwitchTest, SwitchingSpec};
 use crate::counters::is_pause;
 use crate::record::{DatagramsRecord, Defect, FlowRecord, PortCounters, Side, TrialRecord};
-use crate::study::{Profile, burst};
+use crate::study::{Profile, burst, pattern};
 use crate::topology::{PortRef, Topology};
 use crate::trial::{
     Datagrams, Destination, Flow, FlowKind, Gate, Headers, Reception, Role, Schedule,

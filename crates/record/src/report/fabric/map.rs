@@ -42,7 +42,8 @@ fn picture(who: &Who, pairs: &[&Figure]) -> Option<Picture> {
         let at = |name| ports.iter().position(|port| *port == text(figure, name));
         let (Some(from), Some(to)) = (at("from"), at("to")) else { continue };
         let worse = |old: &Figure| value(figure) < value(old);
-        for cell in [(from, to), (to, from)] {
+        let ways = if one_way(figure) { 1 } else { 2 };
+        for cell in [(from, to), (to, from)].into_iter().take(ways) {
             if got.get(&cell).is_none_or(|old| worse(old)) {
                 got.insert(cell, figure);
             }
@@ -74,6 +75,11 @@ fn picture(who: &Who, pairs: &[&Figure]) -> Option<Picture> {
         megabytes(best)
     );
     Some(Picture { svg, caption })
+}
+
+/// Whether the second of a pair sent nothing.
+fn one_way(figure: &Figure) -> bool {
+    matches!(text(figure, "arrangement").as_str(), "one-to-many" | "many-to-one" | "one-way")
 }
 
 fn value(figure: &Figure) -> f64 {

@@ -1,7 +1,8 @@
 //! Patterns of traffic: which port sends to which, as pairs of the ports 0…n-1.
 //!
 //! Owns the constructions (RFC 2889 §5.1 to §5.4, RFC 8239 §2), in the order in which a sender goes
-//! round its receivers. Pure. Never knows what a port is.
+//! round its receivers, for every study that has several ports at work. Pure. Never knows what a port is,
+//! nor what is sent.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub const MOST_PORTS: usize = 255;
 
 /// Who sends to whom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// 1 and 2, 3 and 4…, both ways.
@@ -37,6 +38,11 @@ impl Pattern {
             Self::HalfToHalf => "half-to-half",
             Self::OneWay => "one-way",
         }
+    }
+
+    /// Whether no receiver ever answers.
+    pub const fn is_one_way(self) -> bool {
+        matches!(self, Self::OneToMany | Self::ManyToOne | Self::OneWay)
     }
 
     /// From and to, of `n` ports. Each sender's receivers come in turn, and no two senders have one
