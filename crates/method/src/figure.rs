@@ -260,6 +260,8 @@ pub enum Caveat {
     SharedMachine,
     /// The search hit its upper end: the device was never seen to fail.
     SearchCeiling,
+    /// The search's bracket is wider than its goal's width: in between only the tester fell short.
+    WideBracket,
     /// The difference from the bypass is below what the blocks resolve.
     NotResolved,
     /// Part of the probes got no answer; the distribution is of those that did.

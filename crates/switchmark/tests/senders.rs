@@ -9,7 +9,7 @@ mod harness;
 use harness::{alone, datagrams_of, open, paced, size, trial};
 use lab::LabDevice;
 use measure::Nanos;
-use method::record::{PortCounters, Side};
+use method::record::{Defect, Outcome, PortCounters, Side};
 use method::trial::{Backend, Datagrams, FlowKind, Gate, Schedule};
 use method::{Testbed, TestbedError, TrialRecord};
 use switchmark::controller::LiveTestbed;
@@ -25,13 +25,19 @@ fn run(
     let pair = testbed.topology().measured_pairs().remove(0);
     let plain = Datagrams::plain(size(64), schedule, backend, 64);
     let kind = FlowKind::Datagrams(Datagrams { senders, ..plain });
-    testbed.run(&trial(&pair, kind, LOAD, Gate::Flood))
+    testbed.run(&trial(&pair, kind, LOAD, Gate::Strict))
 }
 
 /// Frames that the kernel took from the sending host, learning frames included.
 fn taken(record: &TrialRecord) -> u64 {
     let sender = |port: &&PortCounters| port.side == Side::Tester && port.place == "h1/eth1";
     record.ports.iter().find(sender).map_or(0, |port| port.counters["tx_packets"])
+}
+
+/// Whether the trial is invalid because its burst was not whole.
+fn cut_short(record: &TrialRecord) -> bool {
+    let Outcome::Invalid { reasons } = &record.outcome else { return false };
+    reasons.iter().any(|reason| matches!(reason, Defect::BurstLength { .. }))
 }
 
 #[test]
@@ -50,7 +56,12 @@ fn a_shared_load_adds_up_frame_for_frame() {
             assert_eq!(flow.received.duplicated, 0, "{told}");
             assert!(taken(&record) >= flow.sent, "{} taken: {told}", taken(&record));
             match schedule {
-                Schedule::Burst(frames) => assert_eq!(flow.offered, frames, "{told}"),
+                // A thread that a busy machine lets go only after the load's end sends nothing: then
+                // the trial says so.
+                Schedule::Burst(frames) => {
+                    let cut = flow.sent < frames;
+                    assert!(flow.offered <= frames && cut == cut_short(&record), "{told}");
+                }
                 // Each thread offers what is due at its own times, the first one included.
                 Schedule::Paced(_) => assert!(flow.offered.abs_diff(1_800) <= 3, "{told}"),
                 _ => assert!(flow.sent > 0, "{told}"),

@@ -13,7 +13,8 @@ use std::path::Path;
 use std::process::Command;
 
 use harness::{
-    Guest, Scratch, alone, bulk, datagrams, datagrams_of, device_counter, echo, open, paced, trial,
+    Guest, Scratch, alone, bulk, conclusion, datagrams, datagrams_of, device_counter, echo, open,
+    paced, trial,
 };
 use lab::LabDevice;
 use measure::{FrameRate, Nanos, Rate};
@@ -172,36 +173,46 @@ fn loss_equals_the_token_buckets_own_drops() {
     }
 }
 
-/// The same through the program, as its user runs it.
-#[test]
-fn forwarding_finds_the_rate_of_a_token_bucket() {
-    let Some(_alone) = alone("forwarding_finds_the_rate_of_a_token_bucket", &[]) else { return };
+/// The throughput of a bridge whose port is a token bucket of 100 Mbit/s, as the program prints it.
+fn throughput(octets: u64, seed: u64) -> serde_json::Value {
     let scratch = Scratch::new("known-rate");
+    let (size, seed) = (octets.to_string(), seed.to_string());
     let output = Command::new(harness::switchmark())
         .args(["forwarding", "--testbed", "lab:bridge,rate=100Mbit", "--search", "rfc2544"])
-        .args(["--size", "512,1518", "-t", "1s", "--seed", "7", "--json", "--quiet", "--store"])
+        .args(["--size", &size, "-t", "1s", "--seed", &seed, "--json", "--quiet", "--store"])
         .arg(scratch.path("journal.db"))
         .output()
         .expect("switchmark starts");
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
-    let figures = document["figures"].as_array().expect("figures");
+    let mut document: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("one object");
+    let figures = document["figures"].as_array_mut().expect("figures");
+    let wanted = |f: &serde_json::Value| {
+        f["metric"] == "throughput" && f["unit"] == "frames/s" && f["where"]["path"] == "device"
+    };
+    let at = figures.iter().position(wanted).expect("a throughput");
+    figures.swap_remove(at)
+}
+
+/// The same through the program, as its user runs it. On a machine that others keep busy it may answer
+/// that it can't tell, and then is asked again; it may never answer wrong.
+#[test]
+fn forwarding_finds_the_rate_of_a_token_bucket() {
+    let Some(_alone) = alone("forwarding_finds_the_rate_of_a_token_bucket", &[]) else { return };
     for octets in [512u64, 1518] {
         let truth = 100e6 / 8.0 / (octets - 4) as f64;
-        let found = figures
-            .iter()
-            .find(|f| {
-                f["metric"] == "throughput"
-                    && f["unit"] == "frames/s"
-                    && f["where"]["frame_size"] == octets
-                    && f["where"]["path"] == "device"
-            })
-            .expect("a throughput for each size");
-        let value = found["value"].as_f64().expect("a value");
-        println!("{octets}: truth {truth:.1}, found {value:.1} frames/s");
-        assert!((value / truth - 1.0).abs() < 0.01, "{octets}: {value} against {truth}: {found}");
-        assert_eq!(found["verdict"], "device-limited", "{found}");
+        let mut answers = (7..10).map(|seed| {
+            let figure = throughput(octets, seed);
+            let found = conclusion(&figure, truth, 0.01);
+            println!("{octets}: truth {truth:.1}, found {found:?} frames/s: {figure}");
+            found
+        });
+        let found = answers.any(|found| found.is_some());
+        assert!(found || !harness::full(), "{octets}: no answer on a machine that should be idle");
+        if !found {
+            eprintln!("skipped: {octets} octets, because the machine was too busy three times");
+        }
     }
 }
 

@@ -44,6 +44,7 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
         Caveat::NoValidTrial => "no-valid-trial",
         Caveat::SharedMachine => "shared-machine",
         Caveat::SearchCeiling => "search-ceiling",
+        Caveat::WideBracket => "wide-bracket",
         Caveat::NotResolved => "not-resolved",
         Caveat::SomeLost => "some-lost",
         Caveat::ClocksApart => "clocks-apart",
@@ -108,6 +109,10 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
         Caveat::SearchCeiling => {
             "The search reached the highest rate that could be offered and the device did not fail: \
              its limit lies at or above the figure."
+        }
+        Caveat::WideBracket => {
+            "Between the bracket's ends no trial was valid, so the limit lies anywhere in it and the \
+             figure is its lower end. A quieter machine, or another run, narrows it."
         }
         Caveat::NotResolved => {
             "The difference from the direct cable is smaller than the blocks can resolve. More or \

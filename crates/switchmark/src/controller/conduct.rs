@@ -28,9 +28,7 @@ use super::subjects::Subjects;
 use super::{Stop, events, models, site};
 use crate::protocol::{Answer, Ask, Collected, OffloadChange, ReceiverOrder};
 
-/// Between the order to start and the start: agents read counters and make threads meanwhile.
-const LEAD: Nanos = Nanos::from_millis(40);
-/// For each flow, because each is a thread.
+/// Of an agent's time before the start, for each flow, because each is a thread.
 const LEAD_PER_FLOW: Nanos = Nanos::from_millis(2);
 /// Opening sockets, setting offloads.
 const SETTING_UP: Duration = Duration::from_secs(10);
@@ -51,6 +49,8 @@ pub struct Conduct<'a> {
     pub subjects: &'a Subjects,
     /// What is asked, and what hosts do of it.
     pub lanes: &'a Lanes<'a>,
+    /// How long before the start agents are told of it.
+    pub lead: Nanos,
 }
 
 /// The ports of a trial, by host: each with the kernel interfaces that count for it.
@@ -199,7 +199,7 @@ impl<'a> Conduct<'a> {
     fn start(&mut self, hosts: &[String], offsets: &Offsets) -> Result<(Window, u64), Mishap> {
         let phases = self.lanes.trial().phases;
         let now = clock::monotonic();
-        let start = now + LEAD + LEAD_PER_FLOW * self.lanes.trial().flows.len() as u64;
+        let start = now + self.lead + LEAD_PER_FLOW * self.lanes.trial().flows.len() as u64;
         let started_unix_ns = clock::realtime().0 + start.saturating_sub(now).0;
         let stop = start + phases.load;
         let window = Window { start, stop, closed: stop + phases.residual };

@@ -56,3 +56,11 @@ pub enum Mishap {
     #[error("draw the trial's token")]
     Token(#[source] std::io::Error),
 }
+
+impl Mishap {
+    /// Whether a host refused to start, which it does where it hears of a start that has passed: no
+    /// figure came of that, and told earlier it may be in time.
+    pub fn missed_the_start(&self) -> bool {
+        matches!(self, Self::Agent(AgentError::Refused { ask: "start", .. }))
+    }
+}

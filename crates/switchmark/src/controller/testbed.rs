@@ -1,8 +1,8 @@
 //! Real packets between real hosts, or between namespaces of a lab on this machine.
 //!
-//! Owns the lab, the agents and the answer to "what happened". Never retries: a trial that went wrong
-//! is a record that says so, and the journal can keep it. Only the trial after an agent's death is an
-//! error.
+//! Owns the lab, the agents and the answer to "what happened". Never retries what was begun: a trial
+//! that went wrong is a record that says so, and the journal can keep it. Only a start that a busy host
+//! heard of too late is ordered anew, and only the trial after an agent's death is an error.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use dataplane::clock;
 use lab::{Lab, LabError, LabSpec};
+use measure::Nanos;
 use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::conduct::Conduct;
@@ -26,6 +27,10 @@ use super::{Stop, site};
 use crate::config::resolved::{self, Source};
 use crate::protocol::{Answer, Ask, in_words};
 
+/// Between the order to start and the start: agents read counters and make threads meanwhile. A busy
+/// machine may take longer, so a start that came too late is ordered again with more time.
+const LEADS: [Nanos; 3] =
+    [Nanos::from_millis(40), Nanos::from_millis(160), Nanos::from_millis(640)];
 /// Facts are a few dozen files.
 const FACTS: Duration = Duration::from_secs(10);
 
@@ -203,16 +208,25 @@ impl LiveTestbed {
         if let Some(lab) = lab {
             site::make_ready(lab, &self.topology, trial);
         }
-        let mut conduct = Conduct {
-            crew: &mut self.crew,
-            topology: &self.topology,
-            lab,
-            subjects: &self.subjects,
-            lanes: &Lanes::of(trial),
-        };
-        let mut record = conduct.run()?;
+        let lanes = Lanes::of(trial);
+        let [first, longer @ ..] = LEADS;
+        let mut ran = self.carry_out(&lanes, first);
+        for lead in longer {
+            if !ran.as_ref().is_err_and(Mishap::missed_the_start) {
+                break;
+            }
+            self.crew.abort();
+            self.crew.rest(trial.phases.settle)?;
+            ran = self.carry_out(&lanes, lead);
+        }
+        let mut record = ran?;
         record.device.probe = probe;
         Ok(record)
+    }
+
+    fn carry_out(&mut self, lanes: &Lanes<'_>, lead: Nanos) -> Result<TrialRecord, Mishap> {
+        let (crew, topology, lab) = (&mut self.crew, &self.topology, self.lab.as_ref());
+        Conduct { crew, topology, lab, subjects: &self.subjects, lanes, lead }.run()
     }
 
     /// Ends the trial everywhere and says what happened.

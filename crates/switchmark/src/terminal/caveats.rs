@@ -20,6 +20,7 @@ pub const fn advice(caveat: Caveat) -> &'static str {
         Caveat::NoValidTrial => "no valid trial in all tries: see `report` for the reasons",
         Caveat::SharedMachine => "hosts and device share this machine and disturb each other",
         Caveat::SearchCeiling => "the search hit its upper end: the device was never seen to fail",
+        Caveat::WideBracket => "disturbed in between: the limit lies anywhere within the bracket",
         Caveat::NotResolved => "the difference from the bypass is below what the blocks resolve",
         Caveat::SomeLost => "some probes got no answer: the distribution is of those that did",
         Caveat::ClocksApart => {

@@ -202,3 +202,28 @@ impl Drop for Scratch {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
+
+/// What a search's figure says of a limit that is known, or `None` where it says itself that the machine
+/// was too busy to tell: the tester was the limit, or the bracket stayed wide. Whichever it is, nothing
+/// above the truth was found, and a limit said to be the device's has the truth in its bracket.
+pub fn conclusion(figure: &serde_json::Value, truth: f64, tolerance: f64) -> Option<f64> {
+    let value = figure["value"].as_f64()?;
+    assert!(value <= truth * (1.0 + tolerance), "more than {truth}: {figure}");
+    if figure["verdict"] != "device-limited" {
+        assert_eq!(figure["verdict"], "tester-limited", "{figure}");
+        return None;
+    }
+    let high = figure["high"].as_f64().expect("a device's limit has an upper end");
+    assert!(high >= truth * (1.0 - tolerance), "lost frames below {truth}: {figure}");
+    let caveats = figure["caveats"].as_array().expect("caveats");
+    if caveats.iter().any(|caveat| caveat == "wide-bracket") {
+        return None;
+    }
+    assert!(value >= truth * (1.0 - tolerance), "{truth}: {figure}");
+    Some(value)
+}
+
+/// Whether this is the long profile, which is run on a machine with nothing else to do.
+pub fn full() -> bool {
+    std::env::var("SWITCHMARK_TESTS").as_deref() == Ok("full")
+}

@@ -263,6 +263,9 @@ fn of_goal(
     if result.is_some_and(|result| result.relevant_upper.is_none()) {
         row.caveats.insert(Caveat::SearchCeiling);
     }
+    if result.is_some_and(wide_bracket) {
+        row.caveats.insert(Caveat::WideBracket);
+    }
     if value.is_none() {
         row.caveats.insert(Caveat::NoValidTrial);
     }
@@ -287,6 +290,12 @@ fn of_goal(
         figures.extend(of_direction(rig, cell, &row, (value, high), ways));
     }
     figures
+}
+
+/// Whether the path's own limit is bracketed, but not within the width asked for.
+fn wide_bracket(result: &GoalResult) -> bool {
+    let bracketed = result.relevant_lower.and(result.relevant_upper);
+    result.irregular && bracketed.is_some_and(|failure| failure.by == FailedBy::Loss)
 }
 
 fn of_direction(
