@@ -5,14 +5,17 @@
 
 #![allow(missing_docs, reason = "a test")]
 
+mod harness;
+
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use lab::{LabDevice, LabSpec};
+use harness::{alone, lab_of, switchmark as program, valid_but_for_pacing};
+use lab::LabDevice;
 use measure::{ByteCount, FrameRate, FrameSize, Nanos};
 use method::record::{Defect, FlowRecord};
 use method::topology::PortRef;
@@ -26,32 +29,8 @@ use nix::unistd::Pid;
 use switchmark::config::resolved::{self, Source};
 use switchmark::controller::{LiveTestbed, Stop};
 
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-/// Labs on one machine disturb each other.
-fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn may_build_labs(test: &str) -> bool {
-    let may = lab::privilege() != lab::Privilege::None;
-    if !may {
-        eprintln!("skipped: {test} needs root to build a lab");
-    }
-    may
-}
-
-fn program() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_switchmark"))
-}
-
-fn lab_of(device: &LabDevice) -> resolved::Testbed {
-    let config = LabSpec::new(device.clone());
-    resolved::Testbed { name: format!("lab:{}", device.as_str()), source: Source::Lab(config) }
-}
-
 fn open(device: &LabDevice) -> LiveTestbed {
-    LiveTestbed::open_with(&lab_of(device), Stop::new(), program()).expect("the lab comes up")
+    harness::open(device, None)
 }
 
 fn trial(testbed: &LiveTestbed, kinds: Vec<FlowKind>, load: Nanos) -> Trial {
@@ -177,26 +156,6 @@ fn check_exchange(record: &TrialRecord, message: u64) {
     }
 }
 
-/// Whether every gate held. On a crowded machine a paced sender may come late, and then the gate of
-/// the offered load is right to say so; any other defect fails the test.
-fn valid_but_for_pacing(record: &TrialRecord) -> bool {
-    match &record.outcome {
-        Outcome::Valid => true,
-        Outcome::Invalid { reasons }
-            if reasons.iter().all(|r| {
-                matches!(
-                    r,
-                    Defect::OfferedLoad { .. } | Defect::Late { .. } | Defect::ForeignLoad { .. }
-                )
-            }) =>
-        {
-            eprintln!("the machine is too busy to pace: {reasons:?}");
-            false
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
 /// Both ends' ports and, where there is a device, its ports.
 fn check_places(testbed: &LiveTestbed, record: &TrialRecord) {
     let places: Vec<&str> = record.ports.iter().map(|p| p.place.as_str()).collect();
@@ -210,26 +169,21 @@ fn check_places(testbed: &LiveTestbed, record: &TrialRecord) {
 
 #[test]
 fn every_kind_of_flow_over_a_cable() {
-    let _alone = alone();
-    if may_build_labs("every_kind_of_flow_over_a_cable") {
+    if let Some(_alone) = alone("every_kind_of_flow_over_a_cable", &[]) {
         every_kind(&LabDevice::Cable);
     }
 }
 
 #[test]
 fn every_kind_of_flow_over_a_bridge() {
-    let _alone = alone();
-    if may_build_labs("every_kind_of_flow_over_a_bridge") {
+    if let Some(_alone) = alone("every_kind_of_flow_over_a_bridge", &[]) {
         every_kind(&LabDevice::Bridge);
     }
 }
 
 #[test]
 fn several_flows_at_once() {
-    let _alone = alone();
-    if !may_build_labs("several_flows_at_once") {
-        return;
-    }
+    let Some(_alone) = alone("several_flows_at_once", &[]) else { return };
     let mut testbed = open(&LabDevice::Bridge);
     let kinds = vec![echo(Protocol::Udp), datagrams(1000.0)];
     let trial = trial(&testbed, kinds, LOAD);
@@ -270,10 +224,7 @@ const LONG_LOAD: Nanos = Nanos::from_secs(3);
 
 #[test]
 fn an_agent_killed_in_a_trial_is_a_failed_record_and_then_a_lost_testbed() {
-    let _alone = alone();
-    if !may_build_labs("an_agent_killed_in_a_trial") {
-        return;
-    }
+    let Some(_alone) = alone("an_agent_killed_in_a_trial", &[]) else { return };
     let mut testbed = open(&LabDevice::Cable);
     let trial = trial(&testbed, vec![bulk(), echo(Protocol::Tcp)], LONG_LOAD);
     let record = with_accident(&mut testbed, &trial, "h2", kill_9).expect("a record first");
@@ -285,10 +236,7 @@ fn an_agent_killed_in_a_trial_is_a_failed_record_and_then_a_lost_testbed() {
 
 #[test]
 fn a_link_that_goes_down_in_a_trial_is_no_valid_record() {
-    let _alone = alone();
-    if !may_build_labs("a_link_that_goes_down_in_a_trial") {
-        return;
-    }
+    let Some(_alone) = alone("a_link_that_goes_down_in_a_trial", &[]) else { return };
     let mut testbed = open(&LabDevice::Bridge);
     let trial = trial(&testbed, vec![datagrams(1000.0)], LONG_LOAD);
     let pull = |pid| {
@@ -312,12 +260,9 @@ fn a_link_that_goes_down_in_a_trial_is_no_valid_record() {
 
 #[test]
 fn a_wish_to_stop_ends_a_trial_at_once() {
-    let _alone = alone();
-    if !may_build_labs("a_wish_to_stop") {
-        return;
-    }
+    let Some(_alone) = alone("a_wish_to_stop", &[]) else { return };
     let stop = Stop::new();
-    let place = lab_of(&LabDevice::Cable);
+    let place = lab_of(&LabDevice::Cable, None);
     let mut testbed = LiveTestbed::open_with(&place, stop.clone(), program()).expect("a lab");
     let trial = trial(&testbed, vec![echo(Protocol::Udp)], Nanos::from_secs(3600));
     let ended = with_accident(&mut testbed, &trial, "h1", move |_| stop.ask());
@@ -326,10 +271,7 @@ fn a_wish_to_stop_ends_a_trial_at_once() {
 
 #[test]
 fn offloads_are_off_for_a_trial_and_facts_tell_of_both_sides() {
-    let _alone = alone();
-    if !may_build_labs("offloads_are_off_for_a_trial") {
-        return;
-    }
+    let Some(_alone) = alone("offloads_are_off_for_a_trial", &[]) else { return };
     let mut testbed = open(&LabDevice::Bridge);
     let facts = testbed.facts().clone();
     assert!(facts.shared_machine);
@@ -351,10 +293,7 @@ fn offloads_are_off_for_a_trial_and_facts_tell_of_both_sides() {
 /// Hosts that exist already: two named by process, in a lab of the test's own.
 #[test]
 fn hosts_by_pid_over_a_lab_of_another() {
-    let _alone = alone();
-    if !may_build_labs("hosts_by_pid") {
-        return;
-    }
+    let Some(_alone) = alone("hosts_by_pid", &[]) else { return };
     let holder = open(&LabDevice::Cable);
     let pids = holder.agents();
     let topology = holder.topology();
@@ -407,10 +346,7 @@ fn controller_process() {
 
 #[test]
 fn nothing_outlives_a_killed_controller() {
-    let _alone = alone();
-    if !may_build_labs("nothing_outlives_a_killed_controller") {
-        return;
-    }
+    let Some(_alone) = alone("nothing_outlives_a_killed_controller", &[]) else { return };
     let mut controller = Command::new(std::env::current_exe().expect("this test"))
         .args(["--exact", "controller_process", "--nocapture"])
         .env(CONTROLLER, "yes")
