@@ -19,9 +19,21 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("dataplane", &["wire", "measure", "netlink"]),
     ("lab", &["device", "measure", "netlink"]),
     ("record", &["method", "measure"]),
+    ("import", &["method", "measure"]),
     (
         "switchmark",
-        &["wire", "measure", "device", "method", "sim", "netlink", "dataplane", "lab", "record"],
+        &[
+            "wire",
+            "measure",
+            "device",
+            "method",
+            "sim",
+            "netlink",
+            "dataplane",
+            "lab",
+            "record",
+            "import",
+        ],
     ),
     ("xtask", &[]),
 ];

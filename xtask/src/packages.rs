@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 const NEEDED: &[(&str, &str)] = &[
     ("chromium", "chromium"),
     ("ethtool", "ethtool"),
+    ("fio", "fio"),
     ("ip", "iproute2"),
     ("iperf3", "iperf3"),
     ("ping", "iputils-ping"),

@@ -194,6 +194,10 @@ pub enum Metric {
     Ratio,
     /// By how much one side exceeds another, where a ratio can't be had.
     Difference,
+    /// Reads and writes of a storage a second; `operation` in the conditions says of which.
+    Iops,
+    /// How long one of them takes, from submission to completion.
+    IoLatency,
 }
 
 /// Base units.
@@ -214,6 +218,9 @@ pub enum Unit {
     /// A share or quotient.
     #[serde(rename = "ratio")]
     Ratio,
+    /// Reads and writes a second.
+    #[serde(rename = "operations/s")]
+    OperationsPerSecond,
     /// A plain count.
     #[serde(rename = "count")]
     Count,
@@ -292,4 +299,12 @@ pub enum Caveat {
     Simulated,
     /// The test can't be made here; `reason` in the conditions says why.
     Unsupported,
+    /// Another tool measured it: nothing of the tester was checked.
+    Imported,
+    /// The tool prints half of the round trip; it was doubled.
+    HalfRoundTrip,
+    /// Loss told from gaps in sequence numbers: the tail is not seen, and a duplicate hides a loss.
+    GapLoss,
+    /// Operations a second and their latency contradict each other by more than 2 % (Little's law).
+    Inconsistent,
 }

@@ -8,6 +8,7 @@ pub mod buffer;
 mod burst;
 pub mod fabric;
 pub mod forwarding;
+pub mod imported;
 pub mod latency;
 pub mod pattern;
 mod problem;
@@ -27,6 +28,7 @@ pub use buffer::depth::DepthSpec;
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use fabric::{Arrangement, FabricSpec, Nodes};
 pub use forwarding::{ForwardingSpec, ForwardingTest, SearchKind};
+pub use imported::ImportedSpec;
 pub use latency::{LatencySpec, Load};
 pub use pattern::Pattern;
 pub use problem::SpecProblem;
@@ -50,10 +52,12 @@ pub enum StudySpec {
     Switching(SwitchingSpec),
     /// How many bytes wait before an output, and who shares them.
     Depth(DepthSpec),
+    /// What another tool measured: no trial at all.
+    Imported(ImportedSpec),
 }
 
 impl StudySpec {
-    /// `latency`, `forwarding`, `fabric`, `buffer`, `switching`, `depth`
+    /// `latency`, `forwarding`, `fabric`, `buffer`, `switching`, `depth`, `imported`
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Latency(_) => "latency",
@@ -62,6 +66,7 @@ impl StudySpec {
             Self::Buffer(_) => "buffer",
             Self::Switching(_) => "switching",
             Self::Depth(_) => "depth",
+            Self::Imported(_) => "imported",
         }
     }
 
@@ -75,6 +80,7 @@ impl StudySpec {
             Self::Buffer(spec) => spec.estimate(topology),
             Self::Switching(spec) => spec.estimate(topology),
             Self::Depth(spec) => spec.estimate(topology),
+            Self::Imported(_) => Nanos::ZERO,
         }
     }
 
@@ -87,6 +93,7 @@ impl StudySpec {
             Self::Buffer(spec) => spec.check(topology),
             Self::Switching(spec) => spec.check(topology),
             Self::Depth(spec) => spec.check(topology),
+            Self::Imported(_) => Ok(()),
         }
     }
 
@@ -100,6 +107,7 @@ impl StudySpec {
             Self::Buffer(spec) => spec.run(testbed, seed),
             Self::Switching(spec) => spec.run(testbed, seed),
             Self::Depth(spec) => spec.run(testbed, seed),
+            Self::Imported(spec) => Ok(spec.figures.clone()),
         }
     }
 }

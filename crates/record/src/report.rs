@@ -14,6 +14,7 @@ mod devices;
 mod fabric;
 mod forwarding;
 mod frames;
+mod imported;
 mod latency;
 mod picture;
 mod reading;
@@ -31,6 +32,7 @@ use crate::run::RunMeta;
 use crate::words;
 use view::{Answer, Block, Picture, Section};
 
+pub use reading::metric as metric_name;
 pub use switching::{is_of_pattern, wording as switch_wording};
 
 /// What the report is made from.
@@ -89,7 +91,7 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
     let meta = run.meta;
     let mut sections = Vec::new();
     // The switching study's metrics are other studies' too, of many ports at once.
-    let figures = switching::others(run.figures);
+    let figures = switching::others(&reading::of_studies(run.figures));
     let records = switching::other_trials(run);
     let others = ReportInput { figures: &figures, records: &records, ..*run };
     sections.extend(latency::section(&anchor, &figures, &records));
@@ -99,6 +101,7 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
     sections.extend(fabric::section(&anchor, &figures));
     sections.extend(switching::section(&anchor, run.figures));
     sections.extend(streams::section(&anchor, &figures, &records));
+    sections.extend(imported::section(&anchor, run.figures));
     sections.extend(conformance::sections(&anchor, run));
     sections.extend(devices::section(&anchor, run.records));
     sections.extend(caveats::section(&anchor, run.figures));

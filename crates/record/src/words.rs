@@ -136,6 +136,7 @@ fn scale_for(unit: Unit, value: f64) -> Scaled {
         Unit::BitsPerSecond => BIT_RATES,
         Unit::Bytes => BYTES,
         Unit::FramesPerSecond => return (1.0, "frames/s"),
+        Unit::OperationsPerSecond => return (1.0, "operations/s"),
         Unit::Ratio => return (0.01, "%"),
         Unit::Count | Unit::Flag => return (1.0, ""),
     };

@@ -12,6 +12,7 @@ mod doctor;
 mod fabric;
 mod failure;
 mod forwarding;
+mod import;
 mod lab;
 mod latency;
 mod lone;
@@ -67,6 +68,8 @@ enum Verb {
     Sim(sim::Args),
     /// Which is better: two runs, or two devices of one run, figure by figure
     Compare(compare::Args),
+    /// Take in what other tools measured: iperf, fio, qperf, ping, sockperf, irtt, flent
+    Import(import::Args),
     /// List the runs of a journal
     Runs(runs::Args),
     /// Hold a lab open, and run programs in its hosts
@@ -134,6 +137,7 @@ pub fn main() -> ExitCode {
         Verb::Report(args) => report::run(&args),
         Verb::Sim(args) => sim::run(&args),
         Verb::Compare(args) => compare::run(&args),
+        Verb::Import(args) => import::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Lab(verb) => lab::run(verb),
         Verb::Completions(args) => completions::run(&args),

@@ -22,6 +22,10 @@ pub fn per_block(
     }
     let mut blocks: Vec<Vec<Figure>> = Vec::new();
     for study in studies {
+        if let StudySpec::Imported(spec) = study {
+            spread(&mut blocks, &spec.figures);
+            continue;
+        }
         let Some((alone, count)) = in_one_block(study) else { continue };
         blocks.resize_with(blocks.len().max(count as usize), Vec::new);
         for (block, figures) in blocks.iter_mut().enumerate().take(count as usize) {
@@ -30,6 +34,25 @@ pub fn per_block(
         }
     }
     Ok(blocks)
+}
+
+/// What other tools measured: each output that tells the same thing again is another block of it.
+fn spread(blocks: &mut Vec<Vec<Figure>>, figures: &[Figure]) {
+    for figure in figures {
+        let told = |block: &Vec<Figure>| block.iter().any(|other| is_same(other, figure));
+        match blocks.iter_mut().find(|block| !told(block)) {
+            Some(block) => block.push(figure.clone()),
+            None => blocks.push(vec![figure.clone()]),
+        }
+    }
+}
+
+fn is_same(a: &Figure, b: &Figure) -> bool {
+    let of_case = |figure: &Figure| {
+        let but_file = figure.conditions.iter().filter(|(name, _)| *name != "file");
+        but_file.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
+    };
+    (a.metric, a.unit, a.quantile) == (b.metric, b.unit, b.quantile) && of_case(a) == of_case(b)
 }
 
 /// The part of a study that is repeated in every block, once; and in how many.
@@ -49,7 +72,7 @@ fn in_one_block(study: &StudySpec) -> Option<(StudySpec, u32)> {
             std::mem::replace(&mut spec.blocks, 1)
         }
         StudySpec::Buffer(spec) => std::mem::replace(&mut spec.blocks, 1),
-        StudySpec::Switching(_) | StudySpec::Depth(_) => return None,
+        StudySpec::Switching(_) | StudySpec::Depth(_) | StudySpec::Imported(_) => return None,
     };
     Some((alone, blocks))
 }

@@ -33,14 +33,16 @@ pub const fn better(metric: Metric) -> Option<Better> {
         | Metric::AddressCapacity
         | Metric::AddressLearningRate
         | Metric::Microburst
-        | Metric::LongestRoundTrip => Some(Better::More),
+        | Metric::LongestRoundTrip
+        | Metric::Iops => Some(Better::More),
         Metric::Rtt
         | Metric::OneWayDelay
         | Metric::LossRatio
         | Metric::RecoveryTime
         | Metric::ResetTime
         | Metric::RetransmitsPerGigabyte
-        | Metric::GoodputVariation => Some(Better::Less),
+        | Metric::GoodputVariation
+        | Metric::IoLatency => Some(Better::Less),
         _ => None,
     }
 }

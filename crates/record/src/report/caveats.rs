@@ -60,6 +60,10 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
         Caveat::Backpressure => "backpressure",
         Caveat::Simulated => "simulated",
         Caveat::Unsupported => "unsupported",
+        Caveat::Imported => "imported",
+        Caveat::HalfRoundTrip => "half-round-trip",
+        Caveat::GapLoss => "gap-loss",
+        Caveat::Inconsistent => "inconsistent",
     }
 }
 
@@ -152,6 +156,21 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
         Caveat::NotRecovered => {
             "The device lost frames until the trial's end and may not have recovered. Measure \
              longer."
+        }
+        Caveat::Imported => {
+            "Another tool measured it. Its tester's own losses and limits were not recorded, and nothing \
+             but its output is known."
+        }
+        Caveat::HalfRoundTrip => {
+            "The tool prints half of the round trip and calls it latency. It was doubled."
+        }
+        Caveat::GapLoss => {
+            "The tool tells losses by gaps in the sequence numbers: frames lost at the end are not seen, \
+             and a duplicate hides a loss."
+        }
+        Caveat::Inconsistent => {
+            "Operations a second and their mean latency contradict each other by more than 2 %: with so \
+             many under way all the time one follows from the other (Little's law)."
         }
         Caveat::Unsupported => "This test can't be made where it was asked for; the row says why.",
         Caveat::NotFilled => {

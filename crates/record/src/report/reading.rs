@@ -114,6 +114,16 @@ pub(super) fn is_whole(figure: &Figure) -> bool {
     text(figure, "direction").is_none_or(|direction| direction == "total")
 }
 
+/// Whether another tool measured it.
+pub(super) fn is_imported(figure: &Figure) -> bool {
+    figure.conditions.contains_key("tool")
+}
+
+/// Those that studies measured.
+pub(super) fn of_studies(figures: &[Figure]) -> Vec<Figure> {
+    figures.iter().filter(|figure| !is_imported(figure)).cloned().collect()
+}
+
 /// All of one metric.
 pub(super) fn of(figures: &[Figure], metric: Metric) -> impl Iterator<Item = &Figure> {
     figures.iter().filter(move |f| f.metric == metric)
@@ -125,7 +135,7 @@ pub(super) fn all_frames<'a>(figures: impl Iterator<Item = &'a Figure>) -> BTree
 }
 
 /// The metric's name, as in the JSON rows.
-pub(super) const fn metric(metric: Metric) -> &'static str {
+pub const fn metric(metric: Metric) -> &'static str {
     match metric {
         Metric::Rtt => "rtt",
         Metric::RttAdded => "rtt_added",
@@ -177,5 +187,7 @@ pub(super) const fn metric(metric: Metric) -> &'static str {
         Metric::Microburst => "microburst",
         Metric::Ratio => "ratio",
         Metric::Difference => "difference",
+        Metric::Iops => "iops",
+        Metric::IoLatency => "io_latency",
     }
 }

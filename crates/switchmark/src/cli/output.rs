@@ -136,7 +136,10 @@ fn sizes(study: &StudySpec) -> Vec<String> {
         StudySpec::Latency(spec) => spec.sizes.iter().map(|s| explain_size(*s)).collect(),
         StudySpec::Forwarding(spec) => spec.frames.iter().map(|mix| frames(spec, mix)).collect(),
         StudySpec::Switching(spec) => spec.frames.iter().map(|s| explain_size(*s)).collect(),
-        StudySpec::Fabric(_) | StudySpec::Buffer(_) | StudySpec::Depth(_) => Vec::new(),
+        StudySpec::Fabric(_)
+        | StudySpec::Buffer(_)
+        | StudySpec::Depth(_)
+        | StudySpec::Imported(_) => Vec::new(),
     }
 }
 

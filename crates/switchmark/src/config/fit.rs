@@ -185,8 +185,8 @@ pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
             let largest = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
             rate_fits(rate, largest, testbed)
         }
-        // Messages are cut up by whatever carries them.
-        StudySpec::Fabric(_) => Ok(()),
+        // Messages are cut up by whatever carries them, and what was measured fitted.
+        StudySpec::Fabric(_) | StudySpec::Imported(_) => Ok(()),
         StudySpec::Buffer(spec) => size_fits(spec.background_size, testbed),
         StudySpec::Switching(spec) => {
             spec.frames.iter().try_for_each(|size| size_fits(*size, testbed))

@@ -15,6 +15,7 @@ pub fn value(unit: Unit, value: f64) -> String {
         Unit::Bytes => scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")]),
         Unit::FramesPerSecond => format!("{} /s", grouped(value)),
         Unit::Count => grouped(value),
+        Unit::OperationsPerSecond => format!("{value:.1} /s"),
         Unit::Flag => if value == 0.0 { "no" } else { "yes" }.to_owned(),
         Unit::Ratio => format!("{} %", significant(value * 100.0)),
     }

@@ -9,6 +9,7 @@ mod depth;
 mod fabric;
 mod forwarding;
 mod grid;
+mod imported;
 mod labels;
 mod notes;
 mod rfc2544;
@@ -38,6 +39,8 @@ pub fn render(figures: &[Figure]) -> String {
     let mut out = sentences(figures);
     let (switching, figures): (Vec<Figure>, Vec<Figure>) =
         labels::labelled(figures).into_iter().partition(switching::is_own);
+    let (imported, figures): (Vec<Figure>, Vec<Figure>) =
+        figures.into_iter().partition(imported::is_own);
     let figures = &figures;
     let tables = [
         times::added(figures, &mut notes),
@@ -62,6 +65,7 @@ pub fn render(figures: &[Figure]) -> String {
         fabric::by_message(figures, &mut notes),
         switching::patterns(&switching, &mut notes),
         switching::others(&switching, &mut notes),
+        imported::all(&imported, &mut notes),
     ];
     for (title, table) in tables.into_iter().flatten() {
         let _ = writeln!(out, "{title}\n{table}\n");

@@ -1,0 +1,244 @@
+//! fio's text for people.
+//!
+//! Owns the integrity check that Little's law allows: with so many operations under way all the time,
+//! operations a second follow from their mean latency. Never reads what fio computed from those again.
+
+use method::{Caveat, Metric, Unit};
+
+use crate::found::{Found, Row};
+use crate::numbers::{behind, between, leading, nanoseconds, number, prefix};
+use crate::text::Lines;
+
+/// By more than this the two must not differ.
+pub(crate) const LITTLE: f64 = 0.02;
+
+pub(crate) fn read(lines: &mut Lines<'_>, found: &mut Found) {
+    let mut group = Group::default();
+    let mut header = Header::default();
+    for at in 0..lines.all.len() {
+        let line = lines.all[at].trim();
+        if line.contains(": (groupid=") && line.contains("jobs=") {
+            group.end(found);
+            group =
+                Group { jobs: behind(line, "jobs="), header: header.clone(), ..Group::default() };
+        } else if line.contains(": (g=") && line.contains("rw=") {
+            header = Header::of(line);
+        } else if !(group.jobs.is_some() && group.take(line) || is_chatter(line)) {
+            continue;
+        }
+        lines.take(at);
+    }
+    group.end(found);
+}
+
+/// What a job's first line says.
+#[derive(Debug, Clone, Default)]
+struct Header {
+    pattern: Option<String>,
+    octets: Option<f64>,
+    depth: Option<f64>,
+}
+
+impl Header {
+    fn of(line: &str) -> Self {
+        let word = |name: &str| between(line, name, ",").map(str::to_owned);
+        let octets = between(line, "bs=(R) ", "-").and_then(size);
+        Self { pattern: word("rw="), octets, depth: behind(line, "iodepth=") }
+    }
+}
+
+/// `4096B`, `4.00KiB`, `64KiB`
+fn size(text: &str) -> Option<f64> {
+    let (value, unit) = leading(text)?;
+    let step = if unit.contains('i') { 1024.0 } else { 1000.0 };
+    let letter = unit.chars().next().filter(|c| *c != 'B');
+    Some(value * prefix(letter, step)?)
+}
+
+/// The jobs that report together.
+#[derive(Debug, Default)]
+struct Group {
+    jobs: Option<f64>,
+    header: Header,
+    kinds: Vec<Kind>,
+}
+
+/// Its reads, or its writes.
+#[derive(Debug, Default)]
+struct Kind {
+    name: &'static str,
+    per_second: f64,
+    /// Least, mean, most: from submission to completion.
+    latency: Option<[f64; 3]>,
+    percentiles: Vec<(f64, f64)>,
+    percentile_unit: f64,
+    count: u64,
+}
+
+impl Group {
+    /// Whether the line is this group's.
+    fn take(&mut self, line: &str) -> bool {
+        for name in ["read", "write", "trim"] {
+            if let Some(rest) =
+                line.strip_prefix(name).and_then(|rest| rest.strip_prefix(": IOPS="))
+            {
+                let Some((value, rest)) = leading(rest) else { return false };
+                let Some(scale) = prefix(rest.chars().next().filter(|c| *c != ','), 1000.0) else {
+                    return false;
+                };
+                let per_second = value * scale;
+                self.kinds.push(Kind { name, per_second, ..Kind::default() });
+                return true;
+            }
+        }
+        if line.starts_with("issued rwts:") {
+            let counts = between(line, "total=", " ").unwrap_or_default();
+            let counts: Vec<f64> = counts.split(',').filter_map(number).collect();
+            for kind in &mut self.kinds {
+                let at = ["read", "write", "trim"].iter().position(|name| *name == kind.name);
+                let count = at.and_then(|at| counts.get(at)).copied().unwrap_or(0.0);
+                kind.count = count.max(0.0) as u64;
+            }
+            return true;
+        }
+        self.kinds.last_mut().is_some_and(|kind| kind.take(line))
+    }
+
+    fn end(&mut self, found: &mut Found) {
+        let Some(jobs) = self.jobs.take() else { return };
+        let mut row = Row::of("fio").with("jobs", jobs.max(0.0) as u64);
+        let depth = self.header.depth.unwrap_or(1.0);
+        row = row.with("iodepth", depth.max(0.0) as u64);
+        if let Some(octets) = self.header.octets {
+            row = row.with("block_size", octets.max(0.0) as u64);
+        }
+        if let Some(pattern) = &self.header.pattern {
+            row = row.with("pattern", pattern.clone());
+        }
+        let kinds = std::mem::take(&mut self.kinds);
+        let parts: Vec<Part> = kinds.iter().map(Kind::part).collect();
+        put_all(found, &row, &parts, jobs * depth);
+        for kind in &kinds {
+            let row = row.clone().with("operation", kind.name).samples(kind.count);
+            if let Some([least, _, most]) = kind.latency {
+                found.at(&row, Metric::IoLatency, 0.0, least);
+                found.at(&row, Metric::IoLatency, 1.0, most);
+            }
+            let row = row.with("latency", "completion");
+            for (q, value) in &kind.percentiles {
+                found.at(&row, Metric::IoLatency, *q, *value);
+            }
+        }
+    }
+}
+
+impl Kind {
+    fn take(&mut self, line: &str) -> bool {
+        if line.starts_with("clat percentiles (") || line.starts_with("lat percentiles (") {
+            self.percentile_unit = between(line, "(", ")").and_then(nanoseconds).unwrap_or(0.0);
+            return self.percentile_unit > 0.0;
+        }
+        if let Some(rest) = line.strip_prefix('|') {
+            for part in rest.split(']') {
+                let Some((name, value)) = part.split_once("th=[") else { continue };
+                let share = number(name.trim_start_matches([',', ' '])).map(|p| p / 100.0);
+                if let (Some(share), Some(value)) = (share, number(value)) {
+                    self.percentiles.push((share, value * self.percentile_unit));
+                }
+            }
+            return true;
+        }
+        if line.starts_with("lat (") && line.contains("avg=") {
+            let unit = between(line, "(", ")").and_then(nanoseconds);
+            let ends = |name| fio_number(line, name);
+            let all = (ends("min="), ends("avg="), ends("max="), unit);
+            let (Some(min), Some(avg), Some(max), Some(unit)) = all else { return false };
+            self.latency = Some([min * unit, avg * unit, max * unit]);
+            return true;
+        }
+        // The two parts of the latency, and rates over time, which are in it.
+        ["slat (", "clat (", "bw (", "iops "].iter().any(|start| line.starts_with(start))
+    }
+
+    fn part(&self) -> Part {
+        Part {
+            name: self.name,
+            per_second: self.per_second,
+            mean_latency: self.latency.map(|[_, mean, _]| mean),
+            count: self.count,
+        }
+    }
+}
+
+/// fio shortens long numbers: `max=124k`.
+fn fio_number(line: &str, name: &str) -> Option<f64> {
+    let from = line.find(name)? + name.len();
+    let (value, rest) = leading(&line[from..])?;
+    let letter = rest.chars().next().filter(char::is_ascii_alphabetic);
+    Some(value * prefix(letter, 1000.0)?)
+}
+
+/// Lines around the results.
+fn is_chatter(line: &str) -> bool {
+    const STARTS: [&str; 19] = [
+        "fio-",
+        "fio:",
+        "Starting ",
+        "Jobs:",
+        "lat (",
+        "cpu ",
+        "IO depths",
+        "submit ",
+        "complete ",
+        "latency ",
+        "Run status",
+        "READ:",
+        "WRITE:",
+        "TRIM:",
+        "Disk stats",
+        "...",
+        "sync (",
+        "clat (",
+        "errors ",
+    ];
+    STARTS.iter().any(|start| line.starts_with(start))
+        || line.contains(": ios=")
+        || (line.contains("$ fio ") || line.contains("# fio "))
+}
+
+/// Reads or writes, in what both of fio's forms tell of them.
+pub(crate) struct Part {
+    pub name: &'static str,
+    pub per_second: f64,
+    pub mean_latency: Option<f64>,
+    pub count: u64,
+}
+
+/// Operations a second and mean latency, of each kind and of all, and what Little's law makes of them.
+pub(crate) fn put_all(found: &mut Found, row: &Row, parts: &[Part], under_way: f64) {
+    let parts: Vec<&Part> = parts.iter().filter(|part| part.per_second > 0.0).collect();
+    let all: f64 = parts.iter().map(|part| part.per_second).sum();
+    let weight = |part: &Part| if part.count > 0 { part.count as f64 } else { part.per_second };
+    let weights: f64 = parts.iter().map(|part| weight(part)).sum();
+    let means = parts.iter().map(|part| Some(part.mean_latency? * weight(part)));
+    let mean = means.sum::<Option<f64>>().filter(|_| weights > 0.0).map(|sum| sum / weights);
+    let from_latency = mean.filter(|ns| *ns > 0.0).map(|ns| under_way * 1e9 / ns);
+    let off = from_latency.is_some_and(|predicted| (predicted / all - 1.0).abs() > LITTLE);
+    let row = if off { row.clone().doubting(Caveat::Inconsistent) } else { row.clone() };
+    let whole = row.clone().with("operation", "all").samples(parts.iter().map(|p| p.count).sum());
+    if all > 0.0 {
+        found.put(&whole, Metric::Iops, Unit::OperationsPerSecond, all);
+    }
+    if let (Some(mean), Some(predicted)) = (mean, from_latency) {
+        found.mean(&whole, Metric::IoLatency, Unit::Nanoseconds, mean);
+        let estimate = whole.with("estimate", "under way / mean latency");
+        found.put(&estimate, Metric::Iops, Unit::OperationsPerSecond, predicted);
+    }
+    for part in parts {
+        let row = row.clone().with("operation", part.name).samples(part.count);
+        found.put(&row, Metric::Iops, Unit::OperationsPerSecond, part.per_second);
+        if let Some(mean) = part.mean_latency {
+            found.mean(&row, Metric::IoLatency, Unit::Nanoseconds, mean);
+        }
+    }
+}

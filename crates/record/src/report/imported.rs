@@ -1,0 +1,51 @@
+//! What other tools measured, as one table: each row with its tool, its case and its doubts.
+//!
+//! Never draws: a tool's few points are no distribution.
+
+use method::Figure;
+
+use super::view::{Block, Cell, Section, Table};
+use super::{caveats, reading};
+use crate::words;
+
+/// Conditions that have a column of their own, or say nothing here.
+const SHOWN: [&str; 5] = ["tool", "device", "path", "file", "rate_convention"];
+
+/// The section; `None` where nothing was imported.
+pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
+    let rows: Vec<Vec<Cell>> =
+        figures.iter().filter(|figure| reading::is_imported(figure)).map(row).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let head = ["tool", "through", "figure", "of", "value", "samples", "limited by", "caveats"];
+    let table = Table {
+        caption: "What other tools measured".to_owned(),
+        head: head.map(str::to_owned).to_vec(),
+        rows,
+    };
+    let blocks = vec![Block::Table(table)];
+    Some(Section { id: format!("{prefix}-imported"), heading: "Imported".to_owned(), blocks })
+}
+
+fn row(figure: &Figure) -> Vec<Cell> {
+    let said = |name: &str| reading::text(figure, name).unwrap_or_default();
+    let case: Vec<String> = figure
+        .conditions
+        .keys()
+        .filter(|name| !SHOWN.contains(&name.as_str()))
+        .map(|name| format!("{} {}", name.replace('_', " "), said(name)))
+        .collect();
+    let quantile = figure.quantile.map_or_else(String::new, |q| format!(" {}", words::quantile(q)));
+    let (verdict, class, _) = caveats::verdict(figure.verdict);
+    vec![
+        Cell::text(said("tool")).with_note(said("file")),
+        Cell::text(said("device")),
+        Cell::text(format!("{}{quantile}", reading::metric(figure.metric))),
+        Cell::text(case.join(", ")),
+        Cell::number(figure.value.map_or_else(|| "–".to_owned(), |v| words::value(figure.unit, v))),
+        Cell::number(words::count(figure.n)),
+        Cell { text: verdict.to_owned(), class, ..Cell::default() },
+        caveats::names(&[figure]),
+    ]
+}

@@ -1,0 +1,137 @@
+//! `switchmark import FILE…`: what other tools measured, taken into the journal.
+//!
+//! Owns the files and the run that they become. Never reads a tool's output: that is `import`'s.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use method::figure::Condition;
+use method::topology::{Device, DeviceKind};
+use method::{Figure, ImportedSpec, StudySpec, Topology};
+use record::{RunMeta, RunStatus, Store};
+
+use super::options::Data;
+use super::output::{self, Finished};
+use super::{Failure, Outcome, lone};
+use crate::config::ConfigError;
+use crate::config::source::plain;
+
+/// So many lines that were not understood are quoted; all are counted.
+const MOST_QUOTED: usize = 3;
+
+/// `import`
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Outputs of iperf, iperf3, fio, qperf, ping, sockperf, irtt or flent; several that tell the same are
+    /// repeats
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// What they were measured through [default: the first file's name]
+    #[arg(long, value_name = "NAME")]
+    device: Option<String>,
+    /// Outputs of the same over a direct cable
+    #[arg(long, value_name = "FILE")]
+    bypass: Vec<PathBuf>,
+    /// Write an HTML report
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    data: Data,
+}
+
+/// Takes in.
+pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    if let Some(path) = &args.report {
+        output::check_report(path)?;
+    }
+    let stem = || args.files[0].file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let device = args.device.clone().or_else(stem).unwrap_or_else(|| "device".to_owned());
+    let mut taken = Taken::default();
+    for path in &args.files {
+        taken.file(path, &device, "device")?;
+    }
+    for path in &args.bypass {
+        taken.file(path, "cable", "bypass")?;
+    }
+    let spec = ImportedSpec::new(taken.files, taken.figures);
+    let figures = spec.figures.clone();
+    let meta = meta(&device, StudySpec::Imported(spec), taken.notes);
+    let store = Store::open(&output::store_path(&args.data)?)?;
+    store.create_run(&meta)?;
+    store.set_status(&meta.id, &RunStatus::Done)?;
+    let finished = Finished { meta, figures, records: Vec::new() };
+    let outcome = output::show(&finished, &args.data)?;
+    if let Some(path) = &args.report {
+        output::write_report(&[finished], path)?;
+        output::say(&args.data, &format!("report: {}\n", path.display()))?;
+    }
+    Ok(outcome)
+}
+
+/// What was read so far.
+#[derive(Debug, Default)]
+struct Taken {
+    files: Vec<String>,
+    figures: Vec<Figure>,
+    notes: Vec<String>,
+}
+
+impl Taken {
+    fn file(&mut self, path: &Path, device: &str, way: &str) -> Result<(), ConfigError> {
+        let named = path.display().to_string();
+        let octets = std::fs::read(path).map_err(|cause| {
+            ConfigError::bare(format!("read {named}: {}", plain(&cause)), "name a tool's output")
+        })?;
+        let read = import::read(&octets).map_err(|problem| {
+            let hint =
+                "known are iperf, iperf3, fio, qperf, ping, sockperf, irtt, flent and our own rows";
+            ConfigError::bare(format!("import {named}: {problem}"), hint)
+        })?;
+        for mut figure in read.figures {
+            for (name, said) in [("device", device), ("path", way), ("file", &named)] {
+                figure.conditions.insert(name.to_owned(), Condition::from(said));
+            }
+            self.figures.push(figure);
+        }
+        for (number, line) in read.unknown.iter().take(MOST_QUOTED) {
+            self.notes.push(format!("{named}, line {number}: not understood: `{line}`"));
+        }
+        if read.unknown.len() > MOST_QUOTED {
+            let more = read.unknown.len() - MOST_QUOTED;
+            self.notes.push(format!("{named}: {more} more lines are not understood"));
+        }
+        self.files.push(named);
+        Ok(())
+    }
+}
+
+fn meta(device: &str, study: StudySpec, notes: Vec<String>) -> RunMeta {
+    let now = Timestamp::now();
+    let under_test = Device {
+        name: device.to_owned(),
+        kind: DeviceKind::Switch,
+        port_rate: None,
+        port_queue: None,
+        facts: BTreeMap::new(),
+        variants: Vec::new(),
+        resettable: false,
+    };
+    RunMeta {
+        id: lone::run_id(now),
+        created_unix_ns: lone::unix_ns(now),
+        verb: "import".to_owned(),
+        command_line: lone::command_line(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        seed: 0,
+        studies: vec![study],
+        topology: Topology {
+            name: format!("imported: {device}"),
+            hosts: Vec::new(),
+            devices: vec![under_test],
+        },
+        facts: BTreeMap::new(),
+        notes,
+        sweep: None,
+    }
+}
