@@ -18,6 +18,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("ping", "iputils-ping"),
     ("qperf", "qperf"),
     ("runuser", "util-linux"),
+    ("sshd", "openssh-server"),
     ("sockperf", "sockperf"),
     ("tcpdump", "tcpdump"),
     ("trafgen", "netsniff-ng"),

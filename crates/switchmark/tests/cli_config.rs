@@ -240,7 +240,7 @@ fn faults_of_testbeds() -> String {
         ("sw1/2", "h1/eth1"),
         ("198.18.0.2/24", "198.18.0.1/24"),
         ("name = \"h2\"", "name = \"h1\""),
-        ("local", "ssh://h1"),
+        ("local", "ssh://-oProxyCommand=x"),
         ("rate = \"1Gbit\"", "rate = 1000"),
         ("kind = \"switch\"\n", "kind = \"switch\"\n[[device.variant]]\nname = \"rt\"\n"),
         ("kind = \"switch\"\n", VARIANT_AS_FOUND),

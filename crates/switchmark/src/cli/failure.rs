@@ -11,6 +11,7 @@ use method::{SpecProblem, TestbedError};
 use record::StoreError;
 
 use crate::config::ConfigError;
+use crate::controller::SshError;
 
 /// A verb's failure. Not an `Error` itself, so that any error turns into one by `?`.
 #[derive(Debug)]
@@ -98,6 +99,7 @@ fn hint_of(error: &(dyn Error + 'static)) -> Option<String> {
     config
         .or_else(|| error.downcast_ref::<SpecProblem>().map(SpecProblem::hint))
         .or_else(|| error.downcast_ref::<LabError>().and_then(LabError::hint))
+        .or_else(|| error.downcast_ref::<SshError>().and_then(SshError::hint))
         .or_else(|| record::hint_for(error).map(str::to_owned))
 }
 

@@ -91,6 +91,9 @@ pub enum Reach {
     Netns(String),
     /// The network namespace of a process of this host.
     Pid(u32),
+    /// Another machine, by the system's OpenSSH: `[user@]host[:port]`, where a host may be any name that
+    /// the user's own configuration knows.
+    Ssh(String),
 }
 
 impl std::fmt::Display for Reach {
@@ -99,6 +102,7 @@ impl std::fmt::Display for Reach {
             Self::Local => f.pad("local"),
             Self::Netns(name) => write!(f, "netns:{name}"),
             Self::Pid(pid) => write!(f, "pid:{pid}"),
+            Self::Ssh(destination) => write!(f, "ssh://{destination}"),
         }
     }
 }

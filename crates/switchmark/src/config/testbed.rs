@@ -187,7 +187,8 @@ fn host_of(host: &HostFile, file: &TestbedFile) -> Result<HostConfig, Fault> {
     Ok(HostConfig { name: host.name.get_ref().clone(), reach: reach_of(&host.reach)?, ports })
 }
 
-const REACHES: &str = "a host is reached by `local`, `netns:NAME` or `pid:N`";
+const REACHES: &str =
+    "a host is reached by `local`, `netns:NAME`, `pid:N` or `ssh://[USER@]HOST[:PORT]`";
 
 fn reach_of(text: &Text) -> Result<Reach, Fault> {
     let fault = |message: String| Fault::new(text.span(), message, REACHES);
@@ -200,11 +201,22 @@ fn reach_of(text: &Text) -> Result<Reach, Fault> {
             Ok(pid) if pid > 0 => Ok(Reach::Pid(pid)),
             _ => Err(fault(format!("`{number}` is not a process id"))),
         },
-        ("ssh", _) => {
-            Err(fault("reaching a host by ssh is not yet available in this version".into()))
-        }
+        ("ssh", address) => match address.strip_prefix("//").filter(|it| is_destination(it)) {
+            Some(destination) => Ok(Reach::Ssh(destination.to_owned())),
+            None => Err(fault(format!("`{}` names no host for ssh", text.get_ref()))),
+        },
         _ => Err(fault(format!("unknown way to reach a host, `{}`", text.get_ref()))),
     }
+}
+
+/// `[user@]host[:port]` of letters that mean nothing to a shell, and nothing that ssh would take for an
+/// option.
+fn is_destination(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-@:%[]".contains(c);
+    let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
+    !text.starts_with('-')
+        && text.chars().all(plain)
+        && host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
 }
 
 fn port_of(port: &PortFile, file: &TestbedFile) -> Result<PortConfig, Fault> {

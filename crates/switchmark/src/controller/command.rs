@@ -64,14 +64,27 @@ fn said(errors: &str) -> String {
 }
 
 /// Runs `line` by `sh -c` and returns what it wrote to its standard output, trimmed.
-#[expect(clippy::disallowed_methods, reason = "a command of the user's is waited for")]
 pub fn run(
     line: &str,
     environment: &[(&str, &str)],
     limit: Nanos,
     stop: &Stop,
 ) -> Result<String, CommandError> {
-    let mut child = start(line, environment)?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).envs(environment.iter().copied()).stdin(Stdio::null());
+    run_to_end(shell, line, limit, stop)
+}
+
+/// Runs a command whose standard input is set already, and returns what it wrote to its standard output,
+/// trimmed; `line` is what errors call it.
+#[expect(clippy::disallowed_methods, reason = "a command of the user's is waited for")]
+pub fn run_to_end(
+    command: Command,
+    line: &str,
+    limit: Nanos,
+    stop: &Stop,
+) -> Result<String, CommandError> {
+    let mut child = start(command, line)?;
     let output = child.stdout.take().map(Reader::of);
     let errors = child.stderr.take().map(Reader::of);
     let begun = Instant::now();
@@ -100,11 +113,8 @@ pub fn run(
 }
 
 /// In a process group of its own, so that what the line started can be ended with it.
-fn start(line: &str, environment: &[(&str, &str)]) -> Result<Child, CommandError> {
-    Command::new("sh")
-        .args(["-c", line])
-        .envs(environment.iter().copied())
-        .stdin(Stdio::null())
+fn start(mut command: Command, line: &str) -> Result<Child, CommandError> {
+    command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)

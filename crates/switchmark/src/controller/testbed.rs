@@ -5,8 +5,10 @@
 //! heard of too late is ordered anew, and only the trial after an agent's death is an error.
 
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use dataplane::clock;
@@ -24,13 +26,15 @@ use super::mishap::Mishap;
 use super::orders::OrderError;
 use super::subjects::Subjects;
 use super::{Stop, site};
-use crate::config::resolved::{self, Source};
+use crate::config::resolved::{self, HostConfig, Reach, Source};
 use crate::protocol::{Answer, Ask, in_words};
 
 /// Between the order to start and the start: agents read counters and make threads meanwhile. A busy
 /// machine may take longer, so a start that came too late is ordered again with more time.
 const LEADS: [Nanos; 3] =
     [Nanos::from_millis(40), Nanos::from_millis(160), Nanos::from_millis(640)];
+/// So many machines are reached at once.
+const MOST_AT_ONCE: usize = 64;
 /// Facts are a few dozen files.
 const FACTS: Duration = Duration::from_secs(10);
 
@@ -114,8 +118,8 @@ impl LiveTestbed {
             Source::Lab(config) => Self::in_lab(&testbed.name, config, stop, program)?,
             Source::Hosts(config) => {
                 let mut crew = Crew::new(stop);
-                for host in &config.hosts {
-                    crew.join(launch(&host.name, &Launcher::Host(&host.reach), program)?);
+                for agent in launch_all(&config.hosts, program, crew.stop())? {
+                    crew.join(agent);
                 }
                 let mut this = Self::new(crew, None, config.topology(&testbed.name));
                 this.subjects = Subjects::new(config.hooks.clone());
@@ -143,7 +147,8 @@ impl LiveTestbed {
         for host in &this.topology.hosts {
             let Some(lab) = &this.lab else { continue };
             let launcher = Launcher::Lab { lab, node: &host.name };
-            this.crew.join(launch(&host.name, &launcher, program)?);
+            let agent = launch(&host.name, &launcher, program, this.crew.stop())?;
+            this.crew.join(agent);
         }
         Ok(this)
     }
@@ -283,8 +288,40 @@ impl Testbed for LiveTestbed {
     }
 }
 
-fn launch(host: &str, launcher: &Launcher<'_>, program: &Path) -> Result<Agent, ControllerError> {
-    let child = launcher.start(program).map_err(|cause| ControllerError::Launch {
+/// Those of other machines all at once: each takes as long as its network does. The others' agents die
+/// with the thread that started them, and are started on this one.
+fn launch_all(
+    hosts: &[HostConfig],
+    program: &Path,
+    stop: &Stop,
+) -> Result<Vec<Agent>, ControllerError> {
+    let one = |host: &HostConfig| launch(&host.name, &Launcher::Host(&host.reach), program, stop);
+    let (away, here): (Vec<_>, Vec<_>) =
+        hosts.iter().partition(|host| matches!(host.reach, Reach::Ssh(_)));
+    let mut agents = Vec::with_capacity(hosts.len());
+    for group in away.chunks(MOST_AT_ONCE) {
+        let started: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = group.iter().map(|host| scope.spawn(|| one(host))).collect();
+            let ends = threads.into_iter().map(thread::ScopedJoinHandle::join);
+            ends.map(|end| end.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        });
+        for agent in started {
+            agents.push(agent?);
+        }
+    }
+    for host in here {
+        agents.push(one(host)?);
+    }
+    Ok(agents)
+}
+
+fn launch(
+    host: &str,
+    launcher: &Launcher<'_>,
+    program: &Path,
+    stop: &Stop,
+) -> Result<Agent, ControllerError> {
+    let child = launcher.start(program, stop).map_err(|cause| ControllerError::Launch {
         host: host.to_owned(),
         cause: Box::new(cause),
     })?;

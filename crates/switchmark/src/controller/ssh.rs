@@ -1,0 +1,219 @@
+//! An agent on another machine, by the system's OpenSSH: keys, jump hosts and known hosts are the user's
+//! own configuration's.
+//!
+//! Owns the program's copy there: put into a private directory named after its SHA-256, once. What a far
+//! shell is given is constant text and hexadecimal digits. Never asks for a password, so that nothing
+//! waits for somebody who is not there.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use measure::Nanos;
+use sha2::{Digest as _, Sha256};
+
+use super::Stop;
+use super::command::{CommandError, run_to_end};
+
+/// No questions; a network that is gone is noticed within a quarter of a minute.
+const OPTIONS: [&str; 9] = [
+    "-T",
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    "ConnectTimeout=10",
+    "-o",
+    "ServerAliveInterval=5",
+    "-o",
+    "ServerAliveCountMax=3",
+];
+
+/// Which system and processor, and the sum of the program where it is there already.
+const LOOK: &str = r#"sh -c 'uname -s; uname -m; p="${XDG_CACHE_HOME:-$HOME/.cache}/switchmark/$1/switchmark"; if [ -x "$p" ]; then sha256sum < "$p"; fi' look"#;
+/// Takes the program from its standard input; a copy that was cut off never gets the name.
+const PUT: &str = r#"sh -c 'set -e; umask 077; d="${XDG_CACHE_HOME:-$HOME/.cache}/switchmark/$1"; mkdir -p "$d"; t="$d/new.$$"; cat > "$t"; chmod 700 "$t"; mv -f "$t" "$d/switchmark"; sha256sum < "$d/switchmark"' put"#;
+/// Becomes the agent.
+const START: &str =
+    r#"sh -c 'exec "${XDG_CACHE_HOME:-$HOME/.cache}/switchmark/$1/switchmark" agent' start"#;
+
+/// A look is one connection.
+const LOOKING: Nanos = Nanos::from_secs(30);
+/// Some tens of megabytes over whatever there is.
+const PUTTING: Nanos = Nanos::from_secs(600);
+
+/// Why no agent could be started there.
+#[derive(Debug, thiserror::Error)]
+pub enum SshError {
+    /// This program's own file.
+    #[error("read this program's own file, to send it")]
+    Program(#[source] io::Error),
+    /// ssh could not be run, did not get there, or was refused.
+    #[error("log in there")]
+    Reach {
+        /// As ssh is told.
+        destination: String,
+        /// Why.
+        #[source]
+        cause: CommandError,
+    },
+    /// Another system than this program is made for.
+    #[error("run this program there: it is made for {ours}, and that host is {theirs}")]
+    Foreign {
+        /// `Linux x86_64`
+        ours: String,
+        /// What it says it is.
+        theirs: String,
+    },
+    /// What is there is not what was sent.
+    #[error("send this program there: {got:?} came of {sent}, by SHA-256")]
+    Damaged {
+        /// Sixty-four hexadecimal digits.
+        sent: String,
+        /// What the host's `sha256sum` said.
+        got: String,
+    },
+    /// ssh itself.
+    #[error("start `ssh`")]
+    Start(#[source] io::Error),
+}
+
+impl SshError {
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Reach { destination, .. } => {
+                Some(format!("`ssh ssh://{destination} true` has to work without a question"))
+            }
+            Self::Foreign { .. } => Some("hosts need this program's own kind of processor".into()),
+            Self::Damaged { .. } => Some("look for room in that user's ~/.cache".into()),
+            Self::Start(_) => Some("install OpenSSH's client".into()),
+            Self::Program(_) => None,
+        }
+    }
+}
+
+/// Starts `program agent` at `destination`, `[user@]host[:port]`, its three streams piped; the program is
+/// sent there first where it is not there yet.
+pub fn start(destination: &str, program: &Path, stop: &Stop) -> Result<Child, SshError> {
+    let sum = checksum(program).map_err(SshError::Program)?;
+    let reach = |cause| SshError::Reach { destination: destination.to_owned(), cause };
+    let told = run_to_end(
+        ssh(destination, LOOK, &sum, Stdio::null()),
+        &format!("ssh {destination}"),
+        LOOKING,
+        stop,
+    )
+    .map_err(reach)?;
+    let there = Look::read(&told);
+    let ours = format!("Linux {}", std::env::consts::ARCH);
+    if there.system != ours {
+        return Err(SshError::Foreign { ours, theirs: there.system });
+    }
+    if there.sum.as_deref() != Some(&sum) {
+        let file = File::open(program).map_err(SshError::Program)?;
+        let told = run_to_end(
+            ssh(destination, PUT, &sum, file.into()),
+            &format!("ssh {destination}"),
+            PUTTING,
+            stop,
+        )
+        .map_err(reach)?;
+        let got = first_word(&told);
+        if got != sum {
+            return Err(SshError::Damaged { sent: sum, got: got.to_owned() });
+        }
+    }
+    let mut agent = ssh(destination, START, &sum, Stdio::piped());
+    // Ctrl-C reaches the whole terminal, and here the controller decides.
+    agent.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    agent.spawn().map_err(SshError::Start)
+}
+
+/// `script` is told the sum as its first argument.
+fn ssh(destination: &str, script: &str, sum: &str, stdin: Stdio) -> Command {
+    let mut command = Command::new("ssh");
+    command.args(OPTIONS).arg("--").arg(format!("ssh://{destination}"));
+    command.arg(format!("{script} {sum}")).stdin(stdin);
+    command
+}
+
+/// What a host says of itself.
+#[derive(Debug, PartialEq, Eq)]
+struct Look {
+    /// `Linux x86_64`
+    system: String,
+    /// Of the program, where it is there.
+    sum: Option<String>,
+}
+
+impl Look {
+    /// Whatever a login script printed before is passed over: the last lines count.
+    fn read(told: &str) -> Self {
+        let lines: Vec<&str> = told.lines().map(str::trim).collect();
+        let (sum, lines) = match lines.split_last() {
+            Some((last, before)) if is_sum(first_word(last)) => {
+                (Some(first_word(last).to_owned()), before)
+            }
+            _ => (None, &lines[..]),
+        };
+        let system = &lines[lines.len().saturating_sub(2)..];
+        Self { system: system.join(" "), sum }
+    }
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
+}
+
+fn is_sum(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|octet| octet.is_ascii_hexdigit())
+}
+
+/// SHA-256 of a file, in hexadecimal.
+fn checksum(file: &Path) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut file = File::open(file)?;
+    let mut part = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut part)? {
+            0 => break,
+            octets => hasher.update(&part[..octets]),
+        }
+    }
+    Ok(hasher.finalize().iter().fold(String::new(), |mut text, octet| {
+        let _ = write!(text, "{octet:02x}");
+        text
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_host_says() {
+        let sum = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+        let check = |told: &str, system: &str, has: Option<&str>| {
+            let expected = Look { system: system.into(), sum: has.map(str::to_owned) };
+            assert_eq!(Look::read(told), expected, "{told:?}");
+        };
+        check("Linux\nx86_64", "Linux x86_64", None);
+        check(&format!("Linux\nx86_64\n{sum}  -"), "Linux x86_64", Some(sum));
+        check(&format!("Welcome!\nLinux\naarch64\n{sum}  -"), "Linux aarch64", Some(sum));
+        check("FreeBSD\namd64\n", "FreeBSD amd64", None);
+        check("", "", None);
+    }
+
+    #[test]
+    fn a_known_sum() {
+        let file = std::env::temp_dir().join(format!("switchmark-sum-{}", std::process::id()));
+        std::fs::write(&file, "test").unwrap();
+        let sum = checksum(&file);
+        std::fs::remove_file(&file).unwrap();
+        let known = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+        assert_eq!(sum.unwrap(), known);
+    }
+}
