@@ -146,9 +146,10 @@ fn beside(cells: &[Cell], cables: &[Pair]) -> Vec<Cell> {
 impl Cell {
     /// `exchange 64KiB offset=12, 48 nodes`
     pub(super) fn label(&self, round: &Round) -> String {
-        match round.one_way {
-            true => format!("streams {}, {} nodes", round.name, self.nodes),
-            false => format!("exchange {} {}, {} nodes", self.message, round.name, self.nodes),
+        if round.one_way {
+            format!("streams {}, {} nodes", round.name, self.nodes)
+        } else {
+            format!("exchange {} {}, {} nodes", self.message, round.name, self.nodes)
         }
     }
 }
