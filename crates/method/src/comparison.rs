@@ -9,6 +9,7 @@ mod cells;
 mod sentence;
 #[cfg(test)]
 mod tests;
+mod worth;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +22,7 @@ use crate::trial::Subject;
 pub use attribution::Attribution;
 pub use blocks::per_block;
 pub use cells::{Better, better};
+pub use worth::{Operation, Worth};
 
 use cells::{Case, Values};
 

@@ -4,6 +4,7 @@
 //! the one JSON object a verb prints, and the HTML report with its plots. Never measures, never reads
 //! a clock, never draws randomness: run ids and times come from the caller.
 
+pub mod export;
 pub mod journal;
 pub mod report;
 pub mod rows;

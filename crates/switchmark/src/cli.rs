@@ -9,6 +9,7 @@ mod compare;
 mod completions;
 mod demo;
 mod doctor;
+mod export;
 mod fabric;
 mod failure;
 mod forwarding;
@@ -70,6 +71,8 @@ enum Verb {
     Compare(compare::Args),
     /// Take in what other tools measured: iperf, fio, qperf, ping, sockperf, irtt, flent
     Import(import::Args),
+    /// A run's figures for other programs: CSV, Prometheus, Influx; its histograms for HdrHistogram
+    Export(export::Args),
     /// List the runs of a journal
     Runs(runs::Args),
     /// Hold a lab open, and run programs in its hosts
@@ -137,6 +140,7 @@ pub fn main() -> ExitCode {
         Verb::Report(args) => report::run(&args),
         Verb::Sim(args) => sim::run(&args),
         Verb::Compare(args) => compare::run(&args),
+        Verb::Export(args) => export::run(&args),
         Verb::Import(args) => import::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Lab(verb) => lab::run(verb),

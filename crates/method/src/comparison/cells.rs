@@ -175,7 +175,11 @@ fn is_compared(figure: &Figure) -> bool {
         && figure.unit == Unit::BitsPerSecond;
     let flood = figure.metric == Metric::LossRatio
         && figure.conditions.get("test") == Some(&Condition::from("flood"));
-    better(figure.metric).is_some() && figure.quantile.is_none_or(quantile) && !again && !flood
+    // What follows from another figure of the same output is not compared beside it.
+    let derived = figure.metric == Metric::Iops && figure.conditions.contains_key("estimate");
+    better(figure.metric).is_some()
+        && figure.quantile.is_none_or(quantile)
+        && !(again || flood || derived)
 }
 
 enum Whose {

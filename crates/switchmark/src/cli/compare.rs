@@ -10,8 +10,9 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use measure::Nanos;
 use method::Figure;
-use method::comparison::{Compared, MARGIN, compare};
+use method::comparison::{Compared, MARGIN, Operation, compare};
 use record::Store;
 use serde_json::json;
 
@@ -35,6 +36,12 @@ pub struct Args {
     /// The difference that does not matter: 1%, 0.01
     #[arg(long, value_name = "SHARE", value_parser = share)]
     margin: Option<f64>,
+    /// How long an operation of the storage behind takes: what the round trips' difference is worth of it
+    #[arg(long, value_name = "TIME", value_parser = super::options::duration)]
+    operation: Option<Nanos>,
+    /// How many times an operation crosses what is compared, one after the other
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "operation")]
+    hops: u32,
     /// Write the comparison as a page
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -58,6 +65,13 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         writeln!(std::io::stdout().lock(), "{:#}", in_json(&sides, &compared))?;
     }
     output::say(&args.data, &text(&sides, &compared))?;
+    if let Some(latency) = args.operation {
+        let worth = Operation { latency, hops: args.hops }.worth(&compared);
+        let told = worth.map_or_else(|| "no round trips to compare".to_owned(), |w| w.sentence());
+        let mut out = String::new();
+        tables::put_wrapped(&mut out, "", &told);
+        output::say(&args.data, &out)?;
+    }
     if let Some(path) = &args.report {
         let page = record::report::comparison::render(
             &compared,

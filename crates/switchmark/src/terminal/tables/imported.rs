@@ -3,7 +3,7 @@
 use method::Figure;
 
 use super::grid::Grid;
-use super::{Footnotes, Titled, condition, labels};
+use super::{Footnotes, Titled, condition};
 use crate::terminal::numbers;
 
 /// Conditions that tell one row from another, in the order they are written.
@@ -28,7 +28,7 @@ pub fn is_own(figure: &Figure) -> bool {
 pub fn all(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
     let mut grid = Grid::new()
         .words("tool")
-        .words(labels::SUBJECT)
+        .words("device")
         .words("figure")
         .words("of")
         .numbers("value")
@@ -48,7 +48,7 @@ pub fn all(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
         let value = figure.value.map(|value| numbers::value(figure.unit, value));
         grid.row(vec![
             condition(figure, "tool"),
-            condition(figure, labels::SUBJECT),
+            condition(figure, "device"),
             format!("{}{quantile}", record::report::metric_name(figure.metric)),
             case.join(" "),
             value.unwrap_or_else(|| "–".to_owned()),

@@ -1,0 +1,92 @@
+//! What a difference of round trips is worth to a storage whose operations cross the network.
+//!
+//! Owns the arithmetic of METHODS' storage model in its simplest case: one operation at a time. Never says
+//! that the storage will follow: what it does beside the network is unknown here.
+
+use measure::Nanos;
+
+use super::Compared;
+use crate::Metric;
+
+/// A storage's operation, as its user sees it with the reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// How long it takes.
+    pub latency: Nanos,
+    /// How many times it crosses what is compared, one after the other: two, where a primary writes to a
+    /// replica before it answers.
+    pub hops: u32,
+}
+
+/// What becomes of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Worth {
+    operation: Operation,
+    /// Nanoseconds by which one way is shorter: half the round trips' difference.
+    pub saved_one_way: f64,
+}
+
+impl Operation {
+    /// From the first round trips that were compared, medians before means; `None` without any.
+    pub fn worth(self, compared: &Compared) -> Option<Worth> {
+        let row = compared.rows.iter().find(|row| row.metric == Metric::Rtt)?;
+        let typical = measure::quantile::median;
+        let saved = typical(&row.reference)? - typical(&row.subject)?;
+        Some(Worth { operation: self, saved_one_way: saved / 2.0 })
+    }
+}
+
+impl Worth {
+    /// Nanoseconds an operation, each hop shorter by one way.
+    pub fn saved(&self) -> f64 {
+        self.saved_one_way * f64::from(self.operation.hops)
+    }
+
+    /// As a share of the operation.
+    pub fn share(&self) -> f64 {
+        self.saved() / self.operation.latency.0 as f64
+    }
+
+    /// Operations a second, one after the other: before and after.
+    pub fn per_second(&self) -> (f64, f64) {
+        let before = self.operation.latency.0 as f64;
+        (1e9 / before, 1e9 / (before - self.saved()).max(1.0))
+    }
+
+    /// In words.
+    pub fn sentence(&self) -> String {
+        let micros = |ns: f64| format!("{:.1} us", ns / 1e3);
+        let (before, after) = self.per_second();
+        format!(
+            "An operation of {} that crosses it {} times: {} x {} = {}, {:.1} % of it; {before:.0} operations a \
+             second, one after the other, would become {after:.0}. Where the answer crosses it as slowly as \
+             the request, it is twice as much.",
+            micros(self.operation.latency.0 as f64),
+            self.operation.hops,
+            micros(self.saved_one_way),
+            self.operation.hops,
+            micros(self.saved()),
+            100.0 * self.share(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The published 72,712 and 38,444 ns of half a round trip: twice 34.3 us of 800 us.
+    #[test]
+    fn as_published() {
+        let operation = Operation { latency: Nanos::from_micros(800), hops: 2 };
+        let worth = Worth { operation, saved_one_way: 72_712.0 - 38_444.0 };
+        assert!((worth.saved() - 68_536.0).abs() < 1e-9);
+        assert!((worth.share() - 0.085_67).abs() < 1e-5);
+        let (before, after) = worth.per_second();
+        assert_eq!((before.round(), after.round()), (1250.0, 1367.0));
+        assert!(
+            worth.sentence().contains("2 x 34.3 us = 68.5 us")
+                || worth.sentence().contains("34.3 us x 2 = 68.5 us")
+        );
+    }
+}

@@ -1,0 +1,190 @@
+//! A run's figures for other programs: CSV, Prometheus' text, Influx' line protocol; and its round trips as
+//! HdrHistogram V2, which every tool of that family reads and merges.
+//!
+//! Owns each format's own rules of quoting. Never rounds or converts: base units throughout.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use measure::Histogram;
+use method::figure::Condition;
+use method::record::FlowRecord;
+use method::{Caveat, Figure, Trial, TrialRecord, Unit, Verdict};
+
+use crate::run::RunMeta;
+
+/// RFC 4180: one row a figure, a column for each condition that occurs.
+pub fn csv(run: &RunMeta, figures: &[Figure]) -> String {
+    let conditions: BTreeSet<&str> =
+        figures.iter().flat_map(|f| f.conditions.keys().map(String::as_str)).collect();
+    let own =
+        ["run", "metric", "quantile", "unit", "value", "low", "high", "confidence", "n", "blocks"];
+    let mut head: Vec<String> = own.iter().map(|name| (*name).to_owned()).collect();
+    head.extend(["verdict", "caveats"].map(str::to_owned));
+    head.extend(conditions.iter().map(|name| format!("where_{name}")));
+    let mut out = row(&head);
+    for figure in figures {
+        let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+        let caveats: Vec<String> = figure.caveats.iter().map(|c| caveat(*c)).collect();
+        let mut cells = vec![
+            run.id.clone(),
+            name(figure).to_owned(),
+            number(figure.quantile),
+            unit(figure.unit).to_owned(),
+            number(figure.value),
+            number(figure.low),
+            number(figure.high),
+            number(figure.confidence),
+            figure.n.to_string(),
+            figure.blocks.to_string(),
+            verdict(figure.verdict).to_owned(),
+            caveats.join(" "),
+        ];
+        let said = |name: &&str| figure.conditions.get(*name).map_or_else(String::new, text);
+        cells.extend(conditions.iter().map(said));
+        out += &row(&cells);
+    }
+    out
+}
+
+fn row(cells: &[String]) -> String {
+    let quoted = cells.iter().map(|cell| {
+        if cell.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        } else {
+            cell.clone()
+        }
+    });
+    quoted.collect::<Vec<_>>().join(",") + "\r\n"
+}
+
+/// The text format 0.0.4: one gauge a metric and unit, named `switchmark_rtt_ns`.
+pub fn prometheus(run: &RunMeta, figures: &[Figure]) -> String {
+    let mut families: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for figure in figures {
+        let Some(value) = figure.value else { continue };
+        let family = format!("switchmark_{}_{}", name(figure), word(unit(figure.unit)));
+        let mut labels = vec![format!("run=\"{}\"", quoted(&run.id))];
+        if let Some(quantile) = figure.quantile {
+            labels.push(format!("quantile=\"{quantile}\""));
+        }
+        labels.push(format!("verdict=\"{}\"", verdict(figure.verdict)));
+        for (condition, said) in figure.conditions.iter().filter(|(c, _)| *c != "quantile") {
+            labels.push(format!("{}=\"{}\"", word(condition), quoted(&text(said))));
+        }
+        let line = format!("{family}{{{}}} {value}", labels.join(","));
+        let lines = families.entry(family).or_default();
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let mut out = String::new();
+    for (family, lines) in families {
+        let _ = writeln!(out, "# TYPE {family} gauge\n{}", lines.join("\n"));
+    }
+    out
+}
+
+fn quoted(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+/// A name of letters, digits and underscores.
+fn word(text: &str) -> String {
+    let text = text.replace("/s", "_per_second");
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+/// One line a figure, stamped with the run's beginning; tags sorted, as the protocol advises.
+pub fn influx(run: &RunMeta, figures: &[Figure]) -> String {
+    let mut out = String::new();
+    for figure in figures {
+        let Some(value) = figure.value else { continue };
+        let mut tags: BTreeMap<&str, String> =
+            figure.conditions.iter().map(|(name, said)| (name.as_str(), text(said))).collect();
+        tags.insert("run", run.id.clone());
+        tags.insert("unit", unit(figure.unit).to_owned());
+        tags.insert("verdict", verdict(figure.verdict).to_owned());
+        if let Some(quantile) = figure.quantile {
+            tags.insert("quantile", quantile.to_string());
+        }
+        let _ = write!(out, "switchmark_{}", name(figure));
+        // A tag without a value is not allowed.
+        for (tag, said) in tags.iter().filter(|(_, said)| !said.is_empty()) {
+            let _ = write!(out, ",{}={}", tagged(tag), tagged(said));
+        }
+        let _ = write!(out, " value={value}");
+        for (field, end) in [("low", figure.low), ("high", figure.high)] {
+            if let Some(end) = end {
+                let _ = write!(out, ",{field}={end}");
+            }
+        }
+        let _ = writeln!(out, ",n={}i,blocks={}i {}", figure.n, figure.blocks, run.created_unix_ns);
+    }
+    out
+}
+
+/// Line breaks can't be escaped in a tag.
+fn tagged(text: &str) -> String {
+    let flat = text.replace(['\n', '\r'], " ").replace('\\', "/");
+    flat.replace(',', "\\,").replace('=', "\\=").replace(' ', "\\ ")
+}
+
+/// Round trips of the valid trials, merged over blocks: `name<tab>base64` a line.
+pub fn histograms(records: &[(Trial, TrialRecord)]) -> String {
+    let mut merged: BTreeMap<String, Histogram> = BTreeMap::new();
+    for (trial, record) in records.iter().filter(|(_, record)| record.outcome.is_valid()) {
+        for flow in &record.flows {
+            if let FlowRecord::Echo(echo) = flow {
+                let path = match trial.path {
+                    method::trial::Path::Device => "device",
+                    method::trial::Path::Bypass => "bypass",
+                };
+                merged.entry(format!("{} {path}", trial.label)).or_default().merge(&echo.rtt);
+            }
+        }
+    }
+    merged.iter().fold(String::new(), |mut out, (name, histogram)| {
+        let _ = writeln!(out, "{name}\t{}", histogram.to_base64());
+        out
+    })
+}
+
+const fn name(figure: &Figure) -> &'static str {
+    crate::report::metric_name(figure.metric)
+}
+
+const fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns",
+        Unit::Bytes => "bytes",
+        Unit::BitsPerSecond => "bits/s",
+        Unit::FramesPerSecond => "frames/s",
+        Unit::OperationsPerSecond => "operations/s",
+        Unit::Ratio => "ratio",
+        Unit::Count => "count",
+        Unit::Flag => "flag",
+    }
+}
+
+const fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::DeviceLimited => "device-limited",
+        Verdict::TesterLimited => "tester-limited",
+        Verdict::Undetermined => "undetermined",
+    }
+}
+
+fn caveat(caveat: Caveat) -> String {
+    let named = serde_json::to_value(caveat).ok();
+    named.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn text(condition: &Condition) -> String {
+    match condition {
+        Condition::Flag(flag) => flag.to_string(),
+        Condition::Integer(number) => number.to_string(),
+        Condition::Number(number) => number.to_string(),
+        Condition::Text(text) => text.clone(),
+    }
+}
