@@ -21,7 +21,7 @@ use super::{Failure, Outcome, lone, output};
 use crate::config::ConfigError;
 use crate::config::source::plain;
 use crate::terminal::tables;
-use sides::{Sides, share};
+use sides::{Sides, operation, share};
 
 /// `compare`
 #[derive(Debug, clap::Args)]
@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", value_parser = share)]
     margin: Option<f64>,
     /// How long an operation of the storage behind takes: what the round trips' difference is worth of it
-    #[arg(long, value_name = "TIME", value_parser = super::options::duration)]
+    #[arg(long, value_name = "TIME", value_parser = operation)]
     operation: Option<Nanos>,
     /// How many times an operation crosses what is compared, one after the other
     #[arg(long, value_name = "N", default_value_t = 1, requires = "operation")]

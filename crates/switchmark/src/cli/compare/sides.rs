@@ -2,6 +2,7 @@
 //!
 //! Owns the reading of `RUN/DEVICE:VARIANT`. Never compares.
 
+use measure::{Nanos, UnitError};
 use method::Figure;
 use method::comparison::{Side, per_block};
 use method::figure::Condition;
@@ -179,4 +180,10 @@ pub fn share(text: &str) -> Result<f64, String> {
     } else {
         Err("a share lies between 0 and 100 %".to_owned())
     }
+}
+
+/// How long a storage's operation takes: `800us`.
+pub fn operation(text: &str) -> Result<Nanos, String> {
+    let latency: Nanos = text.parse().map_err(|e: UnitError| e.to_string())?;
+    if latency > Nanos::ZERO { Ok(latency) } else { Err("an operation takes time".to_owned()) }
 }
