@@ -65,4 +65,6 @@ pub enum Cause {
     TooLong,
     /// The device was reset.
     Reset,
+    /// The host's cable is broken that way.
+    Broken,
 }

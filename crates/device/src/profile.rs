@@ -20,7 +20,9 @@ use crate::Edge;
 
 pub use address::{PortAddress, host_mac, port_mac};
 pub use adjust::{Parameter, Unfit};
-pub use data::{Buffer, Device, Group, Kind, Link, MacTable, Mode, PortAt, Stalls};
+pub use data::{
+    Broken, Buffer, Device, Group, HostCable, Kind, Link, MacTable, Mode, PortAt, Stalls,
+};
 
 /// A device, or several with cables among them: checked, complete, every default filled in.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,11 +74,12 @@ impl Profile {
             let taken: std::collections::BTreeSet<PortAt> = taken.into_iter().collect();
             edges.retain(|at| !taken.contains(at));
         }
-        let first = edges.first().map_or(0, |at| usize::from(at.device));
+        let first = edges.first().copied().unwrap_or(PortAt { device: 0, port: 0 });
+        let sheet = &devices[usize::from(first.device)];
         Self {
             name: name.to_owned(),
-            rate: devices[first].rate,
-            link_delay: devices[first].link_delay,
+            rate: sheet.port_rate(first.port),
+            link_delay: sheet.link_delay,
             scale: 1.0,
             devices,
             links,
@@ -112,7 +115,7 @@ impl Profile {
 
     /// The rate of an edge's cable.
     pub fn edge_rate(&self, edge: Edge) -> Rate {
-        self.device_of(edge).rate
+        self.device_of(edge).port_rate(self.port_of(edge).port)
     }
 
     /// How long a bit is under way on an edge's cable, one way.

@@ -65,7 +65,7 @@ impl Scene<'_> {
         let network = Network::new(self.profile, seed);
         let turnaround = Picos::from(self.hosts.turnaround);
         let ground = Ground::new(nics, network.edges(), turnaround, flows.alarms.len());
-        Ok((World { network, hosts: Hosts { ground, flows } }, lanes))
+        Ok((World { network, hosts: Hosts { ground, flows }, death: None }, lanes))
     }
 
     /// The flows' ends, each direct cable's other end among them, in the order of their names.
@@ -96,6 +96,7 @@ impl Scene<'_> {
         let number = host.ok_or_else(gone)? as u16;
         let edge = Edge(number);
         let port = self.topology.port(place).ok_or_else(gone)?;
+        let rate = port.rate.unwrap_or(self.profile.rate);
         let (far, addresses) = match &port.cable {
             CableEnd::Device { .. } => (Far::Edge(edge), topology::across(self.profile, edge)),
             CableEnd::Host(peer) => {
@@ -106,12 +107,13 @@ impl Scene<'_> {
                 (Far::Nic(peer, away.into()), topology::direct(number))
             }
         };
-        let rate = self.profile.edge_rate(edge);
         let HostModel { sends_at_most, queue, mtu, .. } = self.hosts;
         let own = u64::from(*names.get(place).ok_or_else(gone)?);
         let jitter = Jitter::new(seed, own);
         let room = (queue.0, *mtu);
-        Ok(Nic::new((place.clone(), far), addresses, rate, *sends_at_most, room, jitter))
+        let mut nic = Nic::new((place.clone(), far), addresses, rate, *sends_at_most, room, jitter);
+        nic.mortal = self.hosts.dies.is_some_and(|death| death.host == number);
+        Ok(nic)
     }
 
     fn flows(

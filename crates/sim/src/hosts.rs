@@ -22,6 +22,17 @@ pub struct HostModel {
     pub receive_window: ByteCount,
     /// What a storage server's disk is like, and its replicas'.
     pub disk: DiskModel,
+    /// A host that dies in the middle; none: all live.
+    pub dies: Option<Death>,
+}
+
+/// From some moment on a host sends nothing, and takes nothing in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Death {
+    /// Which, from 0.
+    pub host: u16,
+    /// So long after the testbed's first trial began.
+    pub after: Nanos,
 }
 
 /// A disk, with whatever stands around it in a storage server.
@@ -65,6 +76,7 @@ impl HostModel {
             queue: ByteCount(4 << 20),
             receive_window: ByteCount(1 << 30),
             disk: DiskModel::IDEAL,
+            dies: None,
         }
     }
 }

@@ -31,5 +31,5 @@ mod topology;
 mod turns;
 mod world;
 
-pub use hosts::{DiskModel, HostModel, ServiceTime};
+pub use hosts::{Death, DiskModel, HostModel, ServiceTime};
 pub use testbed::{RESET_TIME, VirtualTestbed};

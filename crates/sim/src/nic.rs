@@ -73,6 +73,10 @@ pub(crate) struct Nic {
     pub(crate) held: bool,
     /// Without a link.
     pub(crate) down: bool,
+    /// Of a host that has died.
+    pub(crate) dead: bool,
+    /// Of a host that dies.
+    pub(crate) mortal: bool,
     /// One octet's time where it is a whole number of picoseconds.
     octet: Option<u64>,
     /// Between two frames' beginnings, by the packet limit.
@@ -115,6 +119,8 @@ impl Nic {
             free: Picos::ZERO,
             held: false,
             down: false,
+            dead: false,
+            mortal: false,
             stations: None,
             paced: BinaryHeap::new(),
             pulls: VecDeque::new(),
@@ -173,7 +179,7 @@ impl Nic {
     /// Whether a frame may begin once the line is free.
     #[inline]
     pub(crate) const fn is_open(&self) -> bool {
-        !self.held && !self.down
+        !self.held && !self.down && !self.dead
     }
 
     /// Whether its cable ends at the network.

@@ -17,7 +17,7 @@ use crate::build::{Scene, Unfit};
 use crate::ground::{Lane, Window};
 use crate::record::{Baseline, flow_records};
 use crate::world::{Interrupted, World};
-use crate::{HostModel, learning, topology};
+use crate::{Death, HostModel, learning, topology};
 
 /// The virtual clock of a new testbed: the beginning of 2026, in nanoseconds since 1970.
 const EPOCH: u64 = 1_767_225_600_000_000_000;
@@ -58,6 +58,8 @@ impl VirtualTestbed {
         let stop = start + trial.phases.load.into();
         let window = Window { start, stop, closed: stop + trial.phases.residual.into() };
         let (mut world, lanes) = scene.set_up(chance(self.seed, trial), window)?;
+        let until = |death: Death| (Nanos(EPOCH) + death.after).saturating_sub(self.clock);
+        world.death = self.hosts.dies.map(|death| until(death).into());
         self.learn(&mut world, &lanes, window)?;
         let before = Baseline::take(&mut world);
         world.hosts.begin(window);

@@ -14,6 +14,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use device::profile::host_mac;
 use device::{Edge, Mac, Profile};
+use measure::Rate;
 use method::topology::{
     AddressBlock, CableEnd, Device, DeviceKind, Host, HostPort, PortRef, SIMULATED, Topology,
 };
@@ -69,20 +70,16 @@ fn name(number: u16) -> String {
 
 fn to_network(profile: &Profile, edge: Edge) -> HostPort {
     let cable = CableEnd::Device { device: profile.name.clone(), port: port_name(profile, edge) };
-    port(TO_NETWORK, address(profile, edge), cable, (profile, edge))
+    port(TO_NETWORK, address(profile, edge), cable, (edge, profile.edge_rate(edge)))
 }
 
 fn to_peer(profile: &Profile, number: u16) -> HostPort {
     let cable = CableEnd::Host(PortRef { host: name(number ^ 1), port: TO_PEER.to_owned() });
-    port(TO_PEER, direct_address(number), cable, (profile, Edge(number)))
+    let rate = direct_rate(profile, number);
+    port(TO_PEER, direct_address(number), cable, (Edge(number), rate))
 }
 
-fn port(
-    name: &str,
-    address: Ipv4Addr,
-    cable: CableEnd,
-    (profile, edge): (&Profile, Edge),
-) -> HostPort {
+fn port(name: &str, address: Ipv4Addr, cable: CableEnd, (edge, rate): (Edge, Rate)) -> HostPort {
     let number = u32::from(edge.0) + 1;
     let first = Ipv4Addr::from_bits(BLOCKS + (number << 8));
     let block = |first| AddressBlock { first, count: 256 };
@@ -94,8 +91,13 @@ fn port(
         address6: Some(twin(address)),
         blocks: if number <= MOST_BLOCKS { blocks.to_vec() } else { Vec::new() },
         cable,
-        rate: Some(profile.edge_rate(edge)),
+        rate: Some(rate),
     }
+}
+
+/// Of a host's direct cable: the slower of the two cables to the device, joined.
+pub(crate) fn direct_rate(profile: &Profile, number: u16) -> Rate {
+    profile.edge_rate(Edge(number)).min(profile.edge_rate(Edge(number ^ 1)))
 }
 
 fn twin(address: Ipv4Addr) -> Ipv6Addr {

@@ -89,6 +89,8 @@ pub(crate) struct Hosts {
 pub(crate) struct World {
     pub(crate) network: Network,
     pub(crate) hosts: Hosts,
+    /// When those who die do; none where nobody does, or any more.
+    pub(crate) death: Option<Picos>,
 }
 
 impl World {
@@ -99,6 +101,14 @@ impl World {
         until: Picos,
         stop: Option<&AtomicBool>,
     ) -> Result<(), Interrupted> {
+        if let Some(at) = self.death.take_if(|at| *at <= until) {
+            self.pass(at.max(self.hosts.ground.now), stop)?;
+            self.hosts.die();
+        }
+        self.pass(until, stop)
+    }
+
+    fn pass(&mut self, until: Picos, stop: Option<&AtomicBool>) -> Result<(), Interrupted> {
         let mut turns = 0;
         loop {
             turns += 1;
@@ -261,6 +271,10 @@ impl Hosts {
     #[inline]
     fn reach(&mut self, number: u32, frame: Frame) {
         let nic = &mut self.ground.nics[number as usize];
+        if nic.dead {
+            self.ground.flight.land(frame.tag);
+            return;
+        }
         nic.counts.received += 1;
         if frame.destination == Mac::BROADCAST && Kind::of(frame.tag) == Kind::Datagram {
             self.overhear(number, frame.tag);
@@ -402,6 +416,17 @@ impl Hosts {
                 Alarm::Echo(_) | Alarm::Bulk(_) | Alarm::Exchange(..) | Alarm::Storage(_) => {
                     self.ground.set_alarm(number, start);
                 }
+            }
+        }
+    }
+
+    /// Whoever dies does: what they had to send stays where it is.
+    fn die(&mut self) {
+        for number in 0..self.ground.nics.len() as u32 {
+            let nic = &mut self.ground.nics[number as usize];
+            nic.dead |= nic.mortal;
+            if nic.dead {
+                self.ground.agenda.set(number, Picos::MAX);
             }
         }
     }

@@ -99,8 +99,9 @@ fn ports(devices: &[Device]) -> (Vec<Port>, Vec<Server>) {
                 turn: 0,
                 stops: 0,
                 floods: true,
+                broken: device.broken(port),
             });
-            servers.push(Server::new(number as u16, Role::Port, Pace::new(device.rate)));
+            servers.push(Server::new(number as u16, Role::Port, Pace::new(device.port_rate(port))));
         }
     }
     (ports, servers)

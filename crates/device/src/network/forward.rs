@@ -45,6 +45,7 @@ impl Network {
         let port = &mut self.ports[number];
         let Some(handle) = port.ingress.pop(&self.packets) else { return };
         let device = usize::from(port.device);
+        let [lost, _] = port.broken;
         let next = port.ingress.head();
         if next == NONE {
             self.schedule.clear(self.places.ingress + number);
@@ -52,7 +53,9 @@ impl Network {
             self.expect(number, self.packets[next].ready);
         }
         let board = &mut self.devices[device];
-        if self.packets[handle].frame.octets > board.max_frame {
+        if lost {
+            self.drop(handle, Cause::Broken, out);
+        } else if self.packets[handle].frame.octets > board.max_frame {
             self.drop(handle, Cause::TooLong, out);
         } else if board.chance.loses() {
             self.drop(handle, Cause::Random, out);

@@ -43,6 +43,8 @@ pub(super) struct Port {
     pub stops: u16,
     /// Whether flooded frames leave by it.
     pub floods: bool,
+    /// Its cable loses what comes in, and what goes out.
+    pub broken: [bool; 2],
 }
 
 /// One device.

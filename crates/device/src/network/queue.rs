@@ -154,6 +154,10 @@ impl Network {
     /// The last bit has left for a host.
     fn leave(&mut self, place: usize, handle: Handle, out: &mut impl FnMut(Event)) {
         let port = &self.ports[place];
+        if let [_, true] = port.broken {
+            self.drop(handle, Cause::Broken, out);
+            return;
+        }
         if port.delay == Picos::ZERO {
             self.deliver(handle, port.edge, out);
             return;

@@ -92,6 +92,9 @@ impl Profile {
         self.rate = rate;
         for device in &mut self.devices {
             device.rate = rate;
+            for cable in device.cables.values_mut() {
+                cable.rate = None;
+            }
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 //!
 //! Owns the defaults and what a scale does to each number. Never checks: [`super::resolve`] did.
 
+use std::collections::BTreeMap;
+
 use measure::{ByteCount, Nanos, Rate};
 
 /// A switch or router. Ports count from 0 here.
@@ -15,6 +17,8 @@ pub struct Device {
     pub rate: Rate,
     /// One way, of each host's cable.
     pub link_delay: Nanos,
+    /// Hosts' cables that are not like the others, by their ports.
+    pub cables: BTreeMap<u16, HostCable>,
     /// By what it forwards.
     pub kind: Kind,
     /// When it begins to forward.
@@ -39,6 +43,26 @@ pub struct Device {
     pub loss: f64,
     /// Times in which it forwards nothing.
     pub stalls: Option<Stalls>,
+}
+
+/// A host's cable that is not like the device's others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostCable {
+    /// Its own rate; none: as the others.
+    pub rate: Option<Rate>,
+    /// Which way it loses every frame; none: neither.
+    pub broken: Option<Broken>,
+}
+
+/// Which way a cable loses every frame, as the device sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broken {
+    /// What the host sends never arrives.
+    In,
+    /// What the device sends never arrives.
+    Out,
+    /// Both.
+    Both,
 }
 
 /// By what a device forwards.
@@ -140,6 +164,7 @@ impl Device {
             ports,
             rate,
             link_delay: Nanos::ZERO,
+            cables: BTreeMap::new(),
             kind: Kind::Switch,
             mode: Mode::StoreAndForward,
             latency: Nanos::ZERO,
@@ -160,6 +185,21 @@ impl Device {
         }
     }
 
+    /// The rate of a host's cable at a port.
+    pub fn port_rate(&self, port: u16) -> Rate {
+        self.cables.get(&port).and_then(|cable| cable.rate).unwrap_or(self.rate)
+    }
+
+    /// Which way a port's cable loses every frame: what comes in, what goes out.
+    pub(crate) fn broken(&self, port: u16) -> [bool; 2] {
+        match self.cables.get(&port).and_then(|cable| cable.broken) {
+            None => [false, false],
+            Some(Broken::In) => [true, false],
+            Some(Broken::Out) => [false, true],
+            Some(Broken::Both) => [true, true],
+        }
+    }
+
     /// How many queues take of the buffer: each port's, and two for each group with an uplink.
     pub fn queues(&self) -> u64 {
         let uplinks = self.groups.iter().filter(|group| group.uplink.is_some()).count();
@@ -168,6 +208,9 @@ impl Device {
 
     pub(super) fn scale(&mut self, by: f64) {
         self.rate = scaled_rate(self.rate, by);
+        for cable in self.cables.values_mut() {
+            cable.rate = cable.rate.map(|rate| scaled_rate(rate, by));
+        }
         for group in &mut self.groups {
             group.uplink = group.uplink.map(|rate| scaled_rate(rate, by));
         }

@@ -21,6 +21,7 @@ pub(super) struct Sheet {
     pub rate: Option<Spanned<Rate>>,
     pub forwarding: Option<Spanned<Forwarding>>,
     pub groups: Option<Spanned<Vec<PortGroup>>>,
+    pub cables: Option<Spanned<Vec<HostCable>>>,
     pub buffer: Option<Spanned<Buffer>>,
     pub mac_table: Option<Spanned<MacTable>>,
     pub link_delay: Option<Spanned<Nanos>>,
@@ -68,6 +69,22 @@ pub(super) struct PortGroup {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct HostCable {
+    pub ports: Spanned<String>,
+    pub rate: Option<Spanned<Rate>>,
+    pub broken: Option<Broken>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Broken {
+    In,
+    Out,
+    Both,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Buffer {
     pub total: Option<Spanned<ByteCount>>,
     pub per_port: Option<Spanned<ByteCount>>,
@@ -108,6 +125,7 @@ impl Sheet {
             ("rate", self.rate.as_ref().map(Spanned::span)),
             ("forwarding", self.forwarding.as_ref().map(Spanned::span)),
             ("groups", self.groups.as_ref().map(Spanned::span)),
+            ("cables", self.cables.as_ref().map(Spanned::span)),
             ("buffer", self.buffer.as_ref().map(Spanned::span)),
             ("mac_table", self.mac_table.as_ref().map(Spanned::span)),
             ("link_delay", self.link_delay.as_ref().map(Spanned::span)),

@@ -2,12 +2,13 @@
 //!
 //! Owns every check of one device. Never fixes a value silently: what is out of range is refused.
 
+use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
 use measure::{ByteCount, Nanos, Rate};
 use toml::Spanned;
 
-use super::data::{self, Buffer, Device, Group, Kind, MacTable, Mode, Stalls};
+use super::data::{self, Broken, Buffer, Device, Group, HostCable, Kind, MacTable, Mode, Stalls};
 use super::{Profile, ProfileError, file, ranges, several};
 
 /// The numbers of ports and edges must leave room for "none" and "all".
@@ -64,6 +65,9 @@ pub(super) fn device(table: &file::Sheet, whole: &Range<usize>) -> Result<Device
     if let Some(groups) = &table.groups {
         device.groups = port_groups(groups.get_ref(), device.ports)?;
     }
+    if let Some(cables) = &table.cables {
+        device.cables = host_cables(cables.get_ref(), device.ports)?;
+    }
     if let Some(mac_table) = &table.mac_table {
         device.mac_table = stations(mac_table.get_ref())?;
     }
@@ -111,9 +115,7 @@ fn port_groups(sheets: &[file::PortGroup], ports: u16) -> Result<Vec<Group>, Pro
     let mut groups = Vec::new();
     for (number, sheet) in sheets.iter().enumerate() {
         let span = sheet.ports.span();
-        let listed = ranges::ports(sheet.ports.get_ref(), ports).map_err(|message| {
-            ProfileError::new(span.clone(), message, "write ports like \"1-12\" or \"1,5,9-12\"")
-        })?;
+        let listed = listed(&sheet.ports, ports)?;
         for port in &listed {
             if let Some(before) = owner[usize::from(*port)].replace(number) {
                 return fault(
@@ -133,6 +135,43 @@ fn port_groups(sheets: &[file::PortGroup], ports: u16) -> Result<Vec<Group>, Pro
         groups.push(Group { ports: left, uplink: None });
     }
     Ok(groups)
+}
+
+fn listed(written: &Spanned<String>, ports: u16) -> Result<Vec<u16>, ProfileError> {
+    ranges::ports(written.get_ref(), ports).map_err(|message| {
+        let hint = "write ports like \"1-12\" or \"1,5,9-12\"";
+        ProfileError::new(written.span(), message, hint)
+    })
+}
+
+fn host_cables(
+    sheets: &[file::HostCable],
+    ports: u16,
+) -> Result<BTreeMap<u16, HostCable>, ProfileError> {
+    let mut cables = BTreeMap::new();
+    for sheet in sheets {
+        let span = sheet.ports.span();
+        if sheet.rate.is_none() && sheet.broken.is_none() {
+            let hint = "give its `rate`, or which way it is `broken`: \"in\", \"out\", \"both\"";
+            return fault(span, "nothing is said of these cables", hint);
+        }
+        if let Some(rate) = &sheet.rate {
+            above_zero(rate, "a cable with a rate of 0 carries nothing")?;
+        }
+        let broken = sheet.broken.map(|broken| match broken {
+            file::Broken::In => Broken::In,
+            file::Broken::Out => Broken::Out,
+            file::Broken::Both => Broken::Both,
+        });
+        let cable = HostCable { rate: sheet.rate.as_ref().map(|rate| *rate.get_ref()), broken };
+        for port in listed(&sheet.ports, ports)? {
+            if cables.insert(port, cable).is_some() {
+                let message = format!("the cable of port {} is listed twice", port + 1);
+                return fault(span, message, "say all of it in one place");
+            }
+        }
+    }
+    Ok(cables)
 }
 
 fn stations(sheet: &file::MacTable) -> Result<MacTable, ProfileError> {

@@ -128,6 +128,10 @@ fn one_link(
             let message = format!("port `{}` has two cables", written.get_ref());
             return fault(written.span(), message, "a port takes one cable");
         }
+        if devices[usize::from(end.device)].cables.contains_key(&end.port) {
+            let message = format!("port `{}` has a host's cable in `cables`", written.get_ref());
+            return fault(written.span(), message, "take the port out of that list");
+        }
     }
     let [a, b] = ends;
     if a.device == b.device {

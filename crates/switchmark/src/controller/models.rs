@@ -116,6 +116,7 @@ fn counters(edge: &EdgeReading) -> Vec<(&'static str, u64)> {
         ("no_route", Cause::NoRoute),
         ("too_long", Cause::TooLong),
         ("reset", Cause::Reset),
+        ("broken_cable", Cause::Broken),
     ];
     let count = |cause| edge.dropped.get(&cause).copied().unwrap_or(0);
     let mut counters: Vec<(&str, u64)> = reasons.map(|(name, cause)| (name, count(cause))).to_vec();
