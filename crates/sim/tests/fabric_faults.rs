@@ -117,8 +117,9 @@ fn a_cable_that_loses_one_way_is_told_from_a_dead_one() {
 #[test]
 fn a_host_that_dies_in_the_middle_leaves_the_others_figures() {
     let spec = spec();
-    // In the middle of some trial with all ports, after several whole ones.
-    for after in [Nanos::from_millis(3_700), Nanos::from_secs(5), Nanos::ZERO] {
+    // The study takes some four seconds: in the middle of whatever trial, and before all.
+    let moments = (1_500..1_800).step_by(25).map(Nanos::from_millis);
+    for after in moments.chain([Nanos::ZERO]) {
         let dies = Some(Death { host: 4, after });
         let figures = run(&spec, &mut testbed("", dies));
         let [first, second, third, fourth] = pairs(&figures);

@@ -24,7 +24,8 @@ pub(super) fn limit(profile: &Profile) -> Picos {
 /// How long full queues take to drain: a port's, of the fastest way out, and that before a processor.
 fn drains(device: &Device) -> impl Iterator<Item = Picos> {
     let uplinks = device.groups.iter().filter_map(|group| group.uplink);
-    let fastest = uplinks.fold(device.rate, Rate::max);
+    let own = device.cables.values().filter_map(|cable| cable.rate);
+    let fastest = uplinks.chain(own).fold(device.rate, Rate::max);
     let port = Picos::to_send(room(device).0, fastest);
     let second = Nanos::from_secs(1).0 * 1_000;
     let packets = second.checked_div(device.pps_limit);

@@ -8,6 +8,7 @@ pub mod arrangement;
 mod cell;
 mod figures;
 mod floods;
+mod gone;
 mod infer;
 mod nonblocking;
 mod scene;
@@ -239,6 +240,7 @@ impl FabricSpec {
                 data.entry(place).or_default().take(block, round, &tried, self);
             }
         }
+        gone::forget(&mut data, &scenes);
         let structures: Structures = structure::all(&scenes, &topology, &mut session, seed)?;
         Ok(figures::all(self, &scenes, (&data, &structures), &session.ways, seed))
     }

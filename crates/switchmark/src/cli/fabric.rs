@@ -74,6 +74,7 @@ pub fn run(args: Args) -> Result<Outcome, Failure> {
             duration: args.time,
             blocks: args.blocks,
         };
-        Ok(Request { verb: "fabric", testbed, studies: vec![ask.resolve()], seed: None })
+        let study = ask.resolve(&testbed);
+        Ok(Request { verb: "fabric", testbed, studies: vec![study], seed: None })
     })
 }

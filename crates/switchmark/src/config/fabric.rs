@@ -7,6 +7,7 @@ use measure::{ByteCount, Nanos};
 use method::trial::{Carrier, Subject};
 use method::{Arrangement, FabricSpec, Nodes, Profile, StudySpec};
 
+use super::resolved::{Source, Testbed};
 use super::study::replace;
 
 /// Frames under way where nothing is said: more than a gigabit link and a switch hold at rest.
@@ -42,12 +43,17 @@ pub struct FabricAsk {
 }
 
 impl FabricAsk {
-    /// The complete request.
-    pub fn resolve(self) -> StudySpec {
+    /// The complete request. Virtual time is exact, and a second of it for 48 busy ports takes several
+    /// real ones: where nothing is said, a tenth of the profile's trials is enough there.
+    pub fn resolve(self, testbed: &Testbed) -> StudySpec {
         let mut spec = match self.profile {
             Some(Profile::Strict) => FabricSpec::strict(),
             _ => FabricSpec::quick(),
         };
+        if self.duration.is_none() && matches!(testbed.source, Source::Virtual(_)) {
+            spec.duration = Nanos(spec.duration.0 / 10);
+            spec.interval = Nanos(spec.interval.0 / 10);
+        }
         replace(&mut spec.arrangements, self.arrangements);
         if !self.nodes.is_empty() {
             spec.nodes = Nodes::These(self.nodes);
@@ -97,6 +103,10 @@ pub fn margin(text: &str) -> Result<f64, String> {
 mod tests {
     use super::*;
 
+    fn testbed(name: &str) -> Testbed {
+        crate::config::testbed::from_argument("--testbed", name).expect(name)
+    }
+
     #[test]
     fn carriers_and_margins_are_read() {
         assert_eq!(carrier("tcp"), Ok(Carrier::Tcp));
@@ -114,15 +124,23 @@ mod tests {
 
     #[test]
     fn what_is_left_open_comes_from_the_profile() {
-        let StudySpec::Fabric(quick) = FabricAsk::default().resolve() else { panic!() };
+        let lab = testbed("lab:bridge");
+        let StudySpec::Fabric(quick) = FabricAsk::default().resolve(&lab) else { panic!() };
         assert_eq!(quick, FabricSpec::quick());
         let ask = FabricAsk {
             nodes: vec![2, 8],
             duration: Some(Nanos::from_millis(50)),
             ..FabricAsk::default()
         };
-        let StudySpec::Fabric(short) = ask.resolve() else { panic!() };
+        let StudySpec::Fabric(short) = ask.clone().resolve(&lab) else { panic!() };
         assert_eq!(short.nodes, Nodes::These(vec![2, 8]));
         assert_eq!(short.interval, short.duration);
+        let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
+        let sim = testbed(&format!("sim:{profiles}/s400-48t.toml"));
+        let StudySpec::Fabric(told) = ask.resolve(&sim) else { panic!() };
+        assert_eq!(told.duration, Nanos::from_millis(50));
+        let StudySpec::Fabric(virtual_time) = FabricAsk::default().resolve(&sim) else { panic!() };
+        assert_eq!(virtual_time.duration, Nanos::from_millis(100));
+        assert_eq!(virtual_time.interval, Nanos::from_millis(10));
     }
 }

@@ -25,13 +25,19 @@ pub(super) struct Got {
     pub(super) lost: f64,
     /// Whole messages, both ways together; 1 of a stream.
     pub(super) messages: u64,
+    /// The mean as a share of what the slower of the two ports carries.
+    pub(super) share: f64,
+    /// Nothing came in the last interval, either way.
+    pub(super) stopped: bool,
 }
 
 /// One block's trial of a round.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     pub(super) block: u32,
-    /// In the order of the round's pairs; none where nothing came at all, either way.
+    /// When its load began.
+    pub(super) started_unix_ns: u64,
+    /// In the order of the round's pairs; none where nothing came at all, be it one way only.
     pub(super) pairs: Vec<Option<Got>>,
 }
 
@@ -54,18 +60,23 @@ impl RoundData {
             self.troubles.push(Caveat::NoValidTrial);
             return;
         };
-        if !silent.is_empty() {
-            self.troubles.push(Caveat::SilentPairs);
-        }
         let flows = tried.trial.flows.iter().zip(&tried.record.flows);
         let shared = round.pairs_of_a_port() as f64;
         let got = |(flow, record): (&Flow, &FlowRecord)| match record {
             _ if silent.contains(&flow.id) => None,
+            FlowRecord::Exchange(seen) if is_one_way(seen) => None,
             FlowRecord::Exchange(seen) => Some(Got::of(seen, spec).times(shared)),
             FlowRecord::Bulk(seen) => Some(Got::of_stream(seen, spec).times(shared)),
             _ => None,
         };
-        self.samples.push(Sample { block, pairs: flows.map(got).collect() });
+        let of_link =
+            |(got, link): (Option<Got>, &f64)| got.map(|got| Got { share: got.mean / link, ..got });
+        let pairs: Vec<Option<Got>> = flows.map(got).zip(&round.links).map(of_link).collect();
+        if pairs.iter().any(Option::is_none) {
+            self.troubles.push(Caveat::SilentPairs);
+        }
+        let started_unix_ns = tried.record.started_unix_ns;
+        self.samples.push(Sample { block, started_unix_ns, pairs });
     }
 }
 
@@ -83,6 +94,15 @@ fn silent(outcome: &Outcome) -> Option<Vec<u16>> {
     }
 }
 
+/// Not an octet came one way, and some the other: a device that has too little for both starves both,
+/// a broken cable one.
+fn is_one_way(exchange: &ExchangeRecord) -> bool {
+    let none = |way: &ReceiptRecord| {
+        way.octets == ByteCount(0) && way.intervals.iter().all(|octets| *octets == ByteCount(0))
+    };
+    none(&exchange.forward) != none(&exchange.backward)
+}
+
 impl Got {
     fn of(exchange: &ExchangeRecord, spec: &FabricSpec) -> Self {
         let ways = [&exchange.forward, &exchange.backward];
@@ -97,6 +117,8 @@ impl Got {
                 .fold(f64::MAX, f64::min),
             lost: ways.map(lost).iter().sum(),
             messages: exchange.forward.messages + exchange.backward.messages,
+            share: 0.0,
+            stopped: ways.iter().all(|way| last(&way.intervals, spec) == 0),
         }
     }
 
@@ -104,7 +126,8 @@ impl Got {
         let mean = 8.0 * stream.received.0 as f64 / stream.elapsed.as_secs_f64().max(1e-9);
         let received = stream.streams.first().map_or(&[][..], |stream| &stream.received[..]);
         let worst_interval = slowest(received, spec);
-        Self { mean, slower: mean, worst_interval, lost: 0.0, messages: 1 }
+        let stopped = last(received, spec) == 0;
+        Self { mean, slower: mean, worst_interval, lost: 0.0, messages: 1, share: 0.0, stopped }
     }
 
     fn times(self, pairs: f64) -> Self {
@@ -115,6 +138,12 @@ impl Got {
             ..self
         }
     }
+}
+
+/// Octets in the last interval that the load fills.
+fn last(intervals: &[ByteCount], spec: &FabricSpec) -> u64 {
+    let whole = (spec.duration.0 / spec.interval.0) as usize;
+    intervals.get(whole.saturating_sub(1)).map_or(0, |octets| octets.0)
 }
 
 /// Over the intervals that the load fills: its last one may be shorter.

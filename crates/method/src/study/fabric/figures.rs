@@ -31,6 +31,10 @@ fn mean(pairs: &[&Got]) -> Option<f64> {
     (!pairs.is_empty()).then(|| pairs.iter().map(|got| got.mean).sum::<f64>() / pairs.len() as f64)
 }
 
+fn share(pairs: &[&Got]) -> Option<f64> {
+    (!pairs.is_empty()).then(|| pairs.iter().map(|got| got.share).sum::<f64>() / pairs.len() as f64)
+}
+
 fn minimum(pairs: &[&Got]) -> Option<f64> {
     pairs.iter().map(|got| got.slower).min_by(f64::total_cmp)
 }
@@ -65,15 +69,20 @@ impl<'a> Rounds<'a> {
     }
 
     /// The mean of one round by block.
-    pub(super) fn means_of(&self, round: usize) -> BTreeMap<u32, f64> {
+    fn means_of(&self, round: usize) -> BTreeMap<u32, f64> {
         Self(vec![self.0[round]]).by_block(mean)
     }
 
-    /// The round whose mean is the lowest, by the median of its blocks.
+    /// The same as a share of the pairs' own links: ports of several speeds then weigh alike.
+    pub(super) fn shares_of(&self, round: usize) -> BTreeMap<u32, f64> {
+        Self(vec![self.0[round]]).by_block(share)
+    }
+
+    /// The round with the lowest mean share of its links, by the median of its blocks.
     pub(super) fn worst(&self) -> Option<usize> {
         let middle = |at: usize| {
-            let means: Vec<f64> = self.means_of(at).into_values().collect();
-            Some((at, median(&means)?))
+            let shares: Vec<f64> = self.shares_of(at).into_values().collect();
+            Some((at, median(&shares)?))
         };
         let all = (0..self.0.len()).filter_map(middle);
         all.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
@@ -91,9 +100,9 @@ impl<'a> Rounds<'a> {
         self.0.iter().flat_map(|round| round.troubles.iter().copied()).collect()
     }
 
-    /// The mean over pairs of every block; see [`STATISTICS`].
-    pub(super) fn means(&self) -> BTreeMap<u32, f64> {
-        self.by_block(mean)
+    /// The mean share of their own links over the pairs of every block.
+    pub(super) fn shares(&self) -> BTreeMap<u32, f64> {
+        self.by_block(share)
     }
 }
 

@@ -39,9 +39,18 @@ pub(super) fn all(
     let of = of.filter(|(_, scene)| scene.cells.iter().any(is_matching));
     of.map(|(at, scene)| {
         let shares = shares(spec, scenes, (at, scene), data, ways, seed);
-        figure(spec, scene, shares, ways)
+        let mut figure = figure(spec, scene, shares, ways);
+        if is_missing_pairs(data, at) && !figure.caveats.contains(&Caveat::SilentPairs) {
+            figure.caveats.push(Caveat::SilentPairs);
+        }
+        figure
     })
     .collect()
+}
+
+fn is_missing_pairs(data: &Data, scene: usize) -> bool {
+    let rounds = data.iter().filter(|((at, ..), _)| *at == scene);
+    rounds.map(|(_, round)| round).any(|round| round.troubles.contains(&Caveat::SilentPairs))
 }
 
 fn is_matching(cell: &Cell) -> bool {
@@ -67,15 +76,15 @@ fn shares(
     };
     let of_cables = |cell: &Cell| {
         let (s, c) = cables(scenes, scene, cell, ways)?;
-        median(&Rounds::of(data, s, c).means().into_values().collect::<Vec<_>>())
+        median(&Rounds::of(data, s, c).shares().into_values().collect::<Vec<_>>())
     };
     let mut shares = Vec::new();
     for (index, cell) in cells.iter().filter(|(_, c)| Some(c.nodes) == most(scene)) {
         let Some((few_index, few)) = alone(cell) else { continue };
         let rounds = Rounds::of(data, at, *index);
         let Some(worst) = rounds.worst() else { continue };
-        let reference = Rounds::of(data, at, *few_index).means();
-        let ratio = paired(&rounds.means_of(worst), &reference, seed);
+        let reference = Rounds::of(data, at, *few_index).shares();
+        let ratio = paired(&rounds.shares_of(worst), &reference, seed);
         let tester = match (of_cables(cell), of_cables(few)) {
             (Some(all), Some(one)) if one > 0.0 => (all / one).min(1.0),
             _ => 1.0,
@@ -88,7 +97,7 @@ fn shares(
 
 /// Block by block; a round that got nothing at all has a share of (as good as) nothing.
 fn paired(all: &BTreeMap<u32, f64>, one: &BTreeMap<u32, f64>, seed: u64) -> Option<BlockEstimate> {
-    const NOTHING: f64 = 1.0;
+    const NOTHING: f64 = 1e-9;
     let both = |(block, value): (&u32, &f64)| Some((value.max(NOTHING), *one.get(block)?));
     let pairs: Vec<(f64, f64)> = all.iter().filter_map(both).collect();
     paired_ratio(&pairs, CONFIDENCE, seed)

@@ -41,6 +41,8 @@ pub(super) struct Round {
     pub(super) pairs: Vec<Pair>,
     /// Whether only the first of each pair sends.
     pub(super) one_way: bool,
+    /// What the slower of each pair's two ports carries, in bits a second; 1 where that is not known.
+    pub(super) links: Vec<f64>,
 }
 
 impl Scene {
@@ -66,6 +68,7 @@ impl Scene {
                     name: matching.name,
                     pairs: named(&matching.pairs, &ports),
                     one_way: arrangement.is_one_way(),
+                    links: Vec::new(),
                 });
                 let rounds = rounds.collect();
                 Cell { arrangement: Some(arrangement), nodes, message, rounds }
@@ -74,6 +77,7 @@ impl Scene {
         if ways.path(way) == Path::Bypass {
             cells = beside(&cells, &topology.cables_among(&ports));
         }
+        put_links(&mut cells, topology);
         let floods = spec.infer && ways.path(way) == Path::Device && device.is_some();
         Self { way, cells, ports, floods, link }
     }
@@ -92,6 +96,18 @@ impl Scene {
     /// The direct cables' cell for as many nodes and the same message.
     pub(super) fn alike(&self, cell: &Cell) -> Option<usize> {
         self.cells.iter().position(|c| c.nodes == cell.nodes && c.message == cell.message)
+    }
+}
+
+/// All in one unit: where one port's rate is not known, no port's is taken for it.
+fn put_links(cells: &mut [Cell], topology: &Topology) {
+    let rate = |port: &PortRef| topology.port(port).and_then(|port| port.rate);
+    let slower = |pair: &Pair| Some(rate(&pair.from)?.min(rate(&pair.to)?).0 as f64);
+    let mut rounds: Vec<&mut Round> = cells.iter_mut().flat_map(|cell| &mut cell.rounds).collect();
+    let known = rounds.iter().flat_map(|round| &round.pairs).all(|pair| slower(pair).is_some());
+    for round in &mut rounds {
+        let link = |pair: &Pair| slower(pair).filter(|_| known).unwrap_or(1.0);
+        round.links = round.pairs.iter().map(link).collect();
     }
 }
 
@@ -137,7 +153,7 @@ fn beside(cells: &[Cell], cables: &[Pair]) -> Vec<Cell> {
         }
         let pairs: Vec<Pair> = cables.iter().take(cell.nodes / 2).cloned().collect();
         let name = "direct cables".to_owned();
-        let rounds = vec![Round { name, pairs, one_way: false }];
+        let rounds = vec![Round { name, pairs, one_way: false, links: Vec::new() }];
         alike.push(Cell { arrangement: None, rounds, ..cell.clone() });
     }
     alike

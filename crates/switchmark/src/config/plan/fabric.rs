@@ -54,7 +54,7 @@ impl FabricFile {
             duration,
             blocks: self.blocks.as_ref().map(values::blocks).transpose()?,
         };
-        let study = ask.resolve();
+        let study = ask.resolve(testbed);
         if let (StudySpec::Fabric(spec), Some(text)) = (&study, &self.interval)
             && spec.interval > spec.duration
         {
