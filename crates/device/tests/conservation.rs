@@ -5,7 +5,7 @@
 
 mod rig;
 
-use device::profile::{Buffer, Device, Group, Kind, MacTable, Mode, Stalls};
+use device::profile::{Broken, Buffer, Device, Group, HostCable, Kind, MacTable, Mode, Stalls};
 use device::{Edge, Event, Frame, Mac, Network, Profile};
 use measure::{ByteCount, Nanos, Picos, Rate};
 use proptest::prelude::*;
@@ -38,6 +38,10 @@ prop_compose! {
         (cut_through, router, pause) in (any::<bool>(), prop::bool::weighted(0.2), any::<bool>()),
         pps_limit in prop::option::weighted(0.2, 10_000_u64..2_000_000),
         loss in prop::option::weighted(0.3, 0.0..0.5_f64),
+        cable in prop::option::weighted(0.3, (
+            prop::option::of(prop::sample::select(vec![100_000_000_u64, 10_000_000_000])),
+            prop::option::of(prop::sample::select(vec![Broken::In, Broken::Out, Broken::Both])),
+        )),
         (entries, learn_rate, age) in (1_u32..10, 0_u64..100_000, 1_000_u64..1_000_000),
     ) -> Device {
         let mut device = Device::plain("d", 9, Rate(rate));
@@ -59,6 +63,8 @@ prop_compose! {
         device.max_frame = 9100;
         device.loss = loss.unwrap_or(0.0);
         device.stalls = stalls;
+        let cable = cable.map(|(rate, broken)| HostCable { rate: rate.map(Rate), broken });
+        device.cables = cable.map(|cable| (2, cable)).into_iter().collect();
         device
     }
 }

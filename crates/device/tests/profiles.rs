@@ -84,6 +84,15 @@ fn what_can_not_be_is_refused_at_its_place() {
     check("pps_limit = 0", "loss = 1.5", "1.5", "outside 0…1");
     check("pps_limit = 0", "stalls = { per_second = 1.0 }", "per_second", "`length` is missing");
     check("pps_limit = 0", "scale = 2.0", "2.0", "at most 1");
+    let cables = |list: &str, shown: &str, words: &str| {
+        check("pps_limit = 0", &format!("cables = [{list}]"), shown, words);
+    };
+    cables("{ ports = \"3\" }", "\"3\"", "nothing is said");
+    cables("{ ports = \"49\", rate = \"1Gbit\" }", "49", "port 49 does not exist");
+    cables("{ ports = \"3\", rate = \"0bit\" }", "0bit", "carries nothing");
+    cables("{ ports = \"3\", broken = \"up\" }", "up", "unknown value `up`");
+    let twice = "{ ports = \"3\", broken = \"in\" }, { ports = \"1-4\", rate = \"1Gbit\" }";
+    cables(twice, "1-4", "the cable of port 3 is listed twice");
     check("pps_limit = 0", "link = [{ a = \"s/1\", b = \"s/2\" }]", "a =", "without devices");
     check("pps_limit = 0", "profile = \"x.toml\"", "x.toml", "another one");
     check("name = \"s\"", "name = ", "", "");
@@ -137,6 +146,8 @@ fn a_network_that_can_not_be_is_refused() {
     check("[[link]]\na = \"sw1/48\"\nb = \"sw2/8\"\ndelay = \"5us\"", "", "sw2", "no cable leads");
     check("name = \"two\"", "name = \"two\"\nrate = \"1Gbit\"", "1Gbit", "`rate` of no device");
     check("profile = \"one.toml\"", "profile = \"one.toml\"\nports = 3", "3", "comes from a file");
+    let cables = "ports = 8\ncables = [{ ports = \"8\", rate = \"1Gbit\" }]";
+    check("ports = 8", cables, "sw2/8", "has a host's cable");
     check("ports = 8", "ports = 8\nscale = 0.5", "0.5", "scale of one device");
     let router = "ports = 8\nforwarding = { kind = \"router\" }";
     check("ports = 8", router, "sw2", "`sw2` is a router among other devices");

@@ -4,8 +4,10 @@
 
 mod rig;
 
-use device::profile::{Device, Group, Mode};
-use device::{Cause, Profile};
+use std::collections::BTreeMap;
+
+use device::profile::{Broken, Device, Group, HostCable, Mode};
+use device::{Cause, Edge, Profile};
 use measure::{ByteCount, Nanos, Picos, Rate};
 use rig::{Load, assert_conserved, run, total};
 
@@ -24,6 +26,33 @@ fn two_ports_carry_line_rate_to_the_frame() {
         assert_eq!(times.len(), 1000);
         let slot = Picos::to_send(u64::from(octets) + 20, GIGABIT);
         assert!(times.windows(2).all(|pair| pair[1] - pair[0] == slot), "{octets}");
+        assert_conserved(&network);
+    }
+}
+
+#[test]
+fn a_port_has_its_cables_rate_and_a_broken_cable_loses_what_it_says() {
+    let mut device = Device::plain("s", 6, GIGABIT);
+    let cable = |rate, broken| HostCable { rate, broken };
+    device.cables = BTreeMap::from([
+        (0, cable(Some(Rate(10_000_000_000)), None)),
+        (2, cable(None, Some(Broken::In))),
+        (4, cable(None, Some(Broken::Out))),
+    ]);
+    let profile = Profile::of_device(device);
+    assert_eq!(profile.edge_rate(Edge(0)), Rate(10_000_000_000));
+    assert_eq!(profile.scaled(0.1).edge_rate(Edge(0)), GIGABIT);
+    let fast = profile.edge_rate(Edge(0));
+    // From the fast port to a slow one 690 frames more than the wire's tenth fit the buffer.
+    let frames = 20_000;
+    let (network, book) = run(&profile, &[Load::new(0, 1, 1518, frames, fast)], 7);
+    let got = book.delivered_at(1);
+    assert!(got.abs_diff(frames / 10 + (1 << 20) / 1518) <= 80, "{got}");
+    assert_conserved(&network);
+    for (from, to, arrives) in [(2, 3, false), (3, 2, true), (4, 5, true), (5, 4, false)] {
+        let (network, book) = run(&profile, &[Load::new(from, to, 64, 100, GIGABIT)], 7);
+        assert_eq!(book.delivered_at(to) == 100, arrives, "{from} to {to}");
+        assert!(arrives || book.dropped.iter().any(|(_, _, why)| *why == Cause::Broken));
         assert_conserved(&network);
     }
 }

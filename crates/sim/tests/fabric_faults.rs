@@ -118,7 +118,7 @@ fn a_cable_that_loses_one_way_is_told_from_a_dead_one() {
 fn a_host_that_dies_in_the_middle_leaves_the_others_figures() {
     let spec = spec();
     // The study takes some four seconds: in the middle of whatever trial, and before all.
-    let moments = (1_500..1_800).step_by(25).map(Nanos::from_millis);
+    let moments = (1_500..1_800).step_by(60).map(Nanos::from_millis);
     for after in moments.chain([Nanos::ZERO]) {
         let dies = Some(Death { host: 4, after });
         let figures = run(&spec, &mut testbed("", dies));
