@@ -295,6 +295,9 @@ pub enum Caveat {
     Backpressure,
     /// Some pairs exchanged nothing at all, either way; the figure is of the others.
     SilentPairs,
+    /// Other programs had the hosts' processors while something was lost: the tester may have been the
+    /// reason.
+    BusyHosts,
     /// Nothing was sent: the figure is a model's, in virtual time.
     Simulated,
     /// The test can't be made here; `reason` in the conditions says why.

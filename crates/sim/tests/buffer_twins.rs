@@ -4,7 +4,9 @@
 
 mod trials;
 
-use method::study::xray::{self, DataSheet};
+use std::fmt::Write as _;
+
+use method::study::xray::{self, Bed, DataSheet};
 use method::{Figure, Testbed as _};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
@@ -12,6 +14,8 @@ use rand_pcg::Pcg64;
 use trials::{profile, testbed};
 
 const BAR: f64 = 0.05;
+/// Bits a second.
+const GROUPS_UP_TO: u64 = 1_000_000_000;
 
 fn random(seed: u64) -> String {
     let mut random = Pcg64::seed_from_u64(seed);
@@ -26,11 +30,34 @@ fn random(seed: u64) -> String {
     let cell = [1, 64, 128, 208, 256][random.random_range(0..5)];
     let mode = ["store-and-forward", "cut-through"][random.random_range(0..2)];
     let latency = random.random_range(300..20_000);
-    format!(
+    let entries = random.random_range(64..2_048);
+    let mut text = format!(
         "name = \"random{seed}\"\nports = 8\nrate = \"{rate}Gbit\"\n\
          buffer = {{ {buffer}, cell = {cell} }}\n\
-         forwarding = {{ mode = \"{mode}\", latency = \"{latency}ns\" }}\n"
-    )
+         forwarding = {{ mode = \"{mode}\", latency = \"{latency}ns\" }}\n\
+         mac_table = {{ entries = {entries} }}\n"
+    );
+    if rate == 1 && random.random_bool(0.5) {
+        let uplink = random.random_range(1_500..3_000);
+        let _ = writeln!(
+            text,
+            "groups = [{{ ports = \"1-4\", uplink = \"{uplink}Mbit\" }}, \
+             {{ ports = \"5-8\", uplink = \"{uplink}Mbit\" }}]"
+        );
+    }
+    // A software device: it runs out of packets before the line does at small frames, or at all.
+    if random.random_bool(0.3) {
+        let line = f64::from(rate) * 1e9 / 8.0;
+        let large = line / 1538.0;
+        let limit = if random.random_bool(0.5) {
+            random.random_range(0.3..0.9) * large
+        } else {
+            random.random_range(2.2..6.0) * large
+        };
+        let queue = random.random_range(64..512);
+        let _ = writeln!(text, "pps_limit = {}\npps_queue = {queue}", limit.max(30_000.0) as u64);
+    }
+    text
 }
 
 fn figures(text: &str, seed: u64) -> (Vec<Figure>, method::Topology) {
@@ -38,7 +65,11 @@ fn figures(text: &str, seed: u64) -> (Vec<Figure>, method::Topology) {
     let link = sheet.rate;
     let mut place = testbed(sheet);
     let topology = place.topology().clone();
-    let studies = xray::studies(true, Some(link));
+    let hosts = topology.hosts.len();
+    // Floods that tell groups cost as many frames as a port's rate.
+    let hosts = if link.0 > GROUPS_UP_TO { hosts.min(3) } else { hosts };
+    let bed = Bed { simulated: true, link: Some(link), hosts, switch: true };
+    let studies = xray::studies(bed);
     let of = |study: &method::StudySpec, place: &mut sim::VirtualTestbed| {
         study.run(place, seed).unwrap_or_else(|error| panic!("{}: {error}", study.name()))
     };

@@ -2,7 +2,8 @@
 //! and no code of ours is in the data path.
 //!
 //! Owns the bar: 5 % or two frames. A token bucket lets its burst pass at once, so an overflowing burst
-//! finds limit and bucket, and the delay finds the limit alone. Needs root.
+//! finds limit and bucket, and the delay finds the limit alone. On a machine with other business an
+//! answer may be missing or wide, and must then still hold the truth. Needs root.
 
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "these tests face the kernel")]
@@ -21,13 +22,15 @@ const FRAME: f64 = 1518.0;
 /// What the kernel counts of it: no FCS.
 const COUNTED: f64 = 1514.0;
 const BAR: f64 = 0.05;
+/// Of the sixteen limits of the full profile so many must be told to the bar, by each estimator.
+const TOLD: usize = 14;
 
 fn estimated<'a>(figures: &'a [Figure], estimator: &str) -> Option<&'a Figure> {
     let named = |f: &&Figure, key: &str, text: &str| matches!(f.conditions.get(key), Some(Condition::Text(known)) if known == text);
     figures.iter().filter(|f| f.metric == Metric::Buffer).find(|f| named(f, "estimator", estimator))
 }
 
-fn measure(limit: u64, rate: Rate) -> Vec<Figure> {
+fn measure(limit: u64, rate: Rate, blocks: u32) -> Vec<Figure> {
     let device = LabDevice::Bridge;
     let name = format!("lab:bridge,rate={}bit,queue={limit}B", rate.0);
     let spec = LabSpec {
@@ -39,54 +42,102 @@ fn measure(limit: u64, rate: Rate) -> Vec<Figure> {
     let place = Testbed { name, source: Source::Lab(spec) };
     let mut testbed =
         LiveTestbed::open_with(&place, Stop::new(), switchmark()).expect("the lab comes up");
-    let study = DepthSpec { sizes: Vec::new(), congested: 1, ..DepthSpec::quick() };
+    let study = DepthSpec { sizes: Vec::new(), congested: 1, blocks, ..DepthSpec::quick() };
     study.run(&mut testbed, 1).expect("every trial runs")
+}
+
+/// What came of one estimator at one limit.
+#[derive(Debug, PartialEq)]
+enum Told {
+    /// A figure and its interval are within the bar.
+    Near,
+    /// No figure, a bound, or an interval wider than the bar that holds the truth.
+    Open,
+    /// Neither.
+    Wrong(String),
+}
+
+fn told(figures: &[Figure], name: &str, truth: f64) -> Told {
+    let Some(figure) = estimated(figures, name).filter(|figure| figure.value.is_some()) else {
+        // A missing figure says that there was no valid trial, or that nothing overfilled the queue.
+        let said = |f: &Figure| {
+            f.caveats.contains(&Caveat::NoValidTrial)
+                || f.caveats.contains(&Caveat::DeviceNotDriven)
+        };
+        let row = figures.iter().find(|f| f.metric == Metric::Buffer);
+        println!("{name:<9} no figure");
+        let fair = estimated(figures, "one-shot").is_some_and(|f| f.value.is_some());
+        return if fair || row.is_some_and(said) {
+            Told::Open
+        } else {
+            Told::Wrong(format!("{name}: no figure, and no reason: {row:?}"))
+        };
+    };
+    let value = figure.value.unwrap_or(f64::NAN);
+    let (low, high) = (figure.low.unwrap_or(value), figure.high.unwrap_or(f64::INFINITY));
+    println!(
+        "{name:<9} truth {truth:>9.0} found {value:>9.0} ({:+.2} %, {:+.1} frames) {low:.0}…{high:.0}",
+        (value / truth - 1.0) * 100.0,
+        (value - truth) / FRAME,
+    );
+    let bar = (BAR * truth).max(2.0 * FRAME);
+    let near = |found: f64| (found - truth).abs() <= bar;
+    if near(value) {
+        Told::Near
+    } else if low - bar <= truth && truth <= high + bar && high - low > bar {
+        Told::Open
+    } else {
+        Told::Wrong(format!("{name}: {value} ({low}…{high}) and not {truth}"))
+    }
+}
+
+fn check(kib: u64, mbit: u64, blocks: u32) -> Vec<(&'static str, Told)> {
+    let (limit, rate) = (kib * 1024, Rate(mbit * 1_000_000));
+    let figures = measure(limit, rate, blocks);
+    let bucket = PortLimit::new(rate, Some(ByteCount(limit)), 1500).burst.0;
+    let truths = [("one-shot", limit + bucket), ("burst", limit + bucket), ("delay", limit)];
+    let mut all = Vec::new();
+    for (name, counted) in truths {
+        // In octets with FCS, as the figure has them.
+        let truth = counted as f64 * FRAME / COUNTED;
+        print!("{kib:>5} KiB {mbit:>4} Mbit ");
+        all.push((name, told(&figures, name, truth)));
+    }
+    all
+}
+
+fn wrong(told: &[(&str, Told)]) -> Vec<String> {
+    let said = |(_, told): &(&str, Told)| match told {
+        Told::Wrong(how) => Some(how.clone()),
+        Told::Near | Told::Open => None,
+    };
+    told.iter().filter_map(said).collect()
 }
 
 #[test]
 fn a_token_buckets_limit_is_found() {
     let Some(_alone) = alone("a_token_buckets_limit_is_found", &[]) else { return };
-    let full = std::env::var("SWITCHMARK_TESTS").is_ok_and(|level| level == "full");
-    if !full {
+    let told = check(256, 100, 2);
+    assert_eq!(wrong(&told), Vec::<String>::new());
+}
+
+#[test]
+fn sixteen_token_buckets_limits_are_found() {
+    let Some(_alone) = alone("sixteen_token_buckets_limits_are_found", &[]) else { return };
+    if !std::env::var("SWITCHMARK_TESTS").is_ok_and(|level| level == "full") {
         eprintln!("skipped: sixteen labs take minutes; set SWITCHMARK_TESTS=full");
         return;
     }
-    let (kib, mbit) = ([64_u64, 256, 1024, 4096], [50_u64, 100, 200, 500]);
-    let mut wrong = Vec::new();
-    for kib in kib {
-        for mbit in mbit {
-            let (limit, rate) = (kib * 1024, Rate(mbit * 1_000_000));
-            let figures = measure(limit, rate);
-            let bucket = PortLimit::new(rate, Some(ByteCount(limit)), 1500).burst.0;
-            for (name, counted) in
-                [("one-shot", limit + bucket), ("burst", limit + bucket), ("delay", limit)]
-            {
-                // In octets with FCS, as the figure has them.
-                let truth = counted as f64 * FRAME / COUNTED;
-                let Some(figure) = estimated(&figures, name) else {
-                    wrong.push(format!("{kib} KiB {mbit} Mbit {name}: no figure"));
-                    continue;
-                };
-                let Some(value) = figure.value else {
-                    let busy = figure.caveats.contains(&Caveat::NoValidTrial);
-                    println!("{kib:>5} KiB {mbit:>4} Mbit {name:<9} no valid trial");
-                    assert!(busy, "{figure:?}");
-                    continue;
-                };
-                let off = (value - truth).abs();
-                println!(
-                    "{kib:>5} KiB {mbit:>4} Mbit {name:<9} truth {truth:>9.0} found {value:>9.0} \
-                     ({:+.2} %, {:+.1} frames) {:.0}…{:.0}",
-                    (value / truth - 1.0) * 100.0,
-                    (value - truth) / FRAME,
-                    figure.low.unwrap_or(f64::NAN),
-                    figure.high.unwrap_or(f64::NAN)
-                );
-                if off > (BAR * truth).max(2.0 * FRAME) {
-                    wrong.push(format!("{kib} KiB {mbit} Mbit {name}: {value} and not {truth}"));
-                }
-            }
+    let mut all = Vec::new();
+    for kib in [64_u64, 256, 1024, 4096] {
+        for mbit in [50_u64, 100, 200, 500] {
+            all.extend(check(kib, mbit, 6));
         }
     }
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(wrong(&all), Vec::<String>::new());
+    for name in ["one-shot", "burst", "delay"] {
+        let near = all.iter().filter(|(known, told)| *known == name && *told == Told::Near).count();
+        println!("{name}: {near} of 16 within 5 % or two frames");
+        assert!(near >= TOLD, "{name}: {near}");
+    }
 }

@@ -189,7 +189,7 @@ impl BufferSpec {
                     way,
                     block,
                     duration: self.omit + self.duration,
-                    gate: Gate::Strict,
+                    gate: Gate::Uneven,
                     flows: cells[at].flows(&ends, self, link),
                     events: Vec::new(),
                 })?;

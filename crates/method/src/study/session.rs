@@ -39,6 +39,8 @@ pub(super) struct Session<'a> {
     order: Pcg64,
     profile: Profile,
     tries: u32,
+    /// For how long receivers stay open, where what waits takes longer to come out than the profile's.
+    pub(super) residual: Nanos,
     /// How many times in a row nothing could be run on a way, with all its tries.
     failures: BTreeMap<Way, u32>,
 }
@@ -180,7 +182,7 @@ impl<'a> Session<'a> {
         (profile, tries): (Profile, u32),
     ) -> Self {
         let (order, failures) = (Pcg64::seed_from_u64(seed), BTreeMap::new());
-        Self { ways, testbed, order, profile, tries, failures }
+        Self { ways, testbed, order, profile, tries, residual: Nanos::ZERO, failures }
     }
 
     /// Whether the testbed can reset the way's device.
@@ -210,6 +212,8 @@ impl<'a> Session<'a> {
     /// to come up for two trials with all their tries is not waited for any more.
     pub(super) fn run(&mut self, ask: Ask) -> Result<Tried, TestbedError> {
         let way = ask.way;
+        let mut phases = self.profile.phases(ask.duration);
+        phases.residual = phases.residual.max(self.residual);
         let trial = Trial {
             label: ask.label,
             path: self.ways.path(way),
@@ -217,7 +221,7 @@ impl<'a> Session<'a> {
             block: ask.block,
             attempt: 0,
             flows: ask.flows,
-            phases: self.profile.phases(ask.duration),
+            phases,
             offloads: Offloads::Off,
             gate: ask.gate,
             events: ask.events,

@@ -57,6 +57,7 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
         Caveat::NotRecovered => "not-recovered",
         Caveat::SilentPairs => "silent-pairs",
         Caveat::NotFilled => "not-filled",
+        Caveat::BusyHosts => "busy-hosts",
         Caveat::Backpressure => "backpressure",
         Caveat::Simulated => "simulated",
         Caveat::Unsupported => "unsupported",
@@ -152,6 +153,10 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
         Caveat::SilentPairs => {
             "Some pairs exchanged nothing at all, either way: a dead port, cable or host. The figure \
              is of the others; the rows of single pairs say which are missing."
+        }
+        Caveat::BusyHosts => {
+            "Other programs had the hosts' processors in some trials: what was lost may be their doing, and \
+             rates are lower bounds. Repeat it on hosts with nothing else to do."
         }
         Caveat::NotRecovered => {
             "The device lost frames until the trial's end and may not have recovered. Measure \

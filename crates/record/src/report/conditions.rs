@@ -79,6 +79,10 @@ fn ran(records: &[(Trial, TrialRecord)]) -> Vec<(String, String)> {
         say("offloads", offloads.to_owned());
         let gate = match trial.gate {
             Gate::Strict => "strict: any loss on the tester's side makes a trial invalid",
+            Gate::Uneven => {
+                "uneven: as strict, but late frames and busy processors don't make a trial invalid: the study \
+                 allows for them"
+            }
             Gate::Flood => "flood: the tester's own loss makes the figure a lower bound",
         };
         say("validity", gate.to_owned());

@@ -6,7 +6,10 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use method::study::xray::{self, DataSheet, Difference};
+use lab::{LabDevice, VmRole};
+use method::Topology;
+use method::study::xray::{self, Bed, DataSheet, Difference};
+use method::topology::DeviceKind;
 use record::Store;
 
 use super::options::Data;
@@ -90,12 +93,36 @@ fn measure(
     stop: &Stop,
     data: &Data,
 ) -> Result<Finished, Failure> {
-    let simulated = matches!(place.source, Source::Virtual(_));
-    let studies = xray::studies(simulated, fit::link_rate(&place));
+    let studies = xray::studies(bed(&place));
     let request = Request { verb: "xray", testbed: place, studies, seed: Some(seed) };
     session::check(&request)?;
     let start = Start::New { verb: request.verb, studies: request.studies, seed };
     session::carry_out(store, &request.testbed, start, stop, data)
+}
+
+/// What is known of the testbed before anything is built or sent.
+fn bed(place: &Testbed) -> Bed {
+    let attached = |topology: Topology| {
+        let device = topology.devices.first();
+        let switch = device.is_some_and(|device| device.kind == DeviceKind::Switch);
+        (topology.ports_of(device.map(|device| device.name.as_str())).len(), switch)
+    };
+    let (hosts, switch) = match &place.source {
+        Source::Virtual(config) => attached(config.topology(&place.name)),
+        Source::Hosts(config) => attached(config.topology(&place.name)),
+        Source::Lab(lab) => (lab.hosts as usize, lab.devices.first().is_some_and(is_switch)),
+    };
+    let simulated = matches!(place.source, Source::Virtual(_));
+    Bed { simulated, link: fit::link_rate(place), hosts, switch }
+}
+
+fn is_switch(device: &LabDevice) -> bool {
+    match device {
+        LabDevice::Bridge => true,
+        LabDevice::Vm(machine) => machine.role == VmRole::Bridge,
+        LabDevice::Emulated(model) => !model.profile.is_router(),
+        LabDevice::Cable | LabDevice::Router | LabDevice::Routers => false,
+    }
 }
 
 /// The simulator's testbed of the file just written, with as many hosts as were measured.

@@ -39,6 +39,7 @@ pub const fn advice(caveat: Caveat) -> &'static str {
         Caveat::NoThroughput => "no throughput was found that the load could follow from",
         Caveat::NotResettable => "the testbed has no hook to reset this device",
         Caveat::SilentPairs => "some pairs exchanged nothing at all; the figure is of the others",
+        Caveat::BusyHosts => "other programs had the hosts' processors: losses may be theirs",
         Caveat::NotRecovered => "frames were lost until the trial's end: it may not have recovered",
         Caveat::Unsupported => "the test can't be made here; the reason stands in its row",
         Caveat::Imported => "measured by another tool: nothing of the tester was checked",

@@ -14,6 +14,7 @@ use crate::Caveat;
 use crate::record::{BulkRecord, DatagramsRecord, FlowRecord};
 use crate::study::burst;
 use crate::trial::{Backend, Bulk, Datagrams, Flow, FlowKind, Role, Schedule};
+use crate::validity::taken_by_others;
 
 /// A case.
 #[derive(Debug, Clone, PartialEq)]
@@ -123,6 +124,8 @@ pub(super) struct Sample {
     pub(super) series: Series,
     /// The lost share of the load beside it, where there was one.
     pub(super) background_loss: Option<f64>,
+    /// Other programs had a host's processors meanwhile.
+    pub(super) busy: bool,
 }
 
 /// All blocks of a case on one way.
@@ -140,6 +143,7 @@ impl CellData {
             self.troubles.push(Caveat::RepeatedTrials);
         }
         let flows = tried.valid().map(|record| &record.flows);
+        let busy = tried.record.hosts.iter().any(|host| taken_by_others(host).is_some());
         let Some(bulk) = flows.and_then(|flows| flows.iter().find_map(bulk_of)) else {
             self.troubles.push(Caveat::NoValidTrial);
             return;
@@ -148,7 +152,10 @@ impl CellData {
             .and_then(|flows| flows.iter().find_map(datagrams_of))
             .map(DatagramsRecord::loss_ratio);
         let series = Series::of(bulk, (spec.omit, spec.duration), spec.interval);
-        self.samples.push(Sample { series, background_loss });
+        if busy {
+            self.troubles.push(Caveat::BusyHosts);
+        }
+        self.samples.push(Sample { series, background_loss, busy });
     }
 
     /// The median over blocks of the goodput.

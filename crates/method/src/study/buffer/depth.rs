@@ -106,6 +106,12 @@ impl DepthSpec {
         outlets::choose(self, topology).map(drop)
     }
 
+    /// Whether anything is asked for beside one output's estimates: then it matters whether the device
+    /// runs out of frames a second before the line does.
+    const fn tells_more(&self) -> bool {
+        !self.sizes.is_empty() || self.congested > 1
+    }
+
     /// See [`crate::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
         let lost = |problem: SpecProblem| TestbedError::Lost {
@@ -122,9 +128,17 @@ impl DepthSpec {
         let mut found = Vec::new();
         for (at, outlet) in outlets.iter().enumerate() {
             let whole = at == 0 || outlet.to == outlets[0].to;
-            found.push(filling::of(&mut rig, outlet, whole)?);
+            found.push(filling::of(&mut rig, outlet, self.size, whole)?);
         }
-        let first = found.iter().find(|one| one.is_filled());
+        let filled = found.iter().find(|one| one.is_filled()).cloned();
+        if let Some(one) = &filled
+            && self.tells_more()
+            && let Some(limit) = rig.packet_limit(&one.outlet)?
+        {
+            rig.limit = Some(limit);
+            found.push(filling::of(&mut rig, &one.outlet, FrameSize::MIN, true)?);
+        }
+        let first = filled.as_ref();
         let cells = match first {
             Some(one) if !self.sizes.is_empty() => Some(cells::of(&mut rig, one)?),
             _ => None,

@@ -106,14 +106,17 @@ impl<'a> Case<'a> {
             Beside::Nothing | Beside::OtherWay(_) => 0.0,
         };
         let fair_share = (capacity - taken).max(0.0);
-        let judge_one = |s: &super::cell::Sample| judge(&s.series, fair_share, spec.limits);
+        let judge_one = |s: &super::cell::Sample| {
+            let judged = judge(&s.series, fair_share, spec.limits);
+            if s.busy { judged.on_busy_hosts() } else { judged }
+        };
         let judged = own.samples.iter().map(judge_one).collect();
         Self { spec, own, fair_share, link, rtt, judged }
     }
 
     /// The device is shown where its path lost segments and the direct cable carried more.
     fn verdict(&self, cable: &CellData) -> Verdict {
-        let lossy = |s: &&super::cell::Sample| s.series.retransmits(s.series.first) > 0;
+        let lossy = |s: &&super::cell::Sample| !s.busy && s.series.retransmits(s.series.first) > 0;
         let driven = 2 * self.own.samples.iter().filter(lossy).count() > self.own.samples.len();
         verdict::of_rate(self.own.goodput(), cable.goodput(), driven)
     }
@@ -205,14 +208,14 @@ impl<'a> Case<'a> {
             figure.conditions.insert("rtt_ns".to_owned(), rtt.0.into());
         }
         figures.push(figure);
-        let held = self.each(|s| ratios::held(&s.series, self.fair_share, self.rtt));
+        let held = self.quiet(|s| ratios::held(&s.series, self.fair_share, self.rtt));
         let mut figure = row.over_blocks(Metric::Buffer, Unit::Bytes, &held);
         figure.conditions.insert("estimator".to_owned(), "tcp".into());
         figures.push(figure);
         if let Some(link) = self.link {
             let frame = f64::from(self.spec.mtu + 18);
             let rate = link.bits_per_second() * frame / f64::from(self.spec.mtu + AROUND_IP);
-            let waited = self.each(|s| ratios::waited(&s.series, rate, self.rtt));
+            let waited = self.quiet(|s| ratios::waited(&s.series, rate, self.rtt));
             let mut figure = row.over_blocks(Metric::Buffer, Unit::Bytes, &waited);
             figure.conditions.insert("estimator".to_owned(), "delay".into());
             figures.push(figure);
@@ -235,6 +238,12 @@ impl<'a> Case<'a> {
             row.over_blocks(Metric::BufferDelay, Unit::Ratio, &delay),
             row.over_blocks(Metric::TransferTimeRatio, Unit::Ratio, &transfer),
         ]
+    }
+
+    /// The same of blocks in which the hosts' processors were the trial's own: round trips are longer than
+    /// the path's queues make them where a program waits for its turn.
+    fn quiet(&self, value: impl Fn(&super::cell::Sample) -> Option<f64>) -> Vec<f64> {
+        self.each(|s| if s.busy { None } else { value(s) })
     }
 
     /// One value a block, of those that have one.

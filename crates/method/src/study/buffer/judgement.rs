@@ -35,6 +35,17 @@ pub(super) struct Judgement {
     pub(super) per_gigabyte: f64,
 }
 
+impl Judgement {
+    /// The same of a trial in which other programs had the hosts' processors: a flow that kept stable did so
+    /// under worse conditions; why another did not can't be told.
+    pub(super) fn on_busy_hosts(self) -> Self {
+        if self.stable == Some(true) {
+            return self;
+        }
+        Self { stable: None, reasons: vec![Reason::BusyHosts], ..self }
+    }
+}
+
 /// Why a flow is not known to be stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reason {
@@ -46,6 +57,8 @@ pub(super) enum Reason {
     Sawtooth,
     /// The mean goodput is below the share of the fair share.
     BelowFairShare,
+    /// Can't be told: other programs had the hosts' processors.
+    BusyHosts,
     /// Can't be told: the hosts were waiting for themselves.
     HostLimited,
     /// Can't be told: it was growing until the end.
@@ -62,6 +75,7 @@ impl Reason {
             Self::Variation => "variation",
             Self::Sawtooth => "sawtooth",
             Self::BelowFairShare => "below fair share",
+            Self::BusyHosts => "busy hosts",
             Self::HostLimited => "host-limited",
             Self::StillGrowing => "still growing",
             Self::NothingLost => "nothing lost",

@@ -63,7 +63,7 @@ fn estimators(figures: &[&Figure]) -> Table {
         let of = reading::text(figure, "of").unwrap_or_else(|| text(figure, "to"));
         vec![
             Cell::text(text(figure, "estimator")),
-            Cell::text(of).with_note(text(figure, "feeding")),
+            Cell::text(of).with_note(about_output(figure)),
             subject::cell(figure),
             value,
             Cell::number(text(figure, "frame_size")),
@@ -75,6 +75,12 @@ fn estimators(figures: &[&Figure]) -> Table {
     let head = ["estimator", "output", "device", "buffer", "frame", "trials", "verdict", "caveats"];
     let caption = "What can wait before an output, by each estimator.".to_owned();
     Table { caption, head: head.map(str::to_owned).into(), rows: figures.iter().map(row).collect() }
+}
+
+/// By how many it was fed, and what else is to be known of where the frames waited.
+fn about_output(figure: &Figure) -> String {
+    let told = ["feeding", "waits", "reason"].map(|key| text(figure, key));
+    told.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// Units, sharing and the threshold, one row each.
@@ -215,7 +221,11 @@ pub(in crate::report) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)>
 
 fn output(figure: &Figure, own: &[&Figure]) -> (Verdict, String) {
     let who = Who::of_figure(figure).in_words();
-    let fed = format!("{}, fed {}", text(figure, "to"), text(figure, "feeding"));
+    let mut fed = format!("{}, fed {}", text(figure, "to"), text(figure, "feeding"));
+    if let Some(waits) = reading::text(figure, "waits") {
+        let size = text(figure, "frame_size");
+        fed = format!("{fed} with frames of {size} octets that wait {waits}");
+    }
     let Some(value) = figure.value else {
         let why = caveats::names(&[figure]).text;
         let text = format!("How much {who} holds before {fed}, can't be told: {why}.");
@@ -229,6 +239,7 @@ fn output(figure: &Figure, own: &[&Figure]) -> (Verdict, String) {
     };
     let same = |f: &&&Figure| {
         f.metric == Metric::LongestRoundTrip
+            && reading::text(figure, "waits").is_none()
             && text(f, "to") == text(figure, "to")
             && text(f, "feeding") == text(figure, "feeding")
             && reading::number(f, "flows") == Some(1.0)

@@ -26,7 +26,10 @@ pub fn estimators(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
         grid.row(vec![
             condition(figure, "estimator"),
             if of.is_empty() { condition(figure, "to") } else { of },
-            condition(figure, "feeding"),
+            match condition(figure, "reason") {
+                reason if reason.is_empty() => condition(figure, "feeding"),
+                _ => String::new(),
+            },
             condition(figure, "frame_size"),
             format!("{bound}{value}"),
             numbers::interval(figure),

@@ -53,12 +53,18 @@ fn whole_cells(octets: u32, cell: u32) -> f64 {
 pub(super) fn of(rig: &mut Rig<'_, '_>, first: &Filling) -> Result<Cells, TestbedError> {
     let mut points = Vec::new();
     for size in rig.spec.sizes.clone() {
+        if !rig.keeps_up(&first.outlet, 1, size) {
+            continue;
+        }
         points.extend(point(rig, first, size)?);
     }
     let mut counting = tell(&points);
     for _ in 0..BISECTIONS {
         let Counting::Cells(least, most) = counting else { break };
         let Some(size) = splitting(least, most) else { break };
+        if !rig.keeps_up(&first.outlet, 1, size) {
+            break;
+        }
         points.extend(point(rig, first, size)?);
         let told = tell(&points);
         if told == counting {

@@ -2,6 +2,8 @@
 //!
 //! Owns what several repeats come to, and the words for estimators that disagree. Pure.
 
+use std::collections::BTreeSet;
+
 use measure::Interval;
 use measure::quantile::{median, median_interval};
 
@@ -41,7 +43,25 @@ pub(super) fn all(
     let row = row(rig, first, direct);
     figures.extend(cells.map(|cells| cell(cells, &row)));
     figures.extend(sharing.into_iter().flat_map(|sharing| shared(sharing, &row)));
+    if rig.spec.tells_more() {
+        figures.push(by_class(row));
+    }
     figures
+}
+
+/// Why there is no estimate for each class of service: nothing says which classes the device tells apart,
+/// and all frames are of one.
+fn by_class(mut row: Row) -> Figure {
+    row.caveats = BTreeSet::from([Caveat::Unsupported]);
+    row.verdict = Verdict::Undetermined;
+    for (name, text) in [
+        ("estimator", "by class"),
+        ("of", "each DSCP class"),
+        ("reason", "no DSCP classes are configured: all frames have the class 0"),
+    ] {
+        row.conditions.insert(name.to_owned(), text.into());
+    }
+    row.single(Metric::Buffer, Unit::Bytes, None)
 }
 
 fn row(rig: &Rig<'_, '_>, one: &Filling, direct: Option<bool>) -> Row {
@@ -59,6 +79,8 @@ fn row(rig: &Rig<'_, '_>, one: &Filling, direct: Option<bool>) -> Row {
         ("from", senders.join(", ")),
         ("to", outlet.to.to_string()),
         ("feeding", outlet.feeding_in_words()),
+        // RFC 8239 §3 overfills an output by two inputs, and asks for what it holds.
+        ("clause", "RFC 8239 §3".to_owned()),
     ] {
         row.conditions.insert(name.to_owned(), text.into());
     }
@@ -85,11 +107,17 @@ fn verdict(one: &Filling, direct: Option<bool>) -> Verdict {
 
 fn of_output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, row: &Row) -> Vec<Figure> {
     let mut row = row.clone();
-    let size = rig.spec.size;
+    let size = one.size;
     let taken = cells.map_or_else(|| f64::from(size.octets()), |cells| cells.taken(size));
     let octets = u64::from(size.octets());
     row.conditions.insert("frame_size".to_owned(), octets.into());
     row.conditions.insert("taken_by_a_frame".to_owned(), taken.into());
+    if let Some(queue) = waits_elsewhere(rig, one) {
+        row.conditions.insert("waits".to_owned(), queue.into());
+    }
+    if let Some(limit) = rig.limit {
+        row.conditions.insert("packet_limit_frames_per_s".to_owned(), limit.into());
+    }
     if let Some(drain) = one.drain {
         row.conditions.insert("output_frames_per_s".to_owned(), drain.rate.into());
     }
@@ -99,7 +127,7 @@ fn of_output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, row: &Row)
             .filter_map(|(name, spans)| over_blocks(name, spans, taken))
             .collect();
     if estimates.is_empty() {
-        return without_estimate(rig, one, &row, taken);
+        return without_estimate(one, &row, taken);
     }
     let reason = disagreement(&estimates);
     let mut figures: Vec<Figure> = estimates
@@ -119,7 +147,7 @@ fn of_output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, row: &Row)
             figure
         })
         .collect();
-    let rate = bits_per_second(rig, one);
+    let rate = bits_per_second(one).filter(|_| waits_elsewhere(rig, one).is_none());
     if let (Some(rate), Some(best)) = (rate, estimates.first()) {
         let Interval { low, high, .. } = best.interval;
         figures.extend(path_figures(&row, rate, (best.value, low, Some(high))));
@@ -127,8 +155,21 @@ fn of_output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, row: &Row)
     figures
 }
 
+/// Where frames wait, if not at the output alone: a device that runs out of frames a second has a queue
+/// before that.
+fn waits_elsewhere(rig: &Rig<'_, '_>, one: &Filling) -> Option<&'static str> {
+    let (limit, link) = (rig.limit?, one.outlet.link?);
+    if limit < link.line_rate(one.size).0 {
+        Some("before the device decides on them")
+    } else if rig.keeps_up(&one.outlet, 1, one.size) {
+        None
+    } else {
+        Some("before the device decides on them, and at the output")
+    }
+}
+
 /// A lower bound, or nothing and why.
-fn without_estimate(rig: &Rig<'_, '_>, one: &Filling, row: &Row, taken: f64) -> Vec<Figure> {
+fn without_estimate(one: &Filling, row: &Row, taken: f64) -> Vec<Figure> {
     let Reach::AtLeast(span) = one.reach else {
         let mut figure = row.single(Metric::Buffer, Unit::Bytes, None);
         figure.conditions.insert("estimator".to_owned(), "one-shot".into());
@@ -139,15 +180,15 @@ fn without_estimate(rig: &Rig<'_, '_>, one: &Filling, row: &Row, taken: f64) -> 
     figure.conditions.insert("estimator".to_owned(), "one-shot".into());
     figure.conditions.insert("bound".to_owned(), "at least".into());
     let mut figures = vec![figure];
-    if let Some(rate) = bits_per_second(rig, one) {
+    if let Some(rate) = bits_per_second(one) {
         figures.extend(path_figures(row, rate, (least, least, None)));
     }
     figures
 }
 
 /// What the output carries with preamble and gap, or, where its cable's rate is not known, without.
-fn bits_per_second(rig: &Rig<'_, '_>, one: &Filling) -> Option<f64> {
-    let frames = f64::from(rig.spec.size.octets()) * 8.0;
+fn bits_per_second(one: &Filling) -> Option<f64> {
+    let frames = f64::from(one.size.octets()) * 8.0;
     one.outlet
         .link
         .map(measure::Rate::bits_per_second)

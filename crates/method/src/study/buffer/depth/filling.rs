@@ -20,6 +20,10 @@ const WELL_BEYOND: f64 = 1.6;
 const FULL: f64 = 0.4;
 /// Fewer frames lost than that may be anybody's.
 const LEAST_LOST: u64 = 4;
+/// A burst is sent again if, while a sender was held up, more than this share of what waits may have left;
+/// so often at most.
+const HELD_UP: f64 = 0.02;
+const MOST_HELD_UP: u32 = 4;
 /// How narrow the search of a burst becomes, or one frame.
 const WIDTH: f64 = 0.002;
 
@@ -82,6 +86,8 @@ pub(super) enum Reach {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Filling {
     pub(super) outlet: Outlet,
+    /// Of the frames that it was filled with.
+    pub(super) size: FrameSize,
     pub(super) drain: Option<Drain>,
     pub(super) reach: Reach,
     pub(super) one_shot: Vec<Span>,
@@ -90,9 +96,9 @@ pub(super) struct Filling {
 }
 
 impl Filling {
-    fn only(outlet: Outlet, drain: Option<Drain>, reach: Reach) -> Self {
+    fn only(outlet: Outlet, size: FrameSize, drain: Option<Drain>, reach: Reach) -> Self {
         let (one_shot, delay, burst) = (Vec::new(), Vec::new(), Vec::new());
-        Self { outlet, drain, reach, one_shot, delay, burst }
+        Self { outlet, size, drain, reach, one_shot, delay, burst }
     }
 
     pub(super) fn is_filled(&self) -> bool {
@@ -117,11 +123,12 @@ impl Filling {
 pub(super) fn of(
     rig: &mut Rig<'_, '_>,
     outlet: &Outlet,
+    size: FrameSize,
     whole: bool,
 ) -> Result<Filling, TestbedError> {
     let mut outlet = outlet.clone();
     let drain = loop {
-        let drain = rig.drain(&outlet, rig.spec.size)?;
+        let drain = rig.drain(&outlet, size)?;
         let further = outlet.senders.len() > 1 && !outlet.others.is_empty();
         if drain.is_some() || !further {
             break drain;
@@ -131,25 +138,25 @@ pub(super) fn of(
     };
     let Some(drain) = drain else {
         let load = Load::Burst(FIRST, 0.05);
-        let reach = match rig.shoot(&[&outlet], rig.spec.size, load, 0)? {
+        let reach = match rig.shoot(&[&outlet], size, load, 0)? {
             _ if rig.paused => Reach::Paused,
             Seen::Shots(_) => Reach::NotOverfilled,
             Seen::Paused | Seen::Nothing => Reach::NoTrial,
         };
-        return Ok(Filling::only(outlet, None, reach));
+        return Ok(Filling::only(outlet, size, None, reach));
     };
-    let reach = grow(rig, &outlet, rig.spec.size, drain)?;
-    let mut found = Filling::only(outlet, Some(drain), reach);
+    let reach = grow(rig, &outlet, size, drain)?;
+    let mut found = Filling::only(outlet, size, Some(drain), reach);
     let Reach::Filled(burst) = reach else { return Ok(found) };
     for block in 0..rig.spec.blocks {
-        let seen = rig.shoot(&[&found.outlet], rig.spec.size, burst.load(), block)?;
-        if let Some(shot) = seen.only().filter(|shot| shot.lost() >= LEAST_LOST) {
+        let shot = evenly(rig, &found, (burst, drain), block)?;
+        if let Some(shot) = shot.filter(|shot| shot.lost() >= LEAST_LOST) {
             found.one_shot.push(shot.occupied(drain));
             found.delay.extend(shot.delayed(drain));
         }
         if whole {
             let middle = found.frames().unwrap_or(0.0);
-            found.burst.extend(search(rig, &found.outlet, (middle, burst, drain), block)?);
+            found.burst.extend(search(rig, &found, (middle, burst, drain), block)?);
         }
     }
     Ok(found)
@@ -200,10 +207,34 @@ fn grow(
     }
 }
 
+/// A burst of which no sender was held up for long, else the one of which it was for the shortest time.
+fn evenly(
+    rig: &mut Rig<'_, '_>,
+    found: &Filling,
+    (burst, drain): (Burst, Drain),
+    block: u32,
+) -> Result<Option<Shot>, TestbedError> {
+    let mut best: Option<Shot> = None;
+    for _ in 0..MOST_HELD_UP {
+        let seen = rig.shoot(&[&found.outlet], found.size, burst.load(), block)?;
+        let Some(shot) = seen.only() else { return Ok(best) };
+        let better = |known: &Shot| shot.held_up(drain) < known.held_up(drain);
+        if best.as_ref().is_none_or(better) {
+            best = Some(shot);
+        }
+        let enough =
+            |shot: &Shot| shot.held_up(drain) <= (HELD_UP * shot.occupied(drain).value).max(1.0);
+        if best.as_ref().is_some_and(enough) {
+            break;
+        }
+    }
+    Ok(best)
+}
+
 /// The longest burst that loses nothing, around what a one-shot burst left waiting.
 fn search(
     rig: &mut Rig<'_, '_>,
-    outlet: &Outlet,
+    found: &Filling,
     (middle, burst, drain): (f64, Burst, Drain),
     block: u32,
 ) -> Result<Option<Span>, TestbedError> {
@@ -212,10 +243,8 @@ fn search(
     let mut bracket = Bracket::new(around(0.95), around(1.05) + 2, burst.frames, WIDTH);
     let (mut passed, mut failed): (Option<Shot>, Option<Shot>) = (None, None);
     while let Some(frames) = bracket.next() {
-        let load = Burst::new(frames, drain.rate, burst.share).load();
-        let Some(shot) = rig.shoot(&[outlet], rig.spec.size, load, block)?.only() else {
-            return Ok(None);
-        };
+        let burst = Burst::new(frames, drain.rate, burst.share);
+        let Some(shot) = evenly(rig, found, (burst, drain), block)? else { return Ok(None) };
         let whole = shot.lost() == 0;
         bracket.learn(whole);
         let (kept, longer) = if whole { (&mut passed, true) } else { (&mut failed, false) };

@@ -3,7 +3,7 @@
 //! Owns the flows and how long a trial must last for what waits to come out. Never decides how long
 //! the next burst is.
 
-use measure::{FrameSize, Nanos};
+use measure::{FrameRate, FrameSize, Nanos};
 
 use super::super::super::session::{Ask, Session, Tried};
 use super::super::super::ways::{Way, Ways};
@@ -13,12 +13,15 @@ use super::outlets::{Outlet, limited};
 use super::shot::{Drain, Shot};
 use crate::counters::is_pause;
 use crate::record::{Defect, Outcome};
+use crate::study::burst;
 use crate::topology::PortRef;
 use crate::trial::{Backend, Datagrams, Flow, FlowKind, Gate, Role, Schedule};
 use crate::{Testbed, TestbedError, Topology};
 
 /// Below this an output is not called overfilled: clocks differ, and so do the ends of two spans.
 pub(super) const OVERFILLED: f64 = 1.02;
+/// Below this share of the line's rate, frames a second are what runs out.
+const BELOW_LINE: f64 = 0.98;
 /// An output this close to the rate that it should have has that rate.
 const AS_EXPECTED: f64 = 0.005;
 /// So many frames through an output tell its rate.
@@ -37,6 +40,9 @@ pub(super) struct Rig<'s, 't> {
     pub(super) topology: &'s Topology,
     pub(super) session: Session<'t>,
     pub(super) way: Way,
+    /// Frames a second beyond which the device forwards no more, whatever their size; none where it keeps up
+    /// with the smallest ones.
+    pub(super) limit: Option<f64>,
     /// Some trials were tried again.
     pub(super) repeated: bool,
     /// The device told some sender to pause, in any trial so far.
@@ -85,7 +91,16 @@ impl<'s, 't> Rig<'s, 't> {
     ) -> Self {
         let way = ways.all()[0];
         let session = Session::over(testbed, ways, seed, (spec.profile, spec.tries));
-        Self { spec, topology, session, way, repeated: false, paused: false, trials: 0 }
+        Self {
+            spec,
+            topology,
+            session,
+            way,
+            limit: None,
+            repeated: false,
+            paused: false,
+            trials: 0,
+        }
     }
 
     /// Sends the load into every output at once.
@@ -97,9 +112,13 @@ impl<'s, 't> Rig<'s, 't> {
         block: u32,
     ) -> Result<Seen, TestbedError> {
         let mut flows: Vec<Flow> = Vec::new();
-        for outlet in outlets {
+        let pace = outlets.iter().map(|outlet| self.pace(outlet, size)).collect::<Option<Vec<_>>>();
+        for (of, outlet) in outlets.iter().enumerate() {
             for (at, sender) in outlet.senders.iter().enumerate() {
-                let schedule = schedule(load, (at as u64, outlet.senders.len() as u64));
+                let schedule = match &pace {
+                    Some(paces) => Schedule::Paced(paces[of]),
+                    None => schedule(load, (at as u64, outlet.senders.len() as u64)),
+                };
                 let id = flows.len() as u16 + 1;
                 flows.push(flow(id, (sender, &outlet.to), size, schedule));
             }
@@ -109,10 +128,32 @@ impl<'s, 't> Rig<'s, 't> {
             several => format!("{} outputs at once", several.len()),
         };
         let label = format!("{} of {size} into {into}", in_words(load));
-        let tried = self.run(self.way, label, flows, duration(load), block)?;
+        let duration = match (&pace, load) {
+            // What is paced is sent until the load ends; what waits then comes out after it.
+            (Some(paces), Load::Burst(frames, seconds)) => {
+                self.session.residual = Nanos::from_secs_f64(seconds * 1.25);
+                let each = outlets[0].senders.len() as f64 * paces[0].0;
+                Nanos::from_secs_f64(frames as f64 / each)
+            }
+            _ => duration(load),
+        };
+        let tried = self.run(self.way, label, flows, duration, block)?;
+        self.session.residual = Nanos::ZERO;
         let seen = seen(&tried, outlets);
         self.paused |= matches!(seen, Seen::Paused);
         Ok(seen)
+    }
+
+    /// At which rate each sender's frames leave its port, where the cables' rates are known and time is
+    /// real: a host hands frames to its port faster than that, and what waits there is not the
+    /// device's. No more than twice the output's rate comes in by it.
+    fn pace(&self, outlet: &Outlet, size: FrameSize) -> Option<FrameRate> {
+        let link = outlet.link.filter(|_| !self.topology.is_simulated())?;
+        let rate = |port: &PortRef| self.topology.port(port)?.rate;
+        let slowest =
+            outlet.senders.iter().map(rate).collect::<Option<Vec<_>>>()?.into_iter().min()?;
+        let enough = 2.0 * link.line_rate(size).0 / outlet.senders.len() as f64;
+        Some(FrameRate(slowest.line_rate(size).0.min(enough)))
     }
 
     fn run(
@@ -123,7 +164,7 @@ impl<'s, 't> Rig<'s, 't> {
         duration: Nanos,
         block: u32,
     ) -> Result<Tried, TestbedError> {
-        let (gate, events) = (Gate::Strict, Vec::new());
+        let (gate, events) = (Gate::Uneven, Vec::new());
         let tried = self.session.run(Ask { label, way, block, duration, gate, flows, events })?;
         self.trials += 1;
         self.repeated |= tried.repeated();
@@ -171,6 +212,25 @@ impl<'s, 't> Rig<'s, 't> {
         }))
     }
 
+    /// How many of the smallest frames a second come through, where that is less than the output's cable
+    /// carries.
+    pub(super) fn packet_limit(&mut self, outlet: &Outlet) -> Result<Option<f64>, TestbedError> {
+        let Some(link) = outlet.link else { return Ok(None) };
+        let size = FrameSize::MIN;
+        let drain = self.drain(outlet, size)?;
+        let line = link.line_rate(size).0;
+        Ok(drain.map(|drain| drain.rate).filter(|rate| *rate < BELOW_LINE * line))
+    }
+
+    /// Whether the device comes to see each of so many outputs' frames, at all that is sent into them:
+    /// else what waits does not wait at the outputs.
+    pub(super) fn keeps_up(&self, outlet: &Outlet, outputs: usize, size: FrameSize) -> bool {
+        let (Some(limit), Some(link)) = (self.limit, outlet.link) else { return true };
+        let rate = |port: &PortRef| self.topology.port(port)?.rate.or(Some(link));
+        let sent = outlet.senders.iter().filter_map(rate).map(|rate| rate.line_rate(size).0);
+        outputs as f64 * sent.sum::<f64>() <= limit
+    }
+
     /// Whether the direct cable between the same hosts carries the same burst whole; `None` without one.
     pub(super) fn direct(&mut self, found: Option<&Filling>) -> Result<Option<bool>, TestbedError> {
         let (Some(found), Some(cable)) = (found, self.session.ways.bypass_of(self.way)) else {
@@ -189,7 +249,8 @@ impl<'s, 't> Rig<'s, 't> {
 }
 
 fn flow(id: u16, (from, to): (&PortRef, &PortRef), size: FrameSize, schedule: Schedule) -> Flow {
-    let datagrams = Datagrams::plain(size, schedule, Backend::Auto, 0);
+    let limit = if let Schedule::Paced(rate) = schedule { burst::limit(rate) } else { 0 };
+    let datagrams = Datagrams::plain(size, schedule, Backend::Auto, limit);
     let kind = FlowKind::Datagrams(datagrams);
     Flow { id, from: from.clone(), to: to.clone(), role: Role::Measured, kind }
 }

@@ -58,6 +58,11 @@ pub(super) fn of(
     groups: &[Vec<Outlet>],
     seed: u64,
 ) -> Result<Option<Sharing>, TestbedError> {
+    let mut groups = groups;
+    // Of a device that runs out of frames a second only so many outputs can be overfilled.
+    while groups.last().is_some_and(|all| !rig.keeps_up(&first.outlet, all.len(), rig.spec.size)) {
+        groups = &groups[..groups.len() - 1];
+    }
     if groups.len() < 2 {
         return Ok(None);
     }
@@ -65,7 +70,7 @@ pub(super) fn of(
     let taken =
         |size: FrameSize| cells.map_or_else(|| f64::from(size.octets()), |cells| cells.taken(size));
     let octets = alone * taken(rig.spec.size);
-    let size = fine(rig, octets, &taken);
+    let size = fine(rig, (&first.outlet, groups.len()), octets, &taken);
     let drain = match first.outlet.link {
         Some(link) if known.error <= 0.0 => {
             Some(Drain { rate: link.line_rate(size).0, error: 0.0 })
@@ -107,8 +112,14 @@ pub(super) fn of(
 }
 
 /// The largest frames of which enough fit; the least of the buffer each where none do.
-fn fine(rig: &Rig<'_, '_>, octets: f64, taken: &impl Fn(FrameSize) -> f64) -> FrameSize {
+fn fine(
+    rig: &Rig<'_, '_>,
+    (outlet, outputs): (&Outlet, usize),
+    octets: f64,
+    taken: &impl Fn(FrameSize) -> f64,
+) -> FrameSize {
     let mut sizes = rig.spec.sizes.clone();
+    sizes.retain(|size| rig.keeps_up(outlet, outputs, *size));
     sizes.push(rig.spec.size);
     sizes.sort();
     let enough = sizes.iter().rev().find(|size| octets / taken(**size) >= FINE);

@@ -70,6 +70,11 @@ impl Shot {
         }
     }
 
+    /// So many frames left the queue, at most, while a sender was held up.
+    pub(super) fn held_up(&self, drain: Drain) -> f64 {
+        drain.rate * self.held_up
+    }
+
     pub(super) const fn lost(&self) -> u64 {
         self.sent.saturating_sub(self.received)
     }
@@ -96,7 +101,7 @@ impl Shot {
         Span {
             low: left(most) - unsure - 1.0,
             value: left(f64::midpoint(least, most)),
-            high: left(least) + drain.rate * self.held_up + unsure + 1.0,
+            high: left(least) + self.held_up(drain) + unsure + 1.0,
         }
     }
 

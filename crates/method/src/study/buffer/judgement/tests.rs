@@ -210,3 +210,19 @@ fn an_empty_record_is_judged_without_panic() {
     assert_eq!(ratios::efficiency(&series, ByteCount(1448)), None);
     assert_eq!(ratios::held(&series, 1e9, Some(SECOND)), None);
 }
+
+#[test]
+fn busy_hosts_are_no_devices_fault() {
+    let of = |stable, reasons| Judgement {
+        stable,
+        reasons,
+        ramp_up: None,
+        variation: 0.0,
+        per_gigabyte: 0.0,
+    };
+    let steady = of(Some(true), Vec::new());
+    assert_eq!(steady.clone().on_busy_hosts(), steady);
+    for lost in [of(Some(false), vec![Retransmits]), of(None, vec![NothingLost])] {
+        assert_eq!(lost.on_busy_hosts(), of(None, vec![Reason::BusyHosts]));
+    }
+}

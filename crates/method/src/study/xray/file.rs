@@ -1,0 +1,102 @@
+//! A data sheet as a profile file.
+//!
+//! Owns the keys' words. What nothing measured is said in a comment, and has the file's default.
+
+use std::fmt::Write as _;
+
+use super::{DataSheet, Forwarding};
+
+/// What a queue of the default size is given where frames wait before it only: it must not fill.
+const LEAST_BUFFER: u64 = 1 << 20;
+/// The longest frame that the studies send, in octets.
+const LONGEST: u64 = 1518;
+
+impl DataSheet {
+    /// As a profile file.
+    pub fn to_toml(&self) -> String {
+        let mut out = String::from(
+            "# Measured by `switchmark xray`; each figure stands in the run's report.\n",
+        );
+        let _ = writeln!(out, "name = \"{}-twin\"", self.name);
+        let _ = writeln!(out, "ports = {}", self.ports.max(2));
+        let _ = writeln!(out, "rate = \"{}bit\"", self.rate.0);
+        out.push_str(&self.forwarding());
+        out.push_str(&self.groups());
+        out.push_str(&self.buffer());
+        if let Some(limit) = self.packets {
+            let _ = writeln!(out, "pps_limit = {}", limit.rate);
+            match limit.queue {
+                Some(queue) => {
+                    let _ = writeln!(out, "pps_queue = {queue}");
+                }
+                None => out.push_str("# How many packets wait for that was not measured.\n"),
+            }
+        }
+        out.push_str(&self.mac_table());
+        out
+    }
+
+    fn forwarding(&self) -> String {
+        let Some(Forwarding { cut_through, latency, per_octet_ns }) = self.forwarding else {
+            return "# Forwarding was not measured: no direct cable beside the device.\n"
+                .to_owned();
+        };
+        let mode = if cut_through { "cut-through" } else { "store-and-forward" };
+        format!(
+            "# Its delay was seen to grow by {per_octet_ns:.3} ns with each octet of a frame.\n\
+             forwarding = {{ mode = \"{mode}\", latency = \"{}ns\" }}\n",
+            latency.0
+        )
+    }
+
+    /// Without a group the device has one, whose ports all reach each other.
+    fn groups(&self) -> String {
+        if self.groups.is_empty() {
+            return "# No uplink between ports was seen to be short.\n".to_owned();
+        }
+        let mut out = String::from("groups = [\n");
+        for group in &self.groups {
+            let ports: Vec<String> = group.ports.iter().map(ToString::to_string).collect();
+            let _ = write!(out, "  {{ ports = \"{}\"", ports.join(","));
+            if let Some(uplink) = group.uplink {
+                let _ = write!(out, ", uplink = \"{}bit\"", uplink.0);
+            }
+            out.push_str(" },\n");
+        }
+        out + "]\n"
+    }
+
+    fn buffer(&self) -> String {
+        let Some(found) = self.buffer else {
+            let queue = self.packets.and_then(|limit| limit.queue).unwrap_or(0);
+            let size = LEAST_BUFFER.max(2 * LONGEST * queue);
+            return format!(
+                "# The buffer was not measured: nothing overfilled an output.\n\
+                 buffer = {{ per_port = \"{size}B\" }}\n"
+            );
+        };
+        let size = found.size.round();
+        let mut buffer = match found.alpha {
+            Some(alpha) => {
+                let alpha = alpha.clamp(1.0 / 128.0, 128.0);
+                format!("total = \"{size}B\", alpha = {alpha:.4}")
+            }
+            None => format!("per_port = \"{size}B\""),
+        };
+        if let Some(cell) = found.cell.filter(|cell| *cell > 1.0) {
+            let _ = write!(buffer, ", cell = {}", cell.round());
+        }
+        let bound = if found.at_least { "# At least: nothing filled it.\n" } else { "" };
+        format!("{bound}buffer = {{ {buffer} }}\n")
+    }
+
+    fn mac_table(&self) -> String {
+        match self.mac_table {
+            Some(table) => {
+                let bound = if table.at_least { "# At least: all were known.\n" } else { "" };
+                format!("{bound}mac_table = {{ entries = {} }}\n", table.entries)
+            }
+            None => "# The table of addresses was not measured.\n".to_owned(),
+        }
+    }
+}

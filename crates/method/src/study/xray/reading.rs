@@ -1,0 +1,219 @@
+//! Which figures become which part of a data sheet.
+//!
+//! Owns the arithmetic between the two. Never fills in what no figure tells.
+
+use measure::{FrameSize, Nanos, Rate};
+
+use super::{Buffer, DataSheet, Forwarding, MacTable, PacketLimit, PortGroup};
+use crate::figure::Condition;
+use crate::topology::Topology;
+use crate::{Figure, Metric, Unit, Verdict};
+
+/// What links are sold as, bits a second.
+const USUAL_RATES: [u64; 12] = [
+    10_000_000,
+    100_000_000,
+    1_000_000_000,
+    2_500_000_000,
+    5_000_000_000,
+    10_000_000_000,
+    25_000_000_000,
+    40_000_000_000,
+    50_000_000_000,
+    100_000_000_000,
+    200_000_000_000,
+    400_000_000_000,
+];
+/// A rate this close to a usual one is that one.
+const AS_USUAL: f64 = 0.005;
+/// A packet rate below this share of the line's is a limit of its own.
+const BELOW_LINE: f64 = 0.98;
+/// Octets before a frame: preamble and delimiter.
+const PREAMBLE: f64 = 8.0;
+/// Below so many frames a second the test of addresses loses frames for want of turns, not of entries.
+const ENOUGH_FOR_ADDRESSES: u64 = 25_000;
+
+impl DataSheet {
+    /// From all figures of the studies; `None` where nothing tells a rate.
+    pub fn of(figures: &[Figure], topology: &Topology) -> Option<Self> {
+        let rate = rate(figures, topology)?;
+        let device = topology.devices.first();
+        let attached = topology.ports_of(device.map(|d| d.name.as_str())).len();
+        let packets = packets(figures, rate);
+        // A device that forwards by a processor takes a turn for each frame, which its limit tells of.
+        let turn = packets.map_or(0, |limit| 1_000_000_000 / limit.rate.max(1));
+        let forwarding = forwarding(figures, rate).map(|found| Forwarding {
+            latency: Nanos(found.latency.0.saturating_sub(turn)),
+            ..found
+        });
+        Some(Self {
+            name: device.map_or_else(|| topology.name.clone(), |d| d.name.clone()),
+            ports: attached,
+            rate,
+            forwarding,
+            buffer: buffer(figures, rate, packets),
+            packets,
+            groups: groups(figures),
+            mac_table: mac_table(figures)
+                .filter(|_| packets.is_none_or(|limit| limit.rate >= ENOUGH_FOR_ADDRESSES)),
+        })
+    }
+}
+
+pub(super) fn text<'a>(figure: &'a Figure, key: &str) -> &'a str {
+    match figure.conditions.get(key) {
+        Some(Condition::Text(text)) => text,
+        _ => "",
+    }
+}
+
+pub(super) fn number(figure: &Figure, key: &str) -> Option<f64> {
+    match figure.conditions.get(key)? {
+        Condition::Number(value) => Some(*value),
+        Condition::Integer(value) => Some(*value as f64),
+        Condition::Flag(_) | Condition::Text(_) => None,
+    }
+}
+
+fn of(figures: &[Figure], metric: Metric) -> impl Iterator<Item = &Figure> {
+    figures.iter().filter(move |figure| figure.metric == metric)
+}
+
+/// The cable's own, else what the output was seen to send, with preamble and gap.
+fn rate(figures: &[Figure], topology: &Topology) -> Option<Rate> {
+    let pair = topology.measured_pairs().into_iter().next()?;
+    if let Some(rate) = topology.port(&pair.to).and_then(|port| port.rate) {
+        return Some(rate);
+    }
+    let by_bursts = of(figures, Metric::Buffer).find_map(|figure| {
+        let frame = number(figure, "frame_size")? + 20.0;
+        Some(number(figure, "output_frames_per_s")? * frame * 8.0)
+    });
+    // Of a device that nothing overfilled, no more is known than the most that came through.
+    let by_throughput = || {
+        let rates = of(figures, Metric::Throughput).filter(|figure| {
+            figure.unit == Unit::FramesPerSecond && text(figure, "path") == "device"
+        });
+        let rates = rates.filter_map(|f| Some(f.value? * (number(f, "frame_size")? + 20.0) * 8.0));
+        rates.max_by(f64::total_cmp).filter(|rate| *rate > 0.0)
+    };
+    let seen = by_bursts.or_else(by_throughput)?;
+    let usual = USUAL_RATES.iter().find(|rate| (seen / **rate as f64 - 1.0).abs() <= AS_USUAL);
+    Some(Rate(usual.copied().unwrap_or(seen.round() as u64)))
+}
+
+/// What the device adds to a round trip over its direct cable grows with the frame where it stores
+/// frames: by a frame's time on the wire, each way.
+fn forwarding(figures: &[Figure], rate: Rate) -> Option<Forwarding> {
+    let idle = of(figures, Metric::RttAdded).filter(|figure| {
+        figure.quantile == Some(0.5)
+            && text(figure, "load") == "idle"
+            && text(figure, "protocol") == "udp"
+    });
+    let points: Vec<(f64, f64)> =
+        idle.filter_map(|f| Some((number(f, "frame_size")?, f.value? / 2.0))).collect();
+    if points.len() < 2 {
+        return None;
+    }
+    let octet = 8e9 / rate.bits_per_second();
+    let n = points.len() as f64;
+    let (mx, my) = points.iter().fold((0.0, 0.0), |(x, y), p| (x + p.0 / n, y + p.1 / n));
+    let (xy, xx) = points
+        .iter()
+        .fold((0.0, 0.0), |(xy, xx), p| (xy + (p.0 - mx) * (p.1 - my), xx + (p.0 - mx).powi(2)));
+    let slope = xy / xx;
+    let cut_through = slope < octet / 2.0;
+    // With the slope that the mode has, only the constant is left to find.
+    let grows = if cut_through { 0.0 } else { octet };
+    let mut constants: Vec<f64> =
+        points.iter().map(|(size, added)| added - grows * (size + PREAMBLE)).collect();
+    constants.sort_by(f64::total_cmp);
+    let latency = constants[constants.len() / 2].max(0.0);
+    let latency = Nanos(latency.round() as u64);
+    Some(Forwarding { cut_through, latency, per_octet_ns: slope })
+}
+
+/// Of what frames wait in at an output; nothing where they wait before it only.
+fn buffer(figures: &[Figure], rate: Rate, packets: Option<PacketLimit>) -> Option<Buffer> {
+    let by = |name: &str| {
+        let own = |f: &&Figure| text(f, "estimator") == name && f.value.is_some();
+        of(figures, Metric::Buffer).filter(|f| text(f, "test") == "depth").find(own)
+    };
+    let cell = of(figures, Metric::Cell).find_map(|figure| figure.value);
+    let own = by("one-shot")?;
+    let mut size = own.value?;
+    let octets = number(own, "frame_size")?;
+    let line = rate.line_rate(FrameSize::new(octets as u32).ok()?).0;
+    if !text(own, "waits").is_empty() {
+        let limit = packets?;
+        if (limit.rate as f64) < line {
+            return None;
+        }
+        // What waited before the device decided on it came to an output that was full, and went on at
+        // the line's part of the packet rate.
+        let before = limit.queue? as f64 * line / limit.rate as f64;
+        size -= before * number(own, "taken_by_a_frame")?;
+    }
+    let total = by("sharing").and_then(|figure| figure.value);
+    let alpha = of(figures, Metric::Alpha).find_map(|figure| figure.value);
+    let at_least = text(own, "bound") == "at least";
+    Some(match total.zip(alpha) {
+        Some((size, alpha)) => Buffer { size, at_least, alpha: Some(alpha), cell },
+        None => Buffer { size: size.max(1.0), at_least, alpha: None, cell },
+    })
+}
+
+/// Below the line's rate at the smallest frame: as bursts drove it, else as the search found.
+fn packets(figures: &[Figure], rate: Rate) -> Option<PacketLimit> {
+    let smallest = f64::from(FrameSize::MIN.octets());
+    let driven = of(figures, Metric::Buffer).find(|figure| {
+        text(figure, "estimator") == "one-shot"
+            && number(figure, "frame_size") == Some(smallest)
+            && !text(figure, "waits").is_empty()
+    });
+    if let Some(figure) = driven {
+        let limit = number(figure, "packet_limit_frames_per_s")?;
+        // Half a frame is what the estimate leaves open.
+        let frames = |octets: f64| Some(octets / number(figure, "taken_by_a_frame")? - 0.5);
+        let queue = figure.value.and_then(frames).map(|frames| frames.round().max(1.0) as u64);
+        return Some(PacketLimit { rate: limit.round() as u64, queue });
+    }
+    let found = of(figures, Metric::Throughput)
+        .filter(|figure| figure.unit == Unit::FramesPerSecond && text(figure, "path") == "device");
+    found
+        .filter_map(|figure| {
+            let size = FrameSize::new(number(figure, "frame_size")? as u32).ok()?;
+            let value = figure.value.filter(|value| *value >= 1.0)?;
+            let device = figure.verdict == Verdict::DeviceLimited;
+            (device && value < BELOW_LINE * rate.line_rate(size).0).then_some(value)
+        })
+        .max_by(f64::total_cmp)
+        .map(|limit| PacketLimit { rate: limit.round() as u64, queue: None })
+}
+
+/// Each group's ports, and its uplink as far as something drove it.
+fn groups(figures: &[Figure]) -> Vec<PortGroup> {
+    let told = of(figures, Metric::PortGroups).find(|figure| figure.value.is_some());
+    let Some(told) = told else { return Vec::new() };
+    let mut groups: Vec<PortGroup> = Vec::new();
+    for (at, group) in text(told, "group_of_ports").split(' ').enumerate() {
+        let Ok(group) = group.parse::<usize>() else { continue };
+        while groups.len() < group {
+            groups.push(PortGroup { ports: Vec::new(), uplink: None });
+        }
+        groups[group - 1].ports.push(at + 1);
+    }
+    for figure in of(figures, Metric::UplinkRate) {
+        let group = number(figure, "group").map(|group| group as usize);
+        let Some(group) = group.and_then(|group| groups.get_mut(group - 1)) else { continue };
+        group.uplink = figure.value.map(|rate| Rate(rate.round() as u64));
+    }
+    groups
+}
+
+fn mac_table(figures: &[Figure]) -> Option<MacTable> {
+    let figure = of(figures, Metric::AddressCapacity).find(|figure| figure.value.is_some())?;
+    let entries = figure.value?.round() as u64;
+    let at_least = figure.verdict != Verdict::DeviceLimited;
+    (entries > 0).then_some(MacTable { entries, at_least })
+}
