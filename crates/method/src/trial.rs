@@ -130,9 +130,10 @@ pub enum Offloads {
 pub enum Gate {
     /// Any tester-side loss, or an offered load off by more than 0.1 %, makes the trial invalid.
     Strict,
-    /// The same, but for single frames that were late and for processors that other programs had: for
-    /// studies that allow for senders that were held up, and lose something whatever the hosts do. A
-    /// connection's own series tells what held it up, and a burst's stamps for how long it was.
+    /// The same, but for single frames that were late, for processors that other programs had, and for
+    /// measured flows that sent less than asked: for studies that allow for senders that were held up, and
+    /// lose something whatever the hosts do. A connection's own series tells what held it up, and a burst's
+    /// stamps for how long it was.
     Uneven,
     /// A flood: the tester is meant to be at its limit, so its own loss makes the figure a lower
     /// bound instead.

@@ -16,7 +16,7 @@ use crate::record::{
     DatagramsRecord, Defect, EchoRecord, ExchangeRecord, FlowRecord, HostUsage, Outcome,
     PortCounters, ReceiptRecord, Side,
 };
-use crate::trial::{Datagrams, Deed, Echo, Flow, FlowKind, Gate, Schedule, Trial};
+use crate::trial::{Datagrams, Deed, Echo, Flow, FlowKind, Gate, Role, Schedule, Trial};
 
 /// Largest share by which the offered load may differ from what was asked.
 pub const OFFERED_LOAD_TOLERANCE: f64 = 0.001;
@@ -215,7 +215,12 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
     if arrived == 0 {
         return Ok(vec![Defect::NothingReceived { flow: flow.id }]);
     }
-    let uneven = |defect: &Defect| matches!(defect, Defect::Late { .. } | Defect::Burst { .. });
+    // What a measured flow sent stands in its record; a load beside it is what was asked for, or nothing.
+    let uneven = |defect: &Defect| match defect {
+        Defect::Late { .. } | Defect::Burst { .. } => true,
+        Defect::OfferedLoad { .. } => flow.role == Role::Measured,
+        _ => false,
+    };
     Ok(match trial.gate {
         Gate::Strict => defect,
         Gate::Uneven => defect.into_iter().filter(|defect| !uneven(defect)).collect(),

@@ -127,9 +127,16 @@ fn check(case: Case) {
         let busy = matches!(defect, Defect::ForeignLoad { .. });
         busy || matches!(defect, Defect::Late { .. } | Defect::Burst { .. })
     };
-    let left: Vec<Defect> = case.strict.iter().filter(|d| !forgiven(d)).cloned().collect();
-    let outcome = judge(&trial(paced(), Gate::Uneven), &flows, &case.ports, &case.hosts);
-    assert_eq!(outcome, expect(&left), "{} where senders may be uneven", case.name);
+    let mut left: Vec<Defect> = case.strict.iter().filter(|d| !forgiven(d)).cloned().collect();
+    let mut asked = trial(paced(), Gate::Uneven);
+    asked.flows[0].role = Role::Load;
+    let outcome = judge(&asked, &flows, &case.ports, &case.hosts);
+    assert_eq!(outcome, expect(&left), "{} as an uneven load", case.name);
+    // What a measured flow sent is in its record.
+    left.retain(|defect| !matches!(defect, Defect::OfferedLoad { .. }));
+    asked.flows[0].role = Role::Measured;
+    let outcome = judge(&asked, &flows, &case.ports, &case.hosts);
+    assert_eq!(outcome, expect(&left), "{} as an uneven sender", case.name);
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub struct Args {
     estimate: bool,
     #[command(flatten)]
     bursts: Bursts,
-    /// Make the path so long, where the testbed is a model [default: as long as it is]
+    /// Make the path so long, where the device is a model, simulated or emulated [default: as long as it is]
     #[arg(long, value_name = "TIME", value_parser = round_trip)]
     rtt: Option<Nanos>,
     #[command(flatten)]

@@ -132,10 +132,13 @@ fn twin(sheet: &DataSheet, path: &Path) -> Result<Testbed, ConfigError> {
 }
 
 fn side_by_side(differences: &[Difference]) -> String {
-    let mut grid = Grid::new().words("what").numbers("device").numbers("twin").numbers("off");
+    let mut grid =
+        Grid::new().words("what").words("of").numbers("device").numbers("twin").numbers("off");
     for one in differences {
+        let (what, of) = one.what.split_once(", ").unwrap_or((&one.what, ""));
         grid.row(vec![
-            one.what.clone(),
+            what.to_owned(),
+            of.to_owned(),
             numbers::value(one.unit, one.device),
             numbers::value(one.unit, one.twin),
             format!("{:+.2} %", one.off() * 100.0),

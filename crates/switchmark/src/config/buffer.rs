@@ -132,7 +132,7 @@ pub fn background(text: &str) -> Result<Background, BackgroundError> {
 /// The testbed's name with links as long as a round trip of `rtt` needs; only a model has a delay to
 /// set.
 pub fn with_round_trip(name: &str, rtt: Nanos) -> Result<String, Misfit> {
-    if name.starts_with(sim_name::PREFIX) {
+    if name.starts_with(sim_name::PREFIX) || is_emulated(name) {
         return Ok(format!("{name},delay={}", rtt / LINKS_OF_A_ROUND_TRIP));
     }
     let lab = name.starts_with(lab_name::PREFIX);
@@ -141,10 +141,17 @@ pub fn with_round_trip(name: &str, rtt: Nanos) -> Result<String, Misfit> {
     Err((
         format!("add a round trip of {rtt}: {what} have no delay that could be set"),
         format!(
-            "use a model (sim:PROFILE.toml), or write link_delay = \"{needed}\" into the profile of \
-             an emulated device; without --rtt the study runs at the path's own round trip"
+            "use a model (sim:PROFILE.toml) or an emulated device (lab:emulated=PROFILE.toml), whose \
+             cables then have {needed} each; without --rtt the study runs at the path's own round trip"
         ),
     ))
+}
+
+/// Whether every device of a lab is a model, whose cables have a delay.
+fn is_emulated(name: &str) -> bool {
+    let Some(devices) = name.strip_prefix(lab_name::PREFIX) else { return false };
+    let devices = devices.split(',').next().unwrap_or_default();
+    devices.split('+').all(|device| device.starts_with("emulated="))
 }
 
 #[cfg(test)]
@@ -168,7 +175,11 @@ mod tests {
             with_round_trip("sim:p.toml,mtu=9000", rtt).unwrap(),
             "sim:p.toml,mtu=9000,delay=12500us"
         );
-        for place in ["lab:bridge,hosts=4", "testbed.toml"] {
+        assert_eq!(
+            with_round_trip("lab:emulated=p.toml,hosts=4", rtt).unwrap(),
+            "lab:emulated=p.toml,hosts=4,delay=12500us"
+        );
+        for place in ["lab:bridge,hosts=4", "lab:emulated=p.toml+bridge", "testbed.toml"] {
             let (message, hint) = with_round_trip(place, rtt).unwrap_err();
             assert!(message.contains("50ms") && hint.contains("12500us"), "{message} {hint}");
         }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::reading::{number, text};
-use crate::{Figure, Metric, Unit};
+use crate::{Caveat, Figure, Metric, Unit};
 
 /// One quantity of the device beside the twin's.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,11 +27,14 @@ impl Difference {
     }
 }
 
-/// Throughput, median and 99th percentile of round trips, and where loss begins, as both have them.
+/// Throughput, median and 99th percentile of round trips, and where loss begins, as both have them. Real
+/// hosts have a part in round trips that a twin's have not: of these, what the device added counts.
 pub fn compare(device: &[Figure], twin: &[Figure]) -> Vec<Difference> {
     let mut seen = BTreeSet::new();
+    let simulated = device.iter().any(|figure| figure.caveats.contains(&Caveat::Simulated));
+    let trips = if simulated { Metric::Rtt } else { Metric::RttAdded };
     let named = |figures: &[Figure]| -> Vec<(String, Unit, f64)> {
-        figures.iter().filter_map(|f| Some((named(f)?, f.unit, f.value?))).collect()
+        figures.iter().filter_map(|f| Some((named(f, trips)?, f.unit, f.value?))).collect()
     };
     let twin = named(twin);
     named(device)
@@ -43,7 +46,7 @@ pub fn compare(device: &[Figure], twin: &[Figure]) -> Vec<Difference> {
         .collect()
 }
 
-fn named(figure: &Figure) -> Option<String> {
+fn named(figure: &Figure, trips: Metric) -> Option<String> {
     if text(figure, "path") == "bypass" {
         return None;
     }
@@ -52,8 +55,11 @@ fn named(figure: &Figure) -> Option<String> {
         (Metric::Throughput, Unit::FramesPerSecond, _) => {
             Some(format!("throughput, {size} octets"))
         }
-        (Metric::Rtt, _, Some(q)) if (q - 0.5).abs() < 1e-9 || (q - 0.99).abs() < 1e-9 => {
-            Some(format!("round trip p{}, {size} octets", q * 100.0))
+        (metric, _, Some(q))
+            if metric == trips && ((q - 0.5).abs() < 1e-9 || (q - 0.99).abs() < 1e-9) =>
+        {
+            let what = if trips == Metric::Rtt { "round trip" } else { "added round trip" };
+            Some(format!("{what} p{}, {size} octets", q * 100.0))
         }
         (Metric::Buffer, ..) if text(figure, "estimator") == "burst" => {
             Some(format!("loss begins, {size} octets, {}", text(figure, "feeding")))

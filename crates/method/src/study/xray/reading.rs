@@ -7,7 +7,7 @@ use measure::{FrameSize, Nanos, Rate};
 use super::{Buffer, DataSheet, Forwarding, MacTable, PacketLimit, PortGroup};
 use crate::figure::Condition;
 use crate::topology::Topology;
-use crate::{Figure, Metric, Unit, Verdict};
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// What links are sold as, bits a second.
 const USUAL_RATES: [u64; 12] = [
@@ -85,10 +85,11 @@ fn rate(figures: &[Figure], topology: &Topology) -> Option<Rate> {
     if let Some(rate) = topology.port(&pair.to).and_then(|port| port.rate) {
         return Some(rate);
     }
-    let by_bursts = of(figures, Metric::Buffer).find_map(|figure| {
+    let by_bursts = of(figures, Metric::Buffer).filter_map(|figure| {
         let frame = number(figure, "frame_size")? + 20.0;
         Some(number(figure, "output_frames_per_s")? * frame * 8.0)
     });
+    let by_bursts = by_bursts.max_by(f64::total_cmp);
     // Of a device that nothing overfilled, no more is known than the most that came through.
     let by_throughput = || {
         let rates = of(figures, Metric::Throughput).filter(|figure| {
@@ -215,5 +216,6 @@ fn mac_table(figures: &[Figure]) -> Option<MacTable> {
     let figure = of(figures, Metric::AddressCapacity).find(|figure| figure.value.is_some())?;
     let entries = figure.value?.round() as u64;
     let at_least = figure.verdict != Verdict::DeviceLimited;
-    (entries > 0).then_some(MacTable { entries, at_least })
+    let untold = figure.caveats.contains(&Caveat::NoValidTrial) || entries == 0;
+    (!untold).then_some(MacTable { entries, at_least })
 }

@@ -24,6 +24,8 @@ const LEAST_LOST: u64 = 4;
 /// so often at most.
 const HELD_UP: f64 = 0.02;
 const MOST_HELD_UP: u32 = 4;
+/// A burst that loses nothing although it should is made twice as long, so often at most.
+const MOST_DOUBLINGS: u32 = 3;
 /// How narrow the search of a burst becomes, or one frame.
 const WIDTH: f64 = 0.002;
 
@@ -147,9 +149,18 @@ pub(super) fn of(
     };
     let reach = grow(rig, &outlet, size, drain)?;
     let mut found = Filling::only(outlet, size, Some(drain), reach);
-    let Reach::Filled(burst) = reach else { return Ok(found) };
+    let Reach::Filled(mut burst) = reach else { return Ok(found) };
     for block in 0..rig.spec.blocks {
-        let shot = evenly(rig, &found, (burst, drain), block)?;
+        let mut shot = evenly(rig, &found, (burst, drain), block)?;
+        // A sender that was held up while the burst's length was sought made it too short.
+        for _ in 0..MOST_DOUBLINGS {
+            if shot.as_ref().is_none_or(|shot| shot.lost() >= LEAST_LOST) {
+                break;
+            }
+            burst = Burst::new(burst.frames * 2, drain.rate, burst.share);
+            found.reach = Reach::Filled(burst);
+            shot = evenly(rig, &found, (burst, drain), block)?;
+        }
         if let Some(shot) = shot.filter(|shot| shot.lost() >= LEAST_LOST) {
             found.one_shot.push(shot.occupied(drain));
             found.delay.extend(shot.delayed(drain));
@@ -184,7 +195,7 @@ fn grow(
         let most = (rig.spec.longest.as_secs_f64() * shot.offered) as u64;
         let enough = FULL * (1.0 - share) * frames as f64;
         if shot.lost() >= LEAST_LOST && shot.lost() as f64 >= enough {
-            let waiting = shot.occupied(drain).value;
+            let waiting = shot.occupied(drain).value.max(0.0) + shot.held_up(drain);
             let burst = Burst::beyond(waiting, drain.rate, share);
             return Ok(Reach::Filled(Burst::new(
                 burst.frames.min(most.max(frames)),
@@ -199,7 +210,8 @@ fn grow(
             return Ok(if overflowed { Reach::Filled(burst) } else { Reach::AtLeast(least) });
         }
         let next = if shot.lost() > 0 {
-            Burst::beyond(shot.occupied(drain).value, drain.rate, share).frames.max(frames * 2)
+            let waiting = shot.occupied(drain).value + shot.held_up(drain);
+            Burst::beyond(waiting, drain.rate, share).frames.max(frames * 2)
         } else {
             frames * 4
         };

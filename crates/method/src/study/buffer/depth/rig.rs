@@ -208,7 +208,13 @@ impl<'s, 't> Rig<'s, 't> {
                 let error = if line.is_some() { 0.0 } else { MEASURED };
                 Drain { rate: expected, error }
             }
-            None => Drain { rate, error: MEASURED },
+            // What a lab holds its ports to is known. Where less came through, the hosts left the output
+            // idle, and for how long they will the next time nobody knows.
+            None if held.is_some_and(|held| rate < held) => {
+                let held = held.unwrap_or(rate);
+                Drain { rate: held, error: 1.0 - rate / held }
+            }
+            None => Drain { rate, error: MEASURED + shot.idle() },
         }))
     }
 

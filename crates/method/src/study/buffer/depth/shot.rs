@@ -75,6 +75,11 @@ impl Shot {
         drain.rate * self.held_up
     }
 
+    /// The share of the time in which the output may have had nothing to send, for want of a sender.
+    pub(super) fn idle(&self) -> f64 {
+        if self.arriving > 0.0 { (self.held_up / self.arriving).min(1.0) } else { 0.0 }
+    }
+
     pub(super) const fn lost(&self) -> u64 {
         self.sent.saturating_sub(self.received)
     }
