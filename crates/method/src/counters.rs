@@ -25,6 +25,9 @@ pub const EMULATOR_DELIVERED: &str = "emulator_delivered";
 /// [`crate::validity::EMULATOR_LATE_TOLERANCE`].
 pub const EMULATOR_LATE: &str = "emulator_late";
 
+/// How late the latest frame of an emulated device was, in nanoseconds.
+pub(crate) const EMULATOR_LATENESS_MAX: &str = "emulator_lateness_max_ns";
+
 /// Frames for which an emulated device had no room, because it was kept from its processor.
 pub const EMULATOR_OVERFLOW: &str = "emulator_overflow";
 

@@ -11,12 +11,12 @@ use super::DepthSpec;
 use super::filling::Filling;
 use super::outlets::{Outlet, limited};
 use super::shot::{Drain, Shot};
-use crate::counters::is_pause;
+use crate::counters::{EMULATOR_LATENESS_MAX, is_pause};
 use crate::record::{Defect, Outcome};
 use crate::study::burst;
 use crate::topology::PortRef;
 use crate::trial::{Backend, Datagrams, Flow, FlowKind, Gate, Role, Schedule};
-use crate::{Testbed, TestbedError, Topology};
+use crate::{Testbed, TestbedError, Topology, TrialRecord};
 
 /// Below this an output is not called overfilled: clocks differ, and so do the ends of two spans.
 pub(super) const OVERFILLED: f64 = 1.02;
@@ -225,7 +225,8 @@ impl<'s, 't> Rig<'s, 't> {
         let size = FrameSize::MIN;
         let drain = self.drain(outlet, size)?;
         let line = link.line_rate(size).0;
-        Ok(drain.map(|drain| drain.rate).filter(|rate| *rate < BELOW_LINE * line))
+        let short = |drain: &Drain| drain.rate * (1.0 + drain.error) < BELOW_LINE * line;
+        Ok(drain.filter(short).map(|drain| drain.rate))
     }
 
     /// Whether the device comes to see each of so many outputs' frames, at all that is sent into them:
@@ -296,10 +297,16 @@ fn seen(tried: &Tried, outlets: &[&Outlet]) -> Seen {
     for outlet in outlets {
         let to = from + outlet.senders.len();
         let Some(own) = flows.get(from..to) else { return Seen::Nothing };
-        shots.push(Shot::of(own, record.start_spread));
+        shots.push(Shot::of(own, record.start_spread, latest(record)));
         from = to;
     }
     Seen::Shots(shots)
+}
+
+/// How late an emulated device handed over its latest frame; zero of all others.
+fn latest(record: &TrialRecord) -> Nanos {
+    let told = record.ports.iter().filter_map(|port| port.counters.get(EMULATOR_LATENESS_MAX));
+    Nanos(told.copied().max().unwrap_or(0))
 }
 
 /// Whether PAUSE frames were among what made it invalid.

@@ -41,13 +41,16 @@ pub(super) struct Shot {
     held_up: f64,
     /// Seconds from the first arrival to the last.
     pub(super) arriving: f64,
+    /// By how many seconds a frame may have come later than the device let it go: of an emulated one.
+    late: f64,
     /// By how many seconds the longest delay exceeds the shortest: at least, at most.
     waited: Option<(f64, f64)>,
 }
 
 impl Shot {
-    /// Of the flows into one output; `spread` is between the first and the last one's start.
-    pub(super) fn of(flows: &[&DatagramsRecord], spread: Nanos) -> Self {
+    /// Of the flows into one output; `spread` is between the first and the last one's start, and no frame
+    /// came later than `late` after the device had let it go.
+    pub(super) fn of(flows: &[&DatagramsRecord], spread: Nanos, late: Nanos) -> Self {
         let longest = |pick: fn(&DatagramsRecord) -> Nanos| {
             flows.iter().map(|flow| pick(flow).as_secs_f64()).fold(0.0, f64::max)
         };
@@ -65,6 +68,7 @@ impl Shot {
             offered: flows.iter().map(|flow| flow.sending_rate().0).sum(),
             filling: (sending, sending + spread),
             held_up: flows.iter().map(held_up).fold(0.0, f64::max),
+            late: late.as_secs_f64(),
             arriving: longest(|flow| flow.receiving),
             waited: waited.max_by(|a, b| a.1.total_cmp(&b.1)),
         }
@@ -75,9 +79,11 @@ impl Shot {
         drain.rate * self.held_up
     }
 
-    /// The share of the time in which the output may have had nothing to send, for want of a sender.
+    /// The share of the time in which the output may have had nothing to send, for want of a sender, or by
+    /// which the time may be wrong.
     pub(super) fn idle(&self) -> f64 {
-        if self.arriving > 0.0 { (self.held_up / self.arriving).min(1.0) } else { 0.0 }
+        let lost = self.held_up + self.late;
+        if self.arriving > 0.0 { (lost / self.arriving).min(1.0) } else { 0.0 }
     }
 
     pub(super) const fn lost(&self) -> u64 {
@@ -117,7 +123,7 @@ impl Shot {
         let (least, most) = self.waited?;
         let frames = |seconds: f64, error: f64| seconds * drain.rate * error;
         Some(Span {
-            low: frames(least, 1.0 - drain.error),
+            low: frames((least - self.late).max(0.0), 1.0 - drain.error),
             value: frames(f64::midpoint(least, most), 1.0) + 1.0,
             high: frames(most, 1.0 + drain.error) + 2.0,
         })
