@@ -84,12 +84,10 @@ fn told(figures: &[Figure], name: &str, truth: f64) -> Told {
     let elsewhere = matches!(figure.conditions.get("disagreement"),
         Some(Condition::Text(why)) if why.contains("another queue"));
     let bar = (BAR * truth).max(2.0 * FRAME);
-    let near = |found: f64| (found - truth).abs() <= bar;
-    if near(value) {
+    let wide = low - bar <= truth && truth <= high + bar && high - low > bar;
+    if (value - truth).abs() <= bar {
         Told::Near
-    } else if elsewhere {
-        Told::Open
-    } else if low - bar <= truth && truth <= high + bar && high - low > bar {
+    } else if elsewhere || wide {
         Told::Open
     } else {
         Told::Wrong(format!("{name}: {value} ({low}…{high}) and not {truth}"))
