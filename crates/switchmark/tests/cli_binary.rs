@@ -30,6 +30,9 @@ fn help_names_every_verb() {
         "doctor",
         "report",
         "sim",
+        "compare",
+        "export",
+        "import",
         "runs",
         "lab",
         "completions",
@@ -42,7 +45,7 @@ fn help_names_every_verb() {
 
 #[test]
 fn every_verb_has_help() {
-    let verbs: [&[&str]; 16] = [
+    let verbs: [&[&str]; 19] = [
         &["demo"],
         &["run"],
         &["latency"],
@@ -53,6 +56,9 @@ fn every_verb_has_help() {
         &["doctor"],
         &["report"],
         &["sim"],
+        &["compare"],
+        &["export"],
+        &["import"],
         &["runs"],
         &["lab", "up"],
         &["lab", "exec"],

@@ -84,3 +84,46 @@ fn what_can_not_be_compared_is_refused() {
         assert!(text.contains(said) && text.contains("hint: "), "{text}");
     }
 }
+
+fn corpus(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/import");
+    folder.join(name).display().to_string()
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// Ping and fio through two switches, once each: a ratio, and that nothing follows from it.
+#[test]
+fn published_outputs_are_compared_and_attributed_to_nobody() {
+    let store = scratch("compare_imported").join("journal.db");
+    let imported = |name: &str, more: &[&str]| {
+        let file = corpus(name);
+        json(&switchmark(&store, &[&["import", &file, "--json", "--quiet"], more].concat()))
+    };
+    let run = |told: &serde_json::Value| told["run"].as_str().expect("an id").to_owned();
+    let bridge = run(&imported("ping-fio-linux-bridge.txt", &[]));
+    let switch = run(&imported("ping-fio-trendnet.txt", &[]));
+    let told = json(&switchmark(&store, &["compare", &bridge, &switch, "--json", "--quiet"]));
+    assert_eq!(told["attributable"], false);
+    assert_eq!(told["reasons"], serde_json::json!(["no bypass", "one run"]));
+    let ratio = |of: &str| {
+        let rows = told["figures"].as_array().expect("figures");
+        let row = rows.iter().find(|row| row["where"]["of"] == of).expect("a row");
+        assert_eq!(row["where"]["decision"], "inconclusive");
+        (row["value"].as_f64().expect("a ratio") * 1000.0).round()
+    };
+    assert_eq!((ratio("rtt"), ratio("iops")), (699.0, 1047.0));
+    // The same output five times is five blocks, and one cable beside them makes the hosts the limit.
+    let sum = corpus("iperf-sum.txt");
+    let told =
+        imported("iperf-sum.txt", &["--device", "routers", "--bypass", &corpus("rows.json")]);
+    let rows = told["figures"].as_array().expect("figures");
+    let received = rows.iter().find(|row| row["metric"] == "received").expect("a rate");
+    assert_eq!(received["verdict"], "tester-limited");
+    let many = run(&imported("iperf-sum.txt", &["--device", "again", &sum, &sum, &sum, &sum]));
+    let told = json(&switchmark(&store, &["compare", &run(&told), &many, "--json", "--quiet"]));
+    assert_eq!(told["blocks"][0]["subject"].as_array().map(Vec::len), Some(5));
+}
