@@ -26,8 +26,8 @@ pub use reconcile::{Reconciliation, reconcile};
 pub use record::{FlowRecord, Outcome, TrialRecord};
 pub use study::{
     Arrangement, Background, BufferPorts, BufferSpec, DepthSpec, FabricSpec, ForwardingSpec,
-    ForwardingTest, ImportedSpec, LatencySpec, Load, Nodes, Profile, SearchKind, SpecProblem,
-    StabilityLimits, StudySpec, SwitchTest, SwitchingSpec,
+    ForwardingTest, ImportedSpec, LatencySpec, Load, Nodes, Profile, Recabling, SearchKind,
+    SpecProblem, StabilityLimits, StudySpec, SwitchTest, SwitchingSpec,
 };
 pub use testbed::{Testbed, TestbedError};
 pub use topology::{PortRef, Topology};

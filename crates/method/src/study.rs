@@ -26,7 +26,7 @@ use crate::{Figure, Testbed, TestbedError, Topology};
 
 pub use buffer::depth::DepthSpec;
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
-pub use fabric::{Arrangement, FabricSpec, Nodes};
+pub use fabric::{Arrangement, FabricSpec, Nodes, Recabling};
 pub use forwarding::{ForwardingSpec, ForwardingTest, SearchKind};
 pub use imported::ImportedSpec;
 pub use latency::{LatencySpec, Load};

@@ -1,12 +1,14 @@
 //! A trial: a set of flows run together for a while. Data only; this is what a study asks for, what
 //! the journal keys its records by, and what a testbed carries out. Never knows how.
 
+mod cabling;
 mod datagrams;
 
 use measure::{ByteCount, FrameRate, FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::topology::PortRef;
+pub use cabling::Cable;
 pub(crate) use datagrams::one_sender;
 pub use datagrams::{Backend, Datagrams, Destination, Headers, IpVersion, Reception, Spread};
 
@@ -35,6 +37,9 @@ pub struct Trial {
     /// What is done to the device while the load runs, in order.
     #[serde(default)]
     pub events: Vec<Event>,
+    /// Where cables of hosts have to end at the subject; empty: as the testbed has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cabling: Vec<Cable>,
 }
 
 /// A device in one of its variants: another kernel, another setting.

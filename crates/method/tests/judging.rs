@@ -35,6 +35,7 @@ fn trial(kind: FlowKind, gate: Gate) -> Trial {
         offloads: Offloads::Off,
         gate,
         events: Vec::new(),
+        cabling: Vec::new(),
     }
 }
 

@@ -11,6 +11,7 @@ mod crew;
 mod events;
 mod facts;
 mod handle;
+mod hands;
 mod lanes;
 mod launcher;
 mod mishap;

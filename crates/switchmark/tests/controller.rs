@@ -54,6 +54,7 @@ fn trial(testbed: &LiveTestbed, kinds: Vec<FlowKind>, load: Nanos) -> Trial {
         offloads: Offloads::Off,
         gate: Gate::Strict,
         events: Vec::new(),
+        cabling: Vec::new(),
     }
 }
 

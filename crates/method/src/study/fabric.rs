@@ -11,6 +11,7 @@ mod floods;
 mod gone;
 mod infer;
 mod nonblocking;
+mod recabling;
 mod scene;
 mod structure;
 
@@ -25,6 +26,7 @@ use crate::trial::{Carrier, Gate, Subject};
 use crate::{Figure, Testbed, TestbedError, Topology};
 
 pub use arrangement::{Arrangement, Matching};
+pub use recabling::Recabling;
 
 use cell::RoundData;
 use scene::Scene;
@@ -49,6 +51,10 @@ pub struct FabricSpec {
     /// Whether groups of ports are told from floods at every shift.
     #[serde(default)]
     pub infer: bool,
+    /// Fewer hosts than ports, which go round them: then groups are told and nothing else. None where
+    /// every port that is measured has a host.
+    #[serde(default)]
+    pub recabling: Option<Recabling>,
     /// What is measured: devices, in their variants. Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
     /// A pair that gets less than this share below what it gets alone is blocked.
@@ -105,6 +111,7 @@ impl FabricSpec {
             messages: [1, 8, 32, 64, 128].map(kibibytes).to_vec(),
             carrier: Carrier::Tcp,
             infer: false,
+            recabling: None,
             subjects: Vec::new(),
             margin: 0.05,
             interval: Nanos::from_millis(100),
@@ -143,7 +150,9 @@ impl FabricSpec {
 
     /// See [`super::StudySpec::check`].
     pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
-        problem::some("arrangement", &self.arrangements)?;
+        if self.recabling.is_none() {
+            problem::some("arrangement", &self.arrangements)?;
+        }
         problem::counts(self.blocks, self.tries, self.duration)?;
         for size in self.messages.iter().chain([&self.message]) {
             if !(1..=LARGEST_MESSAGE.0).contains(&size.0) {
@@ -176,6 +185,9 @@ impl FabricSpec {
     ) -> Result<(), SpecProblem> {
         if ports < 2 {
             return Err(SpecProblem::NoPair { testbed: topology.name.clone() });
+        }
+        if let Some(recabling) = self.recabling {
+            return recabling.check(device, ports, topology);
         }
         if let Nodes::These(counts) = &self.nodes {
             problem::some("number of nodes", counts)?;

@@ -13,7 +13,7 @@ use rand_pcg::Pcg64;
 use measure::{FrameRate, Nanos};
 
 use crate::record::{DatagramsRecord, Defect, FlowRecord};
-use crate::trial::{Event, Flow, FlowKind, Gate, Offloads, Role, Subject};
+use crate::trial::{Cable, Event, Flow, FlowKind, Gate, Offloads, Role, Subject};
 use crate::{Outcome, Testbed, TestbedError, Trial, TrialRecord};
 
 use super::Profile;
@@ -43,6 +43,8 @@ pub(super) struct Session<'a> {
     pub(super) residual: Nanos,
     /// How many times in a row nothing could be run on a way, with all its tries.
     failures: BTreeMap<Way, u32>,
+    /// Where hosts' cables have to end from now on; empty: as the testbed has them.
+    pub(super) cabling: Vec<Cable>,
 }
 
 /// What a study asks for; the session adds what is the same for all.
@@ -182,7 +184,8 @@ impl<'a> Session<'a> {
         (profile, tries): (Profile, u32),
     ) -> Self {
         let (order, failures) = (Pcg64::seed_from_u64(seed), BTreeMap::new());
-        Self { ways, testbed, order, profile, tries, residual: Nanos::ZERO, failures }
+        let (residual, cabling) = (Nanos::ZERO, Vec::new());
+        Self { ways, testbed, order, profile, tries, residual, failures, cabling }
     }
 
     /// Whether the testbed can reset the way's device.
@@ -225,6 +228,7 @@ impl<'a> Session<'a> {
             offloads: Offloads::Off,
             gate: ask.gate,
             events: ask.events,
+            cabling: self.cabling.clone(),
         };
         let varied = trial.subject.as_ref().is_some_and(|subject| subject.variant.is_some());
         let failures = self.failures.get(&way).copied().unwrap_or(0);

@@ -11,7 +11,7 @@ use measure::sequence::SequenceCounts;
 use measure::{Histogram, Nanos, Rate};
 use method::record::{DatagramsRecord, DeviceRecord, ExchangeRecord, FlowRecord, ReceiptRecord};
 use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
-use method::trial::{Datagrams, FlowKind, Schedule};
+use method::trial::{Cable, Datagrams, FlowKind, Schedule};
 use method::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
@@ -50,6 +50,8 @@ impl Model {
 pub struct Bed {
     pub model: Model,
     pub trials: usize,
+    /// Where the last trial's cables were.
+    pub last_cabling: Vec<Cable>,
     topology: Topology,
     chance: Pcg64,
 }
@@ -57,7 +59,13 @@ pub struct Bed {
 impl Bed {
     pub fn new(model: Model, seed: u64) -> Self {
         let topology = topology(&model.rates);
-        Self { model, trials: 0, topology, chance: Pcg64::seed_from_u64(seed) }
+        Self {
+            model,
+            trials: 0,
+            last_cabling: Vec::new(),
+            topology,
+            chance: Pcg64::seed_from_u64(seed),
+        }
     }
 
     fn place(port: &PortRef) -> usize {
@@ -158,6 +166,9 @@ impl Testbed for Bed {
     }
 
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        self.last_cabling.clone_from(&trial.cabling);
+        let host = |port| PortRef { host: format!("h{port}"), port: "eth1".to_owned() };
+        let trial = &trial.at_standing_hosts(&host);
         let load = trial.phases.load;
         let mut flows = Vec::new();
         let ends: Vec<(usize, usize, f64)> = trial

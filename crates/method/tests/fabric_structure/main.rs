@@ -5,6 +5,7 @@
 
 mod bed;
 mod devices;
+mod recabled;
 
 use std::collections::BTreeMap;
 
@@ -30,6 +31,8 @@ struct Told {
     trials: u64,
     missing: Option<String>,
     local: Option<f64>,
+    /// Cables moved, where there were fewer hosts than ports.
+    moved: Option<u64>,
 }
 
 fn spec() -> FabricSpec {
@@ -46,10 +49,13 @@ fn spec() -> FabricSpec {
 }
 
 fn told(model: &Model, seed: u64) -> Told {
-    let mut bed = Bed::new(model.clone(), seed);
-    let study = StudySpec::Fabric(spec());
+    told_by(spec(), &mut Bed::new(model.clone(), seed), seed)
+}
+
+fn told_by(spec: FabricSpec, bed: &mut Bed, seed: u64) -> Told {
+    let study = StudySpec::Fabric(spec);
     study.check(bed.topology()).expect("a possible study");
-    let figures = study.run(&mut bed, seed).expect("the model never dies");
+    let figures = study.run(bed, seed).expect("the model never dies");
     let of = |metric| figures.iter().filter(move |figure: &&Figure| figure.metric == metric);
     let answer = of(Metric::PortGroups).next().expect("an answer either way");
     let number = |figure: &Figure, key: &str| match figure.conditions.get(key) {
@@ -75,14 +81,18 @@ fn told(model: &Model, seed: u64) -> Told {
         trials: answer.n,
         missing: text(answer, "ports_missing"),
         local: number(answer, "local_share"),
+        moved: match answer.conditions.get("cables_moved") {
+            Some(Condition::Integer(moved)) => Some(*moved),
+            _ => None,
+        },
     }
 }
 
-/// `h1/eth1 to h3/eth1, h7/eth1` as places.
+/// `h1/eth1 to h3/eth1, h7/eth1` as places, or `1 to 3, 7`.
 fn ports(names: &str) -> Vec<usize> {
     let place = |name: &str| -> usize {
         let host = name.split('/').next().unwrap_or_default();
-        host[1..].parse::<usize>().expect("a host's number") - 1
+        host.trim_start_matches('h').parse::<usize>().expect("a host's number") - 1
     };
     let part = |part: &str| match part.split_once(" to ") {
         Some((first, last)) => (place(first)..=place(last)).collect(),

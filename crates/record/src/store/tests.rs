@@ -42,6 +42,7 @@ fn trial(block: u32) -> Trial {
         offloads: Offloads::Off,
         gate: Gate::Strict,
         events: Vec::new(),
+        cabling: Vec::new(),
     }
 }
 

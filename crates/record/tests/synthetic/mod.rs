@@ -134,6 +134,7 @@ pub fn trial(label: String, path: Path, block: u32, flows: Vec<Flow>) -> Trial {
         offloads: Offloads::Off,
         gate: Gate::Strict,
         events: Vec::new(),
+        cabling: Vec::new(),
     }
 }
 

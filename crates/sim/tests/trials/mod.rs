@@ -40,6 +40,7 @@ pub fn trial(flows: Vec<Flow>, load: Nanos) -> Trial {
         offloads: Offloads::Off,
         gate: Gate::Strict,
         events: Vec::new(),
+        cabling: Vec::new(),
     }
 }
 

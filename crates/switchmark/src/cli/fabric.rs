@@ -3,8 +3,8 @@
 //! Owns its flags; what they leave open comes from the profile.
 
 use measure::{ByteCount, Nanos};
-use method::Arrangement;
 use method::trial::Carrier;
+use method::{Arrangement, Recabling};
 
 use super::options::{self, Measuring, ProfileArg, Under};
 use super::session::{self, Request};
@@ -37,6 +37,13 @@ pub struct Args {
     /// Tell groups of ports and their uplinks, from floods
     #[arg(long)]
     infer: bool,
+    /// Fewer hosts than ports: so many hosts go round the device's ports, and only its groups are told
+    #[arg(long, value_name = "N", requires = "ports")]
+    hosts: Option<u32>,
+    /// The device's ports, by numbers from 1; between trials it is said which cable goes where next
+    #[arg(long, value_name = "N", requires = "hosts",
+        conflicts_with_all = ["arrangement", "nodes", "message", "messages", "carrier"])]
+    ports: Option<u32>,
     /// Less than this below one pair alone is not blocking
     #[arg(long, value_name = "SHARE", value_parser = fabric::margin)]
     margin: Option<f64>,
@@ -68,6 +75,7 @@ pub fn run(args: Args) -> Result<Outcome, Failure> {
             messages: args.messages,
             carrier: args.carrier,
             infer: args.infer,
+            recabling: args.hosts.zip(args.ports).map(|(hosts, ports)| Recabling { hosts, ports }),
             subjects: args.under.subjects(&testbed)?,
             margin: args.margin,
             interval: None,

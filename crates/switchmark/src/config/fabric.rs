@@ -5,7 +5,7 @@
 
 use measure::{ByteCount, Nanos};
 use method::trial::{Carrier, Subject};
-use method::{Arrangement, FabricSpec, Nodes, Profile, StudySpec};
+use method::{Arrangement, FabricSpec, Nodes, Profile, Recabling, StudySpec};
 
 use super::resolved::{Source, Testbed};
 use super::study::replace;
@@ -30,6 +30,8 @@ pub struct FabricAsk {
     pub carrier: Option<Carrier>,
     /// Whether groups of ports are told from floods.
     pub infer: bool,
+    /// Fewer hosts than ports.
+    pub recabling: Option<Recabling>,
     /// Empty: the first device, as it is found.
     pub subjects: Vec<Subject>,
     /// A share.
@@ -61,7 +63,12 @@ impl FabricAsk {
         spec.message = self.message.unwrap_or(spec.message);
         replace(&mut spec.messages, self.messages);
         spec.carrier = self.carrier.unwrap_or(spec.carrier);
-        spec.infer = self.infer;
+        spec.infer = self.infer || self.recabling.is_some();
+        spec.recabling = self.recabling;
+        if self.recabling.is_some() {
+            // So few hosts can't be in them.
+            spec.arrangements.clear();
+        }
         spec.subjects = self.subjects;
         spec.margin = self.margin.unwrap_or(spec.margin);
         spec.duration = self.duration.unwrap_or(spec.duration);

@@ -185,6 +185,14 @@ pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
             let largest = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
             rate_fits(rate, largest, testbed)
         }
+        StudySpec::Fabric(spec) if spec.recabling.is_some() => match &testbed.source {
+            Source::Lab(_) => Err((
+                "nobody can move the cables of a lab".to_owned(),
+                "leave out --ports and give the lab as many hosts as it has ports: hosts=N"
+                    .to_owned(),
+            )),
+            Source::Virtual(_) | Source::Hosts(_) => Ok(()),
+        },
         // Messages are cut up by whatever carries them, and what was measured fitted.
         StudySpec::Fabric(_) | StudySpec::Imported(_) => Ok(()),
         StudySpec::Buffer(spec) => size_fits(spec.background_size, testbed),

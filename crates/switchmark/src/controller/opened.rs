@@ -4,6 +4,7 @@
 
 use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
+use super::hands::Hands;
 use super::simulated::Simulated;
 use super::{ControllerError, Facts, LiveTestbed, Stop};
 use crate::config::resolved::{self, Source};
@@ -11,8 +12,8 @@ use crate::config::resolved::{self, Source};
 /// Either kind.
 #[derive(Debug)]
 pub enum Opened {
-    /// Real packets.
-    Live(Box<LiveTestbed>),
+    /// Real packets, and whoever moves cables where a study asks for it.
+    Live(Box<LiveTestbed>, Hands, Stop),
     /// None at all.
     Virtual(Box<Simulated>),
 }
@@ -31,7 +32,8 @@ impl Opened {
                 Ok(Self::Virtual(Box::new(simulated)))
             }
             Source::Lab(_) | Source::Hosts(_) => {
-                Ok(Self::Live(Box::new(LiveTestbed::open(testbed, stop)?)))
+                let live = LiveTestbed::open(testbed, stop.clone())?;
+                Ok(Self::Live(Box::new(live), Hands::default(), stop))
             }
         }
     }
@@ -39,7 +41,7 @@ impl Opened {
     /// What hosts and devices are, for the report.
     pub fn facts(&self) -> &Facts {
         match self {
-            Self::Live(live) => live.facts(),
+            Self::Live(live, ..) => live.facts(),
             Self::Virtual(simulated) => simulated.facts(),
         }
     }
@@ -47,7 +49,7 @@ impl Opened {
     /// What every reader should know of where it ran.
     pub fn notes(&self) -> Vec<String> {
         match self {
-            Self::Live(live) => live_notes(live.facts()),
+            Self::Live(live, ..) => live_notes(live.facts()),
             Self::Virtual(simulated) => simulated.notes(),
         }
     }
@@ -66,14 +68,17 @@ fn live_notes(facts: &Facts) -> Vec<String> {
 impl Testbed for Opened {
     fn topology(&self) -> &Topology {
         match self {
-            Self::Live(live) => live.topology(),
+            Self::Live(live, ..) => live.topology(),
             Self::Virtual(simulated) => simulated.topology(),
         }
     }
 
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         match self {
-            Self::Live(live) => live.run(trial),
+            Self::Live(live, hands, stop) => {
+                hands.plug(trial, stop)?;
+                live.run(trial)
+            }
             Self::Virtual(simulated) => simulated.run(trial),
         }
     }

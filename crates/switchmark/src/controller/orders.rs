@@ -334,6 +334,7 @@ mod tests {
             offloads: Offloads::Off,
             gate: Gate::Strict,
             events: Vec::new(),
+            cabling: Vec::new(),
         }
     }
 

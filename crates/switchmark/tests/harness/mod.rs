@@ -107,6 +107,7 @@ pub fn trial_of(flows: Vec<Flow>, load: Nanos, gate: Gate) -> Trial {
         offloads: Offloads::Off,
         gate,
         events: Vec::new(),
+        cabling: Vec::new(),
     }
 }
 

@@ -11,7 +11,8 @@ use super::super::session::{Ask, Session, Tried};
 use super::infer::{Flooded, Floods, Length};
 use super::scene::Scene;
 use crate::record::{Defect, FlowRecord};
-use crate::trial::{Backend, Datagrams, Flow, FlowKind, Gate, Role, Schedule};
+use crate::topology::PortRef;
+use crate::trial::{Backend, Cable, Datagrams, Flow, FlowKind, Gate, Role, Schedule};
 use crate::{Outcome, TestbedError};
 
 /// Long enough to fill any buffer of a switch's size, and short enough for many.
@@ -47,6 +48,8 @@ pub(super) struct Flooding<'a, 'b> {
     pub(super) chance: Pcg64,
     /// Whether a sender can count more frames than its port passes.
     pub(super) outruns: bool,
+    /// The port of each host.
+    pub(super) seats: Vec<usize>,
 }
 
 impl Floods for Flooding<'_, '_> {
@@ -71,12 +74,26 @@ impl Floods for Flooding<'_, '_> {
         Ok(self.seen(&tried, flows, duration))
     }
 
+    fn plug(&mut self, seats: &[usize]) {
+        let cable = |(port, seat): (&PortRef, &usize)| Cable {
+            port: port.clone(),
+            device_port: *seat as u32 + 1,
+        };
+        self.session.cabling = self.scene.ports.iter().zip(seats).map(cable).collect();
+        self.seats = seats.to_vec();
+    }
+
     fn rate(&self, port: usize) -> u64 {
         self.rates[port].map_or(0, |rate| rate.0)
     }
 }
 
 impl Flooding<'_, '_> {
+    fn host_at(&self, port: usize) -> PortRef {
+        let host = self.seats.iter().position(|seat| *seat == port);
+        self.scene.ports[host.expect("only ports with a host are flooded")].clone()
+    }
+
     fn slowest(&self) -> Option<Rate> {
         self.rates.iter().copied().collect::<Option<Vec<Rate>>>()?.into_iter().min()
     }
@@ -111,8 +128,8 @@ impl Flooding<'_, '_> {
         };
         Flow {
             id,
-            from: self.scene.ports[from].clone(),
-            to: self.scene.ports[to].clone(),
+            from: self.host_at(from),
+            to: self.host_at(to),
             role: Role::Measured,
             kind: FlowKind::Datagrams(Datagrams::plain(frames, schedule, Backend::Auto, BURST)),
         }

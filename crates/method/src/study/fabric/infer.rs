@@ -9,6 +9,7 @@ mod evidence;
 mod refine;
 mod rounds;
 mod sinks;
+mod sittings;
 
 use measure::cluster::Likeness;
 use rand::seq::SliceRandom as _;
@@ -17,6 +18,7 @@ use rand_pcg::Pcg64;
 use crate::TestbedError;
 use evidence::{Belief, DRIVEN, Round};
 use sinks::{SEEN, SURE, Sink};
+pub(super) use sittings::{Cabled, infer_in_sittings};
 
 /// A loss below this is no blocking: less than any oversubscription worth a name.
 const LEAST_LOSS: f64 = 0.03;
@@ -70,6 +72,10 @@ pub(super) trait Floods {
         length: Length,
     ) -> Result<Option<Vec<Flooded>>, TestbedError>;
 
+    /// Has each host's cable end at the port of its place; where every port has a host there is nothing
+    /// to do.
+    fn plug(&mut self, _seats: &[usize]) {}
+
     /// A port's rate, or 0 where it is not known.
     fn rate(&self, port: usize) -> u64;
 }
@@ -84,6 +90,8 @@ pub(super) struct Inferred {
     pub(super) missing: Vec<(usize, Fault)>,
     /// The part that local traffic kept while nothing left its group; none where that was not asked.
     pub(super) local_share: Option<f64>,
+    /// Where there were fewer hosts than ports.
+    pub(super) cabled: Option<Cabled>,
 }
 
 /// What the floods show.
@@ -135,21 +143,10 @@ pub(super) fn infer(
     floods: &mut dyn Floods,
     chance: Pcg64,
 ) -> Result<Inferred, TestbedError> {
-    let mut inference = Inference {
-        ports,
-        floods,
-        chance,
-        alive: (0..ports).collect(),
-        missing: Vec::new(),
-        trials: 0,
-        noise: 0.02,
-        rounds: Vec::new(),
-        sinks: Vec::new(),
-        local_share: None,
-    };
+    let mut inference = Inference::new(ports, floods, chance);
     let finding = inference.run()?;
     let Inference { trials, missing, local_share, .. } = inference;
-    Ok(Inferred { finding, trials, missing, local_share })
+    Ok(Inferred { finding, trials, missing, local_share, cabled: None })
 }
 
 struct Inference<'a> {
@@ -164,7 +161,27 @@ struct Inference<'a> {
     noise: f64,
     rounds: Vec<Round>,
     sinks: Vec<Sink>,
+    /// Each sink, and the levels of those that sent into it.
+    told: Vec<(usize, Vec<Option<usize>>)>,
     local_share: Option<f64>,
+}
+
+impl<'a> Inference<'a> {
+    fn new(ports: usize, floods: &'a mut dyn Floods, chance: Pcg64) -> Self {
+        Self {
+            ports,
+            floods,
+            chance,
+            alive: (0..ports).collect(),
+            missing: Vec::new(),
+            trials: 0,
+            noise: 0.02,
+            rounds: Vec::new(),
+            sinks: Vec::new(),
+            told: Vec::new(),
+            local_share: None,
+        }
+    }
 }
 
 impl Inference<'_> {
@@ -292,11 +309,12 @@ impl Inference<'_> {
     /// Floods one sink after another until every group that shows has been flooded from outside and from
     /// inside: ports that got alike of every flood are one group.
     fn discover(&mut self) -> Result<Vec<Vec<usize>>, TestbedError> {
-        let mut levels: Vec<Vec<Option<usize>>> = Vec::new();
+        let before = self.told.len();
         loop {
-            let groups = alike(&levels, &self.alive);
-            let Some(sink) = self.next_sink(&groups) else { return Ok(groups) };
-            levels.push(self.flood_sink(sink)?);
+            let groups = alike(&self.told[before..], &self.alive);
+            let Some(sink) = self.next_sink(&groups, before) else { return Ok(groups) };
+            let levels = self.flood_sink(sink)?;
+            self.told.push((sink, levels));
         }
     }
 
@@ -333,11 +351,12 @@ impl Inference<'_> {
     }
 
     /// Of the largest group that has had no sink: one of its fastest ports.
-    fn next_sink(&mut self, groups: &[Vec<usize>]) -> Option<usize> {
-        if self.sinks.len() >= self.ports {
+    fn next_sink(&mut self, groups: &[Vec<usize>], since: usize) -> Option<usize> {
+        let sinks = &self.told[since..];
+        if sinks.len() >= self.ports {
             return None;
         }
-        let had = |group: &Vec<usize>| self.sinks.iter().any(|sink| group.contains(&sink.port));
+        let had = |group: &Vec<usize>| sinks.iter().any(|(sink, _)| group.contains(sink));
         let largest = groups.iter().filter(|group| !had(group)).max_by_key(|group| group.len())?;
         let fastest = largest.iter().map(|port| self.floods.rate(*port)).max()?;
         let mut ports: Vec<usize> =
@@ -349,7 +368,7 @@ impl Inference<'_> {
     /// The senders' levels; all the same where every port reaches the sink alike. The flood is repeated
     /// while classes show but not surely, and while what looks like one could still be two.
     fn flood_sink(&mut self, port: usize) -> Result<Vec<Option<usize>>, TestbedError> {
-        let mut sink = Sink::new(port, self.ports);
+        let mut sink = Sink::new(self.ports);
         let mut found = None;
         for _ in 0..MOST_REPEATS {
             let senders: Vec<usize> = self.alive.iter().copied().filter(|p| *p != port).collect();
@@ -452,12 +471,13 @@ impl Inference<'_> {
 
 /// Ports whose levels agree in every flood in which both sent. A sink sent nothing into itself: where it
 /// agrees with several groups it waits for a flood that tells.
-fn alike(levels: &[Vec<Option<usize>>], ports: &[usize]) -> Vec<Vec<usize>> {
-    let known = |port: &usize| levels.iter().filter(|flood| flood[*port].is_some()).count();
+fn alike(told: &[(usize, Vec<Option<usize>>)], ports: &[usize]) -> Vec<Vec<usize>> {
+    let levels = || told.iter().map(|(_, levels)| levels);
+    let known = |port: &usize| levels().filter(|flood| flood[*port].is_some()).count();
     let mut order = ports.to_vec();
     order.sort_by_key(|port| std::cmp::Reverse(known(port)));
     let agree = |a: usize, b: usize| {
-        levels.iter().all(|flood| flood[a].is_none() || flood[b].is_none() || flood[a] == flood[b])
+        levels().all(|flood| flood[a].is_none() || flood[b].is_none() || flood[a] == flood[b])
     };
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for port in order {

@@ -5,16 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use measure::Nanos;
+use measure::{Nanos, Rate};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64;
 
 use super::super::rows::Row;
 use super::super::session::{Session, TRIAL_OVERHEAD};
-use super::FabricSpec;
 use super::floods::Flooding;
-use super::infer::{Fault, Finding, Group, Inferred, infer};
+use super::infer::{Cabled, Fault, Finding, Group, Inferred, infer, infer_in_sittings};
 use super::scene::Scene;
+use super::{FabricSpec, Recabling};
 use crate::topology::Topology;
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
 
@@ -30,7 +30,12 @@ const TYPICAL_LOAD: Nanos = Nanos::from_millis(150);
 /// How long the floods of a scene take, roughly: how many there are shows as they run.
 pub(super) fn estimate(spec: &FabricSpec, scene: &Scene) -> Nanos {
     let each = spec.profile.phases(TYPICAL_LOAD).total() + TRIAL_OVERHEAD;
-    if scene.floods { each * TYPICAL_FLOODS } else { Nanos::ZERO }
+    match (scene.floods, scene.names.len() - scene.ports.len()) {
+        (false, _) => Nanos::ZERO,
+        (true, 0) => each * TYPICAL_FLOODS,
+        // Half of the hosts go on to a new port at each sitting; how long cables take, nobody knows.
+        (true, more) => each * TYPICAL_FLOODS * (2 + 2 * more / scene.ports.len()) as u64,
+    }
 }
 
 /// Floods every scene that asks for it.
@@ -43,11 +48,22 @@ pub(super) fn all(
     let mut found = Structures::new();
     for (at, scene) in scenes.iter().enumerate().filter(|(_, scene)| scene.floods) {
         let rate = |port| topology.port(port).and_then(|port| port.rate);
-        let rates = scene.ports.iter().map(rate).collect();
+        let own: Vec<Option<Rate>> = scene.ports.iter().map(rate).collect();
+        let few = scene.names.len() > own.len();
+        // A host takes its rate along: at every port there is the slowest's.
+        let rates = if few { vec![scene.link; scene.names.len()] } else { own };
+        let seats = (0..scene.ports.len()).collect();
         let chance = Pcg64::seed_from_u64(seed);
         let outruns = !topology.is_simulated();
-        let mut flooding = Flooding { session, scene, rates, chance: chance.clone(), outruns };
-        found.insert(at, infer(scene.ports.len(), &mut flooding, chance)?);
+        let mut flooding =
+            Flooding { session, scene, rates, chance: chance.clone(), outruns, seats };
+        let told = if few {
+            infer_in_sittings((scene.names.len(), scene.ports.len()), &mut flooding, chance)?
+        } else {
+            infer(scene.ports.len(), &mut flooding, chance)?
+        };
+        session.cabling.clear();
+        found.insert(at, told);
     }
     Ok(found)
 }
@@ -67,6 +83,9 @@ pub(super) fn figures(found: &Inferred, scene: &Scene, row: Row) -> Vec<Figure> 
     if let Some(share) = found.local_share {
         row.conditions.insert("local_share".to_owned(), share.into());
     }
+    if let Some(cabled) = found.cabled {
+        tell_cabling(&mut row, cabled, scene);
+    }
     match &found.finding {
         Finding::Nothing => {
             row.caveats.insert(Caveat::NoValidTrial);
@@ -79,6 +98,21 @@ pub(super) fn figures(found: &Inferred, scene: &Scene, row: Row) -> Vec<Figure> 
             blocking(row, scene, groups, *confidence)
         }
     }
+}
+
+/// What it cost whoever moved the cables, and what it must have cost.
+fn tell_cabling(row: &mut Row, cabled: Cabled, scene: &Scene) {
+    let ports = scene.names.len() as u32;
+    let (once, together) = Recabling { hosts: cabled.hosts as u32, ports }.least_moves();
+    let numbers = [
+        ("ports", u64::from(ports)),
+        ("hosts", cabled.hosts as u64),
+        ("cablings", cabled.steps),
+        ("cables_moved", cabled.moves),
+        ("moves_to_each_port", once.into()),
+        ("moves_to_every_two_ports", together.into()),
+    ];
+    row.conditions.extend(numbers.map(|(name, number)| (name.to_owned(), number.into())));
 }
 
 /// Nothing says that a device without a short uplink has but one group: only that no group was held up.
@@ -141,7 +175,7 @@ fn named_all(groups: &[Vec<usize>], scene: &Scene) -> String {
 fn by_port(groups: &[Vec<usize>], scene: &Scene) -> String {
     let group = |port| groups.iter().position(|group| group.contains(&port));
     let said = |port| group(port).map_or_else(|| "–".to_owned(), |at| (at + 1).to_string());
-    (0..scene.ports.len()).map(said).collect::<Vec<_>>().join(" ")
+    (0..scene.names.len()).map(said).collect::<Vec<_>>().join(" ")
 }
 
 /// `h1/eth1 to h12/eth1, h20/eth1`: three and more in a row are told by their ends.
@@ -150,7 +184,7 @@ fn named(group: &[usize], scene: &Scene) -> String {
     let mut rest = group;
     while let Some(first) = rest.first() {
         let run = rest.iter().enumerate().take_while(|(i, port)| **port == first + i).count();
-        let name = |port: usize| scene.ports[port].to_string();
+        let name = |port: usize| scene.names[port].clone();
         match run {
             1 => parts.push(name(*first)),
             2 => parts.extend([name(*first), name(first + 1)]),
@@ -169,7 +203,7 @@ fn missing(found: &Inferred, scene: &Scene) -> String {
             Fault::Deaf => "nothing arrived at it",
             Fault::Dead => "silent",
         };
-        format!("{} ({why})", scene.ports[*port])
+        format!("{} ({why})", scene.names[*port])
     };
     found.missing.iter().map(said).collect::<Vec<_>>().join("; ")
 }

@@ -45,6 +45,7 @@ fn structure(figure: &Figure, figures: &[Figure]) -> String {
              group oversubscribed by more than {excess} would have been seen with a probability of {}.",
             percent("chance_seen").unwrap_or_default()
         ),
+        (None, None) if reading::text(figure, "hosts").is_some() => unfilled(figure, &subject),
         (None, None) => match percent("worst_share") {
             Some(share) => format!(
                 "{subject} holds flows up, to {share} in the worst of {trials} floods, but which ports \
@@ -53,7 +54,37 @@ fn structure(figure: &Figure, figures: &[Figure]) -> String {
             None => format!("Which ports of {subject} share an uplink is not shown."),
         },
     };
-    told + &missing
+    told + &cabled(figure) + &missing
+}
+
+/// Fewer hosts than ports, which filled no uplink.
+fn unfilled(figure: &Figure, subject: &str) -> String {
+    let hosts = reading::text(figure, "hosts").unwrap_or_default();
+    match (reading::text(figure, "groups_unhindered"), reading::number(figure, "worst_share")) {
+        (Some(names), _) => format!(
+            "The ports of {subject} are in groups: {names}. What joins them carries more than half of \
+             {hosts} hosts send."
+        ),
+        (None, Some(share)) => format!(
+            "{subject} holds flows up, to {} in the worst flood, but which ports share what was not told.",
+            words::percent(share)
+        ),
+        (None, None) => format!(
+            "No ports of {subject} were found to share an uplink that is short for {hosts} hosts; one that \
+             carries more than half of them send would not have been seen."
+        ),
+    }
+}
+
+/// What moving cables cost.
+fn cabled(figure: &Figure) -> String {
+    let of = |name| reading::text(figure, name);
+    match (of("cables_moved"), of("hosts"), of("cablings")) {
+        (Some(moved), Some(hosts), Some(steps)) => {
+            format!(" {hosts} hosts sat in {steps} cablings, for which {moved} cables were moved.")
+        }
+        _ => String::new(),
+    }
 }
 
 /// `3.5 Gbit/s, 3 Gbit/s and an unknown rate`, or one where all are the same to a twentieth.

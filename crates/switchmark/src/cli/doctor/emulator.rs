@@ -230,6 +230,7 @@ fn trial(
         offloads: Offloads::Off,
         gate,
         events: Vec::new(),
+        cabling: Vec::new(),
     }
 }
 

@@ -263,6 +263,7 @@ fn trial(
         offloads: Offloads::Off,
         gate,
         events: Vec::new(),
+        cabling: Vec::new(),
     }
 }
 

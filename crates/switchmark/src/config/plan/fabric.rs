@@ -3,7 +3,7 @@
 //! Owns its keys. Never decides a default: what is absent here is the profile's.
 
 use measure::{ByteCount, Nanos};
-use method::{Arrangement, StudySpec};
+use method::{Arrangement, Recabling, StudySpec};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -27,6 +27,8 @@ pub(super) struct FabricFile {
     carrier: Option<Text>,
     #[serde(default)]
     infer: bool,
+    hosts: Option<u32>,
+    ports: Option<u32>,
     #[serde(default)]
     devices: Vec<Text>,
     #[serde(default)]
@@ -48,6 +50,7 @@ impl FabricFile {
             messages: self.messages.iter().map(message).collect::<Result<_, _>>()?,
             carrier: self.carrier.as_ref().map(|text| told(text, fabric::carrier)).transpose()?,
             infer: self.infer,
+            recabling: self.hosts.zip(self.ports).map(|(hosts, ports)| Recabling { hosts, ports }),
             subjects: values::subjects(&self.devices, &self.variants, testbed)?,
             margin: self.margin.as_ref().map(|text| told(text, fabric::margin)).transpose()?,
             interval: self.interval.as_ref().map(interval).transpose()?,
@@ -147,6 +150,7 @@ blocks = 4
             messages: vec![ByteCount(1 << 10), ByteCount(32 << 10)],
             carrier: Carrier::Datagrams { credits: 7 },
             infer: true,
+            recabling: None,
             margin: 0.02,
             interval: Nanos::from_millis(50),
             duration: Nanos::from_millis(500),

@@ -21,17 +21,15 @@ const MOST_LEVELS: usize = 8;
 /// All floods into one sink.
 #[derive(Debug, Clone)]
 pub(super) struct Sink {
-    /// The receiving port.
-    pub(super) port: usize,
     /// Of each port: the logarithms of what came of what it sent, less their mean, summed over floods
     /// with their weights, and the weights; no weight where it sent nothing.
     readings: Vec<(f64, f64)>,
 }
 
 impl Sink {
-    /// Of so many ports.
-    pub(super) fn new(port: usize, ports: usize) -> Self {
-        Self { port, readings: vec![(0.0, 0.0); ports] }
+    /// Among so many ports.
+    pub(super) fn new(ports: usize) -> Self {
+        Self { readings: vec![(0.0, 0.0); ports] }
     }
 
     /// Adds one flood. A share is off by `noise` beside the chance of which frames came.
@@ -120,7 +118,7 @@ mod tests {
 
     #[test]
     fn senders_are_told_by_their_levels() {
-        let mut sink = Sink::new(0, 21);
+        let mut sink = Sink::new(21);
         sink.take(&flood(&[900.0, 300.0, 900.0, 500.0, 500.0, 300.0, 900.0]), 0.02);
         let (levels, separation) = sink.levels().expect("plain levels");
         let expected = [None, Some(2), Some(0), Some(2), Some(1), Some(1), Some(0), Some(2), None];
@@ -134,7 +132,7 @@ mod tests {
 
     #[test]
     fn alike_is_nobody() {
-        let mut sink = Sink::new(0, 21);
+        let mut sink = Sink::new(21);
         sink.take(&flood(&[900.0; 20]), 0.02);
         assert_eq!(sink.levels(), None);
         let once = sink.deviation();
