@@ -52,7 +52,10 @@ impl Inference<'_> {
             self.discover()?;
             let seen = Seen::of(self);
             if !sittings.go_on(&seen) {
-                break seen.groups();
+                let groups = seen.groups();
+                // Where nothing was told every port stands alone: that is no structure.
+                let told = groups.iter().any(|group| group.len() > 1);
+                break if told { groups } else { Vec::new() };
             }
         };
         if groups.len() > 1 {
@@ -72,6 +75,9 @@ impl Inference<'_> {
         };
         // So few hosts can't fill any uplink, so what a group lacks is not bounded by what they saw.
         Ok(match finding {
+            Finding::Blocking { groups, .. } if groups.is_empty() && !self.surely_held_up() => {
+                Finding::Clean { groups: Vec::new(), excess: f64::INFINITY }
+            }
             Finding::Clean { groups, .. } => Finding::Clean { groups, excess: f64::INFINITY },
             other => other,
         })
