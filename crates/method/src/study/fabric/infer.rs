@@ -17,7 +17,7 @@ use rand_pcg::Pcg64;
 
 use crate::TestbedError;
 use evidence::{Belief, DRIVEN, Round};
-use sinks::{SEEN, SURE, Sink};
+use sinks::{SEEN, SURE, Sink, alike};
 pub(super) use sittings::{Cabled, infer_in_sittings};
 
 /// A loss below this is no blocking: less than any oversubscription worth a name.
@@ -467,30 +467,6 @@ impl Inference<'_> {
         let loss = (loss + NINETY_NINE * self.noise / flows.sqrt()).min(0.99);
         loss / (1.0 - loss)
     }
-}
-
-/// Ports whose levels agree in every flood in which both sent. A sink sent nothing into itself: where it
-/// agrees with several groups it waits for a flood that tells.
-fn alike(told: &[(usize, Vec<Option<usize>>)], ports: &[usize]) -> Vec<Vec<usize>> {
-    let levels = || told.iter().map(|(_, levels)| levels);
-    let known = |port: &usize| levels().filter(|flood| flood[*port].is_some()).count();
-    let mut order = ports.to_vec();
-    order.sort_by_key(|port| std::cmp::Reverse(known(port)));
-    let agree = |a: usize, b: usize| {
-        levels().all(|flood| flood[a].is_none() || flood[b].is_none() || flood[a] == flood[b])
-    };
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for port in order {
-        match groups.iter_mut().find(|group| group.iter().all(|other| agree(*other, port))) {
-            Some(group) => group.push(port),
-            None => groups.push(vec![port]),
-        }
-    }
-    for group in &mut groups {
-        group.sort_unstable();
-    }
-    groups.sort();
-    groups
 }
 
 fn mean_share(flows: &[Flooded]) -> Option<f64> {

@@ -84,6 +84,30 @@ impl Sink {
     }
 }
 
+/// Ports whose levels agree in every flood in which both sent. A sink sent nothing into itself: where it
+/// agrees with several groups it waits for a flood that tells.
+pub(super) fn alike(told: &[(usize, Vec<Option<usize>>)], ports: &[usize]) -> Vec<Vec<usize>> {
+    let levels = || told.iter().map(|(_, levels)| levels);
+    let known = |port: &usize| levels().filter(|flood| flood[*port].is_some()).count();
+    let mut order = ports.to_vec();
+    order.sort_by_key(|port| std::cmp::Reverse(known(port)));
+    let agree = |a: usize, b: usize| {
+        levels().all(|flood| flood[a].is_none() || flood[b].is_none() || flood[a] == flood[b])
+    };
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for port in order {
+        match groups.iter_mut().find(|group| group.iter().all(|other| agree(*other, port))) {
+            Some(group) => group.push(port),
+            None => groups.push(vec![port]),
+        }
+    }
+    for group in &mut groups {
+        group.sort_unstable();
+    }
+    groups.sort();
+    groups
+}
+
 /// Half the squared deviations of each from the mean of the others, each clipped at what one may say.
 fn distances(readings: &[Reading]) -> f64 {
     const MOST: f64 = 18.0;
