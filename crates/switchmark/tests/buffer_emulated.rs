@@ -53,13 +53,18 @@ fn profile(folder: &Scratch, name: &str, text: &str) {
 #[test]
 fn an_emulated_devices_buffer_is_found() {
     let Some(_alone) = alone("an_emulated_devices_buffer_is_found", &[]) else { return };
+    if !is_full() {
+        eprintln!(
+            "skipped: a hundred bursts, and a bar that is not reached; set SWITCHMARK_TESTS=full"
+        );
+        return;
+    }
     let folder = Scratch::new("buffer-bytes");
     profile(&folder, "bytes.toml", BYTES);
-    let blocks = if is_full() { "6" } else { "1" };
     let place = "lab:emulated=bytes.toml,hosts=4,mtu=1500";
     let found = figures(
         &folder,
-        &["buffer", "--estimate", "--testbed", place, "--congested", "1", "--blocks", blocks],
+        &["buffer", "--estimate", "--testbed", place, "--congested", "1", "--blocks", "6"],
     );
     let mut near = 0;
     for figure in found.iter().filter(|f| f["metric"] == "buffer") {
@@ -80,7 +85,7 @@ fn an_emulated_devices_buffer_is_found() {
         assert!(is_near || wide, "{figure:#}");
         near += usize::from(is_near);
     }
-    assert!(near >= 3 || !is_full(), "only {near} estimators within 5 %");
+    assert!(near >= 3, "only {near} estimators within 5 %");
 }
 
 /// Whether TCP alone, beside a load, and beside the load the other way is stable.
