@@ -60,18 +60,14 @@ fn structure(figure: &Figure, figures: &[Figure]) -> String {
 /// Fewer hosts than ports, which filled no uplink.
 fn unfilled(figure: &Figure, subject: &str) -> String {
     let hosts = reading::text(figure, "hosts").unwrap_or_default();
-    match (reading::text(figure, "groups_unhindered"), reading::number(figure, "worst_share")) {
-        (Some(names), _) => format!(
-            "The ports of {subject} are in groups: {names}. What joins them carries more than half of \
-             {hosts} hosts send."
-        ),
-        (None, Some(share)) => format!(
+    match reading::number(figure, "worst_share") {
+        Some(share) => format!(
             "{subject} holds flows up, to {} in the worst flood, but which ports share what was not told.",
             words::percent(share)
         ),
-        (None, None) => format!(
+        None => format!(
             "No ports of {subject} were found to share an uplink that is short for {hosts} hosts; one that \
-             carries more than half of them send would not have been seen."
+             carries more than half of what they send would not have been seen."
         ),
     }
 }

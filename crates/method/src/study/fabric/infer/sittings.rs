@@ -73,14 +73,15 @@ impl Inference<'_> {
             let belief = self.refined(Belief::of(self.ports, &groups));
             self.concluded(&belief)
         };
-        // So few hosts can't fill any uplink, so what a group lacks is not bounded by what they saw.
-        Ok(match finding {
-            Finding::Blocking { groups, .. } if groups.is_empty() && !self.surely_held_up() => {
-                Finding::Clean { groups: Vec::new(), excess: f64::INFINITY }
-            }
-            Finding::Clean { groups, .. } => Finding::Clean { groups, excess: f64::INFINITY },
-            other => other,
-        })
+        // So few hosts can't fill any uplink, so what a group lacks is not bounded by what they saw; and what
+        // ports seem to share where nothing was short may be chance: it is not told.
+        let by_chance = match &finding {
+            Finding::Blocking { groups, .. } => groups.is_empty() && !self.surely_held_up(),
+            Finding::Clean { .. } => true,
+            Finding::Nothing => false,
+        };
+        let nothing_short = Finding::Clean { groups: Vec::new(), excess: f64::INFINITY };
+        Ok(if by_chance { nothing_short } else { finding })
     }
 
     /// Of many rounds of few flows some mean is low by chance.
