@@ -18,3 +18,4 @@ pub use report::{ReportError, ReportInput};
 pub use rows::figures_json;
 pub use run::{RunMeta, RunStatus, RunSummary, SweepPoint, SweptValue};
 pub use store::{Store, StoreError};
+pub use svg::escape;

@@ -13,8 +13,8 @@ pub(crate) use scale::{Axis, Scale};
 /// How many colours (and shapes) there are before they repeat.
 pub(crate) const PALETTE: usize = 7;
 
-/// Text for an SVG or HTML context, attributes included. Control characters, which XML forbids, go.
-pub(crate) fn escape(text: &str) -> String {
+/// Text for an SVG, XML or HTML context, attributes included. Control characters, which XML forbids, go.
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -11,7 +11,7 @@ mod harness;
 
 use std::process::{Command, Stdio};
 
-use harness::{Scratch, alone, switchmark};
+use harness::{Scratch, alone, full, switchmark};
 use serde_json::Value;
 
 /// A hundredth of a switch of 2 Gbit/s with 16 MB before each output, in front of a path of 24 ms.
@@ -27,10 +27,6 @@ const BYTES: &str = "name = \"bytes\"\nports = 4\nrate = \"20Mbit\"\n\
 const TRUTH: f64 = 261_096.0;
 const FRAME: f64 = 1518.0;
 const BAR: f64 = 0.05;
-
-fn is_full() -> bool {
-    std::env::var("SWITCHMARK_TESTS").is_ok_and(|level| level == "full")
-}
 
 /// The figures of one command.
 fn figures(folder: &Scratch, args: &[&str]) -> Vec<Value> {
@@ -53,7 +49,7 @@ fn profile(folder: &Scratch, name: &str, text: &str) {
 #[test]
 fn an_emulated_devices_buffer_is_found() {
     let Some(_alone) = alone("an_emulated_devices_buffer_is_found", &[]) else { return };
-    if !is_full() {
+    if !full() {
         eprintln!(
             "skipped: a hundred bursts, and a bar that is not reached; set SWITCHMARK_TESTS=full"
         );
@@ -124,7 +120,7 @@ fn the_simulator_and_the_emulated_device_agree_on_tcp() {
     let Some(_alone) = alone("the_simulator_and_the_emulated_device_agree_on_tcp", &[]) else {
         return;
     };
-    if !is_full() {
+    if !full() {
         eprintln!("skipped: eight trials of thirteen seconds; set SWITCHMARK_TESTS=full");
         return;
     }

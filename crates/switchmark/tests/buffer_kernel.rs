@@ -127,7 +127,7 @@ fn a_token_buckets_limit_is_found() {
 #[test]
 fn sixteen_token_buckets_limits_are_found() {
     let Some(_alone) = alone("sixteen_token_buckets_limits_are_found", &[]) else { return };
-    if !std::env::var("SWITCHMARK_TESTS").is_ok_and(|level| level == "full") {
+    if !harness::full() {
         eprintln!("skipped: sixteen labs take minutes; set SWITCHMARK_TESTS=full");
         return;
     }

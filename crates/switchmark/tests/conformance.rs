@@ -170,7 +170,7 @@ fn run(name: &str, scenario: &Scenario, full: bool) -> Vec<Row> {
 #[test]
 fn worlds_agree() {
     let Some(_alone) = harness::alone("worlds_agree", &[]) else { return };
-    let full = std::env::var("SWITCHMARK_TESTS").as_deref() == Ok("full");
+    let full = harness::full();
     let mut rows = Vec::new();
     for (name, scenario) in scenario::all() {
         println!("{name}: {}", scenario.about);

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use measure::comparison::Decision;
 use method::comparison::{Compared, Row};
+use record::escape;
 
 /// The document.
 pub fn of(compared: &Compared) -> String {
@@ -55,19 +56,4 @@ fn told(row: &Row) -> String {
         own.interval.high,
         own.margin
     )
-}
-
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }
