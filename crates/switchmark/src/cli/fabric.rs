@@ -34,7 +34,7 @@ pub struct Args {
     /// What carries the messages: tcp, datagrams[:CREDITS]
     #[arg(long, value_name = "WHAT", value_parser = fabric::carrier)]
     carrier: Option<Carrier>,
-    /// Tell groups of ports and their uplinks, from floods
+    /// With --arrangement: tell groups of ports and their uplinks too, from floods
     #[arg(long)]
     infer: bool,
     /// Fewer hosts than ports: so many hosts go round the device's ports, and only its groups are told
@@ -74,7 +74,7 @@ pub fn run(args: Args) -> Result<Outcome, Failure> {
             message: args.message,
             messages: args.messages,
             carrier: args.carrier,
-            infer: args.infer,
+            infer: args.infer.then_some(true),
             recabling: args.hosts.zip(args.ports).map(|(hosts, ports)| Recabling { hosts, ports }),
             subjects: args.under.subjects(&testbed)?,
             margin: args.margin,

@@ -28,8 +28,9 @@ pub struct FabricAsk {
     pub messages: Vec<ByteCount>,
     /// TCP where nothing is said.
     pub carrier: Option<Carrier>,
-    /// Whether groups of ports are told from floods.
-    pub infer: bool,
+    /// Whether groups of ports are told from floods; where nothing is said, they are unless
+    /// arrangements were named.
+    pub infer: Option<bool>,
     /// Fewer hosts than ports.
     pub recabling: Option<Recabling>,
     /// Empty: the first device, as it is found.
@@ -56,6 +57,7 @@ impl FabricAsk {
             spec.duration = Nanos(spec.duration.0 / 10);
             spec.interval = Nanos(spec.interval.0 / 10);
         }
+        let infer = self.infer.unwrap_or(self.arrangements.is_empty());
         replace(&mut spec.arrangements, self.arrangements);
         if !self.nodes.is_empty() {
             spec.nodes = Nodes::These(self.nodes);
@@ -63,7 +65,7 @@ impl FabricAsk {
         spec.message = self.message.unwrap_or(spec.message);
         replace(&mut spec.messages, self.messages);
         spec.carrier = self.carrier.unwrap_or(spec.carrier);
-        spec.infer = self.infer || self.recabling.is_some();
+        spec.infer = infer || self.recabling.is_some();
         spec.recabling = self.recabling;
         if self.recabling.is_some() {
             // So few hosts can't be in them.
@@ -133,7 +135,7 @@ mod tests {
     fn what_is_left_open_comes_from_the_profile() {
         let lab = testbed("lab:bridge");
         let StudySpec::Fabric(quick) = FabricAsk::default().resolve(&lab) else { panic!() };
-        assert_eq!(quick, FabricSpec::quick());
+        assert_eq!(quick, FabricSpec { infer: true, ..FabricSpec::quick() });
         let ask = FabricAsk {
             nodes: vec![2, 8],
             duration: Some(Nanos::from_millis(50)),

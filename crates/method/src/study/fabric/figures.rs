@@ -122,11 +122,13 @@ pub(super) fn all(
                 .map_or_else(|| Rounds(Vec::new()), |(s, c)| Rounds::of(data, s, c));
             let row = row(spec, scene, cell, &own, ways);
             for (name, statistic) in STATISTICS {
-                let judged = ways.verdict(scene.way, || judge(&own, &beside, statistic, ways));
+                let judged = ways.verdict(scene.way, || {
+                    judge(&own.values(statistic), &beside.values(statistic), ways)
+                });
                 let row = named(&row, name, judged);
                 figures.push(goodput(&row, &own.values(statistic)));
             }
-            if let Some(figure) = worst_round(&row, cell, &own) {
+            if let Some(figure) = worst_round(&row, (scene, cell), (&own, &beside), ways) {
                 figures.push(figure);
             }
             if cell.message == spec.message && Some(cell.nodes) == most(scene) {
@@ -225,21 +227,26 @@ fn goodput(row: &Row, values: &[f64]) -> Figure {
 
 /// A pair sends more until something gives. But where hosts do the device's work too, they are slower
 /// with it in the path, and nothing tells who gave.
-fn judge(device: &Rounds<'_>, cables: &Rounds<'_>, statistic: Statistic, ways: &Ways) -> Verdict {
-    let middle = |rounds: &Rounds<'_>| median(&rounds.values(statistic));
-    match verdict::of_rate(middle(device), middle(cables), true) {
+fn judge(device: &[f64], cables: &[f64], ways: &Ways) -> Verdict {
+    match verdict::of_rate(median(device), median(cables), true) {
         Verdict::DeviceLimited if ways.share_machine() => Verdict::Undetermined,
         judged => judged,
     }
 }
 
 /// Of an arrangement of several rounds: never a mean over them alone.
-fn worst_round(row: &Row, cell: &Cell, own: &Rounds<'_>) -> Option<Figure> {
+fn worst_round(
+    row: &Row,
+    (scene, cell): (&Scene, &Cell),
+    (own, beside): (&Rounds<'_>, &Rounds<'_>),
+    ways: &Ways,
+) -> Option<Figure> {
     cell.arrangement.filter(|arrangement| arrangement.has_rounds())?;
     let worst = own.worst()?;
-    let mut row = named(row, "worst-round", Verdict::Undetermined);
-    row.conditions.insert("round".to_owned(), cell.rounds[worst].name.clone().into());
     let means: Vec<f64> = own.means_of(worst).into_values().collect();
+    let judged = ways.verdict(scene.way, || judge(&means, &beside.values(mean), ways));
+    let mut row = named(row, "worst-round", judged);
+    row.conditions.insert("round".to_owned(), cell.rounds[worst].name.clone().into());
     Some(goodput(&row, &means))
 }
 

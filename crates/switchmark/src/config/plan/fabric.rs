@@ -26,7 +26,7 @@ pub(super) struct FabricFile {
     messages: Vec<Text>,
     carrier: Option<Text>,
     #[serde(default)]
-    infer: bool,
+    infer: Option<bool>,
     hosts: Option<u32>,
     ports: Option<u32>,
     #[serde(default)]
