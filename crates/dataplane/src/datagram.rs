@@ -23,6 +23,7 @@ pub(crate) mod socket;
 mod spread;
 mod stations;
 mod tally;
+mod turns;
 mod udp;
 mod way;
 

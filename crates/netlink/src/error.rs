@@ -126,6 +126,15 @@ impl NetlinkError {
             (Self::Refused { deed: "set token bucket filter on", .. }, Some(Errno::ENOENT)) => {
                 "this kernel lacks the tbf queue: load the module sch_tbf as root"
             }
+            (Self::Refused { deed: "set netem on", .. }, Some(Errno::ENOENT)) => {
+                "this kernel lacks the netem queue: load the module sch_netem as root"
+            }
+            (Self::Refused { deed: "redirect what arrives at", .. }, Some(Errno::ENOENT)) => {
+                "this kernel lacks the filter: load the modules cls_u32 and act_mirred as root"
+            }
+            (Self::Refused { deed: "add ingress queue to", .. }, Some(Errno::EEXIST)) => {
+                "another program queues what arrives there: `tc filter show dev DEV ingress` shows what"
+            }
             (_, Some(Errno::EAGAIN)) => "the kernel did not answer: see its log",
             _ => return None,
         };

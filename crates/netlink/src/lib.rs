@@ -7,6 +7,7 @@
 
 mod address;
 mod conversation;
+mod detour;
 mod error;
 mod ethtool;
 mod generic;
@@ -17,6 +18,7 @@ mod offload;
 mod qdisc;
 mod route;
 
+pub use detour::Netem;
 pub use error::{KernelAnswer, NetlinkError};
 pub use link::{Link, LinkStats};
 pub use netdev::{Napi, Netdev, XdpFeatures};

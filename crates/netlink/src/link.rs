@@ -229,6 +229,28 @@ impl Netlink {
         self.create_link(errand, name, InfoKind::Bridge, data)
     }
 
+    /// Makes a link that hands back whatever is sent out of it as arrived where it came from; down. Its
+    /// queue stands between.
+    pub fn create_ifb(&mut self, name: &str) -> Result<(), NetlinkError> {
+        let errand = Errand { deed: "create ifb", object: &name };
+        check_name(errand, name)?;
+        let mut message = LinkMessage::default();
+        message.attributes = vec![
+            LinkAttribute::IfName(name.to_owned()),
+            LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Ifb)]),
+        ];
+        let request = RouteNetlinkMessage::NewLink(message);
+        self.route.ask(errand, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
+    }
+
+    /// Removes a virtual link, with its queues.
+    pub fn remove_link(&mut self, index: u32) -> Result<(), NetlinkError> {
+        let errand = Errand { deed: "remove link", object: &index };
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        self.route.ask(errand, RouteNetlinkMessage::DelLink(message), 0).map(drop)
+    }
+
     /// Lets a bridge learn at most so many addresses (Linux 6.7); 0 is no limit. An older kernel takes no
     /// notice, and says nothing.
     pub fn limit_learned(&mut self, bridge: u32, addresses: u32) -> Result<(), NetlinkError> {

@@ -173,3 +173,104 @@ fn refusals_carry_the_kernels_words() {
         assert!(words.contains("Nexthop has invalid gateway") || words.contains("down"), "{words}");
     });
 }
+
+/// Two namespaces with a cable between them: the near end's conversation is the caller's.
+fn across(kernel: &mut Netlink) -> (u32, std::net::UdpSocket, std::net::UdpSocket) {
+    kernel.create_veth("a", "b").unwrap();
+    let far = kernel.link("b").unwrap().index;
+    let (tell, told) = std::sync::mpsc::channel();
+    let there = std::thread::spawn(move || {
+        unshare(CloneFlags::CLONE_NEWNET).unwrap();
+        tell.send(std::fs::File::open("/proc/thread-self/ns/net").unwrap()).unwrap();
+        let mut kernel = Netlink::open().unwrap();
+        let index = loop {
+            match kernel.link("b") {
+                Ok(link) => break link.index,
+                Err(_) => std::thread::yield_now(),
+            }
+        };
+        kernel.add_address(index, ip("192.0.2.2"), 24).unwrap();
+        kernel.set_up(index).unwrap();
+        std::net::UdpSocket::bind("192.0.2.2:0").unwrap()
+    });
+    let namespace = told.recv().unwrap();
+    kernel.rename_into_namespace(far, "b", &namespace).unwrap();
+    let near = kernel.link("a").unwrap().index;
+    kernel.add_address(near, ip("192.0.2.1"), 24).unwrap();
+    kernel.set_up(near).unwrap();
+    let there = there.join().unwrap();
+    while !kernel.link("a").unwrap().running {
+        std::thread::yield_now();
+    }
+    let here = std::net::UdpSocket::bind("192.0.2.1:0").unwrap();
+    here.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    (near, here, there)
+}
+
+/// So many of 1000 octets; all are seen to come.
+fn send_and_count(from: &std::net::UdpSocket, to: &std::net::UdpSocket, frames: usize) {
+    for _ in 0..frames {
+        from.send_to(&[0; 1000], to.local_addr().unwrap()).unwrap();
+    }
+    let mut buffer = [0; 2000];
+    for number in 0..frames {
+        to.recv(&mut buffer).unwrap_or_else(|e| panic!("{number} of {frames} came: {e}"));
+    }
+}
+
+/// What stands in netem's place is tbf, which every kernel with these tests has.
+#[test]
+fn what_arrives_takes_the_detour_and_later_does_not() {
+    alone(|kernel| {
+        let (near, here, there) = across(kernel);
+        kernel.create_ifb("detour").unwrap();
+        let detour = kernel.link("detour").unwrap().index;
+        let (rate, burst, limit) = (Rate(1_000_000), ByteCount(2_000), ByteCount(1_000_000));
+        kernel.set_tbf(detour, &Tbf { rate, burst, limit, overhead: 0 }).unwrap();
+        kernel.set_up(detour).unwrap();
+        kernel.lead_arrivals(near, detour).unwrap();
+        assert!(kernel.leads_arrivals(near).unwrap());
+        let through = |kernel: &mut Netlink| {
+            let all = kernel.qdiscs().unwrap();
+            all.into_iter().find(|queue| queue.index == detour && queue.root).unwrap().stats
+        };
+        let before = through(kernel);
+        send_and_count(&there, &here, 20);
+        let after = through(kernel);
+        assert!(after.packets - before.packets >= 20, "{before:?} {after:?}");
+        assert!(after.overlimits > before.overlimits, "20,000 octets through 2,000: some waited");
+        assert_eq!(after.drops, before.drops);
+
+        // Another's ingress queue is never taken.
+        let taken = kernel.lead_arrivals(near, detour).unwrap_err();
+        assert_eq!(taken.errno(), Some(Errno::EEXIST), "{taken:?}");
+        assert!(taken.hint().unwrap().contains("another program"), "{taken:?}");
+        assert!(kernel.leads_arrivals(near).unwrap(), "and is left as it is");
+
+        kernel.restore_arrivals(near).unwrap();
+        assert!(!kernel.leads_arrivals(near).unwrap());
+        let before = through(kernel).packets;
+        send_and_count(&there, &here, 20);
+        assert_eq!(through(kernel).packets, before, "none came this way");
+        kernel.remove_link(detour).unwrap();
+        assert!(kernel.link("detour").unwrap_err().is_absent());
+    });
+}
+
+#[test]
+fn netem_is_set_and_read_back_or_its_absence_is_told() {
+    alone(|kernel| {
+        kernel.create_ifb("detour").unwrap();
+        let detour = kernel.link("detour").unwrap().index;
+        let netem = netlink::Netem { delay: measure::Nanos::from_micros(12_800), limit: 5_000 };
+        match kernel.set_netem(detour, &netem) {
+            Ok(()) => assert_eq!(kernel.netem(detour).unwrap(), Some(netem)),
+            Err(refused) => {
+                assert_eq!(refused.errno(), Some(Errno::ENOENT), "{refused:?}");
+                assert!(refused.hint().unwrap().contains("sch_netem"), "{refused:?}");
+                assert_eq!(kernel.netem(detour).unwrap(), None);
+                eprintln!("this kernel lacks netem: its refusal is what was tested");
+            }
+        }
+    });
+}

@@ -2,8 +2,9 @@
 //!
 //! Owns a host's part of one trial at a time. Never listens on a control port, never writes anything
 //! but protocol to stdout, never decides what to run, and never outlives its controller: when stdin
-//! ends it halts every flow, restores the offloads it changed, and exits.
+//! ends it halts every flow, restores the offloads it changed, takes away the delay it added, and exits.
 
+mod delays;
 mod duty;
 mod facts;
 mod fault;

@@ -8,6 +8,7 @@ mod assemble;
 mod command;
 mod conduct;
 mod crew;
+mod delays;
 mod events;
 mod facts;
 mod handle;

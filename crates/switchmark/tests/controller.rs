@@ -292,10 +292,7 @@ fn offloads_are_off_for_a_trial_and_facts_tell_of_both_sides() {
 }
 
 /// Hosts that exist already: two named by process, in a lab of the test's own.
-#[test]
-fn hosts_by_pid_over_a_lab_of_another() {
-    let Some(_alone) = alone("hosts_by_pid", &[]) else { return };
-    let holder = open(&LabDevice::Cable);
+fn by_pid(holder: &LiveTestbed, delay: Nanos) -> resolved::Testbed {
     let pids = holder.agents();
     let topology = holder.topology();
     let hosts = topology.hosts.iter().map(|host| resolved::HostConfig {
@@ -307,14 +304,48 @@ fn hosts_by_pid_over_a_lab_of_another() {
         hosts: hosts.collect(),
         devices: Vec::new(),
         hooks: switchmark::config::hooks::Hooks::new(),
+        delay,
     };
-    let place = resolved::Testbed { name: "by pid".into(), source: Source::Hosts(config) };
+    resolved::Testbed { name: "by pid".into(), source: Source::Hosts(config) }
+}
+
+#[test]
+fn hosts_by_pid_over_a_lab_of_another() {
+    let Some(_alone) = alone("hosts_by_pid", &[]) else { return };
+    let holder = open(&LabDevice::Cable);
+    let place = by_pid(&holder, Nanos::ZERO);
     let mut testbed = LiveTestbed::open_with(&place, Stop::new(), program()).expect("two hosts");
     assert!(!testbed.facts().shared_machine, "as far as anybody said");
     let trial = trial(&testbed, vec![echo(Protocol::Udp)], LOAD);
     let record = testbed.run(&trial).expect("a record");
     assert_eq!(record.outcome, Outcome::Valid, "{record:#?}");
     assert_eq!(record.ports.len(), 2, "no device's: {record:#?}");
+}
+
+/// Where the kernel has netem the round trip is longer by it; where it has not, that is said before any
+/// trial. Either way nothing is left on the hosts.
+#[test]
+fn hosts_add_delay_or_say_why_not_and_leave_nothing() {
+    let Some(_alone) = alone("hosts_add_delay", &[]) else { return };
+    let holder = open(&LabDevice::Cable);
+    let delay = Nanos::from_millis(5);
+    match LiveTestbed::open_with(&by_pid(&holder, delay), Stop::new(), program()) {
+        Ok(mut testbed) => {
+            let trial = trial(&testbed, vec![echo(Protocol::Udp)], LOAD);
+            let record = testbed.run(&trial).expect("a record");
+            let FlowRecord::Echo(echo) = &record.flows[0] else { panic!("{record:#?}") };
+            assert!(echo.rtt.min() >= Nanos(9_990_000), "{record:#?}");
+        }
+        Err(refused) => {
+            let words = switchmark::protocol::in_words(&refused);
+            assert!(words.contains("5ms") && words.contains("sch_netem"), "{words}");
+            eprintln!("this kernel lacks netem: its refusal is what was tested: {words}");
+        }
+    }
+    for pid in holder.agents().values() {
+        let links = std::fs::read_to_string(format!("/proc/{pid}/net/dev")).expect("its links");
+        assert!(!links.contains("swm"), "{links}");
+    }
 }
 
 fn port_config(port: &method::topology::HostPort) -> resolved::PortConfig {

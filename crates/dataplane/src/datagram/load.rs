@@ -14,6 +14,7 @@ use measure::{Histogram, Nanos};
 use super::batch::SLOTS;
 use super::output::{Output, Refusal};
 use super::pacer::Schedule;
+use super::turns::Turns;
 use super::{Pace, SenderReport, SenderSpec, udp};
 use crate::socket::TICK;
 use crate::{FlowError, Halt, Window, clock};
@@ -35,11 +36,20 @@ const BATCH_SHORT: Nanos = Nanos::from_micros(150);
 /// a NIC's host some microseconds each time. Above it a load is light enough for either.
 const SPIN: Nanos = Nanos::from_millis(1);
 
+/// The same before the load begins: longer than a scheduler's slice, so that a sender that shares its
+/// processor has learned it by then.
+const SPIN_BEFORE: Nanos = Nanos::from_millis(10);
+
+/// Between two looks at the clock of a wait: longer than any interrupt, shorter than the slice of
+/// another program.
+const PUT_ASIDE: Nanos = Nanos::from_micros(500);
+
 /// A load under way.
 struct Load<'a> {
     output: Output,
     tally: Tally,
     spec: &'a SenderSpec,
+    turns: Turns,
 }
 
 /// Sends from the window's start to its stop, or until a halt is asked for, on the calling thread.
@@ -49,8 +59,8 @@ pub(super) fn run(
     window: Window,
     halt: &Halt,
 ) -> Result<SenderReport, FlowError> {
-    let mut load = Load { output, tally: Tally::default(), spec };
-    wait(window.start, halt);
+    let mut load = Load { output, tally: Tally::default(), spec, turns: Turns::begin() };
+    wait(window.start, SPIN_BEFORE, halt, &mut load.turns);
     let (limit, burst_limit) = (spec.limit, spec.burst_limit);
     let (offered, longest_burst, late) = match spec.pace {
         Pace::Greedy => (load.run_greedy(limit, window, halt)?, 0, 0),
@@ -159,7 +169,7 @@ impl Load<'_> {
                 return Ok((schedule.come(now), schedule.longest_burst(), schedule.late()));
             }
             let from = if schedule.is_behind(now) { clock::monotonic() } else { now };
-            wait(schedule.next_look(from).min(end), halt);
+            wait(schedule.next_look(from).min(end), SPIN, halt, &mut self.turns);
         }
     }
 
@@ -213,16 +223,29 @@ impl Tally {
     }
 }
 
-/// Waits until `at`, within about a microsecond; shorter only when a halt is asked for.
+/// Waits until `at`, within about a microsecond, the last `spin` of it awake; shorter only when a halt
+/// is asked for.
 #[inline]
-fn wait(at: Nanos, halt: &Halt) {
+fn wait(at: Nanos, spin: Nanos, halt: &Halt, turns: &mut Turns) {
+    let mut expected = None;
     loop {
-        let left = at.saturating_sub(clock::monotonic());
+        let now = clock::monotonic();
+        if expected.is_some_and(|expected| now.saturating_sub(expected) > PUT_ASIDE) {
+            turns.look();
+        }
+        let left = at.saturating_sub(now);
         if left == Nanos::ZERO || halt.asked() {
             return;
         }
-        if left > SPIN {
-            thread::sleep((left - SPIN).min(TICK).as_duration());
+        if left > spin {
+            let pause = (left - spin).min(TICK);
+            expected = Some(now + pause);
+            thread::sleep(pause.as_duration());
+            continue;
+        }
+        expected = Some(now);
+        if turns.given {
+            thread::yield_now();
         } else {
             std::hint::spin_loop();
         }

@@ -1,13 +1,17 @@
 //! What the agent does for each request, one after another.
 //!
-//! Owns the trial under way and the offloads that were changed. Never reads or writes a pipe.
+//! Owns the trial under way, the offloads that were changed and the delay that was added. Never reads or writes a pipe.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use dataplane::{Halt, clock};
+use measure::Nanos;
 
+use super::delays::Delays;
 use super::fault::AgentFault;
+use super::leash;
 use super::offloads::Offloads;
 use super::trial::Trial;
 use super::{Handled, facts};
@@ -22,7 +26,26 @@ const IDLE_FOR: Duration = Duration::from_hours(1);
 #[derive(Clone, Default)]
 pub struct Reins {
     halt: Arc<Mutex<Halt>>,
-    offloads: Arc<Mutex<Offloads>>,
+    changes: Arc<Mutex<Changes>>,
+}
+
+/// What is to be put back on this host.
+#[derive(Default)]
+struct Changes {
+    offloads: Offloads,
+    delays: Delays,
+}
+
+impl Changes {
+    /// As far as it goes; the first failure is told.
+    fn undo(&mut self) -> Result<(), AgentFault> {
+        self.delays.remove_all().and(self.offloads.restore_all())
+    }
+
+    /// An agent that changed nothing may be killed.
+    fn tie(&self) -> Result<(), AgentFault> {
+        if self.offloads.is_empty() && self.delays.is_empty() { leash::tighten() } else { Ok(()) }
+    }
 }
 
 impl Reins {
@@ -31,11 +54,11 @@ impl Reins {
         self.halt.lock().unwrap_or_else(PoisonError::into_inner).ask();
     }
 
-    /// Ends the trial under way and restores offloads: the process is about to exit.
+    /// Ends the trial under way and puts back what was changed: the process is about to exit.
     pub fn let_go(&self) {
         self.halt();
-        let mut offloads = self.offloads.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(fault) = offloads.restore_all() {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(fault) = changes.undo() {
             eprintln!("agent: {}", crate::protocol::in_words(&fault));
         }
     }
@@ -78,6 +101,7 @@ impl Duty {
             Ask::Clock => Ok(Answer::Clock { monotonic: clock::monotonic() }),
             Ask::Facts { interfaces } => Ok(Answer::Facts(facts::gather(&interfaces))),
             Ask::Offloads { interfaces, change } => self.offloads(&interfaces, change),
+            Ask::Delay { ports, delay } => self.delay(&ports, delay),
             Ask::Prepare { receivers, interfaces } => {
                 self.trial = None;
                 let mut trial = Trial::new(self.reins.fresh_halt(), interfaces);
@@ -119,11 +143,19 @@ impl Duty {
     }
 
     fn offloads(&self, interfaces: &[String], change: OffloadChange) -> Handled {
-        let mut offloads = self.reins.offloads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = self.reins.changes.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = match change {
-            OffloadChange::Off => offloads.turn_off(interfaces)?,
-            OffloadChange::Restore => offloads.restore(interfaces)?,
+            OffloadChange::Off => changes.offloads.turn_off(interfaces)?,
+            OffloadChange::Restore => changes.offloads.restore(interfaces)?,
         };
+        changes.tie()?;
         Ok(Answer::Offloads { changed })
+    }
+
+    fn delay(&self, ports: &BTreeMap<String, u32>, delay: Nanos) -> Handled {
+        let mut changes = self.reins.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let added = changes.delays.add(ports, delay);
+        changes.tie()?;
+        Ok(Answer::Delayed { through: added? })
     }
 }

@@ -92,12 +92,43 @@ pub enum AgentFault {
         #[source]
         cause: netlink::NetlinkError,
     },
+    /// Delay could not be added, checked or taken away.
+    #[error("{deed} the delay of what arrives at `{interface}`{}", hint_of(cause))]
+    Delay {
+        /// `add`, `check`, `take away`.
+        deed: &'static str,
+        /// The port.
+        interface: String,
+        /// Why.
+        #[source]
+        cause: netlink::NetlinkError,
+    },
+    /// It was added, and is there no longer as it was.
+    #[error(
+        "check the delay of what arrives at `{interface}`: it is no longer {delay}; another program \
+         changed the port's queues"
+    )]
+    DelayGone {
+        /// The port.
+        interface: String,
+        /// What it should be.
+        delay: Nanos,
+    },
+}
+
+/// What the user can do crosses the pipe with the words.
+fn hint_of(cause: &netlink::NetlinkError) -> String {
+    cause.hint().map_or_else(String::new, |hint| format!(" ({hint})"))
 }
 
 impl AgentFault {
     /// Whether something that was asked for by name can't be had here: no use asking again.
-    pub const fn is_unavailable(&self) -> bool {
-        matches!(self, Self::Open { cause: FlowError::Unavailable { .. }, .. })
+    pub fn is_unavailable(&self) -> bool {
+        matches!(
+            self,
+            Self::Open { cause: FlowError::Unavailable { .. }, .. }
+                | Self::Delay { deed: "add", .. }
+        )
     }
 
     /// A message that may not come now.

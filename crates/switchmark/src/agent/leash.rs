@@ -1,7 +1,7 @@
 //! The agent dies with its controller.
 //!
 //! Two ties: the end of stdin, which always works, and the kernel's parent-death signal, which also
-//! works for an agent that hangs. The second is slackened while an offload is changed, because a
+//! works for an agent that hangs. The second is slackened while something of the host is changed, because a
 //! killed agent restores nothing.
 
 use nix::sys::prctl;

@@ -48,10 +48,12 @@ impl Offloads {
             changed.insert(name.clone(), states(previous, |was| was));
             self.0.remove(name);
         }
-        if self.0.is_empty() {
-            leash::tighten()?;
-        }
         Ok(changed)
+    }
+
+    /// Whether nothing is changed.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Puts everything back, as far as it goes; the first failure is told.

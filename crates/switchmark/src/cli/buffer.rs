@@ -2,11 +2,14 @@
 //!
 //! Owns its flags; what they leave open comes from the profile and the testbed.
 
+mod paths;
+
 use measure::{FrameSize, Nanos, Rate};
 use method::{Background, BufferPorts, PortRef, StudySpec};
 
 use super::options::{self, Measuring, ProfileArg, Under};
 use super::session::{self, Request};
+use super::sim::sweep;
 use super::{Failure, Outcome};
 use crate::config::buffer::{self, BufferAsk};
 use crate::config::depth::DepthAsk;
@@ -27,9 +30,13 @@ pub struct Args {
     estimate: bool,
     #[command(flatten)]
     bursts: Bursts,
-    /// Make the path so long, where the device is a model, simulated or emulated [default: as long as it is]
-    #[arg(long, value_name = "TIME", value_parser = round_trip)]
-    rtt: Option<Nanos>,
+    /// Make the path so long: a model's cables are, and hosts of a testbed file add it to what arrives; each of
+    /// several is a run of its own [default: as long as it is]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = round_trip, conflicts_with = "resume")]
+    rtt: Vec<Nanos>,
+    /// A model's ports at each of these rates, each a run of its own [default: the profile's]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "resume")]
+    rates: Vec<Rate>,
     #[command(flatten)]
     load: LoadArgs,
     /// Streams of TCP; each number is a case of its own
@@ -174,9 +181,20 @@ impl Args {
     /// The testbed's name, with the round trip that was asked for.
     fn place(&self) -> Result<String, ConfigError> {
         let name = self.testbed.clone().unwrap_or_default();
-        let Some(rtt) = self.rtt else { return Ok(name) };
-        buffer::with_round_trip(&name, rtt)
+        let Some(rtt) = self.rtt.first() else { return Ok(name) };
+        buffer::with_round_trip(&name, *rtt)
             .map_err(|(message, hint)| ConfigError::bare(format!("--rtt: {message}"), hint))
+    }
+
+    fn studies(&self, testbed: &Testbed) -> Result<Vec<StudySpec>, ConfigError> {
+        let mut studies = Vec::new();
+        if self.esnet || !self.estimate {
+            studies.push(esnet(self, testbed)?);
+        }
+        if self.estimate {
+            studies.push(depth(self, testbed)?);
+        }
+        Ok(studies)
     }
 
     fn backgrounds(&self) -> Option<Vec<Background>> {
@@ -189,18 +207,18 @@ impl Args {
     }
 }
 
+/// As the journal names it.
+const VERB: &str = "buffer";
+
 /// Measures.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    if paths::are_asked(args) {
+        return sweep::run(VERB, &paths::points(args)?, None, &args.measuring);
+    }
     session::run(&args.measuring, || {
         let testbed = testbed::from_argument("--testbed", &args.place()?)?;
-        let mut studies = Vec::new();
-        if args.esnet || !args.estimate {
-            studies.push(esnet(args, &testbed)?);
-        }
-        if args.estimate {
-            studies.push(depth(args, &testbed)?);
-        }
-        Ok(Request { verb: "buffer", testbed, studies, seed: None })
+        let studies = args.studies(&testbed)?;
+        Ok(Request { verb: VERB, testbed, studies, seed: None })
     })
 }
 

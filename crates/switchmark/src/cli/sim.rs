@@ -4,7 +4,7 @@
 //! Owns its flags and the points that they come to. Sends nothing and needs no root.
 
 mod points;
-mod sweep;
+pub(super) mod sweep;
 mod swept;
 
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::options::Measuring;
 use super::session::{self, Request};
 use super::{Failure, Outcome};
 use crate::config::{ConfigError, SourceText, plan, sim_name};
-use points::Point;
+pub(super) use points::{Point, pairs};
 pub(super) use swept::{Swept, SweptOne};
 
 /// `sim`
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let (profile, plan) = named?;
     let points = points::all(&name_of(profile), &args.sweep, plan)?;
-    sweep::run(&points, args.jobs, &args.measuring)
+    sweep::run("sim", &points, args.jobs, &args.measuring)
 }
 
 /// A testbed's whole name, where `sim:` need not be said.

@@ -10,7 +10,7 @@ use method::{Background, BufferPorts, BufferSpec, Profile, StabilityLimits, Stud
 use super::fit::Misfit;
 use super::resolved::{Source, Testbed};
 use super::study::replace;
-use super::{lab_name, sim_name};
+use super::{lab_name, sim_name, testbed};
 
 /// The largest IP packet where nothing tells another.
 const USUAL_MTU: u32 = 1500;
@@ -20,6 +20,9 @@ const AROUND_IP: u32 = 18;
 
 /// A host's link is crossed so often by a request and its answer: twice by each.
 const LINKS_OF_A_ROUND_TRIP: u64 = 4;
+
+/// It arrives at two hosts.
+const HOSTS_OF_A_ROUND_TRIP: u64 = 2;
 
 /// A buffer study with only what was said; the rest comes from the profile and the testbed.
 #[derive(Debug, Clone, Default)]
@@ -129,17 +132,18 @@ pub fn background(text: &str) -> Result<Background, BackgroundError> {
     Err(BackgroundError::Share(text.to_owned()))
 }
 
-/// The testbed's name with links as long as a round trip of `rtt` needs; only a model has a delay to
-/// set.
+/// The testbed's name with as much delay as a round trip of `rtt` needs: a model's links have it, and
+/// hosts of a testbed file add it to what arrives. A lab's cables have none.
 pub fn with_round_trip(name: &str, rtt: Nanos) -> Result<String, Misfit> {
     if name.starts_with(sim_name::PREFIX) || is_emulated(name) {
         return Ok(format!("{name},delay={}", rtt / LINKS_OF_A_ROUND_TRIP));
     }
-    let lab = name.starts_with(lab_name::PREFIX);
-    let what = if lab { "this lab's cables" } else { "the hosts of a testbed file" };
+    if !name.starts_with(lab_name::PREFIX) {
+        return Ok(format!("{name}{}{}", testbed::DELAY, rtt / HOSTS_OF_A_ROUND_TRIP));
+    }
     let needed = rtt / LINKS_OF_A_ROUND_TRIP;
     Err((
-        format!("add a round trip of {rtt}: {what} have no delay that could be set"),
+        format!("add a round trip of {rtt}: this lab's cables have no delay that could be set"),
         format!(
             "use a model (sim:PROFILE.toml) or an emulated device (lab:emulated=PROFILE.toml), whose \
              cables then have {needed} each; without --rtt the study runs at the path's own round trip"
@@ -179,7 +183,8 @@ mod tests {
             with_round_trip("lab:emulated=p.toml,hosts=4", rtt).unwrap(),
             "lab:emulated=p.toml,hosts=4,delay=12500us"
         );
-        for place in ["lab:bridge,hosts=4", "lab:emulated=p.toml+bridge", "testbed.toml"] {
+        assert_eq!(with_round_trip("testbed.toml", rtt).unwrap(), "testbed.toml,delay=25ms");
+        for place in ["lab:bridge,hosts=4", "lab:emulated=p.toml+bridge"] {
             let (message, hint) = with_round_trip(place, rtt).unwrap_err();
             assert!(message.contains("50ms") && hint.contains("12500us"), "{message} {hint}");
         }

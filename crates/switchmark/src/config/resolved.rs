@@ -5,7 +5,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use lab::LabSpec;
-use measure::Rate;
+use measure::{Nanos, Rate};
 use method::Testbed as _;
 use method::topology::{AddressBlock, CableEnd, Device, Host, HostPort, Topology};
 use sim::VirtualTestbed;
@@ -50,6 +50,8 @@ pub struct HostsConfig {
     pub devices: Vec<Device>,
     /// What the user's commands can do to them.
     pub hooks: Hooks,
+    /// How long every frame that arrives at a host waits there, added to the path; zero is nothing.
+    pub delay: Nanos,
 }
 
 /// A host and how an agent gets there.

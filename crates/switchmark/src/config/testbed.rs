@@ -12,6 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
+use measure::Nanos;
 use method::topology::{CableEnd, PortRef};
 use serde::Deserialize;
 use toml::Spanned;
@@ -57,6 +58,9 @@ struct PortFile {
     rate: Option<Text>,
 }
 
+/// Behind a testbed file's path: how long what arrives at each host waits there.
+pub const DELAY: &str = ",delay=";
+
 /// Resolves a `lab:…` name or a testbed file's path from the command line.
 pub fn from_argument(flag: &str, text: &str) -> Result<Testbed, ConfigError> {
     if text.starts_with(lab_name::PREFIX) {
@@ -66,6 +70,9 @@ pub fn from_argument(flag: &str, text: &str) -> Result<Testbed, ConfigError> {
     if text.starts_with(sim_name::PREFIX) {
         let source = SourceText::argument(flag, text);
         return sim_name::parse(text, Path::new("")).map_err(|fault| source.locate(fault));
+    }
+    if let Some((file, delay)) = text.rsplit_once(DELAY) {
+        return delayed(flag, text, file, delay);
     }
     if !Path::new(text).exists() {
         let source = SourceText::argument(flag, text);
@@ -77,6 +84,23 @@ pub fn from_argument(flag: &str, text: &str) -> Result<Testbed, ConfigError> {
         return Err(source.locate(fault));
     }
     from_source(text, &SourceText::read(Path::new(text))?)
+}
+
+/// Hosts that are to add delay.
+fn delayed(flag: &str, text: &str, file: &str, delay: &str) -> Result<Testbed, ConfigError> {
+    let source = SourceText::argument(flag, text);
+    let span = text.len() - delay.len()..text.len();
+    let delay: Nanos = delay.parse().map_err(|error: measure::UnitError| {
+        source.locate(Fault::new(span.clone(), error.to_string(), "write it like 25ms"))
+    })?;
+    let mut testbed = from_argument(flag, file)?;
+    let Source::Hosts(hosts) = &mut testbed.source else {
+        let (message, hint) = ("only hosts of a testbed file add delay", "say it in the file");
+        return Err(source.locate(Fault::new(span, message, hint)));
+    };
+    hosts.delay = delay;
+    text.clone_into(&mut testbed.name);
+    Ok(testbed)
 }
 
 /// Resolves a testbed file's text. `name` is what the user called it.
@@ -135,7 +159,8 @@ fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
     addresses::are_unique(&file.host, &hosts)?;
     cables_fit(file, &hosts)?;
     let devices = devices::devices(&file.device);
-    Ok(HostsConfig { hosts, devices, hooks: devices::hooks(&file.device)? })
+    let hooks = devices::hooks(&file.device)?;
+    Ok(HostsConfig { hosts, devices, hooks, delay: Nanos::ZERO })
 }
 
 fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {

@@ -20,6 +20,7 @@ use nix::unistd::Pid;
 
 use super::assemble::{Sides, assemble};
 use super::crew::Crew;
+use super::delays::Delays;
 use super::lanes::Lanes;
 use super::mishap::Mishap;
 use super::offset::Offset;
@@ -47,6 +48,8 @@ pub struct Conduct<'a> {
     pub lab: Option<&'a Lab>,
     /// What can be done to the devices.
     pub subjects: &'a Subjects,
+    /// What hosts add to the path.
+    pub delays: &'a mut Delays,
     /// What is asked, and what hosts do of it.
     pub lanes: &'a Lanes<'a>,
     /// How long before the start agents are told of it.
@@ -65,6 +68,8 @@ impl<'a> Conduct<'a> {
         let hosts: Vec<String> = ports_in_use.keys().cloned().collect();
 
         self.set_offloads(&ports_in_use)?;
+        self.delays.put(self.crew)?;
+        let ports_in_use = self.with_delays(ports_in_use);
         let offsets = self.crew.offsets(&hosts)?;
         let ports = self.prepare(&scene, &ports_in_use)?;
         self.connect(&scene, &ports)?;
@@ -133,6 +138,18 @@ impl<'a> Conduct<'a> {
             }
         }
         in_use
+    }
+
+    /// What is dropped where frames wait on purpose is the host's doing too.
+    fn with_delays(&self, mut ports: PortsInUse) -> PortsInUse {
+        for (host, ports) in &mut ports {
+            for interfaces in ports.values_mut() {
+                let links = interfaces.iter().filter_map(|name| self.delays.link(host, name));
+                let links: Vec<String> = links.cloned().collect();
+                interfaces.extend(links);
+            }
+        }
+        ports
     }
 
     fn set_offloads(&mut self, ports: &PortsInUse) -> Result<(), Mishap> {

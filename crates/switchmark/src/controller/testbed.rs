@@ -18,6 +18,7 @@ use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::conduct::Conduct;
 use super::crew::Crew;
+use super::delays::Delays;
 use super::facts::Facts;
 use super::handle::{Agent, AgentError};
 use super::lanes::Lanes;
@@ -68,6 +69,15 @@ pub enum ControllerError {
         #[source]
         cause: Box<LaunchError>,
     },
+    /// Hosts could not be made to add delay.
+    #[error("have every frame that arrives at a host wait for {delay}")]
+    Delay {
+        /// For each frame.
+        delay: Nanos,
+        /// Why.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A lab's device does not tell of itself.
     #[error("ask device `{device}` for its facts")]
     Device {
@@ -97,6 +107,7 @@ pub struct LiveTestbed {
     topology: Topology,
     facts: Facts,
     subjects: Subjects,
+    delays: Delays,
     lost: Option<Arc<AgentError>>,
 }
 
@@ -123,6 +134,11 @@ impl LiveTestbed {
                 }
                 let mut this = Self::new(crew, None, config.topology(&testbed.name));
                 this.subjects = Subjects::new(config.hooks.clone());
+                this.delays = Delays::of(&this.topology, config.delay);
+                this.delays.put(&mut this.crew).map_err(|cause| ControllerError::Delay {
+                    delay: config.delay,
+                    cause: Box::new(cause),
+                })?;
                 this
             }
             Source::Virtual(_) => {
@@ -160,6 +176,7 @@ impl LiveTestbed {
             topology,
             facts: Facts::default(),
             subjects: Subjects::default(),
+            delays: Delays::default(),
             lost: None,
         }
     }
@@ -231,7 +248,8 @@ impl LiveTestbed {
 
     fn carry_out(&mut self, lanes: &Lanes<'_>, lead: Nanos) -> Result<TrialRecord, Mishap> {
         let (crew, topology, lab) = (&mut self.crew, &self.topology, self.lab.as_ref());
-        Conduct { crew, topology, lab, subjects: &self.subjects, lanes, lead }.run()
+        let (subjects, delays) = (&self.subjects, &mut self.delays);
+        Conduct { crew, topology, lab, subjects, delays, lanes, lead }.run()
     }
 
     /// Ends the trial everywhere and says what happened.

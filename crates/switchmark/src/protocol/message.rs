@@ -14,7 +14,7 @@ use super::usage::Usage;
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 5;
+pub const PROTOCOL: u32 = 6;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,6 +92,14 @@ pub enum Ask {
         /// To what.
         change: OffloadChange,
     },
+    /// Has every frame that arrives at these ports wait before the host sees it, until the agent ends;
+    /// of a port that was told so before it is checked. Answered by `delayed`.
+    Delay {
+        /// By port, how many frames may wait.
+        ports: BTreeMap<String, u32>,
+        /// How long each waits.
+        delay: Nanos,
+    },
     /// Begins a trial: opens its data ports. Whatever an earlier trial left is closed first.
     /// Answered by `prepared`.
     Prepare {
@@ -126,6 +134,7 @@ impl Ask {
             Self::Clock => "clock",
             Self::Facts { .. } => "facts",
             Self::Offloads { .. } => "offloads",
+            Self::Delay { .. } => "delay",
             Self::Prepare { .. } => "prepare",
             Self::Connect { .. } => "connect",
             Self::Start { .. } => "start",
@@ -180,6 +189,11 @@ pub enum Answer {
     Offloads {
         /// By port, each feature that differs now from before the request, and its state.
         changed: BTreeMap<String, BTreeMap<String, bool>>,
+    },
+    /// To `delay`.
+    Delayed {
+        /// By port, the link at which its frames wait.
+        through: BTreeMap<String, String>,
     },
     /// To `prepare`.
     Prepared {

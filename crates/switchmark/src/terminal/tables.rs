@@ -6,6 +6,7 @@
 mod buffer;
 mod comparison;
 mod depth;
+mod enough;
 mod fabric;
 mod forwarding;
 mod grid;

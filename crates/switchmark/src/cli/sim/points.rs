@@ -15,15 +15,15 @@ const MOST_POINTS: usize = 1000;
 
 /// One run of a sweep, complete.
 #[derive(Debug)]
-pub(super) struct Point {
+pub(in crate::cli) struct Point {
     /// The swept parameters here.
-    pub(super) values: Vec<SweptValue>,
+    pub(in crate::cli) values: Vec<SweptValue>,
     /// Where.
-    pub(super) testbed: Testbed,
+    pub(in crate::cli) testbed: Testbed,
     /// What.
-    pub(super) studies: Vec<StudySpec>,
+    pub(in crate::cli) studies: Vec<StudySpec>,
     /// The plan's own.
-    pub(super) seed: Option<u64>,
+    pub(in crate::cli) seed: Option<u64>,
 }
 
 /// All points of the sweeps asked for, on the testbed `name` with their values behind it.
@@ -35,16 +35,7 @@ pub(super) fn all(name: &str, asked: &[String], plan: &Path) -> Result<Vec<Point
             sweep::parse(text).map_err(|fault| source.locate(fault))
         })
         .collect::<Result<_, _>>()?;
-    if sweeps.len() > 2 {
-        let message = format!("{} parameters are swept at once", sweeps.len());
-        return Err(ConfigError::bare(message, "two are the most that a table and a plot show"));
-    }
-    let count = sweeps.iter().map(|sweep| sweep.values.len()).product::<usize>();
-    if count > MOST_POINTS {
-        let message = format!("the sweep has {count} points, {MOST_POINTS} are the most");
-        return Err(ConfigError::bare(message, "take larger steps, or several sweeps"));
-    }
-    pairs(&sweeps)
+    pairs(&sweeps)?
         .into_iter()
         .map(|values| {
             let options = values.iter().map(|v| format!(",{}={}", v.parameter, v.text));
@@ -54,8 +45,17 @@ pub(super) fn all(name: &str, asked: &[String], plan: &Path) -> Result<Vec<Point
         .collect()
 }
 
-/// The first parameter moves slowest.
-fn pairs(sweeps: &[Sweep]) -> Vec<Vec<SweptValue>> {
+/// Every value, or every pair of two parameters' values; the first parameter moves slowest.
+pub(in crate::cli) fn pairs(sweeps: &[Sweep]) -> Result<Vec<Vec<SweptValue>>, ConfigError> {
+    if sweeps.len() > 2 {
+        let message = format!("{} parameters are swept at once", sweeps.len());
+        return Err(ConfigError::bare(message, "two are the most that a table and a plot show"));
+    }
+    let count = sweeps.iter().map(|sweep| sweep.values.len()).product::<usize>();
+    if count > MOST_POINTS {
+        let message = format!("the sweep has {count} points, {MOST_POINTS} are the most");
+        return Err(ConfigError::bare(message, "take larger steps, or several sweeps"));
+    }
     let mut all = vec![Vec::new()];
     for sweep in sweeps {
         let with = |before: &Vec<SweptValue>| {
@@ -67,5 +67,5 @@ fn pairs(sweeps: &[Sweep]) -> Vec<Vec<SweptValue>> {
         };
         all = all.iter().flat_map(with).collect();
     }
-    all
+    Ok(all)
 }

@@ -28,6 +28,7 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// What all workers share.
 struct Work<'a> {
+    verb: &'static str,
     sweep: String,
     points: &'a [Point],
     next: AtomicUsize,
@@ -44,8 +45,9 @@ enum Told {
     Point(usize, Box<Result<SweptOne, Failure>>),
 }
 
-/// Carries it out and shows it.
-pub(super) fn run(
+/// Carries it out and shows it, on so many threads; real hosts do one thing at a time.
+pub(in crate::cli) fn run(
+    verb: &'static str,
     points: &[Point],
     jobs: Option<u16>,
     measuring: &Measuring,
@@ -62,8 +64,10 @@ pub(super) fn run(
     let seed = measuring.seed.or(points.first().and_then(|point| point.seed));
     let seed = seed.unwrap_or_else(lone::seed);
     let sweep = lone::run_id(Timestamp::now());
-    let work = Work { sweep, points, next: AtomicUsize::new(0), seed, store, stop };
-    let workers = jobs.map_or_else(processors, usize::from).min(points.len());
+    let work = Work { verb, sweep, points, next: AtomicUsize::new(0), seed, store, stop };
+    let modelled = |point: &Point| matches!(point.testbed.source, Source::Virtual(_));
+    let most = if points.iter().all(modelled) { processors() } else { 1 };
+    let workers = jobs.map_or(most, usize::from).min(points.len());
     let (runs, failure) = carry_out(&work, workers, data.quiet);
     let swept = Swept { id: work.sweep.clone(), of: points.len(), runs };
     if swept.runs.is_empty() {
@@ -109,9 +113,14 @@ fn carry_out(work: &Work<'_>, workers: usize, quiet: bool) -> (Vec<SweptOne>, Op
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            let share = spent.as_secs_f64() / estimate.as_secs_f64().max(1e-9);
             let of = work.points.len();
-            let told = format!("{done} of {of} points, {}", wait.virtual_time(spent, estimate));
+            // What real hosts take is not known before they are there.
+            let (share, told) = if estimate == Nanos::ZERO {
+                (done as f64 / of as f64, format!("{done} of {of} points"))
+            } else {
+                let told = format!("{done} of {of} points, {}", wait.virtual_time(spent, estimate));
+                (spent.as_secs_f64() / estimate.as_secs_f64(), told)
+            };
             wait.tell(share, &told, &format!("{workers} at a time"));
         }
     });
@@ -154,7 +163,7 @@ impl Work<'_> {
     ) -> Result<SweptOne, Failure> {
         let opened = Opened::open(&point.testbed, self.stop.clone(), self.seed)
             .map_err(Failure::unusable)?;
-        let mut meta = session::describe("sim", point.studies.clone(), self.seed, &opened)?;
+        let mut meta = session::describe(self.verb, point.studies.clone(), self.seed, &opened)?;
         let (number, of) = (at + 1, self.points.len());
         let digits = of.to_string().len();
         meta.id = format!("{}.{number:0digits$}", self.sweep);

@@ -98,7 +98,7 @@ impl Swept {
         };
         json!({
             "schema": record::rows::SCHEMA,
-            "verb": "sim",
+            "verb": self.runs.first().map_or("sim", |one| one.meta.verb.as_str()),
             "sweep": self.id,
             "complete": self.done() == self.of,
             "points": self.runs.iter().map(point).collect::<Vec<_>>(),

@@ -7,6 +7,7 @@ use method::{Figure, Verdict};
 use record::report::sweep::{Chart, SweptFigures, charts};
 
 use super::Grid;
+use super::enough::enough;
 use super::grid::WIDTH;
 use super::notes::Footnotes;
 use crate::terminal::numbers;
@@ -26,7 +27,7 @@ struct Column<'a> {
 
 /// All of them, and what holds for all figures.
 pub fn sweep(points: &[SweptFigures<'_>]) -> String {
-    let mut out = String::new();
+    let mut out = enough(points);
     let rows = distinct(points, 0);
     let parameter = points.first().and_then(|point| point.values.first());
     let parameter = parameter.map_or("", |value| value.parameter.as_str());

@@ -20,6 +20,9 @@ use crate::{Testbed, TestbedError, Topology, TrialRecord};
 
 /// Below this an output is not called overfilled: clocks differ, and so do the ends of two spans.
 pub(super) const OVERFILLED: f64 = 1.02;
+/// A sender's share of its cable's rate: what waits before the cable because the sender was held up for a
+/// while is gone after ten times as long, and does not wait there for the rest of the burst.
+const OF_A_CABLE: f64 = 0.9;
 /// Below this share of the line's rate, frames a second are what runs out.
 const BELOW_LINE: f64 = 0.98;
 /// An output this close to the rate that it should have has that rate.
@@ -139,7 +142,7 @@ impl<'s, 't> Rig<'s, 't> {
         };
         let tried = self.run(self.way, label, flows, duration, block)?;
         self.session.residual = Nanos::ZERO;
-        let seen = seen(&tried, outlets);
+        let seen = seen(&tried, outlets, pace.is_some());
         self.paused |= matches!(seen, Seen::Paused);
         Ok(seen)
     }
@@ -153,7 +156,7 @@ impl<'s, 't> Rig<'s, 't> {
         let slowest =
             outlet.senders.iter().map(rate).collect::<Option<Vec<_>>>()?.into_iter().min()?;
         let enough = 2.0 * link.line_rate(size).0 / outlet.senders.len() as f64;
-        Some(FrameRate(slowest.line_rate(size).0.min(enough)))
+        Some(FrameRate((OF_A_CABLE * slowest.line_rate(size).0).min(enough)))
     }
 
     fn run(
@@ -287,7 +290,7 @@ fn in_words(load: Load) -> String {
     }
 }
 
-fn seen(tried: &Tried, outlets: &[&Outlet]) -> Seen {
+fn seen(tried: &Tried, outlets: &[&Outlet], paced: bool) -> Seen {
     let Some(record) = tried.valid() else {
         return if paused(&tried.record.outcome) { Seen::Paused } else { Seen::Nothing };
     };
@@ -297,7 +300,7 @@ fn seen(tried: &Tried, outlets: &[&Outlet]) -> Seen {
     for outlet in outlets {
         let to = from + outlet.senders.len();
         let Some(own) = flows.get(from..to) else { return Seen::Nothing };
-        shots.push(Shot::of(own, record.start_spread, latest(record)));
+        shots.push(Shot::of(own, (record.start_spread, latest(record)), paced));
         from = to;
     }
     Seen::Shots(shots)

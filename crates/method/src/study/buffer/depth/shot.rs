@@ -2,7 +2,7 @@
 //!
 //! Owns the arithmetic of the three estimators, in frames, each with what it leaves open. Pure.
 
-use measure::Nanos;
+use measure::{Histogram, Nanos};
 
 use crate::record::DatagramsRecord;
 
@@ -43,14 +43,21 @@ pub(super) struct Shot {
     pub(super) arriving: f64,
     /// By how many seconds a frame may have come later than the device let it go: of an emulated one.
     late: f64,
-    /// By how many seconds the longest delay exceeds the shortest: at least, at most.
-    waited: Option<(f64, f64)>,
+    /// Frames left their senders no faster than their cables carry: what a sender that was held up sends at
+    /// once waits before the cable, and may come so much later than it left.
+    paced: bool,
+    /// One for each sender whose frames tell.
+    delays: Vec<Histogram>,
 }
 
 impl Shot {
     /// Of the flows into one output; `spread` is between the first and the last one's start, and no frame
-    /// came later than `late` after the device had let it go.
-    pub(super) fn of(flows: &[&DatagramsRecord], spread: Nanos, late: Nanos) -> Self {
+    /// came later than `late` after the device had let it go. `paced`: at most at their cables' rate.
+    pub(super) fn of(
+        flows: &[&DatagramsRecord],
+        (spread, late): (Nanos, Nanos),
+        paced: bool,
+    ) -> Self {
         let longest = |pick: fn(&DatagramsRecord) -> Nanos| {
             flows.iter().map(|flow| pick(flow).as_secs_f64()).fold(0.0, f64::max)
         };
@@ -61,7 +68,7 @@ impl Shot {
             let gap = flow.departures.lowest_equivalent(flow.departures.max()).as_secs_f64();
             (gap - even).max(0.0)
         };
-        let waited = flows.iter().filter_map(|flow| waited(flow));
+        let delays = flows.iter().filter_map(|flow| Some(&flow.delays.as_ref()?.histogram));
         Self {
             sent: flows.iter().map(|flow| flow.sent).sum(),
             received: flows.iter().map(|flow| flow.received.unique).sum(),
@@ -69,8 +76,9 @@ impl Shot {
             filling: (sending, sending + spread),
             held_up: flows.iter().map(held_up).fold(0.0, f64::max),
             late: late.as_secs_f64(),
+            paced,
             arriving: longest(|flow| flow.receiving),
-            waited: waited.max_by(|a, b| a.1.total_cmp(&b.1)),
+            delays: delays.filter(|delays| !delays.is_empty()).cloned().collect(),
         }
     }
 
@@ -104,43 +112,58 @@ impl Shot {
     /// one that did not, what it can at least.
     ///
     /// The moments of arrival and of sending are not those of the frames' ends: a frame either way. A
-    /// sender that was held up may have let the queue run down by what the output sent meanwhile.
+    /// sender that was held up may have let the queue run down by what the output sent meanwhile; and a paced
+    /// one's last frame may have come so much later.
     pub(super) fn occupied(&self, drain: Drain) -> Span {
         let (least, most) = self.filling;
         let left = |seconds: f64| self.received as f64 - drain.rate * seconds;
         let unsure = drain.error * drain.rate * most;
+        let behind = if self.paced { self.held_up(drain) } else { 0.0 };
         Span {
-            low: left(most) - unsure - 1.0,
+            low: left(most) - behind - unsure - 1.0,
             value: left(f64::midpoint(least, most)),
             high: left(least) + self.held_up(drain) + unsure + 1.0,
         }
     }
 
-    /// The same from how long the frame that waited longest did (METHODS §6, estimator 3): whatever
-    /// was before it left meanwhile, and it was behind that. A threshold that is compared before a frame
-    /// is counted lets one more in.
+    /// The same from how long frames waited that came while the queue was full (METHODS §6, estimator 3):
+    /// whatever was before them left meanwhile, and they were behind that. A host is late for some frames
+    /// and early for none, so it is one from the middle of them that tells; by the longest delay it is more
+    /// at most. A threshold that is compared before a frame is counted lets one more in.
     pub(super) fn delayed(&self, drain: Drain) -> Option<Span> {
-        let (least, most) = self.waited?;
+        let share = self.met_a_full_queue(drain);
+        let each = self.delays.iter().map(|delays| waited(delays, 1.0 - share / 2.0));
+        let [least, value, most] = each.max_by(|a, b| a[1].total_cmp(&b[1]))?;
         let frames = |seconds: f64, error: f64| seconds * drain.rate * error;
         Some(Span {
             low: frames((least - self.late).max(0.0), 1.0 - drain.error),
-            value: frames(f64::midpoint(least, most), 1.0) + 1.0,
+            value: frames(value, 1.0) + 1.0,
             high: frames(most, 1.0 + drain.error) + 2.0,
         })
     }
+
+    /// The share of what was received that came while the queue was full: the rest filled it before.
+    fn met_a_full_queue(&self, drain: Drain) -> f64 {
+        let surplus = self.offered - drain.rate;
+        if surplus <= 0.0 || self.received == 0 {
+            return 0.0;
+        }
+        let filled = self.occupied(drain).value / surplus;
+        let full = drain.rate * (f64::midpoint(self.filling.0, self.filling.1) - filled);
+        (full / self.received as f64).clamp(0.0, 1.0)
+    }
 }
 
-/// PDV of one flow, to the histogram's resolution.
-fn waited(flow: &DatagramsRecord) -> Option<(f64, f64)> {
-    let delays = &flow.delays.as_ref()?.histogram;
-    if delays.is_empty() {
-        return None;
-    }
-    let (least, most) = (delays.min(), delays.max());
-    let unsure = most.saturating_sub(delays.lowest_equivalent(most));
-    let high = most.saturating_sub(delays.lowest_equivalent(least));
-    let low = most.saturating_sub(unsure).saturating_sub(least);
-    Some((low.as_secs_f64(), high.as_secs_f64()))
+/// By how much a delay exceeds the shortest of one flow, in seconds: that below which the share `q` is, at
+/// least and in the middle of what the histogram leaves open; and the longest, at most.
+fn waited(delays: &Histogram, q: f64) -> [f64; 3] {
+    let (first, last) = (delays.min(), delays.max());
+    let one = if q < 1.0 { delays.quantile(q) } else { last };
+    let unsure = one.saturating_sub(delays.lowest_equivalent(one));
+    let low = one.saturating_sub(unsure).saturating_sub(first).as_secs_f64();
+    let high = one.saturating_sub(delays.lowest_equivalent(first)).as_secs_f64();
+    let most = last.saturating_sub(delays.lowest_equivalent(first)).as_secs_f64();
+    [low, f64::midpoint(low, high), most]
 }
 
 /// The burst search's answer (METHODS §6, estimator 1): between what waited of the longest burst that

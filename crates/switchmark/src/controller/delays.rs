@@ -1,0 +1,74 @@
+//! Delay that hosts add to what arrives at their test ports.
+//!
+//! Owns how many frames may wait, and which link each port's frames wait at. What is added goes with the
+//! agents.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use measure::{FrameSize, Nanos, Rate};
+use method::Topology;
+use method::topology::HostPort;
+
+use super::crew::Crew;
+use super::mishap::Mishap;
+use crate::protocol::{Answer, Ask};
+
+/// A port of unknown speed is taken to be as fast.
+const FASTEST: Rate = Rate(100_000_000_000);
+/// So many times the smallest frames that arrive during the delay may wait, and so many more: the limit is
+/// there to be known, never to be reached.
+const ROOM: f64 = 2.0;
+const LEAST: f64 = 1_000.0;
+/// A few requests to the kernel for each port.
+const SETTING_UP: Duration = Duration::from_secs(10);
+
+/// What was added; empty where nothing was asked for.
+#[derive(Debug, Default)]
+pub struct Delays {
+    delay: Nanos,
+    /// By host, how many frames may wait before each interface.
+    limits: BTreeMap<String, BTreeMap<String, u32>>,
+    /// By host and interface, the link that its frames wait at.
+    through: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl Delays {
+    /// For every port of every host; nothing is done yet.
+    pub fn of(topology: &Topology, delay: Nanos) -> Self {
+        let mut limits: BTreeMap<String, BTreeMap<String, u32>> = BTreeMap::new();
+        for host in topology.hosts.iter().filter(|_| delay > Nanos::ZERO) {
+            let of_host = limits.entry(host.name.clone()).or_default();
+            for port in &host.ports {
+                let each = port.interfaces.iter().map(|name| (name.clone(), limit(port, delay)));
+                of_host.extend(each);
+            }
+        }
+        Self { delay, limits, through: BTreeMap::new() }
+    }
+
+    /// Adds it, or checks that it is there as it was added.
+    pub fn put(&mut self, crew: &mut Crew) -> Result<(), Mishap> {
+        let ask = |(host, ports): (&String, &BTreeMap<String, u32>)| {
+            (host.clone(), Ask::Delay { ports: ports.clone(), delay: self.delay })
+        };
+        let asks: Vec<_> = self.limits.iter().map(ask).collect();
+        for (host, answer) in crew.ask_all(asks, SETTING_UP)? {
+            let Answer::Delayed { through } = answer else {
+                return Err(crew.unexpected(&host, "delayed"));
+            };
+            self.through.insert(host, through);
+        }
+        Ok(())
+    }
+
+    /// The link at which an interface's frames wait.
+    pub fn link(&self, host: &str, interface: &str) -> Option<&String> {
+        self.through.get(host)?.get(interface)
+    }
+}
+
+fn limit(port: &HostPort, delay: Nanos) -> u32 {
+    let rate = port.rate.unwrap_or(FASTEST).line_rate(FrameSize::MIN).0;
+    ROOM.mul_add(rate * delay.as_secs_f64(), LEAST) as u32
+}
