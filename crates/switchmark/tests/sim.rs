@@ -281,26 +281,26 @@ fn two_parameters_make_a_table_of_pairs() {
     assert!(told.lines().all(|line| line.chars().count() <= 100), "{told}");
 }
 
-/// A path of 25 kB and one of 1.25 MB before 100 kB of buffer.
+/// A path of 25 kB and one of 2.5 MB before 100 kB of buffer.
 #[test]
 fn round_trips_make_a_table_of_what_is_enough() {
     let folder = Folder::new("sim-rtt");
     let profile =
         "name = \"dev\"\nports = 4\nrate = \"100Mbit\"\nbuffer = { per_port = \"100kB\" }\n";
     std::fs::write(folder.0.join("dev.toml"), profile).expect("a profile is written");
-    let asked = ["buffer", "--testbed", "sim:dev.toml,hosts=4", "--rtt", "2ms,100ms", "-P", "1"];
+    let asked = ["buffer", "--testbed", "sim:dev.toml,hosts=4", "--rtt", "2ms,200ms", "-P", "1"];
     let rest =
-        ["-t", "6", "-O", "3", "--blocks", "1", "--most-retransmits", "100000", "--seed", "1"];
+        ["-t", "40", "-O", "3", "--blocks", "1", "--most-retransmits", "100000", "--seed", "1"];
     let output = folder.run(&[&asked[..], &rest].concat());
     let told = text(&output.stdout);
     assert!(told.contains("2 of 2 points"), "{told} {}", text(&output.stderr));
-    assert!(told.contains("answer: enough at 2ms; not at 100ms"), "{told}");
+    assert!(told.contains("answer: enough at 2ms; not at 200ms"), "{told}");
     let document = folder.json(&["report", told.split_whitespace().nth(1).expect("an id")]);
     assert_eq!(
         (&document["verb"], document["points"].as_array().map(Vec::len)),
         (&"buffer".into(), Some(2))
     );
-    assert_eq!(document["points"][1]["where"]["path_rtt_ns"], 100_000_000);
+    assert_eq!(document["points"][1]["where"]["path_rtt_ns"], 200_000_000);
 }
 
 #[test]
