@@ -19,6 +19,7 @@ pub mod datagram;
 pub mod echo;
 pub mod exchange;
 mod hello;
+pub mod knock;
 mod mapping;
 mod newcomers;
 mod packet_ring;

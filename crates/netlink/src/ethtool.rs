@@ -17,9 +17,9 @@ const FEATURES_HEADER: u16 = 1;
 const FEATURES_HW: u16 = 2;
 const FEATURES_WANTED: u16 = 3;
 const FEATURES_ACTIVE: u16 = 4;
-const HEADER_DEV_NAME: u16 = 2;
-const HEADER_FLAGS: u16 = 3;
-const FLAG_OMIT_REPLY: u32 = 2;
+pub(crate) const HEADER_DEV_NAME: u16 = 2;
+pub(crate) const HEADER_FLAGS: u16 = 3;
+pub(crate) const FLAG_OMIT_REPLY: u32 = 2;
 const BITSET_NOMASK: u16 = 1;
 const BITSET_BITS: u16 = 3;
 const BITS_BIT: u16 = 1;
@@ -40,6 +40,11 @@ pub(crate) struct Ethtool(Family);
 impl Ethtool {
     pub fn open() -> Result<Self, NetlinkError> {
         Family::open("ethtool").map(Self)
+    }
+
+    /// For the family's other messages.
+    pub const fn family(&mut self) -> &mut Family {
+        &mut self.0
     }
 
     /// Every feature that the kernel knows, as it stands on the interface.
@@ -102,7 +107,10 @@ fn read_features(
 
 /// Calls `each` with the name and value of every bit in a verbose bitset. Without a mask, only the
 /// bits that are set are listed.
-fn each_bit(bitset: &[u8], mut each: impl FnMut(String, bool)) -> Result<(), DecodeError> {
+pub(crate) fn each_bit(
+    bitset: &[u8],
+    mut each: impl FnMut(String, bool),
+) -> Result<(), DecodeError> {
     let mut no_mask = false;
     for attribute in NlasIterator::new(bitset) {
         let attribute = attribute?;

@@ -1,16 +1,20 @@
 //! What runs on a host: takes orders on stdin, runs the trial's flows, answers on stdout.
 //!
 //! Owns a host's part of one trial at a time. Never listens on a control port, never writes anything
-//! but protocol to stdout, never decides what to run, and never outlives its controller: when stdin
-//! ends it halts every flow, restores the offloads it changed, takes away the delay it added, and exits.
+//! but protocol to stdout, never decides what to run, never sends beyond its terms, and never outlives its
+//! controller: when stdin ends, or the controller's beats do, it halts every flow, restores what it
+//! changed, and exits.
 
+mod bounds;
 mod delays;
 mod duty;
+mod examine;
 mod facts;
 mod fault;
 mod interrupts;
 mod leash;
 mod offloads;
+mod settings;
 mod sides;
 mod trial;
 
@@ -22,6 +26,7 @@ use std::thread;
 use duty::{Duty, Reins};
 pub(crate) use facts::gather as gather_facts;
 use fault::AgentFault;
+use leash::Heard;
 pub(crate) use offloads::describe as describe_ports;
 
 use crate::protocol::{
@@ -50,13 +55,14 @@ fn serve() -> Result<(), AgentFault> {
     if !greet(&mut io::stdin().lock(), &mut stdout)? {
         return Ok(());
     }
-    let reins = Reins::default();
+    let (reins, heard) = (Reins::default(), Heard::default());
+    leash::watch(&reins, heard.clone())?;
     let (orders, requests) = mpsc::channel();
     let listening = reins.clone();
     thread::Builder::new()
         .name("listener".into())
         .spawn(move || {
-            let end = listen(&mut io::stdin().lock(), &orders, &listening);
+            let end = listen(&mut io::stdin().lock(), &orders, (&listening, &heard));
             listening.let_go();
             if let Err(fault) = &end {
                 eprintln!("agent: {}", in_words(fault));
@@ -109,11 +115,14 @@ fn greet(from: &mut impl Read, to: &mut impl Write) -> Result<bool, AgentFault> 
 fn listen(
     from: &mut impl Read,
     orders: &mpsc::Sender<Request>,
-    reins: &Reins,
+    (reins, heard): (&Reins, &Heard),
 ) -> Result<(), AgentFault> {
     loop {
-        match protocol::read(from)? {
+        let message = protocol::read(from)?;
+        heard.note();
+        match message {
             None => return Ok(()),
+            Some(Message::Beat) => {}
             Some(Message::Request(request)) => {
                 if request.ask == Ask::Abort {
                     reins.halt();

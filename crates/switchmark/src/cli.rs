@@ -32,7 +32,7 @@ mod xray;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-pub use doctor::{Calibration, Highest, Kept, Limits, Paced, Unavailable};
+pub use doctor::{Calibration, Finding, Highest, Kept, Limits, Paced, State, Unavailable};
 pub use failure::Failure;
 
 /// Measures switches, routers, NICs and cables from the Linux hosts attached to them.

@@ -6,9 +6,12 @@
 mod frame;
 mod message;
 mod orders;
+mod setting;
+mod terms;
 mod usage;
 
 use std::io::{Read, Write};
+use std::time::Duration;
 
 pub use frame::{FRAME_LIMIT, FrameError};
 pub use message::{
@@ -16,7 +19,17 @@ pub use message::{
     OffloadChange, PROTOCOL, Reply, Request, decode, encode,
 };
 pub use orders::{ReceiverOrder, SenderOrder, SideReport};
+pub use setting::{NotSettable, Setting};
+pub use terms::Terms;
 pub use usage::Usage;
+
+/// How often a controller says that it is still there.
+pub const BEAT: Duration = Duration::from_millis(250);
+/// An agent that heard nothing for so long has lost its controller. Nothing is sent two seconds after the
+/// controller's end.
+pub const LEASE: Duration = Duration::from_millis(1500);
+/// The exit status of an agent that lost its controller.
+pub const LOST_TOUCH: u8 = 3;
 
 /// Bytes from a pipe are not what was agreed.
 #[derive(Debug, thiserror::Error)]

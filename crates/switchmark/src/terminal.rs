@@ -5,4 +5,5 @@ pub mod emulator;
 pub mod generator;
 pub mod numbers;
 pub mod progress;
+pub mod readiness;
 pub mod tables;

@@ -9,7 +9,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use dataplane::datagram::{ReceiverBackend, ReceiverSpec, Spread};
+use dataplane::datagram::{
+    self, AddressRange, ReceiverBackend, ReceiverSpec, SenderBackend, SenderSpec, Spread,
+};
 use dataplane::echo::{AskerSpec, Carrier, Pace, ReflectorSpec};
 use dataplane::exchange::{self, CallerSpec, Messages, WaiterSpec};
 use dataplane::{Identity, Window, clock};
@@ -18,7 +20,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use switchmark::protocol::{
     self, Answer, Ask, FRAME_LIMIT, Hello, Message, PROTOCOL, ReceiverOrder, Reply, Request,
-    SenderOrder, SideReport,
+    SenderOrder, SideReport, Terms,
 };
 
 /// Far longer than anything here takes; an agent that hangs must not hang the test.
@@ -155,7 +157,7 @@ fn nobody_greets_and_it_still_ends_with_stdin() {
 
 #[test]
 fn the_end_of_stdin_ends_a_trial_under_way() {
-    let mut agent = Subject::greeted();
+    let mut agent = bound();
     let port = prepare(&mut agent, 1);
     assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Connected));
     let window = window(Nanos::from_secs(3600));
@@ -163,6 +165,19 @@ fn the_end_of_stdin_ends_a_trial_under_way() {
     agent.stdin = None;
     let (status, stderr) = agent.end();
     assert!(status.success(), "{status} {stderr}");
+}
+
+/// An agent that may load the loopback, toward itself.
+fn bound() -> Subject {
+    let mut agent = Subject::greeted();
+    assert_eq!(agent.ask(Ask::Terms { terms: terms() }), Ok(Answer::Agreed));
+    agent
+}
+
+fn terms() -> Terms {
+    let own = AddressRange { first: HOME, count: 1 };
+    let (interfaces, longest) = (vec!["lo".to_owned()], Nanos::from_secs(2 * 3600));
+    Terms { addresses: vec![own], interfaces, longest, rate: None }
 }
 
 fn prepare(agent: &mut Subject, flow: u16) -> u16 {
@@ -231,7 +246,7 @@ fn its_clock_runs_and_its_facts_are_the_kernels() {
 
 #[test]
 fn a_whole_trial_over_loopback() {
-    let mut agent = Subject::greeted();
+    let mut agent = bound();
     for flow in 1..=2 {
         let port = prepare(&mut agent, flow);
         let senders = vec![asker(flow, port)];
@@ -270,7 +285,7 @@ fn an_exchange_over_loopback() {
 }
 
 fn exchange_over(carrier: exchange::Carrier) {
-    let mut agent = Subject::greeted();
+    let mut agent = bound();
     let identity = Identity { token: 7, flow: 3 };
     // Loopback's mtu is 65536: one datagram would hold less.
     let interval = Nanos::from_millis(50);
@@ -303,7 +318,7 @@ fn exchange_over(carrier: exchange::Carrier) {
 
 #[test]
 fn requests_out_of_order_are_refused_and_nothing_breaks() {
-    let mut agent = Subject::greeted();
+    let mut agent = bound();
     let window = window(Nanos::from_millis(10));
     for ask in [Ask::Collect, Ask::Start { window }, Ask::Connect { senders: Vec::new() }] {
         let refusal = agent.ask(ask).expect_err("nothing was prepared");
@@ -317,7 +332,7 @@ fn requests_out_of_order_are_refused_and_nothing_breaks() {
     let start = now + Nanos::from_secs(10);
     let endless = Window { start, stop: start, closed: start + Nanos::from_secs(1 << 20) };
     let refusal = agent.ask(Ask::Start { window: endless }).expect_err("too long");
-    assert!(refusal.contains("six hours"), "{refusal}");
+    assert!(refusal.contains("longer than"), "{refusal}");
     assert_eq!(agent.ask(Ask::Abort), Ok(Answer::Aborted));
     assert!(matches!(agent.ask(Ask::Clock), Ok(Answer::Clock { .. })));
 }
@@ -325,6 +340,14 @@ fn requests_out_of_order_are_refused_and_nothing_breaks() {
 #[test]
 fn nobody_is_answered_from_everywhere() {
     let mut agent = Subject::greeted();
+    let mut terms = terms();
+    // Not even where somebody wrote it into a testbed.
+    let everywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    terms.addresses.push(AddressRange { first: everywhere, count: 1 });
+    terms.interfaces.clear();
+    let all = std::fs::read_dir("/sys/class/net").expect("interfaces").flatten();
+    terms.interfaces.extend(all.map(|entry| entry.file_name().to_string_lossy().into_owned()));
+    assert_eq!(agent.ask(Ask::Terms { terms }), Ok(Answer::Agreed));
     let anywhere = ReceiverOrder::Receiver(ReceiverSpec {
         local: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         peer: HOME,
@@ -345,7 +368,7 @@ fn nobody_is_answered_from_everywhere() {
 
 #[test]
 fn an_abort_ends_a_long_trial_and_closes_its_port() {
-    let mut agent = Subject::greeted();
+    let mut agent = bound();
     let port = prepare(&mut agent, 1);
     assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Connected));
     let window = window(Nanos::from_secs(3600));
@@ -359,5 +382,102 @@ fn an_abort_ends_a_long_trial_and_closes_its_port() {
             other => panic!("{other:?}"),
         }
     }
+    std::net::UdpSocket::bind(SocketAddr::new(HOME, port)).expect("the data port is free again");
+}
+
+/// A paced UDP load of full-size frames to `remote`.
+fn load(remote: IpAddr, port: u16, gap_ns: f64) -> SenderOrder {
+    SenderOrder::Sender(SenderSpec {
+        local: HOME,
+        remote: SocketAddr::new(remote, port),
+        identity: Identity { token: 7, flow: 1 },
+        frames: size(1518).into(),
+        vlan: None,
+        spread: Spread::NONE,
+        pace: datagram::Pace::Every(gap_ns),
+        backend: SenderBackend::Udp,
+        burst_limit: 1,
+        limit: 100,
+        cpu: None,
+        phase: Nanos::ZERO,
+    })
+}
+
+#[test]
+fn without_terms_there_is_no_trial_and_terms_are_said_once() {
+    let mut agent = Subject::greeted();
+    let asked = Ask::Prepare { receivers: vec![reflector(1)], interfaces: Vec::new() };
+    let refusal = agent.ask(asked).expect_err("it was told nothing");
+    assert!(refusal.contains("no terms were said"), "{refusal}");
+    assert_eq!(agent.ask(Ask::Terms { terms: terms() }), Ok(Answer::Agreed));
+    let refusal = agent.ask(Ask::Terms { terms: terms() }).expect_err("once");
+    assert!(refusal.contains("said once"), "{refusal}");
+}
+
+#[test]
+fn strangers_and_other_interfaces_are_no_part_of_a_flow() {
+    let check = |change: &dyn Fn(&mut Terms), order: SenderOrder, says: &str| {
+        let mut agent = Subject::greeted();
+        let mut terms = terms();
+        change(&mut terms);
+        assert_eq!(agent.ask(Ask::Terms { terms }), Ok(Answer::Agreed));
+        let nothing = Ask::Prepare { receivers: Vec::new(), interfaces: Vec::new() };
+        assert!(agent.ask(nothing).is_ok());
+        let refusal = agent.ask(Ask::Connect { senders: vec![order] }).expect_err(says);
+        assert!(refusal.contains(says), "{says}: {refusal}");
+    };
+    let stranger: IpAddr = "127.0.0.2".parse().expect("an address");
+    check(&|_| {}, load(stranger, 9, 1e6), "127.0.0.2 is no address of the testbed");
+    let other = |terms: &mut Terms| terms.interfaces = vec!["eth1".to_owned()];
+    check(&other, asker(1, 9), "leaves by `lo`, which is no test port");
+    // 1538 octets on the wire, a thousand times a second, are 12.3 Mbit/s.
+    let slow = |terms: &mut Terms| terms.rate = Some("10Mbit".parse().expect("a rate"));
+    check(&slow, load(HOME, 9, 1e6), "12304000 bit/s of 10");
+    let mut greedy = load(HOME, 9, 1e6);
+    if let SenderOrder::Sender(spec) = &mut greedy {
+        spec.pace = datagram::Pace::Greedy;
+    }
+    check(&slow, greedy, "it names no rate");
+    let SenderOrder::Sender(mut spoofed) = load(HOME, 9, 1e6) else { unreachable!("it is one") };
+    spoofed.spread.sources = Some(AddressRange { first: HOME, count: 2 });
+    check(&|_| {}, SenderOrder::Sender(spoofed), "127.0.0.1 is no address");
+}
+
+#[test]
+fn no_receiver_answers_a_stranger_and_no_trial_outlasts_its_terms() {
+    let mut agent = bound();
+    let mut order = reflector(1);
+    if let ReceiverOrder::Reflector(spec) = &mut order {
+        spec.peer = "192.0.2.1".parse().expect("an address");
+    }
+    let asked = Ask::Prepare { receivers: vec![order], interfaces: Vec::new() };
+    let refusal = agent.ask(asked).expect_err("not of the testbed");
+    assert!(refusal.contains("192.0.2.1 is no address of the testbed"), "{refusal}");
+    let port = prepare(&mut agent, 1);
+    assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Connected));
+    let window = window(Nanos::from_secs(3 * 3600));
+    let refusal = agent.ask(Ask::Start { window }).expect_err("two hours are agreed");
+    assert!(refusal.contains("longer than 7200"), "{refusal}");
+}
+
+#[test]
+fn a_silent_controller_is_a_lost_one_and_a_beat_keeps_the_agent() {
+    let mut agent = bound();
+    let port = prepare(&mut agent, 1);
+    assert_eq!(agent.ask(Ask::Connect { senders: vec![asker(1, port)] }), Ok(Answer::Connected));
+    let window = window(Nanos::from_secs(3600));
+    assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Started));
+    let (_keep, never) = mpsc::channel::<()>();
+    for _ in 0..16 {
+        let _ = never.recv_timeout(protocol::BEAT);
+        agent.write(&Message::Beat);
+    }
+    assert!(matches!(agent.ask(Ask::Clock), Ok(Answer::Clock { .. })), "it is told that we live");
+    let silent = clock::monotonic();
+    let (status, stderr) = agent.end();
+    let gone = clock::monotonic().saturating_sub(silent);
+    println!("gone {gone} after the last beat");
+    assert_eq!(status.code(), Some(i32::from(protocol::LOST_TOUCH)), "{stderr}");
+    assert!(stderr.contains("silent"), "{stderr}");
     std::net::UdpSocket::bind(SocketAddr::new(HOME, port)).expect("the data port is free again");
 }

@@ -305,6 +305,7 @@ fn by_pid(holder: &LiveTestbed, delay: Nanos) -> resolved::Testbed {
         devices: Vec::new(),
         hooks: switchmark::config::hooks::Hooks::new(),
         delay,
+        limits: resolved::Limits::default(),
     };
     resolved::Testbed { name: "by pid".into(), source: Source::Hosts(config) }
 }

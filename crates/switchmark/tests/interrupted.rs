@@ -8,15 +8,23 @@
 
 mod harness;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use harness::{Scratch, alone, switchmark, wait_for};
-use method::{Trial, TrialRecord};
+use lab::Namespace;
+use measure::{ByteCount, Nanos};
+use method::trial::{Backend, Gate};
+use method::{Testbed as _, Trial, TrialRecord};
+use netlink::{Netlink, NetlinkError};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use record::{Journal, Store};
+use switchmark::controller::LiveTestbed;
+use switchmark::protocol::{self, Ask, Hello, Message, OffloadChange, Request};
 
 /// A model between two hosts, whose frames cross threads and rings of the run's own process.
 const EMULATED: &str =
@@ -179,6 +187,63 @@ fn a_dead_agent_is_a_failed_trial_and_the_run_can_go_on() {
 }
 
 #[test]
+fn a_controller_that_stands_still_loses_its_agents_and_goes_on_with_others() {
+    let name = "a_controller_that_stands_still";
+    let Some(_alone) = alone(name, &[]) else { return };
+    let scratch = Scratch::new("still");
+    let store = scratch.path("journal.db");
+    let mut child = start(&store, "lab:bridge");
+    wait_for_trials(3, &mut child, &store);
+    let mut agents = descendants(child.id());
+    agents.remove(&child.id());
+    assert_eq!(agents.len(), 2, "{agents:?}");
+    // As a laptop that is shut, or a virtual machine that is suspended, beside hosts that are not.
+    signal(&child, Signal::SIGSTOP);
+    wait_for("the agents to go by themselves", || !agents.iter().any(|pid| alive(*pid)));
+    signal(&child, Signal::SIGCONT);
+    let output = child.wait_with_output().expect("it ends");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
+    let records = recorded(&store);
+    assert!(records.len() >= 6 * 2 * 2, "all trials: {}", records.len());
+    let failed =
+        records.iter().filter(|(_, r)| matches!(r.outcome, method::Outcome::Failed { .. }));
+    assert!(failed.count() <= 2, "the trial under way, and one that found the other agent gone");
+}
+
+#[test]
+fn whatever_ends_an_agent_it_puts_back_what_it_changed() {
+    let Some(_alone) = alone("whatever_ends_an_agent", &[]) else { return };
+    let testbed = harness::open(&lab::LabDevice::Cable, None);
+    let lab = testbed.lab().expect("a lab");
+    let features = || lab.netlink("h1", |kernel| kernel.offloads("eth1")).expect("features");
+    let found = features();
+    assert!(found.any(), "a cable of the kernel's starts with offloads on");
+    let ways: [(&str, &dyn Fn(&mut Child)); 3] = [
+        ("silence", &|_| {}),
+        ("SIGTERM", &|agent| signal(agent, Signal::SIGTERM)),
+        ("the end of its stdin", &|agent| drop(agent.stdin.take())),
+    ];
+    for (way, end) in ways {
+        let mut command = Command::new(switchmark());
+        command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut agent = lab.spawn("h1", &mut command).expect("an agent");
+        let stdin = agent.stdin.as_mut().expect("piped");
+        protocol::write(stdin, &Message::Hello(Hello::ours())).expect("it listens");
+        let ask = Ask::Offloads { interfaces: vec!["eth1".into()], change: OffloadChange::Off };
+        protocol::write(stdin, &Message::Request(Request { id: 1, ask })).expect("it listens");
+        let stdout = agent.stdout.as_mut().expect("piped");
+        for _ in 0..2 {
+            protocol::read(stdout).expect("protocol").expect("an answer");
+        }
+        assert!(!features().any(), "off");
+        end(&mut agent);
+        agent.wait().expect("it ends");
+        assert_eq!(features(), found, "after {way}");
+    }
+}
+
+#[test]
 fn a_full_disk_stops_the_run_and_keeps_what_was_recorded() {
     let name = "a_full_disk_stops_the_run_and_keeps_what_was_recorded";
     let Some(_alone) = alone(name, &["unshare", "mount"]) else { return };
@@ -198,4 +263,217 @@ fn a_full_disk_stops_the_run_and_keeps_what_was_recorded() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("error: ") && told.contains("hint: "), "{told}");
+}
+
+/// What goes wrong in a trial of the chaos.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fault {
+    Nothing,
+    SenderStands,
+    ReceiverStands,
+    SenderKilled,
+    ReceiverEnded,
+    CableFlaps,
+    SendersQueueIsCut,
+    DevicePortIsCut,
+    DevicePortIsDown,
+    MtuShrinks,
+    OtherLoad,
+}
+
+const FAULTS: [Fault; 11] = [
+    Fault::Nothing,
+    Fault::SenderStands,
+    Fault::ReceiverStands,
+    Fault::SenderKilled,
+    Fault::ReceiverEnded,
+    Fault::CableFlaps,
+    Fault::SendersQueueIsCut,
+    Fault::DevicePortIsCut,
+    Fault::DevicePortIsDown,
+    Fault::MtuShrinks,
+    Fault::OtherLoad,
+];
+
+/// SplitMix64 (Steele et al., 2014).
+fn draw(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn queue(rate: &str) -> netlink::Tbf {
+    let rate = rate.parse().expect("a rate");
+    netlink::Tbf { rate, burst: ByteCount(100_000), limit: ByteCount(1_000_000), overhead: 0 }
+}
+
+fn set_queue(kernel: &mut Netlink, interface: &str, rate: &str) -> Result<(), NetlinkError> {
+    let index = kernel.link(interface)?.index;
+    kernel.set_tbf(index, &queue(rate))
+}
+
+/// In the namespace of a host, while the trial runs; the second half undoes what lasts.
+fn befall(fault: Fault, agents: [u32; 2], spaces: &[Namespace; 2], pause: Duration) {
+    let [sender, receiver] = agents.map(|pid| Pid::from_raw(pid as i32));
+    let stand = |pid| {
+        let _ = kill(pid, Signal::SIGSTOP);
+        thread::sleep(pause);
+        let _ = kill(pid, Signal::SIGCONT);
+    };
+    let inside =
+        |space: &Namespace, work: &(dyn Fn(&mut Netlink) -> Result<(), NetlinkError> + Sync)| {
+            let done = space.enter_with(|| work(&mut Netlink::open()?));
+            done.expect("the namespace opens").expect("the kernel does it");
+        };
+    let mtu = |mtu| {
+        inside(&spaces[0], &move |kernel| {
+            let index = kernel.link("eth1")?.index;
+            kernel.set_mtu(index, mtu)
+        });
+    };
+    match fault {
+        Fault::SenderStands => stand(sender),
+        Fault::ReceiverStands => stand(receiver),
+        Fault::SenderKilled => drop(kill(sender, Signal::SIGKILL)),
+        Fault::ReceiverEnded => drop(kill(receiver, Signal::SIGTERM)),
+        Fault::CableFlaps => {
+            inside(&spaces[1], &|kernel| {
+                let index = kernel.link("eth1")?.index;
+                kernel.set_down(index)
+            });
+            thread::sleep(pause);
+            inside(&spaces[1], &|kernel| {
+                let index = kernel.link("eth1")?.index;
+                kernel.set_up(index)
+            });
+        }
+        Fault::SendersQueueIsCut => {
+            inside(&spaces[0], &|kernel| set_queue(kernel, "eth1", "8kbit"));
+            thread::sleep(pause);
+            inside(&spaces[0], &|kernel| set_queue(kernel, "eth1", "10Gbit"));
+        }
+        Fault::MtuShrinks => {
+            mtu(400);
+            thread::sleep(pause);
+            mtu(9000);
+        }
+        Fault::OtherLoad => {
+            let until = std::time::Instant::now() + pause;
+            let spin = || while std::time::Instant::now() < until {};
+            thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(spin))));
+        }
+        Fault::Nothing | Fault::DevicePortIsCut | Fault::DevicePortIsDown => {}
+    }
+}
+
+/// What the bridge's kernel counted: frames in from the sender's cable, frames out to the receiver's.
+fn truth(testbed: &LiveTestbed) -> (u64, u64) {
+    let lab = testbed.lab().expect("a lab");
+    let read = |port: &'static str| lab.netlink("bridge", move |kernel| kernel.link(port));
+    let [first, second] = ["p1", "p2"].map(|port| read(port).expect("a port").stats);
+    (first.rx_packets, second.tx_packets)
+}
+
+/// Frames that wait at the sender's cable and at the bridge.
+fn waiting(testbed: &LiveTestbed) -> u32 {
+    let lab = testbed.lab().expect("a lab");
+    let of = |node| lab.netlink(node, Netlink::qdiscs).expect("queues");
+    ["h1", "bridge"].into_iter().flat_map(of).map(|queue| queue.stats.qlen).sum()
+}
+
+/// Learning frames and address resolution are the kernel's to count, and no part of a record.
+const BESIDE: u64 = 60;
+
+/// How a trial's record came out; panics where a valid one tells what the kernel did not see.
+fn hold(record: &TrialRecord, (before, after): ((u64, u64), (u64, u64))) -> &'static str {
+    match &record.outcome {
+        method::Outcome::Failed { .. } => return "failed",
+        method::Outcome::Invalid { .. } => return "invalid",
+        method::Outcome::Valid => {}
+    }
+    let seen = harness::datagrams_of(record);
+    let (came, went) = (after.0 - before.0, after.1 - before.1);
+    let told = (seen.sent, seen.received.unique);
+    let near = |told: u64, counted: u64| (told..=told + BESIDE).contains(&counted);
+    assert!(near(told.0, came), "{told:?}, and the bridge took {came}: {:?}", record.ports);
+    assert!(near(told.1, went), "{told:?}, and the bridge gave {went}: {:?}", record.ports);
+    "right"
+}
+
+#[test]
+fn whatever_goes_wrong_a_valid_record_is_right_and_nothing_is_left() {
+    let Some(_alone) = alone("whatever_goes_wrong", &[]) else { return };
+    let seed = 20_261_122;
+    let count = if harness::full() { 200 } else { 8 };
+    println!("{count} faults, seed {seed}");
+    let (before_links, before_namespaces) = (links(), namespaces());
+    let mut state = seed;
+    let mut table: BTreeMap<Fault, BTreeMap<&str, u32>> = BTreeMap::new();
+    let mut testbed = harness::open(&lab::LabDevice::Bridge, None);
+    let mut family = descendants(std::process::id());
+    for number in 0..count {
+        let any = FAULTS[(draw(&mut state) % FAULTS.len() as u64) as usize];
+        let fault = if number == 0 { Fault::Nothing } else { any };
+        let (at, pause) = (draw(&mut state) % 400, 20 + draw(&mut state) % 300);
+        let pairs = testbed.topology().measured_pairs();
+        let load = harness::datagrams(512, harness::paced(2000.0), Backend::Udp);
+        let trial = harness::trial(&pairs[0], load, Nanos::from_millis(150), Gate::Strict);
+        let pids = testbed.agents();
+        let agents = ["h1", "h2"].map(|host| pids[host]);
+        let spaces = agents.map(|pid| Namespace::of_process(pid).expect("a namespace"));
+        let before_fault = truth(&testbed);
+        let lab = testbed.lab().expect("a lab");
+        let cut = |rate: &str| lab.netlink("bridge", |kernel| set_queue(kernel, "p2", rate));
+        match fault {
+            Fault::DevicePortIsCut => cut("8kbit").expect("a queue"),
+            Fault::DevicePortIsDown => lab.set_link("bridge", "p2", false).expect("down"),
+            _ => {}
+        }
+        let accident = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(at));
+            befall(fault, agents, &spaces, Duration::from_millis(pause));
+        });
+        let ended = testbed.run(&trial);
+        accident.join().expect("it befalls");
+        let lab = testbed.lab().expect("a lab");
+        match fault {
+            Fault::DevicePortIsCut => {
+                let rate = "10Gbit";
+                lab.netlink("bridge", |kernel| set_queue(kernel, "p2", rate)).expect("a queue");
+            }
+            Fault::DevicePortIsDown => lab.set_link("bridge", "p2", true).expect("up"),
+            _ => {}
+        }
+        // What still waits would be counted with the next trial's.
+        wait_for("queues to be empty", || waiting(&testbed) == 0);
+        let (told, lost) = match &ended {
+            Ok(record) => {
+                let told = hold(record, (before_fault, truth(&testbed)));
+                let killed = matches!(fault, Fault::SenderKilled | Fault::ReceiverEnded);
+                (told, killed)
+            }
+            Err(error) => panic!("after {fault:?}: {error}"),
+        };
+        *table.entry(fault).or_default().entry(told).or_default() += 1;
+        if lost {
+            // Who ended an agent on purpose gets no other: the run ends, and is resumed.
+            drop(testbed);
+            wait_for("the agents to go", || !agents.iter().any(|pid| alive(*pid)));
+            testbed = harness::open(&lab::LabDevice::Bridge, None);
+            family.extend(descendants(std::process::id()));
+        }
+    }
+    family.extend(descendants(std::process::id()));
+    drop(testbed);
+    family.remove(&std::process::id());
+    for (fault, outcomes) in &table {
+        println!("{fault:?}: {outcomes:?}");
+    }
+    wait_for("every process to be gone", || !family.iter().any(|pid| alive(*pid)));
+    wait_for("every namespace to be gone", || namespaces().is_subset(&before_namespaces));
+    assert_eq!(links(), before_links, "links left behind");
+    let right = table.get(&Fault::Nothing).and_then(|outcomes| outcomes.get("right"));
+    assert!(right.is_some() || !harness::full(), "without a fault a quiet machine is right");
 }

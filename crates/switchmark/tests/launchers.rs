@@ -1,4 +1,4 @@
-//! The same study through the launchers for hosts that exist already: named namespaces and this host.
+//! Hosts that exist already: the same study through each launcher, and what the doctor finds of them.
 //!
 //! Needs root and iproute2, by which the namespaces are made here and removed again.
 
@@ -6,10 +6,12 @@
 
 mod harness;
 
-use std::path::Path;
-use std::process::{Command, Output};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use harness::{Scratch, alone, find, switchmark};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 /// Two named namespaces joined by a cable; removed when dropped.
 struct Named {
@@ -122,4 +124,176 @@ fn a_store_that_can_not_be_written() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("error: ") && told.contains("hint: "), "{told}");
+}
+
+/// Runs the doctor on a testbed file; its exit status and its findings.
+fn doctor(prefix: &str, file: &Path) -> (Option<i32>, Vec<serde_json::Value>) {
+    let (program, file) = (switchmark().display(), file.display());
+    let line = format!("{prefix} exec {program} doctor --testbed {file} --json --quiet");
+    let output = Command::new("sh").args(["-c", &line]).output().expect("a shell");
+    let told = String::from_utf8_lossy(&output.stderr);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&told);
+    (output.status.code(), document["findings"].as_array().expect("findings").clone())
+}
+
+/// That a check at a place came out so, in words or a command that hold `says`.
+fn found(all: &[serde_json::Value], place: &str, check: &str, state: &str, says: &str) {
+    let finding = all.iter().find(|f| f["place"] == place && f["check"] == check);
+    let finding = finding.unwrap_or_else(|| panic!("{place}: {check}: {all:#?}"));
+    assert_eq!(finding["state"], state, "{finding}");
+    let words = format!("{} {}", finding["found"], finding["fix"]);
+    assert!(words.contains(says), "{says}: {words}");
+}
+
+/// So many cables between two hosts, `eth1` to `eth1` and so on, in namespaces of the test's own.
+struct Cabled(Named);
+
+const PORTS: u8 = 4;
+
+impl Cabled {
+    fn new() -> Self {
+        let named = Named::new();
+        let (left, right) = (named.left.as_str(), named.right.as_str());
+        for number in 2..=PORTS {
+            let port = format!("eth{number}");
+            let cable = ["link", "add", &port, "netns", left, "type", "veth"];
+            ip(&[&cable[..], &["peer", "name", &port, "netns", right]].concat());
+            for (space, last) in [(left, 1), (right, 2)] {
+                let address = format!("198.18.{}.{last}/24", 10 + number);
+                ip(&["-n", space, "address", "add", &address, "dev", &port]);
+                ip(&["-n", space, "link", "set", &port, "up"]);
+            }
+        }
+        Self(named)
+    }
+
+    /// The testbed's file, in which `far` says where each port of the first host leads.
+    fn file(&self, scratch: &Scratch, far: [u8; PORTS as usize]) -> PathBuf {
+        let port = |number: u8, last: u8, cable: String| {
+            let third = if number == 1 { 7 } else { 10 + number };
+            format!(
+                "[[host.port]]\nname = \"eth{number}\"\naddress = \"198.18.{third}.{last}/24\"\n\
+                 cable = \"{cable}\"\n"
+            )
+        };
+        let host = |name: &str, space: &str| {
+            format!("[[host]]\nname = \"{name}\"\nreach = \"netns:{space}\"\n")
+        };
+        let mut text = host("h1", &self.0.left);
+        for (number, far) in (1..).zip(far) {
+            text += &port(number, 1, format!("h2/eth{far}"));
+        }
+        text += &host("h2", &self.0.right);
+        for number in 1..=PORTS {
+            let back = 1 + far.iter().position(|far| *far == number).expect("each is named once");
+            text += &port(number, 2, format!("h1/eth{back}"));
+        }
+        let file = scratch.path("testbed.toml");
+        std::fs::write(&file, text).expect("writes");
+        file
+    }
+
+    fn mtu(&self) -> u32 {
+        let output = Command::new(find("ip").expect("looked for before"))
+            .args(["-n", &self.0.left, "-o", "link", "show", "eth1"])
+            .output()
+            .expect("ip starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let mut words = text.split_whitespace().skip_while(|word| *word != "mtu").skip(1);
+        words.next().and_then(|mtu| mtu.parse().ok()).expect("an mtu")
+    }
+}
+
+#[test]
+fn the_doctor_finds_what_was_broken_on_purpose() {
+    let name = "the_doctor_finds_what_was_broken_on_purpose";
+    let Some(_alone) = alone(name, &["ip"]) else { return };
+    let (cabled, scratch) = (Cabled::new(), Scratch::new("doctor"));
+    let file = cabled.file(&scratch, [1, 2, 3, 4]);
+    let (status, sound) = doctor("", &file);
+    let bad: Vec<_> = sound.iter().filter(|finding| finding["state"] == "bad").collect();
+    assert!(bad.is_empty() && status == Some(0), "{bad:#?}");
+    for check in ["cable", "MTU", "duplicate address", "link", "address", "full-size frame"] {
+        found(&sound, "h1/eth1", check, "good", "");
+    }
+    found(&sound, "h1/eth1", "offloads", "good", " on: each trial turns them off");
+
+    let (left, right) = (cabled.0.left.as_str(), cabled.0.right.as_str());
+    ip(&["-n", left, "link", "set", "eth1", "mtu", "1400"]);
+    ip(&["-n", right, "address", "add", "198.18.7.1/32", "dev", "eth4"]);
+    ip(&["-n", left, "address", "del", "198.18.14.1/24", "dev", "eth4"]);
+    // UDP that comes in by the second cable is lost without an answer, as in a firewall.
+    ip(&["-n", right, "rule", "add", "pref", "100", "lookup", "local"]);
+    ip(&["-n", right, "rule", "del", "pref", "0"]);
+    ip(&["-n", right, "rule", "add", "pref", "10", "iif", "eth2", "ipproto", "udp", "blackhole"]);
+    let (status, broken) = doctor("ulimit -l 64;", &file);
+    assert_eq!(status, Some(3), "something is bad");
+    let check = |place: &str, check: &str, state: &str, says: &str| {
+        found(&broken, place, check, state, says);
+    };
+    check("h1/eth1", "MTU", "bad", "ip link set dev eth1 mtu 1500");
+    check("h2/eth1", "full-size frame", "bad", "1518 octets do not arrive at h1/eth1");
+    check("h1/eth1", "duplicate address", "bad", "198.18.7.1 is also that of ");
+    check("h1/eth4", "address", "bad", "ip address add 198.18.14.1/24 dev eth4");
+    check("h1/eth2 > h2/eth2", "path", "good", "pings pass");
+    check("h1/eth2 > h2/eth2", "firewall", "bad", "UDP datagrams to a free port do not pass");
+    check("h1/eth3 > h2/eth3", "firewall", "good", "pass");
+    check("h1", "locked memory", "doubtful", "ulimit -l unlimited");
+
+    // A link that is down, and two cables that are not where the file says.
+    ip(&["-n", right, "link", "set", "eth4", "down"]);
+    let (_, swapped) = doctor("", &cabled.file(&scratch, [1, 3, 2, 4]));
+    let check = |place: &str, check: &str, says: &str| found(&swapped, place, check, "bad", says);
+    check("h1/eth2", "cable", "arrive at h2/eth2, and the testbed file says h2/eth3");
+    check("h1/eth3", "cable", "arrive at h2/eth3, and the testbed file says h2/eth2");
+    check("h2/eth4", "link", "ip link set dev eth4 up");
+    check("h1/eth4", "link", "no carrier");
+}
+
+#[test]
+fn what_the_doctor_fixed_is_put_back_however_it_ends() {
+    let name = "what_the_doctor_fixed_is_put_back";
+    let Some(_alone) = alone(name, &["ip"]) else { return };
+    let (cabled, scratch) = (Cabled::new(), Scratch::new("fix"));
+    let file = cabled.file(&scratch, [1, 2, 3, 4]);
+    ip(&["-n", &cabled.0.left, "link", "set", "eth1", "mtu", "1400"]);
+    for signal in [Signal::SIGINT, Signal::SIGKILL] {
+        let mut child = Command::new(switchmark())
+            .args(["doctor", "--fix", "--json", "--quiet", "--testbed"])
+            .arg(&file)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("switchmark starts");
+        harness::wait_for("the fix", || cabled.mtu() == 1500);
+        kill(Pid::from_raw(child.id() as i32), signal).expect("it is ours");
+        child.wait().expect("it ends");
+        harness::wait_for("what was found", || cabled.mtu() == 1400);
+    }
+}
+
+/// Nothing but this program, /proc, and the device that random numbers come from.
+#[test]
+fn an_empty_root_is_enough() {
+    let needed = ["unshare", "mount", "mknod", "chroot"];
+    let Some(_alone) = alone("an_empty_root_is_enough", &needed) else { return };
+    let scratch = Scratch::new("root");
+    // A mount namespace of its own: the root goes with its last process.
+    let script = format!(
+        "set -e; cd {root}; mount -t tmpfs tmpfs .; cd {root}; mkdir proc dev; cp {program} switchmark; \
+         mount -t proc proc proc; mknod -m 666 dev/urandom c 1 9; \
+         exec chroot . /switchmark latency --testbed lab:bridge --protocol udp --size 64 -t 100ms \
+         --blocks 2 --quiet --json --store /journal.db",
+        root = scratch.folder().display(),
+        program = switchmark().display(),
+    );
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "sh", "-c", &script])
+        .output()
+        .expect("unshare starts");
+    let told = String::from_utf8_lossy(&output.stderr);
+    // A busy machine may call its own trials invalid: that is an answer too.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert!(!document["figures"].as_array().expect("figures").is_empty());
 }

@@ -19,7 +19,7 @@ use proptest::prelude::*;
 use switchmark::protocol::{
     self, Answer, Ask, Collected, Complaint, FRAME_LIMIT, FlowReport, FrameError, Hello, HostFacts,
     Message, MessageError, OffloadChange, PROTOCOL, ProtocolError, ReceiverOrder, Reply, Request,
-    SenderOrder, SideReport, Usage, decode, encode,
+    SenderOrder, SideReport, Terms, Usage, decode, encode,
 };
 
 fn nanos() -> impl Strategy<Value = Nanos> {
@@ -145,6 +145,13 @@ fn ask() -> impl Strategy<Value = Ask> {
         Just(Ask::Abort),
         Just(Ask::Goodbye),
         names().prop_map(|interfaces| Ask::Facts { interfaces }),
+        (address(), any::<u16>(), names(), nanos(), any::<bool>()).prop_map(
+            |(first, count, interfaces, longest, limited)| {
+                let addresses = vec![AddressRange { first, count }];
+                let rate = limited.then(|| "1Gbit".parse().unwrap());
+                Ask::Terms { terms: Terms { addresses, interfaces, longest, rate } }
+            }
+        ),
         names().prop_map(|interfaces| Ask::Offloads { interfaces, change: OffloadChange::Off }),
         (vec(prop_oneof![receiver(), waiter()], 0..3), names())
             .prop_map(|(receivers, interfaces)| Ask::Prepare { receivers, interfaces }),
@@ -219,6 +226,7 @@ fn answer() -> impl Strategy<Value = Answer> {
     let facts = btree_map("[a-z_]{1,8}", ".{0,12}", 0..4);
     let counts = btree_map("[a-z_]{1,8}", any::<u64>(), 0..4);
     prop_oneof![
+        Just(Answer::Agreed),
         Just(Answer::Connected),
         Just(Answer::Started),
         Just(Answer::Aborted),
@@ -243,6 +251,7 @@ fn complaint() -> impl Strategy<Value = Complaint> {
 
 fn message() -> impl Strategy<Value = Message> {
     prop_oneof![
+        Just(Message::Beat),
         (any::<u32>(), ".{0,8}", names()).prop_map(|(protocol, version, features)| {
             Message::Hello(Hello { protocol, version, features })
         }),

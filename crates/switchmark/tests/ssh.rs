@@ -17,14 +17,29 @@ use std::thread;
 use std::time::Duration;
 
 use harness::{Scratch, alone, find, switchmark};
+use method::Outcome;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use record::{Journal, Store};
 
 const HOSTS: [&str; 2] = ["h1", "h2"];
+const FOUR: [&str; 4] = ["h1", "h2", "h3", "h4"];
 
-/// A console and two hosts: each host has a cable to the console, and one to the other host.
+/// Of a host, on its cable to the console: its own with 1, the console's with 254.
+fn managed(host: &str, last: u8) -> String {
+    format!("198.18.4{}.{last}", &host[1..])
+}
+
+/// A console and hosts: each host has a cable to the console. Two have one to each other; four have one
+/// each to a switch.
 struct Rack {
     scratch: Scratch,
+    hosts: &'static [&'static str],
     servers: Vec<Child>,
 }
+
+/// A switch's port passes so much, by the kernel's token bucket.
+const PORT_RATE: &str = "20mbit";
 
 /// `smt-PID-h1`
 fn space(name: &str) -> String {
@@ -50,25 +65,60 @@ fn cable(from: (&str, &str, &str), to: (&str, &str, &str)) {
 
 impl Rack {
     fn new(name: &str) -> Self {
-        for name in ["console", "h1", "h2"] {
+        Self::of(name, &HOSTS)
+    }
+
+    fn of(name: &str, hosts: &'static [&'static str]) -> Self {
+        // Before anything may fail: whoever drops it removes the namespaces.
+        let mut this = Self { scratch: Scratch::new(name), hosts, servers: Vec::new() };
+        for name in this.spaces() {
             call("ip", &["netns", "add", &space(name)]);
         }
-        // Before anything may fail: whoever drops it removes the namespaces.
-        let mut this = Self { scratch: Scratch::new(name), servers: Vec::new() };
-        cable(("console", "to-h1", "198.18.41.254/24"), ("h1", "mgmt", "198.18.41.1/24"));
-        cable(("console", "to-h2", "198.18.42.254/24"), ("h2", "mgmt", "198.18.42.1/24"));
-        cable(("h1", "eth1", "198.18.7.1/24"), ("h2", "eth1", "198.18.7.2/24"));
+        for host in hosts {
+            let (near, far) = (managed(host, 254) + "/24", managed(host, 1) + "/24");
+            cable(("console", &format!("to-{host}"), &near), (host, "mgmt", &far));
+        }
+        if hosts.len() == 2 {
+            cable(("h1", "eth1", "198.18.7.1/24"), ("h2", "eth1", "198.18.7.2/24"));
+        } else {
+            this.switch();
+        }
         for key in ["server", "user"] {
             let file = this.path(key);
             call("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", &file]);
         }
         fs::copy(this.path("user.pub"), this.path("authorized_keys")).expect("copies");
         fs::create_dir_all("/run/sshd").expect("sshd's own place");
-        for host in HOSTS {
+        for host in hosts {
             this.serve(host);
         }
         this.client();
         this
+    }
+
+    fn spaces(&self) -> Vec<&'static str> {
+        let switch = if self.hosts.len() > 2 { &["sw"][..] } else { &[] };
+        [&["console"], switch, self.hosts].concat()
+    }
+
+    /// A bridge in a namespace of its own, its ports as slow as a lab's of that rate.
+    fn switch(&self) {
+        let switch = space("sw");
+        call("ip", &["-n", &switch, "link", "add", "br0", "type", "bridge"]);
+        call("ip", &["-n", &switch, "link", "set", "br0", "up"]);
+        for (number, host) in (1..).zip(self.hosts) {
+            let (port, own) = (format!("p{number}"), space(host));
+            let peer = ["type", "veth", "peer", "name", "eth1", "netns", &own];
+            call("ip", &[&["link", "add", &port, "netns", &switch][..], &peer].concat());
+            call("ip", &["-n", &switch, "link", "set", &port, "master", "br0", "up"]);
+            let queue = ["root", "tbf", "rate", PORT_RATE, "burst", "10kb", "limit", "64kb"];
+            call("tc", &[&["-n", &switch, "qdisc", "add", "dev", &port][..], &queue].concat());
+            let offloads = ["-K", &port, "gro", "off", "gso", "off", "tso", "off"];
+            call("ip", &[&["netns", "exec", &switch, "ethtool"][..], &offloads].concat());
+            let address = format!("198.18.7.{number}/24");
+            call("ip", &["-n", &own, "address", "add", &address, "dev", "eth1"]);
+            call("ip", &["-n", &own, "link", "set", "eth1", "up"]);
+        }
     }
 
     fn path(&self, name: &str) -> String {
@@ -77,7 +127,7 @@ impl Rack {
 
     /// An sshd in the host's namespace, whose sessions keep programs in a place of this test.
     fn serve(&mut self, host: &str) {
-        let address = if host == "h1" { "198.18.41.1" } else { "198.18.42.1" };
+        let address = managed(host, 1);
         let config = format!(
             "ListenAddress {address}:2222\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\n\
              StrictModes no\nUsePAM no\nPermitRootLogin prohibit-password\n\
@@ -103,16 +153,16 @@ impl Rack {
     fn client(&self) {
         let key = fs::read_to_string(self.path("server.pub")).expect("a key");
         let key = key.split(' ').take(2).collect::<Vec<_>>().join(" ");
-        let known = ["[198.18.41.1]:2222", "[198.18.42.1]:2222"].map(|at| format!("{at} {key}\n"));
-        fs::write(self.path("known_hosts"), known.concat()).expect("writes");
+        let known = self.hosts.iter().map(|host| format!("[{}]:2222 {key}\n", managed(host, 1)));
+        fs::write(self.path("known_hosts"), known.collect::<String>()).expect("writes");
         let mut config = format!(
             "UserKnownHostsFile {}\nGlobalKnownHostsFile none\nStrictHostKeyChecking yes\n\
              IdentityFile {}\nIdentitiesOnly yes\nPort 2222\n",
             self.path("known_hosts"),
             self.path("user"),
         );
-        for (host, address) in [("h1", "198.18.41.1"), ("h2", "198.18.42.1")] {
-            let _ = writeln!(config, "Host {host}\n  HostName {address}");
+        for host in self.hosts {
+            let _ = writeln!(config, "Host {host}\n  HostName {}", managed(host, 1));
         }
         fs::write(self.path("config"), config).expect("writes");
         let folder = PathBuf::from(self.path("bin"));
@@ -142,15 +192,34 @@ impl Rack {
 
     /// `switchmark latency`, run at the console.
     fn latency(&self, testbed: &str) -> Output {
+        self.latency_in(testbed, "2").output().expect("switchmark starts")
+    }
+
+    fn latency_in(&self, testbed: &str, blocks: &str) -> Command {
+        let mut command = self.at_console();
+        command
+            .args([
+                "latency",
+                "--protocol",
+                "udp",
+                "--size",
+                "128",
+                "-t",
+                "0.1",
+                "--blocks",
+                blocks,
+            ])
+            .args(["--json", "--quiet", "--testbed", testbed, "--store", &self.path("journal.db")]);
+        command
+    }
+
+    /// `switchmark` at the console, where `ssh` is this rack's.
+    fn at_console(&self) -> Command {
         let path = std::env::var("PATH").unwrap_or_default();
-        Command::new(find("ip").expect("looked for before"))
-            .args(["netns", "exec", &space("console")])
-            .arg(switchmark())
-            .args(["latency", "--protocol", "udp", "--size", "128", "-t", "0.1", "--blocks", "2"])
-            .args(["--json", "--quiet", "--testbed", testbed, "--store", &self.path("journal.db")])
-            .env("PATH", format!("{}:{path}", self.path("bin")))
-            .output()
-            .expect("switchmark starts")
+        let mut command = Command::new(find("ip").expect("looked for before"));
+        command.args(["netns", "exec", &space("console")]).arg(switchmark());
+        command.env("PATH", format!("{}:{path}", self.path("bin")));
+        command
     }
 
     /// The programs that were sent to a host.
@@ -167,7 +236,7 @@ impl Drop for Rack {
             let _ = server.kill();
             let _ = server.wait();
         }
-        for name in ["console", "h1", "h2"] {
+        for name in self.spaces() {
             let ip = find("ip").expect("it was there before");
             let _ = Command::new(ip).args(["netns", "delete", &space(name)]).status();
         }
@@ -175,10 +244,81 @@ impl Drop for Rack {
 }
 
 /// The processes in a host's namespace; sshd itself is one while it serves.
-fn processes(host: &str) -> usize {
+fn processes(host: &str) -> Vec<u32> {
     let ip = find("ip").expect("looked for before");
     let output = Command::new(ip).args(["netns", "pids", &space(host)]).output().expect("starts");
-    String::from_utf8_lossy(&output.stdout).lines().count()
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines().filter_map(|pid| pid.trim().parse().ok()).collect()
+}
+
+/// Those of them that this program's agent is.
+fn agents(host: &str) -> Vec<u32> {
+    let is_agent = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.ends_with(b"/switchmark\0agent\0")
+    };
+    processes(host).into_iter().filter(is_agent).collect()
+}
+
+/// Trials of the run so far, and how many of them failed.
+fn recorded(rack: &Rack) -> (usize, usize) {
+    let Ok(store) = Store::open(&rack.scratch.path("journal.db")) else { return (0, 0) };
+    let Some(run) = store.runs().ok().and_then(|runs| runs.into_iter().next()) else {
+        return (0, 0);
+    };
+    let records = Journal::new(&store, &run.id, None).expect("a journal").records();
+    let records = records.expect("readable records");
+    let failed =
+        records.iter().filter(|(_, record)| matches!(record.outcome, Outcome::Failed { .. }));
+    (records.len(), failed.count())
+}
+
+/// A connection that breaks in the middle costs the trial under way, and no more.
+fn survives(rack: &Rack, testbed: &str, accident: impl FnOnce()) {
+    for left in ["journal.db", "journal.db-wal", "journal.db-shm"] {
+        let _ = fs::remove_file(rack.path(left));
+    }
+    let mut run = rack.latency_in(testbed, "12");
+    let mut run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    harness::wait_for("some trials", || {
+        assert!(run.try_wait().expect("it can be asked").is_none(), "it ended already");
+        recorded(rack).0 >= 3
+    });
+    accident();
+    let output = run.wait_with_output().expect("it ends");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
+    let (trials, failed) = recorded(rack);
+    assert!(trials >= 12, "all trials: {trials}");
+    assert!(failed <= 1, "at most the one under way: {failed}");
+}
+
+#[test]
+fn a_host_that_drops_is_reached_again() {
+    let needed = ["ip", "ssh", "sshd", "ssh-keygen"];
+    let Some(_alone) = alone("a_host_that_drops_is_reached_again", &needed) else { return };
+    let rack = Rack::new("ssh-drops");
+    let testbed = rack.testbed("ssh://root@h2");
+    let listener = rack.servers[1].id();
+    survives(&rack, &testbed, || {
+        let agents = agents("h2");
+        for pid in
+            processes("h2").into_iter().filter(|pid| *pid != listener && !agents.contains(pid))
+        {
+            let _ = kill(Pid::from_raw(pid as i32), Signal::SIGKILL);
+        }
+    });
+    if !harness::full() {
+        return;
+    }
+    // No word reaches the host any more, and none from it: neither end is told.
+    survives(&rack, &testbed, || {
+        let before = agents("h2");
+        assert_eq!(before.len(), 1);
+        call("ip", &["-n", &space("console"), "link", "set", "to-h2", "down"]);
+        harness::wait_for("the agent to go by itself", || agents("h2").is_empty());
+        call("ip", &["-n", &space("console"), "link", "set", "to-h2", "up"]);
+    });
 }
 
 #[test]
@@ -210,7 +350,7 @@ fn two_hosts_by_ssh() {
     }
     assert_eq!(written[..2], written[2..], "what is there is not sent again");
     // Each host has its sshd, and soon nothing else.
-    let alone = || HOSTS.iter().all(|host| processes(host) == 1);
+    let alone = || HOSTS.iter().all(|host| processes(host).len() == 1);
     let gone = (0..100).any(|_| {
         thread::sleep(Duration::from_millis(50));
         alone()
@@ -241,4 +381,49 @@ fn a_damaged_copy_is_replaced_and_refusals_are_told() {
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("ssh://nobody@h2") && told.contains("Permission denied"), "{told}");
     assert!(told.contains("hint: ") && output.stdout.is_empty(), "{told}");
+}
+
+/// Four hosts at a switch whose ports have a known rate: a plan, and the same one with the lab's name in the
+/// place of the testbed file, find the same limit.
+#[test]
+fn a_plan_with_four_hosts_gives_the_labs_figures() {
+    if !harness::full() {
+        return;
+    }
+    let needed = ["ip", "tc", "ethtool", "ssh", "sshd", "ssh-keygen"];
+    let Some(_alone) = alone("a_plan_with_four_hosts", &needed) else { return };
+    let rack = Rack::of("ssh-four", &FOUR);
+    let hosts = (1..).zip(FOUR).map(|(number, host)| {
+        format!(
+            "[[host]]\nname = \"{host}\"\nreach = \"ssh://root@{host}\"\n[[host.port]]\nname = \"eth1\"\n\
+             address = \"198.18.7.{number}/24\"\ncable = \"sw1/{number}\"\nrate = \"20Mbit\"\n"
+        )
+    });
+    let file = hosts.collect::<String>() + "[[device]]\nname = \"sw1\"\nkind = \"switch\"\n";
+    fs::write(rack.path("testbed.toml"), file).expect("writes");
+    // A port passes rate / (8 * (frame size - 4)) frames a second (docs/reference).
+    let truth = 20e6 / (8.0 * 508.0);
+    for testbed in ["testbed.toml", "lab:bridge,hosts=4,rate=20Mbit,queue=64KiB,bypass=no"] {
+        let plan = format!(
+            "testbed = \"{testbed}\"\nseed = 7\n[[study]]\n[study.forwarding]\n\
+             tests = [\"throughput\"]\nsizes = [512]\nbackend = \"udp\"\n"
+        );
+        fs::write(rack.path("plan.toml"), plan).expect("writes");
+        let output = rack
+            .at_console()
+            .args(["run", &rack.path("plan.toml"), "--json", "--quiet", "--store"])
+            .arg(rack.path("journal.db"))
+            .output()
+            .expect("switchmark starts");
+        let told = String::from_utf8_lossy(&output.stderr);
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&told);
+        let figures = document["figures"].as_array().expect("figures");
+        let found = figures.iter().filter(|f| f["metric"] == "throughput").collect::<Vec<_>>();
+        assert!(!found.is_empty(), "{testbed}: {figures:#?}");
+        for figure in found {
+            println!("{testbed}: {} frames/s, {}", figure["value"], figure["verdict"]);
+            let value = figure["value"].as_f64().expect("a value");
+            assert!((value / truth - 1.0).abs() < 0.03, "{testbed}: {truth}: {figure}");
+        }
+    }
 }

@@ -3,22 +3,28 @@
 //! Owns the trial under way, the offloads that were changed and the delay that was added. Never reads or writes a pipe.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use dataplane::{Halt, clock};
+use dataplane::knock::{self, Ear, Sign};
+use dataplane::{FlowError, Halt, clock};
 use measure::Nanos;
 
+use super::bounds::Bounds;
 use super::delays::Delays;
 use super::fault::AgentFault;
 use super::leash;
 use super::offloads::Offloads;
-use super::trial::Trial;
-use super::{Handled, facts};
+use super::settings::Settings;
+use super::trial::{LONGEST_TRIAL, Trial};
+use super::{Handled, examine, facts};
 use crate::protocol::{Answer, Ask, OffloadChange};
 
 /// A trial that was prepared and never started is given up after this: its data ports must not stay.
 const PREPARED_FOR: Duration = Duration::from_mins(1);
+/// Whoever has an address answers at once.
+const ANSWERING: Nanos = Nanos::from_millis(200);
 /// Nothing to look after.
 const IDLE_FOR: Duration = Duration::from_hours(1);
 
@@ -34,17 +40,22 @@ pub struct Reins {
 struct Changes {
     offloads: Offloads,
     delays: Delays,
+    settings: Settings,
 }
 
 impl Changes {
     /// As far as it goes; the first failure is told.
     fn undo(&mut self) -> Result<(), AgentFault> {
-        self.delays.remove_all().and(self.offloads.restore_all())
+        let removed = self.delays.remove_all();
+        let restored = self.offloads.restore_all();
+        removed.and(restored).and(self.settings.restore_all())
     }
 
     /// An agent that changed nothing may be killed.
     fn tie(&self) -> Result<(), AgentFault> {
-        if self.offloads.is_empty() && self.delays.is_empty() { leash::tighten() } else { Ok(()) }
+        let untouched =
+            self.offloads.is_empty() && self.delays.is_empty() && self.settings.is_empty();
+        if untouched { leash::tighten() } else { Ok(()) }
     }
 }
 
@@ -73,13 +84,15 @@ impl Reins {
 /// The agent's state between requests.
 pub struct Duty {
     reins: Reins,
+    bounds: Option<Bounds>,
+    ears: Vec<Ear>,
     trial: Option<Trial>,
 }
 
 impl Duty {
     /// With nothing under way.
     pub const fn new(reins: Reins) -> Self {
-        Self { reins, trial: None }
+        Self { reins, bounds: None, ears: Vec::new(), trial: None }
     }
 
     /// How long to wait for the next request before [`Self::abandon`].
@@ -102,19 +115,42 @@ impl Duty {
             Ask::Facts { interfaces } => Ok(Answer::Facts(facts::gather(&interfaces))),
             Ask::Offloads { interfaces, change } => self.offloads(&interfaces, change),
             Ask::Delay { ports, delay } => self.delay(&ports, delay),
+            Ask::Terms { terms } => {
+                if self.bounds.is_some() {
+                    let reason = "terms are said once, and hold";
+                    return Err(AgentFault::Order { ask: "terms", reason });
+                }
+                self.bounds = Some(Bounds::new(terms));
+                Ok(Answer::Agreed)
+            }
+            Ask::Examine { interfaces } => Ok(Answer::Facts(examine::gather(&interfaces))),
+            Ask::Change { settings } => {
+                let mut changes = self.reins.changes.lock().unwrap_or_else(PoisonError::into_inner);
+                changes.settings.change(&settings)?;
+                Ok(Answer::Changed)
+            }
+            Ask::Listen { interfaces, mark } => self.listen(&interfaces, mark),
+            Ask::Knock { interface, mark, port, size, address } => {
+                self.knock(&interface, Sign { mark, port }, size, address)
+            }
+            Ask::Heard => self.heard(),
             Ask::Prepare { receivers, interfaces } => {
                 self.trial = None;
+                self.bounds("prepare")?.check_receivers(&receivers)?;
                 let mut trial = Trial::new(self.reins.fresh_halt(), interfaces);
                 let ports = trial.receive(&receivers)?;
                 self.trial = Some(trial);
                 Ok(Answer::Prepared { ports })
             }
             Ask::Connect { senders } => {
+                self.prepared("connect")?;
+                self.bounds("connect")?.check_senders(&senders)?;
                 self.prepared("connect")?.send(&senders)?;
                 Ok(Answer::Connected)
             }
             Ask::Start { window } => {
-                self.prepared("start")?.start(window)?;
+                let longest = self.bounds.as_ref().map(|bounds| bounds.longest(LONGEST_TRIAL));
+                self.prepared("start")?.start(window, longest.unwrap_or(LONGEST_TRIAL))?;
                 Ok(Answer::Started)
             }
             Ask::Collect => match self.trial.take() {
@@ -132,6 +168,45 @@ impl Duty {
                 Ok(Answer::Farewell)
             }
         }
+    }
+
+    fn listen(&mut self, interfaces: &[String], mark: u32) -> Handled {
+        for interface in interfaces {
+            self.bounds("listen")?.check_interface(interface)?;
+        }
+        let open = |interface: &String| {
+            Ear::open(interface, mark).map_err(|cause| untold(interface, cause))
+        };
+        self.ears = interfaces.iter().map(open).collect::<Result<_, _>>()?;
+        Ok(Answer::Listening)
+    }
+
+    fn knock(&self, interface: &str, sign: Sign, size: u32, address: Option<Ipv4Addr>) -> Handled {
+        self.bounds("knock")?.check_interface(interface)?;
+        let failed = |cause| untold(interface, cause);
+        knock::knock(interface, sign, size).map_err(failed)?;
+        let owners = match address {
+            Some(address) => knock::owners(interface, address, ANSWERING).map_err(failed)?,
+            None => Vec::new(),
+        };
+        let text = |mac: &[u8; 6]| mac.map(|octet| format!("{octet:02x}")).join(":");
+        Ok(Answer::Knocked { owners: owners.iter().map(text).collect() })
+    }
+
+    fn heard(&mut self) -> Handled {
+        let mut knocks: BTreeMap<String, BTreeMap<u16, u32>> = BTreeMap::new();
+        for ear in std::mem::take(&mut self.ears) {
+            let here = knocks.entry(ear.interface().to_owned()).or_default();
+            for knock in ear.heard().map_err(|cause| untold(ear.interface(), cause))? {
+                let longest = here.entry(knock.port).or_default();
+                *longest = knock.size.max(*longest);
+            }
+        }
+        Ok(Answer::Heard { knocks })
+    }
+
+    fn bounds(&self, ask: &'static str) -> Result<&Bounds, AgentFault> {
+        self.bounds.as_ref().ok_or(AgentFault::Order { ask, reason: "no terms were said" })
     }
 
     fn prepared(&mut self, ask: &'static str) -> Result<&mut Trial, AgentFault> {
@@ -158,4 +233,8 @@ impl Duty {
         changes.tie()?;
         Ok(Answer::Delayed { through: added? })
     }
+}
+
+fn untold(interface: &str, cause: FlowError) -> AgentFault {
+    AgentFault::Knock { interface: interface.to_owned(), cause }
 }

@@ -78,6 +78,111 @@ pub enum AgentFault {
         /// What is wrong.
         reason: &'static str,
     },
+    /// The window ends later than any trial may.
+    #[error("run from {start} to {closed}: no trial here may take longer than {longest}")]
+    Long {
+        /// Asked.
+        start: Nanos,
+        /// Asked.
+        closed: Nanos,
+        /// The most, by the terms or for any agent.
+        longest: Nanos,
+    },
+    /// A flow's end is none of the testbed's.
+    #[error("take part in flow {flow}: {address} is no address of the testbed")]
+    Stranger {
+        /// The flow's number.
+        flow: u16,
+        /// Whose.
+        address: std::net::IpAddr,
+    },
+    /// A flow would leave by an interface that nobody named.
+    #[error(
+        "take part in flow {flow}: the way to {peer} leaves by `{interface}`, which is no test port"
+    )]
+    Interface {
+        /// The flow's number.
+        flow: u16,
+        /// To whom.
+        peer: std::net::IpAddr,
+        /// By what.
+        interface: String,
+    },
+    /// The kernel does not say where a flow would go.
+    #[error("look up the way of flow {flow}")]
+    Route {
+        /// The flow's number.
+        flow: u16,
+        /// Why.
+        #[source]
+        cause: netlink::NetlinkError,
+    },
+    /// More than an interface may be asked to send.
+    #[error(
+        "send flow {flow}: its interface would be asked for {asked:.0} bit/s of {limit} allowed"
+    )]
+    Rate {
+        /// The flow's number.
+        flow: u16,
+        /// Of all flows on the interface, bits a second.
+        asked: f64,
+        /// The testbed's limit.
+        limit: measure::Rate,
+    },
+    /// A load that names no rate, where there is a limit.
+    #[error("send flow {flow}: it names no rate, and an interface here may be asked for {limit}")]
+    Unbounded {
+        /// The flow's number.
+        flow: u16,
+        /// The testbed's limit.
+        limit: measure::Rate,
+    },
+    /// A file of settings.
+    #[error("{deed} {path}")]
+    File {
+        /// `read`, `write`.
+        deed: &'static str,
+        /// Which.
+        path: String,
+        /// Why.
+        #[source]
+        cause: io::Error,
+    },
+    /// A file that agents do not write.
+    #[error(transparent)]
+    NotSettable(#[from] crate::protocol::NotSettable),
+    /// A port's setting.
+    #[error("set up `{interface}`")]
+    Setting {
+        /// The port.
+        interface: String,
+        /// Why.
+        #[source]
+        cause: netlink::NetlinkError,
+    },
+    /// A port that has no such setting.
+    #[error("set up `{interface}`: its driver tells of no {what}")]
+    NoSetting {
+        /// The port.
+        interface: String,
+        /// What is not there.
+        what: &'static str,
+    },
+    /// A frame by hand.
+    #[error("prove the cable of `{interface}`")]
+    Knock {
+        /// The port.
+        interface: String,
+        /// Why.
+        #[source]
+        cause: FlowError,
+    },
+    /// A port that is none of the testbed's.
+    #[error("use `{interface}`: it is no test port")]
+    NoTestPort {
+        /// The port.
+        interface: String,
+    },
     /// Counters could not be read.
     #[error("read counters around the load")]
     Counters(#[from] CountersError),
@@ -128,6 +233,11 @@ impl AgentFault {
             self,
             Self::Open { cause: FlowError::Unavailable { .. }, .. }
                 | Self::Delay { deed: "add", .. }
+                | Self::Stranger { .. }
+                | Self::Interface { .. }
+                | Self::Rate { .. }
+                | Self::Unbounded { .. }
+                | Self::Long { .. }
         )
     }
 

@@ -1,14 +1,30 @@
-//! The agent dies with its controller.
+//! The agent ends with its controller, and puts back what it changed.
 //!
-//! Two ties: the end of stdin, which always works, and the kernel's parent-death signal, which also
-//! works for an agent that hangs. The second is slackened while something of the host is changed, because a
+//! Four ties: the end of stdin; the controller's beats, for a link that is cut or a controller that
+//! hangs; the signals that ask a process to end; and the kernel's parent-death signal, which also works
+//! for an agent that hangs. The last is slackened while something is changed on the host, because a
 //! killed agent restores nothing.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use dataplane::clock;
+use measure::Nanos;
 use nix::sys::prctl;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::getppid;
 
+use super::duty::Reins;
 use super::fault::AgentFault;
+use crate::protocol::{LEASE, LOST_TOUCH};
+
+/// How often the silence is measured.
+const GLANCE: Duration = Duration::from_millis(100);
+/// The most silence that one glance may find: where this process itself was held up, nobody knows
+/// whether its controller was silent.
+const MOST_AT_A_GLANCE: Nanos = Nanos::from_millis(200);
 
 /// From here on the kernel kills this process when the thread that started it ends.
 pub fn fasten() -> Result<(), AgentFault> {
@@ -24,7 +40,67 @@ pub fn tighten() -> Result<(), AgentFault> {
     prctl::set_pdeathsig(Signal::SIGKILL).map_err(AgentFault::Leash)
 }
 
-/// Only the end of stdin ends this process, after it has restored what it changed.
+/// Only the other ties end this process, after it has restored what it changed.
 pub fn slacken() -> Result<(), AgentFault> {
     prctl::set_pdeathsig(None).map_err(AgentFault::Leash)
+}
+
+/// Whether anything was heard since somebody last looked.
+#[derive(Clone, Default)]
+pub struct Heard(Arc<AtomicBool>);
+
+impl Heard {
+    /// Something was.
+    pub fn note(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn take(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// Ends this process once its controller was silent for [`LEASE`], or at a signal that asks for it.
+/// Must come before any other thread, which would take the signals.
+pub fn watch(reins: &Reins, heard: Heard) -> Result<(), AgentFault> {
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGINT);
+    // Ctrl-C reaches the whole terminal, and there the controller decides: blocked, and not waited for.
+    signals.thread_block().map_err(AgentFault::Leash)?;
+    let mut signals = SigSet::empty();
+    for signal in [Signal::SIGTERM, Signal::SIGHUP] {
+        signals.add(signal);
+    }
+    signals.thread_block().map_err(AgentFault::Leash)?;
+    let told = reins.clone();
+    tie("signals", move || {
+        if let Ok(signal) = signals.wait() {
+            told.let_go();
+            eprintln!("agent: ended by {signal}");
+        }
+        std::process::exit(1);
+    })?;
+    let lost = reins.clone();
+    tie("lease", move || {
+        wait_for_silence(&heard);
+        lost.let_go();
+        eprintln!("agent: the controller was silent for {} ms", LEASE.as_millis());
+        std::process::exit(LOST_TOUCH.into());
+    })
+}
+
+fn tie(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), AgentFault> {
+    let started = thread::Builder::new().name(name.to_owned()).spawn(work);
+    started.map(drop).map_err(|cause| AgentFault::Thread { name: name.to_owned(), cause })
+}
+
+fn wait_for_silence(heard: &Heard) {
+    let (mut silent, mut before) = (Nanos::ZERO, clock::monotonic());
+    while silent < LEASE.into() {
+        thread::park_timeout(GLANCE);
+        let now = clock::monotonic();
+        let passed = now.saturating_sub(before).min(MOST_AT_A_GLANCE);
+        before = now;
+        silent = if heard.take() { Nanos::ZERO } else { silent + passed };
+    }
 }

@@ -84,8 +84,8 @@ impl Trial {
     }
 
     /// Reads the counters and lets every side go.
-    pub fn start(&mut self, window: Window) -> Result<(), AgentFault> {
-        check_window(window)?;
+    pub fn start(&mut self, window: Window, longest: Nanos) -> Result<(), AgentFault> {
+        check_window(window, longest)?;
         let before =
             Before { host: counters::host()?, interfaces: counters::interfaces(&self.interfaces)? };
         let mut threads = Vec::with_capacity(self.sides.len());
@@ -145,7 +145,7 @@ impl Drop for Trial {
     }
 }
 
-fn check_window(window: Window) -> Result<(), AgentFault> {
+fn check_window(window: Window, longest: Nanos) -> Result<(), AgentFault> {
     let now = clock::monotonic();
     let Window { start, stop, closed } = window;
     if start < now {
@@ -155,8 +155,8 @@ fn check_window(window: Window) -> Result<(), AgentFault> {
     if !(start <= stop && stop <= closed) {
         return wrong("a window starts, stops and closes in this order");
     }
-    if closed.saturating_sub(now) > LONGEST_TRIAL {
-        return wrong("no trial may take longer than six hours");
+    if closed.saturating_sub(now) > longest {
+        return Err(AgentFault::Long { start, closed, longest });
     }
     Ok(())
 }

@@ -1,22 +1,32 @@
 //! `switchmark doctor`: what this host can be trusted with.
 //!
-//! Owns its flags, and which checks there are: the generator, and emulated devices. Never measures by itself: every
-//! figure comes out of trials on a testbed like any other.
+//! Owns its flags, and which checks there are: the hosts of a testbed, the generator, and emulated devices.
+//! Never measures by itself: every figure comes out of trials on a testbed like any other.
 
 mod emulator;
 mod generator;
+mod paths;
+mod readiness;
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::time::Duration;
 
 use measure::Nanos;
+use method::Testbed as _;
+use method::topology::PortRef;
 
 pub use self::emulator::{Effort, Kept, Limits};
 pub use self::generator::{Calibration, Highest, Paced, Unavailable};
-use super::options;
-use super::{Failure, Outcome, session};
-use crate::config::{ConfigError, testbed};
-use crate::controller::LiveTestbed;
+pub use self::readiness::{Finding, State};
+use super::{Failure, Outcome, lone, options, session};
+use crate::config::testbed;
+use crate::controller::{LiveTestbed, Stop};
+use crate::protocol::Setting;
 use crate::terminal;
+
+/// How often it is looked whether the user wants an end.
+const KEEPING: Duration = Duration::from_millis(100);
 
 /// `doctor`
 #[derive(Debug, clap::Args)]
@@ -27,7 +37,10 @@ pub struct Args {
     /// How many frames an emulated device carries here, what it adds to a round trip, how late it is
     #[arg(long, conflicts_with_all = ["generator", "testbed"])]
     emulator: bool,
-    /// Where the generator is checked: a lab's name or a testbed file, of which the direct cable is used
+    /// Change what is doubtful or bad and can be put back, and keep it so until Ctrl-C
+    #[arg(long, conflicts_with_all = ["generator", "emulator"])]
+    fix: bool,
+    /// Whose hosts are checked: a lab's name or a testbed file; for the generator, its direct cable
     #[arg(long, value_name = "T", default_value = "lab:cable")]
     testbed: String,
     /// Length of each trial, in seconds or with a unit
@@ -49,18 +62,62 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         let limits = Limits::measure(&place, stop, Effort::whole(args.time, args.quiet))?;
         return told(args, &terminal::emulator::render(&limits), &limits.to_json());
     }
-    if !args.generator {
-        let hint = "`switchmark doctor --generator` calibrates what sends and what counts, \
-                    `switchmark doctor --emulator` what emulated devices can do here";
-        return Err(ConfigError::bare("doctor was not told what to check", hint).into());
-    }
     let place = testbed::from_argument("--testbed", &args.testbed)?;
     let stop = session::prepare(&[&place])?;
-    let mut live = LiveTestbed::open(&place, stop).map_err(Failure::unusable)?;
+    let mut live = LiveTestbed::open(&place, stop.clone()).map_err(Failure::unusable)?;
+    if !args.generator {
+        return ready(args, &mut live, &stop);
+    }
     let calibration = Calibration::measure(&mut live, args.time, args.quiet)?;
     // The lab goes before anything else can fail.
     drop(live);
     told(args, &terminal::generator::render(&calibration), &calibration.to_json())
+}
+
+/// The hosts of a testbed: looked at, put right where that is asked for, and looked at again.
+fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Failure> {
+    let mut findings = look(live)?;
+    if args.fix {
+        let mut changes: BTreeMap<String, Vec<Setting>> = BTreeMap::new();
+        for finding in findings.iter().filter(|finding| finding.state >= State::Doubtful) {
+            let host = finding.place.split('/').next().unwrap_or_default().to_owned();
+            changes.entry(host).or_default().extend(finding.settings.clone());
+        }
+        for (host, settings) in changes {
+            live.change(&host, settings).map_err(Failure::unusable)?;
+        }
+        findings = look(live)?;
+    }
+    let name = live.topology().name.clone();
+    let object = serde_json::json!({ "testbed": name, "fixed": args.fix, "findings": findings });
+    told(args, &terminal::readiness::render(&name, &findings), &object)?;
+    if args.fix {
+        std::io::stdout().lock().flush()?;
+        eprintln!("settings are kept until Ctrl-C, and then put back");
+        while !stop.asked() {
+            std::thread::park_timeout(KEEPING);
+        }
+    }
+    let bad = findings.iter().any(|finding| finding.state == State::Bad);
+    Ok(if bad { Outcome::SomeInvalid } else { Outcome::Done })
+}
+
+/// Everything that is checked of hosts.
+fn look(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
+    let facts = live.examine().map_err(Failure::unusable)?;
+    let topology = live.topology().clone();
+    let mtu = |at: &PortRef| {
+        let interface = topology.port(at).and_then(|port| port.interfaces.first());
+        let told = interface.and_then(|i| facts.get(&at.host)?.ports.get(i)?.get("mtu"));
+        told.and_then(|text| text.parse().ok()).unwrap_or(1500)
+    };
+    let mark = lone::seed() as u32;
+    let proofs = live.prove_cables(&mtu, mark).map_err(Failure::unusable)?;
+    let mut passages = Vec::new();
+    for pair in paths::pairs(&topology) {
+        passages.extend(paths::try_passage(live, &pair, mtu(&pair.from))?);
+    }
+    Ok(readiness::judge(&topology, &facts, &proofs, &passages))
 }
 
 fn told(args: &Args, text: &str, object: &serde_json::Value) -> Result<Outcome, Failure> {

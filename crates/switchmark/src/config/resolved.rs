@@ -52,6 +52,17 @@ pub struct HostsConfig {
     pub hooks: Hooks,
     /// How long every frame that arrives at a host waits there, added to the path; zero is nothing.
     pub delay: Nanos,
+    /// What agents hold themselves to.
+    pub limits: Limits,
+}
+
+/// What agents hold themselves to, whatever a study asks for; nothing is no limit of the file's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// The most that a host's interface may be asked to send.
+    pub rate: Option<Rate>,
+    /// The longest trial.
+    pub trial: Option<Nanos>,
 }
 
 /// A host and how an agent gets there.
@@ -96,6 +107,17 @@ pub enum Reach {
     /// Another machine, by the system's OpenSSH: `[user@]host[:port]`, where a host may be any name that
     /// the user's own configuration knows.
     Ssh(String),
+    /// A node of a Slurm cluster, by `srun`.
+    Srun(String),
+    /// A node that Open MPI reaches, by `mpirun`.
+    Mpirun(String),
+}
+
+impl Reach {
+    /// Whether the agent is another program's child, and does not end with the thread that started it.
+    pub const fn is_away(&self) -> bool {
+        matches!(self, Self::Ssh(_) | Self::Srun(_) | Self::Mpirun(_))
+    }
 }
 
 impl std::fmt::Display for Reach {
@@ -105,6 +127,8 @@ impl std::fmt::Display for Reach {
             Self::Netns(name) => write!(f, "netns:{name}"),
             Self::Pid(pid) => write!(f, "pid:{pid}"),
             Self::Ssh(destination) => write!(f, "ssh://{destination}"),
+            Self::Srun(node) => write!(f, "srun:{node}"),
+            Self::Mpirun(node) => write!(f, "mpirun:{node}"),
         }
     }
 }

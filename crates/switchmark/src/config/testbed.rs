@@ -6,6 +6,7 @@
 mod addresses;
 mod devices;
 mod labs;
+mod limits;
 mod sims;
 
 use std::collections::{HashMap, HashSet};
@@ -24,6 +25,7 @@ use super::source::{ConfigError, Fault, SourceText};
 use super::typed::{self, Text};
 use devices::DeviceFile;
 use labs::LabFile;
+use limits::LimitsFile;
 use sims::SimFile;
 
 #[derive(Debug, Deserialize)]
@@ -33,6 +35,7 @@ struct TestbedFile {
     host: Vec<HostFile>,
     #[serde(default)]
     device: Vec<DeviceFile>,
+    limits: Option<Spanned<LimitsFile>>,
     lab: Option<Spanned<LabFile>>,
     sim: Option<Spanned<SimFile>>,
 }
@@ -134,6 +137,13 @@ fn alone(file: &TestbedFile, table: &str) -> Result<(), Fault> {
             format!("remove the [{table}] table, or the [[host]] tables"),
         ));
     }
+    if let Some(limits) = &file.limits {
+        return Err(Fault::new(
+            limits.span(),
+            format!("limits are of hosts, and a [{table}] has its own"),
+            "remove the [limits] table",
+        ));
+    }
     let key = if table == "lab" { "device" } else { "profile" };
     match file.device.first() {
         Some(device) => Err(Fault::new(
@@ -160,7 +170,9 @@ fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
     cables_fit(file, &hosts)?;
     let devices = devices::devices(&file.device);
     let hooks = devices::hooks(&file.device)?;
-    Ok(HostsConfig { hosts, devices, hooks, delay: Nanos::ZERO })
+    let limits = file.limits.as_ref().map(|limits| limits.get_ref().resolve()).transpose()?;
+    let limits = limits.unwrap_or_default();
+    Ok(HostsConfig { hosts, devices, hooks, delay: Nanos::ZERO, limits })
 }
 
 fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
@@ -212,8 +224,8 @@ fn host_of(host: &HostFile, file: &TestbedFile) -> Result<HostConfig, Fault> {
     Ok(HostConfig { name: host.name.get_ref().clone(), reach: reach_of(&host.reach)?, ports })
 }
 
-const REACHES: &str =
-    "a host is reached by `local`, `netns:NAME`, `pid:N` or `ssh://[USER@]HOST[:PORT]`";
+const REACHES: &str = "a host is reached by `local`, `netns:NAME`, `pid:N`, `ssh://[USER@]HOST[:PORT]`, `srun:NODE` or \
+     `mpirun:NODE`";
 
 fn reach_of(text: &Text) -> Result<Reach, Fault> {
     let fault = |message: String| Fault::new(text.span(), message, REACHES);
@@ -226,12 +238,20 @@ fn reach_of(text: &Text) -> Result<Reach, Fault> {
             Ok(pid) if pid > 0 => Ok(Reach::Pid(pid)),
             _ => Err(fault(format!("`{number}` is not a process id"))),
         },
+        ("srun", node) if is_node(node) => Ok(Reach::Srun(node.to_owned())),
+        ("mpirun", node) if is_node(node) => Ok(Reach::Mpirun(node.to_owned())),
         ("ssh", address) => match address.strip_prefix("//").filter(|it| is_destination(it)) {
             Some(destination) => Ok(Reach::Ssh(destination.to_owned())),
             None => Err(fault(format!("`{}` names no host for ssh", text.get_ref()))),
         },
         _ => Err(fault(format!("unknown way to reach a host, `{}`", text.get_ref()))),
     }
+}
+
+/// A single node's name, which no launcher would take for an option or a list.
+fn is_node(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
 /// `[user@]host[:port]` of letters that mean nothing to a shell, and nothing that ssh would take for an

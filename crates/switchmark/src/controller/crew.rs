@@ -11,6 +11,7 @@ use measure::Nanos;
 
 use super::Stop;
 use super::handle::{Agent, AgentError, Pending};
+use super::heart::Heart;
 use super::mishap::Mishap;
 use super::offset::{Offset, Reading};
 use crate::protocol::{Answer, Ask};
@@ -28,18 +29,29 @@ const CLOCK_READINGS: usize = 8;
 #[derive(Debug, Default)]
 pub struct Crew {
     agents: BTreeMap<String, Agent>,
+    heart: Heart,
     stop: Stop,
 }
 
 impl Crew {
     /// Nobody yet.
-    pub const fn new(stop: Stop) -> Self {
-        Self { agents: BTreeMap::new(), stop }
+    pub fn new(stop: Stop) -> Self {
+        Self { stop, ..Self::default() }
     }
 
     /// One more.
     pub fn join(&mut self, agent: Agent) {
         self.agents.insert(agent.host().to_owned(), agent);
+    }
+
+    /// Ends one, however it is.
+    pub fn dismiss(&mut self, host: &str) {
+        self.agents.remove(host);
+    }
+
+    /// What tells agents that we are here.
+    pub const fn heart(&self) -> &Heart {
+        &self.heart
     }
 
     /// Host and process of each.

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::io::Read;
-use std::process::{Child, ChildStdin, ExitStatus};
+use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -15,14 +15,18 @@ use std::time::Duration;
 use dataplane::clock;
 use measure::Nanos;
 
+use super::heart::{Heart, Line};
 use crate::protocol::{
-    self, Answer, Ask, Complaint, Hello, Message, MessageError, ProtocolError, Reply, Request,
+    self, Answer, Ask, Complaint, Hello, LOST_TOUCH, Message, MessageError, ProtocolError, Reply,
+    Request,
 };
 
 /// An agent starts in milliseconds; a crowded machine takes longer.
 const GREETING: Duration = Duration::from_secs(10);
 /// After its stdin closes, an agent has this long to restore what it changed.
 const LEAVING: Duration = Duration::from_secs(1);
+/// The exit status of an ssh whose connection broke.
+const SSH_LOST: i32 = 255;
 /// How often an exit is looked for.
 const GLANCE: Duration = Duration::from_millis(5);
 /// How much of an agent's stderr is kept.
@@ -38,6 +42,8 @@ pub enum AgentError {
         host: String,
         /// How: `exit status: 1`, `signal: 9 (SIGKILL)`.
         status: String,
+        /// Its exit status, where it had one.
+        code: Option<i32>,
         /// The last of what it wrote to stderr.
         stderr: String,
     },
@@ -94,6 +100,21 @@ impl AgentError {
     pub const fn is_fatal(&self) -> bool {
         !matches!(self, Self::Refused { .. } | Self::Unavailable { .. })
     }
+
+    /// The host whose agent only lost touch with us, so that another may be started there: it said so,
+    /// or ssh did, or it is silent. One that was killed or broke is not started again, for what ended it
+    /// would end the next.
+    pub fn out_of_touch(&self) -> Option<&str> {
+        match self {
+            Self::Late { host, .. } => Some(host),
+            Self::Died { host, code: Some(code), .. }
+                if [i32::from(LOST_TOUCH), SSH_LOST].contains(code) =>
+            {
+                Some(host)
+            }
+            _ => None,
+        }
+    }
 }
 
 fn said(stderr: &str) -> String {
@@ -108,7 +129,7 @@ type Tail = Arc<Mutex<VecDeque<u8>>>;
 pub struct Agent {
     host: String,
     child: Child,
-    stdin: Option<ChildStdin>,
+    line: Line,
     heard: Receiver<Heard>,
     tail: Tail,
     last_id: u64,
@@ -122,23 +143,18 @@ pub struct Pending {
 }
 
 impl Agent {
-    /// Takes over a child whose three streams are piped, and exchanges greetings.
-    pub fn greet(host: &str, mut child: Child) -> Result<Self, AgentError> {
+    /// Takes over a child whose three streams are piped, and exchanges greetings; from then on `heart`
+    /// tells it that somebody is there.
+    pub fn greet(host: &str, mut child: Child, heart: &Heart) -> Result<Self, AgentError> {
         let thread = |cause| AgentError::Thread { host: host.to_owned(), cause };
-        let stdin = child.stdin.take();
+        let line = Arc::new(Mutex::new(child.stdin.take()));
         let stdout = child.stdout.take();
         let stderr = child.stderr.take();
         let tail = Tail::default();
         let (say, heard) = mpsc::channel();
         // Made before the threads, so that a failure below still ends the child.
-        let mut agent = Self {
-            host: host.to_owned(),
-            child,
-            stdin,
-            heard,
-            tail: Arc::clone(&tail),
-            last_id: 0,
-        };
+        let mut agent =
+            Self { host: host.to_owned(), child, line, heard, tail: Arc::clone(&tail), last_id: 0 };
         if let Some(mut stdout) = stdout {
             thread::Builder::new()
                 .name(format!("hear {host}"))
@@ -156,6 +172,7 @@ impl Agent {
             Message::Hello(theirs) => theirs.check().map_err(|e| agent.broken(e.into()))?,
             other => return Err(agent.out_of_turn("hello", &other)),
         }
+        heart.keep(&agent.line).map_err(thread)?;
         Ok(agent)
     }
 
@@ -236,12 +253,16 @@ impl Agent {
     }
 
     fn write(&mut self, message: &Message) -> Result<(), AgentError> {
-        let Some(stdin) = &mut self.stdin else { return Err(self.died()) };
-        match protocol::write(stdin, message) {
-            Ok(()) => Ok(()),
+        let line = Arc::clone(&self.line);
+        let mut line = line.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = line.as_mut().map(|pipe| protocol::write(pipe, message));
+        drop(line);
+        match written {
+            None => Err(self.died()),
+            Some(Ok(())) => Ok(()),
             // A broken pipe says less than how the process ended.
-            Err(ProtocolError::Frame(_)) => Err(self.died()),
-            Err(cause) => Err(self.broken(cause)),
+            Some(Err(ProtocolError::Frame(_))) => Err(self.died()),
+            Some(Err(cause)) => Err(self.broken(cause)),
         }
     }
 
@@ -262,16 +283,21 @@ impl Agent {
     }
 
     fn died(&mut self) -> AgentError {
-        self.stdin = None;
-        let status = match self.wait(LEAVING) {
-            Some(status) => status.to_string(),
-            None => "its pipe closed, but it still runs".to_owned(),
+        self.hang_up();
+        let (status, code) = match self.wait(LEAVING) {
+            Some(status) => (status.to_string(), status.code()),
+            None => ("its pipe closed, but it still runs".to_owned(), None),
         };
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let (front, back) = tail.as_slices();
         let text = [front, back].concat();
         let stderr = String::from_utf8_lossy(&text).trim().to_owned();
-        AgentError::Died { host: self.host.clone(), status, stderr }
+        AgentError::Died { host: self.host.clone(), status, code, stderr }
+    }
+
+    /// The end of its stdin tells it to go.
+    fn hang_up(&self) {
+        *self.line.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn broken(&self, cause: ProtocolError) -> AgentError {
@@ -299,7 +325,7 @@ impl Drop for Agent {
     /// The end of its stdin tells the agent to restore what it changed and go; one that does not is
     /// killed. Either way it is reaped.
     fn drop(&mut self) {
-        self.stdin = None;
+        self.hang_up();
         if self.wait(LEAVING).is_none() {
             let _ = self.child.kill();
             let _ = self.child.wait();

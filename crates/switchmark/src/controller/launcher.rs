@@ -1,17 +1,51 @@
 //! Starting an agent where its host is.
 //!
 //! Owns the ways to get there; [the one by ssh](super::ssh) has a place of its own. Never talks to the
-//! agent it started. The child is tied to the calling *thread*, unless it is ssh's: call from one that
-//! outlives it.
+//! agent it started. The child is tied to the calling *thread*, unless it is another program's: call from
+//! one that outlives it.
 
-use std::path::Path;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use lab::{Lab, LabError, Namespace};
 
 use super::Stop;
 use super::ssh::{self, SshError};
 use crate::config::resolved::Reach;
+
+/// This program, as agents are started from it.
+#[derive(Debug)]
+pub struct Program {
+    file: PathBuf,
+    /// Reading some tens of megabytes takes a while: once for all hosts.
+    sum: Mutex<Option<String>>,
+}
+
+impl Program {
+    /// This file.
+    pub fn new(file: &Path) -> Self {
+        Self { file: file.to_owned(), sum: Mutex::default() }
+    }
+
+    /// Where it is.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Its SHA-256, in hexadecimal.
+    pub fn sum(&self) -> io::Result<String> {
+        let mut known = self.sum.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sum) = &*known {
+            return Ok(sum.clone());
+        }
+        let sum = ssh::checksum(&self.file)?;
+        *known = Some(sum.clone());
+        Ok(sum)
+    }
+}
 
 /// A way to a host.
 #[derive(Debug)]
@@ -41,7 +75,18 @@ pub enum LaunchError {
     },
     /// On this host as it is.
     #[error("start an agent here")]
-    Local(#[source] std::io::Error),
+    Local(#[source] io::Error),
+    /// By a cluster's own launcher.
+    #[error("start an agent by `{launcher}` on node `{node}`")]
+    Cluster {
+        /// `srun`, `mpirun`.
+        launcher: &'static str,
+        /// The node's name.
+        node: String,
+        /// Why.
+        #[source]
+        cause: io::Error,
+    },
     /// On another machine.
     #[error("start an agent at ssh://{destination}")]
     Ssh {
@@ -55,9 +100,8 @@ pub enum LaunchError {
 
 impl Launcher<'_> {
     /// Starts `program agent` there, its three streams piped.
-    pub fn start(&self, program: &Path, stop: &Stop) -> Result<Child, LaunchError> {
-        let mut command = Command::new(program);
-        command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    pub fn start(&self, program: &Program, stop: &Stop) -> Result<Child, LaunchError> {
+        let mut command = agent_by(Command::new(program.file()));
         let namespace = |place: String| |cause| LaunchError::Namespace { place, cause };
         match self {
             Self::Lab { lab, node } => {
@@ -72,6 +116,36 @@ impl Launcher<'_> {
             Self::Host(Reach::Local) => command.spawn().map_err(LaunchError::Local),
             Self::Host(Reach::Ssh(destination)) => ssh::start(destination, program, stop)
                 .map_err(|cause| LaunchError::Ssh { destination: destination.clone(), cause }),
+            Self::Host(Reach::Srun(node)) => {
+                let options = ["--quiet", "--unbuffered", "--nodes=1", "--ntasks=1", "--nodelist"];
+                cluster("srun", &options, node, program)
+            }
+            Self::Host(Reach::Mpirun(node)) => {
+                cluster("mpirun", &["-n", "1", "--host"], node, program)
+            }
         }
     }
+}
+
+fn agent_by(mut command: Command) -> Command {
+    command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// One task on one node, whose streams the launcher passes on. The program is where it is here: clusters
+/// share their files.
+fn cluster(
+    launcher: &'static str,
+    options: &[&str],
+    node: &str,
+    program: &Program,
+) -> Result<Child, LaunchError> {
+    let mut command = Command::new(launcher);
+    command.args(options).arg(node).arg(program.file());
+    // Ctrl-C reaches the whole terminal, and here the controller decides.
+    agent_by(command).process_group(0).spawn().map_err(|cause| LaunchError::Cluster {
+        launcher,
+        node: node.to_owned(),
+        cause,
+    })
 }

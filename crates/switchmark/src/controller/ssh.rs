@@ -17,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::Stop;
 use super::command::{CommandError, run_to_end};
+use super::launcher::Program;
 
 /// No questions; a network that is gone is noticed within a quarter of a minute.
 const OPTIONS: [&str; 9] = [
@@ -97,8 +98,8 @@ impl SshError {
 
 /// Starts `program agent` at `destination`, `[user@]host[:port]`, its three streams piped; the program is
 /// sent there first where it is not there yet.
-pub fn start(destination: &str, program: &Path, stop: &Stop) -> Result<Child, SshError> {
-    let sum = checksum(program).map_err(SshError::Program)?;
+pub fn start(destination: &str, program: &Program, stop: &Stop) -> Result<Child, SshError> {
+    let sum = program.sum().map_err(SshError::Program)?;
     let reach = |cause| SshError::Reach { destination: destination.to_owned(), cause };
     let told = run_to_end(
         ssh(destination, LOOK, &sum, Stdio::null()),
@@ -113,7 +114,7 @@ pub fn start(destination: &str, program: &Path, stop: &Stop) -> Result<Child, Ss
         return Err(SshError::Foreign { ours, theirs: there.system });
     }
     if there.sum.as_deref() != Some(&sum) {
-        let file = File::open(program).map_err(SshError::Program)?;
+        let file = File::open(program.file()).map_err(SshError::Program)?;
         let told = run_to_end(
             ssh(destination, PUT, &sum, file.into()),
             &format!("ssh {destination}"),
@@ -173,7 +174,7 @@ fn is_sum(text: &str) -> bool {
 }
 
 /// SHA-256 of a file, in hexadecimal.
-fn checksum(file: &Path) -> io::Result<String> {
+pub fn checksum(file: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
     let mut file = File::open(file)?;
     let mut part = vec![0; 1 << 20];

@@ -4,11 +4,9 @@
 //! that went wrong is a record that says so, and the journal can keep it. Only a start that a busy host
 //! heard of too late is ordered anew, and only the trial after an agent's death is an error.
 
-use std::collections::BTreeMap;
-use std::panic::resume_unwind;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use dataplane::clock;
@@ -20,22 +18,21 @@ use super::conduct::Conduct;
 use super::crew::Crew;
 use super::delays::Delays;
 use super::facts::Facts;
-use super::handle::{Agent, AgentError};
+use super::handle::AgentError;
 use super::lanes::Lanes;
-use super::launcher::{LaunchError, Launcher};
+use super::launcher::LaunchError;
 use super::mishap::Mishap;
+use super::muster::Muster;
 use super::orders::OrderError;
 use super::subjects::Subjects;
 use super::{Stop, site};
-use crate::config::resolved::{self, HostConfig, Reach, Source};
+use crate::config::resolved::{self, Source};
 use crate::protocol::{Answer, Ask, in_words};
 
 /// Between the order to start and the start: agents read counters and make threads meanwhile. A busy
 /// machine may take longer, so a start that came too late is ordered again with more time.
 const LEADS: [Nanos; 3] =
     [Nanos::from_millis(40), Nanos::from_millis(160), Nanos::from_millis(640)];
-/// So many machines are reached at once.
-const MOST_AT_ONCE: usize = 64;
 /// Facts are a few dozen files.
 const FACTS: Duration = Duration::from_secs(10);
 
@@ -102,13 +99,16 @@ pub enum ControllerError {
 #[derive(Debug)]
 pub struct LiveTestbed {
     // Before the lab: fields are dropped in this order.
-    crew: Crew,
+    pub(super) crew: Crew,
     lab: Option<Lab>,
-    topology: Topology,
+    pub(super) topology: Topology,
+    muster: Muster,
     facts: Facts,
     subjects: Subjects,
     delays: Delays,
     lost: Option<Arc<AgentError>>,
+    /// Hosts whose agents lost touch: another is started before the next trial.
+    away: BTreeSet<String>,
 }
 
 impl LiveTestbed {
@@ -128,23 +128,24 @@ impl LiveTestbed {
         let mut this = match &testbed.source {
             Source::Lab(config) => Self::in_lab(&testbed.name, config, stop, program)?,
             Source::Hosts(config) => {
-                let mut crew = Crew::new(stop);
-                for agent in launch_all(&config.hosts, program, crew.stop())? {
-                    crew.join(agent);
-                }
-                let mut this = Self::new(crew, None, config.topology(&testbed.name));
+                let muster = Muster::of_hosts(program, &config.hosts, config.limits);
+                let topology = config.topology(&testbed.name);
+                let mut this = Self::new(Crew::new(stop), None, topology, muster);
                 this.subjects = Subjects::new(config.hooks.clone());
                 this.delays = Delays::of(&this.topology, config.delay);
-                this.delays.put(&mut this.crew).map_err(|cause| ControllerError::Delay {
-                    delay: config.delay,
-                    cause: Box::new(cause),
-                })?;
                 this
             }
             Source::Virtual(_) => {
                 return Err(ControllerError::NotReal { name: testbed.name.clone() });
             }
         };
+        this.muster.all(&this.topology, this.lab.as_ref(), &mut this.crew)?;
+        if let Source::Hosts(config) = &testbed.source {
+            this.delays.put(&mut this.crew).map_err(|cause| ControllerError::Delay {
+                delay: config.delay,
+                cause: Box::new(cause),
+            })?;
+        }
         this.gather_facts()?;
         Ok(this)
     }
@@ -159,25 +160,20 @@ impl LiveTestbed {
         let lab = site::build(spec, program).map_err(failed)?;
         let topology = site::topology(name, &lab);
         // Made before the agents: should one fail, those before it go, and then the lab.
-        let mut this = Self::new(Crew::new(stop), Some(lab), topology);
-        for host in &this.topology.hosts {
-            let Some(lab) = &this.lab else { continue };
-            let launcher = Launcher::Lab { lab, node: &host.name };
-            let agent = launch(&host.name, &launcher, program, this.crew.stop())?;
-            this.crew.join(agent);
-        }
-        Ok(this)
+        Ok(Self::new(Crew::new(stop), Some(lab), topology, Muster::of_lab(program)))
     }
 
-    fn new(crew: Crew, lab: Option<Lab>, topology: Topology) -> Self {
+    fn new(crew: Crew, lab: Option<Lab>, topology: Topology, muster: Muster) -> Self {
         Self {
             crew,
             lab,
             topology,
+            muster,
             facts: Facts::default(),
             subjects: Subjects::default(),
             delays: Delays::default(),
             lost: None,
+            away: BTreeSet::new(),
         }
     }
 
@@ -252,6 +248,21 @@ impl LiveTestbed {
         Conduct { crew, topology, lab, subjects, delays, lanes, lead }.run()
     }
 
+    /// Another agent on every host whose agent lost touch in the trial before.
+    fn reach_again(&mut self, trial: &Trial) -> Result<(), TestbedError> {
+        while let Some(host) = self.away.first().cloned() {
+            let lab = self.lab.as_ref();
+            if let Err(error) = self.muster.again(&host, &self.topology, lab, &mut self.crew) {
+                if self.crew.stop().asked() {
+                    return Err(TestbedError::Interrupted);
+                }
+                return Err(TestbedError::Lost { label: trial.label.clone(), cause: error.into() });
+            }
+            self.away.remove(&host);
+        }
+        Ok(())
+    }
+
     /// Ends the trial everywhere and says what happened.
     fn give_up(&mut self, mishap: Mishap) -> Result<TrialRecord, TestbedError> {
         let worse = self.crew.abort();
@@ -268,7 +279,10 @@ impl LiveTestbed {
         if let Mishap::Agent(error) = mishap
             && error.is_fatal()
         {
-            self.lost = Some(Arc::new(error));
+            match error.out_of_touch() {
+                Some(host) => drop(self.away.insert(host.to_owned())),
+                None => self.lost = Some(Arc::new(error)),
+            }
         }
         Ok(TrialRecord::failed(clock::realtime().0, reason))
     }
@@ -286,6 +300,7 @@ impl Testbed for LiveTestbed {
             let cause = Box::new(Arc::clone(cause));
             return Err(TestbedError::Lost { label: trial.label.clone(), cause });
         }
+        self.reach_again(trial)?;
         match self.conduct(trial) {
             Ok(record) => match self.crew.rest(trial.phases.settle) {
                 Ok(()) => Ok(record),
@@ -304,45 +319,4 @@ impl Testbed for LiveTestbed {
             Err(mishap) => self.give_up(mishap),
         }
     }
-}
-
-/// Those of other machines all at once: each takes as long as its network does. The others' agents die
-/// with the thread that started them, and are started on this one.
-fn launch_all(
-    hosts: &[HostConfig],
-    program: &Path,
-    stop: &Stop,
-) -> Result<Vec<Agent>, ControllerError> {
-    let one = |host: &HostConfig| launch(&host.name, &Launcher::Host(&host.reach), program, stop);
-    let (away, here): (Vec<_>, Vec<_>) =
-        hosts.iter().partition(|host| matches!(host.reach, Reach::Ssh(_)));
-    let mut agents = Vec::with_capacity(hosts.len());
-    for group in away.chunks(MOST_AT_ONCE) {
-        let started: Vec<_> = thread::scope(|scope| {
-            let threads: Vec<_> = group.iter().map(|host| scope.spawn(|| one(host))).collect();
-            let ends = threads.into_iter().map(thread::ScopedJoinHandle::join);
-            ends.map(|end| end.unwrap_or_else(|panic| resume_unwind(panic))).collect()
-        });
-        for agent in started {
-            agents.push(agent?);
-        }
-    }
-    for host in here {
-        agents.push(one(host)?);
-    }
-    Ok(agents)
-}
-
-fn launch(
-    host: &str,
-    launcher: &Launcher<'_>,
-    program: &Path,
-    stop: &Stop,
-) -> Result<Agent, ControllerError> {
-    let child = launcher.start(program, stop).map_err(|cause| ControllerError::Launch {
-        host: host.to_owned(),
-        cause: Box::new(cause),
-    })?;
-    Agent::greet(host, child)
-        .map_err(|cause| ControllerError::Agent { host: host.to_owned(), cause: Box::new(cause) })
 }

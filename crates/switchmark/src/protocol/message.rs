@@ -4,17 +4,20 @@
 //! writes: [`decode`] and [`encode`] are pure, so that a fuzzer can have them.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use dataplane::Window;
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::orders::{ReceiverOrder, SenderOrder, SideReport};
+use super::setting::Setting;
+use super::terms::Terms;
 use super::usage::Usage;
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 6;
+pub const PROTOCOL: u32 = 7;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +29,8 @@ pub enum Message {
     Request(Request),
     /// From the agent, one for each request, in order.
     Reply(Reply),
+    /// From the controller, several times a second: it is still there.
+    Beat,
 }
 
 /// Who speaks.
@@ -85,6 +90,12 @@ pub enum Ask {
         /// The ports to describe.
         interfaces: Vec<String>,
     },
+    /// What the agent is to hold itself to from now on; said once, before any trial. Answered by
+    /// `agreed`.
+    Terms {
+        /// The limits.
+        terms: Terms,
+    },
     /// Changes or restores segmentation and receive offloads. Answered by `offloads`.
     Offloads {
         /// The ports.
@@ -100,6 +111,40 @@ pub enum Ask {
         /// How long each waits.
         delay: Nanos,
     },
+    /// What of the host bears on a measurement, beside its facts. Takes about a second, to see what else
+    /// runs. Answered by `facts`.
+    Examine {
+        /// The ports to describe.
+        interfaces: Vec<String>,
+    },
+    /// Changes settings of the host, until the agent ends. Answered by `changed`.
+    Change {
+        /// In this order; the first that fails ends it, and what was changed before stays to be restored.
+        settings: Vec<Setting>,
+    },
+    /// Listens for marked frames at these ports, in place of any others. Answered by `listening`.
+    Listen {
+        /// Test ports.
+        interfaces: Vec<String>,
+        /// What such a frame carries.
+        mark: u32,
+    },
+    /// Sends a marked frame out of a test port, and asks there who else has an address. Answered by
+    /// `knocked`.
+    Knock {
+        /// A test port.
+        interface: String,
+        /// What the frame carries.
+        mark: u32,
+        /// The port's number in this look.
+        port: u16,
+        /// The frame's octets, with its FCS.
+        size: u32,
+        /// The port's own.
+        address: Option<Ipv4Addr>,
+    },
+    /// Which marked frames came since `listen`. Answered by `heard`.
+    Heard,
     /// Begins a trial: opens its data ports. Whatever an earlier trial left is closed first.
     /// Answered by `prepared`.
     Prepare {
@@ -133,8 +178,14 @@ impl Ask {
         match self {
             Self::Clock => "clock",
             Self::Facts { .. } => "facts",
+            Self::Terms { .. } => "terms",
             Self::Offloads { .. } => "offloads",
             Self::Delay { .. } => "delay",
+            Self::Examine { .. } => "examine",
+            Self::Change { .. } => "change",
+            Self::Listen { .. } => "listen",
+            Self::Knock { .. } => "knock",
+            Self::Heard => "heard",
             Self::Prepare { .. } => "prepare",
             Self::Connect { .. } => "connect",
             Self::Start { .. } => "start",
@@ -183,8 +234,24 @@ pub enum Answer {
         /// The agent's monotonic clock.
         monotonic: Nanos,
     },
-    /// To `facts`.
+    /// To `facts` and to `examine`.
     Facts(HostFacts),
+    /// To `change`.
+    Changed,
+    /// To `listen`.
+    Listening,
+    /// To `knock`.
+    Knocked {
+        /// MAC addresses of others who have the address.
+        owners: Vec<String>,
+    },
+    /// To `heard`.
+    Heard {
+        /// By port, the number of each port that was heard there and the longest frame of it.
+        knocks: BTreeMap<String, BTreeMap<u16, u32>>,
+    },
+    /// To `terms`.
+    Agreed,
     /// To `offloads`.
     Offloads {
         /// By port, each feature that differs now from before the request, and its state.
@@ -285,12 +352,13 @@ pub enum MessageError {
 }
 
 impl Message {
-    /// Which of the three it is, for errors.
+    /// Which of them it is, for errors.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Hello(_) => "hello",
             Self::Request(_) => "a request",
             Self::Reply(_) => "a reply",
+            Self::Beat => "a beat",
         }
     }
 }

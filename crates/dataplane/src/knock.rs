@@ -1,0 +1,175 @@
+//! Frames that prove a cable: sent out of one port by hand, and looked for at others.
+//!
+//! Owns their form: EtherType 0x88B5, which IEEE 802 keeps for local experiments, and a mark that no
+//! stranger knows. Also asks whether somebody else has a port's address (RFC 5227 §2.1.1). Never answers,
+//! and never sends to one station: everybody behind the cable hears it.
+
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+
+use measure::Nanos;
+use netlink::Netlink;
+use nix::poll::PollFlags;
+use nix::sys::socket::{MsgFlags, recv, send};
+
+use crate::packet_ring::socket as packets;
+use crate::stream::wait_for;
+use crate::{FlowError, clock, socket};
+
+/// IEEE Std 802, Local Experimental EtherType 1.
+const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
+const ARP: [u8; 2] = [0x08, 0x06];
+const HEADER: usize = 14;
+/// A lost frame is no broken cable.
+const COPIES: usize = 3;
+/// The longest frame that is looked at.
+const LONGEST: usize = 16 * 1024;
+
+/// What a port is told apart by: the trial's mark, and the port's number in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sign {
+    /// Drawn for this look.
+    pub mark: u32,
+    /// Which port sent it.
+    pub port: u16,
+}
+
+/// A frame that came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Knock {
+    /// Which port sent it.
+    pub port: u16,
+    /// Its octets with its FCS.
+    pub size: u32,
+}
+
+/// Listens at one port, from now on.
+#[derive(Debug)]
+pub struct Ear {
+    socket: OwnedFd,
+    interface: String,
+    mark: u32,
+}
+
+impl Ear {
+    /// At the interface of this name.
+    pub fn open(interface: &str, mark: u32) -> Result<Self, FlowError> {
+        Ok(Self { socket: open(interface)?, interface: interface.to_owned(), mark })
+    }
+
+    /// The port's name.
+    pub fn interface(&self) -> &str {
+        &self.interface
+    }
+
+    /// Every frame of the mark that came until now.
+    pub fn heard(&self) -> Result<Vec<Knock>, FlowError> {
+        let mut all = Vec::new();
+        let mut octets = vec![0; LONGEST];
+        while let Some(length) = next(&self.socket, &mut octets, Nanos::ZERO)? {
+            all.extend(read(&octets[..length], self.mark));
+        }
+        Ok(all)
+    }
+}
+
+/// Sends a frame of `size` octets, its FCS among them, to everybody behind the port.
+pub fn knock(interface: &str, sign: Sign, size: u32) -> Result<(), FlowError> {
+    let failed = |e| FlowError::kernel("send a frame out of", interface, e);
+    let socket = open(interface)?;
+    let mut frame = header(own_mac(interface)?, EXPERIMENT);
+    frame.extend(sign.mark.to_be_bytes());
+    frame.extend(sign.port.to_be_bytes());
+    frame.extend(size.to_be_bytes());
+    // The network card adds the FCS.
+    frame.resize((size as usize).saturating_sub(4).clamp(60, LONGEST), 0);
+    for _ in 0..COPIES {
+        send(socket.as_raw_fd(), &frame, MsgFlags::empty()).map_err(|e| failed(e.into()))?;
+    }
+    Ok(())
+}
+
+/// Who else says that it has `address`, within `patience`: their MAC addresses. RFC 5227 §2.1.1: the probe
+/// has no sender's address, so that nobody's table changes.
+pub fn owners(
+    interface: &str,
+    address: Ipv4Addr,
+    patience: Nanos,
+) -> Result<Vec<[u8; 6]>, FlowError> {
+    let failed = |e| FlowError::kernel("ask about an address at", interface, e);
+    let socket = open(interface)?;
+    let own = own_mac(interface)?;
+    let mut probe = header(own, ARP);
+    probe.extend([0, 1, 8, 0, 6, 4, 0, 1]);
+    probe.extend(own);
+    probe.extend([0; 10]);
+    probe.extend(address.octets());
+    probe.resize(60, 0);
+    send(socket.as_raw_fd(), &probe, MsgFlags::empty()).map_err(|e| failed(e.into()))?;
+    let until = clock::monotonic() + patience;
+    let mut others = Vec::new();
+    let mut octets = vec![0; LONGEST];
+    while let Some(length) = next(&socket, &mut octets, until)? {
+        let frame = &octets[..length];
+        // Whoever speaks of the address as its own: an answer, or a probe of its own (RFC 5227 §2.1.1).
+        let speaks = frame.len() >= 42 && frame[12..14] == ARP && frame[28..32] == address.octets();
+        if let Some(mac) = frame.get(22..28).and_then(|octets| octets.try_into().ok())
+            && speaks
+            && mac != own
+            && !others.contains(&mac)
+        {
+            others.push(mac);
+        }
+    }
+    Ok(others)
+}
+
+fn open(interface: &str) -> Result<OwnedFd, FlowError> {
+    let failed = |e| FlowError::kernel("open a packet socket on", interface, e);
+    let index = nix::net::if_::if_nametoindex(interface).map_err(|e| failed(e.into()))?;
+    let socket = packets::new().map_err(failed)?;
+    socket::set(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1_i32)
+        .map_err(failed)?;
+    packets::bind(&socket, index).map_err(failed)?;
+    Ok(socket)
+}
+
+fn own_mac(interface: &str) -> Result<[u8; 6], FlowError> {
+    let failed = |e: netlink::NetlinkError| {
+        FlowError::kernel("read the address of", interface, std::io::Error::other(e))
+    };
+    let link = Netlink::open().and_then(|mut kernel| kernel.link(interface)).map_err(failed)?;
+    Ok(link.mac.unwrap_or([0; 6]))
+}
+
+fn header(own: [u8; 6], kind: [u8; 2]) -> Vec<u8> {
+    let mut frame = vec![0xff; 6];
+    frame.extend(own);
+    frame.extend(kind);
+    frame
+}
+
+/// The next frame that came in, and none once `until` has passed.
+fn next(socket: &OwnedFd, octets: &mut [u8], until: Nanos) -> Result<Option<usize>, FlowError> {
+    let failed = |e| FlowError::kernel("receive at", "a packet socket", e);
+    loop {
+        match recv(socket.as_raw_fd(), octets, MsgFlags::MSG_DONTWAIT) {
+            Ok(length) => return Ok(Some(length)),
+            Err(nix::errno::Errno::EAGAIN) => {}
+            Err(e) => return Err(failed(e.into())),
+        }
+        if clock::monotonic() >= until {
+            return Ok(None);
+        }
+        // Returns early now and then, with or without a frame.
+        wait_for(socket, PollFlags::POLLIN, until).map_err(failed)?;
+    }
+}
+
+fn read(frame: &[u8], mark: u32) -> Option<Knock> {
+    if frame.get(12..HEADER)? != EXPERIMENT || frame.get(14..18)? != mark.to_be_bytes() {
+        return None;
+    }
+    let port = u16::from_be_bytes(frame.get(18..20)?.try_into().ok()?);
+    Some(Knock { port, size: frame.len() as u32 + 4 })
+}

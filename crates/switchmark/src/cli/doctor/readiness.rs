@@ -1,0 +1,97 @@
+//! What would spoil a measurement on these hosts, and the one command that puts each right.
+//!
+//! Pure: facts and proofs in, findings out. Owns what counts as good. Never asks a host.
+
+mod cables;
+mod hosts;
+mod ports;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use method::Topology;
+use serde::Serialize;
+
+use super::paths::Passage;
+use crate::controller::Proof;
+use crate::protocol::{HostFacts, Setting};
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Nothing to do.
+    Good,
+    /// The kernel does not tell.
+    Unknown,
+    /// It may cost precision.
+    Doubtful,
+    /// It spoils figures, or nothing can be measured at all.
+    Bad,
+}
+
+/// One check of one host or port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// `h1`, `h1/eth1`.
+    pub place: String,
+    /// What was looked at.
+    pub check: &'static str,
+    /// How it came out.
+    pub state: State,
+    /// What was found.
+    pub found: String,
+    /// The one command that puts it right, on that host.
+    pub fix: Option<String>,
+    /// The same, as an agent can do it and undo it.
+    #[serde(skip)]
+    pub settings: Vec<Setting>,
+}
+
+impl Finding {
+    fn new(place: &str, check: &'static str, state: State, found: impl Into<String>) -> Self {
+        let (place, found) = (place.to_owned(), found.into());
+        Self { place, check, state, found, fix: None, settings: Vec::new() }
+    }
+
+    fn fixed_by(mut self, command: impl Into<String>, settings: Vec<Setting>) -> Self {
+        (self.fix, self.settings) = (Some(command.into()), settings);
+        self
+    }
+}
+
+/// Every check of every host and port, in the topology's order.
+pub fn judge(
+    topology: &Topology,
+    facts: &BTreeMap<String, HostFacts>,
+    proofs: &[Proof],
+    passages: &[Passage],
+) -> Vec<Finding> {
+    let mut all = Vec::new();
+    for host in &topology.hosts {
+        let Some(known) = facts.get(&host.name) else { continue };
+        all.extend(hosts::of_host(&host.name, &known.host));
+        for port in &host.ports {
+            let place = format!("{}/{}", host.name, port.name);
+            let nothing = BTreeMap::new();
+            let interface = port.interfaces.first();
+            let told = interface.and_then(|i| known.ports.get(i)).unwrap_or(&nothing);
+            all.extend(ports::of_port(&place, port, told));
+            all.extend(cables::mtu(&place, topology, port, facts));
+        }
+    }
+    all.extend(proofs.iter().flat_map(|proof| cables::cable(topology, facts, proof)));
+    all.extend(passages.iter().flat_map(cables::passage));
+    all
+}
+
+type Told = BTreeMap<String, String>;
+
+fn number<T: std::str::FromStr>(told: &Told, key: &str) -> Option<T> {
+    told.get(key)?.parse().ok()
+}
+
+fn file(path: &str, value: impl ToString) -> Setting {
+    Setting::File { path: path.to_owned(), value: value.to_string() }
+}

@@ -1,0 +1,184 @@
+//! Whether cables lead where the testbed file says, and what passes over them.
+//!
+//! Pure. Never sends a frame.
+
+use std::collections::BTreeMap;
+
+use method::Topology;
+use method::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef};
+
+use super::{Finding, State, number};
+use crate::cli::doctor::paths::Passage;
+use crate::controller::Proof;
+use crate::protocol::{HostFacts, Setting};
+
+fn mtu_of(facts: &BTreeMap<String, HostFacts>, topology: &Topology, at: &PortRef) -> Option<u32> {
+    let interface = topology.port(at)?.interfaces.first()?;
+    number(facts.get(&at.host)?.ports.get(interface)?, "mtu")
+}
+
+/// Both ends of a direct cable, and all ports of one device, take frames of one size.
+pub(super) fn mtu(
+    place: &str,
+    topology: &Topology,
+    port: &HostPort,
+    facts: &BTreeMap<String, HostFacts>,
+) -> Option<Finding> {
+    let own: PortRef = place.parse().ok()?;
+    let ours = mtu_of(facts, topology, &own)?;
+    let others: Vec<PortRef> = match &port.cable {
+        CableEnd::Host(far) => vec![far.clone()],
+        CableEnd::Device { device, .. } => leading_to(topology, device),
+    };
+    let largest = others.iter().filter_map(|at| mtu_of(facts, topology, at)).max()?;
+    if ours >= largest {
+        return Some(Finding::new(place, "MTU", State::Good, ours.to_string()));
+    }
+    let interface = port.interfaces.first()?;
+    let setting = Setting::Mtu { interface: interface.clone(), mtu: largest };
+    Some(
+        Finding::new(place, "MTU", State::Bad, format!("{ours}, and {largest} at the far end"))
+            .fixed_by(format!("ip link set dev {interface} mtu {largest}"), vec![setting]),
+    )
+}
+
+fn list(ports: &[PortRef]) -> String {
+    ports.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Where a port's frames arrived, held against the testbed file.
+pub(super) fn cable(
+    topology: &Topology,
+    facts: &BTreeMap<String, HostFacts>,
+    proof: &Proof,
+) -> Vec<Finding> {
+    let place = proof.port.to_string();
+    let Some(port) = topology.port(&proof.port) else { return Vec::new() };
+    let mut all = Vec::new();
+    if let Some(words) = &proof.failed {
+        all.push(Finding::new(&place, "cable", State::Bad, words));
+        return all;
+    }
+    let expected: Vec<PortRef> = match &port.cable {
+        CableEnd::Host(far) => vec![far.clone()],
+        CableEnd::Device { device, .. } => {
+            let is_switch =
+                topology.devices.iter().any(|d| d.name == *device && d.kind == DeviceKind::Switch);
+            let ports = if is_switch { leading_to(topology, device) } else { Vec::new() };
+            ports.into_iter().filter(|at| *at != proof.port).collect()
+        }
+    };
+    let strange: Vec<PortRef> =
+        proof.small.iter().filter(|at| !expected.contains(at)).cloned().collect();
+    let deaf: Vec<PortRef> =
+        expected.iter().filter(|at| !proof.small.contains(at)).cloned().collect();
+    let short: Vec<PortRef> =
+        proof.small.iter().filter(|at| !proof.full.contains(at)).cloned().collect();
+    all.push(if !strange.is_empty() {
+        let found = format!(
+            "its frames arrive at {}, and the testbed file says {}",
+            list(&strange),
+            end(&port.cable)
+        );
+        Finding::new(&place, "cable", State::Bad, found)
+            .fixed_by(format!("move the cable, or write cable = \"{}\"", strange[0]), Vec::new())
+    } else if !deaf.is_empty() {
+        let found = format!("its frames do not arrive at {}", list(&deaf));
+        Finding::new(&place, "cable", State::Bad, found)
+            .fixed_by(format!("ip -s link show dev {}", port.name), Vec::new())
+    } else if expected.is_empty() {
+        Finding::new(
+            &place,
+            "cable",
+            State::Good,
+            "a router passes no broadcast on, and none passed",
+        )
+    } else {
+        Finding::new(
+            &place,
+            "cable",
+            State::Good,
+            format!("its frames arrive at {}", list(&proof.small)),
+        )
+    });
+    if !short.is_empty() {
+        let found =
+            format!("frames of {} octets do not arrive at {}", proof.full_size, list(&short));
+        all.push(Finding::new(&place, "full-size frame", State::Bad, found).fixed_by(
+            format!("ip link show dev {}; and the MTU of what is between", port.name),
+            Vec::new(),
+        ));
+    } else if !proof.full.is_empty() {
+        let found = format!("{} octets arrive", proof.full_size);
+        all.push(Finding::new(&place, "full-size frame", State::Good, found));
+    }
+    all.push(duplicate(&place, port, &own_macs(facts, &proof.port.host), proof));
+    all
+}
+
+fn end(cable: &CableEnd) -> String {
+    match cable {
+        CableEnd::Host(port) => port.to_string(),
+        CableEnd::Device { device, port } => format!("{device}/{port}"),
+    }
+}
+
+/// A host with two ports on one switch answers for either.
+fn own_macs(facts: &BTreeMap<String, HostFacts>, host: &str) -> Vec<String> {
+    let ports = facts.get(host).into_iter().flat_map(|facts| facts.ports.values());
+    ports.filter_map(|told| told.get("mac").cloned()).collect()
+}
+
+fn duplicate(place: &str, port: &HostPort, own: &[String], proof: &Proof) -> Finding {
+    const CHECK: &str = "duplicate address";
+    let others: Vec<&str> =
+        proof.owners.iter().filter(|mac| !own.contains(mac)).map(String::as_str).collect();
+    if others.is_empty() {
+        return Finding::new(place, CHECK, State::Good, "nobody else has it");
+    }
+    let found = format!("{} is also that of {}", port.address, others.join(", "));
+    Finding::new(place, CHECK, State::Bad, found).fixed_by(
+        format!("ip address del {} dev IT, on the host with that MAC", port.address),
+        Vec::new(),
+    )
+}
+
+/// What passes between two hosts through a device.
+pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
+    let place = format!("{} > {}", passage.from, passage.to);
+    let mut all = Vec::new();
+    let passes = |check, passed: bool, what: &str, fix: &str| {
+        if passed {
+            Finding::new(&place, check, State::Good, format!("{what} pass"))
+        } else {
+            Finding::new(&place, check, State::Bad, format!("{what} do not pass"))
+                .fixed_by(fix.to_owned(), Vec::new())
+        }
+    };
+    let to = passage.to_address;
+    all.push(passes("path", passage.small, "pings", &format!("ping -c 3 {to}")));
+    if passage.small {
+        let what = format!("pings in frames of {} octets", passage.full_size);
+        let payload = passage.full_size.saturating_sub(46);
+        all.push(passes(
+            "path MTU",
+            passage.full,
+            &what,
+            &format!("ping -M do -s {payload} -c 3 {to}"),
+        ));
+        let fix = format!("nft list ruleset on {}, and let UDP through", passage.to.host);
+        all.push(passes("firewall", passage.udp, "UDP datagrams to a free port", &fix));
+    }
+    all
+}
+
+/// Every port of every host that is cabled to the device.
+fn leading_to(topology: &Topology, wanted: &str) -> Vec<PortRef> {
+    let leads = |port: &HostPort| matches!(&port.cable, CableEnd::Device { device, .. } if device == wanted);
+    let of_host = |host: &Host| {
+        let ports = host.ports.iter().filter(|port| leads(port));
+        let named = |port: &HostPort| PortRef { host: host.name.clone(), port: port.name.clone() };
+        ports.map(named).collect::<Vec<_>>()
+    };
+    topology.hosts.iter().flat_map(of_host).collect()
+}

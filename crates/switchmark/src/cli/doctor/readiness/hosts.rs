@@ -1,0 +1,168 @@
+//! What of a host bears on a measurement: processors, clock, memory, other programs.
+//!
+//! Pure. Never asks the host.
+
+use super::{Finding, State, Told, file, number};
+
+/// Waking from a deeper sleep than this shows in round trips.
+const WAKING_US: u64 = 10;
+/// Socket buffers that an agent may ask for without privileges.
+const BUFFER_OCTETS: u64 = 8 << 20;
+/// An AF_XDP socket's memory.
+const MEMLOCK_OCTETS: u64 = 64 << 20;
+/// A share of the processors that others may take.
+const BUSY: f64 = 0.10;
+/// Clock sources that are read without leaving the processor.
+const QUICK_CLOCKS: [&str; 4] =
+    ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"];
+
+pub(super) fn of_host(host: &str, told: &Told) -> Vec<Finding> {
+    vec![
+        governor(host, told),
+        idle(host, told),
+        clock_source(host, told),
+        buffers(host, told, "rmem_max"),
+        buffers(host, told, "wmem_max"),
+        memlock(host, told),
+        load(host, told),
+    ]
+}
+
+fn governor(host: &str, told: &Told) -> Finding {
+    const CHECK: &str = "processor governor";
+    let Some(governors) = told.get("governors") else {
+        return Finding::new(
+            host,
+            CHECK,
+            State::Unknown,
+            "no cpufreq here: firmware or a hypervisor decides",
+        );
+    };
+    if governors == "performance" {
+        return Finding::new(host, CHECK, State::Good, governors);
+    }
+    let cpus: usize = number(told, "cpus").unwrap_or(1);
+    let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
+    let settings = (0..cpus).map(|cpu| file(&path(cpu), "performance")).collect();
+    Finding::new(
+        host,
+        CHECK,
+        State::Doubtful,
+        format!("{governors}: the clock rate changes in a trial"),
+    )
+    .fixed_by(
+        "echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+        settings,
+    )
+}
+
+fn idle(host: &str, told: &Told) -> Finding {
+    const CHECK: &str = "idle states";
+    let Some(states) = told.get("idle_states") else {
+        return Finding::new(host, CHECK, State::Unknown, "no cpuidle here, or all states are off");
+    };
+    let deep: Vec<&str> = states
+        .split_whitespace()
+        .filter_map(|state| state.split_once('='))
+        .filter(|(_, us)| us.parse().is_ok_and(|us: u64| us > WAKING_US))
+        .map(|(name, _)| name)
+        .collect();
+    if deep.is_empty() {
+        return Finding::new(host, CHECK, State::Good, states);
+    }
+    let cpus: usize = number(told, "cpus").unwrap_or(1);
+    let path = |cpu, state| format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/{state}/disable");
+    let settings = (0..cpus)
+        .flat_map(|cpu| deep.iter().map(move |state| file(&path(cpu, state), 1)))
+        .collect();
+    let found = format!("{states} (µs to wake): more than {WAKING_US} µs shows in round trips");
+    let command =
+        format!("echo 1 | tee /sys/devices/system/cpu/cpu*/cpuidle/{{{}}}/disable", deep.join(","));
+    Finding::new(host, CHECK, State::Doubtful, found).fixed_by(command, settings)
+}
+
+fn clock_source(host: &str, told: &Told) -> Finding {
+    const CHECK: &str = "clock source";
+    const FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let Some(now) = told.get("clocksource") else {
+        return Finding::new(host, CHECK, State::Unknown, "the kernel does not tell");
+    };
+    if QUICK_CLOCKS.contains(&now.as_str()) {
+        return Finding::new(host, CHECK, State::Good, now);
+    }
+    let offered = told.get("clocksources").map(String::as_str).unwrap_or_default();
+    let better = QUICK_CLOCKS.iter().find(|clock| offered.split_whitespace().any(|o| o == **clock));
+    let finding =
+        Finding::new(host, CHECK, State::Bad, format!("{now}: reading it takes microseconds"));
+    match better {
+        Some(better) => {
+            finding.fixed_by(format!("echo {better} > {FILE}"), vec![file(FILE, better)])
+        }
+        None => finding,
+    }
+}
+
+fn buffers(host: &str, told: &Told, name: &'static str) -> Finding {
+    let check = if name == "rmem_max" { "receive buffers" } else { "send buffers" };
+    let Some(octets) = number::<u64>(told, name) else {
+        return Finding::new(
+            host,
+            check,
+            State::Unknown,
+            format!("net.core.{name} is not told in this namespace"),
+        );
+    };
+    if octets >= BUFFER_OCTETS {
+        return Finding::new(host, check, State::Good, format!("{octets} octets"));
+    }
+    // CAP_NET_ADMIN, bit 12, may exceed the limit.
+    let capable = told
+        .get("capabilities")
+        .and_then(|hex| u64::from_str_radix(hex, 16).ok())
+        .is_some_and(|set| set >> 12 & 1 == 1);
+    let path = format!("/proc/sys/net/core/{name}");
+    let (state, why) = if capable {
+        (State::Good, "; the agent's privileges exceed it")
+    } else {
+        (State::Doubtful, ": a burst that the processor takes late is lost")
+    };
+    let finding = Finding::new(host, check, state, format!("{octets} octets{why}"));
+    if capable {
+        return finding;
+    }
+    finding.fixed_by(
+        format!("sysctl -w net.core.{name}={BUFFER_OCTETS}"),
+        vec![file(&path, BUFFER_OCTETS)],
+    )
+}
+
+fn memlock(host: &str, told: &Told) -> Finding {
+    const CHECK: &str = "locked memory";
+    match number::<u64>(told, "memlock") {
+        None => Finding::new(host, CHECK, State::Unknown, "the limit can't be read"),
+        Some(octets) if octets >= MEMLOCK_OCTETS => {
+            Finding::new(host, CHECK, State::Good, "enough")
+        }
+        Some(octets) => {
+            let found =
+                format!("{octets} octets may be locked: AF_XDP sockets need {MEMLOCK_OCTETS}");
+            Finding::new(host, CHECK, State::Doubtful, found)
+                .fixed_by("ulimit -l unlimited", Vec::new())
+        }
+    }
+}
+
+fn load(host: &str, told: &Told) -> Finding {
+    const CHECK: &str = "other load";
+    let share = |key| number::<f64>(told, key).unwrap_or(0.0);
+    let (busy, stolen) = (share("busy"), share("stolen"));
+    let found = format!(
+        "processors {:.0} % busy, {:.0} % taken by a hypervisor",
+        busy * 100.0,
+        stolen * 100.0
+    );
+    if busy + stolen <= BUSY {
+        return Finding::new(host, CHECK, State::Good, found);
+    }
+    Finding::new(host, CHECK, State::Doubtful, found).fixed_by("top -b -n 1 | head -20", Vec::new())
+}

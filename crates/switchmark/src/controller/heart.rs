@@ -1,0 +1,65 @@
+//! Tells every agent several times a second that its controller is still there.
+//!
+//! Owns one thread for all of them. Never waits for an agent: one that does not listen is passed over, and
+//! so is one that somebody is just talking to, for that is a sign of life too.
+
+use std::os::fd::AsFd as _;
+use std::process::ChildStdin;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::protocol::{self, BEAT, Message};
+
+/// An agent's standard input, shared with whoever asks it; `None` once it is closed.
+pub type Line = Arc<Mutex<Option<ChildStdin>>>;
+
+/// Beats for as long as anybody holds it.
+#[derive(Debug, Clone, Default)]
+pub struct Heart(Arc<Mutex<Lines>>);
+
+#[derive(Debug, Default)]
+struct Lines {
+    all: Vec<Weak<Mutex<Option<ChildStdin>>>>,
+    beats: bool,
+}
+
+impl Heart {
+    /// One more to be told, until its line is dropped.
+    pub fn keep(&self, line: &Line) -> std::io::Result<()> {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.all.push(Arc::downgrade(line));
+        if !lines.beats {
+            let this = Arc::downgrade(&self.0);
+            thread::Builder::new().name("heart".to_owned()).spawn(move || beat(&this))?;
+            lines.beats = true;
+        }
+        Ok(())
+    }
+}
+
+fn beat(lines: &Weak<Mutex<Lines>>) {
+    while let Some(lines) = lines.upgrade() {
+        let known: Vec<Line> = {
+            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            lines.all.retain(|line| line.strong_count() > 0);
+            lines.all.iter().filter_map(Weak::upgrade).collect()
+        };
+        drop(lines);
+        for line in known {
+            let Ok(mut line) = line.try_lock() else { continue };
+            if let Some(pipe) = line.as_mut().filter(|pipe| has_room(pipe)) {
+                // Whoever asks it next finds out how it ended.
+                let _ = protocol::write(pipe, &Message::Beat);
+            }
+        }
+        thread::park_timeout(BEAT);
+    }
+}
+
+/// A pipe that says so takes a page without blocking, and a beat is a dozen octets.
+fn has_room(pipe: &ChildStdin) -> bool {
+    let mut asked = [PollFd::new(pipe.as_fd(), PollFlags::POLLOUT)];
+    poll(&mut asked, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+}

@@ -1,0 +1,175 @@
+//! Getting an agent onto every host, and another one where the first lost touch.
+//!
+//! Owns how each host is reached, what its agent is held to, and how long a host may stay away. Never
+//! starts an agent again that was killed or that broke.
+
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use dataplane::clock;
+use dataplane::datagram::AddressRange;
+use lab::Lab;
+use measure::Nanos;
+use method::Topology;
+
+use super::Stop;
+use super::crew::Crew;
+use super::handle::Agent;
+use super::heart::Heart;
+use super::launcher::{Launcher, Program};
+use super::testbed::ControllerError;
+use crate::config::resolved::{HostConfig, Limits, Reach};
+use crate::protocol::{Answer, Ask, Terms};
+
+/// So many machines are reached at once.
+const MOST_AT_ONCE: usize = 64;
+/// A host that was rebooted, or whose network was away, is waited for so long.
+const RETURNING: Nanos = Nanos::from_secs(120);
+/// Between two attempts to reach it.
+const PAUSE: Nanos = Nanos::from_secs(1);
+/// Terms are only noted.
+const AGREEING: Duration = Duration::from_secs(10);
+/// What an agent would not exceed anyway.
+const LONGEST: Nanos = Nanos::from_secs(6 * 3600);
+
+/// How hosts are reached, and what their agents are told first.
+#[derive(Debug)]
+pub struct Muster {
+    program: Program,
+    /// Empty in a lab, whose nodes have the hosts' names.
+    reaches: BTreeMap<String, Reach>,
+    limits: Limits,
+}
+
+impl Muster {
+    /// For hosts of a lab.
+    pub fn of_lab(program: &Path) -> Self {
+        Self { program: Program::new(program), reaches: BTreeMap::new(), limits: Limits::default() }
+    }
+
+    /// For hosts that exist already.
+    pub fn of_hosts(program: &Path, hosts: &[HostConfig], limits: Limits) -> Self {
+        let reach = |host: &HostConfig| (host.name.clone(), host.reach.clone());
+        let reaches = hosts.iter().map(reach).collect();
+        Self { program: Program::new(program), reaches, limits }
+    }
+
+    /// An agent on every host, each told its terms. Those of other machines all at once: each takes as
+    /// long as its network does. The others' agents die with the thread that started them, and are
+    /// started on this one.
+    pub fn all(
+        &self,
+        topology: &Topology,
+        lab: Option<&Lab>,
+        crew: &mut Crew,
+    ) -> Result<(), ControllerError> {
+        let is_away = |name: &&String| self.reaches.get(*name).is_some_and(|reach| reach.is_away());
+        let names = topology.hosts.iter().map(|host| &host.name);
+        let (away, here): (Vec<_>, Vec<_>) = names.partition(is_away);
+        let (heart, stop) = (crew.heart().clone(), crew.stop().clone());
+        for group in away.chunks(MOST_AT_ONCE) {
+            let started: Vec<_> = thread::scope(|scope| {
+                let one = |name| self.launch(name, lab, &heart, &stop);
+                let threads: Vec<_> =
+                    group.iter().map(|name| scope.spawn(move || one(name))).collect();
+                let ends = threads.into_iter().map(thread::ScopedJoinHandle::join);
+                ends.map(|end| end.unwrap_or_else(|panic| resume_unwind(panic))).collect()
+            });
+            for agent in started {
+                crew.join(agent?);
+            }
+        }
+        for name in here {
+            crew.join(self.launch(name, lab, &heart, &stop)?);
+        }
+        for host in &topology.hosts {
+            self.agree(&host.name, topology, crew)?;
+        }
+        Ok(())
+    }
+
+    /// Another agent on a host whose first one lost touch, within [`RETURNING`]; the last attempt's error
+    /// where it stays away or the user asks to stop.
+    pub fn again(
+        &self,
+        host: &str,
+        topology: &Topology,
+        lab: Option<&Lab>,
+        crew: &mut Crew,
+    ) -> Result<(), ControllerError> {
+        crew.dismiss(host);
+        let (heart, stop) = (crew.heart().clone(), crew.stop().clone());
+        let until = clock::monotonic() + RETURNING;
+        loop {
+            let ended = self.launch(host, lab, &heart, &stop);
+            match ended {
+                Ok(agent) => {
+                    crew.join(agent);
+                    return self.agree(host, topology, crew);
+                }
+                Err(error) if clock::monotonic() >= until => return Err(error),
+                Err(error) => {
+                    if crew.rest(PAUSE).is_err() {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    fn launch(
+        &self,
+        host: &str,
+        lab: Option<&Lab>,
+        heart: &Heart,
+        stop: &Stop,
+    ) -> Result<Agent, ControllerError> {
+        let launcher = match (self.reaches.get(host), lab) {
+            (Some(reach), _) => Launcher::Host(reach),
+            (None, Some(lab)) => Launcher::Lab { lab, node: host },
+            (None, None) => Launcher::Host(&Reach::Local),
+        };
+        let child = launcher.start(&self.program, stop).map_err(|cause| {
+            ControllerError::Launch { host: host.to_owned(), cause: Box::new(cause) }
+        })?;
+        Agent::greet(host, child, heart).map_err(|cause| failed(host, cause))
+    }
+
+    fn agree(
+        &self,
+        host: &str,
+        topology: &Topology,
+        crew: &mut Crew,
+    ) -> Result<(), ControllerError> {
+        let terms = terms(topology, host, &self.limits);
+        match crew.ask(host, Ask::Terms { terms }, AGREEING) {
+            Ok(Answer::Agreed) => Ok(()),
+            Ok(_) => Err(failed(host, crew.unexpected(host, "agreed"))),
+            Err(cause) => Err(failed(host, cause)),
+        }
+    }
+}
+
+fn failed(host: &str, cause: impl std::error::Error + Send + Sync + 'static) -> ControllerError {
+    ControllerError::Agent { host: host.to_owned(), cause: Box::new(cause) }
+}
+
+/// Flows between the testbed's addresses, over the host's test ports.
+fn terms(topology: &Topology, host: &str, limits: &Limits) -> Terms {
+    let ports = || topology.hosts.iter().flat_map(|host| &host.ports);
+    let one = |first| AddressRange { first, count: 1 };
+    let mut addresses: Vec<AddressRange> = ports().map(|port| one(port.address)).collect();
+    addresses.extend(ports().filter_map(|port| port.address6).map(|v6| one(v6.into())));
+    let blocks = ports().flat_map(|port| &port.blocks);
+    addresses.extend(blocks.map(|b| AddressRange { first: b.first, count: b.count }));
+    let own = topology.hosts.iter().filter(|h| h.name == host).flat_map(|h| &h.ports);
+    Terms {
+        addresses,
+        interfaces: own.flat_map(|port| port.interfaces.clone()).collect(),
+        longest: limits.trial.unwrap_or(LONGEST),
+        rate: limits.rate,
+    }
+}

@@ -1,0 +1,36 @@
+//! What the doctor found, as people read it: what is wrong first, each with its command. Never judges.
+
+use std::fmt::Write as _;
+
+use crate::cli::{Finding, State};
+
+/// All of it.
+pub fn render(testbed: &str, findings: &[Finding]) -> String {
+    let count = |state| findings.iter().filter(|finding| finding.state == state).count();
+    let mut out = format!(
+        "{testbed}: {} checks, {} bad, {} doubtful, {} not told\n",
+        findings.len(),
+        count(State::Bad),
+        count(State::Doubtful),
+        count(State::Unknown)
+    );
+    for (state, title) in [
+        (State::Bad, "Bad: it spoils figures"),
+        (State::Doubtful, "Doubtful: it may cost precision"),
+        (State::Unknown, "Not told by the kernel"),
+        (State::Good, "Good"),
+    ] {
+        let mut these = findings.iter().filter(|finding| finding.state == state).peekable();
+        if these.peek().is_some() {
+            let _ = writeln!(out, "\n{title}");
+        }
+        for finding in these {
+            let _ =
+                writeln!(out, "  {:<14} {:<18} {}", finding.place, finding.check, finding.found);
+            if let Some(fix) = finding.fix.as_ref().filter(|_| state > State::Unknown) {
+                let _ = writeln!(out, "  {:<14} {:<18} fix: {fix}", "", "");
+            }
+        }
+    }
+    out
+}
