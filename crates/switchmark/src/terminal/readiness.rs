@@ -14,6 +14,7 @@ pub fn render(testbed: &str, findings: &[Finding]) -> String {
         count(State::Doubtful),
         count(State::Unknown)
     );
+    let width = findings.iter().map(|finding| finding.place.len()).max().unwrap_or(0);
     for (state, title) in [
         (State::Bad, "Bad: it spoils figures"),
         (State::Doubtful, "Doubtful: it may cost precision"),
@@ -25,10 +26,13 @@ pub fn render(testbed: &str, findings: &[Finding]) -> String {
             let _ = writeln!(out, "\n{title}");
         }
         for finding in these {
-            let _ =
-                writeln!(out, "  {:<14} {:<18} {}", finding.place, finding.check, finding.found);
+            let _ = writeln!(
+                out,
+                "  {:<width$} {:<18} {}",
+                finding.place, finding.check, finding.found
+            );
             if let Some(fix) = finding.fix.as_ref().filter(|_| state > State::Unknown) {
-                let _ = writeln!(out, "  {:<14} {:<18} fix: {fix}", "", "");
+                let _ = writeln!(out, "  {:<width$} {:<18} fix: {fix}", "", "");
             }
         }
     }

@@ -10,6 +10,10 @@ const WAKING_US: u64 = 10;
 const BUFFER_OCTETS: u64 = 8 << 20;
 /// An AF_XDP socket's memory.
 const MEMLOCK_OCTETS: u64 = 64 << 20;
+/// Of `linux/capability.h`.
+const CAP_NET_ADMIN: u32 = 12;
+/// The same.
+const CAP_IPC_LOCK: u32 = 14;
 /// A share of the processors that others may take.
 const BUSY: f64 = 0.10;
 /// Clock sources that are read without leaving the processor.
@@ -115,11 +119,7 @@ fn buffers(host: &str, told: &Told, name: &'static str) -> Finding {
     if octets >= BUFFER_OCTETS {
         return Finding::new(host, check, State::Good, format!("{octets} octets"));
     }
-    // CAP_NET_ADMIN, bit 12, may exceed the limit.
-    let capable = told
-        .get("capabilities")
-        .and_then(|hex| u64::from_str_radix(hex, 16).ok())
-        .is_some_and(|set| set >> 12 & 1 == 1);
+    let capable = has(told, CAP_NET_ADMIN);
     let path = format!("/proc/sys/net/core/{name}");
     let (state, why) = if capable {
         (State::Good, "; the agent's privileges exceed it")
@@ -136,12 +136,22 @@ fn buffers(host: &str, told: &Told, name: &'static str) -> Finding {
     )
 }
 
+/// Whether the agent has a capability, by its number.
+fn has(told: &Told, capability: u32) -> bool {
+    let set = told.get("capabilities").and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    set.is_some_and(|set| set >> capability & 1 == 1)
+}
+
 fn memlock(host: &str, told: &Told) -> Finding {
     const CHECK: &str = "locked memory";
     match number::<u64>(told, "memlock") {
         None => Finding::new(host, CHECK, State::Unknown, "the limit can't be read"),
         Some(octets) if octets >= MEMLOCK_OCTETS => {
             Finding::new(host, CHECK, State::Good, "enough")
+        }
+        Some(octets) if has(told, CAP_IPC_LOCK) => {
+            let found = format!("{octets} octets; the agent's privileges exceed it");
+            Finding::new(host, CHECK, State::Good, found)
         }
         Some(octets) => {
             let found =

@@ -73,6 +73,8 @@ fn memory_and_load() {
     assert_eq!(host("receive buffers", &plain, State::Doubtful, command).len(), 1);
     host("locked memory", &[("memlock", "18446744073709551615")], State::Good, "");
     host("locked memory", &[("memlock", "65536")], State::Doubtful, "ulimit -l unlimited");
+    let privileged = [("memlock", "65536"), ("capabilities", "0000000000004000")];
+    host("locked memory", &privileged, State::Good, "");
     let who = "top -b -n 1 | head -20";
     host("other load", &[("busy", "0.02")], State::Good, "");
     host("other load", &[("busy", "0.45")], State::Doubtful, who);
