@@ -4,6 +4,7 @@
 //! in which no link ever speaks of itself: an idle lab carries no frame. Called on a thread, or as the
 //! process, that stands in the node; touches nothing beside it.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use netlink::{Netlink, NetlinkError, NextHop, Tbf};
@@ -64,20 +65,18 @@ pub(crate) fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result
     for ip in &node.loopbacks {
         add_address(kernel, loopback, (*ip, 32), families)?;
     }
-    let bridge = match &node.bridge {
-        Some(name) => {
-            kernel.create_bridge(name)?;
-            Some(kernel.link(name)?.index)
-        }
-        None => None,
-    };
+    let mut bridges = BTreeMap::new();
+    for name in &node.bridges {
+        kernel.create_bridge(name)?;
+        bridges.insert(name, kernel.link(name)?.index);
+    }
     for plan in &node.interfaces {
         let index = kernel.link(&plan.name)?.index;
         kernel.set_silent(index)?;
         kernel.set_mtu(index, mtu)?;
         kernel.set_mac(index, plan.mac)?;
-        if let Some(bridge) = bridge {
-            kernel.set_master(index, bridge)?;
+        if let Some(bridge) = plan.bridge.as_ref().and_then(|name| bridges.get(name)) {
+            kernel.set_master(index, *bridge)?;
         }
         if let Some(limit) = plan.limit {
             let PortLimit { rate, burst, queue, overhead } = limit;
@@ -90,7 +89,7 @@ pub(crate) fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result
         kernel.set_up(index)?;
         introduce(kernel, index, plan, mtu)?;
     }
-    if let Some(bridge) = bridge {
+    for bridge in bridges.into_values() {
         kernel.set_silent(bridge)?;
         kernel.set_mtu(bridge, mtu)?;
         kernel.set_up(bridge)?;

@@ -34,5 +34,6 @@ pub use plan::{
 };
 pub use privilege::{Privilege, enter_user_namespace, privilege};
 pub use spec::{
-    DEFAULT_MTU, LabDevice, LabSpec, MAX_DEVICES, MAX_HOSTS, SpecError, VmRole, VmSpec,
+    BridgesSpec, DEFAULT_MTU, LabDevice, LabSpec, MAX_DEVICES, MAX_GROUPS, MAX_HOSTS, SpecError,
+    VmRole, VmSpec,
 };

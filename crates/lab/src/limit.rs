@@ -32,6 +32,8 @@ const HEADER_OCTETS: u64 = 14;
 const BURST_NS: u64 = 1_000_000;
 /// Two milliseconds, 0.1 % of a trial of two seconds.
 const QUEUE_NS: u64 = 2_000_000;
+/// 10 ms.
+const SWITCH_QUEUE_NS: u64 = 10_000_000;
 /// One frame on its way and one behind it.
 const QUEUE_FRAMES: u64 = 2;
 
@@ -57,13 +59,19 @@ impl PortLimit {
     /// it. On a busy machine give a longer `queue`, and a longer trial to keep its share small.
     pub fn new(rate: Rate, queue: Option<ByteCount>, mtu: u32) -> Self {
         let frame = u64::from(mtu) + HEADER_OCTETS;
-        let over = |nanos: u64| {
-            let bytes = u128::from(rate.0) * u128::from(nanos) / 8_000_000_000;
-            u64::try_from(bytes).unwrap_or(u64::MAX).min(u64::from(u32::MAX))
-        };
-        let burst = ByteCount(over(BURST_NS).max(frame));
-        let fitting = ByteCount(over(QUEUE_NS).max(QUEUE_FRAMES * frame));
+        let burst = ByteCount(octets_over(rate, BURST_NS).max(frame));
+        let fitting = ByteCount(octets_over(rate, QUEUE_NS).max(QUEUE_FRAMES * frame));
         Self { rate, burst, queue: queue.unwrap_or(fitting), overhead: 0 }
+    }
+
+    /// What a port of a switch does, where the rate is a wire's, counted with FCS, preamble and gap: a
+    /// bucket as [`Self::new`]'s, and a queue of 10 ms at the rate where not given, no less than two
+    /// frames. It swallows what senders on a busy machine send late and at once, and adds 2 % to what
+    /// passes in half a second.
+    pub fn of_switch(rate: Rate, queue: Option<ByteCount>, mtu: u32) -> Self {
+        let plain = Self::new(rate, queue, mtu);
+        let fitting = ByteCount((plain.queue.0).max(octets_over(rate, SWITCH_QUEUE_NS)));
+        Self { queue: queue.unwrap_or(fitting), overhead: WIRE_OVERHEAD, ..plain }
     }
 
     /// What a network interface of that rate does to its host: it takes frames at the speed of the
@@ -71,15 +79,19 @@ impl PortLimit {
     /// loses nothing that its socket did not allow.
     pub fn of_wire(rate: Rate, mtu: u32) -> Self {
         let frame = u64::from(mtu) + HEADER_OCTETS + u64::from(WIRE_OVERHEAD);
-        let burst = u128::from(rate.0) * u128::from(WIRE_BURST_NS) / 8_000_000_000;
-        let burst = u64::try_from(burst).unwrap_or(u64::MAX).min(u64::from(u32::MAX));
         Self {
             rate,
-            burst: ByteCount(burst.max(2 * frame)),
+            burst: ByteCount(octets_over(rate, WIRE_BURST_NS).max(2 * frame)),
             queue: ByteCount(INTERFACE_FRAMES * frame),
             overhead: WIRE_OVERHEAD,
         }
     }
+}
+
+/// What passes in so long, as far as the kernel can count.
+fn octets_over(rate: Rate, nanos: u64) -> u64 {
+    let octets = u128::from(rate.0) * u128::from(nanos) / 8_000_000_000;
+    u64::try_from(octets).unwrap_or(u64::MAX).min(u64::from(u32::MAX))
 }
 
 #[cfg(test)]

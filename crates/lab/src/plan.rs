@@ -161,8 +161,8 @@ pub struct NodePlan {
     pub name: String,
     /// Whether it forwards IP packets.
     pub forwards: bool,
-    /// A bridge that all of its interfaces are ports of.
-    pub bridge: Option<String>,
+    /// Its bridges.
+    pub bridges: Vec<String>,
     /// Addresses of the node rather than of a link, as a /32 each on its loopback.
     pub loopbacks: Vec<Ipv4Addr>,
     /// Its interfaces, without the loopback.
@@ -185,6 +185,8 @@ pub struct InterfacePlan {
     pub name: String,
     /// Locally administered, the same in every lab of the same shape.
     pub mac: [u8; 6],
+    /// The node's bridge that it is a port of.
+    pub bridge: Option<String>,
     /// Address and length of the subnet; none for a bridge's ports.
     pub address: Option<(Ipv4Addr, u8)>,
     /// The limit of what it sends.
@@ -209,7 +211,7 @@ pub struct RoutePlan {
 pub struct CablePlan {
     /// One end; the device's where there is one.
     pub a: (String, String),
-    /// The other; a host's.
+    /// The other; a host's, or the same device's where it joins two bridges inside.
     pub b: (String, String),
 }
 

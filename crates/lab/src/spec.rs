@@ -16,6 +16,8 @@ pub enum LabDevice {
     Cable,
     /// The kernel's bridge.
     Bridge,
+    /// A bridge for each group of hosts, and one that joins them.
+    Bridges(BridgesSpec),
     /// One host that forwards by IP address; each of its ports is a subnet of its own.
     Router,
     /// Two of these side by side; the hosts spread their flows over both.
@@ -24,6 +26,20 @@ pub enum LabDevice {
     Vm(VmSpec),
     /// A model, turned in real time.
     Emulated(EmulatedSpec),
+}
+
+/// Bridges that share out the hosts, each with an uplink to one more bridge: a switch of several modules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BridgesSpec {
+    /// How many, 2…8, no more than hosts: each has as many hosts as the next, or one more.
+    pub groups: u16,
+    /// What each uplink carries, each way, counted as on a wire; without it, whatever the kernel does.
+    pub uplink: Option<Rate>,
+}
+
+impl BridgesSpec {
+    /// Two, and nothing limits what passes between them.
+    pub const DEFAULT: Self = Self { groups: 2, uplink: None };
 }
 
 /// A virtual machine that forwards.
@@ -52,13 +68,20 @@ pub enum VmRole {
 
 impl LabDevice {
     /// Those that need nothing said about them, simplest first.
-    pub const ALL: [Self; 4] = [Self::Cable, Self::Bridge, Self::Router, Self::Routers];
+    pub const ALL: [Self; 5] = [
+        Self::Cable,
+        Self::Bridge,
+        Self::Bridges(BridgesSpec::DEFAULT),
+        Self::Router,
+        Self::Routers,
+    ];
 
-    /// As a user writes it: `cable`, `bridge`, `router`, `routers`, `vm`, `emulated`.
+    /// As a user writes it: `cable`, `bridge`, `bridges`, `router`, `routers`, `vm`, `emulated`.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Cable => "cable",
             Self::Bridge => "bridge",
+            Self::Bridges(_) => "bridges",
             Self::Router => "router",
             Self::Routers => "routers",
             Self::Vm(_) => "vm",
@@ -81,12 +104,16 @@ impl LabDevice {
 
 /// The most hosts of a lab: a /24 holds the links of so many to one router.
 pub const MAX_HOSTS: u16 = 64;
+/// The most groups of [`LabDevice::Bridges`].
+pub const MAX_GROUPS: u16 = 8;
 /// The most devices side by side; the addresses are shared out among so many.
 pub const MAX_DEVICES: usize = 8;
 /// 9000: with it a link carries every frame size up to 9018 octets, Ethernet header and FCS
 /// included, without fragments. It is not the habitual 1500, because a lab's cables cost nothing and
 /// a size that does not fit would have to be refused.
 pub const DEFAULT_MTU: u32 = 9000;
+/// A byte a second.
+const LEAST_RATE: u64 = 8;
 const MTU_RANGE: std::ops::RangeInclusive<u32> = 576..=65_535;
 
 /// A lab to be planned.
@@ -141,11 +168,12 @@ impl LabSpec {
         }
         self.check_machines()?;
         self.check_emulated()?;
+        self.check_groups()?;
         if !MTU_RANGE.contains(&self.mtu) {
             return Err(SpecError::Mtu { mtu: self.mtu });
         }
         match (self.rate, self.queue) {
-            (Some(rate), _) if rate.0 < 8 => Err(SpecError::Rate { rate }),
+            (Some(rate), _) if rate.0 < LEAST_RATE => Err(SpecError::Rate { rate }),
             (None, Some(queue)) => Err(SpecError::QueueWithoutRate { queue }),
             (Some(_), Some(queue)) if queue.0 < u64::from(self.mtu) + 14 => {
                 Err(SpecError::Queue { queue, mtu: self.mtu })
@@ -177,6 +205,21 @@ impl LabSpec {
                 return Err(SpecError::NameTaken { name: name.clone() });
             }
             names.push(name);
+        }
+        Ok(())
+    }
+}
+
+impl LabSpec {
+    fn check_groups(&self) -> Result<(), SpecError> {
+        for device in &self.devices {
+            let LabDevice::Bridges(BridgesSpec { groups, uplink }) = *device else { continue };
+            if !(2..=MAX_GROUPS.min(self.hosts)).contains(&groups) {
+                return Err(SpecError::Groups { groups, hosts: self.hosts });
+            }
+            if let Some(rate) = uplink.filter(|rate| rate.0 < LEAST_RATE) {
+                return Err(SpecError::Rate { rate });
+            }
         }
         Ok(())
     }
@@ -215,7 +258,8 @@ fn is_free_name(name: &str) -> bool {
 }
 
 /// What hosts and devices are called, before their number.
-const OWN_NAMES: [&str; 8] = ["h", "r", "cable", "bridge", "router", "routers", "vm", "emulated"];
+const OWN_NAMES: [&str; 9] =
+    ["h", "r", "cable", "bridge", "bridges", "router", "routers", "vm", "emulated"];
 
 /// A lab can't be as asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -250,6 +294,14 @@ pub enum SpecError {
         name: String,
         /// The profile's.
         ports: u16,
+    },
+    /// Fewer than two, more than are built, or one without a host.
+    #[error("a lab of {groups} bridges for {hosts} hosts: it has 2…{MAX_GROUPS}, each with a host")]
+    Groups {
+        /// As asked.
+        groups: u16,
+        /// As asked.
+        hosts: u16,
     },
     /// Two rates for one port.
     #[error("a lab with a rate for emulated ports: their profile has it")]

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use lab::{
-    BLOCK_ADDRESSES, DeviceKind, FarEnd, HostPlan, HostPortPlan, LabDevice, LabPlan, LabSpec,
-    MAX_DEVICES, MAX_HOSTS, NodePlan,
+    BLOCK_ADDRESSES, BridgesSpec, DeviceKind, FarEnd, HostPlan, HostPortPlan, LabDevice, LabPlan,
+    LabSpec, MAX_DEVICES, MAX_HOSTS, NodePlan,
 };
 use measure::{ByteCount, Rate};
 
 /// Each kind alone, every ordered pair and triple, and eight of a kind.
 fn all_devices() -> Vec<Vec<LabDevice>> {
-    let kinds = [LabDevice::Bridge, LabDevice::Router, LabDevice::Routers];
+    let bridges = LabDevice::Bridges(BridgesSpec::DEFAULT);
+    let kinds = [LabDevice::Bridge, bridges, LabDevice::Router, LabDevice::Routers];
     let mut all = vec![Vec::new(), vec![LabDevice::Cable]];
     let mut longer: Vec<Vec<LabDevice>> = vec![Vec::new()];
     for _ in 0..3 {
@@ -300,7 +301,7 @@ fn walk(plan: &LabPlan, start: &str, to: Ipv4Addr) -> Vec<String> {
         let (node, port) = plan.cables.iter().find_map(|cable| cable.far_end_of(&end)).unwrap();
         here = plan.node(node).unwrap();
         passed.push(node.clone());
-        if here.bridge.is_some() {
+        if !here.bridges.is_empty() {
             let at = |node: &&NodePlan| node.interfaces.iter().any(|i| i.mac == *mac);
             here = plan.nodes.iter().find(at).unwrap();
             passed.push(here.name.clone());
@@ -316,7 +317,9 @@ fn walk(plan: &LabPlan, start: &str, to: Ipv4Addr) -> Vec<String> {
 
 #[test]
 fn limits_stand_at_the_device_and_in_a_cable_lab_at_the_hosts() {
-    for device in LabDevice::ALL {
+    // Those of bridges in groups stand at both, as a wire's: see below.
+    let grouped = |device: &LabDevice| matches!(device, LabDevice::Bridges(_));
+    for device in LabDevice::ALL.into_iter().filter(|device| !grouped(device)) {
         let rate = Some(Rate(1_000_000_000));
         let cable = device == LabDevice::Cable;
         let plan = LabSpec { rate, hosts: 4, ..LabSpec::new(device.clone()) }.plan().unwrap();
@@ -332,6 +335,30 @@ fn limits_stand_at_the_device_and_in_a_cable_lab_at_the_hosts() {
         let ports = plan.devices.iter().flat_map(|device| &device.ports);
         assert!(ports.clone().all(|port| port.limit == plan.limit), "{device:?}");
     }
+}
+
+#[test]
+fn bridges_share_out_the_hosts_and_an_uplink_leads_from_each() {
+    let (rate, uplink) = (Some(Rate(20_000_000)), Some(Rate(40_000_000)));
+    let device = LabDevice::Bridges(BridgesSpec { groups: 3, uplink });
+    let plan = LabSpec { rate, hosts: 8, bypass: false, ..LabSpec::new(device) }.plan().unwrap();
+    let node = plan.node("bridges").unwrap();
+    assert_eq!(node.bridges, ["br0", "group1", "group2", "group3"]);
+    let at = |bridge: &str| -> Vec<&str> {
+        let ports = node.interfaces.iter().filter(|i| i.bridge.as_deref() == Some(bridge));
+        ports.map(|i| i.name.as_str()).collect()
+    };
+    assert_eq!(at("group1"), ["p1", "p2", "p3", "up1"]);
+    assert_eq!(at("group2"), ["p4", "p5", "p6", "up2"]);
+    assert_eq!(at("group3"), ["p7", "p8", "up3"]);
+    assert_eq!(at("br0"), ["down1", "down2", "down3"]);
+    for interface in plan.nodes.iter().flat_map(|node| &node.interfaces) {
+        let expected = if interface.name.starts_with(['u', 'd']) { uplink } else { rate };
+        let limit = interface.limit.unwrap_or_else(|| panic!("{interface:?}"));
+        assert_eq!((Some(limit.rate), limit.overhead), (expected, 24), "{interface:?}");
+    }
+    assert!(plan.hosts.iter().all(|host| host.ports[0].rate == rate));
+    assert_eq!(plan.device("bridges").unwrap().ports.len(), 8, "uplinks are not for hosts");
 }
 
 #[test]
@@ -353,6 +380,8 @@ fn what_can_not_be() {
         LabSpec::of(vec![LabDevice::Cable, LabDevice::Bridge]),
         "a lab of a cable and other devices: the direct cable is beside them anyway",
     );
+    let three = LabDevice::Bridges(BridgesSpec { groups: 3, uplink: None });
+    check(LabSpec::new(three), "a lab of 3 bridges for 2 hosts: it has 2…8, each with a host");
     check(LabSpec { mtu: 100, ..spec.clone() }, "a lab with an mtu of 100: it is 576…65535 octets");
     check(
         LabSpec { rate: Some(Rate(7)), ..spec.clone() },

@@ -18,6 +18,7 @@
 use std::net::Ipv4Addr;
 
 use device::Edge;
+use measure::Rate;
 
 use super::{
     BLOCK_PREFIX, CablePlan, DeviceKind, DevicePlan, DevicePortPlan, FarEnd, HostPlan,
@@ -25,11 +26,13 @@ use super::{
 };
 use crate::emulated::EmulatedSpec;
 use crate::limit::PortLimit;
-use crate::spec::{LabDevice, LabSpec, VmRole, VmSpec};
+use crate::spec::{BridgesSpec, LabDevice, LabSpec, VmRole, VmSpec};
 
 /// How much of 198.18.0.0/16 each place has, as the length of its prefix.
 const PLACE_PREFIX: u8 = 19;
 const LINK_PREFIX: u8 = 30;
+/// A switch's bridge; of several, the one that joins the others.
+const BRIDGE: &str = "br0";
 
 /// Whose interface an Ethernet address is; the third octet from the end.
 #[derive(Clone, Copy)]
@@ -42,6 +45,9 @@ enum Side {
     SecondDevice = 5,
     /// The kernel's end of a cable to a model: nobody sends to it.
     Model = 6,
+    /// The ends of a cable between two bridges of one device.
+    Uplink = 7,
+    Downlink = 8,
 }
 
 /// `02` marks it as locally administered; the rest tells in a capture whose it is.
@@ -95,6 +101,7 @@ pub(super) fn lay_out(spec: &LabSpec) -> LabPlan {
         match device {
             LabDevice::Cable => {}
             LabDevice::Bridge => site.bridge(device),
+            LabDevice::Bridges(bridges) => site.bridges(device, bridges, spec),
             LabDevice::Router => site.router(device),
             LabDevice::Routers => site.routers(device),
             LabDevice::Vm(machine) => match machine.role {
@@ -126,6 +133,7 @@ fn join_in_pairs(plan: &mut LabPlan, port: &str, side: Side, second: u8, limit: 
             plan.nodes[node].interfaces.push(InterfacePlan {
                 name: port.to_owned(),
                 mac: mac(side, 0, number),
+                bridge: None,
                 address: Some((address(end), LINK_PREFIX)),
                 limit,
                 neighbours: vec![(address(other), mac(side, 0, ends[other]))],
@@ -168,7 +176,7 @@ impl Site<'_> {
         let name = self.free_name(device);
         let interface = self.next_interface();
         self.add_subject(&name, device, &[&name]);
-        self.add_device(&name, DeviceKind::Switch).bridge = Some("br0".to_owned());
+        self.add_device(&name, DeviceKind::Switch).bridges = vec![BRIDGE.to_owned()];
         let (place, numbers) = (self.place, self.numbers);
         for &i in numbers {
             let own = across(place, Part::Bridge, i);
@@ -183,6 +191,51 @@ impl Site<'_> {
                 .collect();
             self.add_host_port(i, &interface, &[&interface], (own, 24), &[&name]);
         }
+        for port in &mut self.device_node(&name).interfaces {
+            port.bridge = Some(BRIDGE.to_owned());
+        }
+    }
+
+    /// Neighbouring ports share a bridge, and each such bridge has a cable to one that only joins them.
+    /// A host's limit is its wire's, both ways.
+    fn bridges(&mut self, device: &LabDevice, bridges: &BridgesSpec, spec: &LabSpec) {
+        let name = self.free_name(device);
+        self.bridge(device);
+        let (place, mtu) = (self.place, self.plan.mtu);
+        let switch_port = |rate: Rate| PortLimit::of_switch(rate, spec.queue, mtu);
+        let (port, uplink) = (spec.rate.map(switch_port), bridges.uplink.map(switch_port));
+        for &i in self.numbers {
+            self.host_interface(i).limit = spec.rate.map(|rate| PortLimit::of_wire(rate, mtu));
+            let ports = &mut self.plan.hosts[usize::from(i) - 1].ports;
+            ports.last_mut().expect("the host was plugged in").rate = spec.rate;
+        }
+        for device in self.plan.devices.iter_mut().filter(|device| device.name == name) {
+            device.ports.iter_mut().for_each(|told| told.limit = port);
+        }
+        let node = self.device_node(&name);
+        for (at, interface) in (0..).zip(&mut node.interfaces) {
+            interface.limit = port;
+            interface.bridge = Some(group_bridge(at * bridges.groups / spec.hosts + 1));
+        }
+        for group in 1..=bridges.groups {
+            let end = |name: &str, side, bridge: &str| InterfacePlan {
+                name: format!("{name}{group}"),
+                mac: mac(side, place, group as u8),
+                bridge: Some(bridge.to_owned()),
+                address: None,
+                limit: uplink,
+                neighbours: Vec::new(),
+            };
+            let own = group_bridge(group);
+            node.interfaces.push(end("up", Side::Uplink, &own));
+            node.interfaces.push(end("down", Side::Downlink, BRIDGE));
+            node.bridges.push(own);
+        }
+        let cable = |group| CablePlan {
+            a: (name.clone(), format!("up{group}")),
+            b: (name.clone(), format!("down{group}")),
+        };
+        self.plan.cables.extend((1..=bridges.groups).map(cable));
     }
 
     fn router(&mut self, device: &LabDevice) {
@@ -267,10 +320,11 @@ impl Site<'_> {
         }
         let (place, mtu) = (self.place, self.plan.mtu);
         let node = self.device_node(&name);
-        (node.bridge, node.forwards) = (None, false);
+        node.forwards = false;
+        node.bridges.clear();
         node.routes.clear();
         for (i, interface) in (1..).zip(&mut node.interfaces) {
-            (interface.address, interface.limit) = (None, None);
+            (interface.address, interface.limit, interface.bridge) = (None, None, None);
             interface.mac = mac(Side::Model, place, i);
             interface.neighbours.clear();
         }
@@ -356,6 +410,7 @@ impl Site<'_> {
         self.host_node(i).interfaces.push(InterfacePlan {
             name: interface.to_owned(),
             mac: host_mac,
+            bridge: None,
             address: routed.map(|(_, own)| (own, LINK_PREFIX)),
             limit: None,
             neighbours: routed.map(|(gateway, _)| (gateway, device_mac)).into_iter().collect(),
@@ -363,6 +418,7 @@ impl Site<'_> {
         self.device_node(device).interfaces.push(InterfacePlan {
             name: format!("p{i}"),
             mac: device_mac,
+            bridge: None,
             address: routed.map(|(gateway, _)| (gateway, LINK_PREFIX)),
             limit,
             neighbours: routed.map(|(_, own)| (own, host_mac)).into_iter().collect(),
@@ -407,6 +463,11 @@ impl Site<'_> {
     }
 }
 
+/// The bridge of a device's group, counted from 1.
+fn group_bridge(group: u16) -> String {
+    format!("group{group}")
+}
+
 fn route_to_host(destination: (Ipv4Addr, u8), via: Ipv4Addr, i: u8) -> RoutePlan {
     RoutePlan { destination, next_hops: vec![(via, format!("p{i}"))], source: None }
 }
@@ -416,7 +477,7 @@ impl NodePlan {
         Self {
             name: name.to_owned(),
             forwards: false,
-            bridge: None,
+            bridges: Vec::new(),
             loopbacks: Vec::new(),
             interfaces: Vec::new(),
             routes: Vec::new(),

@@ -56,6 +56,7 @@ impl Emulator {
         let port = |name: &str, mac| InterfacePlan {
             name: name.to_owned(),
             mac,
+            bridge: Some(BRIDGE.to_owned()),
             address: None,
             limit: None,
             neighbours: Vec::new(),
@@ -63,7 +64,7 @@ impl Emulator {
         let node = NodePlan {
             name: format!("cable of {interface}"),
             forwards: false,
-            bridge: Some(BRIDGE.to_owned()),
+            bridges: vec![BRIDGE.to_owned()],
             loopbacks: Vec::new(),
             interfaces: vec![port(END, MACS[0]), port(TAP, MACS[1])],
             routes: Vec::new(),

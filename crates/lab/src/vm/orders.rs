@@ -38,7 +38,7 @@ impl Orders {
     /// The drivers that these ports and this way of forwarding take.
     pub(super) fn drivers(node: &NodePlan) -> Vec<&'static str> {
         let mut drivers = vec!["virtio_pci", "virtio_net"];
-        drivers.extend(node.bridge.is_some().then_some("bridge"));
+        drivers.extend((!node.bridges.is_empty()).then_some("bridge"));
         let limited = node.interfaces.iter().any(|port| port.limit.is_some());
         drivers.extend(limited.then_some("sch_tbf"));
         drivers
@@ -130,7 +130,7 @@ mod tests {
             let plan = LabSpec { rate, ..LabSpec::new(device) }.plan().expect("a plan");
             let node = plan.nodes.last().expect("the device").clone();
             let drivers = Orders::drivers(&node);
-            assert_eq!(drivers.contains(&"bridge"), node.bridge.is_some());
+            assert_eq!(drivers.contains(&"bridge"), !node.bridges.is_empty());
             assert!(drivers.contains(&"sch_tbf"));
             let orders = Orders { node, mtu: 9000, modules: vec!["/modules/a.ko".to_owned()] };
             assert_eq!(Orders::from_json(&orders.to_json()).expect("our own"), orders);

@@ -118,7 +118,7 @@ fn bed(place: &Testbed) -> Bed {
 
 fn is_switch(device: &LabDevice) -> bool {
     match device {
-        LabDevice::Bridge => true,
+        LabDevice::Bridge | LabDevice::Bridges(_) => true,
         LabDevice::Vm(machine) => machine.role == VmRole::Bridge,
         LabDevice::Emulated(model) => !model.profile.is_router(),
         LabDevice::Cable | LabDevice::Router | LabDevice::Routers => false,

@@ -18,7 +18,7 @@ pub type Misfit = (String, String);
 /// devices are the kernel's have none, and what its ports are limited to is not a link's speed: see [`rate_fits`].
 pub fn link_rate(testbed: &Testbed) -> Option<Rate> {
     match &testbed.source {
-        Source::Lab(lab) => models_rate(lab),
+        Source::Lab(lab) => wires_rate(lab),
         Source::Virtual(config) => Some(config.profile.rate),
         Source::Hosts(hosts) => {
             hosts.hosts.iter().flat_map(|h| h.ports.iter().filter_map(|p| p.rate)).min()
@@ -26,9 +26,9 @@ pub fn link_rate(testbed: &Testbed) -> Option<Rate> {
     }
 }
 
-/// The rate of the slowest port, where every device of the lab is a model: its cables have rates as
-/// real ones have.
-fn models_rate(lab: &LabSpec) -> Option<Rate> {
+/// The rate of the slowest port, where every device of the lab is a model or bridges in groups: its
+/// cables have rates as real ones have.
+fn wires_rate(lab: &LabSpec) -> Option<Rate> {
     let rates: Option<Vec<Rate>> = lab
         .devices
         .iter()
@@ -37,6 +37,8 @@ fn models_rate(lab: &LabSpec) -> Option<Rate> {
                 let hosts = (0..lab.hosts).map(device::Edge);
                 hosts.map(|edge| model.profile.edge_rate(edge)).min()
             }
+            // Its limits count as wires do.
+            LabDevice::Bridges(_) => lab.rate,
             _ => None,
         })
         .collect();
@@ -66,7 +68,9 @@ pub fn size_fits(size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
 /// gap; a lab's token bucket counts neither these nor the FCS.
 pub fn rate_fits(rate: FrameRate, size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
     let (limit, octets, sum) = match &testbed.source {
-        Source::Lab(lab) if lab.rate.is_some() => (lab.rate, size.octets_without_fcs(), "- 4"),
+        Source::Lab(lab) if lab.rate.is_some() && wires_rate(lab).is_none() => {
+            (lab.rate, size.octets_without_fcs(), "- 4")
+        }
         _ => (link_rate(testbed), size.wire_octets(), "+ 20"),
     };
     let Some(limit) = limit else { return Ok(()) };

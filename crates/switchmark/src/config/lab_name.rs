@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use device::profile::Parameter;
 use lab::vm::Acceleration;
-use lab::{EmulatedSpec, LabDevice, LabSpec, VmRole, VmSpec};
+use lab::{BridgesSpec, EmulatedSpec, LabDevice, LabSpec, MAX_GROUPS, VmRole, VmSpec};
 use measure::{ByteCount, Rate};
 
 use super::resolved::{Source, Testbed};
@@ -18,8 +18,19 @@ use super::{profile, suggest};
 
 /// What stands before a lab's name.
 pub const PREFIX: &str = "lab:";
-const OPTIONS: [&str; 9] =
-    ["rate", "queue", "hosts", "mtu", "bypass", "kernel", "modules", "name", "acceleration"];
+const OPTIONS: [&str; 11] = [
+    "rate",
+    "queue",
+    "hosts",
+    "mtu",
+    "bypass",
+    "groups",
+    "uplink",
+    "kernel",
+    "modules",
+    "name",
+    "acceleration",
+];
 /// What is said of emulated devices only, beside what of their profiles can be set.
 const OF_MODELS: [&str; 2] = ["scale", "seed"];
 /// What stands before an emulated device's profile.
@@ -33,6 +44,8 @@ const MACHINE: &str = "vm-";
 
 /// Every host and device costs processes and links of this machine.
 const HOSTS: Range<u64> = 2..65;
+/// One group is a bridge, and an address has room for so many.
+const GROUPS: Range<u64> = 2..MAX_GROUPS as u64 + 1;
 /// IPv4's least, and what a 9,018-octet frame needs.
 const MTU: Range<u64> = 576..9001;
 
@@ -93,8 +106,8 @@ fn parse(text: &str, base: &Path) -> Result<LabSpec, Fault> {
     finish(config, &(0..text.len()))
 }
 
-const NAMES: &str = "labs are `lab:cable`, `lab:bridge`, `lab:router`, `lab:routers`, \
-                     `lab:vm-router,kernel=PATH`, `lab:emulated=PROFILE.toml`, and several side \
+const NAMES: &str = "labs are `lab:cable`, `lab:bridge`, `lab:bridges`, `lab:router`, \
+                     `lab:routers`, `lab:vm-router,kernel=PATH`, `lab:emulated=PROFILE.toml`, and several side \
                      by side: `lab:bridge+router`";
 
 /// A part of the text and where it stands.
@@ -211,6 +224,32 @@ fn set_machines(
     }
 }
 
+/// Sets what is said of bridges that share out the hosts, on all such of the lab; false where it has none.
+pub fn set_bridges(config: &mut LabSpec, mut change: impl FnMut(&mut BridgesSpec)) -> bool {
+    let mut any = false;
+    for device in &mut config.devices {
+        if let LabDevice::Bridges(bridges) = device {
+            change(bridges);
+            any = true;
+        }
+    }
+    any
+}
+
+/// How many bridges share out the hosts.
+pub fn groups(value: u64, span: Range<usize>) -> Result<u16, Fault> {
+    in_range(value, &GROUPS, "groups", span).map(|groups| groups as u16)
+}
+
+/// That `option` is for bridges that share out the hosts, and the lab has none.
+pub fn no_bridges(option: &str, span: Range<usize>) -> Fault {
+    Fault::new(
+        span,
+        format!("option `{option}` is for bridges in groups, and this lab has none"),
+        "name them: lab:bridges",
+    )
+}
+
 /// Sets what is said of a model, on every model of the lab.
 fn set_models(
     config: &mut LabSpec,
@@ -285,6 +324,17 @@ fn set(config: &mut LabSpec, key: &Word<'_>, value: &Word<'_>) -> Result<(), Fau
         "hosts" => config.hosts = hosts(number(value)?, value.span.clone())?,
         "mtu" => config.mtu = mtu(number(value)?, value.span.clone())?,
         "bypass" => config.bypass = yes_no(value)?,
+        "groups" => {
+            let count = groups(number(value)?, value.span.clone())?;
+            if !set_bridges(config, |bridges| bridges.groups = count) {
+                return Err(no_bridges("groups", key.span.clone()));
+            }
+        }
+        // Of kernel's bridges, where there are such; else a profile's.
+        "uplink" if set_bridges(config, |_| ()) => {
+            let uplink = rate(value)?;
+            set_bridges(config, |bridges| bridges.uplink = Some(uplink));
+        }
         "kernel" => set_machines(config, key, |vm| vm.kernel = value.text.into())?,
         "modules" => set_machines(config, key, |vm| vm.modules = Some(value.text.into()))?,
         "name" => set_machines(config, key, |vm| vm.name = Some(value.text.to_owned()))?,
@@ -448,6 +498,17 @@ mod tests {
     }
 
     #[test]
+    fn bridges_share_out_the_hosts() {
+        let text = "lab:bridges,uplink=40Mbit,hosts=12,groups=3,rate=20Mbit";
+        let bridges = BridgesSpec { groups: 3, uplink: Some(Rate(40_000_000)) };
+        let lab = in_no_place(text).unwrap();
+        assert_eq!(lab.devices, [LabDevice::Bridges(bridges)]);
+        assert_eq!((lab.hosts, lab.rate), (12, Some(Rate(20_000_000))));
+        let plain = in_no_place("lab:bridges").unwrap();
+        assert_eq!(plain.devices, [LabDevice::Bridges(BridgesSpec::DEFAULT)]);
+    }
+
+    #[test]
     fn machines_have_kernels() {
         let lab =
             in_no_place("lab:vm-router+bridge,kernel=/boot/vmlinuz,acceleration=tcg").unwrap();
@@ -490,6 +551,11 @@ mod tests {
             ("lab:emulated=,hosts=2", ""),
             ("lab:bridge,scale=0.1", "scale"),
             ("lab:bridge,buffer=1MiB", "buffer"),
+            ("lab:bridge,groups=2", "groups"),
+            ("lab:bridge,uplink=1Gbit", "uplink"),
+            ("lab:bridges,hosts=12,groups=1", "1"),
+            ("lab:bridges,hosts=12,uplink=1", "1"),
+            ("lab:bridges,hosts=2,groups=3", "lab:bridges,hosts=2,groups=3"),
         ];
         for (text, word) in cases {
             let fault = in_no_place(text).expect_err(text);

@@ -26,6 +26,8 @@ pub(super) struct LabFile {
     queue: Option<Text>,
     mtu: Option<Spanned<u64>>,
     bypass: Option<bool>,
+    groups: Option<Spanned<u64>>,
+    uplink: Option<Text>,
     profile: Option<Text>,
     scale: Option<Spanned<f64>>,
 }
@@ -156,7 +158,25 @@ impl LabFile {
             config.queue = Some(lab_name::queue(&Word { text: &text, span })?);
         }
         config.bypass = self.bypass.unwrap_or(config.bypass);
+        self.join_bridges(&mut config)?;
         lab_name::finish(config, &self.device.span())
+    }
+
+    /// `groups` and `uplink` are of the devices called `bridges`: there must be one.
+    fn join_bridges(&self, config: &mut LabSpec) -> Result<(), Fault> {
+        if let Some(groups) = &self.groups {
+            let count = lab_name::groups(*groups.get_ref(), groups.span())?;
+            if !lab_name::set_bridges(config, |bridges| bridges.groups = count) {
+                return Err(lab_name::no_bridges("groups", groups.span()));
+            }
+        }
+        if let Some(uplink) = &self.uplink {
+            let rate = lab_name::rate(&Word { text: uplink.get_ref(), span: uplink.span() })?;
+            if !lab_name::set_bridges(config, |bridges| bridges.uplink = Some(rate)) {
+                return Err(lab_name::no_bridges("uplink", uplink.span()));
+            }
+        }
+        Ok(())
     }
 
     /// `profile` and `scale` are of the devices called `emulated`: there must be one.
@@ -190,7 +210,7 @@ impl LabFile {
             Devices::Several(all) if all.is_empty() => Err(Fault::new(
                 span,
                 "a lab needs a device",
-                "name one: \"cable\", \"bridge\", \"router\", \"routers\" or \"emulated\"",
+                "name one: \"cable\", \"bridge\", \"bridges\", \"router\", \"routers\" or \"emulated\"",
             )),
             Devices::Several(all) => all
                 .iter()
