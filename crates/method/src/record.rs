@@ -9,6 +9,8 @@ use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::trial::FlowKind;
+
 /// One trial's outcome, as the journal keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
@@ -173,6 +175,57 @@ pub enum FlowRecord {
     Exchange(ExchangeRecord),
     /// Of a `Storage` flow.
     Storage(StorageRecord),
+}
+
+impl FlowRecord {
+    /// Of a flow one end of which is not there: nothing was sent, and nothing came. None of kinds that
+    /// are nothing without both.
+    pub fn nothing(kind: &FlowKind) -> Option<Self> {
+        match kind {
+            FlowKind::Exchange(_) => {
+                let end = || ReceiptRecord {
+                    messages: 0,
+                    octets: ByteCount(0),
+                    elapsed: Nanos::ZERO,
+                    rounds: Histogram::new(),
+                    intervals: Vec::new(),
+                    lost: 0,
+                };
+                Some(Self::Exchange(ExchangeRecord { forward: end(), backward: end() }))
+            }
+            FlowKind::Bulk(bulk) => Some(Self::Bulk(BulkRecord {
+                congestion_control: bulk.congestion_control.clone(),
+                received: ByteCount(0),
+                elapsed: Nanos::ZERO,
+                streams: Vec::new(),
+            })),
+            FlowKind::Datagrams(_) => Some(Self::Datagrams(DatagramsRecord::nothing())),
+            FlowKind::Echo(_) | FlowKind::Storage(_) => None,
+        }
+    }
+}
+
+impl DatagramsRecord {
+    fn nothing() -> Self {
+        Self {
+            backend: "none".to_owned(),
+            backend_reason: "one of the hosts is gone".to_owned(),
+            offered: 0,
+            sent: 0,
+            receiver: "none".to_owned(),
+            receiver_reason: "one of the hosts is gone".to_owned(),
+            received: SequenceCounts::default(),
+            rejected: Rejected::default(),
+            sending: Nanos::ZERO,
+            receiving: Nanos::ZERO,
+            departures: Histogram::new(),
+            arrivals: Histogram::new(),
+            delays: None,
+            longest_burst: 0,
+            late: 0,
+            socket_drops: 0,
+        }
+    }
 }
 
 /// Round trips.

@@ -11,6 +11,7 @@ mod crew;
 mod delays;
 mod events;
 mod facts;
+mod gone;
 mod handle;
 mod hands;
 mod heart;

@@ -96,6 +96,18 @@ pub enum AgentError {
 }
 
 impl AgentError {
+    /// Whose agent.
+    pub fn host(&self) -> &str {
+        match self {
+            Self::Died { host, .. }
+            | Self::Late { host, .. }
+            | Self::Refused { host, .. }
+            | Self::Unavailable { host, .. }
+            | Self::Protocol { host, .. }
+            | Self::Thread { host, .. } => host,
+        }
+    }
+
     /// Whether the agent can still be asked.
     pub const fn is_fatal(&self) -> bool {
         !matches!(self, Self::Refused { .. } | Self::Unavailable { .. })

@@ -2,11 +2,10 @@
 //!
 //! Owns the lab, the agents and the answer to "what happened". Never retries what was begun: a trial
 //! that went wrong is a record that says so, and the journal can keep it. Only a start that a busy host
-//! heard of too late is ordered anew, and only the trial after an agent's death is an error.
+//! heard of too late is ordered anew, and only a later trial that can't do without a dead agent is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use dataplane::clock;
@@ -18,6 +17,7 @@ use super::conduct::Conduct;
 use super::crew::Crew;
 use super::delays::Delays;
 use super::facts::Facts;
+use super::gone::{self, Gone, Left};
 use super::handle::AgentError;
 use super::lanes::Lanes;
 use super::launcher::LaunchError;
@@ -106,7 +106,7 @@ pub struct LiveTestbed {
     facts: Facts,
     subjects: Subjects,
     delays: Delays,
-    lost: Option<Arc<AgentError>>,
+    gone: Gone,
     /// Hosts whose agents lost touch: another is started before the next trial.
     away: BTreeSet<String>,
 }
@@ -172,7 +172,7 @@ impl LiveTestbed {
             facts: Facts::default(),
             subjects: Subjects::default(),
             delays: Delays::default(),
-            lost: None,
+            gone: Gone::default(),
             away: BTreeSet::new(),
         }
     }
@@ -279,9 +279,11 @@ impl LiveTestbed {
         if let Mishap::Agent(error) = mishap
             && error.is_fatal()
         {
-            match error.out_of_touch() {
-                Some(host) => drop(self.away.insert(host.to_owned())),
-                None => self.lost = Some(Arc::new(error)),
+            if let Some(host) = error.out_of_touch() {
+                self.away.insert(host.to_owned());
+            } else {
+                self.crew.dismiss(error.host());
+                self.gone.add(error);
             }
         }
         Ok(TrialRecord::failed(clock::realtime().0, reason))
@@ -293,13 +295,24 @@ impl Testbed for LiveTestbed {
         &self.topology
     }
 
-    /// An agent's death is first a failed record, which a journal can keep, and an error from the
-    /// next trial on.
+    /// An agent's death is first a failed record, which a journal can keep. From then on trials of many
+    /// pairs go on without its host's, and others that need it are an error.
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        if let Some(cause) = &self.lost {
-            let cause = Box::new(Arc::clone(cause));
-            return Err(TestbedError::Lost { label: trial.label.clone(), cause });
+        match self.gone.left_of(trial) {
+            Left::All => self.run_whole(trial),
+            Left::Some(left) => {
+                self.run_whole(&left).map(|record| gone::complete(trial, &left, record))
+            }
+            Left::Nothing(cause) => {
+                let cause = Box::new(cause);
+                Err(TestbedError::Lost { label: trial.label.clone(), cause })
+            }
         }
+    }
+}
+
+impl LiveTestbed {
+    fn run_whole(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         self.reach_again(trial)?;
         match self.conduct(trial) {
             Ok(record) => match self.crew.rest(trial.phases.settle) {

@@ -1,0 +1,177 @@
+//! Trials on what is left of a testbed, where an agent has ended in the middle of a run.
+//!
+//! Owns which trials can go on without some of their flows, and what their records say of these. Never
+//! leaves out a flow whose both hosts are there, and never calls a trial valid that lacks one.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use method::record::{Defect, FlowRecord, Outcome};
+use method::trial::{Flow, FlowKind, Gate, Role};
+use method::{Trial, TrialRecord};
+
+use super::handle::AgentError;
+
+/// Hosts whose agents have ended, with what is known of why.
+#[derive(Debug, Default)]
+pub struct Gone(BTreeMap<String, Arc<AgentError>>);
+
+/// What can be run of a trial.
+#[derive(Debug)]
+pub enum Left {
+    /// No host of it is gone.
+    All,
+    /// So much, and the others' figures are none the worse for it.
+    Some(Trial),
+    /// Not what was asked for.
+    Nothing(Arc<AgentError>),
+}
+
+impl Gone {
+    /// One more.
+    pub fn add(&mut self, error: AgentError) {
+        self.0.insert(error.host().to_owned(), Arc::new(error));
+    }
+
+    /// The trial without the flows that end at a host that is gone.
+    pub fn left_of(&self, trial: &Trial) -> Left {
+        let cause = |flow: &Flow| self.0.get(&flow.from.host).or_else(|| self.0.get(&flow.to.host));
+        let Some(first) = trial.flows.iter().find_map(cause) else { return Left::All };
+        let flows: Vec<Flow> =
+            trial.flows.iter().filter(|flow| cause(flow).is_none()).cloned().collect();
+        if flows.is_empty() || !is_many_of_a_kind(trial) {
+            return Left::Nothing(Arc::clone(first));
+        }
+        Left::Some(Trial { flows, ..trial.clone() })
+    }
+}
+
+/// Whether each flow is measured by itself beside the others: of exchanges and of floods, one less is one
+/// figure less. A load beside what is measured, or a search's frames, can't be left out.
+fn is_many_of_a_kind(trial: &Trial) -> bool {
+    let exchange = |flow: &Flow| matches!(flow.kind, FlowKind::Exchange(_));
+    let measured = trial.flows.iter().all(|flow| flow.role == Role::Measured);
+    measured && (trial.gate == Gate::Flood || trial.flows.iter().all(exchange))
+}
+
+/// The record of what was asked, from that of what was run: of the flows between, nothing was received.
+pub fn complete(asked: &Trial, run: &Trial, mut record: TrialRecord) -> TrialRecord {
+    if matches!(record.outcome, Outcome::Failed { .. }) {
+        return record;
+    }
+    let mut ran = run.flows.iter().map(|flow| flow.id).zip(record.flows).peekable();
+    let mut silent = Vec::new();
+    let mut all = Vec::with_capacity(asked.flows.len());
+    for flow in &asked.flows {
+        if let Some((_, record)) = ran.next_if(|(id, _)| *id == flow.id) {
+            all.push(record);
+            continue;
+        }
+        silent.push(Defect::NothingReceived { flow: flow.id });
+        match FlowRecord::nothing(&flow.kind) {
+            Some(nothing) => all.push(nothing),
+            None => return TrialRecord::failed(record.started_unix_ns, NO_RECORD.to_owned()),
+        }
+    }
+    record.flows = all;
+    record.outcome = match record.outcome {
+        Outcome::Invalid { mut reasons } => {
+            reasons.append(&mut silent);
+            Outcome::Invalid { reasons }
+        }
+        other if silent.is_empty() => other,
+        _ => Outcome::Invalid { reasons: silent },
+    };
+    record
+}
+
+/// Of a flow that is not of exchanges or floods.
+const NO_RECORD: &str = "a host is gone, and of one of its flows there is no record without it";
+
+#[cfg(test)]
+mod tests {
+    use measure::{ByteCount, Nanos};
+    use method::trial::{Bulk, Carrier, Exchange, Offloads, Path, Phases};
+
+    use super::*;
+
+    fn flow(id: u16, from: u16, to: u16, kind: FlowKind) -> Flow {
+        let end = |host: u16| format!("h{host}/eth1").parse().expect("a port");
+        Flow { id, from: end(from), to: end(to), role: Role::Measured, kind }
+    }
+
+    fn exchange() -> FlowKind {
+        FlowKind::Exchange(Exchange {
+            message: ByteCount(1000),
+            carrier: Carrier::Tcp,
+            interval: Nanos::from_millis(1),
+        })
+    }
+
+    fn bulk() -> FlowKind {
+        let congestion_control = "cubic".to_owned();
+        FlowKind::Bulk(Bulk { streams: 1, congestion_control, interval: Nanos::from_millis(1) })
+    }
+
+    fn trial(flows: Vec<Flow>, gate: Gate) -> Trial {
+        Trial {
+            label: "test".into(),
+            path: Path::Device,
+            subject: None,
+            block: 0,
+            attempt: 0,
+            flows,
+            phases: Phases::quick(Nanos::from_millis(2)),
+            offloads: Offloads::Off,
+            gate,
+            events: Vec::new(),
+            cabling: Vec::new(),
+        }
+    }
+
+    fn without(host: &str) -> Gone {
+        let mut gone = Gone::default();
+        let (status, stderr) = ("signal: 9".to_owned(), String::new());
+        gone.add(AgentError::Died { host: host.to_owned(), status, stderr });
+        gone
+    }
+
+    #[test]
+    fn exchanges_go_on_without_a_host_and_say_what_is_missing() {
+        let pairs =
+            vec![flow(1, 1, 2, exchange()), flow(2, 3, 4, exchange()), flow(3, 5, 6, exchange())];
+        let asked = trial(pairs, Gate::Strict);
+        assert!(matches!(without("h9").left_of(&asked), Left::All));
+        let Left::Some(run) = without("h4").left_of(&asked) else { panic!("two pairs are left") };
+        assert_eq!(run.flows.iter().map(|flow| flow.id).collect::<Vec<_>>(), [1, 3]);
+        let got = |octets| {
+            let mut record = FlowRecord::nothing(&exchange()).expect("of exchanges there is one");
+            if let FlowRecord::Exchange(seen) = &mut record {
+                seen.forward.octets = ByteCount(octets);
+            }
+            record
+        };
+        let ran = TrialRecord {
+            outcome: Outcome::Valid,
+            flows: vec![got(1), got(3)],
+            ..TrialRecord::failed(7, String::new())
+        };
+        let told = complete(&asked, &run, ran);
+        assert_eq!(told.flows, [got(1), got(0), got(3)]);
+        let silent = Defect::NothingReceived { flow: 2 };
+        assert_eq!(told.outcome, Outcome::Invalid { reasons: vec![silent] });
+    }
+
+    #[test]
+    fn what_was_asked_for_as_a_whole_is_not_run_in_part() {
+        let nothing = |trial: &Trial| matches!(without("h2").left_of(trial), Left::Nothing(_));
+        assert!(nothing(&trial(vec![flow(1, 1, 2, exchange())], Gate::Strict)), "none is left");
+        let streams = || vec![flow(1, 1, 2, bulk()), flow(2, 3, 4, bulk())];
+        assert!(nothing(&trial(streams(), Gate::Strict)));
+        assert!(!nothing(&trial(streams(), Gate::Flood)));
+        let mut beside =
+            trial(vec![flow(1, 3, 4, exchange()), flow(2, 1, 2, exchange())], Gate::Strict);
+        beside.flows[1].role = Role::Load;
+        assert!(nothing(&beside), "a load beside what is measured");
+    }
+}
