@@ -78,3 +78,44 @@ fn a_device_that_does_not_block_is_not_said_to() {
         assert_eq!(told.excess, None, "no promise of uplinks that four hosts can't fill");
     }
 }
+
+/// Nothing shows, whoever sits where: the answer comes long before every two ports have sat together.
+#[test]
+fn where_nothing_shows_few_cables_are_moved() {
+    for (hosts, ports) in [(8, 48), (4, 12), (6, 24)] {
+        let mut chance = Pcg64::seed_from_u64(3);
+        let case = Case::of(ports, 4, 1.0, (true, true), &mut chance);
+        let told = told(&case, hosts, 3);
+        let (once, together) = Recabling { hosts, ports: ports as u32 }.least_moves();
+        let moved = told.moved.expect("cables were moved");
+        println!(
+            "{hosts} hosts, {ports} ports: {moved} cables and {} floods; an uplink below {:?} ports' rate would \
+             have been seen",
+            told.trials, told.uplink_seen
+        );
+        assert_eq!(told.groups, None);
+        assert!(moved >= u64::from(once) && moved < u64::from(together), "{moved}");
+        assert!(told.uplink_seen.is_some_and(|seen| seen >= f64::from(hosts / 2) / 1.25));
+    }
+}
+
+/// What is promised of a device on which nothing showed, held against devices just within the promise.
+#[test]
+fn what_would_have_been_seen_is_seen() {
+    let (mut seen, mut all) = (0, 0);
+    for seed in 0..if full() { 60 } else { 2 } {
+        let groups = 2 + seed as usize % 5;
+        let mut chance = Pcg64::seed_from_u64(seed);
+        // Uplinks of three ports' rate, where less than 3.2 is promised of eight hosts.
+        let ratio = 48.0 / groups as f64 / 3.0;
+        let case = Case::of(48, groups, ratio, (seed % 2 == 0, true), &mut chance);
+        let told = told(&case, 8, seed);
+        all += 1;
+        seen += u32::from(told.groups.is_some());
+        if told.groups.as_ref() != Some(&case.groups) {
+            println!("seed {seed}: {case}: {told:?}");
+        }
+    }
+    println!("{seen} of {all} seen to block");
+    assert!(f64::from(seen) >= 0.95 * f64::from(all), "{seen} of {all}");
+}

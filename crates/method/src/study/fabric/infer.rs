@@ -6,12 +6,13 @@
 //! a group that fresh rounds contradict.
 
 mod evidence;
+mod pairs;
 mod refine;
 mod rounds;
 mod sinks;
 mod sittings;
+mod unseen;
 
-use measure::cluster::Likeness;
 use rand::seq::SliceRandom as _;
 use rand_pcg::Pcg64;
 
@@ -19,6 +20,7 @@ use crate::TestbedError;
 use evidence::{Belief, DRIVEN, Round};
 use sinks::{SEEN, SURE, Sink, alike};
 pub(super) use sittings::{Cabled, infer_in_sittings};
+pub(super) use unseen::SURELY;
 
 /// A loss below this is no blocking: less than any oversubscription worth a name.
 const LEAST_LOSS: f64 = 0.03;
@@ -29,10 +31,6 @@ const MOST_REPEATS: usize = 6;
 /// One sink is flooded again until a single port's excess of so much would have been seen, unless it has
 /// been often enough.
 const LEAST_SEEN: f64 = 0.15;
-
-/// Random rounds in a batch, and batches, where groups are told from pairs.
-const ROUNDS_OF_BATCH: usize = 4;
-const MOST_BATCHES: usize = 8;
 
 /// How often a belief that fresh rounds changed is confirmed anew.
 const MOST_CONFIRMATIONS: usize = 3;
@@ -163,6 +161,8 @@ struct Inference<'a> {
     sinks: Vec<Sink>,
     /// Each sink, and the levels of those that sent into it.
     told: Vec<(usize, Vec<Option<usize>>)>,
+    /// Sinks whose senders were surely not all alike.
+    sure: u64,
     local_share: Option<f64>,
 }
 
@@ -179,6 +179,7 @@ impl<'a> Inference<'a> {
             rounds: Vec::new(),
             sinks: Vec::new(),
             told: Vec::new(),
+            sure: 0,
             local_share: None,
         }
     }
@@ -192,15 +193,22 @@ impl Inference<'_> {
         }
         let mut groups = self.discover()?;
         if groups.len() < 2 && self.worst_share() < 1.0 - LEAST_LOSS {
-            groups = self.by_pairs()?;
+            groups = self.by_pairs(&self.alive.clone())?;
         }
         if groups.len() < 2 {
             return Ok(self.one_group());
         }
         let mut belief = Belief::of(self.ports, &groups);
-        for _ in 0..MOST_CONFIRMATIONS {
+        for confirmation in 0..MOST_CONFIRMATIONS {
             let before = belief.groups();
-            self.confirm(&before)?;
+            let inside = self.confirm(&before)?;
+            if confirmation == 0 {
+                let split = self.split(&before, &inside)?;
+                if split.len() > before.len() {
+                    belief = Belief::of(self.ports, &split);
+                    continue;
+                }
+            }
             belief = self.refined(belief);
             if belief.groups() == before {
                 break;
@@ -318,38 +326,6 @@ impl Inference<'_> {
         }
     }
 
-    /// Where no sink tells and flows are held up all the same: random rounds, in which a flow that is
-    /// clean beside others that are not stays in its group. Ends when more rounds change nothing.
-    fn by_pairs(&mut self) -> Result<Vec<Vec<usize>>, TestbedError> {
-        let mut groups = Vec::new();
-        for _ in 0..MOST_BATCHES {
-            for _ in 0..ROUNDS_OF_BATCH {
-                let flows = rounds::random(&self.alive.clone(), &mut self.chance);
-                self.round("pairs", &flows)?;
-            }
-            let alive = &self.alive;
-            let mut met = vec![(0.0, 0.0); self.ports * self.ports];
-            for flow in self.rounds.iter().flat_map(|round| &round.flows) {
-                let said = if flow.share() > 1.0 - LEAST_LOSS - self.noise { 1.0 } else { -1.0 };
-                for at in [flow.from * self.ports + flow.to, flow.to * self.ports + flow.from] {
-                    met[at] = (met[at].0 + said, met[at].1 + 1.0);
-                }
-            }
-            let like = |a: usize, b: usize| {
-                let (said, times): (f64, f64) = met[alive[a] * self.ports + alive[b]];
-                if times > 0.0 { said / times } else { 0.0 }
-            };
-            let found = Likeness::of(alive.len(), like).groups(0.0);
-            let ports = |group: Vec<usize>| group.into_iter().map(|at| alive[at]).collect();
-            let found: Vec<Vec<usize>> = found.into_iter().map(ports).collect();
-            if found == groups {
-                break;
-            }
-            groups = found;
-        }
-        Ok(groups)
-    }
-
     /// Of the largest group that has had no sink: one of its fastest ports.
     fn next_sink(&mut self, groups: &[Vec<usize>], since: usize) -> Option<usize> {
         let sinks = &self.told[since..];
@@ -387,6 +363,8 @@ impl Inference<'_> {
                 break;
             }
         }
+        let sure = |(_, separation): &(_, f64)| *separation >= SURE;
+        self.sure += u64::from(found.as_ref().is_some_and(sure));
         let one = || (0..self.ports).map(|port| sink.reading(port).map(|_| 0)).collect();
         let levels = found.map_or_else(one, |(levels, _)| levels);
         self.sinks.push(sink);
@@ -399,7 +377,8 @@ impl Inference<'_> {
     }
 
     /// Fresh rounds: everything leaves its group; then one group at a time; then nothing does.
-    fn confirm(&mut self, groups: &[Vec<usize>]) -> Result<(), TestbedError> {
+    /// What that last one showed.
+    fn confirm(&mut self, groups: &[Vec<usize>]) -> Result<Vec<Flooded>, TestbedError> {
         let rates: Vec<u64> = (0..self.ports).map(|port| self.floods.rate(port)).collect();
         for flows in rounds::crossing(groups, &|port| rates[port], &mut self.chance) {
             self.round("crossing", &flows)?;
@@ -410,9 +389,10 @@ impl Inference<'_> {
                 self.round("one group", &flows)?;
             }
         }
-        let inside = self.round("inside", &rounds::inside(groups))?;
+        let flows = rounds::inside(groups, &mut self.chance);
+        let inside = self.round("inside", &flows)?;
         self.local_share = mean_share(&inside).or(self.local_share);
-        Ok(())
+        Ok(inside)
     }
 
     /// What flows of the worst round got, on average.

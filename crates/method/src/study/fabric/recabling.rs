@@ -111,6 +111,11 @@ impl Sittings {
         &self.seats
     }
 
+    /// Whether every port has had a host.
+    pub(super) fn is_everywhere(&self) -> bool {
+        (0..self.ports).all(|port| self.met[port * self.ports + port])
+    }
+
     /// Goes on to the sitting that asks most for what its moves cost; false where nothing is left to ask.
     pub(super) fn go_on(&mut self, known: &dyn Known) -> bool {
         let mut seats = self.seats.clone();

@@ -12,7 +12,7 @@ use rand_pcg::Pcg64;
 use super::super::rows::Row;
 use super::super::session::{Session, TRIAL_OVERHEAD};
 use super::floods::Flooding;
-use super::infer::{Cabled, Fault, Finding, Group, Inferred, infer, infer_in_sittings};
+use super::infer::{Cabled, Fault, Finding, Group, Inferred, SURELY, infer, infer_in_sittings};
 use super::scene::Scene;
 use super::{FabricSpec, Recabling};
 use crate::topology::Topology;
@@ -113,6 +113,13 @@ fn tell_cabling(row: &mut Row, cabled: Cabled, scene: &Scene) {
         ("moves_to_every_two_ports", together.into()),
     ];
     row.conditions.extend(numbers.map(|(name, number)| (name.to_owned(), number.into())));
+    if let Some(uplink) = cabled.uplink_seen {
+        // The same uplink is shorter for larger groups; the largest that share out a device are halves.
+        let excess = f64::from(ports) / 2.0 / uplink - 1.0;
+        row.conditions.insert("uplink_seen_ports".to_owned(), uplink.into());
+        row.conditions.insert("excess_of_halves_seen".to_owned(), excess.into());
+        row.conditions.insert("chance_seen".to_owned(), SURELY.into());
+    }
 }
 
 /// Nothing says that a device without a short uplink has but one group: only that no group was held up.

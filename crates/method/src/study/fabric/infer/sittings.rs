@@ -3,7 +3,8 @@
 //!
 //! Owns what is believed between sittings: which ports were told apart in floods of one sink, and which
 //! got the same where others did not. In the end half of the hosts sit in one group and half elsewhere,
-//! for its uplink. Never decides who moves: `recabling` does.
+//! for its uplink. Where nothing shows it stops once that says something. Never decides who moves:
+//! `recabling` does.
 
 use measure::cluster::Likeness;
 use rand::seq::SliceRandom as _;
@@ -12,6 +13,7 @@ use rand_pcg::Pcg64;
 use super::super::recabling::{Known, Sittings};
 use super::evidence::{Belief, Round};
 use super::sinks::SEEN;
+use super::unseen::{Devices, Sat, uplink_told};
 use super::{Finding, Floods, Inference, Inferred, LEAST_LOSS, Length, noise, rounds};
 use crate::TestbedError;
 
@@ -23,11 +25,14 @@ const APART: f64 = 8.0;
 const LOOKS: usize = 2;
 
 /// What it took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) struct Cabled {
     pub(in super::super) hosts: usize,
     pub(in super::super) steps: u64,
     pub(in super::super) moves: u64,
+    /// Where nothing showed: a group's uplink below so many ports' rate would have, with a chance of
+    /// [`super::SURELY`].
+    pub(in super::super) uplink_seen: Option<f64>,
 }
 
 /// Tells the groups among so many ports with so many hosts.
@@ -36,22 +41,35 @@ pub(in super::super) fn infer_in_sittings(
     floods: &mut dyn Floods,
     chance: Pcg64,
 ) -> Result<Inferred, TestbedError> {
+    // The devices that might be there are drawn beside, so that they change no flood.
+    let devices = Devices::of(ports, &mut chance.clone());
     let mut inference = Inference::new(ports, floods, chance);
     let mut sittings = Sittings::new(ports, hosts);
-    let finding = inference.in_sittings(&mut sittings)?;
+    let mut sat = Vec::new();
+    let finding = inference.in_sittings(&mut sittings, (&devices, &mut sat))?;
     let Inference { trials, missing, local_share, .. } = inference;
-    let cabled = Some(Cabled { hosts, steps: sittings.steps, moves: sittings.moves });
+    let clean = matches!(finding, Finding::Clean { .. });
+    let uplink_seen = clean.then(|| uplink_told(devices.beyond(&sat))).filter(|seen| *seen > 0.0);
+    let cabled = Cabled { hosts, steps: sittings.steps, moves: sittings.moves, uplink_seen };
+    let cabled = Some(cabled);
     Ok(Inferred { finding, trials, missing, local_share, cabled })
 }
 
 impl Inference<'_> {
-    fn in_sittings(&mut self, sittings: &mut Sittings) -> Result<Finding, TestbedError> {
+    fn in_sittings(
+        &mut self,
+        sittings: &mut Sittings,
+        (devices, sat): (&Devices, &mut Vec<Sat>),
+    ) -> Result<Finding, TestbedError> {
         let groups = loop {
             self.sit(sittings.seats());
             self.look_around()?;
+            let before = self.told.len();
             self.discover()?;
+            let sinks = self.told[before..].iter().map(|(sink, _)| *sink).collect();
+            sat.push(Sat { seats: self.alive.clone(), sinks });
             let seen = Seen::of(self);
-            if !sittings.go_on(&seen) {
+            if self.is_enough(sittings, (devices, sat)) || !sittings.go_on(&seen) {
                 let groups = seen.groups();
                 // Where nothing was told every port stands alone: that is no structure.
                 let told = groups.iter().any(|group| group.len() > 1);
@@ -82,6 +100,15 @@ impl Inference<'_> {
         };
         let nothing_short = Finding::Clean { groups: Vec::new(), excess: f64::INFINITY };
         Ok(if by_chance { nothing_short } else { finding })
+    }
+
+    /// Whether nothing showed at any port, though uplinks that half of the hosts overfill would have: more
+    /// moves would ask about the others, which so few hosts can't tell for sure.
+    fn is_enough(&self, sittings: &Sittings, (devices, sat): (&Devices, &[Sat])) -> bool {
+        self.sure == 0
+            && sittings.is_everywhere()
+            && !self.surely_held_up()
+            && devices.beyond(sat) >= sittings.seats().len().div_ceil(2)
     }
 
     /// Of many rounds of few flows some mean is low by chance.
@@ -145,7 +172,8 @@ impl Inference<'_> {
             let seated: Vec<Vec<usize>> = groups.iter().map(here).collect();
             let flows = rounds::alone(&seated, which, &mut self.chance);
             self.round("one group", &flows)?;
-            let inside = self.round("inside", &rounds::inside(&seated))?;
+            let flows = rounds::inside(&seated, &mut self.chance);
+            let inside = self.round("inside", &flows)?;
             let share = super::mean_share(&inside);
             self.local_share = match (self.local_share, share) {
                 (Some(least), Some(share)) => Some(f64::min(least, share)),
