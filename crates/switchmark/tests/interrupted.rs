@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests face the kernel")]
 
 mod harness;
+mod recabled;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -184,6 +185,88 @@ fn a_dead_agent_is_a_failed_trial_and_the_run_can_go_on() {
         records.iter().filter(|(_, r)| matches!(r.outcome, method::Outcome::Failed { .. }));
     assert!(failed.count() <= 1, "at most the trial under way");
     assert!(matches!(resume(&store).status.code(), Some(0 | 3)));
+}
+
+/// Exchanges of eight hosts, of which one goes: its agent is ended by its id.
+#[test]
+fn a_host_that_dies_in_a_fabric_run_leaves_the_others_figures() {
+    let Some(_alone) = alone("a_host_that_dies_in_a_fabric_run", &[]) else { return };
+    let scratch = Scratch::new("fabric-death");
+    let store = scratch.path("journal.db");
+    let mut child = Command::new(switchmark())
+        .args(["fabric", "--testbed", "lab:bridges,hosts=8,rate=50Mbit", "--nodes", "8"])
+        .args(["--arrangement", "neighbours,offset=2", "-l", "16KiB", "--messages", "16KiB"])
+        .args(["-t", "200ms", "--blocks", "2", "--seed", "5", "--infer", "--quiet", "--json"])
+        .arg("--store")
+        .arg(&store)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("switchmark starts");
+    wait_for_trials(2, &mut child, &store);
+    let mut agents = descendants(child.id());
+    agents.remove(&child.id());
+    assert_eq!(agents.len(), 8, "an agent a host");
+    // They were started in the hosts' order, so this is h3's; should ids have begun anew, it is another's.
+    let victim = *agents.iter().nth(2).expect("a third");
+    kill(Pid::from_raw(victim as i32), Signal::SIGKILL).expect("it is ours");
+    let before = recorded(&store).len();
+    let output = child.wait_with_output().expect("it ends");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
+
+    let records = recorded(&store);
+    let reason = |record: &TrialRecord| match &record.outcome {
+        method::Outcome::Failed { reason } => Some(reason.clone()),
+        _ => None,
+    };
+    let failed: Vec<String> = records.iter().filter_map(|(_, r)| reason(r)).collect();
+    let death = failed.iter().find(|reason| reason.contains("signal: 9")).expect("it is recorded");
+    let dead = death.split('`').nth(1).expect("the host's name").to_owned();
+    let of_dead = |flow: &method::trial::Flow| flow.from.host == dead || flow.to.host == dead;
+    let got = |record: &method::record::FlowRecord| match record {
+        method::record::FlowRecord::Exchange(seen) => seen.forward.octets.0,
+        method::record::FlowRecord::Datagrams(seen) => seen.received.unique,
+        _ => 0,
+    };
+    let (mut others, mut of_gone) = (0, 0);
+    for (trial, record) in records.iter().skip(before + 2) {
+        for (flow, record) in trial.flows.iter().zip(&record.flows) {
+            *if of_dead(flow) { &mut of_gone } else { &mut others } += got(record);
+        }
+    }
+    assert!(others > 0, "the others went on");
+    assert_eq!(of_gone, 0, "{dead} is gone");
+
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+    let figures = document["figures"].as_array().expect("figures");
+    let groups = figures.iter().find(|f| f["metric"] == "port_groups").expect("an answer");
+    let missing = groups["where"]["ports_missing"].as_str().unwrap_or_default();
+    assert!(missing.contains(&format!("{dead}/")), "{groups}");
+    let means = figures
+        .iter()
+        .filter(|f| f["metric"] == "pair_goodput" && f["where"]["statistic"] == "mean");
+    for mean in means {
+        assert!(mean["value"].as_f64().is_some_and(|value| value > 0.0), "{mean}");
+        assert!(mean["caveats"].to_string().contains("silent-pairs"), "{mean}");
+    }
+}
+
+/// Plugs cables as a person would who reads what is asked for, and goes away in the middle.
+#[test]
+fn whoever_moves_cables_may_leave_and_come_back() {
+    let Some(_alone) = alone("whoever_moves_cables", &[]) else { return };
+    let scratch = Scratch::new("cables");
+    let mut bench = recabled::Bench::new(&scratch);
+    let (asked, told) = bench.person(&["fabric", "--seed", "5"], Some(1));
+    assert!(told.contains("nobody can say") && told.contains("--resume"), "{told}");
+    assert_eq!(asked, 2, "one step done, and one asked for: {told}");
+    if !harness::full() {
+        return;
+    }
+    let (asked, told) = bench.person(&["run", "--resume", "latest"], None);
+    assert!(asked > 2, "{told}");
+    assert!(told.contains(recabled::TRUTH), "{told}");
 }
 
 #[test]

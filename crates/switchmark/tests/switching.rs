@@ -1,8 +1,10 @@
 //! The tests of RFC 2889 on the kernel's bridge: what it knows of addresses is what it was limited to,
-//! and a broadcast reaches every port. Needs root. Asserts no rate.
+//! and a broadcast reaches every port. Beside them, in `fabric`, who shares an uplink. Needs root. Asserts no rate
+//! but those that its devices are given.
 
 #![allow(missing_docs, reason = "a test")]
 
+mod fabric;
 mod harness;
 
 use lab::{LabDevice, LabSpec};

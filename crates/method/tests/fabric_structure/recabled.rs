@@ -82,7 +82,7 @@ fn a_device_that_does_not_block_is_not_said_to() {
 /// Nothing shows, whoever sits where: the answer comes long before every two ports have sat together.
 #[test]
 fn where_nothing_shows_few_cables_are_moved() {
-    for (hosts, ports) in [(8, 48), (4, 12), (6, 24)] {
+    for (hosts, ports) in [(8, 48), (6, 24)] {
         let mut chance = Pcg64::seed_from_u64(3);
         let case = Case::of(ports, 4, 1.0, (true, true), &mut chance);
         let told = told(&case, hosts, 3);

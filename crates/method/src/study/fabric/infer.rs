@@ -422,7 +422,9 @@ impl Inference<'_> {
         let uplinks: Vec<Option<f64>> = (0..groups.len()).map(uplink).collect();
         // Where traffic that stays in its group is held up too, it is not the uplinks that are short.
         let local = self.local_share.is_none_or(|share| share > 1.0 - 2.0 * LEAST_LOSS);
-        let whole = local && 2 * groups.len() <= self.alive.len().max(4);
+        // One port alone shares nothing: what is wrong with it is not its group.
+        let shared = groups.iter().all(|group| group.len() > 1);
+        let whole = local && shared && 2 * groups.len() <= self.alive.len().max(4);
         if !whole && worst < 1.0 - LEAST_LOSS {
             return Finding::Blocking { groups: Vec::new(), confidence: 0.0, share: worst };
         }
