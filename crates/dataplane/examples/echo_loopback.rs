@@ -29,14 +29,27 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let identity = Identity { token: std::process::id(), flow: 1 };
     let reflector = (carrier != Carrier::Icmp).then(|| {
-        let spec =
-            ReflectorSpec { protocol: carrier, local: HERE, peer: HERE, identity, frame_size };
+        let spec = ReflectorSpec {
+            protocol: carrier,
+            local: HERE,
+            peer: HERE,
+            identity,
+            frame_size,
+            payloads: None,
+        };
         Reflector::bind(&spec)
     });
     let reflector = reflector.transpose()?;
     let remote = SocketAddr::new(HERE, reflector.as_ref().map_or(0, Reflector::port));
-    let asker =
-        Asker::connect(&AskerSpec { carrier, local: HERE, remote, identity, frame_size, pace })?;
+    let asker = Asker::connect(&AskerSpec {
+        carrier,
+        local: HERE,
+        remote,
+        identity,
+        frame_size,
+        pace,
+        payloads: None,
+    })?;
     let start = clock::monotonic() + Nanos::from_millis(20);
     let stop = start + load;
     let window = Window { start, stop, closed: stop + Nanos::from_millis(50) };

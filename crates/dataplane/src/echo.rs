@@ -47,6 +47,15 @@ pub enum Carrier {
     Tcp,
 }
 
+/// Payloads over TCP that are not one frame's: each is cut into as many frames as it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Payloads {
+    /// Octets of a request.
+    pub request: u32,
+    /// Octets of an answer.
+    pub answer: u32,
+}
+
 /// What a reflector answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReflectorSpec {
@@ -60,6 +69,9 @@ pub struct ReflectorSpec {
     pub identity: Identity,
     /// The size a request must have, and an answer has.
     pub frame_size: FrameSize,
+    /// TCP only: what they carry instead.
+    #[serde(default)]
+    pub payloads: Option<Payloads>,
 }
 
 /// The answering side. It answers learning frames from `bind` on, on a thread of its own.
@@ -128,6 +140,9 @@ pub struct AskerSpec {
     pub frame_size: FrameSize,
     /// Greedy: the next request leaves when the answer is in. Every: on schedule.
     pub pace: Pace,
+    /// TCP only: what requests and answers carry instead.
+    #[serde(default)]
+    pub payloads: Option<Payloads>,
 }
 
 /// The asking side.

@@ -41,11 +41,19 @@ fn asker(carrier: Carrier, port: u16, octets: u32, pace: Pace) -> AskerSpec {
         identity: US,
         frame_size: size(octets),
         pace,
+        payloads: None,
     }
 }
 
 fn reflector(protocol: Carrier, octets: u32) -> ReflectorSpec {
-    ReflectorSpec { protocol, local: HERE, peer: HERE, identity: US, frame_size: size(octets) }
+    ReflectorSpec {
+        protocol,
+        local: HERE,
+        peer: HERE,
+        identity: US,
+        frame_size: size(octets),
+        payloads: None,
+    }
 }
 
 fn may_ping() -> bool {

@@ -44,12 +44,19 @@ fn connect(
 ) -> (Result<Asker, FlowError>, Option<Reflector>) {
     let frame_size = FrameSize::new(octets).unwrap();
     let reflector = (carrier != Carrier::Icmp).then(|| {
-        let spec =
-            ReflectorSpec { protocol: carrier, local: HERE, peer: HERE, identity: US, frame_size };
+        let spec = ReflectorSpec {
+            protocol: carrier,
+            local: HERE,
+            peer: HERE,
+            identity: US,
+            frame_size,
+            payloads: None,
+        };
         Reflector::bind(&spec).unwrap()
     });
     let remote = SocketAddr::new(HERE, reflector.as_ref().map_or(0, Reflector::port));
-    let spec = AskerSpec { carrier, local: HERE, remote, identity: US, frame_size, pace };
+    let spec =
+        AskerSpec { carrier, local: HERE, remote, identity: US, frame_size, pace, payloads: None };
     (Asker::connect(&spec), reflector)
 }
 

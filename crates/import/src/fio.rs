@@ -1,4 +1,4 @@
-//! fio's JSON, of one host or of its client mode; `json+` with its bins.
+//! fio's JSON, of one host or of its client mode; `json+` with its bins. Also for our own runs of fio.
 //!
 //! Owns the merging of jobs: means by their counts, distributions by their bins; percentiles of several
 //! jobs are never averaged.
@@ -15,7 +15,41 @@ use crate::numbers::number;
 
 const KINDS: [&str; 3] = ["read", "write", "trim"];
 
-pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> {
+/// Reads, writes or trims of a run of fio's, all its jobs together.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Operations {
+    /// `read`, `write`, `trim`
+    pub kind: &'static str,
+    /// Those that were completed.
+    pub count: u64,
+    /// Completed a second, as fio says.
+    pub per_second: f64,
+    /// Their octets.
+    pub octets: u64,
+    /// From submission to completion: the mean of all in nanoseconds; none where fio did not measure it.
+    pub mean: Option<f64>,
+    /// Of it, until the operation was on its way: the mean in nanoseconds.
+    pub submitting: Option<f64>,
+    /// The smallest and the largest in nanoseconds.
+    pub ends: Option<(f64, f64)>,
+    /// `json+` only: how many operations took so many nanoseconds, the middle of fio's bin.
+    pub bins: BTreeMap<u64, u64>,
+    /// Whether the bins are of the whole time from submission to completion, and not of the part after
+    /// the operation was on its way.
+    pub whole: bool,
+}
+
+/// A run of fio's, from what it printed (`--output-format=json` or `json+`); text before the object, such
+/// as an engine's greeting, is passed over. Kinds without an operation are left out.
+pub fn run(text: &str) -> Result<Vec<Operations>, ImportError> {
+    let begin = text.find('{').ok_or(ImportError::Missing { tool: "fio", what: "JSON" })?;
+    let parsed: Result<Value, _> = serde_json::from_str(&text[begin..]);
+    let value = parsed.map_err(|error| ImportError::BrokenJson(error.to_string()))?;
+    Ok(operations(&jobs(&value)?))
+}
+
+/// Every job's own entry. One that failed makes the whole a failure.
+fn jobs(value: &Value) -> Result<Vec<&Value>, ImportError> {
     let jobs = ["jobs", "client_stats"].iter().find_map(|key| value[*key].as_array());
     let jobs = jobs.ok_or(ImportError::Missing { tool: "fio", what: "jobs" })?;
     // In client mode the last entry sums up the others.
@@ -27,6 +61,55 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> 
     if single.is_empty() {
         return Err(ImportError::Missing { tool: "fio", what: "job that ran" });
     }
+    Ok(single)
+}
+
+fn operations(jobs: &[&Value]) -> Vec<Operations> {
+    let all = KINDS.into_iter().map(|kind| of_kind(jobs, kind));
+    all.filter(|operations| operations.per_second > 0.0 || operations.count > 0).collect()
+}
+
+fn of_kind(jobs: &[&Value], kind: &'static str) -> Operations {
+    let mut all = Operations { kind, ..Operations::default() };
+    let mut means = [(0.0, 0.0); 2];
+    let mut ends: Option<(f64, f64)> = None;
+    let whole = jobs.iter().any(|job| job[kind]["lat_ns"]["bins"].is_object());
+    all.whole = whole;
+    for job in jobs {
+        let own = &job[kind];
+        all.per_second += own["iops"].as_f64().unwrap_or(0.0);
+        all.octets = all.octets.saturating_add(own["io_bytes"].as_u64().unwrap_or(0));
+        let count = own["total_ios"].as_u64().unwrap_or(0);
+        all.count = all.count.saturating_add(count);
+        let told = [&["lat_ns", "clat_ns"][..], &["slat_ns"][..]];
+        for (names, (sum, weights)) in told.iter().zip(&mut means) {
+            let mean =
+                names.iter().find_map(|name| own[*name]["mean"].as_f64().filter(|m| *m > 0.0));
+            if let Some(mean) = mean {
+                *sum += mean * count as f64;
+                *weights += count as f64;
+            }
+        }
+        let end = |name: &str| own["lat_ns"][name].as_f64();
+        if let (Some(least), Some(most)) = (end("min").filter(|v| *v > 0.0), end("max")) {
+            let (low, high) = ends.unwrap_or((least, most));
+            ends = Some((low.min(least), high.max(most)));
+        }
+        let name = if whole { "lat_ns" } else { "clat_ns" };
+        for (ns, count) in own[name]["bins"].as_object().into_iter().flatten() {
+            if let (Ok(ns), Some(count)) = (ns.parse::<u64>(), count.as_u64()) {
+                let bin = all.bins.entry(ns).or_insert(0);
+                *bin = bin.saturating_add(count);
+            }
+        }
+    }
+    let mean = |(sum, weights): (f64, f64)| (weights > 0.0).then(|| sum / weights);
+    (all.mean, all.submitting, all.ends) = (mean(means[0]), mean(means[1]), ends);
+    all
+}
+
+pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> {
+    let single = jobs(value)?;
     let global = &value["global options"];
     let option = |job: &Value, name: &str| -> Option<String> {
         let own = &job["job options"][name];
@@ -54,14 +137,16 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> 
             };
         }
     }
-    let parts: Vec<Part> = KINDS.iter().filter_map(|kind| part(&single, kind)).collect();
-    if parts.is_empty() {
+    let kinds: Vec<Operations> =
+        operations(&single).into_iter().filter(|kind| kind.per_second > 0.0).collect();
+    if kinds.is_empty() {
         return Err(ImportError::Missing { tool: "fio", what: "reads or writes" });
     }
+    let parts: Vec<Part> = kinds.iter().map(part).collect();
     put_all(found, &row, &parts, under_way);
-    for part in &parts {
-        let row = row.clone().with("operation", part.name).samples(part.count);
-        distribution(found, &row, &single, part.name);
+    for kind in &kinds {
+        let row = row.clone().with("operation", kind.kind).samples(kind.count);
+        distribution(found, &row, kind, &single);
     }
     Ok(())
 }
@@ -82,55 +167,37 @@ fn octets(text: &str) -> Option<u64> {
     (0.0..=1e12).contains(&value).then_some(value as u64)
 }
 
-fn part(jobs: &[&Value], kind: &&'static str) -> Option<Part> {
-    let (mut per_second, mut count, mut weighted, mut weights) = (0.0, 0, 0.0, 0.0);
-    for job in jobs {
-        let own = &job[*kind];
-        per_second += own["iops"].as_f64().unwrap_or(0.0);
-        let ios = own["total_ios"].as_u64().unwrap_or(0);
-        count += ios;
-        let latency = ["lat_ns", "clat_ns"].iter().find_map(|name| own[*name]["mean"].as_f64());
-        if let Some(mean) = latency.filter(|mean| *mean > 0.0) {
-            weighted += mean * ios as f64;
-            weights += ios as f64;
-        }
-    }
-    let mean_latency = (weights > 0.0).then(|| weighted / weights);
-    (per_second > 0.0).then_some(Part { name: kind, per_second, mean_latency, count })
+fn part(of: &Operations) -> Part {
+    Part { name: of.kind, per_second: of.per_second, mean_latency: of.mean, count: of.count }
 }
 
 /// The smallest, the largest, and quantiles: from merged bins, or one job's own percentiles.
-fn distribution(found: &mut Found, row: &Row, jobs: &[&Value], kind: &str) {
-    let of =
-        |name: &'static str| jobs.iter().filter_map(move |job| job[kind]["lat_ns"][name].as_f64());
-    let ran = jobs.iter().filter(|job| job[kind]["total_ios"].as_u64().unwrap_or(0) > 0).count();
-    if let (Some(least), Some(most)) =
-        (of("min").filter(|v| *v > 0.0).min_by(f64::total_cmp), of("max").max_by(f64::total_cmp))
-    {
+fn distribution(found: &mut Found, row: &Row, of: &Operations, jobs: &[&Value]) {
+    if let Some((least, most)) = of.ends {
         found.at(row, Metric::IoLatency, 0.0, least);
         found.at(row, Metric::IoLatency, 1.0, most);
     }
     let completion = row.clone().with("latency", "completion");
-    let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
-    for (ns, count) in
-        jobs.iter().filter_map(|job| job[kind]["clat_ns"]["bins"].as_object()).flatten()
-    {
-        if let (Ok(ns), Some(count)) = (ns.parse::<u64>(), count.as_u64()) {
-            let bin = bins.entry(ns).or_insert(0);
-            *bin = bin.saturating_add(count);
-        }
-    }
-    if !bins.is_empty() {
+    if !of.bins.is_empty() {
+        let row = if of.whole { row } else { &completion };
         for q in [0.5, 0.99, 0.999] {
-            found.at(&completion, Metric::IoLatency, q, of_bins(&bins, q));
+            found.at(row, Metric::IoLatency, q, of_bins(&of.bins, q));
         }
-    } else if ran == 1 {
-        let told = jobs.iter().filter_map(|job| job[kind]["clat_ns"]["percentile"].as_object());
-        for (name, value) in told.flatten() {
-            if let (Some(percent), Some(ns)) = (number(name), value.as_f64()) {
-                found.at(&completion, Metric::IoLatency, percent / 100.0, ns);
-            }
-        }
+        return;
+    }
+    let ran = |job: &&&Value| job[of.kind]["total_ios"].as_u64().unwrap_or(0) > 0;
+    if jobs.iter().filter(ran).count() != 1 {
+        return;
+    }
+    let told = jobs.iter().filter_map(|job| job[of.kind]["clat_ns"]["percentile"].as_object());
+    let mut points: Vec<(f64, f64)> = told
+        .flatten()
+        .filter_map(|(name, value)| Some((number(name)? / 100.0, value.as_f64()?)))
+        .collect();
+    // The object's keys come as text does: 99.99 before 5.
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    for (q, ns) in points {
+        found.at(&completion, Metric::IoLatency, q, ns);
     }
 }
 

@@ -3,7 +3,7 @@
 //! Owns the recognition of a file by its content, and one module a tool. Each figure carries what its tool
 //! leaves in doubt. Never opens a file, and never guesses: a line that is not understood is named.
 
-mod fio;
+pub mod fio;
 mod fio_text;
 mod flent;
 mod found;

@@ -196,8 +196,14 @@ pub enum Metric {
     Difference,
     /// Reads and writes of a storage a second; `operation` in the conditions says of which.
     Iops,
-    /// How long one of them takes, from submission to completion.
+    /// How long one of them takes, from submission to completion; `part` in the conditions says of which
+    /// part of its way.
     IoLatency,
+    /// How much longer one takes through the device than over the direct cable, block by block;
+    /// `estimate` says how that was told.
+    IoLatencyAdded,
+    /// The share of a storage operation's time that its round trips over the network take.
+    NetworkShare,
 }
 
 /// Base units.

@@ -27,7 +27,7 @@ pub use record::{FlowRecord, Outcome, TrialRecord};
 pub use study::{
     Arrangement, Background, BufferPorts, BufferSpec, DepthSpec, FabricSpec, ForwardingSpec,
     ForwardingTest, ImportedSpec, LatencySpec, Load, Nodes, Profile, Recabling, SearchKind,
-    SpecProblem, StabilityLimits, StudySpec, SwitchTest, SwitchingSpec,
+    SpecProblem, StabilityLimits, StorageSpec, StudySpec, SwitchTest, SwitchingSpec,
 };
 pub use testbed::{Testbed, TestbedError};
 pub use topology::{PortRef, Topology};

@@ -14,6 +14,7 @@ pub mod pattern;
 mod problem;
 mod rows;
 mod session;
+pub mod storage;
 pub mod switching;
 mod ways;
 pub mod xray;
@@ -32,6 +33,7 @@ pub use imported::ImportedSpec;
 pub use latency::{LatencySpec, Load};
 pub use pattern::Pattern;
 pub use problem::SpecProblem;
+pub use storage::StorageSpec;
 pub use switching::{SwitchTest, SwitchingSpec};
 
 use ways::Ways;
@@ -52,12 +54,15 @@ pub enum StudySpec {
     Switching(SwitchingSpec),
     /// How many bytes wait before an output, and who shares them.
     Depth(DepthSpec),
+    /// Reads and writes of a storage behind the network, and whose time they take.
+    Storage(Box<StorageSpec>),
     /// What another tool measured: no trial at all.
     Imported(ImportedSpec),
 }
 
 impl StudySpec {
-    /// `latency`, `forwarding`, `fabric`, `buffer`, `switching`, `depth`, `imported`
+    /// `latency`, `forwarding`, `fabric`, `buffer`, `switching`, `depth`, `storage`,
+    /// `imported`
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Latency(_) => "latency",
@@ -66,6 +71,7 @@ impl StudySpec {
             Self::Buffer(_) => "buffer",
             Self::Switching(_) => "switching",
             Self::Depth(_) => "depth",
+            Self::Storage(_) => "storage",
             Self::Imported(_) => "imported",
         }
     }
@@ -80,6 +86,7 @@ impl StudySpec {
             Self::Buffer(spec) => spec.estimate(topology),
             Self::Switching(spec) => spec.estimate(topology),
             Self::Depth(spec) => spec.estimate(topology),
+            Self::Storage(spec) => spec.estimate(topology),
             Self::Imported(_) => Nanos::ZERO,
         }
     }
@@ -93,6 +100,7 @@ impl StudySpec {
             Self::Buffer(spec) => spec.check(topology),
             Self::Switching(spec) => spec.check(topology),
             Self::Depth(spec) => spec.check(topology),
+            Self::Storage(spec) => spec.check(topology),
             Self::Imported(_) => Ok(()),
         }
     }
@@ -107,6 +115,7 @@ impl StudySpec {
             Self::Buffer(spec) => spec.run(testbed, seed),
             Self::Switching(spec) => spec.run(testbed, seed),
             Self::Depth(spec) => spec.run(testbed, seed),
+            Self::Storage(spec) => spec.run(testbed, seed),
             Self::Imported(spec) => Ok(spec.figures.clone()),
         }
     }

@@ -4,6 +4,8 @@
 mod cabling;
 mod datagrams;
 
+use std::collections::BTreeMap;
+
 use measure::{ByteCount, FrameRate, FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -195,6 +197,18 @@ pub struct Echo {
     pub frame_size: FrameSize,
     /// When the next request goes out.
     pub schedule: Schedule,
+    /// Over TCP: requests and answers of other sizes than one frame's; none, where each is a frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Messages>,
+}
+
+/// What a request and its answer carry, cut into as many frames as they need: an operation's own sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Messages {
+    /// Payload of a request.
+    pub request: ByteCount,
+    /// Payload of its answer.
+    pub answer: ByteCount,
 }
 
 /// What carries an echo.
@@ -301,6 +315,47 @@ pub struct Storage {
     /// as they are set up; a simulated one does as is said here.
     #[serde(default)]
     pub replicas: Vec<PortRef>,
+    /// The job's other options under fio's names; an option without a value is `1`. A simulated testbed
+    /// reads none.
+    #[serde(default)]
+    pub options: BTreeMap<String, String>,
+    /// The server that the flow's `to` is for as long as the trial lasts; none: the storage exists.
+    #[serde(default)]
+    pub server: Option<StorageServer>,
+    /// The block device of `to` whose own times are read: `nvme0n1`.
+    #[serde(default)]
+    pub disk: Option<String>,
+    /// Whether data that is there already may be written over.
+    #[serde(default)]
+    pub allow_destroy: bool,
+}
+
+/// A storage server made for a trial: memory behind a delay that stands for its disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StorageServer {
+    /// How much it holds.
+    pub size: ByteCount,
+    /// How long its disk takes to read.
+    pub read: Nanos,
+    /// How long its disk takes to write.
+    pub write: Nanos,
+}
+
+impl Storage {
+    /// A request and the head of an answer, of the NBD protocol: others' are about as long.
+    const HEADS: [u64; 2] = [28, 16];
+
+    /// What a read and its answer carry over the network.
+    pub const fn read_messages(&self) -> Messages {
+        let [request, answer] = Self::HEADS;
+        Messages { request: ByteCount(request), answer: ByteCount(answer + self.bs.0) }
+    }
+
+    /// What a write and its answer carry over the network.
+    pub const fn write_messages(&self) -> Messages {
+        let [request, answer] = Self::HEADS;
+        Messages { request: ByteCount(request + self.bs.0), answer: ByteCount(answer) }
+    }
 }
 
 /// The order of blocks.

@@ -342,7 +342,12 @@ fn counters_that_are_perhaps_the_testers() {
 #[test]
 fn echoes() {
     let asked = |schedule| {
-        FlowKind::Echo(Echo { protocol: Protocol::Udp, frame_size: FrameSize::MIN, schedule })
+        FlowKind::Echo(Echo {
+            protocol: Protocol::Udp,
+            frame_size: FrameSize::MIN,
+            schedule,
+            messages: None,
+        })
     };
     let record = |sent, unique| {
         FlowRecord::Echo(EchoRecord {

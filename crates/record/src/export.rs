@@ -1,7 +1,10 @@
-//! A run's figures for other programs: CSV, Prometheus' text, Influx' line protocol; and its round trips as
-//! HdrHistogram V2, which every tool of that family reads and merges.
+//! A run's figures for other programs: CSV, Parquet, Prometheus' text, Influx' line protocol; its round trips
+//! as HdrHistogram V2, which every tool of that family reads and merges; its TCP series as flent has them.
 //!
 //! Owns each format's own rules of quoting. Never rounds or converts: base units throughout.
+
+mod flent;
+mod parquet;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,6 +15,8 @@ use method::record::FlowRecord;
 use method::{Caveat, Figure, Trial, TrialRecord, Unit, Verdict};
 
 use crate::run::RunMeta;
+pub use flent::{FlentError, flent};
+use parquet::Column;
 
 /// RFC 4180: one row a figure, a column for each condition that occurs.
 pub fn csv(run: &RunMeta, figures: &[Figure]) -> String {
@@ -45,6 +50,64 @@ pub fn csv(run: &RunMeta, figures: &[Figure]) -> String {
         out += &row(&cells);
     }
     out
+}
+
+/// The same rows and columns as [`csv`], with numbers as numbers and absent values absent.
+pub fn parquet(run: &RunMeta, figures: &[Figure]) -> Vec<u8> {
+    let texts =
+        |of: &dyn Fn(&Figure) -> Option<String>| Column::Text(figures.iter().map(of).collect());
+    let numbers =
+        |of: &dyn Fn(&Figure) -> Option<f64>| Column::Number(figures.iter().map(of).collect());
+    let wholes = |of: &dyn Fn(&Figure) -> u64| {
+        let whole = |figure: &Figure| i64::try_from(of(figure)).ok();
+        Column::Whole(figures.iter().map(whole).collect())
+    };
+    let caveats = |f: &Figure| f.caveats.iter().map(|c| caveat(*c)).collect::<Vec<_>>().join(" ");
+    let mut columns = vec![
+        ("run", texts(&|_| Some(run.id.clone()))),
+        ("metric", texts(&|f| Some(name(f).to_owned()))),
+        ("quantile", numbers(&|f| f.quantile)),
+        ("unit", texts(&|f| Some(unit(f.unit).to_owned()))),
+        ("value", numbers(&|f| f.value)),
+        ("low", numbers(&|f| f.low)),
+        ("high", numbers(&|f| f.high)),
+        ("confidence", numbers(&|f| f.confidence)),
+        ("n", wholes(&|f| f.n)),
+        ("blocks", wholes(&|f| u64::from(f.blocks))),
+        ("verdict", texts(&|f| Some(verdict(f.verdict).to_owned()))),
+        ("caveats", texts(&|f| Some(caveats(f)))),
+    ]
+    .into_iter()
+    .map(|(name, column)| (name.to_owned(), column))
+    .collect::<Vec<_>>();
+    let conditions: BTreeSet<&str> =
+        figures.iter().flat_map(|f| f.conditions.keys().map(String::as_str)).collect();
+    for condition in conditions {
+        columns.push((format!("where_{condition}"), of_condition(figures, condition)));
+    }
+    parquet::file(&columns)
+}
+
+/// Whole where all are whole, numbers where all are numbers, text otherwise.
+fn of_condition(figures: &[Figure], name: &str) -> Column {
+    let said = || figures.iter().map(|figure| figure.conditions.get(name));
+    let every = |is: fn(&Condition) -> bool| said().flatten().all(is);
+    if every(|c| matches!(c, Condition::Integer(n) if i64::try_from(*n).is_ok())) {
+        let whole = |c: &Condition| match c {
+            Condition::Integer(n) => i64::try_from(*n).ok(),
+            _ => None,
+        };
+        return Column::Whole(said().map(|c| c.and_then(whole)).collect());
+    }
+    if every(|c| matches!(c, Condition::Integer(_) | Condition::Number(_))) {
+        let number = |c: &Condition| match c {
+            Condition::Integer(n) => Some(*n as f64),
+            Condition::Number(x) => Some(*x),
+            _ => None,
+        };
+        return Column::Number(said().map(|c| c.and_then(number)).collect());
+    }
+    Column::Text(said().map(|c| c.map(text)).collect())
 }
 
 fn row(cells: &[String]) -> String {

@@ -18,6 +18,7 @@ mod imported;
 mod latency;
 mod picture;
 mod reading;
+mod storage;
 mod streams;
 mod subject;
 pub mod sweep;
@@ -91,8 +92,8 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
     let meta = run.meta;
     let mut sections = Vec::new();
     // The switching study's metrics are other studies' too, of many ports at once.
-    let figures = switching::others(&reading::of_studies(run.figures));
-    let records = switching::other_trials(run);
+    let figures = switching::others(&storage::others(&reading::of_studies(run.figures)));
+    let records = storage::other_trials(switching::other_trials(run));
     let others = ReportInput { figures: &figures, records: &records, ..*run };
     sections.extend(latency::section(&anchor, &figures, &records));
     sections.extend(forwarding::section(&anchor, &others));
@@ -100,6 +101,7 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
     sections.extend(buffer::depth::section(&anchor, &figures));
     sections.extend(fabric::section(&anchor, &figures));
     sections.extend(switching::section(&anchor, run.figures));
+    sections.extend(storage::section(&anchor, run.figures));
     sections.extend(streams::section(&anchor, &figures, &records));
     sections.extend(imported::section(&anchor, run.figures));
     sections.extend(conformance::sections(&anchor, run));

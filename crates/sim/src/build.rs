@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use device::profile::port_mac;
 use device::{Edge, Frame, Network, Profile, chance};
-use measure::Picos;
+use measure::{Nanos, Picos};
 use method::topology::{CableEnd, PortRef, Topology};
 use method::trial::{self, Destination, Flow, FlowKind, Protocol, Schedule, Trial};
 
@@ -24,7 +24,7 @@ use crate::storage::{Servers, Storage};
 use crate::stream::{Course, Owner, Stream, TCP_OVERHEAD};
 use crate::tcp::{Algorithm, Config};
 use crate::world::{Alarm, Flows, Hosts, Place, World};
-use crate::{HostModel, topology};
+use crate::{DiskModel, HostModel, ServiceTime, topology};
 
 /// Ethernet's header and FCS around an IP packet.
 const ETHERNET: u32 = 18;
@@ -340,14 +340,15 @@ impl Builder<'_> {
             Conversation::new(builder.both_ways(owners, lanes, config))
         };
         let jobs = (0..*numjobs).map(|job| talk(self, job, lanes)).collect();
-        let mut disks = vec![self.disk(lanes[1].nic)];
+        let disk = asked.server.map_or(self.scene.hosts.disk, made_of);
+        let mut disks = vec![self.disk(lanes[1].nic, disk)];
         let mut replicas = Vec::new();
         for (over, replica) in (*numjobs..).zip(&asked.replicas) {
             let ends = [self.names[&flow.to], self.names[replica]];
             let lanes = self.there_and_back(flow, ends)?;
             self.lanes.extend(lanes);
             replicas.push(talk(self, over, lanes));
-            disks.push(self.disk(lanes[1].nic));
+            disks.push(self.disk(lanes[1].nic, disk));
         }
         let servers = Servers { jobs, replicas, disks };
         let alarm = self.alarm(Alarm::Storage(place));
@@ -357,14 +358,14 @@ impl Builder<'_> {
     }
 
     /// The disk behind a port, by its place: a host has one, whichever flows it serves.
-    fn disk(&mut self, nic: u32) -> u32 {
+    fn disk(&mut self, nic: u32, model: DiskModel) -> u32 {
         if let Some(place) = self.disks.get(&nic) {
             return *place;
         }
         let place = self.flows.disks.len() as u32;
         let alarm = self.alarm(Alarm::Disk(place));
         let seed = chance::scatter(!self.seed, u64::from(nic));
-        self.flows.disks.push(Disk::new(self.scene.hosts.disk, alarm, seed));
+        self.flows.disks.push(Disk::new(model, alarm, seed));
         self.disks.insert(nic, place);
         place
     }
@@ -405,6 +406,12 @@ impl Builder<'_> {
         self.flows.alarms.push(alarm);
         (self.flows.alarms.len() - 1) as u32
     }
+}
+
+/// The disk of a server that a trial asks for: always as slow, however many operations it has.
+fn made_of(server: trial::StorageServer) -> DiskModel {
+    let of = |fixed| ServiceTime { fixed, drawn: Nanos::ZERO };
+    DiskModel { read: of(server.read), write: of(server.write), at_once: u16::MAX }
 }
 
 /// The ports that a flow's frames go between: its two, and those of its replicas.

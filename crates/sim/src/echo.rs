@@ -52,8 +52,8 @@ pub(crate) struct Echo {
     /// When the closed loop's last request left.
     asked_at: Picos,
     patience: Patience,
-    /// Payload of a message over TCP, and how many whole ones the reflector has had.
-    payload: u64,
+    /// Payload of a request and of an answer over TCP, and how many requests the reflector has had.
+    payloads: [u64; 2],
     reflected: u64,
     answered: u64,
     answers: Sequences,
@@ -90,7 +90,7 @@ impl Echo {
             waiting: None,
             asked_at: Picos::ZERO,
             patience: Patience(None),
-            payload: u64::from(frame_size.tcp_payload_v4(true).unwrap_or(0)),
+            payloads: payloads(asked, frame_size),
             reflected: 0,
             answered: 0,
             answers: Sequences::default(),
@@ -166,7 +166,7 @@ impl Echo {
                 ground.send(&there, self.frame_size.octets(), tag)
             }
             Carrier::Streams([there, _]) => {
-                streams[there as usize].offer(ground, self.payload);
+                streams[there as usize].offer(ground, self.payloads[0]);
                 true
             }
         };
@@ -191,12 +191,12 @@ impl Echo {
         (back, octets): (bool, u64),
     ) {
         let Carrier::Streams([_, answers]) = self.carrier else { return };
-        let whole = octets / self.payload;
+        let whole = octets / self.payloads[usize::from(back)];
         if !back {
             let more = whole - self.reflected;
             self.reflected = whole;
             if more > 0 {
-                streams[answers as usize].offer(ground, more * self.payload);
+                streams[answers as usize].offer(ground, more * self.payloads[1]);
             }
             return;
         }
@@ -243,6 +243,12 @@ impl Echo {
             elapsed: (self.last_answer.max(self.window.stop) - self.window.start).to_nanos(),
         }
     }
+}
+
+/// Of a request and of its answer; none is empty.
+fn payloads(asked: &trial::Echo, frame_size: FrameSize) -> [u64; 2] {
+    let frame = u64::from(frame_size.tcp_payload_v4(true).unwrap_or(0));
+    asked.messages.map_or([frame; 2], |sizes| [sizes.request.0.max(1), sizes.answer.0.max(1)])
 }
 
 /// How long to wait where the link is gone.

@@ -6,7 +6,7 @@
 
 use device::chance;
 use measure::{ByteCount, Picos};
-use method::record::{OperationsRecord, StorageRecord};
+use method::record::{OperationsRecord, ServerRecord, StorageRecord};
 use method::trial;
 
 use crate::conversation::Conversation;
@@ -204,6 +204,7 @@ impl Storage {
             writes: self.writes,
             elapsed: (self.window.stop - self.window.start).to_nanos(),
             fio: None,
+            server: ServerRecord::default(),
         }
     }
 }

@@ -7,6 +7,8 @@
 
 mod trials;
 
+use std::collections::BTreeMap;
+
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameRate, Histogram, Nanos};
 use method::record::{FlowRecord, OperationsRecord, ReceiptRecord};
@@ -97,6 +99,10 @@ fn storage() -> Vec<Flow> {
         numjobs: 4,
         iodepth: 8,
         replicas: vec!["h3/eth1".parse().expect("a port's name")],
+        options: BTreeMap::new(),
+        server: None,
+        disk: None,
+        allow_destroy: false,
     });
     vec![flow(1, "h1/eth1", "h2/eth1", kind)]
 }

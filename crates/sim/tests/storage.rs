@@ -3,6 +3,8 @@
 
 mod trials;
 
+use std::collections::BTreeMap;
+
 use device::Profile;
 use measure::{ByteCount, Nanos};
 use method::TrialRecord;
@@ -28,6 +30,10 @@ fn storage(rwmixread: u8, (numjobs, iodepth): (u16, u16), replicas: &[&str]) -> 
         numjobs,
         iodepth,
         replicas: replicas.iter().map(|place| place.parse().expect("a port's name")).collect(),
+        options: BTreeMap::new(),
+        server: None,
+        disk: None,
+        allow_destroy: false,
     })
 }
 

@@ -16,6 +16,7 @@ mod leash;
 mod offloads;
 mod settings;
 mod sides;
+mod storage;
 mod trial;
 
 use std::io::{self, Read, Write};

@@ -26,6 +26,7 @@ mod runs;
 mod session;
 mod signals;
 mod sim;
+mod storage;
 mod switching;
 mod xray;
 
@@ -59,6 +60,8 @@ enum Verb {
     Switching(Box<switching::Args>),
     /// TCP beside a constant load: is there buffer enough for long paths?
     Buffer(Box<buffer::Args>),
+    /// Reads and writes behind the network, by fio: whose is their time?
+    Storage(Box<storage::Args>),
     /// A device's data sheet, measured, as a report and as a profile: its twin
     Xray(xray::Args),
     /// What this host can be trusted with: how fast and how evenly it sends
@@ -135,6 +138,7 @@ pub fn main() -> ExitCode {
         Verb::Fabric(args) => fabric::run(args),
         Verb::Switching(args) => switching::run(&args),
         Verb::Buffer(args) => buffer::run(&args),
+        Verb::Storage(args) => storage::run(*args),
         Verb::Xray(args) => xray::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Report(args) => report::run(&args),

@@ -6,6 +6,7 @@
 pub mod buffer;
 pub mod depth;
 pub mod fabric;
+pub mod fio_job;
 pub mod fit;
 pub mod forwarding;
 pub mod frame_rate;
@@ -16,6 +17,7 @@ pub mod profile;
 pub mod resolved;
 pub mod sim_name;
 pub mod source;
+pub mod storage;
 pub mod study;
 pub mod subjects;
 mod suggest;

@@ -18,7 +18,7 @@ pub use message::{
     Answer, Ask, Collected, Complaint, FlowReport, Hello, HostFacts, Message, MessageError,
     OffloadChange, PROTOCOL, Reply, Request, decode, encode,
 };
-pub use orders::{ReceiverOrder, SenderOrder, SideReport};
+pub use orders::{ClientSpec, KeeperSpec, ReceiverOrder, SenderOrder, SideReport};
 pub use setting::{NotSettable, Setting};
 pub use terms::Terms;
 pub use usage::Usage;

@@ -117,6 +117,7 @@ fn reflector(flow: u16) -> ReceiverOrder {
         peer: HOME,
         identity: Identity { token: 7, flow },
         frame_size: size(128),
+        payloads: None,
     })
 }
 
@@ -128,6 +129,7 @@ fn asker(flow: u16, port: u16) -> SenderOrder {
         identity: Identity { token: 7, flow },
         frame_size: size(128),
         pace: Pace::Greedy,
+        payloads: None,
     })
 }
 

@@ -60,7 +60,7 @@ fn trial(testbed: &LiveTestbed, kinds: Vec<FlowKind>, load: Nanos) -> Trial {
 
 fn echo(protocol: Protocol) -> FlowKind {
     let frame_size = FrameSize::new(128).unwrap();
-    FlowKind::Echo(Echo { protocol, frame_size, schedule: Schedule::Greedy })
+    FlowKind::Echo(Echo { protocol, frame_size, schedule: Schedule::Greedy, messages: None })
 }
 
 fn datagrams(rate_fps: f64) -> FlowKind {

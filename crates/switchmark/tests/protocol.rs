@@ -61,7 +61,14 @@ fn receiver() -> impl Strategy<Value = ReceiverOrder> {
     fields.prop_map(|(local, peer, identity, frame_size, limit, echo)| {
         if echo {
             let protocol = Carrier::Tcp;
-            ReceiverOrder::Reflector(ReflectorSpec { protocol, local, peer, identity, frame_size })
+            ReceiverOrder::Reflector(ReflectorSpec {
+                protocol,
+                local,
+                peer,
+                identity,
+                frame_size,
+                payloads: None,
+            })
         } else {
             let cpu = Some(limit as usize % 7);
             ReceiverOrder::Receiver(ReceiverSpec {
@@ -88,7 +95,15 @@ fn sender() -> impl Strategy<Value = SenderOrder> {
         if port % 2 == 0 {
             let carrier = Carrier::Udp;
             let pace = echo::Pace::Every(f64::from(port) + 1.5);
-            SenderOrder::Asker(AskerSpec { carrier, local, remote, identity, frame_size, pace })
+            SenderOrder::Asker(AskerSpec {
+                carrier,
+                local,
+                remote,
+                identity,
+                frame_size,
+                pace,
+                payloads: None,
+            })
         } else {
             SenderOrder::Sender(SenderSpec {
                 local,

@@ -17,7 +17,7 @@ use nix::sys::socket::{
 
 use super::line::{Answer, Arrival, Inbound, Line, Outbound, too_long};
 use super::reflector::{Orders, Reflection};
-use super::{AskerSpec, ReflectorReport, ReflectorSpec, demand_v4};
+use super::{AskerSpec, Payloads, ReflectorReport, ReflectorSpec, demand_v4};
 use crate::socket::{self, TICK, is_away, is_pause};
 use crate::{FlowError, Identity, clock, stamp};
 use wire::Probe;
@@ -30,8 +30,10 @@ const GREETING: u32 = u32::MAX;
 const PATIENCE: Nanos = Nanos::from_secs(1);
 /// How long a new connection may take to greet; the next one waits meanwhile.
 const GREETING_PATIENCE: Nanos = Nanos::from_millis(100);
-/// A stretch of stream read at once.
+/// A stretch of stream read at once, or two messages where these are longer.
 const STRETCH_OCTETS: usize = 64 << 10;
+/// No operation of a storage is larger.
+const MOST_OCTETS: usize = 64 << 20;
 
 /// The frame that is sent for the one asked for, and its payload.
 fn sized(asked: FrameSize, timestamps: bool) -> (FrameSize, usize) {
@@ -46,16 +48,30 @@ fn sized(asked: FrameSize, timestamps: bool) -> (FrameSize, usize) {
     }
 }
 
-/// What the connection makes of the frame asked for; refuses what would be cut into segments.
+/// What the connection makes of the frame asked for, and what requests and answers carry; refuses a frame
+/// that would be cut into segments.
 fn fit(
     stream: &TcpStream,
-    asked: FrameSize,
+    (asked, payloads): (FrameSize, Option<Payloads>),
     peer: SocketAddr,
-) -> Result<(FrameSize, usize), FlowError> {
+) -> Result<(FrameSize, [usize; 2]), FlowError> {
+    if let Some(Payloads { request, answer }) = payloads {
+        let sizes = [request, answer].map(|octets| octets as usize);
+        if sizes.iter().any(|size| !(MESSAGE_HEADER_OCTETS..=MOST_OCTETS).contains(size)) {
+            let asked =
+                format!("echo messages of {request} and {answer} octets: 6 to {MOST_OCTETS}");
+            return Err(FlowError::Unsuitable(asked));
+        }
+        return Ok((asked, sizes));
+    }
     let segments = socket::segments(stream)
         .map_err(|e| FlowError::kernel("read tcp_info of connection to", peer, e))?;
     let (size, payload) = sized(asked, segments.timestamps);
-    if payload > segments.mss as usize { Err(too_long(size, peer)) } else { Ok((size, payload)) }
+    if payload > segments.mss as usize {
+        Err(too_long(size, peer))
+    } else {
+        Ok((size, [payload; 2]))
+    }
 }
 
 fn prepare(stream: &TcpStream) -> io::Result<()> {
@@ -67,7 +83,8 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
 pub(super) fn connect(spec: &AskerSpec, stamped: bool) -> Result<Line, FlowError> {
     let stream = dial(spec)?;
     prepare(&stream).map_err(|e| FlowError::kernel("set up tcp socket to", spec.remote, e))?;
-    let (frame_size, payload) = fit(&stream, spec.frame_size, spec.remote)?;
+    let asked = (spec.frame_size, spec.payloads);
+    let (frame_size, [request, answer]) = fit(&stream, asked, spec.remote)?;
     greet(&stream, spec)?;
     if stamped {
         stamp::request(&stream)
@@ -76,11 +93,11 @@ pub(super) fn connect(spec: &AskerSpec, stamped: bool) -> Result<Line, FlowError
     let stream = Arc::new(stream);
     Ok(Line {
         outbound: Box::new(Sender {
-            messages: Messages::new(Arc::clone(&stream), payload),
+            messages: Messages::new(Arc::clone(&stream), request),
             flow: spec.identity.flow,
         }),
         inbound: Box::new(Receiver {
-            stretch: Stretch::new(stream, payload, stamped),
+            stretch: Stretch::new(stream, answer, stamped),
             flow: spec.identity.flow,
         }),
         frame_size,
@@ -198,7 +215,7 @@ impl Stretch {
             stream,
             stamped,
             payload,
-            buffer: vec![0; STRETCH_OCTETS],
+            buffer: vec![0; STRETCH_OCTETS.max(2 * payload)],
             taken: 0,
             filled: 0,
             at: Nanos::ZERO,
@@ -300,10 +317,10 @@ pub(super) fn reflect(
         return Ok(reflection.report);
     };
     drop(listener);
-    let (_, payload) = fit(&stream, spec.frame_size, asker)?;
+    let (_, [request, answer]) = fit(&stream, (spec.frame_size, spec.payloads), asker)?;
     let stream = Arc::new(stream);
-    let mut inbound = Stretch::new(Arc::clone(&stream), payload, false);
-    let mut outbound = Messages::new(stream, payload);
+    let mut inbound = Stretch::new(Arc::clone(&stream), request, false);
+    let mut outbound = Messages::new(stream, answer);
     while !orders.over() {
         let (sequence, flow) = match inbound.next() {
             Ok(Some(message)) => message,

@@ -72,6 +72,7 @@ fn in_one_block(study: &StudySpec) -> Option<(StudySpec, u32)> {
             std::mem::replace(&mut spec.blocks, 1)
         }
         StudySpec::Buffer(spec) => std::mem::replace(&mut spec.blocks, 1),
+        StudySpec::Storage(spec) => std::mem::replace(&mut spec.blocks, 1),
         StudySpec::Switching(_) | StudySpec::Depth(_) | StudySpec::Imported(_) => return None,
     };
     Some((alone, blocks))

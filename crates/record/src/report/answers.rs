@@ -24,7 +24,8 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
     // Another tool's figures are no study's: nothing says which of them answer what.
     let figures = &reading::of_studies(figures)[..];
     let switching = super::switching::sentences(figures);
-    let figures = &super::switching::others(figures)[..];
+    let storage = super::storage::sentences(figures);
+    let figures = &super::storage::others(&super::switching::others(figures))[..];
     let mut all = latency(figures);
     all.extend(forwarding::throughput(figures));
     all.extend(forwarding::flood(figures));
@@ -33,6 +34,7 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
     all.extend(fabric::groups(figures));
     all.extend(super::buffer::sentences(figures));
     all.extend(switching);
+    all.extend(storage);
     all.extend(super::buffer::depth::sentences(figures));
     all
 }

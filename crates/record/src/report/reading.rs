@@ -189,5 +189,7 @@ pub const fn metric(metric: Metric) -> &'static str {
         Metric::Difference => "difference",
         Metric::Iops => "iops",
         Metric::IoLatency => "io_latency",
+        Metric::IoLatencyAdded => "io_latency_added",
+        Metric::NetworkShare => "network_share",
     }
 }

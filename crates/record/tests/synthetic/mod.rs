@@ -139,7 +139,8 @@ pub fn trial(label: String, path: Path, block: u32, flows: Vec<Flow>) -> Trial {
 }
 
 pub fn echo_trial(protocol: Protocol, octets: u32, path: Path, block: u32) -> Trial {
-    let echo = Echo { protocol, frame_size: size(octets), schedule: Schedule::Greedy };
+    let echo =
+        Echo { protocol, frame_size: size(octets), schedule: Schedule::Greedy, messages: None };
     let label = format!("rtt {} {octets} idle", protocol.as_str());
     trial(label, path, block, vec![flow(path, Role::Measured, 1, FlowKind::Echo(echo))])
 }

@@ -57,7 +57,7 @@ pub fn datagrams(octets: u32, schedule: Schedule) -> FlowKind {
 
 /// Round trips of one size.
 pub fn echo(protocol: Protocol, octets: u32, schedule: Schedule) -> FlowKind {
-    FlowKind::Echo(Echo { protocol, frame_size: size(octets), schedule })
+    FlowKind::Echo(Echo { protocol, frame_size: size(octets), schedule, messages: None })
 }
 
 pub fn size(octets: u32) -> FrameSize {

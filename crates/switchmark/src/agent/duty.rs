@@ -18,7 +18,7 @@ use super::leash;
 use super::offloads::Offloads;
 use super::settings::Settings;
 use super::trial::{LONGEST_TRIAL, Trial};
-use super::{Handled, examine, facts};
+use super::{Handled, examine, facts, storage};
 use crate::protocol::{Answer, Ask, OffloadChange};
 
 /// A trial that was prepared and never started is given up after this: its data ports must not stay.
@@ -68,6 +68,7 @@ impl Reins {
     /// Ends the trial under way and puts back what was changed: the process is about to exit.
     pub fn let_go(&self) {
         self.halt();
+        storage::remove_laid_out();
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(fault) = changes.undo() {
             eprintln!("agent: {}", crate::protocol::in_words(&fault));

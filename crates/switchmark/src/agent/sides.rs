@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use dataplane::{FlowError, Halt, Window, bulk, datagram, echo, exchange};
 
 use super::fault::AgentFault;
+use super::storage;
 use crate::protocol::{ReceiverOrder, SenderOrder, SideReport};
 
 /// An opened side of a flow.
@@ -19,6 +20,8 @@ pub enum Side {
     Sink(bulk::Sink),
     /// Waits for the other end of an exchange.
     Waiter(exchange::Waiter),
+    /// Stands at a storage's end.
+    Keeper(storage::Keeper),
     /// Asks in an echo flow.
     Asker(echo::Asker),
     /// Sends a datagram flow.
@@ -27,6 +30,8 @@ pub enum Side {
     Source(bulk::Source),
     /// Calls the other end of an exchange.
     Caller(exchange::Caller),
+    /// Reads and writes.
+    Client(storage::Client),
 }
 
 impl Side {
@@ -51,6 +56,10 @@ impl Side {
                 let port = s.port();
                 (Self::Waiter(s), port)
             }),
+            ReceiverOrder::Keeper(spec) => storage::Keeper::open(spec).map(|s| {
+                let port = s.port();
+                (Self::Keeper(s), port)
+            }),
         };
         opened.map_err(|cause| AgentFault::Open { side, flow, cause })
     }
@@ -67,6 +76,7 @@ impl Side {
             }),
             SenderOrder::Source(spec) => bulk::Source::connect(spec).map(Self::Source),
             SenderOrder::Caller(spec) => exchange::Caller::connect(spec).map(Self::Caller),
+            SenderOrder::Client(spec) => storage::Client::prepare(spec).map(Self::Client),
         };
         opened.map_err(|cause| AgentFault::Open { side, flow, cause })
     }
@@ -82,6 +92,8 @@ impl Side {
             Self::Source(side) => side.run(window, halt).map(SideReport::Source),
             Self::Waiter(side) => side.run(window, halt).map(SideReport::Waiter),
             Self::Caller(side) => side.run(window, halt).map(SideReport::Caller),
+            Self::Keeper(side) => side.run(window, halt).map(SideReport::Keeper),
+            Self::Client(side) => side.run(window, halt).map(|r| SideReport::Client(Box::new(r))),
         }
     }
 
@@ -96,6 +108,8 @@ impl Side {
             Self::Source(_) => "source",
             Self::Waiter(_) => "waiter",
             Self::Caller(_) => "caller",
+            Self::Keeper(_) => "keeper",
+            Self::Client(_) => "client",
         }
     }
 }
@@ -106,6 +120,7 @@ const fn receiving(order: &ReceiverOrder) -> &'static str {
         ReceiverOrder::Receiver(_) => "receiver",
         ReceiverOrder::Sink(_) => "sink",
         ReceiverOrder::Waiter(_) => "waiter",
+        ReceiverOrder::Keeper(_) => "keeper",
     }
 }
 
@@ -115,6 +130,7 @@ const fn sending(order: &SenderOrder) -> &'static str {
         SenderOrder::Sender(_) => "sender",
         SenderOrder::Source(_) => "source",
         SenderOrder::Caller(_) => "caller",
+        SenderOrder::Client(_) => "client",
     }
 }
 

@@ -1,9 +1,11 @@
-//! `switchmark agent`: what a controller starts on a host; and the idle process that marks a lab's host.
+//! `switchmark agent`: what a controller starts on a host; the idle process that marks a lab's host; and
+//! what becomes another program that must not outlive its agent.
 //!
-//! Owns only the choice between the two.
+//! Owns only the choice between the three.
 
 use std::io::Read as _;
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode};
 
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
@@ -17,6 +19,9 @@ pub struct Args {
     /// The lab's name
     #[arg(long, value_name = "ID", requires = "lab_host")]
     lab: Option<String>,
+    /// Become this program, and die with whoever started it
+    #[arg(long, hide = true, value_name = "PROGRAM", num_args = 1.., allow_hyphen_values = true)]
+    lead: Vec<String>,
 }
 
 /// What a process says once it stands in its host.
@@ -24,6 +29,9 @@ pub const STANDS: &str = "stands";
 
 /// Serves, or stands.
 pub fn run(args: &Args) -> ExitCode {
+    if let Some((program, rest)) = args.lead.split_first() {
+        return lead(program, rest);
+    }
     if args.lab_host.is_none() {
         return crate::agent::main();
     }
@@ -42,4 +50,14 @@ pub fn run(args: &Args) -> ExitCode {
     let mut end = [0; 1];
     while std::io::stdin().read(&mut end).is_ok_and(|n| n > 0) {}
     ExitCode::SUCCESS
+}
+
+/// The tie holds across exec; only what the program forks is free of it.
+fn lead(program: &str, rest: &[String]) -> ExitCode {
+    if prctl::set_pdeathsig(Signal::SIGKILL).is_err() {
+        return ExitCode::FAILURE;
+    }
+    let cause = Command::new(program).args(rest).exec();
+    eprintln!("start {program}: {cause}");
+    ExitCode::from(127)
 }

@@ -2,13 +2,17 @@
 //!
 //! Never measures and never formats: the journal answers, and `record::export` writes.
 
+use std::fs::File;
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use record::{Store, export};
 
 use super::options::Data;
 use super::{Failure, Outcome, output, report};
+use crate::config::ConfigError;
+use crate::config::source::plain;
 
 /// `export`
 #[derive(Debug, clap::Args)]
@@ -19,6 +23,9 @@ pub struct Args {
     /// As what
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     format: Format,
+    /// Write to this file, which must not exist, instead of stdout
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     data: Data,
 }
@@ -32,6 +39,10 @@ enum Format {
     Prometheus,
     /// Influx' line protocol
     Influx,
+    /// Apache Parquet: the rows of csv, with numbers as numbers; --out is needed
+    Parquet,
+    /// flent's data file, of a run with TCP streams; --out NAME.flent is needed
+    Flent,
     /// HdrHistogram V2 in base64, one line for each case's round trips
     Hdr,
 }
@@ -40,16 +51,34 @@ enum Format {
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let store = Store::open(&output::store_path(&args.data)?)?;
     let run = report::replay(&store, &args.run)?;
-    let text = match args.format {
-        Format::Csv => export::csv(&run.meta, &run.figures),
-        Format::Prometheus => export::prometheus(&run.meta, &run.figures),
-        Format::Influx => export::influx(&run.meta, &run.figures),
-        Format::Hdr => export::histograms(&run.records),
-    };
     if args.data.json {
         writeln!(std::io::stdout().lock(), "{:#}", record::figures_json(&run.meta, &run.figures))?;
-    } else {
-        std::io::stdout().lock().write_all(text.as_bytes())?;
+        return Ok(Outcome::Done);
+    }
+    let octets = match args.format {
+        Format::Csv => export::csv(&run.meta, &run.figures).into_bytes(),
+        Format::Prometheus => export::prometheus(&run.meta, &run.figures).into_bytes(),
+        Format::Influx => export::influx(&run.meta, &run.figures).into_bytes(),
+        Format::Hdr => export::histograms(&run.records).into_bytes(),
+        Format::Parquet => export::parquet(&run.meta, &run.figures),
+        Format::Flent => export::flent(&run.meta, &run.records)?,
+    };
+    match &args.out {
+        Some(path) => write(path, &octets)?,
+        None if matches!(args.format, Format::Parquet | Format::Flent) => {
+            let hint = "name a file by --out; nothing but a terminal would be at the end of stdout";
+            return Err(ConfigError::bare("this format is not text", hint).into());
+        }
+        None => std::io::stdout().lock().write_all(&octets)?,
     }
     Ok(Outcome::Done)
+}
+
+/// A file that is there is somebody's.
+fn write(path: &Path, octets: &[u8]) -> Result<(), ConfigError> {
+    let written = File::create_new(path).and_then(|mut file| file.write_all(octets));
+    written.map_err(|cause| {
+        let said = format!("write {}: {}", path.display(), plain(&cause));
+        ConfigError::bare(said, "name a file that does not exist yet, in a folder that does")
+    })
 }

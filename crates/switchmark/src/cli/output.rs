@@ -139,6 +139,7 @@ fn sizes(study: &StudySpec) -> Vec<String> {
         StudySpec::Fabric(_)
         | StudySpec::Buffer(_)
         | StudySpec::Depth(_)
+        | StudySpec::Storage(_)
         | StudySpec::Imported(_) => Vec::new(),
     }
 }

@@ -6,6 +6,7 @@ mod buffer;
 mod depth;
 mod fabric;
 mod forwarding;
+mod storage;
 mod switching;
 mod values;
 
@@ -27,6 +28,7 @@ use depth::DepthFile;
 use fabric::FabricFile;
 use forwarding::ForwardingFile;
 pub use forwarding::MOST_SPREAD;
+use storage::StorageFile;
 use switching::SwitchingFile;
 pub use values::check_duration;
 use values::{ProfileFile, Sizes, placed};
@@ -61,7 +63,7 @@ enum StudyFile {
     Buffer(Box<BufferFile>),
     Switching(Box<SwitchingFile>),
     Depth(Box<DepthFile>),
-    Storage(Spanned<toml::Value>),
+    Storage(Box<StorageFile>),
 }
 
 #[derive(Debug, Deserialize)]
@@ -97,17 +99,22 @@ pub fn read(path: &Path) -> Result<Plan, ConfigError> {
 pub fn read_for(path: &Path, testbed: Testbed) -> Result<Plan, ConfigError> {
     let source = SourceText::read(path)?;
     let file: PlanFile = typed::read(&source)?;
-    resolve_on(&file, &source, testbed)
+    resolve_on(&file, &source, testbed, path.parent().unwrap_or(Path::new("")))
 }
 
 /// Resolves a plan's text; a testbed file's path is relative to `directory`.
 pub fn resolve(source: &SourceText, directory: &Path) -> Result<Plan, ConfigError> {
     let file: PlanFile = typed::read(source)?;
     let testbed = testbed_of(&file.testbed, source, directory)?;
-    resolve_on(&file, source, testbed)
+    resolve_on(&file, source, testbed, directory)
 }
 
-fn resolve_on(file: &PlanFile, source: &SourceText, testbed: Testbed) -> Result<Plan, ConfigError> {
+fn resolve_on(
+    file: &PlanFile,
+    source: &SourceText,
+    testbed: Testbed,
+    base: &Path,
+) -> Result<Plan, ConfigError> {
     if let Some(campaign) = &file.campaign {
         return Err(source.locate(not_yet("a campaign", campaign.span())));
     }
@@ -120,7 +127,7 @@ fn resolve_on(file: &PlanFile, source: &SourceText, testbed: Testbed) -> Result<
         )));
     }
     let studies: Result<Vec<StudySpec>, Fault> =
-        file.study.iter().map(|s| study_of(s.get_ref(), &testbed)).collect();
+        file.study.iter().map(|s| study_of(s.get_ref(), &testbed, base)).collect();
     Ok(Plan { studies: studies.map_err(|f| source.locate(f))?, testbed, seed: file.seed })
 }
 
@@ -154,7 +161,7 @@ fn testbed_of(text: &Text, source: &SourceText, base: &Path) -> Result<Testbed, 
     testbed::from_source(&path.display().to_string(), &inner)
 }
 
-fn study_of(file: &StudyFile, testbed: &Testbed) -> Result<StudySpec, Fault> {
+fn study_of(file: &StudyFile, testbed: &Testbed, base: &Path) -> Result<StudySpec, Fault> {
     match file {
         StudyFile::Latency(file) => latency_of(file, testbed),
         StudyFile::Forwarding(file) => file.resolve(testbed),
@@ -162,7 +169,7 @@ fn study_of(file: &StudyFile, testbed: &Testbed) -> Result<StudySpec, Fault> {
         StudyFile::Buffer(file) => file.resolve(testbed),
         StudyFile::Switching(file) => file.resolve(testbed),
         StudyFile::Depth(file) => file.resolve(testbed),
-        StudyFile::Storage(value) => Err(not_yet("the study `storage`", value.span())),
+        StudyFile::Storage(file) => file.resolve(testbed, base),
     }
 }
 

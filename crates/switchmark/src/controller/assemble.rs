@@ -10,7 +10,7 @@ use dataplane::echo::{AskerReport, ReflectorReport};
 use dataplane::exchange::EndReport;
 use method::record::{
     BulkRecord, Clocks, DatagramsRecord, Delays, EchoRecord, ExchangeRecord, FlowRecord,
-    ReceiptRecord, StreamRecord,
+    ReceiptRecord, StorageRecord, StreamRecord,
 };
 use method::trial::{Flow, FlowKind, Protocol};
 
@@ -32,11 +32,13 @@ impl Sides {
             SideReport::Reflector(_)
             | SideReport::Receiver(_)
             | SideReport::Sink(_)
-            | SideReport::Waiter(_) => &mut self.receiving,
+            | SideReport::Waiter(_)
+            | SideReport::Keeper(_) => &mut self.receiving,
             SideReport::Asker(_)
             | SideReport::Sender(_)
             | SideReport::Source(_)
-            | SideReport::Caller(_) => &mut self.sending,
+            | SideReport::Caller(_)
+            | SideReport::Client(_) => &mut self.sending,
         };
         side.insert(flow, report);
     }
@@ -91,7 +93,12 @@ fn record(flow: &Flow, sides: &mut Sides) -> Result<FlowRecord, MissingSide> {
         ) => Ok(FlowRecord::Exchange(exchange(caller, waiter))),
         (FlowKind::Exchange(_), Some(SideReport::Caller(_)), _) => Err(missing("waiter")),
         (FlowKind::Exchange(_), ..) => Err(missing("caller")),
-        // Never ordered of agents.
+        (
+            FlowKind::Storage(_),
+            Some(SideReport::Client(client)),
+            Some(SideReport::Keeper(server)),
+        ) => Ok(FlowRecord::Storage(StorageRecord { server, ..*client })),
+        (FlowKind::Storage(_), Some(SideReport::Client(_)), _) => Err(missing("keeper")),
         (FlowKind::Storage(_), ..) => Err(missing("client")),
     }
 }
@@ -177,7 +184,12 @@ mod tests {
     }
 
     fn echo_kind(protocol: Protocol) -> FlowKind {
-        FlowKind::Echo(Echo { protocol, frame_size: FrameSize::MIN, schedule: Schedule::Greedy })
+        FlowKind::Echo(Echo {
+            protocol,
+            frame_size: FrameSize::MIN,
+            schedule: Schedule::Greedy,
+            messages: None,
+        })
     }
 
     fn datagrams_kind() -> FlowKind {

@@ -10,14 +10,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use dataplane::Identity;
 use dataplane::bulk::{SinkSpec, SourceSpec};
-use dataplane::echo::{self, AskerSpec, Carrier, ReflectorSpec};
-use dataplane::exchange::{self, CallerSpec, Messages, WaiterSpec};
-use measure::FrameRate;
+use dataplane::echo::{self, AskerSpec, Carrier, Payloads, ReflectorSpec};
+use dataplane::exchange::{self, CallerSpec, WaiterSpec};
+use measure::{ByteCount, FrameRate};
 use method::topology::{PortRef, Topology};
-use method::trial::{self, Exchange, Flow, FlowKind, IpVersion, Protocol, Schedule};
+use method::trial::{self, Exchange, Flow, FlowKind, IpVersion, Messages, Protocol, Schedule};
 
 use super::lanes::Lanes;
-use crate::protocol::{ReceiverOrder, SenderOrder};
+use crate::protocol::{ClientSpec, KeeperSpec, ReceiverOrder, SenderOrder};
 
 /// A trial can't be carried out on this topology.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -54,11 +54,12 @@ pub enum OrderError {
         /// How many there are.
         had: u16,
     },
-    /// Agents run no fio.
+    /// A server made for a trial copies nothing.
     #[error(
-        "order flow {flow}: agents do not carry out storage flows yet; a `sim:` testbed has a server"
+        "order flow {flow}: a server made for the trial has no replicas; a `sim:` testbed has, and so may a \
+         storage that exists"
     )]
-    NoStorage {
+    Copies {
         /// The flow's number.
         flow: u16,
     },
@@ -157,6 +158,7 @@ impl Scene<'_> {
                 peer,
                 identity,
                 frame_size: echo.frame_size,
+                payloads: echo.messages.map(payloads),
             }),
             FlowKind::Datagrams(datagrams) => {
                 ReceiverOrder::Receiver(self.counting(flow, datagrams)?)
@@ -174,7 +176,9 @@ impl Scene<'_> {
                 identity,
                 messages: messages(exchange),
             }),
-            FlowKind::Storage(_) => return Err(OrderError::NoStorage { flow: flow.id }),
+            FlowKind::Storage(storage) => {
+                ReceiverOrder::Keeper(keeper(flow, storage, (local, peer), identity)?)
+            }
         }))
     }
 
@@ -194,6 +198,7 @@ impl Scene<'_> {
                 identity,
                 frame_size: echo.frame_size,
                 pace: asking(flow, echo.schedule)?,
+                payloads: echo.messages.map(payloads),
             }),
             FlowKind::Datagrams(datagrams) => {
                 SenderOrder::Sender(self.sending(flow, datagrams, port()?)?)
@@ -212,7 +217,12 @@ impl Scene<'_> {
                 identity,
                 messages: messages(exchange),
             }),
-            FlowKind::Storage(_) => return Err(OrderError::NoStorage { flow: flow.id }),
+            FlowKind::Storage(storage) => SenderOrder::Client(Box::new(ClientSpec {
+                local,
+                remote: SocketAddr::new(peer, port()?),
+                identity,
+                job: storage.clone(),
+            })),
         })
     }
 
@@ -248,6 +258,24 @@ impl Scene<'_> {
     }
 }
 
+fn keeper(
+    flow: &Flow,
+    storage: &trial::Storage,
+    (local, peer): (IpAddr, IpAddr),
+    identity: Identity,
+) -> Result<KeeperSpec, OrderError> {
+    if storage.server.is_some() && !storage.replicas.is_empty() {
+        return Err(OrderError::Copies { flow: flow.id });
+    }
+    Ok(KeeperSpec { local, peer, identity, server: storage.server, disk: storage.disk.clone() })
+}
+
+/// What requests and answers carry that are not a frame each.
+fn payloads(messages: Messages) -> Payloads {
+    let octets = |count: ByteCount| u32::try_from(count.0).unwrap_or(u32::MAX);
+    Payloads { request: octets(messages.request), answer: octets(messages.answer) }
+}
+
 fn asking(flow: &Flow, schedule: Schedule) -> Result<echo::Pace, OrderError> {
     match schedule {
         Schedule::Greedy => Ok(echo::Pace::Greedy),
@@ -259,12 +287,12 @@ fn asking(flow: &Flow, schedule: Schedule) -> Result<echo::Pace, OrderError> {
 }
 
 /// The same at both ends, whatever the hosts' own congestion control is.
-fn messages(exchange: &Exchange) -> Messages {
+fn messages(exchange: &Exchange) -> exchange::Messages {
     let carrier = match exchange.carrier {
         trial::Carrier::Tcp => exchange::Carrier::Tcp { congestion_control: "cubic".to_owned() },
         trial::Carrier::Datagrams { credits } => exchange::Carrier::Datagrams { credits },
     };
-    Messages { size: exchange.message, interval: exchange.interval, carrier }
+    exchange::Messages { size: exchange.message, interval: exchange.interval, carrier }
 }
 
 fn gap_ns(flow: &Flow, rate: FrameRate) -> Result<f64, OrderError> {
@@ -385,21 +413,35 @@ mod tests {
     }
 
     #[test]
-    fn agents_carry_out_no_storage_flow_yet() {
+    fn a_storage_has_a_client_and_a_keeper_and_what_is_made_for_a_trial_copies_nothing() {
         let (topology, mut trial) = (topology(), trial(&[1.0]));
-        trial.flows[0].kind = FlowKind::Storage(trial::Storage {
-            ioengine: "libaio".into(),
-            filename: "/mnt/block".into(),
+        let (read, write) = (Nanos::from_millis(1), Nanos::from_millis(2));
+        let storage = trial::Storage {
+            ioengine: "nbd".into(),
+            filename: String::new(),
             pattern: trial::Pattern::Random,
             rwmixread: 50,
             bs: ByteCount(4096),
             numjobs: 1,
             iodepth: 1,
             replicas: Vec::new(),
-        });
+            options: BTreeMap::new(),
+            server: Some(trial::StorageServer { size: ByteCount(1 << 20), read, write }),
+            disk: None,
+            allow_destroy: false,
+        };
+        trial.flows[0].kind = FlowKind::Storage(storage.clone());
+        let lanes = Lanes::of(&trial);
+        let ordered = scene(&topology, &lanes).receivers().unwrap();
+        let ReceiverOrder::Keeper(keeper) = &ordered["h2"][0] else { panic!("{ordered:?}") };
+        let ordered = scene(&topology, &lanes).senders(&BTreeMap::from([(1, 4321)])).unwrap();
+        let SenderOrder::Client(client) = &ordered["h1"][0] else { panic!("{ordered:?}") };
+        assert_eq!((keeper.local, keeper.peer), (client.remote.ip(), client.local));
+        assert_eq!((client.remote.port(), keeper.server), (4321, storage.server));
+        let replicas = vec!["h2/eth1".parse().unwrap()];
+        trial.flows[0].kind = FlowKind::Storage(trial::Storage { replicas, ..storage });
         let refused = scene(&topology, &Lanes::of(&trial)).receivers().unwrap_err();
-        assert_eq!(refused, OrderError::NoStorage { flow: 1 });
-        assert!(refused.to_string().contains("do not carry out storage flows yet"), "{refused}");
+        assert_eq!(refused, OrderError::Copies { flow: 1 });
     }
 
     #[test]

@@ -324,7 +324,7 @@ impl LiveTestbed {
                 let reason = format!("host `{host}`: {reason}");
                 Err(TestbedError::Unavailable { label: trial.label.clone(), reason })
             }
-            Err(Mishap::Order(error @ OrderError::NoStorage { .. })) => {
+            Err(Mishap::Order(error @ OrderError::Copies { .. })) => {
                 self.crew.abort();
                 let reason = error.to_string();
                 Err(TestbedError::Unavailable { label: trial.label.clone(), reason })

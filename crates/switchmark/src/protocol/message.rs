@@ -52,7 +52,9 @@ impl Hello {
         Self {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            features: ["echo", "datagrams", "bulk", "exchange"].map(str::to_owned).to_vec(),
+            features: ["echo", "datagrams", "bulk", "exchange", "storage"]
+                .map(str::to_owned)
+                .to_vec(),
         }
     }
 

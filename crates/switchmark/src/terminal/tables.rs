@@ -14,6 +14,7 @@ mod imported;
 mod labels;
 mod notes;
 mod rfc2544;
+mod storage;
 mod sweep;
 mod switching;
 mod times;
@@ -42,6 +43,8 @@ pub fn render(figures: &[Figure]) -> String {
         labels::labelled(figures).into_iter().partition(switching::is_own);
     let (imported, figures): (Vec<Figure>, Vec<Figure>) =
         figures.into_iter().partition(imported::is_own);
+    let (storage, figures): (Vec<Figure>, Vec<Figure>) =
+        figures.into_iter().partition(storage::is_own);
     let figures = &figures;
     let tables = [
         times::added(figures, &mut notes),
@@ -66,6 +69,10 @@ pub fn render(figures: &[Figure]) -> String {
         fabric::by_message(figures, &mut notes),
         switching::patterns(&switching, &mut notes),
         switching::others(&switching, &mut notes),
+        storage::done(&storage, &mut notes),
+        storage::budget(&storage),
+        storage::added(&storage, &mut notes),
+        storage::what_if(&storage),
         imported::all(&imported, &mut notes),
     ];
     for (title, table) in tables.into_iter().flatten() {

@@ -160,6 +160,7 @@ fn trial(testbed: &dyn Testbed, scenario: &Scenario, case: &Case, attempt: u32) 
             protocol: *over,
             frame_size: size(*octets),
             schedule: Schedule::Greedy,
+            messages: None,
         }),
         Load::Tcp { congestion_control } => FlowKind::Bulk(Bulk {
             streams: 1,

@@ -69,7 +69,7 @@ pub fn size(octets: u32) -> FrameSize {
 
 pub fn echo(protocol: Protocol, octets: u32) -> FlowKind {
     let schedule = Schedule::Greedy;
-    FlowKind::Echo(Echo { protocol, frame_size: size(octets), schedule })
+    FlowKind::Echo(Echo { protocol, frame_size: size(octets), schedule, messages: None })
 }
 
 pub fn datagrams(octets: u32, schedule: Schedule, backend: Backend) -> FlowKind {

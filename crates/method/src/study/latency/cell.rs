@@ -55,6 +55,7 @@ impl Cell {
             protocol: self.protocol,
             frame_size: self.size,
             schedule: spec.schedule,
+            messages: None,
         });
         let flow =
             |id, role, kind| Flow { id, from: pair.from.clone(), to: pair.to.clone(), role, kind };

@@ -190,7 +190,8 @@ fn round_trips(
     effort: Effort,
 ) -> Result<EchoRecord, TestbedError> {
     let (protocol, frame_size) = (Protocol::Udp, FrameSize::MIN);
-    let echo = FlowKind::Echo(Echo { protocol, frame_size, schedule: Schedule::Greedy });
+    let echo =
+        FlowKind::Echo(Echo { protocol, frame_size, schedule: Schedule::Greedy, messages: None });
     let trial = trial(pair, path, echo, (Gate::Strict, 0), effort);
     match run(testbed, &trial)?.flows.into_iter().next() {
         Some(FlowRecord::Echo(seen)) => Ok(seen),

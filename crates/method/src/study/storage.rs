@@ -1,0 +1,154 @@
+//! The study `storage`: what a network does to reads and writes, and how much of their time is its own.
+//!
+//! Owns its request and the order of its trials: a job of fio's, and beside it round trips of the
+//! operations' own sizes. What the records mean is in `figures`; never claims a device's share without a
+//! direct cable beside it.
+
+mod budget;
+mod cell;
+mod figures;
+mod what_if;
+
+use std::collections::BTreeMap;
+
+use measure::{ByteCount, FrameRate, Nanos};
+use serde::{Deserialize, Serialize};
+
+use super::session::{Ask, Session, TRIAL_OVERHEAD};
+use super::ways::Way;
+use super::{Profile, SpecProblem, Ways, problem};
+use crate::trial::{Gate, Storage, Subject};
+use crate::{Figure, Testbed, TestbedError, Topology};
+
+use cell::{Cell, CellData};
+
+/// fio starts, connects and ends within this beside the load, and what serves it has to wait for that.
+const AROUND_FIO: Nanos = Nanos::from_millis(1500);
+
+/// What to measure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StorageSpec {
+    /// The job, but for its sizes and depths.
+    pub job: Storage,
+    /// Octets of one read or write.
+    pub sizes: Vec<ByteCount>,
+    /// Operations under way of each job.
+    pub depths: Vec<u16>,
+    /// Round trips a second beside the job, of a read's sizes and of a write's.
+    pub probes: FrameRate,
+    /// What is measured: devices, in their variants. Empty: the first device, as it is found.
+    pub subjects: Vec<Subject>,
+    /// The load phase of each trial.
+    pub duration: Nanos,
+    /// Repeats of everything, in random order; the sampling unit.
+    pub blocks: u32,
+    /// The phases around.
+    pub profile: Profile,
+    /// How often one trial is tried before it is given up; at least 1.
+    pub tries: u32,
+}
+
+impl StorageSpec {
+    /// A look: six blocks of two seconds.
+    pub fn quick(job: Storage) -> Self {
+        Self {
+            sizes: vec![job.bs],
+            depths: vec![job.iodepth],
+            job,
+            probes: FrameRate(200.0),
+            subjects: Vec::new(),
+            duration: Nanos::from_secs(2),
+            blocks: 6,
+            profile: Profile::Quick,
+            tries: 3,
+        }
+    }
+
+    /// A minute each, ten blocks.
+    pub fn strict(job: Storage) -> Self {
+        Self {
+            duration: Nanos::from_secs(60),
+            blocks: 10,
+            profile: Profile::Strict,
+            ..Self::quick(job)
+        }
+    }
+
+    /// See [`super::StudySpec::estimate`].
+    pub fn estimate(&self, topology: &Topology) -> Nanos {
+        let ways = Ways::of(topology, &self.subjects).map_or(0, |ways| ways.all().len());
+        let trials = u64::from(self.blocks) * (ways * self.cells().len()) as u64;
+        (self.profile.phases(self.duration).total() + TRIAL_OVERHEAD + AROUND_FIO) * trials
+    }
+
+    /// See [`super::StudySpec::check`].
+    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        problem::some("size of operations", &self.sizes)?;
+        problem::some("number of operations under way", &self.depths)?;
+        problem::counts(self.blocks, self.tries, self.duration)?;
+        let out_of = |what, value: String, range| SpecProblem::OutOfRange { what, value, range };
+        if self.sizes.iter().any(|size| !(512..=64 << 20).contains(&size.0)) {
+            let sizes: Vec<String> = self.sizes.iter().map(|size| size.0.to_string()).collect();
+            let range = "512 octets to 64 MiB";
+            return Err(out_of("the size of operations", sizes.join(", "), range));
+        }
+        if self.depths.contains(&0) || self.job.numjobs == 0 {
+            return Err(out_of("the number of operations under way", "0".into(), "1 or more"));
+        }
+        if self.job.rwmixread > 100 {
+            let value = self.job.rwmixread.to_string();
+            return Err(out_of("the share of reads in percent", value, "at most 100"));
+        }
+        if !(self.probes.0 > 0.0 && self.probes.0 <= 10_000.0) {
+            let value = self.probes.0.to_string();
+            return Err(out_of("round trips a second beside the job", value, "1 to 10,000"));
+        }
+        Ways::of(topology, &self.subjects).map(drop)
+    }
+
+    /// See [`super::StudySpec::run`].
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+        let mut session =
+            Session::new(testbed, "storage", &self.subjects, seed, (self.profile, self.tries))?;
+        session.residual = AROUND_FIO;
+        let cells = self.cells();
+        let mut data: BTreeMap<(usize, Way), CellData> = BTreeMap::new();
+        for block in 0..self.blocks {
+            let ways = session.ways.all();
+            let mut order: Vec<(usize, Way)> =
+                (0..cells.len()).flat_map(|cell| ways.iter().map(move |w| (cell, *w))).collect();
+            session.shuffle_block(&mut order, |(_, way)| *way);
+            for (cell, way) in order {
+                let flows = cells[cell].flows(session.ways.pair(way), self);
+                let tried = session.run(Ask {
+                    label: cells[cell].label(self) + &session.ways.label(way),
+                    way,
+                    block,
+                    duration: self.duration,
+                    // What the round trips beside the job sent stands in their record; a probe that was
+                    // late counts from when it was due.
+                    gate: Gate::Uneven,
+                    flows,
+                    events: Vec::new(),
+                })?;
+                data.entry((cell, way)).or_default().take(block, &tried);
+            }
+        }
+        Ok(figures::all(self, &cells, &data, &session.ways, seed))
+    }
+
+    /// How often an operation crosses the network, one after the other: a write that is copied goes on
+    /// to the replicas, all at once, before it is answered.
+    const fn crossings(&self, write: bool) -> f64 {
+        if write && !self.job.replicas.is_empty() { 2.0 } else { 1.0 }
+    }
+
+    /// Every combination of size and depth.
+    fn cells(&self) -> Vec<Cell> {
+        let of = |size: &ByteCount| {
+            let size = *size;
+            self.depths.iter().map(move |depth| Cell { size, depth: *depth })
+        };
+        self.sizes.iter().flat_map(of).collect()
+    }
+}

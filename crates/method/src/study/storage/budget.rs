@@ -1,0 +1,90 @@
+//! Where an operation's time goes: the client, the network, the storage node, its disk, and a rest that
+//! nothing here explains.
+//!
+//! Owns the sum: parts that could not be measured stay in the rest, and the rest says so by being there.
+//! Pure.
+
+use super::StorageSpec;
+use super::cell::Kind;
+
+/// The parts in the order in which a request meets them; the rest is what is left.
+pub(super) const PARTS: [&str; 5] = ["client", "network", "storage node", "disk", "rest"];
+
+/// One kind's operations of one block: nanoseconds of each part of [`PARTS`]; none where it is not known.
+///
+/// A read is RTT + node + disk + client. A write that is copied waits for the slowest copy: its own disk
+/// or a replica's, which is one round trip further away (METHODS §9); here that round trip is the
+/// network's, and one disk's time counts.
+pub(super) fn parts(spec: &StorageSpec, kind: &Kind) -> [Option<f64>; 5] {
+    let network = spec.crossings(kind.write) * kind.rtt;
+    let asked = spec.job.server.map(|server| {
+        let delay = if kind.write { server.write } else { server.read };
+        delay.0 as f64
+    });
+    // A server made for the trial has no disk but its delay; what it took beyond that is its own doing.
+    let disk = kind.disk.or(asked);
+    let node = kind.served.zip(asked).map(|(served, asked)| (served - asked).max(0.0));
+    let known = [kind.client, Some(network), node, disk];
+    let rest = kind.latency - known.iter().flatten().sum::<f64>();
+    [known[0], known[1], known[2], known[3], Some(rest)]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use measure::{ByteCount, Nanos};
+
+    use super::*;
+    use crate::trial::{Pattern, Storage, StorageServer};
+
+    fn spec(replicas: usize, server: bool) -> StorageSpec {
+        let (read, write) = (Nanos::from_millis(1), Nanos::from_millis(2));
+        let server = server.then_some(StorageServer { size: ByteCount(1 << 20), read, write });
+        StorageSpec::quick(Storage {
+            ioengine: "nbd".into(),
+            filename: String::new(),
+            pattern: Pattern::Random,
+            rwmixread: 50,
+            bs: ByteCount(4096),
+            numjobs: 1,
+            iodepth: 1,
+            replicas: vec!["h3/eth1".parse().expect("a port's name"); replicas],
+            options: BTreeMap::new(),
+            server,
+            disk: None,
+            allow_destroy: false,
+        })
+    }
+
+    fn kind(write: bool) -> Kind {
+        Kind {
+            write,
+            count: 10,
+            per_second: 1.0,
+            latency: 2_500_000.0,
+            quantiles: [0.0; 5],
+            client: Some(20_000.0),
+            served: Some(2_060_000.0),
+            disk: None,
+            rtt: 100_000.0,
+            rtt_quantiles: [0.0; 5],
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_stays_in_the_rest() {
+        let [client, network, node, disk, rest] = parts(&spec(0, true), &kind(true));
+        assert_eq!((client, network), (Some(20_000.0), Some(100_000.0)));
+        assert_eq!((node, disk, rest), (Some(60_000.0), Some(2_000_000.0), Some(320_000.0)));
+        let [_, _, node, disk, rest] = parts(&spec(0, false), &kind(true));
+        assert_eq!((node, disk, rest), (None, None, Some(2_380_000.0)));
+    }
+
+    #[test]
+    fn a_copied_write_crosses_twice_and_a_read_once() {
+        let two = spec(2, true);
+        assert_eq!(parts(&two, &kind(true))[1], Some(200_000.0));
+        assert_eq!(parts(&two, &kind(false))[1], Some(100_000.0));
+    }
+}

@@ -1,0 +1,328 @@
+//! From blocks to the storage study's figures: what was done, where its time went, what a device adds and
+//! what that is worth.
+//!
+//! Owns when figures contradict each other and when a prediction holds. Pure.
+
+use std::collections::BTreeMap;
+
+use measure::Interval;
+use measure::blocks::{BlockEstimate, paired_shift};
+
+use super::super::rows::{CONFIDENCE, Row};
+use super::super::ways::{Way, Ways};
+use super::budget::{self, PARTS};
+use super::cell::{Cell, CellData, QUANTILES, Sample};
+use super::{StorageSpec, what_if};
+use crate::figure::Condition;
+use crate::study::Profile;
+use crate::{Caveat, Figure, Metric, Unit, Verdict, verdict};
+
+/// By more than this, operations a second and their latency must not contradict each other (METHODS §9).
+const LITTLE: f64 = 0.02;
+/// Effective samples that must lie beyond a quantile.
+const SAMPLES_BEYOND: f64 = 20.0;
+
+/// Names of estimates, as `estimate` in the conditions has them.
+pub(super) const WHAT_IF: &str = "what if";
+const FROM_LATENCY: &str = "under way / mean latency";
+const NO_NETWORK: &str = "at most, with a network without latency";
+const NO_DEVICE: &str = "at most, with a device without latency";
+const PREDICTED: &str = "predicted from the round trips";
+const REST: &str = "observed less predicted";
+
+type Data = BTreeMap<(usize, Way), CellData>;
+/// `None` is reads and writes together.
+type Which = Option<bool>;
+
+/// Every figure of the study, cell by cell.
+pub(super) fn all(
+    spec: &StorageSpec,
+    cells: &[Cell],
+    data: &Data,
+    ways: &Ways,
+    seed: u64,
+) -> Vec<Figure> {
+    let empty = CellData::default();
+    let mut figures = Vec::new();
+    for (at, cell) in cells.iter().enumerate() {
+        let side = |way| data.get(&(at, way)).unwrap_or(&empty);
+        for way in ways.all() {
+            let (own, bypass) = (side(way), ways.bypass_of(way).map_or(&empty, side));
+            let row = row(spec, *cell, own, ways, way);
+            let of = Of { spec, own, bypass, ways, way };
+            figures.extend(of.done(&row));
+            figures.extend(of.times(&row));
+            figures.extend(of.shares(&row));
+        }
+        for way in ways.subjects() {
+            let row = row(spec, *cell, side(way), ways, way);
+            if let Some(cable) = ways.bypass_of(way) {
+                figures.extend(added(spec, &row, (side(way), side(cable)), seed));
+            }
+            figures.extend(what_if::rows(spec, *cell, &row, side(way)));
+        }
+    }
+    figures
+}
+
+fn row(spec: &StorageSpec, cell: Cell, data: &CellData, ways: &Ways, way: Way) -> Row {
+    let mut row = Row {
+        conditions: ways.conditions(way),
+        caveats: ways.caveats(way).into_iter().chain(data.troubles.iter().copied()).collect(),
+        n: data.operations,
+        verdict: if ways.subject(way).is_none() {
+            Verdict::TesterLimited
+        } else {
+            Verdict::Undetermined
+        },
+    };
+    row.conditions.extend(cell.conditions(spec));
+    if spec.profile == Profile::Quick {
+        row.caveats.insert(Caveat::QuickProfile);
+    }
+    let asked = f64::from(cell.depth) * f64::from(spec.job.numjobs);
+    let off = |sample: &Sample| (sample.under_way / asked - 1.0).abs() > LITTLE;
+    if data.samples.iter().any(off) {
+        row.caveats.insert(Caveat::Inconsistent);
+    }
+    row
+}
+
+/// One cell on one way.
+struct Of<'a> {
+    spec: &'a StorageSpec,
+    own: &'a CellData,
+    bypass: &'a CellData,
+    ways: &'a Ways,
+    way: Way,
+}
+
+impl Of<'_> {
+    /// All together, then each kind that there was.
+    fn kinds(&self) -> Vec<Which> {
+        let each = [false, true].into_iter().filter(|write| self.own.has(*write));
+        std::iter::once(None).chain(each.map(Some)).collect()
+    }
+
+    fn rate(&self, row: &Row, value: impl Fn(&Sample) -> Option<f64>) -> Figure {
+        let (own, bypass) = (self.own.values(&value), self.bypass.values(&value));
+        let median = |values: &[f64]| BlockEstimate::of(values, CONFIDENCE).map(|e| e.value);
+        let judged = || verdict::of_rate(median(&own), median(&bypass), true);
+        let row = Row { verdict: self.ways.verdict(self.way, judged), ..row.clone() };
+        row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &own)
+    }
+
+    fn delay(&self, row: &Row, metric: Metric, value: impl Fn(&Sample) -> Option<f64>) -> Figure {
+        let (own, bypass) = (self.own.values(&value), self.bypass.values(&value));
+        let judged = || verdict::of_delay(interval(&own), interval(&bypass));
+        let row = Row { verdict: self.ways.verdict(self.way, judged), ..row.clone() };
+        row.over_blocks(metric, Unit::Nanoseconds, &own)
+    }
+
+    /// Operations a second, how long they take, and whether the two fit each other.
+    fn done(&self, row: &Row) -> Vec<Figure> {
+        let mut figures = Vec::new();
+        for which in self.kinds() {
+            let row = of_kind(row, which);
+            figures.push(self.rate(&row, |sample| per_second(sample, which)));
+            let mean = with(&row, &[("statistic", "mean".into())]);
+            figures.push(self.delay(&mean, Metric::IoLatency, |sample| latency(sample, which)));
+            if which.is_none() {
+                let row = with(&row, &[("estimate", FROM_LATENCY.into())]);
+                let asked = row.conditions_number("jobs") * row.conditions_number("iodepth");
+                figures.push(self.rate(&row, |sample| Some(asked * 1e9 / sample.latency)));
+            }
+            let Some(write) = which else { continue };
+            for (at, q) in QUANTILES.into_iter().enumerate() {
+                let value = |sample: &Sample| Some(sample.kind(write)?.quantiles[at]);
+                let mut figure = self.delay(&row, Metric::IoLatency, value);
+                figure.quantile = Some(q);
+                let few = |sample: &Sample| {
+                    let count = sample.kind(write).map_or(0, |kind| kind.count);
+                    q > 0.5 && q < 1.0 && (1.0 - q) * (count as f64) < SAMPLES_BEYOND
+                };
+                if self.own.samples.iter().any(few) {
+                    figure.caveats.push(Caveat::FewSamples);
+                    figure.caveats.sort();
+                }
+                figures.push(figure);
+            }
+        }
+        figures
+    }
+
+    /// The round trips of the operations' sizes, and where the operations' time went.
+    fn times(&self, row: &Row) -> Vec<Figure> {
+        let mut figures = Vec::new();
+        for write in self.kinds().into_iter().flatten() {
+            let row = with(&of_kind(row, Some(write)), &[("protocol", "tcp".into())]);
+            let mean = with(&row, &[("statistic", "mean".into())]);
+            figures.push(self.delay(&mean, Metric::Rtt, |sample| Some(sample.kind(write)?.rtt)));
+            for (at, q) in QUANTILES.into_iter().enumerate().filter(|(_, q)| *q > 0.0 && *q < 0.999)
+            {
+                let value = |sample: &Sample| Some(sample.kind(write)?.rtt_quantiles[at]);
+                let mut figure = self.delay(&row, Metric::Rtt, value);
+                figure.quantile = Some(q);
+                figures.push(figure);
+            }
+        }
+        for write in self.kinds().into_iter().flatten() {
+            let row = of_kind(row, Some(write));
+            for (at, part) in PARTS.into_iter().enumerate() {
+                let value = |sample: &Sample| budget::parts(self.spec, sample.kind(write)?)[at];
+                if self.own.values(value).is_empty() {
+                    continue;
+                }
+                let row = with(&row, &[("part", part.into()), ("statistic", "mean".into())]);
+                figures.push(self.delay(&row, Metric::IoLatency, value));
+            }
+        }
+        figures
+    }
+
+    /// The network's share, and what there would be without its latency.
+    fn shares(&self, row: &Row) -> Vec<Figure> {
+        let spec = self.spec;
+        let mut figures = Vec::new();
+        for which in self.kinds() {
+            let row = of_kind(row, which);
+            let values = self
+                .own
+                .values(|sample| Some(network(spec, sample, which)? / latency(sample, which)?));
+            figures.push(row.over_blocks(Metric::NetworkShare, Unit::Ratio, &values));
+        }
+        let row = with(&of_kind(row, None), &[("estimate", NO_NETWORK.into())]);
+        figures.push(self.rate(&row, |sample| {
+            let without = sample.latency - network(spec, sample, None)?;
+            (without > 0.0).then(|| sample.per_second * sample.latency / without)
+        }));
+        figures
+    }
+}
+
+/// What the device adds to an operation, as it was and as its round trips tell, and what is left between
+/// the two.
+fn added(
+    spec: &StorageSpec,
+    row: &Row,
+    (device, cable): (&CellData, &CellData),
+    seed: u64,
+) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let pairs: Vec<(&Sample, &Sample)> = device
+        .samples
+        .iter()
+        .filter_map(|own| Some((own, cable.samples.iter().find(|s| s.block == own.block)?)))
+        .collect();
+    let kinds = [false, true].into_iter().filter(|write| device.has(*write)).map(Some);
+    for which in std::iter::once(None).chain(kinds) {
+        let row = with(&of_kind(row, which), &[("statistic", "mean".into())]);
+        let shift = |value: &dyn Fn(&Sample) -> Option<f64>| {
+            let both = pairs.iter().filter_map(|(a, b)| Some((value(a)?, value(b)?)));
+            paired_shift(&both.collect::<Vec<_>>(), CONFIDENCE, seed)
+        };
+        let observed = shift(&|sample| latency(sample, which));
+        let predicted = shift(&|sample| network(spec, sample, which));
+        let rest = shift(&|sample| Some(latency(sample, which)? - network(spec, sample, which)?));
+        let mut put = |estimate: Option<&str>, found: Option<BlockEstimate>| {
+            let mut row = row.clone();
+            row.conditions.extend(estimate.map(|name| ("estimate".to_owned(), name.into())));
+            row.verdict = of_shift(found);
+            if estimate == Some(REST) {
+                row.verdict = Verdict::Undetermined;
+                let agrees = found.is_some_and(|e| e.interval.low <= 0.0 && e.interval.high >= 0.0);
+                row.conditions.insert("agrees".to_owned(), Condition::Flag(agrees));
+            } else if row.verdict != Verdict::DeviceLimited {
+                row.caveats.insert(Caveat::NotResolved);
+            }
+            figures.push(row.of_estimate(Metric::IoLatencyAdded, Unit::Nanoseconds, found));
+        };
+        put(None, observed);
+        put(Some(PREDICTED), predicted);
+        put(Some(REST), rest);
+    }
+    let all = of_kind(row, None);
+    // The cable's operations with the round trips' difference added: what the device should do.
+    let predicted: Vec<f64> = pairs
+        .iter()
+        .filter_map(|(own, beside)| {
+            let longer = network(spec, own, None)? - network(spec, beside, None)?;
+            (beside.latency + longer > 0.0)
+                .then(|| beside.per_second * beside.latency / (beside.latency + longer))
+        })
+        .collect();
+    let without: Vec<f64> = pairs
+        .iter()
+        .filter_map(|(own, beside)| {
+            let longer = (network(spec, own, None)? - network(spec, beside, None)?).max(0.0);
+            (own.latency > longer).then(|| own.per_second * own.latency / (own.latency - longer))
+        })
+        .collect();
+    for (estimate, values) in [(PREDICTED, predicted), (NO_DEVICE, without)] {
+        let row = with(&all, &[("estimate", estimate.into())]);
+        figures.push(row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &values));
+    }
+    figures
+}
+
+/// Whose a difference is: the device's where its whole interval lies above nothing.
+fn of_shift(shift: Option<BlockEstimate>) -> Verdict {
+    match shift {
+        Some(shift) if shift.blocks < 2 => Verdict::Undetermined,
+        Some(shift) if shift.interval.low > 0.0 => Verdict::DeviceLimited,
+        Some(_) => Verdict::TesterLimited,
+        None => Verdict::Undetermined,
+    }
+}
+
+/// One block can't tell two ways apart.
+fn interval(values: &[f64]) -> Option<Interval> {
+    BlockEstimate::of(values, CONFIDENCE).filter(|e| e.blocks >= 2).map(|e| e.interval)
+}
+
+fn per_second(sample: &Sample, which: Which) -> Option<f64> {
+    match which {
+        None => Some(sample.per_second),
+        Some(write) => Some(sample.kind(write)?.per_second),
+    }
+}
+
+fn latency(sample: &Sample, which: Which) -> Option<f64> {
+    match which {
+        None => Some(sample.latency),
+        Some(write) => Some(sample.kind(write)?.latency),
+    }
+}
+
+/// What the round trips take of an operation.
+fn network(spec: &StorageSpec, sample: &Sample, which: Which) -> Option<f64> {
+    match which {
+        None => Some(sample.over_kinds(|kind| spec.crossings(kind.write) * kind.rtt)),
+        Some(write) => Some(spec.crossings(write) * sample.kind(write)?.rtt),
+    }
+}
+
+fn of_kind(row: &Row, which: Which) -> Row {
+    let name = match which {
+        None => "all",
+        Some(false) => "read",
+        Some(true) => "write",
+    };
+    with(row, &[("operation", name.into())])
+}
+
+fn with(row: &Row, conditions: &[(&str, Condition)]) -> Row {
+    let mut row = row.clone();
+    row.conditions.extend(conditions.iter().map(|(name, said)| ((*name).to_owned(), said.clone())));
+    row
+}
+
+impl Row {
+    /// A count among the conditions; zero where there is none.
+    fn conditions_number(&self, name: &str) -> f64 {
+        match self.conditions.get(name) {
+            Some(Condition::Integer(value)) => *value as f64,
+            _ => 0.0,
+        }
+    }
+}

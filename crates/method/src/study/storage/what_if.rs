@@ -1,0 +1,67 @@
+//! What if the network, the replicas or the depth were otherwise: operations a second from the latency
+//! that the study measured.
+//!
+//! Owns the model: latency = all but the network + crossings x round trip, both as measured in one block.
+//! More under way than was measured is a bound: the storage itself would slow down at some depth. Pure.
+
+use super::cell::{Cell, CellData, Sample};
+use super::{StorageSpec, figures};
+use crate::study::rows::Row;
+use crate::{Figure, Metric, Unit};
+
+/// Round trips of a small message, in nanoseconds: a cable's, a switch's, a room's, a town's.
+const ROUND_TRIPS_NS: [f64; 6] = [0.0, 20e3, 50e3, 100e3, 200e3, 500e3];
+/// Whether writes wait for a copy on another node.
+const COPIED: [bool; 2] = [false, true];
+/// Operations under way of each job, beside the cell's own.
+const DEPTHS: [u16; 2] = [1, 32];
+
+/// The table of one cell on one way.
+pub(super) fn rows(spec: &StorageSpec, cell: Cell, row: &Row, data: &CellData) -> Vec<Figure> {
+    let mut depths: Vec<u16> = DEPTHS.into_iter().chain([cell.depth]).collect();
+    depths.sort_unstable();
+    depths.dedup();
+    let mut all = Vec::new();
+    for copied in COPIED {
+        // Without writes nothing is copied.
+        if copied && !data.has(true) {
+            continue;
+        }
+        for depth in &depths {
+            for rtt in ROUND_TRIPS_NS {
+                let under_way = f64::from(spec.job.numjobs) * f64::from(*depth);
+                let values = data.values(|sample| {
+                    let latency = latency(spec, sample, rtt, copied);
+                    (latency > 0.0).then(|| under_way * 1e9 / latency)
+                });
+                let mut row = row.clone();
+                for (name, value) in [
+                    ("what_if_rtt_ns", (rtt as u64).into()),
+                    ("what_if_iodepth", u64::from(*depth).into()),
+                    ("what_if_copied", crate::figure::Condition::Flag(copied)),
+                    ("estimate", figures::WHAT_IF.into()),
+                    ("operation", "all".into()),
+                ] {
+                    row.conditions.insert(name.to_owned(), value);
+                }
+                if *depth > cell.depth {
+                    row.conditions.insert("bound".to_owned(), "at most".into());
+                }
+                all.push(row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &values));
+            }
+        }
+    }
+    all
+}
+
+/// The mean over reads and writes. What the network takes of an operation beyond the smallest round trip
+/// seen of either kind is its octets' time on the wire, which a shorter way does not take away.
+fn latency(spec: &StorageSpec, sample: &Sample, rtt: f64, copied: bool) -> f64 {
+    let least = sample.kinds.iter().map(|kind| kind.rtt_quantiles[0]).fold(f64::MAX, f64::min);
+    sample.over_kinds(|kind| {
+        let rest = kind.latency - spec.crossings(kind.write) * kind.rtt;
+        let wire = (kind.rtt_quantiles[0] - least).max(0.0);
+        let crossings = if kind.write && copied { 2.0 } else { 1.0 };
+        rest + crossings * (rtt + wire)
+    })
+}

@@ -1,0 +1,421 @@
+//! Reads and writes behind the network: what was done, where its time went, what a device adds, and what
+//! there would be with another network.
+//!
+//! Owns the section and its sentences. Never reckons: every number is a figure's.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use method::trial::FlowKind;
+use method::{Figure, Metric, Trial, TrialRecord, Unit, Verdict};
+
+use super::subject::{self, Who};
+use super::view::{Block, Cell, Picture, Section, Table};
+use super::{answers, caveats, reading};
+use crate::svg::{Axis, Plot, Point, Scale, Series};
+use crate::words;
+
+/// Below this share of an operation's time the network is not what a storage waits for (METHODS §9).
+const STORAGE_BOUND: f64 = 0.05;
+/// What tells one cell from another.
+const CELL: [&str; 4] = ["engine", "block_size", "jobs", "iodepth"];
+
+/// Whether a figure is the storage study's.
+pub fn is_own(figure: &Figure) -> bool {
+    reading::text(figure, "engine").is_some() && !reading::is_imported(figure)
+}
+
+/// The other studies'.
+pub(super) fn others(figures: &[Figure]) -> Vec<Figure> {
+    figures.iter().filter(|figure| !is_own(figure)).cloned().collect()
+}
+
+/// The trials of other studies: the round trips beside a job are that job's.
+pub(super) fn other_trials<'a>(
+    records: Cow<'a, [(Trial, TrialRecord)]>,
+) -> Cow<'a, [(Trial, TrialRecord)]> {
+    let own = |trial: &Trial| trial.flows.iter().any(|f| matches!(f.kind, FlowKind::Storage(_)));
+    if records.iter().any(|(trial, _)| own(trial)) {
+        return records.iter().filter(|(trial, _)| !own(trial)).cloned().collect();
+    }
+    records
+}
+
+/// An estimate, where the figure is one.
+fn estimate(figure: &Figure) -> String {
+    reading::text(figure, "estimate").unwrap_or_default()
+}
+
+fn is(figure: &Figure, name: &str, said: &str) -> bool {
+    reading::text(figure, name).as_deref() == Some(said)
+}
+
+/// What was measured and is no estimate, no part and no point of a distribution.
+fn is_plain(figure: &Figure) -> bool {
+    estimate(figure).is_empty()
+        && figure.quantile.is_none()
+        && reading::text(figure, "part").is_none()
+}
+
+/// The section; `None` where no storage was measured.
+pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
+    let own: Vec<&Figure> = figures.iter().filter(|f| is_own(f)).collect();
+    if own.is_empty() {
+        return None;
+    }
+    let mut blocks = vec![Block::Paragraph(LEAD.to_owned())];
+    blocks.push(Block::Table(done(&own)));
+    blocks.push(Block::Table(budget(&own)));
+    blocks.extend(added(&own).map(Block::Table));
+    let pictures = what_if(&own);
+    if !pictures.is_empty() {
+        blocks.push(Block::Paragraph(WHAT_IF.to_owned()));
+        blocks.push(Block::Pictures(pictures));
+    }
+    Some(Section { id: format!("{prefix}-storage"), heading: "Storage".to_owned(), blocks })
+}
+
+const LEAD: &str = "fio did the reads and writes; beside it, TCP messages of an operation's own sizes went \
+    the same way. By Little's law operations a second are the operations under way over their mean \
+    latency, so the two check each other. The network's time is that of the messages; what neither they \
+    nor the client, the server nor its disk account for is the rest.";
+
+const WHAT_IF: &str = "What if the network were otherwise: all of an operation's time but its round trips \
+    as measured, and round trips of the length below. Dashed: every write waits for a copy on another \
+    node, one round trip more. More operations under way than were measured are an upper bound, since a \
+    storage slows down at some depth.";
+
+/// A line each for reads, writes and both.
+fn done(own: &[&Figure]) -> Table {
+    let head = [
+        "path",
+        "engine",
+        "size",
+        "under way",
+        "operation",
+        "a second",
+        "mean latency",
+        "p50",
+        "p99",
+        "round trip",
+        "network's share",
+        "limited by",
+        "caveats",
+    ];
+    let rates = own.iter().filter(|f| f.metric == Metric::Iops && is_plain(f));
+    let rows = rates.map(|rate| {
+        let beside = |metric, quantile: Option<f64>| {
+            let found = own.iter().find(|f| {
+                f.metric == metric
+                    && f.quantile == quantile
+                    && estimate(f).is_empty()
+                    && reading::text(f, "part").is_none()
+                    && is_beside(f, rate)
+            });
+            found.map_or_else(|| "–".to_owned(), |f| words::with_interval(f))
+        };
+        let text = |name| reading::text(rate, name).unwrap_or_default();
+        vec![
+            subject::cell(rate),
+            Cell::text(text("engine")).with_note(text("pattern")),
+            Cell::number(text("block_size")),
+            Cell::number(under_way(rate)),
+            Cell::text(text("operation")),
+            Cell::number(words::with_interval(rate)),
+            Cell::number(beside(Metric::IoLatency, None)),
+            Cell::number(beside(Metric::IoLatency, Some(0.5))),
+            Cell::number(beside(Metric::IoLatency, Some(0.99))),
+            Cell::number(beside(Metric::Rtt, None)),
+            Cell::number(beside(Metric::NetworkShare, None)),
+            caveats::verdict_cell(&[*rate]),
+            caveats::names(&[*rate]),
+        ]
+    });
+    Table {
+        caption: "Reads and writes".to_owned(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
+    }
+}
+
+/// `8 x 4`: jobs, and operations of each.
+fn under_way(figure: &Figure) -> String {
+    let text = |name| reading::text(figure, name).unwrap_or_default();
+    format!("{} x {}", text("jobs"), text("iodepth"))
+}
+
+/// Whether both are of one cell, on one way, of one kind of operation.
+fn is_beside(a: &Figure, b: &Figure) -> bool {
+    let names = CELL.into_iter().chain(["from", "to", "device", "variant", "path", "operation"]);
+    names.into_iter().all(|name| reading::text(a, name) == reading::text(b, name))
+}
+
+/// Where an operation's time goes, a column a part.
+fn budget(own: &[&Figure]) -> Table {
+    const PARTS: [&str; 5] = ["client", "network", "storage node", "disk", "rest"];
+    let means = own
+        .iter()
+        .filter(|f| f.metric == Metric::IoLatency && is_plain(f) && !is(f, "operation", "all"));
+    let rows = means.map(|mean| {
+        let part = |name: &&str| {
+            let found = own.iter().find(|f| is(f, "part", name) && is_beside(f, mean));
+            found.map_or_else(
+                || Cell::number("–").with_note("in the rest"),
+                |f| {
+                    let share = f.value.zip(mean.value).map(|(part, whole)| part / whole);
+                    Cell::number(words::with_interval(f))
+                        .with_note(share.map_or_else(String::new, words::percent))
+                },
+            )
+        };
+        let text = |name| reading::text(mean, name).unwrap_or_default();
+        let lead = [
+            subject::cell(mean),
+            Cell::number(text("block_size")),
+            Cell::number(under_way(mean)),
+            Cell::text(text("operation")),
+            Cell::number(words::with_interval(mean)),
+        ];
+        lead.into_iter().chain(PARTS.iter().map(part)).collect()
+    });
+    let head = ["path", "size", "under way", "operation", "mean latency"];
+    Table {
+        caption: "Where an operation's time goes".to_owned(),
+        head: head.into_iter().chain(PARTS).map(str::to_owned).collect(),
+        rows: rows.collect(),
+    }
+}
+
+/// What the device adds, observed and predicted; none without a direct cable.
+fn added(own: &[&Figure]) -> Option<Table> {
+    let observed =
+        own.iter().filter(|f| f.metric == Metric::IoLatencyAdded && estimate(f).is_empty());
+    let rows: Vec<Vec<Cell>> = observed
+        .map(|seen| {
+            let of = |name: &str| {
+                own.iter().find(|f| {
+                    f.metric == Metric::IoLatencyAdded && estimate(f) == name && is_beside(f, seen)
+                })
+            };
+            let value = |figure: Option<&&Figure>| {
+                Cell::number(figure.map_or_else(|| "–".to_owned(), |f| words::with_interval(f)))
+            };
+            let rest = of("observed less predicted");
+            let agrees = rest.and_then(|f| reading::text(f, "agrees")).unwrap_or_default();
+            vec![
+                subject::cell(seen),
+                Cell::number(reading::text(seen, "block_size").unwrap_or_default()),
+                Cell::number(under_way(seen)),
+                Cell::text(reading::text(seen, "operation").unwrap_or_default()),
+                value(of("predicted from the round trips")),
+                value(Some(seen)),
+                value(rest),
+                Cell::text(agrees),
+                caveats::verdict_cell(&[*seen]),
+            ]
+        })
+        .collect();
+    let head = [
+        "path",
+        "size",
+        "under way",
+        "operation",
+        "predicted",
+        "observed",
+        "rest",
+        "agrees",
+        "limited by",
+    ];
+    (!rows.is_empty()).then(|| Table {
+        caption: "What the device adds to an operation: through it less over the direct cable"
+            .to_owned(),
+        head: head.map(str::to_owned).to_vec(),
+        rows,
+    })
+}
+
+/// Operations a second over the round trip, a plot a cell and path.
+fn what_if(own: &[&Figure]) -> Vec<Picture> {
+    let mut cells: Vec<(&Figure, Vec<&Figure>)> = Vec::new();
+    for figure in own.iter().filter(|f| estimate(f) == "what if") {
+        match cells.iter_mut().find(|(first, _)| is_beside(first, figure)) {
+            Some((_, all)) => all.push(figure),
+            None => cells.push((figure, vec![figure])),
+        }
+    }
+    cells.iter().map(|(first, figures)| what_if_of(first, figures)).collect()
+}
+
+fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {
+    let title = format!(
+        "{}, {} octets, {} jobs: operations a second by round trip",
+        Who::of_figure(first).name(),
+        reading::text(first, "block_size").unwrap_or_default(),
+        reading::text(first, "jobs").unwrap_or_default()
+    );
+    let point =
+        |figure: &&&Figure| Some((reading::number(figure, "what_if_rtt_ns")? / 1e3, figure.value?));
+    let mut series: Vec<Series> = Vec::new();
+    let mut lines: Vec<(String, bool)> = Vec::new();
+    for figure in figures {
+        let key = (
+            reading::text(figure, "what_if_iodepth").unwrap_or_default(),
+            reading::text(figure, "what_if_copied").as_deref() == Some("yes"),
+        );
+        if !lines.contains(&key) {
+            lines.push(key);
+        }
+    }
+    let mut depths: Vec<&String> = lines.iter().map(|(depth, _)| depth).collect();
+    depths.sort_by_key(|depth| depth.parse::<u32>().unwrap_or(0));
+    depths.dedup();
+    for (depth, copied) in &lines {
+        let of_line = |f: &&&Figure| {
+            is(f, "what_if_iodepth", depth)
+                && (reading::text(f, "what_if_copied").as_deref() == Some("yes")) == *copied
+        };
+        let points: Vec<(f64, f64)> =
+            figures.iter().filter(of_line).filter_map(|f| point(&f)).collect();
+        let bound = if figures.iter().filter(of_line).any(|f| is(f, "bound", "at most")) {
+            "at most, "
+        } else {
+            ""
+        };
+        let copy = if *copied { ", copied" } else { "" };
+        let name = format!("{bound}{depth} under way each{copy}");
+        let hover = |(x, y): &(f64, f64)| Point {
+            x: *x,
+            y: *y,
+            whisker: None,
+            text: format!(
+                "{name}: {} at {}",
+                words::value(Unit::OperationsPerSecond, *y),
+                words::time(x * 1e3)
+            ),
+        };
+        series.push(Series {
+            colour: depths.iter().position(|known| *known == depth),
+            dashed: *copied,
+            points: points.iter().map(hover).collect(),
+            line: points,
+            name,
+        });
+    }
+    let all = || series.iter().flat_map(|s| s.line.iter());
+    let plot = Plot {
+        x: Axis::over("round trip, µs", Scale::Linear, all().map(|p| p.0), |v| {
+            words::trimmed(v, 1)
+        }),
+        y: Axis::over("operations a second", Scale::Log, all().map(|p| p.1), |v| {
+            words::count(v.max(0.0) as u64)
+        }),
+        title: title.clone(),
+        series,
+    };
+    Picture { svg: plot.draw(), caption: title }
+}
+
+/// The network's share, what a network or a device without latency would give, and whether the prediction
+/// held.
+pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
+    let own: Vec<&Figure> = figures.iter().filter(|f| is_own(f)).collect();
+    let mut all = Vec::new();
+    let whole = own.iter().filter(|f| {
+        f.metric == Metric::NetworkShare && !reading::is_bypass(f) && !is(f, "operation", "read")
+    });
+    for share in whole {
+        // Where there are writes, they are asked about: they cross the network most.
+        let writes = own.iter().any(|f| {
+            f.metric == Metric::NetworkShare
+                && is(f, "operation", "write")
+                && is_same_cell(f, share)
+        });
+        if writes == is(share, "operation", "all") {
+            continue;
+        }
+        all.extend(of_share(share, &own));
+        all.extend(of_change(share, &own));
+    }
+    all.into_iter().map(|(verdict, text)| (verdict, answers::capitalised(text))).collect()
+}
+
+fn is_same_cell(a: &Figure, b: &Figure) -> bool {
+    let names = CELL.into_iter().chain(["from", "to", "device", "variant", "path"]);
+    names.into_iter().all(|name| reading::text(a, name) == reading::text(b, name))
+}
+
+fn of_share(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
+    let value = share.value?;
+    let of_all = |name: &str| {
+        own.iter().find(|f| {
+            f.metric == Metric::Iops
+                && estimate(f) == name
+                && is(f, "operation", "all")
+                && is_same_cell(f, share)
+        })
+    };
+    let operation = match reading::text(share, "operation").as_deref() {
+        Some("write") => "write",
+        _ => "read",
+    };
+    let size: u64 = reading::number(share, "block_size").unwrap_or(0.0) as u64;
+    let size = if size % 1024 == 0 {
+        format!("{}\u{a0}KiB", size / 1024)
+    } else {
+        format!("{size}\u{a0}octet")
+    };
+    let rate = of_all("")?.value?;
+    let gain = |name: &str| Some(words::percent((of_all(name)?.value? / rate - 1.0).max(0.0)));
+    let who = Who::of_figure(share).in_words();
+    let bound = if value < STORAGE_BOUND { " The storage is what it waits for." } else { "" };
+    let mut text = format!(
+        "the network is {} of a {size} {operation} through {who}, {} operations under way.{bound}",
+        words::percent(value),
+        under_way(share),
+    );
+    if let Some(most) = gain("at most, with a network without latency") {
+        let device = match gain("at most, with a device without latency") {
+            Some(device) => format!("{who} without latency would give at most {device} more"),
+            None => "without a direct cable beside it nothing of that can be put down to a device"
+                .into(),
+        };
+        let _ = write!(
+            text,
+            " A network without latency would give at most {most} more operations a second; {device}."
+        );
+    }
+    let bare = reading::text(share, "device").as_deref() == Some("cable");
+    let known = of_all("at most, with a device without latency").is_some();
+    let verdict = match (bare, known) {
+        (true, _) => Verdict::TesterLimited,
+        (_, true) => of_all("")?.verdict,
+        _ => Verdict::Undetermined,
+    };
+    Some((verdict, text))
+}
+
+/// Predicted against observed, of the same operations as the share.
+fn of_change(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
+    let of = |name: &str| {
+        own.iter().find(|f| {
+            f.metric == Metric::IoLatencyAdded && estimate(f) == name && is_beside(f, share)
+        })
+    };
+    let (seen, predicted) = (of("")?, of("predicted from the round trips")?);
+    let rest = of("observed less predicted")?;
+    let agrees = reading::text(rest, "agrees").as_deref() == Some("yes");
+    let (seen_value, predicted_value) = (seen.value?, predicted.value?);
+    let held = if agrees {
+        "the two agree"
+    } else {
+        "the two do not agree: something else changed as well"
+    };
+    let text = format!(
+        "with {} instead of the cable one takes {} longer, {} of it by the round trips; {held} (rest {}).",
+        Who::of_figure(share).in_words(),
+        words::value(Unit::Nanoseconds, seen_value),
+        words::value(Unit::Nanoseconds, predicted_value),
+        words::with_interval(rest),
+    );
+    Some((seen.verdict, text))
+}

@@ -1,0 +1,202 @@
+//! The storage host's side of a flow: a server made for the trial where one is asked for, and the times
+//! of its disk.
+//!
+//! Owns nbdkit's life: it listens on the flow's address only while the trial is prepared and runs, and
+//! answers the flow's client alone. Never serves anything but memory.
+
+use std::fs::File;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use dataplane::{FlowError, Halt, Window, clock};
+use measure::Nanos;
+use method::record::{ServerRecord, ServiceTimes};
+use method::trial::StorageServer;
+
+use super::{GLANCE, contents, end, find, last_words, scratch};
+use crate::protocol::KeeperSpec;
+
+/// nbdkit listens within this.
+const PATIENCE: Nanos = Nanos::from_secs(5);
+/// Operations that it works on at once, for each connection.
+const THREADS: &str = "256";
+
+/// What stands at the storage's end.
+pub struct Keeper {
+    server: Option<Serving>,
+    disk: Option<String>,
+}
+
+/// nbdkit as it runs.
+struct Serving {
+    child: Child,
+    port: u16,
+    stats: File,
+}
+
+impl Keeper {
+    /// Starts the server, and looks whether the disk is there.
+    pub fn open(spec: &KeeperSpec) -> Result<Self, FlowError> {
+        if let Some(disk) = &spec.disk {
+            diskstats(disk)?;
+        }
+        let server = spec.server.map(|server| Serving::start(spec, server)).transpose()?;
+        Ok(Self { server, disk: spec.disk.clone() })
+    }
+
+    /// Where it listens; 0 where it does not.
+    pub fn port(&self) -> u16 {
+        self.server.as_ref().map_or(0, |server| server.port)
+    }
+
+    /// Serves until the window closes, and tells what that took.
+    pub fn run(self, window: Window, halt: &Halt) -> Result<ServerRecord, FlowError> {
+        rest(window.start, halt);
+        let disk = self.disk.as_deref();
+        let before = disk.map(diskstats).transpose()?;
+        rest(window.closed, halt);
+        let after = disk.map(diskstats).transpose()?;
+        let served = self.server.map(Serving::finish).transpose()?.flatten();
+        let disk = before.zip(after).map(|(before, after)| ServiceTimes {
+            reads: after.reads.saturating_sub(before.reads),
+            reading: after.reading.saturating_sub(before.reading),
+            writes: after.writes.saturating_sub(before.writes),
+            writing: after.writing.saturating_sub(before.writing),
+        });
+        Ok(ServerRecord { served, disk })
+    }
+}
+
+fn rest(at: Nanos, halt: &Halt) {
+    loop {
+        let left = at.saturating_sub(clock::monotonic());
+        if left == Nanos::ZERO || halt.asked() {
+            return;
+        }
+        std::thread::park_timeout(left.min(GLANCE).as_duration());
+    }
+}
+
+impl Serving {
+    fn start(spec: &KeeperSpec, server: StorageServer) -> Result<Self, FlowError> {
+        let program = find("nbdkit")?;
+        let (stats, complaints) = (scratch()?, scratch()?);
+        let pipe = |file: &File| {
+            file.try_clone().map(Stdio::from).map_err(|e| FlowError::kernel("open", "a pipe", e))
+        };
+        let port = free_port(spec)?;
+        // It ties itself to this process's life: --exit-with-parent.
+        let mut child = Command::new(program)
+            .args(["--foreground", "--exit-with-parent", "--threads", THREADS])
+            .args(["--ipaddr", &spec.local.to_string(), "--port", &port.to_string()])
+            .args(["--filter=ip", "--filter=stats", "--filter=delay", "memory"])
+            .arg(server.size.0.to_string())
+            .arg(format!("allow={}", spec.peer))
+            .args(["deny=all", "statsfile=/dev/stdout"])
+            .arg(format!("rdelay={}ns", server.read.0))
+            .arg(format!("wdelay={}ns", server.write.0))
+            .stdin(Stdio::null())
+            .stdout(pipe(&stats)?)
+            .stderr(pipe(&complaints)?)
+            .spawn()
+            .map_err(|e| FlowError::kernel("start", "nbdkit", e))?;
+        let address = SocketAddr::new(spec.local, port);
+        let deadline = clock::monotonic() + PATIENCE;
+        loop {
+            if TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok() {
+                return Ok(Self { child, port, stats });
+            }
+            let ended = matches!(child.try_wait(), Ok(Some(_)));
+            if ended || clock::monotonic() >= deadline {
+                end(&mut child);
+                let said = last_words(&contents(&complaints)?);
+                return Err(FlowError::Unsuitable(format!(
+                    "nbdkit does not listen on {address}: {said}"
+                )));
+            }
+            std::thread::park_timeout(GLANCE.as_duration());
+        }
+    }
+
+    /// What it spent on operations; none where it had none.
+    fn finish(mut self) -> Result<Option<ServiceTimes>, FlowError> {
+        end(&mut self.child);
+        Ok(served(&contents(&self.stats)?))
+    }
+}
+
+/// A server whose trial never ran goes with it.
+impl Drop for Serving {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// A port that is free now; nbdkit takes no socket that is open already, other than systemd's.
+fn free_port(spec: &KeeperSpec) -> Result<u16, FlowError> {
+    let failed = |e| FlowError::kernel("bind tcp socket to", spec.local, e);
+    let listener = TcpListener::bind(SocketAddr::new(spec.local, 0)).map_err(failed)?;
+    Ok(listener.local_addr().map_err(failed)?.port())
+}
+
+/// nbdkit's statistics: `read: 217 ops, 0.274211 s, 868.00 KiB, …`.
+fn served(text: &str) -> Option<ServiceTimes> {
+    let of = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        let (count, rest) = line.trim().split_once(" ops, ")?;
+        let (seconds, _) = rest.split_once(" s,")?;
+        let seconds: f64 = seconds.parse().ok()?;
+        Some((count.parse::<u64>().ok()?, Nanos((seconds * 1e9) as u64)))
+    };
+    let (read, write) = (of("read:"), of("write:"));
+    if read.is_none() && write.is_none() {
+        return None;
+    }
+    let (reads, reading) = read.unwrap_or_default();
+    let (writes, writing) = write.unwrap_or_default();
+    Some(ServiceTimes { reads, reading, writes, writing })
+}
+
+/// The kernel's counts of a disk since it was there.
+fn diskstats(disk: &str) -> Result<ServiceTimes, FlowError> {
+    let path = "/proc/diskstats";
+    let text = std::fs::read_to_string(path).map_err(|e| FlowError::kernel("read", path, e))?;
+    of_disk(&text, disk).ok_or_else(|| FlowError::Unavailable {
+        asked: format!("the disk `{disk}`"),
+        why: "this host has none of that name; `lsblk` lists them".into(),
+    })
+}
+
+/// Documentation/admin-guide/iostats.rst: reads completed, merged, sectors, ms; then writes alike. Flushes
+/// have fields of their own.
+fn of_disk(text: &str, disk: &str) -> Option<ServiceTimes> {
+    let line = text.lines().find(|line| line.split_whitespace().nth(2) == Some(disk))?;
+    let field = |at: usize| line.split_whitespace().nth(at)?.parse::<u64>().ok();
+    Some(ServiceTimes {
+        reads: field(3)?,
+        reading: Nanos::from_millis(field(6)?),
+        writes: field(7)?,
+        writing: Nanos::from_millis(field(10)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nbdkit_and_the_kernel_print() {
+        let printed = "total: 454 ops, 3.302098 s, 1.77 MiB, 549.95 KiB/s\n\
+                       read: 217 ops, 0.274211 s, 868.00 KiB, 3.09 MiB/s op, 262.86 KiB/s total\n\
+                       write: 237 ops, 0.547895 s, 948.00 KiB, 1.69 MiB/s op, 287.09 KiB/s total\n";
+        let times = served(printed).unwrap();
+        assert_eq!((times.reads, times.writes), (217, 237));
+        assert_eq!((times.reading, times.writing), (Nanos(274_211_000), Nanos(547_895_000)));
+        assert_eq!(served(""), None);
+        let stats = " 259       0 nvme0n1 100 0 800 250 300 5 2400 900 0 700 1150 0 0 0 0 40 80\n";
+        let times = of_disk(stats, "nvme0n1").unwrap();
+        assert_eq!((times.read(), times.write()), (Some(2_500_000.0), Some(3_000_000.0)));
+        assert_eq!(of_disk(stats, "sda"), None);
+    }
+}

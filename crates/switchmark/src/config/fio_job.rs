@@ -1,0 +1,218 @@
+//! A job file of fio's as a storage flow's job.
+//!
+//! Owns which options are the study's own (its times, its output, its threads) and which a job may not
+//! have, because they run commands or write files. Never reads a file that the job file names.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use measure::ByteCount;
+use method::trial::{Pattern, Storage};
+
+use super::source::Fault;
+
+/// Options that the study sets itself, whatever the file says.
+const OURS: [&str; 10] = [
+    "time_based",
+    "group_reporting",
+    "thread",
+    "ramp_time",
+    "loops",
+    "output",
+    "output-format",
+    "lat_percentiles",
+    "clat_percentiles",
+    "name",
+];
+
+/// A job as its file has it, and for how long it asks to run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FioJob {
+    /// The job.
+    pub job: Storage,
+    /// `runtime`, in fio's own words: seconds where no unit is given.
+    pub runtime: Option<String>,
+}
+
+/// One option as it stands in the file.
+struct Line<'a> {
+    name: &'a str,
+    value: &'a str,
+    span: Range<usize>,
+}
+
+/// Reads a job file: `[global]` and one more section.
+pub fn parse(text: &str) -> Result<FioJob, Fault> {
+    let mut sections: Vec<(&str, Range<usize>)> = Vec::new();
+    let mut options: Vec<Line<'_>> = Vec::new();
+    let mut at = 0;
+    for whole in text.split_inclusive('\n') {
+        let begin = at;
+        at += whole.len();
+        let line = whole.trim();
+        if line.is_empty() || line.starts_with([';', '#']) {
+            continue;
+        }
+        let begin = begin + (whole.len() - whole.trim_start().len());
+        let span = begin..begin + line.len();
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            sections.push((name, span));
+            continue;
+        }
+        let (name, value) = line.split_once('=').map_or((line, "1"), |(n, v)| (n.trim(), v.trim()));
+        options.push(Line { name, value, span });
+    }
+    let jobs: Vec<_> = sections.iter().filter(|(name, _)| *name != "global").collect();
+    match jobs.as_slice() {
+        [_] => {}
+        [] => return Err(Fault::new(0..0, "the file has no job", "begin one by a line `[name]`")),
+        [_, second, ..] => {
+            let hint = "one job tells what an operation takes: give each a file of its own";
+            return Err(Fault::new(second.1.clone(), "the file has more than one job", hint));
+        }
+    }
+    resolve(&options)
+}
+
+fn resolve(lines: &[Line<'_>]) -> Result<FioJob, Fault> {
+    let mut file = FioJob { job: plain(), runtime: None };
+    for line in lines {
+        let Line { name, value, span } = line;
+        let fault = |message: String, hint: &str| Fault::new(span.clone(), message, hint);
+        let number = |range: std::ops::RangeInclusive<u64>| {
+            let read: Option<u64> = value.parse().ok().filter(|number| range.contains(number));
+            read.ok_or_else(|| {
+                let (low, high) = (range.start(), range.end());
+                fault(format!("`{value}` is no {name}"), &format!("give a number, {low}…{high}"))
+            })
+        };
+        let job = &mut file.job;
+        match *name {
+            "ioengine" => (*value).clone_into(&mut job.ioengine),
+            "filename" | "uri" => (*value).clone_into(&mut job.filename),
+            "rw" | "readwrite" => {
+                (job.pattern, job.rwmixread) = pattern(value, job.rwmixread, span)?
+            }
+            "rwmixread" => job.rwmixread = mixed(job.rwmixread, number(0..=100)? as u8),
+            "rwmixwrite" => job.rwmixread = mixed(job.rwmixread, 100 - number(0..=100)? as u8),
+            "bs" | "blocksize" => job.bs = octets(value, span)?,
+            "numjobs" => job.numjobs = number(1..=1024)? as u16,
+            "iodepth" => job.iodepth = number(1..=4096)? as u16,
+            "runtime" => file.runtime = Some((*value).to_owned()),
+            "directory" => {
+                let hint = "name the file itself by `filename`, so that it can be looked at first";
+                return Err(fault("a job's files may not be made up by fio".into(), hint));
+            }
+            "include" => {
+                return Err(fault("a job may not name another file".into(), "put its lines here"));
+            }
+            _ if name.starts_with("exec_")
+                || name.starts_with("write_")
+                || name.starts_with("verify") =>
+            {
+                let hint = "leave it out: a measured job runs no commands and writes nothing but its \
+                            storage";
+                return Err(fault(format!("a job may not have `{name}`"), hint));
+            }
+            _ if OURS.contains(name) => {}
+            _ => {
+                job.options.insert((*name).to_owned(), (*value).to_owned());
+            }
+        }
+    }
+    Ok(file)
+}
+
+/// fio's own defaults.
+pub fn plain() -> Storage {
+    Storage {
+        ioengine: "psync".into(),
+        filename: String::new(),
+        pattern: Pattern::Sequential,
+        rwmixread: 100,
+        bs: ByteCount(4096),
+        numjobs: 1,
+        iodepth: 1,
+        replicas: Vec::new(),
+        options: BTreeMap::new(),
+        server: None,
+        disk: None,
+        allow_destroy: false,
+    }
+}
+
+/// A mix changes only what both reads and writes.
+const fn mixed(now: u8, asked: u8) -> u8 {
+    if now == 0 || now == 100 { now } else { asked }
+}
+
+/// `randrw`: the order, and the share of reads.
+pub fn pattern(text: &str, mix: u8, span: &Range<usize>) -> Result<(Pattern, u8), Fault> {
+    let half = if mix == 0 || mix == 100 { 50 } else { mix };
+    match text {
+        "read" => Ok((Pattern::Sequential, 100)),
+        "write" => Ok((Pattern::Sequential, 0)),
+        "rw" | "readwrite" => Ok((Pattern::Sequential, half)),
+        "randread" => Ok((Pattern::Random, 100)),
+        "randwrite" => Ok((Pattern::Random, 0)),
+        "randrw" => Ok((Pattern::Random, half)),
+        other => Err(Fault::new(
+            span.clone(),
+            format!("`{other}` is not a pattern that can be measured"),
+            "known are read, write, rw, randread, randwrite and randrw",
+        )),
+    }
+}
+
+/// `4k`, `64KiB`, `4096`: fio's steps are of 1024 whichever way they are written.
+pub fn octets(text: &str, span: &Range<usize>) -> Result<ByteCount, Fault> {
+    let plain = text.trim().to_ascii_lowercase();
+    let plain = plain.trim_end_matches('b').trim_end_matches('i');
+    let (digits, step) = match plain.char_indices().last() {
+        Some((at, 'k')) => (&plain[..at], 10),
+        Some((at, 'm')) => (&plain[..at], 20),
+        Some((at, 'g')) => (&plain[..at], 30),
+        _ => (plain, 0),
+    };
+    let read = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << step));
+    read.map(ByteCount).ok_or_else(|| {
+        Fault::new(span.clone(), format!("`{text}` is no size"), "give one size, such as 4k")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_as_people_have_it() {
+        let text = "; a comment\n[global]\nioengine=libaio\ndirect=1\nrw=randrw\nrwmixread=70\n\
+                    time_based\nruntime=600\n[mine]\nfilename=/mnt/ceph/f\nbs=4k\nnumjobs=8\nsize=4GB\n";
+        let FioJob { job, runtime } = parse(text).unwrap();
+        assert_eq!((job.ioengine.as_str(), job.filename.as_str()), ("libaio", "/mnt/ceph/f"));
+        assert_eq!((job.pattern, job.rwmixread, job.bs), (Pattern::Random, 70, ByteCount(4096)));
+        assert_eq!((job.numjobs, job.iodepth), (8, 1));
+        assert_eq!(runtime.as_deref(), Some("600"));
+        let kept: Vec<_> = job.options.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        assert_eq!(kept, ["direct=1", "size=4GB"]);
+    }
+
+    #[test]
+    fn what_no_measured_job_may_have_is_refused() {
+        for (text, why) in [
+            ("rw=read\n", "no job"),
+            ("[a]\nrw=read\n[b]\nrw=write\n", "more than one job"),
+            ("[a]\nexec_prerun=rm -rf /\n", "may not have `exec_prerun`"),
+            ("[a]\nwrite_bw_log=x\n", "may not have `write_bw_log`"),
+            ("[a]\ninclude other\n", "may not name another file"),
+            ("[a]\nrw=trim\n", "not a pattern"),
+            ("[a]\nbs=4k,8k\n", "no size"),
+            ("[a]\nnumjobs=0\n", "no numjobs"),
+            ("[a]\ndirectory=/mnt\n", "made up by fio"),
+        ] {
+            let text = text.replace("include other", "include=other");
+            let fault = parse(&text).unwrap_err();
+            assert!(fault.message.contains(why), "{text}: {fault:?}");
+        }
+    }
+}
