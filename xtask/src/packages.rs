@@ -15,6 +15,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("fio", "fio"),
     ("ip", "iproute2"),
     ("iperf3", "iperf3"),
+    ("nbdkit", "nbdkit"),
     ("ping", "iputils-ping"),
     ("qperf", "qperf"),
     ("runuser", "util-linux"),

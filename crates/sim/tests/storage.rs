@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 use device::Profile;
 use measure::{ByteCount, Nanos};
 use method::TrialRecord;
+use method::figure::Condition;
 use method::record::{FlowRecord, Outcome, StorageRecord};
+use method::trial::StorageServer;
+use method::{Figure, Metric, StorageSpec};
 use method::trial::{FlowKind, Pattern, Storage};
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
 
@@ -154,4 +157,62 @@ fn what_can_not_be_run_says_why() {
         let Outcome::Failed { reason } = &record.outcome else { panic!("{:?}", record.outcome) };
         assert!(reason.contains(why), "{reason}");
     }
+}
+
+fn said(figure: &Figure, name: &str) -> String {
+    match figure.conditions.get(name) {
+        Some(Condition::Text(text)) => text.clone(),
+        Some(Condition::Integer(number)) => number.to_string(),
+        Some(Condition::Flag(flag)) => flag.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// The study on a modelled switch, whose truth is known: what it says of the network is what the network
+/// takes, and nothing is left over.
+#[test]
+fn the_studys_budget_is_the_models() {
+    let server = StorageServer { size: ByteCount(1 << 20), read: SERVICE, write: SERVICE * 2 };
+    let FlowKind::Storage(job) = storage(50, (2, 1), &[]) else { unreachable!() };
+    let job = Storage { filename: String::new(), server: Some(server), ..job };
+    let spec = StorageSpec {
+        duration: Nanos::from_millis(200),
+        blocks: 2,
+        ..StorageSpec::quick(job)
+    };
+    let mut testbed = testbed(DiskModel::IDEAL);
+    let figures = spec.run(&mut testbed, 1).expect("the model runs");
+    let of = |metric, pairs: &[(&str, &str)]| {
+        let found = figures.iter().find(|f| {
+            f.metric == metric
+                && f.quantile.is_none()
+                && pairs.iter().all(|(name, value)| said(f, name) == *value)
+        });
+        found.and_then(|f| f.value).unwrap_or_else(|| panic!("no {metric:?} of {pairs:?}"))
+    };
+    for (operation, disk) in [("read", SERVICE), ("write", SERVICE * 2)] {
+        let part = |name| of(Metric::IoLatency, &[("operation", operation), ("part", name)]);
+        let whole = of(Metric::IoLatency, &[("operation", operation), ("part", "")]);
+        let (network, rest) = (part("network"), part("rest"));
+        assert!((part("disk") - disk.0 as f64).abs() < 1.0);
+        // Two jobs at times have frames in each other's way, which a message beside them seldom meets.
+        assert!(rest.abs() <= 0.05 * network, "{operation}: {rest} of {network}");
+        let share = of(Metric::NetworkShare, &[("operation", operation)]);
+        assert!((share - network / whole).abs() < 0.01, "{share}");
+        let (there, back) = match operation {
+            "read" => (way(28), way(16 + BLOCK)),
+            _ => (way(28 + BLOCK), way(16)),
+        };
+        assert!((network / (there + back) as f64 - 1.0).abs() < 0.05, "{network}");
+    }
+    let rate = of(Metric::Iops, &[("operation", "all"), ("estimate", "")]);
+    let little = of(Metric::Iops, &[("estimate", "under way / mean latency")]);
+    assert!((rate / little - 1.0).abs() < 0.02, "{rate} {little}");
+    let without = [("estimate", "at most, with a network without latency")];
+    let most = of(Metric::Iops, &without);
+    let disks = 2.0 * 1e9 / (1.5 * SERVICE.0 as f64);
+    assert!((most / disks - 1.0).abs() < 0.02, "{most} of {disks}");
+    // No round trip at all leaves what the disks take.
+    let zero = [("what_if_rtt_ns", "0"), ("what_if_iodepth", "1"), ("what_if_copied", "false")];
+    assert!(of(Metric::Iops, &zero) / disks > 0.8);
 }

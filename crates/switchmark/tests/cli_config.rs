@@ -271,7 +271,6 @@ fn faults_of_plans() -> String {
         ("study.latency", "study.latncy"),
         ("sizes", "sise"),
         ("lab:bridge,mtu=1500\"\n", "lab:bridge,rate=100Mbit\"\n[campaign]\nblocks = 10\n"),
-        ("[study.latency]", "[study.storage]"),
     ];
     for (from, to) in plan {
         let _ = writeln!(text, "{}\n", plan_error(from, to));
