@@ -8,6 +8,7 @@
 
 mod harness;
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Command;
@@ -17,9 +18,12 @@ use harness::{
     open, paced, trial, valid_but_for_pacing,
 };
 use lab::LabDevice;
-use measure::{FrameRate, Nanos, Rate};
-use method::trial::{Backend, FlowKind, Gate, Protocol, Reception, Schedule};
-use method::{Outcome, Testbed};
+use measure::{ByteCount, FrameRate, Nanos, Rate};
+use method::figure::Condition;
+use method::trial::{
+    Backend, FlowKind, Gate, Pattern, Protocol, Reception, Schedule, Storage, StorageServer,
+};
+use method::{Figure, FlowRecord, Metric, Outcome, StorageSpec, Testbed};
 
 /// One captured packet: arrival in seconds, octets on the link without FCS.
 struct Captured {
@@ -259,4 +263,132 @@ fn bulk_does_not_exceed_the_token_bucket() {
     println!("goodput {goodput:.0} bit/s of {rate}");
     assert!(goodput < rate.bits_per_second() * 1.01, "{goodput}");
     assert!(goodput > rate.bits_per_second() * 0.5, "{goodput}");
+}
+
+fn storage_job(delay: Nanos) -> Storage {
+    Storage {
+        ioengine: "nbd".into(),
+        filename: String::new(),
+        pattern: Pattern::Random,
+        rwmixread: 50,
+        bs: ByteCount(4096),
+        numjobs: 2,
+        iodepth: 1,
+        replicas: Vec::new(),
+        options: BTreeMap::new(),
+        server: Some(StorageServer { size: ByteCount(16 << 20), read: delay, write: delay }),
+        disk: None,
+        allow_destroy: false,
+    }
+}
+
+/// fio's own counts beside nbdkit's, which nobody of ours wrote: every operation is in both, and none was
+/// faster than the disk.
+#[test]
+fn fio_and_nbdkit_tell_the_same() {
+    let test = "a storage in a lab";
+    let Some(_alone) = alone(test, &["fio", "nbdkit"]) else { return };
+    let mut testbed = open(&LabDevice::Bridge, None);
+    let pair = testbed.topology().measured_pairs().remove(0);
+    let delay = Nanos::from_millis(1);
+    let kind = FlowKind::Storage(storage_job(delay));
+    let mut asked = trial(&pair, kind, Nanos::from_secs(1), Gate::Uneven);
+    asked.phases.residual = Nanos::from_millis(1500);
+    let record = testbed.run(&asked).expect("the testbed lives");
+    let [FlowRecord::Storage(seen)] = record.flows.as_slice() else {
+        panic!("not one storage flow: {record:#?}")
+    };
+    let served = seen.server.served.expect("nbdkit tells what it served");
+    eprintln!("fio {} reads {} writes, nbdkit {served:?}", seen.reads.count, seen.writes.count);
+    assert_eq!((seen.reads.count, seen.writes.count), (served.reads, served.writes));
+    for of in [&seen.reads, &seen.writes] {
+        assert!(of.mean_latency().expect("operations") >= delay.0 as f64);
+        assert_eq!(of.octets.0, of.count * 4096);
+        assert_eq!(of.latency.count(), of.count, "the bins are all there");
+        // fio's bins are 0.8 % wide.
+        let off = of.latency.mean() / of.mean_latency().expect("operations") - 1.0;
+        assert!(off.abs() < 0.01, "the bins' mean is off by {off}");
+    }
+    assert!(seen.fio.as_ref().is_some_and(|text| text.contains("fio version")));
+}
+
+/// What would be written over, is missing or can't be looked into is refused before anything is sent.
+#[test]
+fn a_storage_that_is_somebodys_is_left_alone() {
+    let test = "a storage that exists";
+    let Some(_alone) = alone(test, &["fio"]) else { return };
+    let mut testbed = open(&LabDevice::Cable, None);
+    let pair = testbed.topology().measured_pairs().remove(0);
+    let scratch = Scratch::new("storage");
+    let path = scratch.path("precious");
+    std::fs::write(&path, vec![7; 1 << 20]).expect("a file");
+    let job = |filename: &Path, allow_destroy| {
+        FlowKind::Storage(Storage {
+            ioengine: "psync".into(),
+            filename: filename.display().to_string(),
+            options: BTreeMap::from([("size".to_owned(), "1m".to_owned())]),
+            server: None,
+            allow_destroy,
+            ..storage_job(Nanos::ZERO)
+        })
+    };
+    let mut run = |filename: &Path, allowed| {
+        let kind = job(filename, allowed);
+        testbed.run(&trial(&pair, kind, Nanos::from_millis(300), Gate::Uneven))
+    };
+    let refused = run(&path, false).expect_err("it is not empty").to_string();
+    let told = format!("{refused} ");
+    assert!(std::fs::read(&path).expect("still there").iter().all(|octet| *octet == 7), "{told}");
+    let missing = scratch.path("no/such/folder");
+    assert!(run(&missing, true).is_err(), "a path that does not exist is no storage");
+    // A file that is laid out for a job is its agent's, and goes with it.
+    let made = scratch.path("made");
+    let record = run(&made, false).expect("the testbed lives");
+    assert!(matches!(record.outcome, Outcome::Valid), "{:?}", record.outcome);
+    let again = run(&made, false).expect("it is the agent's own");
+    assert!(matches!(again.outcome, Outcome::Valid), "{:?}", again.outcome);
+    drop(testbed);
+    assert!(!made.exists(), "what was laid out is gone");
+    assert!(path.exists());
+}
+
+/// Cable for bridge for router, before a disk of 1 ms and one of 10 ms: what the round trips predict is
+/// what fio sees. `switchmark storage --testbed lab:bridge+router --serve 1ms --blocks 10` prints the same.
+#[test]
+fn predicted_and_observed_agree() {
+    let test = "predicted against observed";
+    if !full() {
+        eprintln!("skipped: four labs of a minute each; set SWITCHMARK_TESTS=full");
+        return;
+    }
+    let Some(_alone) = alone(test, &["fio", "nbdkit"]) else { return };
+    let said = |figure: &Figure, name: &str| match figure.conditions.get(name) {
+        Some(Condition::Text(text)) => text.clone(),
+        _ => String::new(),
+    };
+    for (device, delay) in [
+        (LabDevice::Bridge, Nanos::from_millis(1)),
+        (LabDevice::Router, Nanos::from_millis(1)),
+        (LabDevice::Bridge, Nanos::from_millis(10)),
+        (LabDevice::Router, Nanos::from_millis(10)),
+    ] {
+        let mut testbed = open(&device, None);
+        let spec = StorageSpec { blocks: 10, ..StorageSpec::quick(storage_job(delay)) };
+        let figures = spec.run(&mut testbed, 7).expect("the testbed lives");
+        let of = |estimate: &str| {
+            figures.iter().find(|f| {
+                f.metric == Metric::IoLatencyAdded
+                    && said(f, "estimate") == estimate
+                    && said(f, "operation") == "all"
+            })
+        };
+        let row = |figure: Option<&Figure>| {
+            figure.and_then(|f| Some((f.low?, f.value?, f.high?))).expect("an interval")
+        };
+        let observed = row(of(""));
+        let predicted = row(of("predicted from the round trips"));
+        let rest = row(of("observed less predicted"));
+        eprintln!("{} {delay}: predicted {predicted:?} observed {observed:?} rest {rest:?}", device.as_str());
+        assert!(rest.0 <= 0.0 && rest.2 >= 0.0, "the rest's interval holds zero: {rest:?}");
+    }
 }

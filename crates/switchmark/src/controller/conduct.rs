@@ -13,7 +13,7 @@ use dataplane::{Window, clock};
 use lab::Lab;
 use measure::Nanos;
 use method::record::{DeedRecord, DeviceRecord, HostUsage, PortCounters, Side};
-use method::trial::{FlowKind, Offloads};
+use method::trial::{Flow, FlowKind, Offloads};
 use method::{Topology, Trial, TrialRecord, validity};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
@@ -35,6 +35,8 @@ const LEAD_PER_FLOW: Nanos = Nanos::from_millis(2);
 const SETTING_UP: Duration = Duration::from_secs(10);
 /// Each sender gives up learning after a second or so, one after another.
 const LEARNING: Duration = Duration::from_secs(3);
+/// A file of a storage's job is as large as the user says.
+const LAYING_OUT: Duration = Duration::from_mins(30);
 /// After the window, an agent still reads counters and writes its report.
 const REPORTING: Duration = Duration::from_secs(10);
 
@@ -209,7 +211,15 @@ impl<'a> Conduct<'a> {
         let most = orders.values().map(Vec::len).max().unwrap_or(0);
         let asks: Vec<_> =
             orders.into_iter().map(|(host, senders)| (host, Ask::Connect { senders })).collect();
-        self.crew.ask_all(asks, SETTING_UP + LEARNING * most as u32).map(drop)
+        let within = SETTING_UP + LEARNING * most as u32 + self.laying_out();
+        self.crew.ask_all(asks, within).map(drop)
+    }
+
+    /// How long a client may fill a file that its job reads and writes, before the first trial.
+    fn laying_out(&self) -> Duration {
+        let fills = |flow: &Flow| matches!(&flow.kind, FlowKind::Storage(s) if s.server.is_none());
+        let any = self.lanes.trial().flows.iter().any(fills);
+        if any { LAYING_OUT } else { Duration::ZERO }
     }
 
     /// Tells every agent to start at one instant; the window on our clock, and its start on the wall's.

@@ -13,6 +13,7 @@ use measure::{Histogram, Nanos};
 use method::record::{OperationsRecord, ServerRecord, StorageRecord};
 use method::trial::{Pattern, Storage};
 
+use super::keeper::export_name;
 use super::{contents, end, find, last_words, leashed, scratch, target, wait};
 use crate::protocol::ClientSpec;
 
@@ -143,7 +144,8 @@ fn text(spec: &ClientSpec) -> String {
         let _ = writeln!(out, "rwmixread={}", job.rwmixread);
     }
     if let Some(server) = job.server {
-        let _ = write!(out, "uri=nbd://{}/\nsize={}\n", spec.remote, server.size.0);
+        let name = export_name(spec.identity);
+        let _ = write!(out, "uri=nbd://{}/{name}\nsize={}\n", spec.remote, server.size.0);
     } else if !job.filename.is_empty() {
         let name = if job.ioengine == "nbd" { "uri" } else { "filename" };
         let _ = writeln!(out, "{name}={}", job.filename);

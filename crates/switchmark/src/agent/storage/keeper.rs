@@ -2,14 +2,14 @@
 //! of its disk.
 //!
 //! Owns nbdkit's life: it listens on the flow's address only while the trial is prepared and runs, and
-//! answers the flow's client alone. Never serves anything but memory.
+//! serves only whoever asks by the trial's token. Never serves anything but memory.
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use dataplane::{FlowError, Halt, Window, clock};
+use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::Nanos;
 use method::record::{ServerRecord, ServiceTimes};
 use method::trial::StorageServer;
@@ -90,12 +90,12 @@ impl Serving {
         let mut child = Command::new(program)
             .args(["--foreground", "--exit-with-parent", "--threads", THREADS])
             .args(["--ipaddr", &spec.local.to_string(), "--port", &port.to_string()])
-            .args(["--filter=ip", "--filter=stats", "--filter=delay", "memory"])
+            .args(["--filter=exportname", "--filter=stats", "--filter=delay", "memory"])
             .arg(server.size.0.to_string())
-            .arg(format!("allow={}", spec.peer))
-            .args(["deny=all", "statsfile=/dev/stdout"])
-            .arg(format!("rdelay={}ns", server.read.0))
-            .arg(format!("wdelay={}ns", server.write.0))
+            .arg(format!("exportname={}", export_name(spec.identity)))
+            .args(["exportname-strict=true", "exportname-list=error", "statsfile=/dev/stdout"])
+            .arg(format!("rdelay={}ms", milliseconds(server.read)?))
+            .arg(format!("wdelay={}ms", milliseconds(server.write)?))
             .stdin(Stdio::null())
             .stdout(pipe(&stats)?)
             .stderr(pipe(&complaints)?)
@@ -131,6 +131,22 @@ impl Drop for Serving {
     fn drop(&mut self) {
         end(&mut self.child);
     }
+}
+
+/// What a client has to ask for: nobody else knows the trial's token.
+pub(super) fn export_name(identity: Identity) -> String {
+    format!("trial-{:08x}-{}", identity.token, identity.flow)
+}
+
+/// nbdkit's delay filter knows no shorter unit.
+fn milliseconds(delay: Nanos) -> Result<u64, FlowError> {
+    if delay.0 % 1_000_000 == 0 {
+        return Ok(delay.0 / 1_000_000);
+    }
+    Err(FlowError::Unavailable {
+        asked: format!("a disk that takes {delay}"),
+        why: "nbdkit delays by whole milliseconds: serve 0ms, 1ms, 2ms… (a `sim:` testbed has any)".into(),
+    })
 }
 
 /// A port that is free now; nbdkit takes no socket that is open already, other than systemd's.
