@@ -11,8 +11,8 @@ use method::TrialRecord;
 use method::figure::Condition;
 use method::record::{FlowRecord, Outcome, StorageRecord};
 use method::trial::StorageServer;
-use method::{Figure, Metric, StorageSpec};
 use method::trial::{FlowKind, Pattern, Storage};
+use method::{Figure, Metric, StorageSpec};
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
 
 use trials::{GIGABIT, flow, run, trial};
@@ -175,11 +175,8 @@ fn the_studys_budget_is_the_models() {
     let server = StorageServer { size: ByteCount(1 << 20), read: SERVICE, write: SERVICE * 2 };
     let FlowKind::Storage(job) = storage(50, (2, 1), &[]) else { unreachable!() };
     let job = Storage { filename: String::new(), server: Some(server), ..job };
-    let spec = StorageSpec {
-        duration: Nanos::from_millis(200),
-        blocks: 2,
-        ..StorageSpec::quick(job)
-    };
+    let spec =
+        StorageSpec { duration: Nanos::from_millis(200), blocks: 2, ..StorageSpec::quick(job) };
     let mut testbed = testbed(DiskModel::IDEAL);
     let figures = spec.run(&mut testbed, 1).expect("the model runs");
     let of = |metric, pairs: &[(&str, &str)]| {

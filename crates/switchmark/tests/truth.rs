@@ -103,7 +103,7 @@ fn a_capture_shows_the_sizes_asked_for() {
             let is_tcp = filter.starts_with("tcp");
             let asked = match &record.flows[0] {
                 // TCP's headers with the time-stamp option need more than 64 octets.
-                method::FlowRecord::Echo(echo) => echo.frame_size.octets(),
+                FlowRecord::Echo(echo) => echo.frame_size.octets(),
                 _ => octets,
             };
             assert!(asked == octets || (is_tcp && octets < 82), "{what}: {asked}");
@@ -258,7 +258,7 @@ fn bulk_does_not_exceed_the_token_bucket() {
     let pair = testbed.topology().measured_pairs().remove(0);
     let record =
         testbed.run(&trial(&pair, bulk(2), Nanos::from_secs(2), Gate::Flood)).expect("runs");
-    let [method::FlowRecord::Bulk(flow)] = record.flows.as_slice() else { panic!("{record:#?}") };
+    let [FlowRecord::Bulk(flow)] = record.flows.as_slice() else { panic!("{record:#?}") };
     let goodput = FrameRate(flow.received.0 as f64 * 8.0 / flow.elapsed.as_secs_f64()).0;
     println!("goodput {goodput:.0} bit/s of {rate}");
     assert!(goodput < rate.bits_per_second() * 1.01, "{goodput}");
@@ -388,7 +388,10 @@ fn predicted_and_observed_agree() {
         let observed = row(of(""));
         let predicted = row(of("predicted from the round trips"));
         let rest = row(of("observed less predicted"));
-        eprintln!("{} {delay}: predicted {predicted:?} observed {observed:?} rest {rest:?}", device.as_str());
+        eprintln!(
+            "{} {delay}: predicted {predicted:?} observed {observed:?} rest {rest:?}",
+            device.as_str()
+        );
         assert!(rest.0 <= 0.0 && rest.2 >= 0.0, "the rest's interval holds zero: {rest:?}");
     }
 }

@@ -145,7 +145,8 @@ fn milliseconds(delay: Nanos) -> Result<u64, FlowError> {
     }
     Err(FlowError::Unavailable {
         asked: format!("a disk that takes {delay}"),
-        why: "nbdkit delays by whole milliseconds: serve 0ms, 1ms, 2ms… (a `sim:` testbed has any)".into(),
+        why: "nbdkit delays by whole milliseconds: serve 0ms, 1ms, 2ms… (a `sim:` testbed has any)"
+            .into(),
     })
 }
 
