@@ -108,7 +108,7 @@ impl Bounds {
                 datagrams_bits(spec).ok_or(AgentFault::Unbounded { flow, limit })?
             }
             SenderOrder::Asker(spec) => echo_bits(spec),
-            SenderOrder::Source(_) | SenderOrder::Caller(_) => {
+            SenderOrder::Source(_) | SenderOrder::Caller(_) | SenderOrder::Client(_) => {
                 return Err(AgentFault::Unbounded { flow, limit });
             }
         };

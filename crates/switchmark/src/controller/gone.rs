@@ -132,7 +132,7 @@ mod tests {
     fn without(host: &str) -> Gone {
         let mut gone = Gone::default();
         let (status, stderr) = ("signal: 9".to_owned(), String::new());
-        gone.add(AgentError::Died { host: host.to_owned(), status, stderr });
+        gone.add(AgentError::Died { host: host.to_owned(), status, code: None, stderr });
         gone
     }
 

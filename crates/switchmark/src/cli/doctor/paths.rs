@@ -94,7 +94,12 @@ fn passes(
             from: pair.from.clone(),
             to: pair.to.clone(),
             role: Role::Measured,
-            kind: FlowKind::Echo(Echo { protocol, frame_size, schedule: Schedule::Greedy }),
+            kind: FlowKind::Echo(Echo {
+                protocol,
+                frame_size,
+                schedule: Schedule::Greedy,
+                messages: None,
+            }),
         }],
         phases: Phases::quick(LOAD),
         offloads: Offloads::Off,
