@@ -489,6 +489,49 @@ fn hold(record: &TrialRecord, (before, after): ((u64, u64), (u64, u64))) -> &'st
     "right"
 }
 
+/// One trial and what befalls it: how its record came out, and the agents that it had.
+fn one_trial(
+    testbed: &mut LiveTestbed,
+    fault: Fault,
+    (at, pause): (u64, u64),
+) -> (&'static str, [u32; 2]) {
+    let pairs = testbed.topology().measured_pairs();
+    let load = harness::datagrams(512, harness::paced(2000.0), Backend::Udp);
+    let trial = harness::trial(&pairs[0], load, Nanos::from_millis(150), Gate::Strict);
+    let pids = testbed.agents();
+    let agents = ["h1", "h2"].map(|host| pids[host]);
+    let spaces = agents.map(|pid| Namespace::of_process(pid).expect("a namespace"));
+    let before_fault = truth(testbed);
+    let lab = testbed.lab().expect("a lab");
+    let cut = |rate: &str| lab.netlink("bridge", |kernel| set_queue(kernel, "p2", rate));
+    match fault {
+        Fault::DevicePortIsCut => cut("8kbit").expect("a queue"),
+        Fault::DevicePortIsDown => lab.set_link("bridge", "p2", false).expect("down"),
+        _ => {}
+    }
+    let accident = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(at));
+        befall(fault, agents, &spaces, Duration::from_millis(pause));
+    });
+    let ended = testbed.run(&trial);
+    accident.join().expect("it befalls");
+    let lab = testbed.lab().expect("a lab");
+    match fault {
+        Fault::DevicePortIsCut => {
+            let rate = "10Gbit";
+            lab.netlink("bridge", |kernel| set_queue(kernel, "p2", rate)).expect("a queue");
+        }
+        Fault::DevicePortIsDown => lab.set_link("bridge", "p2", true).expect("up"),
+        _ => {}
+    }
+    // What still waits would be counted with the next trial's.
+    wait_for("queues to be empty", || waiting(testbed) == 0);
+    match ended {
+        Ok(record) => (hold(&record, (before_fault, truth(testbed))), agents),
+        Err(error) => panic!("after {fault:?}: {error}"),
+    }
+}
+
 #[test]
 fn whatever_goes_wrong_a_valid_record_is_right_and_nothing_is_left() {
     let Some(_alone) = alone("whatever_goes_wrong", &[]) else { return };
@@ -503,46 +546,9 @@ fn whatever_goes_wrong_a_valid_record_is_right_and_nothing_is_left() {
     for number in 0..count {
         let any = FAULTS[(draw(&mut state) % FAULTS.len() as u64) as usize];
         let fault = if number == 0 { Fault::Nothing } else { any };
-        let (at, pause) = (draw(&mut state) % 400, 20 + draw(&mut state) % 300);
-        let pairs = testbed.topology().measured_pairs();
-        let load = harness::datagrams(512, harness::paced(2000.0), Backend::Udp);
-        let trial = harness::trial(&pairs[0], load, Nanos::from_millis(150), Gate::Strict);
-        let pids = testbed.agents();
-        let agents = ["h1", "h2"].map(|host| pids[host]);
-        let spaces = agents.map(|pid| Namespace::of_process(pid).expect("a namespace"));
-        let before_fault = truth(&testbed);
-        let lab = testbed.lab().expect("a lab");
-        let cut = |rate: &str| lab.netlink("bridge", |kernel| set_queue(kernel, "p2", rate));
-        match fault {
-            Fault::DevicePortIsCut => cut("8kbit").expect("a queue"),
-            Fault::DevicePortIsDown => lab.set_link("bridge", "p2", false).expect("down"),
-            _ => {}
-        }
-        let accident = thread::spawn(move || {
-            thread::sleep(Duration::from_millis(at));
-            befall(fault, agents, &spaces, Duration::from_millis(pause));
-        });
-        let ended = testbed.run(&trial);
-        accident.join().expect("it befalls");
-        let lab = testbed.lab().expect("a lab");
-        match fault {
-            Fault::DevicePortIsCut => {
-                let rate = "10Gbit";
-                lab.netlink("bridge", |kernel| set_queue(kernel, "p2", rate)).expect("a queue");
-            }
-            Fault::DevicePortIsDown => lab.set_link("bridge", "p2", true).expect("up"),
-            _ => {}
-        }
-        // What still waits would be counted with the next trial's.
-        wait_for("queues to be empty", || waiting(&testbed) == 0);
-        let (told, lost) = match &ended {
-            Ok(record) => {
-                let told = hold(record, (before_fault, truth(&testbed)));
-                let killed = matches!(fault, Fault::SenderKilled | Fault::ReceiverEnded);
-                (told, killed)
-            }
-            Err(error) => panic!("after {fault:?}: {error}"),
-        };
+        let times = (draw(&mut state) % 400, 20 + draw(&mut state) % 300);
+        let (told, agents) = one_trial(&mut testbed, fault, times);
+        let lost = matches!(fault, Fault::SenderKilled | Fault::ReceiverEnded);
         *table.entry(fault).or_default().entry(told).or_default() += 1;
         if lost {
             // Who ended an agent on purpose gets no other: the run ends, and is resumed.

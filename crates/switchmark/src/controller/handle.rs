@@ -270,10 +270,9 @@ impl Agent {
         let written = line.as_mut().map(|pipe| protocol::write(pipe, message));
         drop(line);
         match written {
-            None => Err(self.died()),
             Some(Ok(())) => Ok(()),
             // A broken pipe says less than how the process ended.
-            Some(Err(ProtocolError::Frame(_))) => Err(self.died()),
+            None | Some(Err(ProtocolError::Frame(_))) => Err(self.died()),
             Some(Err(cause)) => Err(self.broken(cause)),
         }
     }

@@ -66,7 +66,7 @@ impl Muster {
         lab: Option<&Lab>,
         crew: &mut Crew,
     ) -> Result<(), ControllerError> {
-        let is_away = |name: &&String| self.reaches.get(*name).is_some_and(|reach| reach.is_away());
+        let is_away = |name: &&String| self.reaches.get(*name).is_some_and(Reach::is_away);
         let names = topology.hosts.iter().map(|host| &host.name);
         let (away, here): (Vec<_>, Vec<_>) = names.partition(is_away);
         let (heart, stop) = (crew.heart().clone(), crew.stop().clone());

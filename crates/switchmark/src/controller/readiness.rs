@@ -99,7 +99,7 @@ impl LiveTestbed {
                 IpAddr::V6(_) => None,
             };
             for size in [64, full_size] {
-                let number = if size == 64 { 0 } else { 1 };
+                let number = u16::from(size != 64);
                 self.listen(&ports, mark)?;
                 let address = address.filter(|_| size == 64);
                 let ask =

@@ -92,6 +92,6 @@ fn number<T: std::str::FromStr>(told: &Told, key: &str) -> Option<T> {
     told.get(key)?.parse().ok()
 }
 
-fn file(path: &str, value: impl ToString) -> Setting {
-    Setting::File { path: path.to_owned(), value: value.to_string() }
+fn file(path: &str, value: &str) -> Setting {
+    Setting::File { path: path.to_owned(), value: value.to_owned() }
 }

@@ -89,7 +89,7 @@ fn carry_out(work: &Work<'_>, workers: usize, quiet: bool) -> (Vec<SweptOne>, Op
     let mut reached: Vec<Option<SweptOne>> = work.points.iter().map(|_| None).collect();
     let mut failure = None;
     let estimate = estimate(work.points);
-    let (mut wait, mut spent, mut done) = (Wait::new(quiet), Nanos::ZERO, 0);
+    let (mut wait, mut spent, mut done) = (Wait::new(quiet), Nanos::ZERO, 0_usize);
     thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
         for _ in 0..workers {

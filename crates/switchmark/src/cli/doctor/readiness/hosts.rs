@@ -77,7 +77,7 @@ fn idle(host: &str, told: &Told) -> Finding {
     let cpus: usize = number(told, "cpus").unwrap_or(1);
     let path = |cpu, state| format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/{state}/disable");
     let settings = (0..cpus)
-        .flat_map(|cpu| deep.iter().map(move |state| file(&path(cpu, state), 1)))
+        .flat_map(|cpu| deep.iter().map(move |state| file(&path(cpu, state), "1")))
         .collect();
     let found = format!("{states} (µs to wake): more than {WAKING_US} µs shows in round trips");
     let command =
@@ -132,7 +132,7 @@ fn buffers(host: &str, told: &Told, name: &'static str) -> Finding {
     }
     finding.fixed_by(
         format!("sysctl -w net.core.{name}={BUFFER_OCTETS}"),
-        vec![file(&path, BUFFER_OCTETS)],
+        vec![file(&path, &BUFFER_OCTETS.to_string())],
     )
 }
 
