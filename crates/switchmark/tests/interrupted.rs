@@ -298,6 +298,9 @@ fn a_controller_that_stands_still_loses_its_agents_and_goes_on_with_others() {
     assert!(failed.count() <= 2, "the trial under way, and one that found the other agent gone");
 }
 
+/// What ends an agent, and how it is done.
+type Way<'a> = (&'a str, &'a dyn Fn(&mut Child));
+
 #[test]
 fn whatever_ends_an_agent_it_puts_back_what_it_changed() {
     let Some(_alone) = alone("whatever_ends_an_agent", &[]) else { return };
@@ -306,7 +309,7 @@ fn whatever_ends_an_agent_it_puts_back_what_it_changed() {
     let features = || lab.netlink("h1", |kernel| kernel.offloads("eth1")).expect("features");
     let found = features();
     assert!(found.any(), "a cable of the kernel's starts with offloads on");
-    let ways: [(&str, &dyn Fn(&mut Child)); 3] = [
+    let ways: [Way<'_>; 3] = [
         ("silence", &|_| {}),
         ("SIGTERM", &|agent| signal(agent, Signal::SIGTERM)),
         ("the end of its stdin", &|agent| drop(agent.stdin.take())),
