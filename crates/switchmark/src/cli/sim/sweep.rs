@@ -116,7 +116,7 @@ fn carry_out(work: &Work<'_>, workers: usize, quiet: bool) -> (Vec<SweptOne>, Op
             let of = work.points.len();
             // What real hosts take is not known before they are there.
             let (share, told) = if estimate == Nanos::ZERO {
-                (f64::from(done) / of as f64, format!("{done} of {of} points"))
+                (done as f64 / of as f64, format!("{done} of {of} points"))
             } else {
                 let told = format!("{done} of {of} points, {}", wait.virtual_time(spent, estimate));
                 (spent.as_secs_f64() / estimate.as_secs_f64(), told)
