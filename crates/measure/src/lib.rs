@@ -19,6 +19,7 @@ pub mod ranks;
 pub mod reading;
 pub mod sequence;
 pub mod units;
+pub mod variance;
 
 pub use blocks::BlockEstimate;
 pub use histogram::Histogram;

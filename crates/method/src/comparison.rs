@@ -5,7 +5,7 @@
 
 mod attribution;
 mod blocks;
-mod cells;
+pub(crate) mod cells;
 mod sentence;
 #[cfg(test)]
 mod tests;
@@ -41,10 +41,21 @@ pub struct Side<'a> {
     pub run: &'a str,
     /// Which device of the run, in which variant; none where it has only one.
     pub subject: Option<&'a Subject>,
+    /// Which level of which factor, of a campaign; the other factors' levels then tell cases apart.
+    pub level: Option<Level<'a>>,
     /// The run's figures.
     pub figures: &'a [Figure],
     /// Those of each block alone; empty where the run has no blocks.
     pub blocks: &'a [Vec<Figure>],
+}
+
+/// A factor of a campaign at one of its levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level<'a> {
+    /// `nic`
+    pub factor: &'a str,
+    /// `x722`
+    pub level: &'a str,
 }
 
 /// One figure of two sides.
@@ -166,10 +177,20 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
             row.comparison.decision = Decision::Inconclusive;
         }
     }
-    let attribution = attribution::attribute(&rows, interleaved);
+    let control = control_of(subject.figures);
+    let attribution = attribution::attribute(&rows, interleaved, control);
     let (subject, reference) = (subject.name.to_owned(), reference.name.to_owned());
     let sentence = sentence::of(&subject, &reference, &rows);
     Compared { subject, reference, interleaved, rows, attribution, sentence }
+}
+
+/// In how many figures a campaign's A/A control came out different, and of how many.
+pub fn control_of(figures: &[Figure]) -> (usize, usize) {
+    let own = |figure: &&Figure| figure.conditions.contains_key(crate::campaign::CONTROL);
+    let different = |figure: &&Figure| {
+        figure.conditions.get("decision") == Some(&Decision::Different.as_str().into())
+    };
+    (figures.iter().filter(own).filter(different).count(), figures.iter().filter(own).count())
 }
 
 fn row(case: &Case, own: &Values, others: &Values, interleaved: bool, margin: f64) -> Option<Row> {

@@ -194,6 +194,9 @@ pub enum Metric {
     Ratio,
     /// By how much one side exceeds another, where a ratio can't be had.
     Difference,
+    /// What share of a metric's variance a factor of a campaign explains; `of` and `factor` in the
+    /// conditions name both.
+    VarianceShare,
     /// Reads and writes of a storage a second; `operation` in the conditions says of which.
     Iops,
     /// How long one of them takes, from submission to completion; `part` in the conditions says of which

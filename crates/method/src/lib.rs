@@ -4,6 +4,7 @@
 //! the studies and the searches. Never does I/O, never reads a clock, and knows no testbed: a study
 //! sees only `Testbed::run(&Trial) -> TrialRecord`.
 
+pub mod campaign;
 pub mod comparison;
 pub mod conformance;
 mod counters;
@@ -19,6 +20,7 @@ pub mod trial;
 pub mod validity;
 pub mod verdict;
 
+pub use campaign::CampaignSpec;
 pub use conformance::{Clause, conformance};
 pub use explain::{explain_size, explain_size_at};
 pub use figure::{Caveat, Figure, Metric, Unit, Verdict};

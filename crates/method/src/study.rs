@@ -22,6 +22,7 @@ pub mod xray;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::campaign::CampaignSpec;
 use crate::trial::Phases;
 use crate::{Figure, Testbed, TestbedError, Topology};
 
@@ -58,11 +59,13 @@ pub enum StudySpec {
     Storage(Box<StorageSpec>),
     /// What another tool measured: no trial at all.
     Imported(ImportedSpec),
+    /// Other studies in combinations of factors' levels, in blocks.
+    Campaign(Box<CampaignSpec>),
 }
 
 impl StudySpec {
-    /// `latency`, `forwarding`, `fabric`, `buffer`, `switching`, `depth`, `storage`,
-    /// `imported`
+    /// `latency`, `forwarding`, `fabric`, `buffer`, `switching`, `depth`, `storage`, `imported`,
+    /// `campaign`
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Latency(_) => "latency",
@@ -73,6 +76,7 @@ impl StudySpec {
             Self::Depth(_) => "depth",
             Self::Storage(_) => "storage",
             Self::Imported(_) => "imported",
+            Self::Campaign(_) => "campaign",
         }
     }
 
@@ -88,6 +92,7 @@ impl StudySpec {
             Self::Depth(spec) => spec.estimate(topology),
             Self::Storage(spec) => spec.estimate(topology),
             Self::Imported(_) => Nanos::ZERO,
+            Self::Campaign(spec) => spec.estimate(topology),
         }
     }
 
@@ -102,6 +107,7 @@ impl StudySpec {
             Self::Depth(spec) => spec.check(topology),
             Self::Storage(spec) => spec.check(topology),
             Self::Imported(_) => Ok(()),
+            Self::Campaign(spec) => spec.check(topology),
         }
     }
 
@@ -117,6 +123,7 @@ impl StudySpec {
             Self::Depth(spec) => spec.run(testbed, seed),
             Self::Storage(spec) => spec.run(testbed, seed),
             Self::Imported(spec) => Ok(spec.figures.clone()),
+            Self::Campaign(spec) => spec.run(testbed, seed),
         }
     }
 }

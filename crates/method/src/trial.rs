@@ -42,6 +42,18 @@ pub struct Trial {
     /// Where cables of hosts have to end at the subject; empty: as the testbed has them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cabling: Vec<Cable>,
+    /// What a person has to have seen to, beside cables at the subject.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_hand: Vec<ByHand>,
+}
+
+/// A state of the testbed that only hands lead to: another NIC in the hosts, another cable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByHand {
+    /// What is set: `nic`.
+    pub factor: String,
+    /// To what: `x722`.
+    pub level: String,
 }
 
 /// A device in one of its variants: another kernel, another setting.

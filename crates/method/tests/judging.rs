@@ -36,6 +36,7 @@ fn trial(kind: FlowKind, gate: Gate) -> Trial {
         gate,
         events: Vec::new(),
         cabling: Vec::new(),
+        by_hand: Vec::new(),
     }
 }
 

@@ -258,3 +258,255 @@ fn a_specification_survives_the_journal() {
         assert_eq!(serde_json::from_str::<ForwardingSpec>(&written).expect("read"), spec);
     }
 }
+
+mod campaigns {
+    //! Every combination in every block, and what follows from it.
+
+    use std::collections::BTreeMap;
+
+    use measure::Nanos;
+    use measure::comparison::Decision;
+    use method::campaign::{CampaignSpec, Factor, Level, Limits, Means, StopRule, allowed};
+    use method::comparison::{Level as Of, MARGIN, Side, compare, per_block};
+    use method::{TestbedError, Topology, Trial, TrialRecord};
+
+    use super::*;
+
+    fn factor(name: &str, levels: Vec<(&str, Means)>) -> Factor {
+        let level = |(name, means): (&str, Means)| Level { name: name.to_owned(), means };
+        Factor { name: name.to_owned(), levels: levels.into_iter().map(level).collect() }
+    }
+
+    fn devices() -> Factor {
+        let device = |name: &'static str| (name, Means::Device(name.to_owned()));
+        factor("device", vec![device("sw1"), device("sw2")])
+    }
+
+    fn variants() -> Factor {
+        let plain = ("plain", Means::Variant(Some("plain".to_owned())));
+        factor("variant", vec![plain, ("fast", Means::Variant(Some("fast".to_owned())))])
+    }
+
+    fn cards() -> Factor {
+        factor("nic", vec![("x722", Means::Hands), ("cx3", Means::Hands)])
+    }
+
+    fn spec(factors: Vec<Factor>, except: &[&[(&str, &str)]]) -> CampaignSpec {
+        let named = |one: &&[(&str, &str)]| -> BTreeMap<String, String> {
+            one.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect()
+        };
+        let limits = Limits { only: Vec::new(), except: except.iter().map(named).collect() };
+        let latency = LatencySpec {
+            protocols: vec![method::trial::Protocol::Udp],
+            sizes: vec![FrameSize::MIN],
+            ..LatencySpec::quick()
+        };
+        CampaignSpec {
+            cells: allowed(&factors, &limits),
+            factors,
+            blocks: 8,
+            repetitions: 1,
+            stop: StopRule::default(),
+            studies: vec![StudySpec::Latency(latency)],
+        }
+    }
+
+    fn model() -> Model {
+        let mut model = Model { topology: bench(&["sw1", "sw2"], true), ..Model::new() };
+        for (device, variant, rtt_ns) in [
+            ("sw1", "plain", 50e3),
+            ("sw1", "fast", 45e3),
+            ("sw2", "plain", 60e3),
+            ("sw2", "fast", 54e3),
+        ] {
+            let way = Way { rtt_ns, ..model.device };
+            model.subjects.insert(subject(device, Some(variant)), way);
+        }
+        model
+    }
+
+    fn order(model: &Model) -> Vec<Vec<(u32, String)>> {
+        let mut blocks: Vec<Vec<(u32, String)>> = Vec::new();
+        for trial in &model.asked {
+            let at = trial.block as usize;
+            blocks.resize_with(blocks.len().max(at + 1), Vec::new);
+            let cell = trial.label.rsplit(", ").next().expect("a cell").to_owned();
+            if blocks[at].last().is_none_or(|(_, last)| *last != cell) {
+                blocks[at].push((trial.block, cell));
+            }
+        }
+        blocks
+    }
+
+    #[test]
+    fn every_cell_and_a_control_is_in_every_block() {
+        let campaign =
+            spec(vec![devices(), variants()], &[&[("device", "sw2"), ("variant", "fast")]]);
+        assert_eq!(campaign.cells, [[0, 0], [0, 1], [1, 0]]);
+        let mut model = model();
+        campaign.check(model.topology()).expect("possible");
+        let figures = campaign.run(&mut model, 7).expect("the model never dies");
+        // Device and cable, of three cells and the control.
+        assert_eq!(model.asked.len(), 8 * 2 * 4);
+        let blocks = order(&model);
+        for block in &blocks {
+            let mut cells: Vec<&str> = block.iter().map(|(_, cell)| cell.as_str()).collect();
+            // A variant's cells stand together, so that it is applied once.
+            let apart = cells.iter().position(|c| *c == "sw1 plain").expect("it ran");
+            let again =
+                cells.iter().position(|c| *c == "sw1 plain (control)").expect("so did this");
+            assert_eq!(apart.abs_diff(again), 1, "{cells:?}");
+            cells.sort_unstable();
+            assert_eq!(cells, ["sw1 fast", "sw1 plain", "sw1 plain (control)", "sw2 plain"]);
+        }
+        assert!(blocks.windows(2).any(|two| two[0][0].1 != two[1][0].1), "{blocks:?}");
+        let of = |metric: Metric, name: &str, value: &str| -> Vec<&Figure> {
+            let own = figures.iter().filter(|f| f.metric == metric);
+            own.filter(|f| f.conditions.get(name) == Some(&value.into())).collect()
+        };
+        for (cell, expected) in [("sw1 plain", 50e3), ("sw1 fast", 45e3), ("sw2 plain", 60e3)] {
+            let added = of(Metric::RttAdded, "cell", cell);
+            let value = added[0].value.expect("a value");
+            assert!((value - (expected - 30e3)).abs() < 1e3, "{cell}: {value}");
+            assert_eq!((added[0].blocks, added[0].verdict), (8, Verdict::DeviceLimited));
+            assert!(!added[0].caveats.contains(&Caveat::NotResolved));
+        }
+        let control: Vec<&Figure> = figures.iter().filter(|f| f.metric == Metric::Ratio).collect();
+        assert!(!control.is_empty());
+        assert!(control.iter().all(|f| f.conditions["control"] == Condition::Flag(true)));
+        assert!(
+            control.iter().all(|f| f.conditions["decision"] == "equivalent".into()),
+            "{control:?}"
+        );
+        let shares = of(Metric::VarianceShare, "factor", "device");
+        assert!(shares[0].value > Some(0.6), "{shares:?}");
+        let sum: f64 = figures
+            .iter()
+            .filter(|f| f.metric == Metric::VarianceShare && f.conditions["of"] == "rtt".into())
+            .filter_map(|f| f.value)
+            .sum();
+        assert!((sum - 1.0).abs() < 0.02, "{sum}");
+    }
+
+    #[test]
+    fn hands_are_needed_once_a_block() {
+        let campaign = spec(vec![cards(), devices()], &[]);
+        let mut model = model();
+        campaign.run(&mut model, 3).expect("the model never dies");
+        let states: Vec<&str> =
+            model.asked.iter().map(|trial| trial.by_hand[0].level.as_str()).collect();
+        let changes = states.windows(2).filter(|two| two[0] != two[1]).count() + 1;
+        assert_eq!(changes, 9);
+        assert_eq!(campaign.changes_by_hand(), 9);
+        assert!(model.asked.iter().all(|trial| trial.by_hand[0].factor == "nic"));
+    }
+
+    #[test]
+    fn ports_of_other_levels_are_left_out() {
+        let ports =
+            |names: &[&str]| Means::Ports(names.iter().map(|name| (*name).to_owned()).collect());
+        let nic =
+            factor("nic", vec![("a", ports(&["h1/eth1", "h2/eth1"])), ("b", ports(&["eth3"]))]);
+        let campaign = spec(vec![nic], &[]);
+        let mut model = model();
+        campaign.check(model.topology()).expect("the cable is left to both");
+        campaign.run(&mut model, 3).expect("the model never dies");
+        for trial in &model.asked {
+            let through = ["eth2", if trial.label.contains(", a") { "eth1" } else { "eth3" }];
+            assert!(through.contains(&trial.flows[0].from.port.as_str()), "{}", trial.label);
+        }
+    }
+
+    #[test]
+    fn it_stops_on_width_and_on_time() {
+        let narrow = StopRule { ci_width: Some(0.5), budget: None };
+        // Each block has four cells and the control, device and cable, of 0.47 s each.
+        let short = StopRule { ci_width: None, budget: Some(Nanos::from_millis(15_000)) };
+        let never = StopRule { ci_width: Some(1e-9), budget: None };
+        for (stop, blocks) in [(narrow, 6), (short, 3), (never, 8)] {
+            let campaign = CampaignSpec { stop, ..spec(vec![devices(), variants()], &[]) };
+            let mut model = model();
+            let figures = campaign.run(&mut model, 5).expect("the model never dies");
+            assert_eq!(order(&model).len(), blocks, "{stop:?}");
+            assert!(figures.iter().any(|f| f.blocks == blocks as u32));
+            assert!(campaign.estimate(model.topology()) > Nanos::from_secs(14));
+        }
+    }
+
+    #[test]
+    fn a_variant_that_never_comes_up_is_skipped() {
+        let campaign = spec(vec![devices(), variants()], &[]);
+        let mut model = model();
+        let dead = subject("sw2", Some("fast"));
+        model.dead = vec![dead.clone()];
+        let figures = campaign.run(&mut model, 5).expect("the model never dies");
+        let tried =
+            model.asked.iter().filter(|trial| trial.subject.as_ref() == Some(&dead)).count();
+        assert_eq!(tried, 4, "twice in two blocks");
+        let own =
+            figures.iter().find(|f| f.conditions["cell"] == "sw2 fast".into()).expect("a row");
+        assert!(own.value.is_none() && own.caveats.contains(&Caveat::NoValidTrial));
+    }
+
+    /// Answers from what was recorded, then from the model.
+    struct Again<'a> {
+        model: Model,
+        recorded: &'a [(Trial, TrialRecord)],
+        at: usize,
+    }
+
+    impl method::Testbed for Again<'_> {
+        fn topology(&self) -> &Topology {
+            &self.model.topology
+        }
+
+        fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+            self.at += 1;
+            match self.recorded.get(self.at - 1) {
+                Some((known, record)) => {
+                    assert_eq!(known, trial, "the same is asked again");
+                    // So that the model's chance goes on as it was.
+                    self.model.asked.push(trial.clone());
+                    Ok(record.clone())
+                }
+                None => self.model.run(trial),
+            }
+        }
+    }
+
+    #[test]
+    fn broken_off_anywhere_it_ends_alike_and_levels_are_compared() {
+        let campaign = spec(vec![devices(), variants()], &[]);
+        let mut whole = Again { model: model(), recorded: &[], at: 0 };
+        let figures = campaign.run(&mut whole, 11).expect("the model never dies");
+        let mut records = Vec::new();
+        let mut model = model();
+        for trial in &whole.model.asked {
+            records.push((trial.clone(), model.run(trial).expect("it runs")));
+        }
+        for cut in [1, 17, 63] {
+            let mut again = Again { model: self::model(), recorded: &records[..cut], at: 0 };
+            assert_eq!(campaign.run(&mut again, 11).expect("it goes on"), figures, "{cut}");
+        }
+        let topology = model.topology().clone();
+        let study = StudySpec::Campaign(Box::new(campaign));
+        let blocks = per_block(&[study], &topology, &records, 11).expect("in order");
+        assert_eq!(blocks.len(), 8);
+        let side = |level| Side {
+            name: "a side",
+            run: "one",
+            subject: None,
+            level: Some(Of { factor: "variant", level }),
+            figures: &figures,
+            blocks: &blocks,
+        };
+        let compared = compare(&side("fast"), &side("plain"), MARGIN);
+        // Median and tail, of each device.
+        assert_eq!(compared.rows.len(), 4, "{compared:?}");
+        for row in &compared.rows {
+            assert_eq!(row.comparison.decision, Decision::Different, "{row:?}");
+            assert!((row.comparison.value - 0.9).abs() < 0.03 && row.bypass.len() == 8);
+        }
+        assert!(compared.attribution.is_given(), "{:?}", compared.attribution);
+    }
+}

@@ -6,6 +6,7 @@
 
 mod answers;
 mod buffer;
+mod campaign;
 mod caveats;
 pub mod comparison;
 mod conditions;
@@ -91,20 +92,13 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
     let anchor = format!("run{}", index + 1);
     let meta = run.meta;
     let mut sections = Vec::new();
-    // The switching study's metrics are other studies' too, of many ports at once.
-    let figures = switching::others(&storage::others(&reading::of_studies(run.figures)));
-    let records = storage::other_trials(switching::other_trials(run));
-    let others = ReportInput { figures: &figures, records: &records, ..*run };
-    sections.extend(latency::section(&anchor, &figures, &records));
-    sections.extend(forwarding::section(&anchor, &others));
-    sections.extend(buffer::section(&anchor, &figures, &records));
-    sections.extend(buffer::depth::section(&anchor, &figures));
-    sections.extend(fabric::section(&anchor, &figures));
-    sections.extend(switching::section(&anchor, run.figures));
-    sections.extend(storage::section(&anchor, run.figures));
-    sections.extend(streams::section(&anchor, &figures, &records));
-    sections.extend(imported::section(&anchor, run.figures));
-    sections.extend(conformance::sections(&anchor, run));
+    let mut answers = answers::answers(run.figures);
+    if let Some(told) = campaign::told(&anchor, run) {
+        answers.extend(told.answers);
+        sections.extend(told.sections);
+    } else {
+        sections.extend(of_studies(&anchor, run));
+    }
     sections.extend(devices::section(&anchor, run.records));
     sections.extend(caveats::section(&anchor, run.figures));
     sections.extend(trials::section(&anchor, run.records));
@@ -119,9 +113,29 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
             meta.version
         ),
         notes: meta.notes.clone(),
-        answers: answers::answers(run.figures),
+        answers,
         testbed: picture::picture(&meta.topology),
         sections,
         anchor,
     }
+}
+
+/// What each study's figures and records show.
+fn of_studies(anchor: &str, run: &ReportInput<'_>) -> Vec<Section> {
+    let mut sections = Vec::new();
+    // The switching study's metrics are other studies' too, of many ports at once.
+    let figures = switching::others(&storage::others(&reading::of_studies(run.figures)));
+    let records = storage::other_trials(switching::other_trials(run));
+    let others = ReportInput { figures: &figures, records: &records, ..*run };
+    sections.extend(latency::section(anchor, &figures, &records));
+    sections.extend(forwarding::section(anchor, &others));
+    sections.extend(buffer::section(anchor, &figures, &records));
+    sections.extend(buffer::depth::section(anchor, &figures));
+    sections.extend(fabric::section(anchor, &figures));
+    sections.extend(switching::section(anchor, run.figures));
+    sections.extend(storage::section(anchor, run.figures));
+    sections.extend(streams::section(anchor, &figures, &records));
+    sections.extend(imported::section(anchor, run.figures));
+    sections.extend(conformance::sections(anchor, run));
+    sections
 }

@@ -20,7 +20,7 @@ pub mod source;
 pub mod storage;
 pub mod study;
 pub mod subjects;
-mod suggest;
+pub(crate) mod suggest;
 pub mod sweep;
 pub mod switching;
 pub mod testbed;

@@ -271,6 +271,18 @@ fn faults_of_plans() -> String {
         ("study.latency", "study.latncy"),
         ("sizes", "sise"),
         ("lab:bridge,mtu=1500\"\n", "lab:bridge,rate=100Mbit\"\n[campaign]\nblocks = 10\n"),
+        (
+            "lab:bridge,mtu=1500\"\n",
+            "lab:bridge,mtu=1500\"\n[campaign]\nfactors = { device = [\"brigde\"] }\n",
+        ),
+        (
+            "lab:bridge,mtu=1500\"\n",
+            "lab:bridge,mtu=1500\"\n[campaign]\nfactors = { nic = [\"a\", \"b\"] }\nexcept = [{ nic = \"c\" }]\n",
+        ),
+        (
+            "lab:bridge,mtu=1500\"\n",
+            "lab:bridge,mtu=1500\"\n[campaign]\nfactors = { nic = [\"a\"] }\nstop = { ci_width = 2.0 }\n",
+        ),
     ];
     for (from, to) in plan {
         let _ = writeln!(text, "{}\n", plan_error(from, to));

@@ -127,3 +127,76 @@ fn published_outputs_are_compared_and_attributed_to_nobody() {
     let told = json(&switchmark(&store, &["compare", &run(&told), &many, "--json", "--quiet"]));
     assert_eq!(told["blocks"][0]["subject"].as_array().map(Vec::len), Some(5));
 }
+
+const CAMPAIGN: &str = r#"
+testbed = "sim:PROFILE,hosts=4"
+seed = 5
+[[study]]
+[study.latency]
+protocols = ["udp"]
+duration = "20ms"
+[campaign]
+blocks = 7
+stop = { ci_width = 0.5 }
+except = [{ hosts = "far", size = 512 }]
+[campaign.factors]
+hosts = { near = ["h1", "h2"], far = ["h3", "h4"] }
+size = [64, 512]
+"#;
+
+/// Factors, a stop rule, and an end in the middle: what is resumed ends as what was never interrupted.
+#[test]
+fn a_campaign_ends_alike_whether_it_was_killed_or_not() {
+    let folder = scratch("campaign");
+    let profile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../profiles/teg-s16g.toml");
+    let plan = folder.join("plan.toml");
+    let text = CAMPAIGN.replace("PROFILE", &profile.display().to_string());
+    std::fs::write(&plan, text).expect("the plan");
+    let (whole, broken) = (folder.join("whole.db"), folder.join("broken.db"));
+    let plan = plan.to_str().expect("a path");
+    let finished = json(&switchmark(&whole, &["run", plan, "--json", "--quiet"]));
+    let mut killed = Command::new(env!("CARGO_BIN_EXE_switchmark"))
+        .args(["run", plan, "--quiet", "--store"])
+        .arg(&broken)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("switchmark starts");
+    let recorded = || {
+        let listed = switchmark(&broken, &["runs", "--json", "--quiet"]);
+        String::from_utf8_lossy(&listed.stdout).contains("\"run\"")
+    };
+    for _ in 0..200 {
+        if broken.exists() && recorded() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    killed.kill().expect("it is ours");
+    killed.wait().expect("it ends");
+    let args = ["run", "--resume", "latest", "--json", "--quiet"];
+    let resumed = json(&switchmark(&broken, &args));
+    assert_eq!(resumed["figures"], finished["figures"]);
+    let rows = finished["figures"].as_array().expect("figures");
+    let of = |metric: &str| rows.iter().filter(|row| row["metric"] == metric).collect::<Vec<_>>();
+    assert!(of("rtt").iter().all(|row| row["blocks"] == 6), "stopped on width: {rows:?}");
+    assert!(of("ratio").iter().all(|row| row["where"]["control"] == true));
+    let cells: std::collections::BTreeSet<&str> =
+        of("rtt").iter().filter_map(|row| row["where"]["cell"].as_str()).collect();
+    assert_eq!(cells.into_iter().collect::<Vec<_>>(), ["far 64", "near 512", "near 64"]);
+    let page = folder.join("campaign.html");
+    let out = page.to_str().expect("a path");
+    let shown = switchmark(&whole, &["report", "latest", "--out", out]);
+    let text = String::from_utf8_lossy(&shown.stdout);
+    assert!(text.contains("A/A control: near 64 under two names"), "{text}");
+    assert!(text.contains("hosts far compared with hosts near"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let html = std::fs::read_to_string(&page).expect("the page");
+    assert!(html.contains("The A/A control held"), "{html}");
+    let told = json(&switchmark(&whole, &["compare", "latest", "--json", "--quiet"]));
+    assert_eq!(
+        (told["subject"]["name"].as_str(), told["interleaved"].as_bool()),
+        (Some("hosts far"), Some(true))
+    );
+    let refused = switchmark(&whole, &["compare", "latest/nik=x", "latest/hosts=far"]);
+    assert_eq!(refused.status.code(), Some(2));
+}

@@ -55,6 +55,7 @@ fn trial(testbed: &LiveTestbed, kinds: Vec<FlowKind>, load: Nanos) -> Trial {
         gate: Gate::Strict,
         events: Vec::new(),
         cabling: Vec::new(),
+        by_hand: Vec::new(),
     }
 }
 

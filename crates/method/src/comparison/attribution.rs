@@ -34,7 +34,8 @@ impl Attribution {
     }
 }
 
-pub(super) fn attribute(rows: &[Row], interleaved: bool) -> Attribution {
+/// `control` is in how many figures the A/A control came out different, and of how many.
+pub(super) fn attribute(rows: &[Row], interleaved: bool, control: (usize, usize)) -> Attribution {
     let mut reasons = Vec::new();
     if rows.iter().all(|row| row.bypass.is_empty() || !(interleaved || row.control.is_some())) {
         reasons.push("no bypass".to_owned());
@@ -60,6 +61,10 @@ pub(super) fn attribute(rows: &[Row], interleaved: bool) -> Attribution {
             "the direct cable is not shown to be the same in both runs, in {unsure} of {}",
             controls.len()
         ));
+    }
+    if control.0 > 0 {
+        let (different, all) = control;
+        reasons.push(format!("the A/A control came out different in {different} of {all} figures"));
     }
     let tester = |row: &Row| row.verdicts == (Verdict::TesterLimited, Verdict::TesterLimited);
     if !rows.is_empty() && rows.iter().all(tester) {

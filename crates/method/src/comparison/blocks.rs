@@ -22,6 +22,11 @@ pub fn per_block(
     }
     let mut blocks: Vec<Vec<Figure>> = Vec::new();
     for study in studies {
+        if let StudySpec::Campaign(spec) = study {
+            let mut again = InOrder { topology, left: records.iter() };
+            blocks.extend(spec.per_block(&mut again, seed)?);
+            continue;
+        }
         if let StudySpec::Imported(spec) = study {
             spread(&mut blocks, &spec.figures);
             continue;
@@ -73,7 +78,10 @@ fn in_one_block(study: &StudySpec) -> Option<(StudySpec, u32)> {
         }
         StudySpec::Buffer(spec) => std::mem::replace(&mut spec.blocks, 1),
         StudySpec::Storage(spec) => std::mem::replace(&mut spec.blocks, 1),
-        StudySpec::Switching(_) | StudySpec::Depth(_) | StudySpec::Imported(_) => return None,
+        StudySpec::Switching(_)
+        | StudySpec::Depth(_)
+        | StudySpec::Imported(_)
+        | StudySpec::Campaign(_) => return None,
     };
     Some((alone, blocks))
 }
@@ -96,5 +104,24 @@ impl Testbed for OneBlock<'_> {
             || TrialRecord::failed(0, "this block has no such trial".to_owned()),
             |(_, record)| (*record).clone(),
         ))
+    }
+}
+
+/// A testbed that answers as it did, trial by trial.
+struct InOrder<'a> {
+    topology: &'a Topology,
+    left: std::slice::Iter<'a, (Trial, TrialRecord)>,
+}
+
+impl Testbed for InOrder<'_> {
+    fn topology(&self) -> &Topology {
+        self.topology
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        match self.left.next() {
+            Some((recorded, record)) if recorded == trial => Ok(record.clone()),
+            _ => Ok(TrialRecord::failed(0, "the run broke off before it".to_owned())),
+        }
     }
 }

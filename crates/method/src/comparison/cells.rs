@@ -52,7 +52,7 @@ const QUANTILES: [f64; 2] = [0.5, 0.99];
 
 /// Conditions that say where or how a value was had, not what it is a value of. Measured numbers are
 /// never part of a case either.
-const NOT_THE_CASE: [&str; 24] = [
+const NOT_THE_CASE: [&str; 25] = [
     "from",
     "to",
     "device",
@@ -77,12 +77,13 @@ const NOT_THE_CASE: [&str; 24] = [
     "stable_blocks",
     "disagreement",
     "file",
+    crate::campaign::CELL,
 ];
 
 /// What two values have to share to be compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Case {
-    pub(super) metric: Metric,
+pub(crate) struct Case {
+    pub(crate) metric: Metric,
     /// Quantile, unit and conditions as text.
     rest: String,
 }
@@ -140,7 +141,7 @@ impl Values {
             Whose::Bypass => &mut self.bypass,
             Whose::Another => return,
         };
-        let conditions = shared(figure);
+        let conditions = shared_of(side, figure);
         let case = case(figure, &conditions);
         if block.is_none() && !into.contains_key(&case) && !self.order.contains(&case) {
             self.order.push(case.clone());
@@ -167,7 +168,7 @@ impl Values {
 const WHOLE: usize = usize::MAX;
 
 /// Whether a comparison is about it at all.
-fn is_compared(figure: &Figure) -> bool {
+pub(crate) fn is_compared(figure: &Figure) -> bool {
     let quantile = |q: f64| QUANTILES.iter().any(|known| (known - q).abs() < 1e-9);
     // A rate is compared once, not in every convention that it is also told in. A flood's loss says only
     // how hard it was driven.
@@ -188,26 +189,60 @@ enum Whose {
     Another,
 }
 
-fn whose(side: &Side<'_>, figure: &Figure) -> Whose {
-    let text = |name: &str| match figure.conditions.get(name) {
+/// A text among a figure's conditions.
+fn text<'a>(figure: &'a Figure, name: &str) -> Option<&'a str> {
+    match figure.conditions.get(name) {
         Some(Condition::Text(text)) => Some(text.as_str()),
         _ => None,
-    };
+    }
+}
+
+fn is_bypass(figure: &Figure) -> bool {
+    text(figure, "path") == Some("bypass")
+}
+
+/// The level of a campaign's factor that a figure is of; a cable's is that of what it stands beside.
+fn level_of<'a>(figure: &'a Figure, factor: &str) -> Option<&'a str> {
+    match factor {
+        "device" if is_bypass(figure) => text(figure, "beside_device"),
+        "variant" if is_bypass(figure) => text(figure, "beside_variant"),
+        name => text(figure, name),
+    }
+}
+
+fn whose(side: &Side<'_>, figure: &Figure) -> Whose {
     let is = |device: Option<&str>, variant: Option<&str>| {
         side.subject.is_none_or(|subject| {
             device == Some(&subject.device) && variant == subject.variant.as_deref()
         })
     };
-    if text("path") != Some("bypass") {
-        let own = is(text("device"), text("variant"));
+    let at_level = side.level.is_none_or(|asked| {
+        let level = level_of(figure, asked.factor);
+        level.unwrap_or(crate::campaign::AS_FOUND) == asked.level
+    });
+    if !is_bypass(figure) {
+        let own = is(text(figure, "device"), text(figure, "variant")) && at_level;
         return if own { Whose::Subject } else { Whose::Another };
     }
-    let beside = text("beside_device");
-    let own = beside.is_none() || is(beside, text("beside_variant"));
-    if own { Whose::Bypass } else { Whose::Another }
+    let beside = text(figure, "beside_device");
+    let own = beside.is_none() || is(beside, text(figure, "beside_variant"));
+    if own && at_level { Whose::Bypass } else { Whose::Another }
 }
 
-fn shared(figure: &Figure) -> BTreeMap<String, Condition> {
+/// What a side's figure shares with the other's: of a campaign's factors all but the compared one.
+fn shared_of(side: &Side<'_>, figure: &Figure) -> BTreeMap<String, Condition> {
+    let mut conditions = shared(figure);
+    if let Some(asked) = side.level {
+        conditions.remove(asked.factor);
+        for factor in ["device", "variant"].into_iter().filter(|name| *name != asked.factor) {
+            let level = level_of(figure, factor).map(Condition::from);
+            conditions.extend(level.map(|level| (factor.to_owned(), level)));
+        }
+    }
+    conditions
+}
+
+pub(crate) fn shared(figure: &Figure) -> BTreeMap<String, Condition> {
     let of_case = |(name, value): &(&String, &Condition)| {
         !NOT_THE_CASE.contains(&name.as_str()) && !matches!(value, Condition::Number(_))
     };
@@ -215,13 +250,13 @@ fn shared(figure: &Figure) -> BTreeMap<String, Condition> {
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-fn case(figure: &Figure, conditions: &BTreeMap<String, Condition>) -> Case {
+pub(crate) fn case(figure: &Figure, conditions: &BTreeMap<String, Condition>) -> Case {
     let rest = format!("{:?} {:?} {conditions:?}", figure.quantile, figure.unit);
     Case { metric: figure.metric, rest }
 }
 
 /// As the rows of figures have it: `one_way_delay`.
-pub(super) fn name(metric: Metric) -> String {
+pub(crate) fn name(metric: Metric) -> String {
     let named = serde_json::to_value(metric).ok();
     named.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -117,5 +117,14 @@ fn parts(row: &Row, behind_octets: &str) -> Vec<String> {
     if let Some(Condition::Integer(octets)) = row.conditions.get("frame_size") {
         parts.insert(parts.len().min(1), format!("{octets}{behind_octets}"));
     }
+    let factors = match row.conditions.get(crate::campaign::FACTORS) {
+        Some(Condition::Text(names)) => names.as_str(),
+        _ => "",
+    };
+    for name in ["device", "variant"].into_iter().chain(factors.split_whitespace()) {
+        if let Some(Condition::Text(level)) = row.conditions.get(name) {
+            parts.push(level.clone());
+        }
+    }
     parts
 }

@@ -52,7 +52,8 @@ fn blocks(count: usize, devices: &[(&str, f64)], cable: Option<f64>) -> Vec<Vec<
 }
 
 fn two_runs(ours: &[Vec<Figure>], theirs: &[Vec<Figure>]) -> Compared {
-    let side = |name, blocks| Side { name, run: name, subject: None, figures: &[], blocks };
+    let side =
+        |name, blocks| Side { name, run: name, subject: None, level: None, figures: &[], blocks };
     let (one, other) = (with_figures(ours), with_figures(theirs));
     let subject = Side { figures: &one, ..side("new", ours) };
     compare(&subject, &Side { figures: &other, ..side("old", theirs) }, MARGIN)
@@ -71,6 +72,7 @@ fn two_devices_of_one_run_are_compared_block_by_block() {
         name,
         run: "r",
         subject: Some(subject),
+        level: None,
         figures: &figures,
         blocks: &blocks,
     };

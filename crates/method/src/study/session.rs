@@ -229,6 +229,7 @@ impl<'a> Session<'a> {
             gate: ask.gate,
             events: ask.events,
             cabling: self.cabling.clone(),
+            by_hand: Vec::new(),
         };
         let varied = trial.subject.as_ref().is_some_and(|subject| subject.variant.is_some());
         let failures = self.failures.get(&way).copied().unwrap_or(0);

@@ -34,17 +34,11 @@ pub fn render(
 fn view_of(compared: &Compared, runs: [&RunMeta; 2]) -> RunView {
     let anchor = "comparison".to_owned();
     let [reference, subject] = runs;
-    let mut sections = vec![ratios(&anchor, compared), blocks(&anchor, compared)];
+    let mut sections = sections(&anchor, compared);
     sections.push(conditions::of_sweep(&format!("{anchor}-subject"), subject));
     if !compared.interleaved {
         sections.push(conditions::of_sweep(&format!("{anchor}-reference"), reference));
     }
-    let (verdict, class) = if compared.attribution.is_given() {
-        ("attributable", caveats::verdict(Verdict::DeviceLimited).1)
-    } else {
-        ("not attributable", caveats::verdict(Verdict::Undetermined).1)
-    };
-    let text = format!("{} {}.", compared.sentence, compared.attribution.sentence());
     let how = if compared.interleaved { "in the same blocks" } else { "each in its own run" };
     RunView {
         heading: format!("{} compared with {}", compared.subject, compared.reference),
@@ -53,11 +47,27 @@ fn view_of(compared: &Compared, runs: [&RunMeta; 2]) -> RunView {
             compared.subject, subject.id, compared.reference, reference.id
         ),
         notes: Vec::new(),
-        answers: vec![Answer { text, verdict, class }],
+        answers: vec![answer(compared)],
         testbed: picture::picture(&subject.topology),
         sections,
         anchor,
     }
+}
+
+/// The verdict in a sentence, and whether it may be put down to what is compared.
+pub(super) fn answer(compared: &Compared) -> Answer {
+    let (verdict, class) = if compared.attribution.is_given() {
+        ("attributable", caveats::verdict(Verdict::DeviceLimited).1)
+    } else {
+        ("not attributable", caveats::verdict(Verdict::Undetermined).1)
+    };
+    let text = format!("{} {}.", compared.sentence, compared.attribution.sentence());
+    Answer { text, verdict, class }
+}
+
+/// All ratios, and the blocks behind them.
+pub(super) fn sections(anchor: &str, compared: &Compared) -> Vec<Section> {
+    vec![ratios(anchor, compared), blocks(anchor, compared)]
 }
 
 fn ratios(anchor: &str, compared: &Compared) -> Section {

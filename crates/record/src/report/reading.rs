@@ -119,9 +119,15 @@ pub(super) fn is_imported(figure: &Figure) -> bool {
     figure.conditions.contains_key("tool")
 }
 
-/// Those that studies measured.
+/// Whether it is a campaign's, which tells its cells apart.
+pub(super) fn is_of_campaign(figure: &Figure) -> bool {
+    figure.conditions.contains_key(method::campaign::CELL)
+}
+
+/// Those that studies measured by themselves.
 pub(super) fn of_studies(figures: &[Figure]) -> Vec<Figure> {
-    figures.iter().filter(|figure| !is_imported(figure)).cloned().collect()
+    let own = |figure: &&Figure| !is_imported(figure) && !is_of_campaign(figure);
+    figures.iter().filter(own).cloned().collect()
 }
 
 /// All of one metric.
@@ -187,6 +193,7 @@ pub const fn metric(metric: Metric) -> &'static str {
         Metric::Microburst => "microburst",
         Metric::Ratio => "ratio",
         Metric::Difference => "difference",
+        Metric::VarianceShare => "variance_share",
         Metric::Iops => "iops",
         Metric::IoLatency => "io_latency",
         Metric::IoLatencyAdded => "io_latency_added",

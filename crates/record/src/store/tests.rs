@@ -43,6 +43,7 @@ fn trial(block: u32) -> Trial {
         gate: Gate::Strict,
         events: Vec::new(),
         cabling: Vec::new(),
+        by_hand: Vec::new(),
     }
 }
 

@@ -135,6 +135,7 @@ pub fn trial(label: String, path: Path, block: u32, flows: Vec<Flow>) -> Trial {
         gate: Gate::Strict,
         events: Vec::new(),
         cabling: Vec::new(),
+        by_hand: Vec::new(),
     }
 }
 

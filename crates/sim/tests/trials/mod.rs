@@ -41,6 +41,7 @@ pub fn trial(flows: Vec<Flow>, load: Nanos) -> Trial {
         gate: Gate::Strict,
         events: Vec::new(),
         cabling: Vec::new(),
+        by_hand: Vec::new(),
     }
 }
 

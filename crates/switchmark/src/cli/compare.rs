@@ -26,8 +26,8 @@ use sides::{Sides, operation, share};
 /// `compare`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// One or two runs, each RUN, RUN/DEVICE or RUN/DEVICE:VARIANT; the second is compared with the first.
-    /// One run alone: its two devices
+    /// One or two runs, each RUN, RUN/DEVICE, RUN/DEVICE:VARIANT or, of a campaign, RUN/FACTOR=LEVEL; the
+    /// second is compared with the first. One run alone: its two devices, or its first factor's two levels
     #[arg(value_name = "RUN", required = true, num_args = 1..=2)]
     runs: Vec<String>,
     /// What the run is compared with; ends with exit code 4 where a figure is worse
@@ -120,7 +120,12 @@ fn in_json(sides: &Sides, compared: &Compared) -> serde_json::Value {
         "reasons": compared.attribution.reasons,
         "figures": figures,
         "blocks": blocks,
+        "variance": sides.subject_figures().iter().filter(|figure| is_share(figure)).collect::<Vec<_>>(),
     })
+}
+
+fn is_share(figure: &Figure) -> bool {
+    figure.metric == method::Metric::VarianceShare
 }
 
 fn text(sides: &Sides, compared: &Compared) -> String {
@@ -142,5 +147,8 @@ fn text(sides: &Sides, compared: &Compared) -> String {
     }
     tables::put_wrapped(&mut out, "", &compared.sentence);
     tables::put_wrapped(&mut out, "", &compared.attribution.sentence());
+    if let Some(table) = tables::shares(sides.subject_figures()) {
+        let _ = writeln!(out, "\n{}\n{table}", tables::SHARES);
+    }
     out
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use measure::{FrameMix, FrameSize, Rate};
+use method::comparison::per_block;
 use method::conformance::conformance;
 use method::trial::Headers;
 use method::{
@@ -92,6 +93,7 @@ pub fn text(run: &Finished) -> String {
     }
     out.push('\n');
     out.push_str(&tables::render(&run.figures));
+    out.push_str(&comparisons(run));
     for study in &meta.studies {
         out.push_str(&deviations(study, run));
     }
@@ -99,6 +101,28 @@ pub fn text(run: &Finished) -> String {
     if unusable > 0 {
         let all = numbers::grouped(run.records.len() as f64);
         let _ = writeln!(out, "{unusable} of {all} trials were not valid; the report says why");
+    }
+    out
+}
+
+/// Of a campaign: each level with the first of its factor.
+fn comparisons(run: &Finished) -> String {
+    let mut out = String::new();
+    let meta = &run.meta;
+    for study in &meta.studies {
+        let StudySpec::Campaign(spec) = study else { continue };
+        let blocks = per_block(&meta.studies, &meta.topology, &run.records, meta.seed);
+        // Records that were just read answer all that is asked of them.
+        let Ok(blocks) = blocks else { continue };
+        for compared in spec.comparisons(&meta.id, &run.figures, &blocks) {
+            let _ = writeln!(out, "{} compared with {}", compared.subject, compared.reference);
+            if let Some(table) = tables::comparison(&compared) {
+                let _ = writeln!(out, "{table}");
+            }
+            tables::put_wrapped(&mut out, "", &compared.sentence);
+            tables::put_wrapped(&mut out, "", &compared.attribution.sentence());
+            out.push('\n');
+        }
     }
     out
 }
@@ -141,6 +165,7 @@ fn sizes(study: &StudySpec) -> Vec<String> {
         | StudySpec::Depth(_)
         | StudySpec::Storage(_)
         | StudySpec::Imported(_) => Vec::new(),
+        StudySpec::Campaign(spec) => spec.studies.iter().flat_map(sizes).collect(),
     }
 }
 

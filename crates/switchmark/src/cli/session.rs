@@ -18,6 +18,7 @@ use super::{Failure, Outcome, lone, signals};
 use crate::config::resolved::{Source, Testbed};
 use crate::config::{ConfigError, fit, testbed};
 use crate::controller::{Facts, Opened, Stop};
+use crate::terminal::numbers;
 use crate::terminal::progress::Watched;
 
 /// What shall be done.
@@ -140,6 +141,7 @@ pub fn carry_out(
         }
         Start::New { verb, studies, seed } => {
             let meta = describe(verb, studies, seed, &opened)?;
+            foretell(&meta, data.quiet);
             store.create_run(&meta)?;
             meta
         }
@@ -208,6 +210,27 @@ fn studies(
         figures.extend(study.run(&mut watched, meta.seed)?);
     }
     Ok(figures)
+}
+
+/// What a campaign will take, before it takes it.
+fn foretell(meta: &RunMeta, quiet: bool) {
+    for study in &meta.studies {
+        let StudySpec::Campaign(spec) = study else { continue };
+        if quiet {
+            return;
+        }
+        let hands = match spec.changes_by_hand() {
+            0 => String::new(),
+            1 => ", set up by hand once".to_owned(),
+            many => format!(", {many} changes by hand at most"),
+        };
+        eprintln!(
+            "campaign: {} cells and an A/A control in {} blocks at most: {} of trials{hands}",
+            spec.cells.len(),
+            spec.blocks,
+            numbers::span(spec.estimate(&meta.topology)),
+        );
+    }
 }
 
 /// How long all of it should take.

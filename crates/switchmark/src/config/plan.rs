@@ -3,6 +3,7 @@
 //! Owns the file's typed form and every check that needs a place to point at. Never runs anything.
 
 mod buffer;
+mod campaign;
 mod depth;
 mod fabric;
 mod forwarding;
@@ -21,9 +22,10 @@ use toml::Spanned;
 use super::resolved::Testbed;
 use super::source::{ConfigError, Fault, SourceText};
 use super::study::{self, LatencyAsk};
-use super::typed::{self, Text, not_yet};
+use super::typed::{self, Text};
 use super::{fit, frame_rate, lab_name, sim_name, testbed};
 use buffer::BufferFile;
+use campaign::CampaignFile;
 use depth::DepthFile;
 use fabric::FabricFile;
 use forwarding::ForwardingFile;
@@ -51,7 +53,7 @@ struct PlanFile {
     seed: Option<u64>,
     #[serde(default)]
     study: Vec<Spanned<StudyFile>>,
-    campaign: Option<Spanned<toml::Value>>,
+    campaign: Option<Spanned<CampaignFile>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -115,9 +117,6 @@ fn resolve_on(
     testbed: Testbed,
     base: &Path,
 ) -> Result<Plan, ConfigError> {
-    if let Some(campaign) = &file.campaign {
-        return Err(source.locate(not_yet("a campaign", campaign.span())));
-    }
     if file.study.is_empty() {
         let end = source.text.len();
         return Err(source.locate(Fault::new(
@@ -128,7 +127,12 @@ fn resolve_on(
     }
     let studies: Result<Vec<StudySpec>, Fault> =
         file.study.iter().map(|s| study_of(s.get_ref(), &testbed, base)).collect();
-    Ok(Plan { studies: studies.map_err(|f| source.locate(f))?, testbed, seed: file.seed })
+    let mut studies = studies.map_err(|f| source.locate(f))?;
+    if let Some(campaign) = &file.campaign {
+        let all = CampaignFile::resolve(campaign, studies, &testbed);
+        studies = vec![all.map_err(|f| source.locate(f))?];
+    }
+    Ok(Plan { studies, testbed, seed: file.seed })
 }
 
 fn testbed_of(text: &Text, source: &SourceText, base: &Path) -> Result<Testbed, ConfigError> {

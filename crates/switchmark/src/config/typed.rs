@@ -19,15 +19,6 @@ pub fn read<T: DeserializeOwned>(source: &SourceText) -> Result<T, ConfigError> 
     toml::from_str(&source.text).map_err(|error| source.locate(explain(&error, source)))
 }
 
-/// The faults of a later version's keys: known, but refused rather than ignored.
-pub fn not_yet(what: &str, span: Range<usize>) -> Fault {
-    Fault::new(
-        span,
-        format!("{what} is not yet available in this version"),
-        "take it out of the file; docs/reference/plan-and-testbed-files.md lists what is there",
-    )
-}
-
 /// A value of a unit, or a fault at its place with an example of how to write it.
 pub fn unit<T>(
     value: &Text,

@@ -1,4 +1,5 @@
-//! Cables that a person moves between trials, where there are fewer hosts than ports.
+//! What a person does between trials: moves cables, where there are fewer hosts than ports, and sets what a
+//! campaign varies and no command reaches.
 //!
 //! Owns the words that are shown and the wait for an answer: a line on standard input, which may also
 //! come from a program that moves cables. Never guesses that a cable was moved.
@@ -7,7 +8,7 @@ use std::io::{self, BufRead as _, Write as _};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use method::trial::Cable;
+use method::trial::{ByHand, Cable};
 use method::{TestbedError, Trial};
 
 use super::Stop;
@@ -20,6 +21,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 pub struct Hands {
     /// As they are plugged; none before the first step.
     present: Vec<Cable>,
+    /// As it was last said to be set.
+    set: Vec<ByHand>,
     steps: u32,
     answers: Option<Receiver<()>>,
 }
@@ -27,19 +30,28 @@ pub struct Hands {
 impl Hands {
     /// Has the trial's cables plugged, and returns when that is said to be done.
     pub fn plug(&mut self, trial: &Trial, stop: &Stop) -> Result<(), TestbedError> {
+        if !trial.by_hand.is_empty() && trial.by_hand != self.set {
+            let text = settings(self.steps + 1, &self.set, &trial.by_hand);
+            self.ask(&text, trial, stop)?;
+            self.set.clone_from(&trial.by_hand);
+        }
         if trial.cabling.is_empty() || trial.cabling == self.present {
             return Ok(());
         }
         let device = trial.subject.as_ref().map_or("the device", |subject| &subject.device);
+        let text = words(self.steps + 1, device, &self.present, &trial.cabling);
+        self.ask(&text, trial, stop)?;
+        self.present.clone_from(&trial.cabling);
+        Ok(())
+    }
+
+    fn ask(&mut self, text: &str, trial: &Trial, stop: &Stop) -> Result<(), TestbedError> {
         self.steps += 1;
-        let text = words(self.steps, device, &self.present, &trial.cabling);
         let mut out = io::stderr().lock();
         // Whoever closed it sees no words, and gives no answer either.
         let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         drop(out);
-        self.wait(trial, stop)?;
-        self.present.clone_from(&trial.cabling);
-        Ok(())
+        self.wait(trial, stop)
     }
 
     fn wait(&mut self, trial: &Trial, stop: &Stop) -> Result<(), TestbedError> {
@@ -55,8 +67,8 @@ impl Hands {
                     return Err(TestbedError::Unavailable {
                         label: trial.label.clone(),
                         reason:
-                            "cables have to be moved, and standard input has ended: nobody can \
-                                 say that they were"
+                            "hands are needed, and standard input has ended: nobody can say that \
+                                 it was done"
                                 .to_owned(),
                     });
                 }
@@ -76,6 +88,20 @@ fn listen() -> Receiver<()> {
         }
     });
     answers
+}
+
+/// Only what has to be changed.
+fn settings(step: u32, present: &[ByHand], wanted: &[ByHand]) -> String {
+    let changed: Vec<String> = wanted
+        .iter()
+        .filter(|one| !present.contains(one))
+        .map(|one| {
+            let before = present.iter().find(|old| old.factor == one.factor);
+            let from = before.map_or_else(String::new, |old| format!(" from {}", old.level));
+            format!("  {}{from} to {}\n", one.factor, one.level)
+        })
+        .collect();
+    format!("\nstep {step}: set, wait for all links, and press Enter\n{}", changed.concat())
 }
 
 /// Only the cables that have to be moved.
@@ -103,6 +129,18 @@ mod tests {
     fn cable(host: u32, device_port: u32) -> Cable {
         let port = format!("h{host}/eth1").parse().expect("a port");
         Cable { port, device_port }
+    }
+
+    #[test]
+    fn only_what_changes_is_said() {
+        let set = |factor: &str, level: &str| ByHand {
+            factor: factor.to_owned(),
+            level: level.to_owned(),
+        };
+        let before = [set("nic", "x722"), set("cable", "dac")];
+        let after = [set("nic", "cx3"), set("cable", "dac")];
+        assert!(settings(1, &[], &before).ends_with("  nic to x722\n  cable to dac\n"));
+        assert!(settings(2, &before, &after).ends_with("Enter\n  nic from x722 to cx3\n"));
     }
 
     #[test]

@@ -189,6 +189,7 @@ mod tests {
             gate: Gate::Strict,
             events: Vec::new(),
             cabling: Vec::new(),
+            by_hand: Vec::new(),
         }
     }
 

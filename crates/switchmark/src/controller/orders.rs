@@ -363,6 +363,7 @@ mod tests {
             gate: Gate::Strict,
             events: Vec::new(),
             cabling: Vec::new(),
+            by_hand: Vec::new(),
         }
     }
 

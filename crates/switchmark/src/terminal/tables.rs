@@ -4,6 +4,7 @@
 //! not a figure is not shown, and what is not shown stands in the JSON rows and the report.
 
 mod buffer;
+mod campaign;
 mod comparison;
 mod depth;
 mod enough;
@@ -26,6 +27,7 @@ use method::figure::Condition;
 use method::{Figure, Metric, Verdict};
 
 use super::numbers;
+pub use campaign::{SHARES, shares};
 pub use comparison::comparison;
 pub use grid::Grid;
 use grid::WIDTH;
@@ -45,8 +47,13 @@ pub fn render(figures: &[Figure]) -> String {
         figures.into_iter().partition(imported::is_own);
     let (storage, figures): (Vec<Figure>, Vec<Figure>) =
         figures.into_iter().partition(storage::is_own);
+    let (cells, figures): (Vec<Figure>, Vec<Figure>) =
+        figures.into_iter().partition(campaign::is_own);
     let figures = &figures;
     let tables = [
+        campaign::cells(&cells, &mut notes),
+        campaign::control(&cells),
+        shares(&cells).map(|table| (SHARES.to_owned(), table)),
         times::added(figures, &mut notes),
         times::rtt(figures, &mut notes),
         times::variation(figures, &mut notes),

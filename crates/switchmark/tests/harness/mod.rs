@@ -108,6 +108,7 @@ pub fn trial_of(flows: Vec<Flow>, load: Nanos, gate: Gate) -> Trial {
         gate,
         events: Vec::new(),
         cabling: Vec::new(),
+        by_hand: Vec::new(),
     }
 }
 

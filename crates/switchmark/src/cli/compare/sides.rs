@@ -1,18 +1,18 @@
 //! Which two things are compared: runs of the journal, or devices of one of them.
 //!
-//! Owns the reading of `RUN/DEVICE:VARIANT`. Never compares.
+//! Owns the reading of `RUN/DEVICE:VARIANT` and of a campaign's `RUN/FACTOR=LEVEL`. Never compares.
 
 use measure::{Nanos, UnitError};
-use method::Figure;
-use method::comparison::{Side, per_block};
+use method::comparison::{Level, Side, per_block};
 use method::figure::Condition;
 use method::trial::Subject;
+use method::{CampaignSpec, Figure, StudySpec};
 use record::{RunMeta, Store};
 
 use crate::cli::Failure;
 use crate::cli::output::Finished;
 use crate::cli::report;
-use crate::config::ConfigError;
+use crate::config::{ConfigError, suggest};
 
 /// Both sides, with what they were found from.
 pub struct Sides {
@@ -23,14 +23,24 @@ pub struct Sides {
 struct Loaded {
     run: Finished,
     blocks: Vec<Vec<Figure>>,
-    subject: Option<Subject>,
+    part: Part,
     name: String,
+}
+
+/// What of a run is compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    /// All of it, of its one device.
+    Whole,
+    Subject(Subject),
+    /// Of a campaign: a factor's level.
+    Level(String, String),
 }
 
 /// As it is written on the command line.
 struct Asked<'a> {
     run: &'a str,
-    device: Option<Subject>,
+    part: Part,
 }
 
 impl Sides {
@@ -47,7 +57,7 @@ impl Sides {
             }
         };
         let same = reference.run.meta.id == subject.run.meta.id;
-        if same && reference.subject == subject.subject {
+        if same && reference.part == subject.part {
             let message = format!("compare: both sides are {}", reference.name);
             let hint = "name two runs, or two devices of one: RUN/DEVICE RUN/DEVICE";
             return Err(ConfigError::bare(message, hint).into());
@@ -65,6 +75,11 @@ impl Sides {
         (self.reference.side(), self.subject.side())
     }
 
+    /// All figures of the subject's run.
+    pub fn subject_figures(&self) -> &[Figure] {
+        &self.subject.run.figures
+    }
+
     /// The reference's run.
     pub const fn reference_meta(&self) -> &RunMeta {
         &self.reference.run.meta
@@ -78,10 +93,16 @@ impl Sides {
 
 impl Loaded {
     fn side(&self) -> Side<'_> {
+        let (subject, level) = match &self.part {
+            Part::Whole => (None, None),
+            Part::Subject(subject) => (Some(subject), None),
+            Part::Level(factor, level) => (None, Some(Level { factor, level })),
+        };
         Side {
             name: &self.name,
             run: &self.run.meta.id,
-            subject: self.subject.as_ref(),
+            subject,
+            level,
             figures: &self.run.figures,
             blocks: &self.blocks,
         }
@@ -90,52 +111,102 @@ impl Loaded {
 
 impl<'a> Asked<'a> {
     fn parse(text: &'a str) -> Self {
-        let Some((run, device)) = text.split_once('/') else {
-            return Self { run: text, device: None };
+        let Some((run, part)) = text.split_once('/') else {
+            return Self { run: text, part: Part::Whole };
         };
-        let (device, variant) = match device.split_once(':') {
+        if let Some((factor, level)) = part.split_once('=') {
+            return Self { run, part: Part::Level(factor.to_owned(), level.to_owned()) };
+        }
+        let (device, variant) = match part.split_once(':') {
             Some((device, variant)) => (device, Some(variant.to_owned())),
-            None => (device, None),
+            None => (part, None),
         };
-        Self { run, device: Some(Subject { device: device.to_owned(), variant }) }
+        Self { run, part: Part::Subject(Subject { device: device.to_owned(), variant }) }
     }
 }
 
 fn load(store: &Store, asked: &Asked<'_>) -> Result<Loaded, Failure> {
     let run = report::replay(store, asked.run)?;
     let known = subjects(&run.figures);
-    let subject = match (&asked.device, &known[..]) {
-        (Some(device), _) if known.contains(device) => Some(device.clone()),
-        (Some(device), _) => {
-            let message = format!("run `{}` has no figures of `{}`", run.meta.id, name(device));
+    let id = &run.meta.id;
+    let part = match (&asked.part, &known[..]) {
+        (Part::Level(factor, level), _) => {
+            check_level(&run, factor, level)?;
+            asked.part.clone()
+        }
+        (Part::Subject(device), _) if known.contains(device) => asked.part.clone(),
+        (Part::Subject(device), _) => {
+            let message = format!("run `{id}` has no figures of `{}`", name(device));
             return Err(ConfigError::bare(message, among(&known)).into());
         }
-        (None, [] | [_]) => known.first().cloned(),
-        (None, _) => {
-            let message = format!("run `{}` has several devices", run.meta.id);
+        (Part::Whole, []) => Part::Whole,
+        (Part::Whole, [one]) => Part::Subject(one.clone()),
+        (Part::Whole, _) => {
+            let message = format!("run `{id}` has several devices");
             return Err(ConfigError::bare(message, among(&known)).into());
         }
     };
-    of(run, subject)
+    of(run, part)
 }
 
-/// A run alone: its two devices.
+/// The run's campaign, where it is one.
+fn campaign(run: &Finished) -> Option<&CampaignSpec> {
+    run.meta.studies.iter().find_map(|study| match study {
+        StudySpec::Campaign(spec) => Some(&**spec),
+        _ => None,
+    })
+}
+
+fn check_level(run: &Finished, factor: &str, level: &str) -> Result<(), Failure> {
+    let id = &run.meta.id;
+    let Some(spec) = campaign(run) else {
+        let hint = "only a campaign's factors have levels: RUN/DEVICE or RUN/DEVICE:VARIANT";
+        return Err(ConfigError::bare(format!("run `{id}` is no campaign"), hint).into());
+    };
+    let factors: Vec<&str> = spec.factors.iter().map(|factor| factor.name.as_str()).collect();
+    let Some(found) = spec.factors.iter().find(|known| known.name == factor) else {
+        let message = format!("run `{id}` has no factor `{factor}`");
+        return Err(ConfigError::bare(message, suggest::hint(factor, &factors)).into());
+    };
+    let levels: Vec<&str> = found.levels.iter().map(|level| level.name.as_str()).collect();
+    if levels.contains(&level) {
+        return Ok(());
+    }
+    let message = format!("factor `{factor}` of run `{id}` has no level `{level}`");
+    Err(ConfigError::bare(message, suggest::hint(level, &levels)).into())
+}
+
+/// A run alone: its two devices, or the first two levels of a campaign's first factor that has two.
 fn two_of_one(store: &Store, asked: &Asked<'_>) -> Result<(Loaded, Loaded), Failure> {
     let run = report::replay(store, asked.run)?;
+    let varied = campaign(&run).and_then(|spec| {
+        spec.factors.iter().find(|factor| factor.levels.len() > 1 && !factor.is_size())
+    });
     let known = subjects(&run.figures);
-    let [first, second] = &known[..] else {
-        let found = if known.len() == 1 { "one device" } else { "not two devices" };
-        let message = format!("compare: run `{}` has {found}", run.meta.id);
-        return Err(ConfigError::bare(message, among(&known)).into());
+    let (first, second) = match (varied, &known[..]) {
+        (Some(factor), _) => {
+            let part = |at: usize| Part::Level(factor.name.clone(), factor.levels[at].name.clone());
+            (part(0), part(1))
+        }
+        (None, [first, second]) => (Part::Subject(first.clone()), Part::Subject(second.clone())),
+        (None, _) => {
+            let found = if known.len() == 1 { "one device" } else { "not two devices" };
+            let message = format!("compare: run `{}` has {found}", run.meta.id);
+            return Err(ConfigError::bare(message, among(&known)).into());
+        }
     };
     let again = report::replay(store, asked.run)?;
-    Ok((of(run, Some(first.clone()))?, of(again, Some(second.clone()))?))
+    Ok((of(run, first)?, of(again, second)?))
 }
 
-fn of(run: Finished, subject: Option<Subject>) -> Result<Loaded, Failure> {
+fn of(run: Finished, part: Part) -> Result<Loaded, Failure> {
     let blocks = per_block(&run.meta.studies, &run.meta.topology, &run.records, run.meta.seed)?;
-    let name = subject.as_ref().map_or_else(|| run.meta.id.clone(), name);
-    Ok(Loaded { run, blocks, subject, name })
+    let name = match &part {
+        Part::Whole => run.meta.id.clone(),
+        Part::Subject(subject) => name(subject),
+        Part::Level(factor, level) => format!("{factor} {level}"),
+    };
+    Ok(Loaded { run, blocks, part, name })
 }
 
 /// The devices that have figures, in the run's order.

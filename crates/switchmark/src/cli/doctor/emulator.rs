@@ -232,6 +232,7 @@ fn trial(
         gate,
         events: Vec::new(),
         cabling: Vec::new(),
+        by_hand: Vec::new(),
     }
 }
 

@@ -264,6 +264,7 @@ fn trial(
         gate,
         events: Vec::new(),
         cabling: Vec::new(),
+        by_hand: Vec::new(),
     }
 }
 

@@ -1,0 +1,274 @@
+//! Campaigns: studies carried out in every allowed combination of factors' levels, in blocks of random
+//! order, each with an A/A control and, where there is one, the direct cable.
+//!
+//! Owns the request, the blocks' order and when to stop. A cell is a study on a part of the testbed, so
+//! studies know nothing of campaigns. Never stops because something was found: only on an interval's
+//! width or on time (METHODS §8).
+
+mod cells;
+mod figures;
+mod findings;
+mod place;
+mod watch;
+
+use measure::{FrameSize, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::{Compared, Level as Of, MARGIN, Side, compare};
+use crate::study::{SpecProblem, StudySpec};
+use crate::trial::ByHand;
+use crate::{Figure, Testbed, TestbedError, Topology};
+
+pub use cells::{Limits, allowed};
+pub use figures::{CELL, FACTORS};
+
+use figures::Ran;
+use watch::Watch;
+
+/// In place of a factor's level: the second time that the first cell is measured, under another name.
+pub const CONTROL: &str = "control";
+
+/// The level of a device that nothing was done to.
+pub const AS_FOUND: &str = "as-found";
+
+/// Fewer blocks never reach 95 %: no width is looked at before.
+pub const FEWEST_BLOCKS: u32 = 6;
+
+/// What to vary, and what to measure in each combination.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CampaignSpec {
+    /// What is varied.
+    pub factors: Vec<Factor>,
+    /// The allowed combinations: a level of each factor, by number. The first is measured twice in each
+    /// block, as the A/A control.
+    pub cells: Vec<Vec<usize>>,
+    /// So many blocks at most.
+    pub blocks: u32,
+    /// How often each cell is measured in each block.
+    pub repetitions: u32,
+    /// When to stop before.
+    pub stop: StopRule,
+    /// What is measured in each cell of each block, once: the studies' own blocks and subjects don't count.
+    pub studies: Vec<StudySpec>,
+}
+
+/// Something that is varied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Factor {
+    /// `device`, `variant`, `size`, `nic`, `cable`…
+    pub name: String,
+    /// At least one.
+    pub levels: Vec<Level>,
+}
+
+impl Factor {
+    /// Whether frames of several sizes are sent: those are compared with nothing.
+    pub fn is_size(&self) -> bool {
+        self.levels.iter().any(|level| matches!(level.means, Means::Size(_)))
+    }
+}
+
+/// One of a factor's values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Level {
+    /// As it is told: `sw1`, `64`, `x722`.
+    pub name: String,
+    /// What it comes to.
+    pub means: Means,
+}
+
+/// What a level does to the testbed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Means {
+    /// This device is measured.
+    Device(String),
+    /// The device is in this variant; none is as it is found.
+    Variant(Option<String>),
+    /// Frames of this size are sent.
+    Size(FrameSize),
+    /// These ports are used, and none that only other levels of the factor name: `h1/eth1`, or `eth1` of
+    /// every host, or all of a host's, `h1`.
+    Ports(Vec<String>),
+    /// A person sees to it.
+    Hands,
+}
+
+/// When a campaign ends before its last block.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct StopRule {
+    /// As soon as every cell's ratio to the first has an interval at most so wide, as a share; not
+    /// before [`FEWEST_BLOCKS`].
+    pub ci_width: Option<f64>,
+    /// Before a block that would end later than this after the beginning.
+    pub budget: Option<Nanos>,
+}
+
+impl CampaignSpec {
+    /// How long one block's trials take, without commands and hands.
+    pub fn block_estimate(&self, topology: &Topology) -> Nanos {
+        let of = |cell: &Vec<usize>| {
+            let there = place::topology(self, cell, topology);
+            let studies = self.studies.iter();
+            studies.map(|study| place::study(self, cell, study).estimate(&there)).sum_up()
+        };
+        let first = self.cells.first().map_or(Nanos::ZERO, of);
+        self.cells.iter().map(of).sum_up() * u64::from(self.repetitions) + first
+    }
+
+    /// See [`StudySpec::estimate`]; at most the budget.
+    pub fn estimate(&self, topology: &Topology) -> Nanos {
+        let all = self.block_estimate(topology) * u64::from(self.blocks);
+        self.stop.budget.map_or(all, |budget| all.min(budget))
+    }
+
+    /// How many times hands are needed, should it go to its last block.
+    pub fn changes_by_hand(&self) -> u64 {
+        if !self.has_hands() {
+            return 0;
+        }
+        1 + (cells::settings(self) as u64 - 1) * u64::from(self.blocks)
+    }
+
+    fn has_hands(&self) -> bool {
+        let mut levels = self.factors.iter().flat_map(|factor| &factor.levels);
+        levels.any(|level| level.means == Means::Hands)
+    }
+
+    /// See [`StudySpec::check`].
+    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+        if self.cells.is_empty() {
+            return Err(SpecProblem::Nothing { what: "allowed combination of levels" });
+        }
+        if self.studies.is_empty() {
+            return Err(SpecProblem::Nothing { what: "study" });
+        }
+        place::check_ports(self, topology)?;
+        for cell in &self.cells {
+            let there = place::topology(self, cell, topology);
+            for study in &self.studies {
+                place::study(self, cell, study).check(&there)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// See [`StudySpec::run`].
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+        let topology = testbed.topology().clone();
+        let ran = self.carry_out(testbed, seed)?;
+        let mut figures = figures::of_cells(self, &ran, None, topology.is_simulated());
+        figures.extend(findings::control(self, &ran));
+        figures.extend(findings::shares(self, &ran));
+        Ok(figures)
+    }
+
+    /// Each block's figures alone, from a testbed that answers as it did.
+    pub fn per_block(
+        &self,
+        testbed: &mut dyn Testbed,
+        seed: u64,
+    ) -> Result<Vec<Vec<Figure>>, TestbedError> {
+        let simulated = testbed.topology().is_simulated();
+        let ran = self.carry_out(testbed, seed)?;
+        let last = ran.iter().map(|one| one.block + 1).max().unwrap_or(0);
+        Ok((0..last).map(|block| figures::of_cells(self, &ran, Some(block), simulated)).collect())
+    }
+
+    /// Every level with the first of its factor, sizes excepted: they are cases of their own.
+    pub fn comparisons(
+        &self,
+        run: &str,
+        figures: &[Figure],
+        blocks: &[Vec<Figure>],
+    ) -> Vec<Compared> {
+        let mut all = Vec::new();
+        for factor in self.factors.iter().filter(|factor| !factor.is_size()) {
+            let Some((first, others)) = factor.levels.split_first() else { continue };
+            let names = |level: &Level| format!("{} {}", factor.name, level.name);
+            let of = |level| Some(Of { factor: &factor.name, level });
+            let reference = names(first);
+            for level in others {
+                let subject = names(level);
+                let own = Side {
+                    name: &subject,
+                    run,
+                    subject: None,
+                    level: of(&level.name),
+                    figures,
+                    blocks,
+                };
+                let other = Side { name: &reference, level: of(&first.name), ..own };
+                all.push(compare(&own, &other, MARGIN));
+            }
+        }
+        all
+    }
+
+    fn carry_out(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Ran>, TestbedError> {
+        let topology = testbed.topology().clone();
+        let mut order = cells::Order::new(self, seed);
+        let mut watch = Watch::new(testbed);
+        let mut ran = Vec::new();
+        for block in 0..self.blocks {
+            watch.begin_block();
+            for turn in order.next_block() {
+                let cell = &self.cells[turn.cell];
+                let name = self.cell_name(cell) + turn.suffix();
+                let there = place::topology(self, cell, &topology);
+                let mut figures = Vec::new();
+                for (at, study) in self.studies.iter().enumerate() {
+                    let study = place::study(self, cell, study);
+                    let mut seat = watch.seat(&there, block, &name, self.by_hand(cell));
+                    figures.extend(study.run(&mut seat, turn.seed.wrapping_add(at as u64))?);
+                }
+                ran.push(Ran { cell: turn.cell, control: turn.control, block, figures });
+            }
+            if self.is_enough(block + 1, &ran, &watch) {
+                break;
+            }
+        }
+        Ok(ran)
+    }
+
+    fn is_enough(&self, blocks: u32, ran: &[Ran], watch: &Watch<'_>) -> bool {
+        let spent = watch.spent();
+        let next = spent + Nanos(spent.0 / u64::from(blocks));
+        let over = self.stop.budget.is_some_and(|budget| next > budget);
+        let narrow = self.stop.ci_width.is_some_and(|width| {
+            blocks >= FEWEST_BLOCKS && findings::widest(self, ran).is_some_and(|w| w <= width)
+        });
+        over || narrow
+    }
+
+    /// `sw1 x722`
+    fn cell_name(&self, cell: &[usize]) -> String {
+        let levels = self.levels(cell).map(|(_, level)| level.name.as_str());
+        levels.collect::<Vec<_>>().join(" ")
+    }
+
+    fn levels<'a>(&'a self, cell: &'a [usize]) -> impl Iterator<Item = (&'a Factor, &'a Level)> {
+        let known = |(factor, at): (&'a Factor, &usize)| Some((factor, factor.levels.get(*at)?));
+        self.factors.iter().zip(cell).filter_map(known)
+    }
+
+    fn by_hand(&self, cell: &[usize]) -> Vec<ByHand> {
+        let hands = self.levels(cell).filter(|(_, level)| level.means == Means::Hands);
+        let step = |(factor, level): (&Factor, &Level)| ByHand {
+            factor: factor.name.clone(),
+            level: level.name.clone(),
+        };
+        hands.map(step).collect()
+    }
+}
+
+/// Sums of durations.
+trait SumUp {
+    fn sum_up(self) -> Nanos;
+}
+
+impl<I: Iterator<Item = Nanos>> SumUp for I {
+    fn sum_up(self) -> Nanos {
+        self.fold(Nanos::ZERO, |sum, one| sum + one)
+    }
+}

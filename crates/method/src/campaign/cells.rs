@@ -1,0 +1,152 @@
+//! Which combinations of levels are measured, and in which order within each block.
+//!
+//! Owns the allowed combinations and the blocks' seeded order: hands are needed as rarely as whole blocks
+//! allow, and no variant is applied twice in a block. Never runs anything.
+
+use std::collections::BTreeMap;
+
+use rand::SeedableRng as _;
+use rand::seq::SliceRandom as _;
+use rand_pcg::Pcg64;
+
+use super::{CampaignSpec, Factor, Means};
+
+/// Levels by factor, where a combination is named: those that are not named may be any.
+pub type Named = BTreeMap<String, String>;
+
+/// Which combinations are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Only combinations that one of these fits; empty: all.
+    pub only: Vec<Named>,
+    /// None that one of these fits.
+    pub except: Vec<Named>,
+}
+
+/// Every allowed combination, the last factor's level changing first.
+pub fn allowed(factors: &[Factor], limits: &Limits) -> Vec<Vec<usize>> {
+    let mut cells: Vec<Vec<usize>> = vec![Vec::new()];
+    for factor in factors {
+        let longer = |cell: Vec<usize>| {
+            (0..factor.levels.len()).map(move |level| [&cell[..], &[level]].concat())
+        };
+        cells = cells.into_iter().flat_map(longer).collect();
+    }
+    let fits = |named: &Named, cell: &[usize]| {
+        factors.iter().zip(cell).all(|(factor, level)| {
+            named.get(&factor.name).is_none_or(|name| *name == factor.levels[*level].name)
+        })
+    };
+    cells.retain(|cell| {
+        let wanted = limits.only.is_empty() || limits.only.iter().any(|named| fits(named, cell));
+        wanted && !limits.except.iter().any(|named| fits(named, cell))
+    });
+    cells
+}
+
+/// One cell's place in a block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Turn {
+    pub(super) cell: usize,
+    /// Whether it is the first cell under another name.
+    pub(super) control: bool,
+    /// Of the studies' random choices: within a block the same for all cells, so that all are asked the same.
+    pub(super) seed: u64,
+    repetition: u32,
+}
+
+impl Turn {
+    /// What to add to the cell's name.
+    pub(super) fn suffix(&self) -> &'static str {
+        match (self.control, self.repetition) {
+            (true, _) => " (control)",
+            (false, 0) => "",
+            (false, _) => " (again)",
+        }
+    }
+}
+
+/// How many different states only hands lead to.
+pub(super) fn settings(spec: &CampaignSpec) -> usize {
+    let mut all: Vec<Vec<usize>> = spec.cells.iter().map(|cell| setting(spec, cell)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.len()
+}
+
+/// The levels that hands see to.
+fn setting(spec: &CampaignSpec, cell: &[usize]) -> Vec<usize> {
+    of_kind(spec, cell, |means| *means == Means::Hands)
+}
+
+/// The levels that commands see to; empty where no variant is varied.
+fn state(spec: &CampaignSpec, cell: &[usize]) -> Vec<usize> {
+    let mut levels = spec.factors.iter().flat_map(|factor| &factor.levels);
+    if !levels.any(|level| matches!(level.means, Means::Variant(Some(_)))) {
+        return Vec::new();
+    }
+    of_kind(spec, cell, |means| matches!(means, Means::Device(_) | Means::Variant(_)))
+}
+
+fn of_kind(spec: &CampaignSpec, cell: &[usize], is: impl Fn(&Means) -> bool) -> Vec<usize> {
+    let own =
+        spec.factors.iter().zip(cell).filter(|(factor, level)| {
+            factor.levels.get(**level).is_some_and(|level| is(&level.means))
+        });
+    own.map(|(_, level)| *level).collect()
+}
+
+/// The blocks' order, one block after the other.
+pub(super) struct Order<'a> {
+    spec: &'a CampaignSpec,
+    chance: Pcg64,
+    seed: u64,
+    block: u64,
+    /// In which setting the last block ended: the next begins there.
+    last: Option<Vec<usize>>,
+}
+
+impl<'a> Order<'a> {
+    pub(super) fn new(spec: &'a CampaignSpec, seed: u64) -> Self {
+        Self { spec, chance: Pcg64::seed_from_u64(seed), seed, block: 0, last: None }
+    }
+
+    /// The next block's turns: every cell as often as asked for, and the control.
+    pub(super) fn next_block(&mut self) -> Vec<Turn> {
+        let mut turns = Vec::new();
+        for repetition in 0..self.spec.repetitions {
+            let seed = self.seed_of(repetition);
+            let turn = |cell| Turn { cell, control: false, seed, repetition };
+            turns.extend((0..self.spec.cells.len()).map(turn));
+        }
+        let seed = self.seed_of(self.spec.repetitions);
+        turns.push(Turn { cell: 0, control: true, seed, repetition: 0 });
+        self.block += 1;
+        turns.shuffle(&mut self.chance);
+        let spec = self.spec;
+        let cell = |turn: &Turn| &spec.cells[turn.cell];
+        // The order of first appearance is random, so it may be each group's.
+        let states: Vec<_> = turns.iter().map(|turn| state(spec, cell(turn))).collect();
+        let mut settings: Vec<_> = turns.iter().map(|turn| setting(spec, cell(turn))).collect();
+        if let Some(last) = self.last.take() {
+            settings.insert(0, last);
+        }
+        let first =
+            |all: &[Vec<usize>], one: &Vec<usize>| all.iter().position(|other| other == one);
+        turns.sort_by_cached_key(|turn| {
+            let (setting, state) = (setting(spec, cell(turn)), state(spec, cell(turn)));
+            (first(&settings, &setting), first(&states, &state))
+        });
+        self.last = turns.last().map(|turn| setting(spec, cell(turn)));
+        turns
+    }
+
+    /// Splitmix's finaliser, so that neighbours have nothing in common.
+    fn seed_of(&self, repetition: u32) -> u64 {
+        let place = self.block << 16 | u64::from(repetition);
+        let mut mixed = self.seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+}

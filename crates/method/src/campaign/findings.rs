@@ -1,0 +1,216 @@
+//! What only a whole campaign tells: whether its A/A control came out equal, which factor explains what
+//! share of the variance, and how narrow its intervals are.
+//!
+//! Owns the choice of figures that are asked so: medians and rates through the device, not tails. Never
+//! says which level is the better: that is a comparison's.
+
+use std::collections::BTreeMap;
+
+use measure::comparison::{self, Blocks, Comparison, repeatability};
+use measure::quantile::median;
+use measure::variance::{self, Observation, Share, Shares};
+
+use super::figures::{CELL, Ran};
+use super::{CONTROL, CampaignSpec};
+use crate::comparison::cells::{Case, case, is_compared, name, shared};
+use crate::comparison::{MARGIN, Row, better};
+use crate::figure::{Condition, Figure, Unit};
+use crate::{Metric, Verdict};
+
+/// A case's values by cell, and what it is.
+struct Asked<'a> {
+    figure: &'a Figure,
+    /// In the order they ran.
+    values: Vec<Value>,
+    /// Of the direct cable beside the first cell.
+    bypass: BTreeMap<u32, Vec<f64>>,
+}
+
+struct Value {
+    cell: usize,
+    control: bool,
+    block: u32,
+    value: f64,
+}
+
+/// In the order in which the studies tell them.
+fn asked<'a>(spec: &CampaignSpec, ran: &'a [Ran]) -> Vec<Asked<'a>> {
+    let mut places: BTreeMap<Case, usize> = BTreeMap::new();
+    let mut all: Vec<Asked<'a>> = Vec::new();
+    let bypass =
+        |figure: &Figure| figure.conditions.get("path") == Some(&Condition::from("bypass"));
+    let typical = |figure: &Figure| figure.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9);
+    for one in ran {
+        for figure in one.figures.iter().filter(|figure| typical(figure) && is_compared(figure)) {
+            let Some(value) = figure.value else { continue };
+            let case = case(figure, &shared(figure));
+            let place = *places.entry(case).or_insert(all.len());
+            if place == all.len() {
+                all.push(Asked { figure, values: Vec::new(), bypass: BTreeMap::new() });
+            }
+            let asked = &mut all[place];
+            if !bypass(figure) {
+                let (cell, control, block) = (one.cell, one.control, one.block);
+                asked.values.push(Value { cell, control, block, value });
+            } else if one.cell == 0 && !spec.cells.is_empty() {
+                asked.bypass.entry(one.block).or_default().push(value);
+            }
+        }
+    }
+    all.retain(|asked| !asked.values.is_empty());
+    all
+}
+
+impl Asked<'_> {
+    /// One value a block, the median of its repetitions.
+    fn of(&self, is: impl Fn(&Value) -> bool) -> BTreeMap<u32, f64> {
+        let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for value in self.values.iter().filter(|value| is(value)) {
+            blocks.entry(value.block).or_default().push(value.value);
+        }
+        blocks.iter().filter_map(|(block, values)| Some((*block, median(values)?))).collect()
+    }
+
+    fn compared(
+        &self,
+        subject: &BTreeMap<u32, f64>,
+        reference: &BTreeMap<u32, f64>,
+    ) -> Option<(Comparison, Vec<(f64, f64)>)> {
+        let both = |(block, value): (&u32, &f64)| Some((*value, *reference.get(block)?));
+        let pairs: Vec<(f64, f64)> = subject.iter().filter_map(both).collect();
+        let repeats = repeatability(&self.cable()).unwrap_or(0.0);
+        let compared = comparison::compare(Blocks::Interleaved(&pairs), MARGIN.max(repeats))?;
+        Some((compared, pairs))
+    }
+
+    fn cable(&self) -> Vec<f64> {
+        self.bypass.values().filter_map(|values| median(values)).collect()
+    }
+}
+
+/// The first cell compared with itself: one ratio for each case.
+pub(super) fn control(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
+    let row = |asked: &Asked<'_>| {
+        let own = asked.of(|value| value.cell == 0 && value.control);
+        let (comparison, pairs) =
+            asked.compared(&own, &asked.of(|value| value.cell == 0 && !value.control))?;
+        let (subject, reference) = pairs.into_iter().unzip();
+        Some(Row {
+            metric: asked.figure.metric,
+            quantile: asked.figure.quantile,
+            unit: asked.figure.unit,
+            conditions: shared(asked.figure),
+            subject,
+            reference,
+            bypass: asked.cable(),
+            verdicts: (Verdict::Undetermined, Verdict::Undetermined),
+            comparison,
+            better: better(asked.figure.metric)?,
+            control: None,
+        })
+    };
+    let mut rows: Vec<Row> = asked(spec, ran).iter().filter_map(row).collect();
+    let mut all: Vec<Comparison> = rows.iter().map(|row| row.comparison).collect();
+    comparison::holm(&mut all);
+    let as_figure = |(row, corrected): (&mut Row, Comparison)| {
+        row.comparison = corrected;
+        let mut figure = row.figure();
+        let first = spec.cells.first().map_or_else(String::new, |cell| spec.cell_name(cell));
+        figure.conditions.insert(CELL.to_owned(), first.into());
+        figure.conditions.insert(CONTROL.to_owned(), Condition::Flag(true));
+        figure
+    };
+    rows.iter_mut().zip(all).map(as_figure).collect()
+}
+
+/// Each factor's share of each case's variance, then that of combinations, blocks and repetition.
+pub(super) fn shares(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
+    // Another size is another case: nobody asks whether sizes differ.
+    let is_varied = |at: &usize| {
+        let factor = &spec.factors[*at];
+        factor.levels.len() > 1 && !factor.is_size()
+    };
+    let varied: Vec<usize> = (0..spec.factors.len()).filter(is_varied).collect();
+    let mut figures = Vec::new();
+    for asked in asked(spec, ran) {
+        let positive = asked.values.iter().all(|value| value.value > 0.0);
+        let observation = |value: &Value| Observation {
+            levels: varied.iter().map(|at| spec.cells[value.cell][*at]).collect(),
+            block: value.block as usize,
+            value: if positive { value.value.ln() } else { value.value },
+        };
+        let own = asked.values.iter().filter(|value| !value.control);
+        let observations: Vec<Observation> = own.map(observation).collect();
+        let Some(found) = variance::shares(&observations, varied.len()) else { continue };
+        let names = varied.iter().map(|at| spec.factors[*at].name.as_str());
+        for (factor, share) in told(names, &found) {
+            figures.push(as_figure(asked.figure, factor, share, &observations));
+        }
+    }
+    figures
+}
+
+fn told<'a>(
+    names: impl Iterator<Item = &'a str>,
+    found: &Shares,
+) -> impl Iterator<Item = (&'a str, Share)> {
+    let rest = [
+        ("interaction", found.interaction),
+        ("block", Some(found.block)),
+        ("repetition", Some(found.repetition)),
+    ];
+    let rest = rest.into_iter().filter_map(|(name, share)| Some((name, share?)));
+    names.zip(found.factors.clone()).chain(rest)
+}
+
+fn as_figure(of: &Figure, factor: &str, share: Share, all: &[Observation]) -> Figure {
+    let mut blocks: Vec<usize> = all.iter().map(|one| one.block).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    let mut conditions = shared(of);
+    conditions.insert("of".to_owned(), name(of.metric).into());
+    if let Some(quantile) = of.quantile {
+        conditions.insert("of_quantile".to_owned(), quantile.into());
+    }
+    conditions.insert("factor".to_owned(), factor.into());
+    conditions.insert(CELL.to_owned(), "all".into());
+    let mut figure = Figure {
+        metric: Metric::VarianceShare,
+        quantile: None,
+        unit: Unit::Ratio,
+        value: Some(share.share),
+        low: None,
+        high: None,
+        confidence: None,
+        n: all.len() as u64,
+        blocks: blocks.len() as u32,
+        conditions,
+        verdict: Verdict::Undetermined,
+        caveats: Vec::new(),
+    };
+    figure.set_interval(Some(share.interval));
+    figure
+}
+
+/// The widest interval of any cell's ratio to the first of its case, as a share; `None` where one can't be
+/// had yet.
+pub(super) fn widest(spec: &CampaignSpec, ran: &[Ran]) -> Option<f64> {
+    let mut widest: Option<f64> = None;
+    for asked in asked(spec, ran) {
+        let mut cells: Vec<usize> = asked.values.iter().map(|value| value.cell).collect();
+        cells.sort_unstable();
+        cells.dedup();
+        let (first, others) = cells.split_first()?;
+        let reference = asked.of(|value| value.cell == *first && !value.control);
+        for cell in others {
+            let own = asked.of(|value| value.cell == *cell && !value.control);
+            let interval = asked.compared(&own, &reference)?.0.interval;
+            if interval.confidence < comparison::CONFIDENCE {
+                return None;
+            }
+            let width = interval.high - interval.low;
+            widest = Some(widest.map_or(width, |known| known.max(width)));
+        }
+    }
+    widest
+}

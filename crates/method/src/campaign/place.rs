@@ -1,0 +1,109 @@
+//! From a cell to where and what: the part of the testbed that its levels leave, and its studies.
+//!
+//! Owns what a level means to a study. Never runs one.
+
+use measure::FrameMix;
+
+use super::{CampaignSpec, Factor, Level, Means};
+use crate::study::{SpecProblem, StudySpec};
+use crate::topology::{PortRef, Topology};
+use crate::trial::Subject;
+
+/// The testbed without the ports that only other levels of the cell's factors name, and without hosts that
+/// have no port left.
+pub(super) fn topology(spec: &CampaignSpec, cell: &[usize], whole: &Topology) -> Topology {
+    let mut left = whole.clone();
+    for (factor, level) in spec.levels(cell) {
+        for host in &mut left.hosts {
+            let name = &host.name;
+            host.ports.retain(|port| is_left(factor, level, &reference(name, &port.name)));
+        }
+    }
+    left.hosts.retain(|host| !host.ports.is_empty());
+    left
+}
+
+/// Whether every name of a port is one.
+pub(super) fn check_ports(spec: &CampaignSpec, topology: &Topology) -> Result<(), SpecProblem> {
+    let known: Vec<PortRef> = topology
+        .hosts
+        .iter()
+        .flat_map(|host| host.ports.iter().map(|port| reference(&host.name, &port.name)))
+        .collect();
+    for level in spec.factors.iter().flat_map(|factor| &factor.levels) {
+        let Means::Ports(names) = &level.means else { continue };
+        let wrong = names.iter().find(|name| !known.iter().any(|port| is_named(name, port)));
+        if let Some(name) = wrong {
+            let known = known.iter().map(ToString::to_string).collect();
+            return Err(SpecProblem::NoPort { port: name.clone(), known });
+        }
+    }
+    Ok(())
+}
+
+fn reference(host: &str, port: &str) -> PortRef {
+    PortRef { host: host.to_owned(), port: port.to_owned() }
+}
+
+/// `h1/eth1`, `eth1` or `h1`.
+fn is_named(name: &str, port: &PortRef) -> bool {
+    name == port.host || name == port.port || name == port.to_string()
+}
+
+/// Whether a level leaves a port: it names it, or no level of the factor does.
+fn is_left(factor: &Factor, level: &Level, port: &PortRef) -> bool {
+    let names = |level: &Level| match &level.means {
+        Means::Ports(names) => names.iter().any(|name| is_named(name, port)),
+        _ => false,
+    };
+    names(level) || !factor.levels.iter().any(names)
+}
+
+/// The study as this cell has it: once, of its device in its variant, in its size.
+pub(super) fn study(spec: &CampaignSpec, cell: &[usize], study: &StudySpec) -> StudySpec {
+    let mut own = study.clone();
+    once(&mut own);
+    let (mut device, mut variant) = (None, None);
+    for (_, level) in spec.levels(cell) {
+        match &level.means {
+            Means::Device(name) => device = Some(name.clone()),
+            Means::Variant(name) => variant.clone_from(name),
+            Means::Size(size) => match &mut own {
+                StudySpec::Latency(spec) => spec.sizes = vec![*size],
+                StudySpec::Forwarding(spec) => spec.frames = vec![FrameMix::of(*size)],
+                StudySpec::Switching(spec) => spec.frames = vec![*size],
+                StudySpec::Depth(spec) => spec.size = *size,
+                _ => {}
+            },
+            Means::Ports(_) | Means::Hands => {}
+        }
+    }
+    if let Some(device) = device {
+        of_subject(&mut own, Subject { device, variant });
+    }
+    own
+}
+
+fn once(study: &mut StudySpec) {
+    match study {
+        StudySpec::Latency(spec) => spec.blocks = 1,
+        StudySpec::Forwarding(spec) => spec.blocks = 1,
+        StudySpec::Fabric(spec) => spec.blocks = 1,
+        StudySpec::Buffer(spec) => spec.blocks = 1,
+        StudySpec::Storage(spec) => spec.blocks = 1,
+        _ => {}
+    }
+}
+
+fn of_subject(study: &mut StudySpec, subject: Subject) {
+    match study {
+        StudySpec::Latency(spec) => spec.subjects = vec![subject],
+        StudySpec::Forwarding(spec) => spec.subjects = vec![subject],
+        StudySpec::Fabric(spec) => spec.subjects = vec![subject],
+        StudySpec::Buffer(spec) => spec.subjects = vec![subject],
+        StudySpec::Switching(spec) => spec.subjects = vec![subject],
+        StudySpec::Storage(spec) => spec.subjects = vec![subject],
+        StudySpec::Depth(spec) => spec.subject = Some(subject),
+        StudySpec::Imported(_) | StudySpec::Campaign(_) => {}
+    }
+}

@@ -1,0 +1,282 @@
+//! A campaign's part of the page: a map of the first two factors, where the variance comes from, how the
+//! control came out, and every level against the first of its factor.
+//!
+//! Never decides: comparisons and shares are the campaign's own findings.
+
+use std::fmt::Write as _;
+
+use method::campaign::{CELL, CONTROL, CampaignSpec, Factor};
+use method::comparison::{Compared, better, per_block};
+use method::{Figure, Metric, StudySpec};
+
+use super::view::{Answer, Block, Cell, Picture, Section, Table};
+use super::{ReportInput, caveats, comparison, reading};
+use crate::svg::{escape, text_width};
+use crate::words;
+
+/// Of so many figures maps are drawn; the table has all.
+const MOST_MAPS: usize = 6;
+
+/// What a run's campaign adds to its page.
+pub(super) struct Told {
+    pub(super) answers: Vec<Answer>,
+    pub(super) sections: Vec<Section>,
+}
+
+/// The campaign's answers and sections; `None` where the run is none.
+pub(super) fn told(prefix: &str, run: &ReportInput<'_>) -> Option<Told> {
+    let spec = run.meta.studies.iter().find_map(|study| match study {
+        StudySpec::Campaign(spec) => Some(&**spec),
+        _ => None,
+    })?;
+    let meta = run.meta;
+    let blocks = per_block(&meta.studies, &meta.topology, run.records, meta.seed).ok()?;
+    let compared = spec.comparisons(&meta.id, run.figures, &blocks);
+    let mut answers: Vec<Answer> = compared.iter().map(comparison::answer).collect();
+    answers.extend(control_answer(run.figures));
+    let mut cells = maps(spec, run.figures);
+    cells.push(Block::Table(cell_table(run.figures)));
+    let heading = format!("{} combinations in {} blocks", spec.cells.len(), blocks.len());
+    let mut sections = vec![Section { id: format!("{prefix}-cells"), heading, blocks: cells }];
+    let mut findings = Vec::new();
+    findings.extend(shares(run.figures));
+    findings.extend(control(run.figures));
+    if !findings.is_empty() {
+        let heading = "Variance and control".to_owned();
+        sections.push(Section { id: format!("{prefix}-variance"), heading, blocks: findings });
+    }
+    for (at, one) in compared.iter().enumerate() {
+        sections.extend(of_comparison(&format!("{prefix}-level{}", at + 1), one));
+    }
+    Some(Told { answers, sections })
+}
+
+fn of_comparison(anchor: &str, compared: &Compared) -> Vec<Section> {
+    let sides = format!("{} against {}", compared.subject, compared.reference);
+    comparison::sections(anchor, compared)
+        .into_iter()
+        .map(|section| Section {
+            heading: format!("{sides}: {}", section.heading.to_lowercase()),
+            ..section
+        })
+        .collect()
+}
+
+/// Medians and rates through the device.
+fn typical(figures: &[Figure]) -> Vec<&Figure> {
+    let asked = |figure: &&Figure| {
+        let convention = reading::text(figure, "rate_convention");
+        better(figure.metric).is_some()
+            && !reading::is_bypass(figure)
+            && figure.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9)
+            && convention.is_none_or(|told| told == "payload")
+    };
+    figures.iter().filter(asked).collect()
+}
+
+fn name(figure: &Figure) -> String {
+    let quantile = figure.quantile.map_or_else(String::new, |q| format!(" {}", words::quantile(q)));
+    format!("{}{quantile}", reading::metric(figure.metric))
+}
+
+/// `udp 64 idle`
+fn case(figure: &Figure) -> String {
+    let words =
+        ["protocol", "frame_size", "test", "goal", "arrangement", "message", "statistic", "load"];
+    let said: Vec<String> = words.iter().filter_map(|name| reading::text(figure, name)).collect();
+    said.join(" ")
+}
+
+fn maps(spec: &CampaignSpec, figures: &[Figure]) -> Vec<Block> {
+    let varied: Vec<&Factor> =
+        spec.factors.iter().filter(|f| f.levels.len() > 1 && !f.is_size()).collect();
+    let [across, down, ..] = &varied[..] else { return Vec::new() };
+    let typical = typical(figures);
+    let mut cases: Vec<(String, String)> = Vec::new();
+    for figure in &typical {
+        let own = (name(figure), case(figure));
+        if !cases.contains(&own) {
+            cases.push(own);
+        }
+    }
+    let pictures: Vec<Picture> = cases
+        .iter()
+        .take(MOST_MAPS)
+        .filter_map(|known| {
+            let own = typical.iter().filter(|f| (name(f), case(f)) == *known);
+            map(across, down, known, &own.copied().collect::<Vec<_>>())
+        })
+        .collect();
+    if pictures.is_empty() { Vec::new() } else { vec![Block::Pictures(pictures)] }
+}
+
+/// A factor's level that a figure is of.
+fn level(figure: &Figure, factor: &str) -> String {
+    reading::text(figure, factor).unwrap_or_else(|| method::campaign::AS_FOUND.to_owned())
+}
+
+/// The darker, the worse; where further factors share a field, their mean.
+fn map(
+    across: &Factor,
+    down: &Factor,
+    (metric, case): &(String, String),
+    figures: &[&Figure],
+) -> Option<Picture> {
+    const WIDE: f64 = 104.0;
+    const HIGH: f64 = 40.0;
+    const TOP: f64 = 44.0;
+    let unit = figures.first()?.unit;
+    let more = better(figures[0].metric) == Some(method::comparison::Better::More);
+    let field = |column: &str, row: &str| -> Option<f64> {
+        let own = figures.iter().filter(|figure| {
+            level(figure, &across.name) == column && level(figure, &down.name) == row
+        });
+        let values: Vec<f64> = own.filter_map(|figure| figure.value).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    let all: Vec<f64> = figures.iter().filter_map(|figure| figure.value).collect();
+    let (low, high) =
+        (all.iter().copied().min_by(f64::total_cmp)?, all.iter().copied().max_by(f64::total_cmp)?);
+    let widest = |one: &method::campaign::Level| text_width(&one.name);
+    let left = 16.0 + down.levels.iter().map(widest).fold(0.0, f64::max);
+    let mut fields = String::new();
+    for (x, column) in across.levels.iter().enumerate() {
+        let middle = WIDE.mul_add(x as f64 + 0.5, left);
+        put_text(&mut fields, (middle, TOP - 8.0), "middle", &column.name);
+        for (y, row) in down.levels.iter().enumerate() {
+            let Some(value) = field(&column.name, &row.name) else { continue };
+            let share = if high > low { (value - low) / (high - low) } else { 0.0 };
+            let bad = if more { 1.0 - share } else { share };
+            let at = HIGH.mul_add(y as f64, TOP);
+            let _ = write!(
+                fields,
+                r#"<rect class="s1" style="fill:var(--c)" fill-opacity="{:.2}" stroke="var(--grid)" x="{:.1}" y="{at:.1}" width="{WIDE}" height="{HIGH}"><title>{}</title></rect>"#,
+                0.08 + 0.5 * bad,
+                WIDE.mul_add(x as f64, left),
+                escape(&format!("{} {}: {}", column.name, row.name, words::value(unit, value))),
+            );
+            put_text(&mut fields, (middle, at + 25.0), "middle", &words::value(unit, value));
+        }
+    }
+    for (y, row) in down.levels.iter().enumerate() {
+        put_text(&mut fields, (left - 8.0, HIGH.mul_add(y as f64, TOP + 25.0)), "end", &row.name);
+    }
+    let wide = WIDE.mul_add(across.levels.len() as f64, left + 4.0);
+    let high = HIGH.mul_add(down.levels.len() as f64, TOP + 4.0);
+    let title = format!("{metric} ({case}) by {} and {}", across.name, down.name);
+    let svg = format!(
+        r#"<svg class="map" viewBox="0 0 {wide:.0} {high:.0}" style="max-width:{wide:.0}px" role="img" aria-label="{}">{fields}</svg>"#,
+        escape(&title),
+    );
+    Some(Picture {
+        svg,
+        caption: format!("{title}: the darker, the worse; an empty field was not measured."),
+    })
+}
+
+fn put_text(out: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
+    let _ = write!(
+        out,
+        r#"<text class="tick" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{}</text>"#,
+        escape(text)
+    );
+}
+
+fn cell_table(figures: &[Figure]) -> Table {
+    let row = |figure: &&Figure| {
+        let (verdict, class, _) = caveats::verdict(figure.verdict);
+        let value = figure.value.map_or_else(|| "–".to_owned(), |v| words::value(figure.unit, v));
+        vec![
+            Cell::text(name(figure)).with_note(case(figure)),
+            Cell::text(reading::text(figure, CELL).unwrap_or_default()),
+            Cell::number(value).with_note(words::interval(figure).unwrap_or_default()),
+            Cell::number(figure.blocks.to_string()),
+            Cell { text: verdict.to_owned(), class, ..Cell::default() },
+            caveats::names(&[*figure]),
+        ]
+    };
+    let head = ["figure", "cell", "value", "blocks", "limited by", "caveats"];
+    Table {
+        caption: "Each combination, through the device".to_owned(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: typical(figures).iter().map(row).collect(),
+    }
+}
+
+fn shares(figures: &[Figure]) -> Option<Block> {
+    let row = |figure: &Figure| {
+        let of = reading::text(figure, "of").unwrap_or_default();
+        let quantile = reading::number(figure, "of_quantile");
+        let quantile = quantile.map_or_else(String::new, |q| format!(" {}", words::quantile(q)));
+        vec![
+            Cell::text(format!("{of}{quantile}")).with_note(case(figure)),
+            Cell::text(reading::text(figure, "factor").unwrap_or_default()),
+            Cell::number(figure.value.map_or_else(String::new, words::percent)),
+            Cell::number(words::interval(figure).unwrap_or_default()),
+        ]
+    };
+    let rows: Vec<_> = reading::of(figures, Metric::VarianceShare).map(row).collect();
+    let head = ["figure", "factor", "share", "interval"];
+    let caption = "Where the variance comes from: each factor's share; `repetition` is what one \
+                   combination differs by when it is measured again, `block` what drifts";
+    (!rows.is_empty()).then(|| {
+        Block::Table(Table {
+            caption: caption.to_owned(),
+            head: head.map(str::to_owned).to_vec(),
+            rows,
+        })
+    })
+}
+
+fn controls(figures: &[Figure]) -> impl Iterator<Item = &Figure> {
+    figures.iter().filter(|figure| figure.conditions.contains_key(CONTROL))
+}
+
+fn control(figures: &[Figure]) -> Option<Block> {
+    let row = |figure: &Figure| {
+        vec![
+            Cell::text(reading::text(figure, "of").unwrap_or_default()).with_note(case(figure)),
+            Cell::number(figure.value.map_or_else(String::new, |value| format!("{value:.4}"))),
+            Cell::number(words::interval(figure).unwrap_or_default()),
+            Cell::number(
+                reading::number(figure, "margin").map_or_else(String::new, words::percent),
+            ),
+            Cell::text(reading::text(figure, "decision").unwrap_or_default()),
+        ]
+    };
+    let rows: Vec<_> = controls(figures).map(row).collect();
+    let head = ["figure", "ratio", "interval", "margin", "decision"];
+    let of = controls(figures).next().and_then(|figure| reading::text(figure, CELL))?;
+    Some(Block::Table(Table {
+        caption: format!("A/A control: {of} under two names"),
+        head: head.map(str::to_owned).to_vec(),
+        rows,
+    }))
+}
+
+/// The control in a sentence.
+fn control_answer(figures: &[Figure]) -> Option<Answer> {
+    let count = |decision: &str| {
+        controls(figures)
+            .filter(|f| reading::text(f, "decision").as_deref() == Some(decision))
+            .count()
+    };
+    let all = controls(figures).count();
+    let (different, equal) = (count("different"), count("equivalent"));
+    let of = controls(figures).next().and_then(|figure| reading::text(figure, CELL))?;
+    let (text, verdict) = if different > 0 {
+        let text = format!(
+            "The A/A control failed: {of} under two names came out different in {different} of {all} \
+             figures, so something else than the factors changes the figures."
+        );
+        (text, method::Verdict::Undetermined)
+    } else {
+        let text = format!(
+            "The A/A control held: {of} under two names is different in none of {all} figures, and \
+             equivalent in {equal}."
+        );
+        (text, method::Verdict::DeviceLimited)
+    };
+    let class = caveats::verdict(verdict).1;
+    Some(Answer { text, verdict: if different > 0 { "failed" } else { "held" }, class })
+}

@@ -1,0 +1,268 @@
+//! `[campaign]`: the table's typed form, and the campaign that it makes of the plan's studies.
+//!
+//! Owns its keys and what a factor's name means. Never decides an order: that is the campaign's own.
+
+use std::collections::BTreeMap;
+
+use measure::{FrameSize, Nanos};
+use method::StudySpec;
+use method::campaign::{AS_FOUND, CampaignSpec, Factor, Level, Limits, Means, StopRule, allowed};
+use serde::Deserialize;
+use toml::{Spanned, Value};
+
+use super::values::{self, placed};
+use crate::config::resolved::{Source, Testbed};
+use crate::config::source::Fault;
+use crate::config::typed::{self, Text};
+use crate::config::{fit, subjects, suggest};
+
+/// So many cells at most, and so many repetitions of each in a block.
+const MOST_CELLS: usize = 1000;
+/// Blocks, where nothing is said (METHODS §8).
+const BLOCKS: u32 = 10;
+
+/// Names that figures use for something else.
+const TAKEN: [&str; 16] = [
+    "from",
+    "to",
+    "path",
+    "protocol",
+    "load",
+    "frame_size",
+    "test",
+    "goal",
+    "schedule",
+    "cell",
+    "control",
+    "factors",
+    "of",
+    "decision",
+    "block",
+    "repetition",
+];
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CampaignFile {
+    factors: BTreeMap<Spanned<String>, Spanned<Value>>,
+    #[serde(default)]
+    only: Vec<Spanned<BTreeMap<String, Value>>>,
+    #[serde(default)]
+    except: Vec<Spanned<BTreeMap<String, Value>>>,
+    blocks: Option<Spanned<i64>>,
+    repetitions: Option<Spanned<i64>>,
+    #[serde(default)]
+    stop: StopFile,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StopFile {
+    ci_width: Option<Spanned<f64>>,
+    budget: Option<Text>,
+}
+
+impl CampaignFile {
+    pub(super) fn resolve(
+        file: &Spanned<Self>,
+        studies: Vec<StudySpec>,
+        testbed: &Testbed,
+    ) -> Result<StudySpec, Fault> {
+        let own = file.get_ref();
+        let mut written: Vec<_> = own.factors.iter().collect();
+        written.sort_by_key(|(name, _)| name.span().start);
+        let factor = |(name, levels): &(&Text, &Spanned<Value>)| factor(name, levels, testbed);
+        let factors: Vec<Factor> = written.iter().map(factor).collect::<Result<_, _>>()?;
+        let limits = Limits {
+            only: own.only.iter().map(|one| named(one, &factors)).collect::<Result<_, _>>()?,
+            except: own.except.iter().map(|one| named(one, &factors)).collect::<Result<_, _>>()?,
+        };
+        let cells = allowed(&factors, &limits);
+        if cells.is_empty() || cells.len() > MOST_CELLS {
+            let message = format!("{} combinations of levels are allowed", cells.len());
+            let hint = format!("1…{MOST_CELLS}: look at `only` and `except`");
+            return Err(Fault::new(file.span(), message, hint));
+        }
+        let span = file.span();
+        for (factor, (name, _)) in factors.iter().zip(&written) {
+            if factor.is_size() {
+                let sized = |study: &StudySpec| {
+                    matches!(
+                        study,
+                        StudySpec::Latency(_)
+                            | StudySpec::Forwarding(_)
+                            | StudySpec::Switching(_)
+                            | StudySpec::Depth(_)
+                    )
+                };
+                if let Some(other) = studies.iter().find(|study| !sized(study)) {
+                    let message = format!("the study `{}` has no frame size to vary", other.name());
+                    return Err(Fault::new(name.span(), message, "take the factor `size` out"));
+                }
+            }
+        }
+        check_subjects(&factors, &cells, testbed).map_err(|misfit| placed(span, misfit))?;
+        let count =
+            |value: &Spanned<i64>| values::count(value, 1..=100, "repetitions", "usually 1");
+        Ok(StudySpec::Campaign(Box::new(CampaignSpec {
+            factors,
+            cells,
+            blocks: own.blocks.as_ref().map(values::blocks).transpose()?.unwrap_or(BLOCKS),
+            repetitions: own.repetitions.as_ref().map(count).transpose()?.unwrap_or(1),
+            stop: own.stop.resolve()?,
+            studies,
+        })))
+    }
+}
+
+impl StopFile {
+    fn resolve(&self) -> Result<StopRule, Fault> {
+        if let Some(width) = &self.ci_width
+            && !(*width.get_ref() > 0.0 && *width.get_ref() < 1.0)
+        {
+            let message = format!("{} is no width of an interval", width.get_ref());
+            return Err(Fault::new(width.span(), message, "a share: 0.02 for two per cent"));
+        }
+        let budget = |text: &Text| {
+            let budget: Nanos = typed::unit(text, str::parse, "\"4h\"")?;
+            if budget > Nanos::ZERO {
+                return Ok(budget);
+            }
+            Err(Fault::new(text.span(), "a budget of no time", "write it as \"4h\""))
+        };
+        Ok(StopRule {
+            ci_width: self.ci_width.as_ref().map(|width| *width.get_ref()),
+            budget: self.budget.as_ref().map(budget).transpose()?,
+        })
+    }
+}
+
+/// A word of a list: a text or a number.
+fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn factor(name: &Text, levels: &Spanned<Value>, testbed: &Testbed) -> Result<Factor, Fault> {
+    let called = name.get_ref();
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    if called.is_empty() || !called.chars().all(plain) || TAKEN.contains(&called.as_str()) {
+        let message = format!("`{called}` is no name for a factor");
+        let hint = "small letters, such as `nic`, `cable` or `hosts`; some words are figures' own";
+        return Err(Fault::new(name.span(), message, hint));
+    }
+    let hint =
+        "a list of levels, or for ports { x722 = \"eth1\", cx3 = [\"h1/eth2\", \"h2/eth2\"] }";
+    let wrong = || Fault::new(levels.span(), format!("no levels of `{called}`"), hint);
+    let level = |name: String, means| Level { name, means };
+    let levels_of: Option<Vec<Level>> = match levels.get_ref() {
+        Value::Array(list) => {
+            let words: Option<Vec<String>> = list.iter().map(word).collect();
+            let means = |name: String| {
+                let means = meaning(called, &name, levels.span(), testbed)?;
+                Ok(level(name, means))
+            };
+            let listed = words.map(|words| words.into_iter().map(means).collect());
+            listed.transpose()?
+        }
+        Value::Table(table) if !["device", "variant", "size"].contains(&called.as_str()) => {
+            let ports = |value: &Value| match value {
+                Value::Array(list) => list.iter().map(word).collect::<Option<Vec<_>>>(),
+                one => Some(vec![word(one)?]),
+            };
+            let one = |(name, value): (&String, &Value)| {
+                Some(level(name.clone(), Means::Ports(ports(value)?)))
+            };
+            table.iter().map(one).collect()
+        }
+        _ => None,
+    };
+    let found = levels_of.filter(|found| !found.is_empty()).ok_or_else(wrong)?;
+    let again = |(at, one): &(usize, &Level)| found[..*at].iter().any(|old| old.name == one.name);
+    if let Some((_, twice)) = found.iter().enumerate().find(again) {
+        let message = format!("level `{}` of `{called}` is there twice", twice.name);
+        return Err(Fault::new(levels.span(), message, "the control is added by itself"));
+    }
+    Ok(Factor { name: called.clone(), levels: found })
+}
+
+/// What a level of a list comes to.
+fn meaning(
+    factor: &str,
+    name: &str,
+    span: std::ops::Range<usize>,
+    testbed: &Testbed,
+) -> Result<Means, Fault> {
+    match factor {
+        "device" => Ok(Means::Device(name.to_owned())),
+        "variant" => Ok(Means::Variant((name != AS_FOUND).then(|| name.to_owned()))),
+        "size" => {
+            let wrong = |message: String| {
+                let hint = "frame sizes count from the MAC address through the FCS";
+                Fault::new(span.clone(), message, hint)
+            };
+            let octets = name.parse().map_err(|_| wrong(format!("`{name}` is no frame size")))?;
+            let size = FrameSize::new(octets).map_err(|error| wrong(error.to_string()))?;
+            fit::size_fits(size, testbed).map_err(|misfit| placed(span, misfit))?;
+            Ok(Means::Size(size))
+        }
+        _ if matches!(testbed.source, Source::Virtual(_)) => Err(Fault::new(
+            span,
+            format!("nobody can set `{factor}` of a model"),
+            format!("say which ports each level has: {factor} = {{ one = \"h1\", two = \"h2\" }}"),
+        )),
+        _ => Ok(Means::Hands),
+    }
+}
+
+/// A combination that is wanted or not.
+fn named(
+    file: &Spanned<BTreeMap<String, Value>>,
+    factors: &[Factor],
+) -> Result<BTreeMap<String, String>, Fault> {
+    let mut all = BTreeMap::new();
+    for (name, value) in file.get_ref() {
+        let fault = |message: String, hint: String| Fault::new(file.span(), message, hint);
+        let Some(factor) = factors.iter().find(|factor| factor.name == *name) else {
+            let known: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
+            return Err(fault(format!("there is no factor `{name}`"), suggest::hint(name, &known)));
+        };
+        let level = word(value).unwrap_or_default();
+        let known: Vec<&str> = factor.levels.iter().map(|level| level.name.as_str()).collect();
+        if !known.contains(&level.as_str()) {
+            let message = format!("factor `{name}` has no level `{level}`");
+            return Err(fault(message, suggest::hint(&level, &known)));
+        }
+        all.insert(name.clone(), level);
+    }
+    Ok(all)
+}
+
+/// Every device that a cell names, in its variant.
+fn check_subjects(
+    factors: &[Factor],
+    cells: &[Vec<usize>],
+    testbed: &Testbed,
+) -> Result<(), fit::Misfit> {
+    for cell in cells {
+        let (mut device, mut variant) = (Vec::new(), Vec::new());
+        for (factor, level) in factors.iter().zip(cell) {
+            match &factor.levels[*level].means {
+                Means::Device(name) => device.push(name.clone()),
+                Means::Variant(_) => variant.push(factor.levels[*level].name.clone()),
+                _ => {}
+            }
+        }
+        if !variant.is_empty() && device.is_empty() {
+            return Err((
+                "variants of which device?".to_owned(),
+                "add the factor: device = [\"sw1\"]".to_owned(),
+            ));
+        }
+        subjects::resolve(&device, &variant, testbed).map_err(|(_, misfit)| misfit)?;
+    }
+    Ok(())
+}
