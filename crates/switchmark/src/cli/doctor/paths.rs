@@ -106,6 +106,7 @@ fn passes(
         gate: Gate::Strict,
         events: Vec::new(),
         cabling: Vec::new(),
+        by_hand: Vec::new(),
     };
     let record = match testbed.run(&trial) {
         Ok(record) => record,
