@@ -126,6 +126,7 @@ mod tests {
             gate,
             events: Vec::new(),
             cabling: Vec::new(),
+            by_hand: Vec::new(),
         }
     }
 
