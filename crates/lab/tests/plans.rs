@@ -301,12 +301,12 @@ fn walk(plan: &LabPlan, start: &str, to: Ipv4Addr) -> Vec<String> {
         let (node, port) = plan.cables.iter().find_map(|cable| cable.far_end_of(&end)).unwrap();
         here = plan.node(node).unwrap();
         passed.push(node.clone());
-        if !here.bridges.is_empty() {
+        if here.bridges.is_empty() {
+            assert!(here.interfaces.iter().any(|i| i.name == *port && i.mac == *mac));
+        } else {
             let at = |node: &&NodePlan| node.interfaces.iter().any(|i| i.mac == *mac);
             here = plan.nodes.iter().find(at).unwrap();
             passed.push(here.name.clone());
-        } else {
-            assert!(here.interfaces.iter().any(|i| i.name == *port && i.mac == *mac));
         }
         if !here.forwards {
             break;

@@ -170,7 +170,7 @@ mod tests {
             {
                 // A deterministic scatter that is nobody's.
                 let scatter = ((block * 7 + a * 3 + b * 5) % 11) as f64 - 5.0;
-                let value = 3.0 * a as f64 + 1.0 * (b == 2) as u8 as f64 + 0.01 * scatter;
+                let value = 3.0 * a as f64 + f64::from(u8::from(b == 2)) + 0.01 * scatter;
                 all.push(Observation { levels: vec![a, b], block, value });
             }
         }

@@ -21,12 +21,12 @@ use crate::{Metric, Verdict};
 struct Asked<'a> {
     figure: &'a Figure,
     /// In the order they ran.
-    values: Vec<Value>,
+    values: Vec<Measured>,
     /// Of the direct cable beside the first cell.
     bypass: BTreeMap<u32, Vec<f64>>,
 }
 
-struct Value {
+struct Measured {
     cell: usize,
     control: bool,
     block: u32,
@@ -51,7 +51,7 @@ fn asked<'a>(spec: &CampaignSpec, ran: &'a [Ran]) -> Vec<Asked<'a>> {
             let asked = &mut all[place];
             if !bypass(figure) {
                 let (cell, control, block) = (one.cell, one.control, one.block);
-                asked.values.push(Value { cell, control, block, value });
+                asked.values.push(Measured { cell, control, block, value });
             } else if one.cell == 0 && !spec.cells.is_empty() {
                 asked.bypass.entry(one.block).or_default().push(value);
             }
@@ -63,7 +63,7 @@ fn asked<'a>(spec: &CampaignSpec, ran: &'a [Ran]) -> Vec<Asked<'a>> {
 
 impl Asked<'_> {
     /// One value a block, the median of its repetitions.
-    fn of(&self, is: impl Fn(&Value) -> bool) -> BTreeMap<u32, f64> {
+    fn of(&self, is: impl Fn(&Measured) -> bool) -> BTreeMap<u32, f64> {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for value in self.values.iter().filter(|value| is(value)) {
             blocks.entry(value.block).or_default().push(value.value);
@@ -134,7 +134,7 @@ pub(super) fn shares(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
     let mut figures = Vec::new();
     for asked in asked(spec, ran) {
         let positive = asked.values.iter().all(|value| value.value > 0.0);
-        let observation = |value: &Value| Observation {
+        let observation = |value: &Measured| Observation {
             levels: varied.iter().map(|at| spec.cells[value.cell][*at]).collect(),
             block: value.block as usize,
             value: if positive { value.value.ln() } else { value.value },

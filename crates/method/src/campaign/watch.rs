@@ -83,7 +83,7 @@ impl<'a> Watch<'a> {
     fn count_time(&mut self, trial: &Trial, record: &TrialRecord) {
         if let Some((started, planned)) = self.last {
             let step = record.started_unix_ns.checked_sub(started).filter(|step| *step > 0);
-            self.spent = self.spent + step.map_or(planned, |step| Nanos(step).min(LONGEST_STEP));
+            self.spent += step.map_or(planned, |step| Nanos(step).min(LONGEST_STEP));
         }
         self.last = Some((record.started_unix_ns, trial.phases.total()));
     }

@@ -203,19 +203,25 @@ impl Thrift {
 
     fn ints(mut self, id: u8, values: &[i64]) -> Self {
         self.list(id, I32, values.len());
-        values.iter().for_each(|value| varint(&mut self.octets, zigzag(*value)));
+        for value in values {
+            varint(&mut self.octets, zigzag(*value));
+        }
         self
     }
 
     fn texts(mut self, id: u8, values: &[&str]) -> Self {
         self.list(id, BINARY, values.len());
-        values.iter().for_each(|value| binary(&mut self.octets, value));
+        for value in values {
+            binary(&mut self.octets, value);
+        }
         self
     }
 
     fn inners(mut self, id: u8, values: Vec<Self>) -> Self {
         self.list(id, STRUCT, values.len());
-        values.into_iter().for_each(|value| self.octets.extend(value.end()));
+        for value in values {
+            self.octets.extend(value.end());
+        }
         self
     }
 

@@ -31,9 +31,9 @@ pub(super) fn others(figures: &[Figure]) -> Vec<Figure> {
 }
 
 /// The trials of other studies: the round trips beside a job are that job's.
-pub(super) fn other_trials<'a>(
-    records: Cow<'a, [(Trial, TrialRecord)]>,
-) -> Cow<'a, [(Trial, TrialRecord)]> {
+pub(super) fn other_trials(
+    records: Cow<'_, [(Trial, TrialRecord)]>,
+) -> Cow<'_, [(Trial, TrialRecord)]> {
     let own = |trial: &Trial| trial.flows.iter().any(|f| matches!(f.kind, FlowKind::Storage(_)));
     if records.iter().any(|(trial, _)| own(trial)) {
         return records.iter().filter(|(trial, _)| !own(trial)).cloned().collect();
@@ -359,7 +359,7 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
         _ => "read",
     };
     let size: u64 = reading::number(share, "block_size").unwrap_or(0.0) as u64;
-    let size = if size % 1024 == 0 {
+    let size = if size.is_multiple_of(1024) {
         format!("{}\u{a0}KiB", size / 1024)
     } else {
         format!("{size}\u{a0}octet")

@@ -91,7 +91,7 @@ fn resolve(lines: &[Line<'_>]) -> Result<FioJob, Fault> {
             "ioengine" => (*value).clone_into(&mut job.ioengine),
             "filename" | "uri" => (*value).clone_into(&mut job.filename),
             "rw" | "readwrite" => {
-                (job.pattern, job.rwmixread) = pattern(value, job.rwmixread, span)?
+                (job.pattern, job.rwmixread) = pattern(value, job.rwmixread, span)?;
             }
             "rwmixread" => job.rwmixread = mixed(job.rwmixread, number(0..=100)? as u8),
             "rwmixwrite" => job.rwmixread = mixed(job.rwmixread, 100 - number(0..=100)? as u8),

@@ -22,7 +22,7 @@ pub enum Left {
     /// No host of it is gone.
     All,
     /// So much, and the others' figures are none the worse for it.
-    Some(Trial),
+    Some(Box<Trial>),
     /// Not what was asked for.
     Nothing(Arc<AgentError>),
 }
@@ -42,7 +42,7 @@ impl Gone {
         if flows.is_empty() || !is_many_of_a_kind(trial) {
             return Left::Nothing(Arc::clone(first));
         }
-        Left::Some(Trial { flows, ..trial.clone() })
+        Left::Some(Box::new(Trial { flows, ..trial.clone() }))
     }
 }
 

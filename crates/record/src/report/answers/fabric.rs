@@ -60,29 +60,28 @@ fn structure(figure: &Figure, figures: &[Figure]) -> String {
 /// Fewer hosts than ports, which filled no uplink.
 fn unfilled(figure: &Figure, subject: &str) -> String {
     let hosts = reading::text(figure, "hosts").unwrap_or_default();
-    match reading::number(figure, "worst_share") {
-        Some(share) => format!(
+    if let Some(share) = reading::number(figure, "worst_share") {
+        format!(
             "{subject} holds flows up, to {} in the worst flood, but which ports share what was not told.",
             words::percent(share)
-        ),
-        None => {
-            let seen = reading::number(figure, "uplink_seen_ports").map_or_else(
-                || "what would have been seen is not known".to_owned(),
-                |uplink| {
-                    let percent = |name| reading::number(figure, name).map(words::percent);
-                    format!(
-                        "one of less than {uplink:.1} ports' rate, which is half of all ports \
-                         oversubscribed by more than {}, would have been seen with a probability of {}, \
-                         a wider one not for sure",
-                        percent("excess_of_halves_seen").unwrap_or_default(),
-                        percent("chance_seen").unwrap_or_default()
-                    )
-                },
-            );
-            format!(
-                "No ports of {subject} were found to share an uplink that is short for {hosts} hosts; {seen}."
-            )
-        }
+        )
+    } else {
+        let seen = reading::number(figure, "uplink_seen_ports").map_or_else(
+            || "what would have been seen is not known".to_owned(),
+            |uplink| {
+                let percent = |name| reading::number(figure, name).map(words::percent);
+                format!(
+                    "one of less than {uplink:.1} ports' rate, which is half of all ports \
+                     oversubscribed by more than {}, would have been seen with a probability of {}, \
+                     a wider one not for sure",
+                    percent("excess_of_halves_seen").unwrap_or_default(),
+                    percent("chance_seen").unwrap_or_default()
+                )
+            },
+        );
+        format!(
+            "No ports of {subject} were found to share an uplink that is short for {hosts} hosts; {seen}."
+        )
     }
 }
 

@@ -140,7 +140,7 @@ pub(super) fn export_name(identity: Identity) -> String {
 
 /// nbdkit's delay filter knows no shorter unit.
 fn milliseconds(delay: Nanos) -> Result<u64, FlowError> {
-    if delay.0 % 1_000_000 == 0 {
+    if delay.0.is_multiple_of(1_000_000) {
         return Ok(delay.0 / 1_000_000);
     }
     Err(FlowError::Unavailable {

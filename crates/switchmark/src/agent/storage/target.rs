@@ -170,10 +170,10 @@ mod tests {
                 let told = must_be_laid_out(&job(engine, path, mix, allowed));
                 match (told, expected) {
                     (Ok(told), Ok(expected)) => {
-                        assert_eq!(told, expected, "{engine} {path:?} {mix}")
+                        assert_eq!(told, expected, "{engine} {path:?} {mix}");
                     }
                     (Err(told), Err(expected)) => {
-                        assert!(told.to_string().contains(expected), "{told}")
+                        assert!(told.to_string().contains(expected), "{told}");
                     }
                     (told, _) => panic!("{engine} {path:?} {mix}: {told:?}"),
                 }
