@@ -76,7 +76,7 @@ impl StorageSpec {
 
     /// See [`super::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Nanos {
-        let ways = Ways::of(topology, &self.subjects).map_or(0, |ways| ways.all().len());
+        let ways = Ways::of(topology, &self.subjects).map_or(0, |w| self.measured(&w).len());
         let trials = u64::from(self.blocks) * (ways * self.cells().len()) as u64;
         (self.profile.phases(self.duration).total() + TRIAL_OVERHEAD + AROUND_FIO) * trials
     }
@@ -114,7 +114,7 @@ impl StorageSpec {
         let cells = self.cells();
         let mut data: BTreeMap<(usize, Way), CellData> = BTreeMap::new();
         for block in 0..self.blocks {
-            let ways = session.ways.all();
+            let ways = self.measured(&session.ways);
             let mut order: Vec<(usize, Way)> =
                 (0..cells.len()).flat_map(|cell| ways.iter().map(move |w| (cell, *w))).collect();
             session.shuffle_block(&mut order, |(_, way)| *way);
@@ -135,6 +135,11 @@ impl StorageSpec {
             }
         }
         Ok(figures::all(self, &cells, &data, &session.ways, seed))
+    }
+
+    /// The ways that the job can go: a direct cable leads to the storage host, and to no replica.
+    fn measured(&self, ways: &Ways) -> Vec<Way> {
+        if self.job.replicas.is_empty() { ways.all() } else { ways.subjects() }
     }
 
     /// How often an operation crosses the network, one after the other: a write that is copied goes on

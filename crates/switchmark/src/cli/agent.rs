@@ -52,9 +52,10 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The tie holds across exec; only what the program forks is free of it.
+/// The tie holds across exec; only what the program forks is free of it. So does a mask of signals: the
+/// agent waits for those that end it, and what it starts has to hear them.
 fn lead(program: &str, rest: &[String]) -> ExitCode {
-    if prctl::set_pdeathsig(Signal::SIGKILL).is_err() {
+    if prctl::set_pdeathsig(Signal::SIGKILL).is_err() || SigSet::all().thread_unblock().is_err() {
         return ExitCode::FAILURE;
     }
     let cause = Command::new(program).args(rest).exec();

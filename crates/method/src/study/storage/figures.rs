@@ -46,7 +46,7 @@ pub(super) fn all(
     let mut figures = Vec::new();
     for (at, cell) in cells.iter().enumerate() {
         let side = |way| data.get(&(at, way)).unwrap_or(&empty);
-        for way in ways.all() {
+        for way in spec.measured(ways) {
             let (own, bypass) = (side(way), ways.bypass_of(way).map_or(&empty, side));
             let row = row(spec, *cell, own, ways, way);
             let of = Of { spec, own, bypass, ways, way };
@@ -56,7 +56,7 @@ pub(super) fn all(
         }
         for way in ways.subjects() {
             let row = row(spec, *cell, side(way), ways, way);
-            if let Some(cable) = ways.bypass_of(way) {
+            if let Some(cable) = ways.bypass_of(way).filter(|_| spec.job.replicas.is_empty()) {
                 figures.extend(added(spec, &row, (side(way), side(cable)), seed));
             }
             figures.extend(what_if::rows(spec, *cell, &row, side(way)));
@@ -77,6 +77,9 @@ fn row(spec: &StorageSpec, cell: Cell, data: &CellData, ways: &Ways, way: Way) -
         },
     };
     row.conditions.extend(cell.conditions(spec));
+    if !spec.job.replicas.is_empty() && ways.subject(way).is_some() {
+        row.caveats.insert(Caveat::NoBypass);
+    }
     if spec.profile == Profile::Quick {
         row.caveats.insert(Caveat::QuickProfile);
     }

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use dataplane::{FlowError, Halt, Identity, Window, clock};
@@ -14,7 +14,7 @@ use measure::Nanos;
 use method::record::{ServerRecord, ServiceTimes};
 use method::trial::StorageServer;
 
-use super::{GLANCE, contents, end, find, last_words, scratch};
+use super::{GLANCE, contents, end, find, last_words, leashed, scratch};
 use crate::protocol::KeeperSpec;
 
 /// nbdkit listens within this.
@@ -86,8 +86,7 @@ impl Serving {
             file.try_clone().map(Stdio::from).map_err(|e| FlowError::kernel("open", "a pipe", e))
         };
         let port = free_port(spec)?;
-        // It ties itself to this process's life: --exit-with-parent.
-        let mut child = Command::new(program)
+        let mut child = leashed(&program)
             .args(["--foreground", "--exit-with-parent", "--threads", THREADS])
             .args(["--ipaddr", &spec.local.to_string(), "--port", &port.to_string()])
             .args(["--filter=exportname", "--filter=stats", "--filter=delay", "memory"])
