@@ -1,6 +1,7 @@
 //! `compare` as its user runs it, over runs of the simulator: what is decided, attributed and ended with.
 
 #![allow(missing_docs, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "it waits for another process")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

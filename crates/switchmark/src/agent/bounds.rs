@@ -99,7 +99,8 @@ impl Bounds {
     }
 
     /// Adds what an order sends to its interface's `load`, in bits a second. Where there is a limit, a
-    /// load that names no rate is refused, but a closed loop of echoes has one frame on its way.
+    /// load that names no rate is refused, but a closed loop of echoes has one frame on its way (of messages,
+    /// more).
     fn check_rate(&self, order: &SenderOrder, load: &mut f64) -> Result<(), AgentFault> {
         let Some(limit) = self.terms.rate else { return Ok(()) };
         let flow = order.flow();
@@ -107,7 +108,9 @@ impl Bounds {
             SenderOrder::Sender(spec) => {
                 datagrams_bits(spec).ok_or(AgentFault::Unbounded { flow, limit })?
             }
-            SenderOrder::Asker(spec) => echo_bits(spec),
+            SenderOrder::Asker(spec) => {
+                echo_bits(spec).ok_or(AgentFault::Unbounded { flow, limit })?
+            }
             SenderOrder::Source(_) | SenderOrder::Caller(_) | SenderOrder::Client(_) => {
                 return Err(AgentFault::Unbounded { flow, limit });
             }
@@ -128,11 +131,15 @@ fn datagrams_bits(spec: &SenderSpec) -> Option<f64> {
     Some((spec.frames.mean_octets() + OVERHEAD_OCTETS) * 8.0 * 1e9 / gap_ns.max(1e-3))
 }
 
-fn echo_bits(spec: &AskerSpec) -> f64 {
+fn echo_bits(spec: &AskerSpec) -> Option<f64> {
+    let frame = f64::from(spec.frame_size.octets()) + OVERHEAD_OCTETS;
+    // A message of its own size goes in as many frames of that size as it needs, and one more for what
+    // their headers take.
+    let frames = spec.payloads.map_or(1.0, |payloads| {
+        (f64::from(payloads.request) / f64::from(spec.frame_size.octets())).ceil() + 1.0
+    });
     match spec.pace {
-        dataplane::echo::Pace::Greedy => 0.0,
-        dataplane::echo::Pace::Every(gap_ns) => {
-            (f64::from(spec.frame_size.octets()) + OVERHEAD_OCTETS) * 8.0 * 1e9 / gap_ns.max(1e-3)
-        }
+        dataplane::echo::Pace::Greedy => spec.payloads.is_none().then_some(0.0),
+        dataplane::echo::Pace::Every(gap_ns) => Some(frames * frame * 8.0 * 1e9 / gap_ns.max(1e-3)),
     }
 }

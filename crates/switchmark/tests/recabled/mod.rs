@@ -5,6 +5,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "this bench faces the kernel")]
 
+use std::fmt::Write as _;
 use std::io::{BufReader, Read as _, Write as _};
 use std::net::UdpSocket;
 use std::path::PathBuf;
@@ -45,7 +46,8 @@ impl Bench {
             sleep.arg("3600").stdin(Stdio::null()).stdout(Stdio::null());
             let sleeper = lab.spawn(&host.name, &mut sleep).expect("it sleeps");
             let (name, pid, address) = (&host.name, sleeper.id(), host.ports[0].address);
-            text += &format!(
+            let _ = write!(
+                text,
                 "[[host]]\nname = \"{name}\"\nreach = \"pid:{pid}\"\n[[host.port]]\nname = \"eth1\"\n\
                  address = \"{address}/24\"\ncable = \"sw1/{number}\"\nrate = \"40Mbit\"\n"
             );
@@ -77,21 +79,23 @@ impl Bench {
         let words = heard(BufReader::new(child.stderr.take().expect("piped")));
         let (mut asked, mut said) = (0, String::new());
         while let Ok(line) = words.recv() {
-            said += &format!("{line}\n");
+            let _ = writeln!(said, "{line}");
             if !line.starts_with("step ") {
                 continue;
             }
             asked += 1;
             let mut cables = Vec::new();
             while let Ok(line) = words.recv_timeout(QUIET) {
-                said += &format!("{line}\n");
+                let _ = writeln!(said, "{line}");
                 cables.push(line);
             }
             if steps.is_some_and(|steps| asked > steps) {
                 answers = None;
                 continue;
             }
-            cables.iter().for_each(|cable| self.plug(cable));
+            for cable in &cables {
+                self.plug(cable);
+            }
             let line = answers.as_mut().expect("nobody left yet").write_all(b"\n");
             line.expect("it listens");
         }
