@@ -18,7 +18,7 @@ use rand_pcg::Pcg64;
 
 use crate::TestbedError;
 use evidence::{Belief, DRIVEN, Round};
-use sinks::{SEEN, SURE, Sink, alike};
+use sinks::{SEEN, SURE, Scatter, Sink, alike};
 pub(super) use sittings::{Cabled, infer_in_sittings};
 pub(super) use unseen::SURELY;
 
@@ -342,7 +342,8 @@ impl Inference<'_> {
     }
 
     /// The senders' levels; all the same where every port reaches the sink alike. The flood is repeated
-    /// while classes show but not surely, and while what looks like one could still be two.
+    /// while classes show but not surely, while what looks like one could still be two, and until repeats
+    /// have told how far floods scatter.
     fn flood_sink(&mut self, port: usize) -> Result<Vec<Option<usize>>, TestbedError> {
         let mut sink = Sink::new(self.ports);
         let mut found = None;
@@ -357,23 +358,25 @@ impl Inference<'_> {
             let there: Vec<Flooded> =
                 seen.into_iter().filter(|flow| self.alive.contains(&flow.from)).collect();
             sink.take(&there, self.noise);
-            found = sink.levels();
+            let scatter = Scatter::of(self.sinks.iter().chain([&sink]));
+            found = sink.levels(scatter);
             let sure = found.as_ref().is_some_and(|(_, separation)| *separation >= SURE);
-            if sure || (found.is_none() && Self::excess_of(&sink) < LEAST_SEEN) {
+            let clear = sure || (found.is_none() && excess_of(&sink, scatter) < LEAST_SEEN);
+            if clear && scatter.is_known() {
                 break;
             }
         }
         let sure = |(_, separation): &(_, f64)| *separation >= SURE;
         self.sure += u64::from(found.as_ref().is_some_and(sure));
-        let one = || (0..self.ports).map(|port| sink.reading(port).map(|_| 0)).collect();
+        let one = || (0..self.ports).map(|port| sink.heard(port).then_some(0)).collect();
         let levels = found.map_or_else(one, |(levels, _)| levels);
         self.sinks.push(sink);
         Ok(levels)
     }
 
-    /// How much a single port may be held up without having been seen.
-    fn excess_of(sink: &Sink) -> f64 {
-        ((SEEN + NINETY_NINE) * sink.deviation()).exp_m1()
+    /// How far all floods of sinks scatter.
+    fn scatter(&self) -> Scatter {
+        Scatter::of(self.sinks.iter())
     }
 
     /// Fresh rounds: everything leaves its group; then one group at a time; then nothing does.
@@ -406,7 +409,7 @@ impl Inference<'_> {
         if worst < 1.0 - LEAST_LOSS {
             return Finding::Blocking { groups: Vec::new(), confidence: 0.0, share: worst };
         }
-        let excess = self.sinks.first().map_or(f64::INFINITY, Self::excess_of);
+        let excess = self.sinks.first().map_or(f64::INFINITY, |s| excess_of(s, self.scatter()));
         Finding::Clean { groups: Vec::new(), excess }
     }
 
@@ -449,6 +452,11 @@ impl Inference<'_> {
         let loss = (loss + NINETY_NINE * self.noise / flows.sqrt()).min(0.99);
         loss / (1.0 - loss)
     }
+}
+
+/// How much a single port may be held up without having been seen.
+fn excess_of(sink: &Sink, scatter: Scatter) -> f64 {
+    ((SEEN + NINETY_NINE) * sink.deviation(scatter)).exp_m1()
 }
 
 fn mean_share(flows: &[Flooded]) -> Option<f64> {

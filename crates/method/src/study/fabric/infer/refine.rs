@@ -17,7 +17,8 @@ impl Inference<'_> {
     }
 
     fn cost_of_sinks(&self, groups: &[Vec<usize>]) -> f64 {
-        self.sinks.iter().map(|sink| sink.misfit_of(groups)).sum()
+        let scatter = self.scatter();
+        self.sinks.iter().map(|sink| sink.misfit_of(groups, scatter)).sum()
     }
 
     /// Moves ports and joins groups while that fits better.

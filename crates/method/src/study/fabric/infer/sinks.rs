@@ -18,18 +18,61 @@ pub(super) const SURE: f64 = 7.0;
 /// The most levels that one sink's senders may have.
 const MOST_LEVELS: usize = 8;
 
+/// So many independent differences between repeats tell how far those scatter.
+const KNOWN: f64 = 8.0;
+
+/// How far repeats of the same floods lie apart, against what the counts of their frames say.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Scatter {
+    /// Squared differences from each port's mean, in variances of the counts.
+    squares: f64,
+    /// How many of them are independent.
+    freedom: f64,
+}
+
+impl Scatter {
+    /// Of all sinks together.
+    pub(super) fn of<'s>(sinks: impl Iterator<Item = &'s Sink>) -> Self {
+        sinks.map(Sink::scatter).fold(Self::default(), |all, one| Self {
+            squares: all.squares + one.squares,
+            freedom: all.freedom + one.freedom,
+        })
+    }
+
+    /// Whether there were repeats enough to tell.
+    pub(super) fn is_known(self) -> bool {
+        self.freedom >= KNOWN
+    }
+
+    /// By how much variances are larger than counts say (the dispersion of McCullagh and Nelder,
+    /// "Generalized linear models", 1989); never smaller.
+    fn factor(self) -> f64 {
+        if self.freedom > 0.0 { (self.squares / self.freedom).max(1.0) } else { 1.0 }
+    }
+}
+
+/// What the floods of one sink say of one port: logarithms of what came of what it sent, less the
+/// flood's mean, with their weights.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    floods: f64,
+    weight: f64,
+    value: f64,
+    square: f64,
+}
+
 /// All floods into one sink.
 #[derive(Debug, Clone)]
 pub(super) struct Sink {
-    /// Of each port: the logarithms of what came of what it sent, less their mean, summed over floods
-    /// with their weights, and the weights; no weight where it sent nothing.
-    readings: Vec<(f64, f64)>,
+    /// Of each port; no weight where it sent nothing.
+    of: Vec<Sums>,
+    floods: f64,
 }
 
 impl Sink {
     /// Among so many ports.
     pub(super) fn new(ports: usize) -> Self {
-        Self { readings: vec![(0.0, 0.0); ports] }
+        Self { of: vec![Sums::default(); ports], floods: 0.0 }
     }
 
     /// Adds one flood. A share is off by `noise` beside the chance of which frames came.
@@ -42,32 +85,60 @@ impl Sink {
         let all: Vec<(usize, f64, f64)> = flows.iter().map(reading).collect();
         let mean = all.iter().map(|(_, value, _)| value).sum::<f64>() / all.len().max(1) as f64;
         for (from, value, weight) in all {
-            let known = &mut self.readings[from];
-            *known = (known.0 + weight * (value - mean), known.1 + weight);
+            let known = &mut self.of[from];
+            let off = value - mean;
+            known.floods += 1.0;
+            known.weight += weight;
+            known.value += weight * off;
+            known.square += weight * off * off;
         }
+        self.floods += f64::from(u8::from(!flows.is_empty()));
+    }
+
+    /// Whether a port sent into it.
+    pub(super) fn heard(&self, port: usize) -> bool {
+        self.of[port].weight > 0.0
+    }
+
+    /// How far the floods of this sink scatter; each flood's mean was taken off.
+    fn scatter(&self) -> Scatter {
+        let known = || self.of.iter().filter(|sums| sums.floods > 1.0);
+        let squares = known().map(|s| (s.square - s.value * s.value / s.weight).max(0.0)).sum();
+        let again: f64 = known().map(|sums| sums.floods - 1.0).sum();
+        Scatter { squares, freedom: (again - (self.floods - 1.0).max(0.0)).max(0.0) }
+    }
+
+    /// By how much variances are larger than counts say: as all sinks' are, or as this one's are by
+    /// itself.
+    fn factor(&self, of_all: Scatter) -> f64 {
+        let own = self.scatter();
+        let own = if own.is_known() { own.factor() } else { 1.0 };
+        own.max(of_all.factor())
     }
 
     /// A port's place among the senders, and how well it is known.
-    pub(super) fn reading(&self, port: usize) -> Option<Reading> {
-        let (sum, weight) = self.readings[port];
-        (weight > 0.0).then(|| Reading { value: sum / weight, variance: 1.0 / weight })
+    fn reading(&self, port: usize, factor: f64) -> Option<Reading> {
+        let Sums { weight, value, .. } = self.of[port];
+        (weight > 0.0).then(|| Reading { value: value / weight, variance: factor / weight })
     }
 
-    /// The standard deviation of one port's place, typically.
-    pub(super) fn deviation(&self) -> f64 {
-        let known = self.readings.iter().filter(|(_, weight)| *weight > 0.0);
+    /// The standard deviation of one port's place, typically, where all sinks scatter so.
+    pub(super) fn deviation(&self, of_all: Scatter) -> f64 {
+        let factor = self.factor(of_all);
+        let known = self.of.iter().filter(|sums| sums.weight > 0.0);
         let count = known.clone().count().max(1) as f64;
-        (known.map(|(_, weight)| 1.0 / weight).sum::<f64>() / count).sqrt()
+        (known.map(|sums| factor / sums.weight).sum::<f64>() / count).sqrt()
     }
 
     /// The senders by how much they get, lowest first: who is in which class, and how far apart those
     /// are. None where all get alike.
-    pub(super) fn levels(&self) -> Option<(Vec<Option<usize>>, f64)> {
-        let ports: Vec<usize> =
-            (0..self.readings.len()).filter(|port| self.reading(*port).is_some()).collect();
-        let readings: Vec<Reading> = ports.iter().filter_map(|p| self.reading(*p)).collect();
+    pub(super) fn levels(&self, of_all: Scatter) -> Option<(Vec<Option<usize>>, f64)> {
+        let factor = self.factor(of_all);
+        let ports: Vec<usize> = (0..self.of.len()).filter(|port| self.heard(*port)).collect();
+        let readings: Vec<Reading> =
+            ports.iter().filter_map(|p| self.reading(*p, factor)).collect();
         let Classes { of, separation } = classes(&readings, MOST_LEVELS, SEEN)?;
-        let mut levels = vec![None; self.readings.len()];
+        let mut levels = vec![None; self.of.len()];
         for (port, level) in ports.into_iter().zip(of) {
             levels[port] = Some(level);
         }
@@ -75,9 +146,11 @@ impl Sink {
     }
 
     /// What speaks against these groups: each port's distance from the rest of its group.
-    pub(super) fn misfit_of(&self, groups: &[Vec<usize>]) -> f64 {
+    pub(super) fn misfit_of(&self, groups: &[Vec<usize>], of_all: Scatter) -> f64 {
+        let factor = self.factor(of_all);
         let of = |group: &Vec<usize>| {
-            let readings: Vec<Reading> = group.iter().filter_map(|p| self.reading(*p)).collect();
+            let readings: Vec<Reading> =
+                group.iter().filter_map(|p| self.reading(*p, factor)).collect();
             distances(&readings)
         };
         groups.iter().map(of).sum()
@@ -144,23 +217,60 @@ mod tests {
     fn senders_are_told_by_their_levels() {
         let mut sink = Sink::new(21);
         sink.take(&flood(&[900.0, 300.0, 900.0, 500.0, 500.0, 300.0, 900.0]), 0.02);
-        let (levels, separation) = sink.levels().expect("plain levels");
+        let (levels, separation) = sink.levels(Scatter::default()).expect("plain levels");
         let expected = [None, Some(2), Some(0), Some(2), Some(1), Some(1), Some(0), Some(2), None];
         assert_eq!(levels[..9], expected);
         assert!(separation > SURE, "{separation}");
         let groups = |parts: [&[usize]; 3]| parts.map(<[usize]>::to_vec);
         let (right, wrong) =
             ([&[0, 1, 3, 7][..], &[2, 6], &[4, 5]], [&[0, 1, 3][..], &[2, 6, 7], &[4, 5]]);
-        assert!(sink.misfit_of(&groups(right)) < 3.0 && sink.misfit_of(&groups(wrong)) > 10.0);
+        let all = Scatter::default();
+        assert!(
+            sink.misfit_of(&groups(right), all) < 3.0 && sink.misfit_of(&groups(wrong), all) > 10.0
+        );
     }
 
     #[test]
     fn alike_is_nobody() {
         let mut sink = Sink::new(21);
         sink.take(&flood(&[900.0; 20]), 0.02);
-        assert_eq!(sink.levels(), None);
-        let once = sink.deviation();
+        assert_eq!(sink.levels(Scatter::default()), None);
+        let once = sink.deviation(Scatter::default());
         sink.take(&flood(&[900.0; 20]), 0.02);
-        assert!(sink.deviation() < 0.8 * once, "repeats tell more");
+        assert!(sink.deviation(Scatter::default()) < 0.8 * once, "repeats tell more");
+    }
+
+    #[test]
+    fn what_repeats_contradict_is_not_told() {
+        // One port of three stands out in the first flood as far as a group would, and not again.
+        let floods = [[400.0, 260.0, 390.0, 900.0, 880.0], [330.0, 410.0, 270.0, 910.0, 900.0]];
+        let mut sink = Sink::new(6);
+        sink.take(&flood(&floods[0]), 0.02);
+        let counts_alone = Scatter::of([&sink].into_iter());
+        assert!(!counts_alone.is_known(), "one flood does not tell how far floods scatter");
+        let (levels, _) = sink.levels(counts_alone).expect("levels");
+        assert_ne!(levels[1], levels[2], "by its counts alone it stands out");
+        for turn in 1..4 {
+            sink.take(&flood(&floods[turn % 2]), 0.02);
+        }
+        let all = Scatter::of([&sink].into_iter());
+        assert!(all.is_known() && all.factor() > 4.0, "{all:?}");
+        let (levels, _) = sink.levels(all).expect("two levels");
+        assert_eq!(levels, [None, Some(0), Some(0), Some(0), Some(1), Some(1)]);
+        let together = sink.misfit_of(&[vec![1, 2, 3], vec![4, 5]], all);
+        assert!(together < 6.0, "{together}");
+    }
+
+    #[test]
+    fn repeats_that_agree_leave_what_counts_say() {
+        let mut sink = Sink::new(21);
+        for _ in 0..3 {
+            sink.take(&flood(&[900.0; 20]), 0.02);
+        }
+        let all = Scatter::of([&sink].into_iter());
+        assert!(all.is_known() && (all.factor() - 1.0).abs() < 1e-12, "{all:?}");
+        assert!((all.freedom - 38.0).abs() < 1e-12, "{all:?}");
+        let before = sink.deviation(Scatter::default());
+        assert!((sink.deviation(all) - before).abs() < 1e-12);
     }
 }
