@@ -1,6 +1,6 @@
 //! What a buffer holds, frame for frame: own queues, shared ones, cells, PAUSE.
 //!
-//! Each truth is METHODS.md §6's arithmetic.
+//! Each truth is the arithmetic of docs/methods/buffer.md.
 
 mod rig;
 

@@ -3,7 +3,7 @@
 //!
 //! Owns the request, the blocks' order and when to stop. A cell is a study on a part of the testbed, so
 //! studies know nothing of campaigns. Never stops because something was found: only on an interval's
-//! width or on time (METHODS §8).
+//! width or on time (docs/methods/comparison.md).
 
 mod cells;
 mod figures;

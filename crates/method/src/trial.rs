@@ -143,7 +143,7 @@ pub enum Offloads {
     AsFound,
 }
 
-/// What a moved tester counter means (METHODS: a valid trial).
+/// What a moved tester counter means for the trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gate {

@@ -1,4 +1,4 @@
-//! Whether a trial may be used (METHODS: a valid trial). Pure: counts in, outcome out.
+//! Whether a trial may be used. Pure: counts in, outcome out.
 //!
 //! Owns the gates. Never decides what a loss means; it only says that a trial's loss can't be laid
 //! at the device's door.

@@ -28,7 +28,7 @@ fn goodput(bulk: &BulkRecord) -> f64 {
     bulk.received.0 as f64 * 8.0 / bulk.elapsed.as_secs_f64()
 }
 
-/// METHODS §6, with time stamps: payload of a full segment over its time on the wire.
+/// With time stamps: payload of a full segment over its time on the wire.
 fn ceiling(rate: Rate, mtu: u32) -> f64 {
     rate.bits_per_second() * f64::from(mtu - 52) / f64::from(mtu + 38)
 }

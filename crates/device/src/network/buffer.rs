@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn congested_queues_share_as_the_threshold_has_it() {
-        // METHODS.md §6: with n congested outputs each holds alpha*B/(1+n*alpha).
+        // docs/methods/buffer.md: with n congested outputs each holds alpha*B/(1+n*alpha).
         for (alpha, n) in [(1.0, 1), (1.0, 4), (0.5, 3), (8.0, 2), (0.0625, 10)] {
             let mut buffer = Buffer::new(&shared(10_000_000, 0, alpha, 1), 48, None);
             let mut held = vec![0; n];

@@ -1,6 +1,6 @@
 //! What a difference of round trips is worth to a storage whose operations cross the network.
 //!
-//! Owns the arithmetic of METHODS' storage model in its simplest case: one operation at a time. Never says
+//! Owns the arithmetic of the storage model in its simplest case: one operation at a time. Never says
 //! that the storage will follow: what it does beside the network is unknown here.
 
 use measure::Nanos;

@@ -15,7 +15,7 @@ use super::{answers, caveats, reading};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
-/// Below this share of an operation's time the network is not what a storage waits for (METHODS §9).
+/// Below this share of an operation's time the network is not what a storage waits for.
 const STORAGE_BOUND: f64 = 0.05;
 /// What tells one cell from another.
 const CELL: [&str; 4] = ["engine", "block_size", "jobs", "iodepth"];

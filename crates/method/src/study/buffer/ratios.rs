@@ -28,7 +28,7 @@ pub(super) fn buffer_delay(series: &Series, baseline: Option<Nanos>) -> Option<f
     (!trips.is_empty()).then(|| (super::series::mean(&trips) - baseline) / baseline)
 }
 
-/// METHODS §6, estimator 4: the largest window that was filled and held without loss, less what the
+/// By TCP: the largest window that was filled and held without loss, less what the
 /// path itself holds at `available` payload bits a second. At least so much was queued; `None` where
 /// nothing was.
 ///
@@ -43,7 +43,7 @@ pub(super) fn held(series: &Series, available: f64, rtt: Option<Nanos>) -> Optio
     Some(largest - path).filter(|octets| *octets > 0.0)
 }
 
-/// METHODS §6, estimator 3 by the round trip: the longest (smoothed) less the shortest is how long a
+/// By the round trip: the longest (smoothed) less the shortest is how long a
 /// frame waited, and the egress sent `rate` bits a second of frames meanwhile, whoever's they were.
 pub(super) fn waited(series: &Series, rate: f64, rtt: Option<Nanos>) -> Option<f64> {
     let longest = series.totals.iter().map(|total| total.srtt).max()?;

@@ -1,6 +1,6 @@
 //! Arrangements: which port talks to which of the ports 0…n-1, at the same time.
 //!
-//! Owns the matchings (METHODS §7); the patterns in which a port has several pairs are those of every
+//! Owns the matchings; the patterns in which a port has several pairs are those of every
 //! study. Pure: what is random has a seed. Never knows what a port is, nor what the pairs will do.
 
 use std::fmt;

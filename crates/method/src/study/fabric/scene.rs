@@ -211,7 +211,7 @@ impl Round {
 }
 
 /// Payload bits a second that a link carries one way, in full frames of the carrier and with nothing
-/// else beside them (METHODS §6; TCP without options).
+/// else beside them (docs/methods/tcp-model.md; TCP without options).
 pub(super) fn wire_limit(link: Rate, carrier: Carrier) -> f64 {
     const FRAME_AND_GAP: f64 = 1538.0;
     let payload = match carrier {

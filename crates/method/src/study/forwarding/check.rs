@@ -29,7 +29,7 @@ impl ForwardingSpec {
         if self.link_rate == Some(Rate(0)) {
             return Err(out_of_range("the link's rate", "0bit", "more than 0"));
         }
-        // METHODS: super-frames leave at line rate, which is no constant load.
+        // Super-frames leave at line rate, which is no constant load.
         let paced = self.tests.iter().find(|test| **test != ForwardingTest::Flood);
         if let (Backend::UdpGso, Some(test)) = (self.backend, paced) {
             let (backend, test) = (self.backend.as_str(), test.as_str());

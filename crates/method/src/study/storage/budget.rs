@@ -13,7 +13,7 @@ pub(super) const PARTS: [&str; 5] = ["client", "network", "storage node", "disk"
 /// One kind's operations of one block: nanoseconds of each part of [`PARTS`]; none where it is not known.
 ///
 /// A read is RTT + node + disk + client. A write that is copied waits for the slowest copy: its own disk
-/// or a replica's, which is one round trip further away (METHODS §9); here that round trip is the
+/// or a replica's, which is one round trip further away; here that round trip is the
 /// network's, and one disk's time counts.
 pub(super) fn parts(spec: &StorageSpec, kind: &Kind) -> [Option<f64>; 5] {
     let network = spec.crossings(kind.write) * kind.rtt;

@@ -17,7 +17,7 @@ use crate::figure::Condition;
 use crate::study::Profile;
 use crate::{Caveat, Figure, Metric, Unit, Verdict, verdict};
 
-/// By more than this, operations a second and their latency must not contradict each other (METHODS §9).
+/// By more than this, operations a second and their latency must not contradict each other.
 const LITTLE: f64 = 0.02;
 /// Effective samples that must lie beyond a quantile.
 const SAMPLES_BEYOND: f64 = 20.0;

@@ -18,7 +18,7 @@ use crate::config::{fit, subjects, suggest};
 
 /// So many cells at most, and so many repetitions of each in a block.
 const MOST_CELLS: usize = 1000;
-/// Blocks, where nothing is said (METHODS §8).
+/// Blocks, where nothing is said.
 const BLOCKS: u32 = 10;
 
 /// Names that figures use for something else.

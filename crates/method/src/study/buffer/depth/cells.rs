@@ -1,6 +1,6 @@
 //! In which units a buffer counts: octets, cells of so many octets, or frames whatever their size.
 //!
-//! Owns the frames that tell them apart. METHODS §6: frames times octets in whole cells is constant
+//! Owns the frames that tell them apart. Frames times octets in whole cells is constant
 //! for the right cell; frames alone are where descriptors are what runs out.
 
 use measure::FrameSize;

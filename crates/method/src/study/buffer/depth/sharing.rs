@@ -1,6 +1,6 @@
 //! Whether outputs share a buffer: several overfilled at once, and what each of them then holds.
 //!
-//! Owns the regression of METHODS §6. With a dynamic threshold T = alpha (B - sum of queues) each of n
+//! Owns the regression. With a dynamic threshold T = alpha (B - sum of queues) each of n
 //! outputs settles at alpha B / (1 + n alpha) (Choudhury and Hahne, 1998), so 1/Q = 1/(alpha B) + n/B.
 
 use measure::FrameSize;

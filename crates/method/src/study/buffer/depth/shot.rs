@@ -108,7 +108,7 @@ impl Shot {
     }
 
     /// What waited when the last frame left its sender: received less what the output had sent by then
-    /// (METHODS §6, estimators 1 and 2). Of a burst that lost something this is all that can wait; of
+    /// (docs/methods/buffer.md). Of a burst that lost something this is all that can wait; of
     /// one that did not, what it can at least.
     ///
     /// The moments of arrival and of sending are not those of the frames' ends: a frame either way. A
@@ -126,7 +126,7 @@ impl Shot {
         }
     }
 
-    /// The same from how long frames waited that came while the queue was full (METHODS §6, estimator 3):
+    /// The same from how long frames waited that came while the queue was full:
     /// whatever was before them left meanwhile, and they were behind that. A host is late for some frames
     /// and early for none, so it is one from the middle of them that tells; by the longest delay it is more
     /// at most. A threshold that is compared before a frame is counted lets one more in.
@@ -166,7 +166,7 @@ fn waited(delays: &Histogram, q: f64) -> [f64; 3] {
     [low, f64::midpoint(low, high), most]
 }
 
-/// The burst search's answer (METHODS §6, estimator 1): between what waited of the longest burst that
+/// The burst search's answer: between what waited of the longest burst that
 /// lost nothing and of the shortest that did.
 pub(super) fn between(passed: &Shot, failed: &Shot, drain: Drain) -> Span {
     let low = passed.occupied(drain);
