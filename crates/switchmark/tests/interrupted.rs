@@ -517,6 +517,8 @@ fn one_trial(
         befall(fault, agents, &spaces, Duration::from_millis(pause));
     });
     let ended = testbed.run(&trial);
+    // Before what still waits is let go: a frame that comes after the receiver closed is a lost one.
+    let counted = (before_fault, truth(testbed));
     accident.join().expect("it befalls");
     let lab = testbed.lab().expect("a lab");
     match fault {
@@ -530,7 +532,7 @@ fn one_trial(
     // What still waits would be counted with the next trial's.
     wait_for("queues to be empty", || waiting(testbed) == 0);
     match ended {
-        Ok(record) => (hold(&record, (before_fault, truth(testbed))), agents),
+        Ok(record) => (hold(&record, counted), agents),
         Err(error) => panic!("after {fault:?}: {error}"),
     }
 }
