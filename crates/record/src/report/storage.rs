@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 use method::trial::FlowKind;
 use method::{Figure, Metric, Trial, TrialRecord, Unit, Verdict};
 
+use super::latency::value_cell;
 use super::subject::{self, Who};
 use super::view::{Block, Cell, Picture, Section, Table};
 use super::{answers, caveats, reading};
@@ -75,10 +76,10 @@ pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
     Some(Section { id: format!("{prefix}-storage"), heading: "Storage".to_owned(), blocks })
 }
 
-const LEAD: &str = "fio did the reads and writes; beside it, TCP messages of an operation's own sizes went \
-    the same way. By Little's law operations a second are the operations under way over their mean \
-    latency, so the two check each other. The network's time is that of the messages; what neither they \
-    nor the client, the server nor its disk account for is the rest.";
+const LEAD: &str = "fio did the reads and writes, or the model's client in a simulation; beside them, TCP \
+    messages of an operation's own sizes went the same way. By Little's law operations a second are the \
+    operations under way over their mean latency, so the two check each other. The network's time is that \
+    of the messages; what neither they nor the client, the server nor its disk account for is the rest.";
 
 const WHAT_IF: &str = "What if the network were otherwise: all of an operation's time but its round trips \
     as measured, and round trips of the length below. Dashed: every write waits for a copy on another \
@@ -112,7 +113,7 @@ fn done(own: &[&Figure]) -> Table {
                     && reading::text(f, "part").is_none()
                     && is_beside(f, rate)
             });
-            found.map_or_else(|| "–".to_owned(), |f| words::with_interval(f))
+            found.map_or_else(|| Cell::number("–"), |f| value_cell(f))
         };
         let text = |name| reading::text(rate, name).unwrap_or_default();
         vec![
@@ -121,12 +122,12 @@ fn done(own: &[&Figure]) -> Table {
             Cell::number(text("block_size")),
             Cell::number(under_way(rate)),
             Cell::text(text("operation")),
-            Cell::number(words::with_interval(rate)),
-            Cell::number(beside(Metric::IoLatency, None)),
-            Cell::number(beside(Metric::IoLatency, Some(0.5))),
-            Cell::number(beside(Metric::IoLatency, Some(0.99))),
-            Cell::number(beside(Metric::Rtt, None)),
-            Cell::number(beside(Metric::NetworkShare, None)),
+            value_cell(rate),
+            beside(Metric::IoLatency, None),
+            beside(Metric::IoLatency, Some(0.5)),
+            beside(Metric::IoLatency, Some(0.99)),
+            beside(Metric::Rtt, None),
+            beside(Metric::NetworkShare, None),
             caveats::verdict_cell(&[*rate]),
             caveats::names(&[*rate]),
         ]
@@ -163,8 +164,11 @@ fn budget(own: &[&Figure]) -> Table {
                 || Cell::number("–").with_note("in the rest"),
                 |f| {
                     let share = f.value.zip(mean.value).map(|(part, whole)| part / whole);
-                    Cell::number(words::with_interval(f))
-                        .with_note(share.map_or_else(String::new, words::percent))
+                    let mut cell = value_cell(f);
+                    if let Some(share) = share {
+                        cell.note = format!("{}; {}", words::percent(share), cell.note);
+                    }
+                    cell
                 },
             )
         };
@@ -174,7 +178,7 @@ fn budget(own: &[&Figure]) -> Table {
             Cell::number(text("block_size")),
             Cell::number(under_way(mean)),
             Cell::text(text("operation")),
-            Cell::number(words::with_interval(mean)),
+            value_cell(mean),
         ];
         lead.into_iter().chain(PARTS.iter().map(part)).collect()
     });
@@ -198,7 +202,7 @@ fn added(own: &[&Figure]) -> Option<Table> {
                 })
             };
             let value = |figure: Option<&&Figure>| {
-                Cell::number(figure.map_or_else(|| "–".to_owned(), |f| words::with_interval(f)))
+                figure.map_or_else(|| Cell::number("–"), |f| value_cell(f))
             };
             let rest = of("observed less predicted");
             let agrees = rest.and_then(|f| reading::text(f, "agrees")).unwrap_or_default();
@@ -369,7 +373,7 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
     let who = Who::of_figure(share).in_words();
     let bound = if value < STORAGE_BOUND { " The storage is what it waits for." } else { "" };
     let mut text = format!(
-        "the network is {} of a {size} {operation} through {who}, {} operations under way.{bound}",
+        "the network is {} of each {size} {operation} through {who}, {} operations under way.{bound}",
         words::percent(value),
         under_way(share),
     );
