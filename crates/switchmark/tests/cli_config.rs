@@ -392,6 +392,7 @@ fn is_known(key: &str) -> bool {
         "[[host]]\n",
         "[[host]]\n[[host.port]]\n",
         "[sim]\nprofile = \"x.toml\"\n",
+        "[limits]\n",
     ];
     let plans = [
         ("", "[[study]]\n[study.latency]\n"),
@@ -399,6 +400,8 @@ fn is_known(key: &str) -> bool {
         ("testbed = \"lab:bridge\"\n[[study]]\n[study.forwarding]\n", ""),
         ("testbed = \"lab:bridge\"\n[[study]]\n[study.fabric]\n", ""),
         ("testbed = \"lab:bridge\"\n[[study]]\n[study.buffer]\n", ""),
+        ("testbed = \"lab:bridge\"\n[[study]]\n[study.latency]\n[campaign]\n", ""),
+        ("testbed = \"lab:bridge\"\n[[study]]\n[study.latency]\n[campaign]\nstop = { ", " }\n"),
     ];
     let refused = |message: &str| message.contains("unknown");
     testbeds.iter().any(|table| {

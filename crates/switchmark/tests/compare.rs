@@ -188,15 +188,16 @@ fn a_campaign_ends_alike_whether_it_was_killed_or_not() {
     let out = page.to_str().expect("a path");
     let shown = switchmark(&whole, &["report", "latest", "--out", out]);
     let text = String::from_utf8_lossy(&shown.stdout);
-    assert!(text.contains("A/A control: near 64 under two names"), "{text}");
-    assert!(text.contains("hosts far compared with hosts near"), "{text}");
+    assert!(text.contains("A/A control: far 64 under two names"), "{text}");
+    assert!(text.contains("attributable: a direct cable") && !text.contains("NaN"), "{text}");
+    assert!(text.contains("hosts near compared with hosts far"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     let html = std::fs::read_to_string(&page).expect("the page");
     assert!(html.contains("The A/A control held"), "{html}");
     let told = json(&switchmark(&whole, &["compare", "latest", "--json", "--quiet"]));
     assert_eq!(
         (told["subject"]["name"].as_str(), told["interleaved"].as_bool()),
-        (Some("hosts far"), Some(true))
+        (Some("hosts near"), Some(true))
     );
     let refused = switchmark(&whole, &["compare", "latest/nik=x", "latest/hosts=far"]);
     assert_eq!(refused.status.code(), Some(2));

@@ -56,6 +56,7 @@ pub(super) fn of_cells(
             let mut figure = over_blocks(group, simulated);
             judge(&mut figure, group, &groups);
             name(&mut figure, spec, cell);
+            stand_beside(&mut figure, &groups);
             all.push(figure);
         }
     }
@@ -157,9 +158,21 @@ fn judge(figure: &mut Figure, group: &Group<'_>, groups: &[Group<'_>]) {
     }
 }
 
+/// A cable's figure names the device and the variant that it stands beside.
+fn stand_beside(figure: &mut Figure, groups: &[Group<'_>]) {
+    if !is_bypass(figure) {
+        return;
+    }
+    let device = groups.iter().map(|group| group.figures[0].1).find(|other| !is_bypass(other));
+    for (own, beside) in [("device", "beside_device"), ("variant", "beside_variant")] {
+        if let Some(name) = device.and_then(|other| other.conditions.get(own)) {
+            figure.conditions.insert(beside.to_owned(), name.clone());
+        }
+    }
+}
+
 /// Which cell it is of, whatever a reader asks by.
 fn name(figure: &mut Figure, spec: &CampaignSpec, cell: usize) {
-    let bypass = is_bypass(figure);
     let levels = &spec.cells[cell];
     let mut say = |name: &str, value: &str| {
         figure.conditions.insert(name.to_owned(), value.into());
@@ -172,11 +185,9 @@ fn name(figure: &mut Figure, spec: &CampaignSpec, cell: usize) {
         say(FACTORS, &named.join(" "));
     }
     for (factor, level) in spec.levels(levels) {
-        match &level.means {
-            Means::Ports(_) | Means::Hands => say(&factor.name, &level.name),
-            Means::Device(device) if bypass => say("beside_device", device),
-            Means::Variant(Some(variant)) if bypass => say("beside_variant", variant),
-            Means::Device(_) | Means::Variant(_) | Means::Size(_) => {}
+        // Device, variant and size are among a study's own conditions.
+        if own(level) {
+            say(&factor.name, &level.name);
         }
     }
 }

@@ -17,6 +17,9 @@ use crate::comparison::{MARGIN, Row, better};
 use crate::figure::{Condition, Figure, Unit};
 use crate::{Metric, Verdict};
 
+/// Values that differ by less, as a share, are equal.
+const ROUNDING: f64 = 1e-12;
+
 /// A case's values by cell, and what it is.
 struct Asked<'a> {
     figure: &'a Figure,
@@ -141,6 +144,12 @@ pub(super) fn shares(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
         };
         let own = asked.values.iter().filter(|value| !value.control);
         let observations: Vec<Observation> = own.map(observation).collect();
+        // What only rounding tells apart, as of a model without noise, has no variance to take apart.
+        let ends = observations.iter().map(|one| one.value);
+        let (low, high) = (ends.clone().fold(f64::MAX, f64::min), ends.fold(f64::MIN, f64::max));
+        if high - low <= ROUNDING * high.abs().max(low.abs()) {
+            continue;
+        }
         let Some(found) = variance::shares(&observations, varied.len()) else { continue };
         let names = varied.iter().map(|at| spec.factors[*at].name.as_str());
         for (factor, share) in told(names, &found) {
