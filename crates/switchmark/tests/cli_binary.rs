@@ -100,7 +100,7 @@ fn bad_input_is_exit_code_two() {
         (&["forwarding", "--testbed", "lab:bridge", "--vlan", "4095"], "4095"),
         (&["forwarding", "--testbed", "lab:bridge", "-l", "9000", "-6"], "66 octets"),
         (&["forwarding", "--testbed", "lab:vm-router"], "needs a kernel"),
-        (&["doctor"], "--generator"),
+        (&["doctor", "--testbed", "nowhere.toml"], "no testbed file `nowhere.toml`"),
         (&["run", "nowhere.toml"], "read nowhere.toml: no such file"),
         (&["runs", "--store", "/proc/none/journal.db"], "--store FILE"),
         (&["lab", "exec", "--lab", "none-such", "h1", "--", "true"], "up"),

@@ -103,13 +103,18 @@ pub fn side_by_side() -> LabSpec {
     LabSpec::of(vec![bridge.clone(), routers.clone(), router.clone(), bridge, routers, router])
 }
 
-/// What each subject's ports have sent.
+/// What each subject's ports have sent to hosts: cables between its own parts are nobody's ports.
 pub fn frames_by_subject(lab: &Lab) -> BTreeMap<String, u64> {
-    let sent = |name: &String| {
+    let sent = |name: &String, own: &[String]| {
         let links = lab.netlink(name, netlink::Netlink::links).unwrap();
-        let ports = links.iter().filter(|link| link.kind.as_deref() == Some("veth"));
-        ports.map(|link| link.stats.tx_packets).sum::<u64>()
+        let leads_out = |link: &&netlink::Link| {
+            let end = (name.clone(), link.name.clone());
+            let far = lab.plan().cables.iter().find_map(|cable| cable.far_end_of(&end));
+            far.is_some_and(|(node, _)| !own.contains(node))
+        };
+        links.iter().filter(leads_out).map(|link| link.stats.tx_packets).sum::<u64>()
     };
     let subjects = lab.plan().subjects.iter();
-    subjects.map(|s| (s.name.clone(), s.devices.iter().map(sent).sum())).collect()
+    let of = |devices: &[String]| devices.iter().map(|name| sent(name, devices)).sum();
+    subjects.map(|s| (s.name.clone(), of(&s.devices))).collect()
 }
