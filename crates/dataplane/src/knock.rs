@@ -155,7 +155,8 @@ fn next(socket: &OwnedFd, octets: &mut [u8], until: Nanos) -> Result<Option<usiz
     loop {
         match recv(socket.as_raw_fd(), octets, MsgFlags::MSG_DONTWAIT) {
             Ok(length) => return Ok(Some(length)),
-            Err(nix::errno::Errno::EAGAIN) => {}
+            // A port that is down hears nothing; that it is down others say.
+            Err(nix::errno::Errno::EAGAIN | nix::errno::Errno::ENETDOWN) => {}
             Err(e) => return Err(failed(e.into())),
         }
         if clock::monotonic() >= until {

@@ -194,7 +194,7 @@ fn the_studys_budget_is_the_models() {
         let (network, rest) = (part("network"), part("rest"));
         assert!((part("disk") - disk.0 as f64).abs() < 1.0);
         assert!(
-            (-0.15 * network..=0.05 * network).contains(&rest),
+            (-0.2 * network..=0.05 * network).contains(&rest),
             "{operation}: {rest} of {network}"
         );
         let share = of(Metric::NetworkShare, &[("operation", operation)]);
@@ -204,7 +204,7 @@ fn the_studys_budget_is_the_models() {
             _ => (way(28 + BLOCK), way(16)),
         };
         let told = network / (there + back) as f64;
-        assert!((0.95..1.15).contains(&told), "{network}");
+        assert!((0.95..1.2).contains(&told), "{network}");
     }
     let rate = of(Metric::Iops, &[("operation", "all"), ("estimate", "")]);
     let little = of(Metric::Iops, &[("estimate", "under way / mean latency")]);

@@ -352,12 +352,12 @@ fn a_claimed_length_takes_no_memory() {
 
 #[test]
 fn another_protocol_is_refused_with_both_numbers() {
-    let text = br#"{"hello": {"protocol": 7, "version": "9.9.9", "new_field": [1]}}"#;
+    let text = br#"{"hello": {"protocol": 99, "version": "9.9.9", "new_field": [1]}}"#;
     let Message::Hello(theirs) = decode(text).unwrap() else { panic!("a hello") };
     let error = theirs.check().unwrap_err();
-    assert!(matches!(error, MessageError::Protocol { ours: PROTOCOL, theirs: 7, .. }));
+    assert!(matches!(error, MessageError::Protocol { ours: PROTOCOL, theirs: 99, .. }));
     let words = error.to_string();
-    assert!(words.contains(&format!("speak {PROTOCOL}")) && words.contains("speaks 7"), "{words}");
+    assert!(words.contains(&format!("speak {PROTOCOL}")) && words.contains("speaks 99"), "{words}");
     assert!(words.contains("9.9.9") && words.contains(env!("CARGO_PKG_VERSION")), "{words}");
     Hello::ours().check().unwrap();
 }
