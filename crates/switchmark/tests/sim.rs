@@ -234,6 +234,28 @@ fn an_interrupted_run_goes_on_where_it_was() {
 }
 
 #[test]
+fn an_interrupted_data_sheet_is_written_when_it_goes_on() {
+    let folder = Folder::new("sim-sheet");
+    let named = ["xray", "--testbed", "sim:profiles/sw.toml,hosts=3", "--seed", "5"];
+    let read = |name: &str| std::fs::read_to_string(folder.0.join(name)).expect("a profile");
+    let child = folder.start(&[&named[..], &["--out", "broken.toml"]].concat());
+    wait_for("three trials", || folder.records().len() >= 3);
+    let output = interrupt(child);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("switchmark xray --resume"), "{}", text(&output.stderr));
+    assert!(!folder.0.join("broken.toml").exists());
+    folder.json(&["xray", "--resume", "latest", "--out", "resumed.toml", "--verify"]);
+    folder.json(&[&named[..], &["--out", "whole.toml"]].concat());
+    assert_eq!(read("resumed.toml"), read("whole.toml"));
+
+    let flood = ["--flood", "--size", "64", "-t", "50ms", "--blocks", "1"];
+    folder.json(&[&["forwarding", "--testbed", "sim:profiles/sw.toml"][..], &flood].concat());
+    let output = folder.run(&["xray", "--resume", "latest", "--out", "other.toml"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("was made by `forwarding`"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn a_sweep_has_a_row_for_each_value() {
     let folder = Folder::new("sim-sweep");
     let asked = ["sim", "profiles/sw.toml", "plan.toml", "--sweep", "pps_limit=100000..400000*2"];

@@ -33,37 +33,53 @@ pub struct Request {
     pub seed: Option<u64>,
 }
 
-/// A verb that makes one run: new, or an interrupted one taken up again.
+/// A verb that makes one run, and no more.
 pub fn run(
     measuring: &Measuring,
     request: impl FnOnce() -> Result<Request, Failure>,
 ) -> Result<Outcome, Failure> {
     let data = &measuring.data;
-    if let Some(path) = &measuring.report {
-        output::check_report(path)?;
-    }
-    let path = output::store_path(data)?;
-    let finished = if let Some(asked) = &measuring.resume {
-        let meta = Store::open(&path)?.load(asked)?;
-        let place = testbed::from_argument("--resume", &meta.topology.name)?;
-        let stop = prepare(&[&place])?;
-        carry_out(&Store::open(&path)?, &place, Start::Again(Box::new(meta)), &stop, data)?
-    } else {
-        let request = request()?;
-        check(&request)?;
-        let stop = prepare(&[&request.testbed])?;
-        let seed = measuring.seed.or(request.seed);
-        let seed = seed.unwrap_or_else(lone::seed);
-        let store = Store::open(&path)?;
-        let start = Start::New { verb: request.verb, studies: request.studies, seed };
-        carry_out(&store, &request.testbed, start, &stop, data)?
-    };
+    let (finished, _) = one(measuring, |_| true, request)?;
     let outcome = output::show(&finished, data)?;
     if let Some(path) = &measuring.report {
         output::write_report(&[finished], path)?;
         output::say(data, &format!("report: {}\n", path.display()))?;
     }
     Ok(outcome)
+}
+
+/// A run: new, or an interrupted one of a verb that `goes_on` with it, taken up again. With it, what stops
+/// whatever follows.
+pub fn one(
+    measuring: &Measuring,
+    goes_on: impl FnOnce(&str) -> bool,
+    request: impl FnOnce() -> Result<Request, Failure>,
+) -> Result<(Finished, Stop), Failure> {
+    let data = &measuring.data;
+    if let Some(path) = &measuring.report {
+        output::check_report(path)?;
+    }
+    let path = output::store_path(data)?;
+    let (place, start, stop) = if let Some(asked) = &measuring.resume {
+        let meta = Store::open(&path)?.load(asked)?;
+        if !goes_on(&meta.verb) {
+            let message = format!("run {} was made by `{}`", meta.id, meta.verb);
+            let hint = format!("go on with `switchmark run --resume {}`", meta.id);
+            return Err(ConfigError::bare(message, hint).into());
+        }
+        let place = testbed::from_argument("--resume", &meta.topology.name)?;
+        let stop = prepare(&[&place])?;
+        (place, Start::Again(Box::new(meta)), stop)
+    } else {
+        let request = request()?;
+        check(&request)?;
+        let stop = prepare(&[&request.testbed])?;
+        let seed = measuring.seed.or(request.seed).unwrap_or_else(lone::seed);
+        let start = Start::New { verb: request.verb, studies: request.studies, seed };
+        (request.testbed, start, stop)
+    };
+    let finished = carry_out(&Store::open(&path)?, &place, start, &stop, data)?;
+    Ok((finished, stop))
 }
 
 /// What can be told from the request alone.
@@ -146,9 +162,9 @@ pub fn carry_out(
             meta
         }
     };
-    let id = meta.id.clone();
+    let (id, verb) = (meta.id.clone(), meta.verb.clone());
     let ran = conduct(store, meta, opened, |meta, journal| studies(meta, journal, data.quiet))?;
-    ran.map_err(|error| broke_off(store, &id, error, data.store.as_deref()))
+    ran.map_err(|error| broke_off(store, (&id, &verb), error, data.store.as_deref()))
 }
 
 /// A new run on a testbed that is up.
@@ -247,12 +263,19 @@ pub fn ending(error: &TestbedError) -> RunStatus {
 }
 
 /// The journal says how it ended, and the user how to go on.
-fn broke_off(store: &Store, run: &str, error: TestbedError, flag: Option<&Path>) -> Failure {
+fn broke_off(
+    store: &Store,
+    (run, verb): (&str, &str),
+    error: TestbedError,
+    flag: Option<&Path>,
+) -> Failure {
     // A full disk keeps this out too; the run then still reads as running, which is resumable.
     let kept = store.set_status(run, &ending(&error));
     let own_hint = record::hint_for(&error);
     let store = flag.map_or_else(String::new, |path| format!(" --store {}", path.display()));
-    let resume = format!("`switchmark run --resume {run}{store}` goes on from the last trial");
+    // A data sheet is more than its run.
+    let verb = if verb == super::xray::VERB { verb } else { "run" };
+    let resume = format!("`switchmark {verb} --resume {run}{store}` goes on from the last trial");
     let hint = match (own_hint, kept) {
         (Some(hint), _) => format!("{hint}; {resume}"),
         (None, _) => resume,

@@ -12,16 +12,18 @@ use method::study::xray::{self, Bed, DataSheet, Difference};
 use method::topology::DeviceKind;
 use record::Store;
 
-use super::options::Data;
+use super::options::{Data, Measuring};
 use super::output::{self, Finished};
 use super::session::{self, Request, Start};
-use super::{Failure, Outcome, lone};
+use super::{Failure, Outcome};
 use crate::config::resolved::{Source, Testbed};
 use crate::config::{ConfigError, fit, testbed};
 use crate::controller::Stop;
 use crate::terminal::numbers;
 use crate::terminal::tables::Grid;
 
+/// As the journal names its runs.
+pub const VERB: &str = "xray";
 /// A twin further off than this is none.
 const BAR: f64 = 0.05;
 
@@ -29,75 +31,76 @@ const BAR: f64 = 0.05;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// sim:PROFILE.toml, lab:bridge,hosts=4 with options, or a testbed file
-    #[arg(long, value_name = "T")]
-    testbed: String,
+    #[arg(long, value_name = "T", required_unless_present = "resume", conflicts_with = "resume")]
+    testbed: Option<String>,
     /// Where the profile file goes [default: to the terminal only]
     #[arg(long, value_name = "PROFILE.toml")]
     out: Option<PathBuf>,
     /// Run the same studies on the twin, in the simulator, and say how far it is off
     #[arg(long, requires = "out")]
     verify: bool,
-    /// Write an HTML report
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
-    /// Seed of every random choice [default: drawn, and recorded]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
     #[command(flatten)]
-    data: Data,
+    measuring: Measuring,
 }
 
 /// Measures.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
-    if let Some(path) = &args.report {
-        output::check_report(path)?;
-    }
-    let place = testbed::from_argument("--testbed", &args.testbed)?;
-    let seed = args.seed.unwrap_or_else(lone::seed);
-    let stop = session::prepare(&[&place])?;
-    let store = Store::open(&output::store_path(&args.data)?)?;
-    let finished = measure(&store, place, seed, &stop, &args.data)?;
-    let outcome = output::show(&finished, &args.data)?;
+    let data = &args.measuring.data;
+    let (finished, stop) = session::one(
+        &args.measuring,
+        |verb| verb == VERB,
+        || {
+            let testbed = args.testbed.as_deref();
+            let named = testbed.ok_or_else(|| ConfigError::bare("no testbed", "name one"))?;
+            Ok(request(testbed::from_argument("--testbed", named)?))
+        },
+    )?;
+    let outcome = output::show(&finished, data)?;
     let sheet = DataSheet::of(&finished.figures, &finished.meta.topology).ok_or_else(|| {
         let hint =
             "state the ports' rates in the testbed file, or see what made the trials invalid";
         ConfigError::bare("write a data sheet: nothing told a rate", hint)
     })?;
     let written = sheet.to_toml();
-    output::say(&args.data, &format!("\n{written}"))?;
+    output::say(data, &format!("\n{written}"))?;
     let mut runs = vec![finished];
     let mut near = true;
     if let Some(path) = &args.out {
         std::fs::write(path, &written).map_err(Failure::unusable)?;
-        output::say(&args.data, &format!("\nprofile: {}\n", path.display()))?;
+        output::say(data, &format!("\nprofile: {}\n", path.display()))?;
         if args.verify {
-            let twin = twin(&sheet, path)?;
-            let found = measure(&store, twin, seed, &stop, &args.data)?;
+            let found = of_twin(&sheet, path, (runs[0].meta.seed, &stop), data)?;
             let differences = xray::compare(&runs[0].figures, &found.figures);
             near = differences.iter().all(|one| one.off().abs() <= BAR);
-            output::say(&args.data, &side_by_side(&differences))?;
+            output::say(data, &side_by_side(&differences))?;
             runs.push(found);
         }
     }
-    if let Some(path) = &args.report {
+    if let Some(path) = &args.measuring.report {
         output::write_report(&runs, path)?;
-        output::say(&args.data, &format!("report: {}\n", path.display()))?;
+        output::say(data, &format!("report: {}\n", path.display()))?;
     }
     Ok(if near { outcome } else { Outcome::SomeInvalid })
 }
 
-fn measure(
-    store: &Store,
-    place: Testbed,
-    seed: u64,
-    stop: &Stop,
+fn request(testbed: Testbed) -> Request {
+    let studies = xray::studies(bed(&testbed));
+    Request { verb: VERB, testbed, studies, seed: None }
+}
+
+/// The same studies in the simulator's testbed of the file just written, with as many hosts as were measured.
+fn of_twin(
+    sheet: &DataSheet,
+    path: &Path,
+    (seed, stop): (u64, &Stop),
     data: &Data,
 ) -> Result<Finished, Failure> {
-    let studies = xray::studies(bed(&place));
-    let request = Request { verb: "xray", testbed: place, studies, seed: Some(seed) };
+    let name = format!("sim:{},hosts={}", path.display(), sheet.ports.max(2));
+    let request = request(testbed::from_argument("--out", &name)?);
     session::check(&request)?;
+    let store = Store::open(&output::store_path(data)?)?;
     let start = Start::New { verb: request.verb, studies: request.studies, seed };
-    session::carry_out(store, &request.testbed, start, stop, data)
+    session::carry_out(&store, &request.testbed, start, stop, data)
 }
 
 /// What is known of the testbed before anything is built or sent.
@@ -123,12 +126,6 @@ fn is_switch(device: &LabDevice) -> bool {
         LabDevice::Emulated(model) => !model.profile.is_router(),
         LabDevice::Cable | LabDevice::Router | LabDevice::Routers => false,
     }
-}
-
-/// The simulator's testbed of the file just written, with as many hosts as were measured.
-fn twin(sheet: &DataSheet, path: &Path) -> Result<Testbed, ConfigError> {
-    let name = format!("sim:{},hosts={}", path.display(), sheet.ports.max(2));
-    testbed::from_argument("--out", &name)
 }
 
 fn side_by_side(differences: &[Difference]) -> String {

@@ -97,7 +97,7 @@ fn point(
             Some(Drain { rate: link.line_rate(size).0, error: 0.0 })
         }
         _ if size == rig.spec.size => Some(known),
-        _ => rig.drain(&first.outlet, size)?,
+        _ => rig.overload(&first.outlet, size)?.drain(),
     };
     let (Some(drain), Some(burst)) = (drain, first.burst()) else { return Ok(None) };
     let ratio = f64::from(rig.spec.size.octets()) / f64::from(size.octets());

@@ -5,7 +5,7 @@
 use measure::FrameSize;
 
 use super::outlets::Outlet;
-use super::rig::{Load, OVERFILLED, Rig, Seen};
+use super::rig::{Load, OVERFILLED, Overload, Rig, Seen};
 use super::search::Bracket;
 use super::shot::{Drain, Shot, Span, between};
 use crate::TestbedError;
@@ -130,22 +130,17 @@ pub(super) fn of(
 ) -> Result<Filling, TestbedError> {
     let mut outlet = outlet.clone();
     let drain = loop {
-        let drain = rig.drain(&outlet, size)?;
-        let further = outlet.senders.len() > 1 && !outlet.others.is_empty();
-        if drain.is_some() || !further {
-            break drain;
+        let missing = match rig.overload(&outlet, size)? {
+            Overload::Overfilled(drain) => break drain,
+            _ if rig.paused => Reach::Paused,
+            Overload::KeptUp => Reach::NotOverfilled,
+            Overload::NoTrial => Reach::NoTrial,
+        };
+        if outlet.senders.len() < 2 || outlet.others.is_empty() {
+            return Ok(Filling::only(outlet, size, None, missing));
         }
         let more = outlet.others.remove(0);
         outlet.senders.push(more);
-    };
-    let Some(drain) = drain else {
-        let load = Load::Burst(FIRST, 0.05);
-        let reach = match rig.shoot(&[&outlet], size, load, 0)? {
-            _ if rig.paused => Reach::Paused,
-            Seen::Shots(_) => Reach::NotOverfilled,
-            Seen::Paused | Seen::Nothing => Reach::NoTrial,
-        };
-        return Ok(Filling::only(outlet, size, None, reach));
     };
     let reach = grow(rig, &outlet, size, drain)?;
     let mut found = Filling::only(outlet, size, Some(drain), reach);

@@ -34,6 +34,8 @@ const FRAMES_OF_A_RATE: f64 = 20_000.0;
 const TIME_OF_A_RATE: Nanos = Nanos::from_millis(400);
 /// And so often, of which the fastest counts: a sender that was held up lets an output run dry.
 const SHOTS_OF_A_RATE: u32 = 3;
+/// A trial waits for what is to come out so many times as long as that should take.
+const LONGER: f64 = 1.25;
 /// What a rate measured in that way may be off by.
 const MEASURED: f64 = 0.002;
 
@@ -50,6 +52,8 @@ pub(super) struct Rig<'s, 't> {
     pub(super) repeated: bool,
     /// The device told some sender to pause, in any trial so far.
     pub(super) paused: bool,
+    /// How long real outputs went on sending after an overload, and somewhat more; none before one was seen.
+    emptying: Option<Nanos>,
     /// Trials carried out.
     pub(super) trials: u64,
 }
@@ -71,6 +75,26 @@ impl Seen {
         match self {
             Self::Shots(shots) => shots.into_iter().next(),
             Self::Paused | Self::Nothing => None,
+        }
+    }
+}
+
+/// What came of more than an output should be able to send.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Overload {
+    /// It sent so fast, and no faster.
+    Overfilled(Drain),
+    /// It sent all.
+    KeptUp,
+    /// No valid trial.
+    NoTrial,
+}
+
+impl Overload {
+    pub(super) const fn drain(self) -> Option<Drain> {
+        match self {
+            Self::Overfilled(drain) => Some(drain),
+            Self::KeptUp | Self::NoTrial => None,
         }
     }
 }
@@ -102,6 +126,7 @@ impl<'s, 't> Rig<'s, 't> {
             limit: None,
             repeated: false,
             paused: false,
+            emptying: None,
             trials: 0,
         }
     }
@@ -134,7 +159,7 @@ impl<'s, 't> Rig<'s, 't> {
         let duration = match (&pace, load) {
             // What is paced is sent until the load ends; what waits then comes out after it.
             (Some(paces), Load::Burst(frames, seconds)) => {
-                self.session.residual = Nanos::from_secs_f64(seconds * 1.25);
+                self.session.residual = Nanos::from_secs_f64(seconds * LONGER);
                 let each = outlets[0].senders.len() as f64 * paces[0].0;
                 Nanos::from_secs_f64(frames as f64 / each)
             }
@@ -175,12 +200,12 @@ impl<'s, 't> Rig<'s, 't> {
     }
 
     /// How fast the output sends frames of that size: its cable's rate, or what the device holds its ports
-    /// to, once it was seen to reach that; else as measured. `None` where its senders don't overfill it.
-    pub(super) fn drain(
+    /// to, once it was seen to reach that; else as measured.
+    pub(super) fn overload(
         &mut self,
         outlet: &Outlet,
         size: FrameSize,
-    ) -> Result<Option<Drain>, TestbedError> {
+    ) -> Result<Overload, TestbedError> {
         let line = outlet.link.map(|link| link.line_rate(size).0);
         let held = limited(self.topology, &outlet.to)
             .filter(|_| line.is_none())
@@ -192,21 +217,21 @@ impl<'s, 't> Rig<'s, 't> {
         };
         let mut best: Option<Shot> = None;
         for block in 0..shots {
-            let seen = self.shoot(&[outlet], size, Load::Greedy(time), block)?;
+            let shot = self.overload_once(outlet, size, (time, block))?;
             let faster = |shot: &Shot| {
                 best.as_ref().is_none_or(|known| shot.came_through() > known.came_through())
             };
-            if let Some(shot) = seen.only().filter(faster) {
+            if let Some(shot) = shot.filter(faster) {
                 best = Some(shot);
             }
         }
-        let Some(shot) = best else { return Ok(None) };
+        let Some(shot) = best else { return Ok(Overload::NoTrial) };
         let rate = shot.came_through();
         if rate <= 0.0 || shot.offered < OVERFILLED * rate {
-            return Ok(None);
+            return Ok(Overload::KeptUp);
         }
         let near = |expected: &f64| (rate / expected - 1.0).abs() <= AS_EXPECTED;
-        Ok(Some(match expected.filter(near) {
+        Ok(Overload::Overfilled(match expected.filter(near) {
             Some(expected) => {
                 let error = if line.is_some() { 0.0 } else { MEASURED };
                 Drain { rate: expected, error }
@@ -221,12 +246,32 @@ impl<'s, 't> Rig<'s, 't> {
         }))
     }
 
+    /// All that goes, and then as long as it takes until what waits has come out: nobody knows how much that is
+    /// before it was seen once, and a trial that ends sooner leaves its frames to the next one.
+    fn overload_once(
+        &mut self,
+        outlet: &Outlet,
+        size: FrameSize,
+        (time, block): (Nanos, u32),
+    ) -> Result<Option<Shot>, TestbedError> {
+        let real = !self.topology.is_simulated();
+        if real {
+            self.session.residual = self.emptying.unwrap_or(self.spec.longest);
+        }
+        let shot = self.shoot(&[outlet], size, Load::Greedy(time), block)?.only();
+        self.emptying = shot.as_ref().filter(|_| real).map(|shot| {
+            let after = (shot.arriving - time.as_secs_f64()).max(0.0);
+            Nanos::from_secs_f64(after * LONGER).max(self.emptying.unwrap_or(Nanos::ZERO))
+        });
+        Ok(shot)
+    }
+
     /// How many of the smallest frames a second come through, where that is less than the output's cable
     /// carries.
     pub(super) fn packet_limit(&mut self, outlet: &Outlet) -> Result<Option<f64>, TestbedError> {
         let Some(link) = outlet.link else { return Ok(None) };
         let size = FrameSize::MIN;
-        let drain = self.drain(outlet, size)?;
+        let drain = self.overload(outlet, size)?.drain();
         let line = link.line_rate(size).0;
         let short = |drain: &Drain| drain.rate * (1.0 + drain.error) < BELOW_LINE * line;
         Ok(drain.filter(short).map(|drain| drain.rate))
@@ -278,7 +323,7 @@ fn schedule(load: Load, (at, senders): (u64, u64)) -> Schedule {
 /// Time for what waits to come out too.
 fn duration(load: Load) -> Nanos {
     match load {
-        Load::Burst(_, seconds) => Nanos::from_secs_f64(seconds * 1.25) + Nanos::from_millis(20),
+        Load::Burst(_, seconds) => Nanos::from_secs_f64(seconds * LONGER) + Nanos::from_millis(20),
         Load::Greedy(time) => time,
     }
 }

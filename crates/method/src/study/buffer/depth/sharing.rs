@@ -76,7 +76,7 @@ pub(super) fn of(
             Some(Drain { rate: link.line_rate(size).0, error: 0.0 })
         }
         _ if size == rig.spec.size => Some(known),
-        _ => rig.drain(&first.outlet, size)?,
+        _ => rig.overload(&first.outlet, size)?.drain(),
     };
     let Some(drain) = drain else { return Ok(None) };
     let blocks = rig.spec.blocks.min(MOST_BLOCKS);
