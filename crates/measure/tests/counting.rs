@@ -68,8 +68,26 @@ proptest! {
         let before = histogram(&values);
         let after = Histogram::from_base64(&before.to_base64()).expect("our own text");
         prop_assert_eq!(&after, &before);
-        prop_assert_eq!((after.min(), after.max()), (before.min(), before.max()));
         prop_assert_eq!(after.to_base64(), before.to_base64());
+    }
+
+    #[test]
+    fn what_was_read_tells_the_same(a in durations(), b in durations(), q in 0.0..=1.0f64) {
+        let mut whole = histogram(&a);
+        let mut read = Histogram::from_base64(&whole.to_base64()).expect("our own text");
+        let told = |h: &Histogram| {
+            let (quantile, ranks) = (h.quantile(q), [0, 1, 7].map(|rank| h.value_at_rank(rank)));
+            let shares = b.iter().map(|value| h.share_at_or_below(Nanos(*value)).to_bits());
+            let shares: Vec<u64> = shares.collect();
+            (h.count(), h.min(), h.max(), h.mean().to_bits(), quantile, ranks, shares)
+        };
+        prop_assert_eq!(told(&read), told(&whole));
+        prop_assert_eq!(read.quantile(0.0), whole.quantile(0.0));
+        let other = Histogram::from_base64(&histogram(&b).to_base64()).expect("our own text");
+        read.merge(&other);
+        whole.merge(&histogram(&b));
+        prop_assert_eq!(&read, &whole);
+        prop_assert_eq!(told(&read), told(&whole));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod campaigns;
 mod dumbbell;
 mod fat_tree;
 mod frames;

@@ -1,0 +1,140 @@
+//! Only those buckets that hold something: what a histogram is that was read and not recorded.
+//!
+//! Owns where a bucket begins and ends, which is `HdrHistogram`'s rule for 3 digits from 1 ns. A record's
+//! three histograms with room for every bucket take 0.8 MB; what a short trial left in them, some
+//! kilobytes. Answers as the full one does, to the last bit of a mean.
+
+/// Values below this have a bucket each; above, twice as many values share one with each doubling.
+const ONE_EACH: u64 = 2048;
+/// Buckets of each doubling.
+const HALF: u64 = ONE_EACH / 2;
+
+/// Buckets of all values up to an hour.
+const PLACES: u64 = 33 * HALF;
+
+/// One number; the caller has refused any of more than eight octets.
+fn number(octets: &mut std::slice::Iter<'_, u8>) -> Result<u64, &'static str> {
+    let (mut number, mut bits) = (0, 0);
+    for octet in octets {
+        number |= u64::from(octet & 0x7f) << bits;
+        bits += 7;
+        if octet & 0x80 == 0 {
+            return Ok(number);
+        }
+        if bits > 49 {
+            return Err("a number is too large");
+        }
+    }
+    Err("it ends within a number")
+}
+
+/// How many values share the bucket of `value`, as a power of two.
+const fn shift(value: u64) -> u32 {
+    (value | (ONE_EACH - 1)).ilog2() - (ONE_EACH - 1).ilog2()
+}
+
+/// The smallest value of its bucket.
+pub(super) const fn lowest(value: u64) -> u64 {
+    value >> shift(value) << shift(value)
+}
+
+/// The largest value of its bucket.
+const fn highest(value: u64) -> u64 {
+    lowest(value) + ((1 << shift(value)) - 1)
+}
+
+/// The largest value of the bucket at this place of the counts.
+const fn highest_at(place: u64) -> u64 {
+    let doublings = (place / HALF).saturating_sub(1);
+    let within = if place < ONE_EACH { place } else { place % HALF + HALF };
+    (within << doublings) + ((1 << doublings) - 1)
+}
+
+/// Buckets in ascending order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Few {
+    /// The highest value of each, and how many values it holds: never none.
+    buckets: Vec<(u64, u64)>,
+    total: u64,
+}
+
+impl Few {
+    /// Adds to the last bucket, or puts one behind it. Values come in ascending order.
+    pub(super) fn push(&mut self, value: u64, count: u64) {
+        let value = highest(value);
+        self.total += count;
+        match self.buckets.last_mut() {
+            Some((last, counted)) if *last == value => *counted += count,
+            _ => self.buckets.push((value, count)),
+        }
+    }
+
+    /// Reads a V2 histogram's counts of our bounds: zigzag numbers, seven bits an octet; a negative one is a run
+    /// of empty buckets. What lies above `most` is clamped to it.
+    pub(super) fn read(payload: &[u8], most: u64, most_values: u64) -> Result<Self, &'static str> {
+        let (mut few, mut octets, mut place) = (Self::default(), payload.iter(), 0_u64);
+        while !octets.as_slice().is_empty() {
+            let number = number(&mut octets)?;
+            let half = number >> 1;
+            if number & 1 == 1 {
+                // No number is above 2^56, so no sum of as many as fit in memory overflows.
+                place = place.saturating_add(half + 1);
+                continue;
+            }
+            if half > 0 {
+                if place >= PLACES {
+                    return Err("a count of no bucket");
+                }
+                if half > most_values - few.total {
+                    return Err("more values than can be counted");
+                }
+                few.push(highest_at(place).min(most), half);
+            }
+            place = place.saturating_add(1);
+        }
+        few.buckets.shrink_to_fit();
+        Ok(few)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.buckets.iter().copied()
+    }
+
+    pub(super) const fn total(&self) -> u64 {
+        self.total
+    }
+
+    pub(super) fn min(&self) -> u64 {
+        self.buckets.first().map_or(0, |(value, _)| lowest(*value))
+    }
+
+    pub(super) fn max(&self) -> u64 {
+        self.buckets.last().map_or(0, |(value, _)| *value)
+    }
+
+    pub(super) fn mean(&self) -> f64 {
+        let middle = |value: u64| lowest(value) + ((1_u64 << shift(value)) >> 1);
+        let share =
+            |(value, count): &(u64, u64)| middle(*value) as f64 * *count as f64 / self.total as f64;
+        self.buckets.iter().map(share).fold(0.0, |sum, share| sum + share)
+    }
+
+    pub(super) fn quantile(&self, q: f64) -> u64 {
+        let rank = ((q.min(1.0) * self.total as f64).ceil() as u64).max(1);
+        let mut below = 0;
+        let found = self.buckets.iter().find(|(_, count)| {
+            below += count;
+            below >= rank
+        });
+        found.map_or(0, |(value, _)| if q == 0.0 { lowest(*value) } else { *value })
+    }
+
+    pub(super) fn share_at_or_below(&self, value: u64) -> f64 {
+        if self.total == 0 {
+            return 1.0;
+        }
+        let end = self.buckets.partition_point(|(bucket, _)| *bucket <= highest(value));
+        let below: u64 = self.buckets[..end].iter().map(|(_, count)| count).sum();
+        below as f64 / self.total as f64
+    }
+}
