@@ -134,25 +134,21 @@ impl LatencySpec {
             Session::new(testbed, "latency", &self.subjects, seed, (self.profile, self.tries))?;
         let cells = self.cells();
         let mut data: BTreeMap<(usize, Way), CellData> = BTreeMap::new();
-        for block in 0..self.blocks {
-            let ways = session.ways.all();
-            let mut order: Vec<(usize, Way)> =
-                (0..cells.len()).flat_map(|cell| ways.iter().map(move |w| (cell, *w))).collect();
-            session.shuffle_block(&mut order, |(_, way)| *way);
-            for (cell, way) in order {
-                let flows = cells[cell].flows(session.ways.pair(way), self);
-                let tried = session.run(Ask {
-                    label: cells[cell].label() + &session.ways.label(way),
-                    way,
-                    block,
-                    duration: self.duration,
-                    gate: Gate::Strict,
-                    flows,
-                    events: Vec::new(),
-                })?;
-                data.entry((cell, way)).or_default().take(block, &tried);
-            }
-        }
+        let ways = session.ways.all();
+        session.in_blocks(self.blocks, (cells.len(), &ways), |session, block, (cell, way)| {
+            let flows = cells[cell].flows(session.ways.pair(way), self);
+            let tried = session.run(Ask {
+                label: cells[cell].label() + &session.ways.label(way),
+                way,
+                block,
+                duration: self.duration,
+                gate: Gate::Strict,
+                flows,
+                events: Vec::new(),
+            })?;
+            data.entry((cell, way)).or_default().take(block, &tried);
+            Ok(())
+        })?;
         Ok(figures::all(self, &cells, &data, &session.ways, seed))
     }
 

@@ -211,6 +211,24 @@ impl<'a> Session<'a> {
         items.sort_by_key(|item| order.iter().position(|other| *other == way(item)));
     }
 
+    /// In each block every cell, by its number, on each of these ways, in random order.
+    pub(super) fn in_blocks(
+        &mut self,
+        blocks: u32,
+        (cells, ways): (usize, &[Way]),
+        mut measure: impl FnMut(&mut Self, u32, (usize, Way)) -> Result<(), TestbedError>,
+    ) -> Result<(), TestbedError> {
+        for block in 0..blocks {
+            let of = |cell| ways.iter().map(move |way| (cell, *way));
+            let mut order: Vec<(usize, Way)> = (0..cells).flat_map(of).collect();
+            self.shuffle_block(&mut order, |(_, way)| *way);
+            for turn in order {
+                measure(self, block, turn)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Runs a trial, again while it is invalid or failed, as often as allowed. A variant that failed
     /// to come up for two trials with all their tries is not waited for any more.
     pub(super) fn run(&mut self, ask: Ask) -> Result<Tried, TestbedError> {

@@ -1,7 +1,7 @@
 //! The study `storage`: what a network does to reads and writes, and how much of their time is its own.
 //!
-//! Owns its request and the order of its trials: a job of fio's, and beside it round trips of the
-//! operations' own sizes. What the records mean is in `figures`; never claims a device's share without a
+//! Owns its request and the order of its trials: round trips of the operations' own sizes, alone and then
+//! beside a job of fio's. What the records mean is in `figures`; never claims a device's share without a
 //! direct cable beside it.
 
 mod budget;
@@ -24,6 +24,9 @@ use cell::{Cell, CellData};
 
 /// fio starts, connects and ends within this beside the load, and what serves it has to wait for that.
 const AROUND_FIO: Nanos = Nanos::from_millis(1500);
+
+/// Round trips with no job beside them are taken for so long at most.
+const LONGEST_REST: Nanos = Nanos::from_secs(2);
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -78,7 +81,8 @@ impl StorageSpec {
     pub fn estimate(&self, topology: &Topology) -> Nanos {
         let ways = Ways::of(topology, &self.subjects).map_or(0, |w| self.measured(&w).len());
         let trials = u64::from(self.blocks) * (ways * self.cells().len()) as u64;
-        (self.profile.phases(self.duration).total() + TRIAL_OVERHEAD + AROUND_FIO) * trials
+        let of = |duration| self.profile.phases(duration).total() + TRIAL_OVERHEAD;
+        (of(self.duration) + AROUND_FIO + of(self.duration.min(LONGEST_REST))) * trials
     }
 
     /// See [`super::StudySpec::check`].
@@ -110,30 +114,34 @@ impl StorageSpec {
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
         let mut session =
             Session::new(testbed, "storage", &self.subjects, seed, (self.profile, self.tries))?;
-        session.residual = AROUND_FIO;
         let cells = self.cells();
         let mut data: BTreeMap<(usize, Way), CellData> = BTreeMap::new();
-        for block in 0..self.blocks {
-            let ways = self.measured(&session.ways);
-            let mut order: Vec<(usize, Way)> =
-                (0..cells.len()).flat_map(|cell| ways.iter().map(move |w| (cell, *w))).collect();
-            session.shuffle_block(&mut order, |(_, way)| *way);
-            for (cell, way) in order {
-                let flows = cells[cell].flows(session.ways.pair(way), self);
-                let tried = session.run(Ask {
-                    label: cells[cell].label(self) + &session.ways.label(way),
-                    way,
-                    block,
-                    duration: self.duration,
-                    // What the round trips beside the job sent stands in their record; a probe that was
-                    // late counts from when it was due.
-                    gate: Gate::Uneven,
-                    flows,
-                    events: Vec::new(),
-                })?;
-                data.entry((cell, way)).or_default().take(block, &tried);
-            }
-        }
+        let ways = self.measured(&session.ways);
+        session.in_blocks(self.blocks, (cells.len(), &ways), |session, block, (cell, way)| {
+            let (at, pair) = (cells[cell], session.ways.pair(way));
+            let label = at.label(self) + &session.ways.label(way);
+            let ask = |label, duration, flows| Ask {
+                label,
+                way,
+                block,
+                duration,
+                // What the round trips sent stands in their record; a probe that was late counts
+                // from when it was due.
+                gate: Gate::Uneven,
+                flows,
+                events: Vec::new(),
+            };
+            let rest = self.duration.min(LONGEST_REST);
+            let alone =
+                ask(format!("{label}, round trips alone"), rest, at.round_trips(pair, self));
+            let job = ask(label, self.duration, at.flows(pair, self));
+            session.residual = Nanos::ZERO;
+            let at_rest = session.run(alone)?;
+            session.residual = AROUND_FIO;
+            let tried = session.run(job)?;
+            data.entry((cell, way)).or_default().take(block, &tried, &at_rest);
+            Ok(())
+        })?;
         Ok(figures::all(self, &cells, &data, &session.ways, seed))
     }
 

@@ -35,7 +35,14 @@ pub(super) fn others(figures: &[Figure]) -> Vec<Figure> {
 pub(super) fn other_trials(
     records: Cow<'_, [(Trial, TrialRecord)]>,
 ) -> Cow<'_, [(Trial, TrialRecord)]> {
-    let own = |trial: &Trial| trial.flows.iter().any(|f| matches!(f.kind, FlowKind::Storage(_)));
+    let own = |trial: &Trial| {
+        trial.flows.iter().any(|flow| match &flow.kind {
+            FlowKind::Storage(_) => true,
+            // Messages have sizes of their own where they are an operation's.
+            FlowKind::Echo(echo) => echo.messages.is_some(),
+            _ => false,
+        })
+    };
     if records.iter().any(|(trial, _)| own(trial)) {
         return records.iter().filter(|(trial, _)| !own(trial)).cloned().collect();
     }
@@ -76,10 +83,10 @@ pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
     Some(Section { id: format!("{prefix}-storage"), heading: "Storage".to_owned(), blocks })
 }
 
-const LEAD: &str = "fio did the reads and writes, or the model's client in a simulation; beside them, TCP \
-    messages of an operation's own sizes went the same way. By Little's law operations a second are the \
-    operations under way over their mean latency, so the two check each other. The network's time is that \
-    of the messages; what neither they nor the client, the server nor its disk account for is the rest.";
+const LEAD: &str = "fio did the reads and writes, or the model's client in a simulation; beside them, and \
+    alone before, TCP messages of an operation's own sizes went the same way. By Little's law operations a \
+    second are the operations under way over their mean latency, so the two check each other. The network's \
+    time is that of the messages, less what they waited for an operation where it waits for the others alone; what neither they nor the client, the server nor its disk account for is the rest.";
 
 const WHAT_IF: &str = "What if the network were otherwise: all of an operation's time but its round trips \
     as measured, and round trips of the length below. Dashed: every write waits for a copy on another \
@@ -407,12 +414,11 @@ fn of_change(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
     };
     let (seen, predicted) = (of("")?, of("predicted from the round trips")?);
     let rest = of("observed less predicted")?;
-    let agrees = reading::text(rest, "agrees").as_deref() == Some("yes");
     let (seen_value, predicted_value) = (seen.value?, predicted.value?);
-    let held = if agrees {
-        "the two agree"
-    } else {
-        "the two do not agree: something else changed as well"
+    let held = match reading::text(rest, "agrees").as_deref() {
+        Some("yes") => "the two agree",
+        Some("no") => "the two do not agree: something else changed as well",
+        _ => "whether the two agree these blocks can't tell",
     };
     let text = format!(
         "with {} instead of the cable one takes {} longer, {} of it by the round trips; {held} (rest {}).",

@@ -68,6 +68,7 @@ mod tests {
             served: Some(2_060_000.0),
             disk: None,
             rtt: 100_000.0,
+            beside: 110_000.0,
             rtt_quantiles: [0.0; 5],
         }
     }

@@ -3,7 +3,7 @@
 //! Never keeps a histogram: quantiles and means are taken block by block, since the block is the
 //! sampling unit.
 
-use measure::ByteCount;
+use measure::{ByteCount, FrameRate};
 
 use super::super::session::Tried;
 use super::super::ways::Conditions;
@@ -12,6 +12,10 @@ use crate::Caveat;
 use crate::record::{EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, StorageRecord};
 use crate::topology::Pair;
 use crate::trial::{Echo, Flow, FlowKind, Messages, Pattern, Protocol, Role, Schedule, Storage};
+
+/// How much rarer a write's messages are than a read's: by no simple ratio, so that the two seldom leave at
+/// one moment and wait for each other.
+const WRITES_RARER: f64 = 0.854_101_966;
 
 /// Quantiles of operations and of round trips.
 pub(super) const QUANTILES: [f64; 5] = [0.0, 0.5, 0.99, 0.999, 1.0];
@@ -35,29 +39,31 @@ impl Cell {
         Storage { bs: self.size, iodepth: self.depth, ..spec.job.clone() }
     }
 
-    /// The job, and round trips of its operations' sizes.
+    /// The job, and round trips of its operations' sizes beside it.
     pub(super) fn flows(self, pair: &Pair, spec: &StorageSpec) -> Vec<Flow> {
-        let flow = |id, kind| {
-            let (from, to) = (pair.from.clone(), pair.to.clone());
-            Flow { id, from, to, role: Role::Measured, kind }
-        };
+        let mut flows = self.round_trips(pair, spec);
+        flows.insert(0, flow(1, pair, FlowKind::Storage(self.job(spec))));
+        flows
+    }
+
+    /// Round trips of its operations' sizes, and nothing else.
+    pub(super) fn round_trips(self, pair: &Pair, spec: &StorageSpec) -> Vec<Flow> {
         let job = self.job(spec);
-        let probe = |messages: Messages| {
+        let probe = |messages: Messages, share: f64| {
             FlowKind::Echo(Echo {
                 protocol: Protocol::Tcp,
                 frame_size: measure::FrameSize::STANDARD_MAX,
-                schedule: Schedule::Paced(spec.probes),
+                schedule: Schedule::Paced(FrameRate(spec.probes.0 * share)),
                 messages: Some(messages),
             })
         };
         let mut flows = Vec::new();
         if job.rwmixread > 0 {
-            flows.push(flow(2, probe(job.read_messages())));
+            flows.push(flow(READS, pair, probe(job.read_messages(), 1.0)));
         }
         if job.rwmixread < 100 {
-            flows.push(flow(3, probe(job.write_messages())));
+            flows.push(flow(WRITES, pair, probe(job.write_messages(), WRITES_RARER)));
         }
-        flows.insert(0, flow(1, FlowKind::Storage(job)));
         flows
     }
 
@@ -78,6 +84,15 @@ impl Cell {
     }
 }
 
+/// The numbers of the flows of a read's messages and of a write's.
+const READS: u16 = 2;
+const WRITES: u16 = 3;
+
+fn flow(id: u16, pair: &Pair, kind: FlowKind) -> Flow {
+    let (from, to) = (pair.from.clone(), pair.to.clone());
+    Flow { id, from, to, role: Role::Measured, kind }
+}
+
 /// Reads or writes of one block, in nanoseconds.
 #[derive(Debug, Clone)]
 pub(super) struct Kind {
@@ -91,7 +106,10 @@ pub(super) struct Kind {
     pub(super) served: Option<f64>,
     /// What its disk spent on one.
     pub(super) disk: Option<f64>,
+    /// The mean round trip of the operations themselves: see [`own_round_trip`].
     pub(super) rtt: f64,
+    /// That of messages beside the job.
+    pub(super) beside: f64,
     pub(super) rtt_quantiles: [f64; 5],
 }
 
@@ -126,11 +144,13 @@ pub(super) struct CellData {
 }
 
 impl CellData {
-    pub(super) fn take(&mut self, block: u32, tried: &Tried) {
-        if tried.repeated() && !self.troubles.contains(&Caveat::RepeatedTrials) {
+    /// A block's trial, and the one of its messages alone.
+    pub(super) fn take(&mut self, block: u32, tried: &Tried, at_rest: &Tried) {
+        let repeated = tried.repeated() || at_rest.repeated();
+        if repeated && !self.troubles.contains(&Caveat::RepeatedTrials) {
             self.troubles.push(Caveat::RepeatedTrials);
         }
-        let taken = tried.valid().and_then(|record| sample(block, tried, &record.flows));
+        let taken = sample(block, tried, at_rest);
         let Some(sample) = taken else {
             if !self.troubles.contains(&Caveat::NoValidTrial) {
                 self.troubles.push(Caveat::NoValidTrial);
@@ -152,18 +172,11 @@ impl CellData {
     }
 }
 
-fn sample(block: u32, tried: &Tried, flows: &[FlowRecord]) -> Option<Sample> {
-    let FlowRecord::Storage(storage) = flows.first()? else { return None };
-    let echo = |id: u16| {
-        let at = tried.trial.flows.iter().position(|flow| flow.id == id)?;
-        match flows.get(at)? {
-            FlowRecord::Echo(echo) if !echo.rtt.is_empty() => Some(echo),
-            _ => None,
-        }
-    };
-    let kinds: Vec<Kind> = [(false, echo(2)), (true, echo(3))]
+fn sample(block: u32, tried: &Tried, at_rest: &Tried) -> Option<Sample> {
+    let FlowRecord::Storage(storage) = tried.valid()?.flows.first()? else { return None };
+    let kinds: Vec<Kind> = [(false, READS), (true, WRITES)]
         .into_iter()
-        .filter_map(|(write, echo)| kind(storage, write, echo?))
+        .filter_map(|(write, id)| kind(storage, write, [echo(tried, id)?, echo(at_rest, id)?]))
         .collect();
     // A kind that was done and whose round trips are missing would make the whole's mean another's.
     let seen: u64 = kinds.iter().map(|kind| kind.count).sum();
@@ -179,12 +192,22 @@ fn sample(block: u32, tried: &Tried, flows: &[FlowRecord]) -> Option<Sample> {
     })
 }
 
-fn kind(storage: &StorageRecord, write: bool, echo: &EchoRecord) -> Option<Kind> {
+/// The round trips of the flow with this number.
+fn echo(tried: &Tried, id: u16) -> Option<&EchoRecord> {
+    let at = tried.trial.flows.iter().position(|flow| flow.id == id)?;
+    match tried.valid()?.flows.get(at)? {
+        FlowRecord::Echo(echo) if !echo.rtt.is_empty() => Some(echo),
+        _ => None,
+    }
+}
+
+fn kind(storage: &StorageRecord, write: bool, [beside, at_rest]: [&EchoRecord; 2]) -> Option<Kind> {
     let of = if write { &storage.writes } else { &storage.reads };
     let seconds = storage.elapsed.as_secs_f64();
     let times = |times: Option<ServiceTimes>| {
         times.and_then(|times| if write { times.write() } else { times.read() })
     };
+    let under_way = f64::from(storage.numjobs) * f64::from(storage.iodepth);
     Some(Kind {
         write,
         count: of.count,
@@ -194,9 +217,18 @@ fn kind(storage: &StorageRecord, write: bool, echo: &EchoRecord) -> Option<Kind>
         client: of.submitting,
         served: times(storage.server.served),
         disk: times(storage.server.disk),
-        rtt: echo.rtt.mean(),
-        rtt_quantiles: QUANTILES.map(|q| at(&echo.rtt, q)),
+        rtt: own_round_trip(beside.rtt.mean(), at_rest.rtt.mean(), under_way),
+        beside: beside.rtt.mean(),
+        rtt_quantiles: QUANTILES.map(|q| at(&beside.rtt, q)),
     })
+}
+
+/// What the network takes of one of `under_way` operations. A message beside them waits for all of them, one
+/// of themselves only for the others: of what the job adds to a message's round trip it has
+/// all but its own share (Schweitzer 1979: a closed network's arrivals see it without themselves). Hosts
+/// at rest sleep deeper; where a message beside the job is the quicker one, it is the better likeness.
+fn own_round_trip(beside: f64, at_rest: f64, under_way: f64) -> f64 {
+    beside - (beside - at_rest).max(0.0) / under_way.max(1.0)
 }
 
 fn quantiles(of: &OperationsRecord) -> [f64; 5] {
@@ -210,4 +242,21 @@ fn at(histogram: &measure::Histogram, q: f64) -> f64 {
         q => histogram.quantile(q),
     };
     value.0 as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_round_trip;
+
+    #[test]
+    fn an_operation_waits_for_the_others_and_not_for_itself() {
+        for (beside, at_rest, under_way, own) in [
+            (60.0, 50.0, 1.0, 50.0),
+            (60.0, 50.0, 10.0, 59.0),
+            (60.0, 70.0, 1.0, 60.0),
+            (60.0, 70.0, 8.0, 60.0),
+        ] {
+            assert!((own_round_trip(beside, at_rest, under_way) - own).abs() < 1e-9);
+        }
+    }
 }

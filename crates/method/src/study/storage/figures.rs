@@ -160,7 +160,7 @@ impl Of<'_> {
         for write in self.kinds().into_iter().flatten() {
             let row = with(&of_kind(row, Some(write)), &[("protocol", "tcp".into())]);
             let mean = with(&row, &[("statistic", "mean".into())]);
-            figures.push(self.delay(&mean, Metric::Rtt, |sample| Some(sample.kind(write)?.rtt)));
+            figures.push(self.delay(&mean, Metric::Rtt, |sample| Some(sample.kind(write)?.beside)));
             for (at, q) in QUANTILES.into_iter().enumerate().filter(|(_, q)| *q > 0.0 && *q < 0.999)
             {
                 let value = |sample: &Sample| Some(sample.kind(write)?.rtt_quantiles[at]);
@@ -233,8 +233,7 @@ fn added(
             row.verdict = of_shift(found);
             if estimate == Some(REST) {
                 row.verdict = Verdict::Undetermined;
-                let agrees = found.is_some_and(|e| e.interval.low <= 0.0 && e.interval.high >= 0.0);
-                row.conditions.insert("agrees".to_owned(), Condition::Flag(agrees));
+                row.conditions.insert("agrees".to_owned(), agrees(observed, found).into());
             } else if row.verdict != Verdict::DeviceLimited {
                 row.caveats.insert(Caveat::NotResolved);
             }
@@ -266,6 +265,18 @@ fn added(
         figures.push(row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &values));
     }
     figures
+}
+
+/// Whether what is left between observed and predicted may be nothing. An interval as wide as the change itself
+/// would hold zero whatever was predicted, and shows nothing.
+fn agrees(observed: Option<BlockEstimate>, rest: Option<BlockEstimate>) -> &'static str {
+    let (Some(observed), Some(rest)) = (observed, rest) else { return "not shown" };
+    let Interval { low, high, .. } = rest.interval;
+    match () {
+        () if low > 0.0 || high < 0.0 => "no",
+        () if high - low <= 2.0 * observed.value.abs() => "yes",
+        () => "not shown",
+    }
 }
 
 /// Whose a difference is: the device's where its whole interval lies above nothing.
