@@ -2,11 +2,11 @@
 //!
 //! Owns its flags; what they leave open comes from the profile.
 
-use measure::{ByteCount, Nanos};
+use measure::ByteCount;
 use method::trial::Carrier;
 use method::{Arrangement, Recabling};
 
-use super::options::{self, Measuring, ProfileArg, Under};
+use super::options::{Measuring, Repeats, Under};
 use super::session::{self, Request};
 use super::{Failure, Outcome};
 use crate::config::fabric::{self, FabricAsk};
@@ -49,15 +49,8 @@ pub struct Args {
     margin: Option<f64>,
     #[command(flatten)]
     under: Under,
-    /// Length of each trial, in seconds or with a unit
-    #[arg(short = 't', long, value_name = "S", value_parser = options::duration)]
-    time: Option<Nanos>,
-    /// Repeats of everything, in random order
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    blocks: Option<u32>,
-    /// Length of the phases around each trial
-    #[arg(long)]
-    profile: Option<ProfileArg>,
+    #[command(flatten)]
+    repeats: Repeats,
     #[command(flatten)]
     measuring: Measuring,
 }
@@ -68,7 +61,7 @@ pub fn run(args: Args) -> Result<Outcome, Failure> {
     session::run(&measuring, || {
         let testbed = testbed::from_argument("--testbed", args.testbed.as_deref().unwrap_or(""))?;
         let ask = FabricAsk {
-            profile: args.profile.map(Into::into),
+            profile: args.repeats.profile(),
             arrangements: args.arrangement,
             nodes: args.nodes,
             message: args.message,
@@ -79,8 +72,8 @@ pub fn run(args: Args) -> Result<Outcome, Failure> {
             subjects: args.under.subjects(&testbed)?,
             margin: args.margin,
             interval: None,
-            duration: args.time,
-            blocks: args.blocks,
+            duration: args.repeats.time,
+            blocks: args.repeats.blocks,
         };
         let study = ask.resolve(&testbed);
         Ok(Request { verb: "fabric", testbed, studies: vec![study], seed: None })

@@ -2,11 +2,11 @@
 //!
 //! Owns its flags; what they leave open comes from the profile.
 
-use measure::{FrameRate, Nanos};
+use measure::FrameRate;
 use method::Load;
 use method::trial::Protocol;
 
-use super::options::{self, Measuring, ProfileArg, Sizes, Under};
+use super::options::{self, Measuring, Repeats, Sizes, Under};
 use super::session::{self, Request};
 use super::{Failure, Outcome};
 use crate::config::study::{self, LatencyAsk};
@@ -25,12 +25,8 @@ pub struct Args {
     sizes: Sizes,
     #[command(flatten)]
     under: Under,
-    /// Length of each trial, in seconds or with a unit
-    #[arg(short = 't', long, value_name = "S", value_parser = options::duration)]
-    time: Option<Nanos>,
-    /// Repeats of everything, in random order
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    blocks: Option<u32>,
+    #[command(flatten)]
+    repeats: Repeats,
     /// What else the path carries: idle, udp:50kpps[@SIZE], tcp[:STREAMS]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = study::load)]
     load: Vec<Load>,
@@ -40,9 +36,6 @@ pub struct Args {
     /// Send requests at this rate whatever comes back; latency counts from the intended time
     #[arg(long, value_name = "RATE", value_parser = options::rate)]
     open_loop: Option<FrameRate>,
-    /// Length of the phases around each trial
-    #[arg(long)]
-    profile: Option<ProfileArg>,
     #[command(flatten)]
     measuring: Measuring,
 }
@@ -70,14 +63,14 @@ pub fn run(args: Args) -> Result<Outcome, Failure> {
     session::run(&measuring, || {
         let testbed = testbed::from_argument("--testbed", args.testbed.as_deref().unwrap_or(""))?;
         let ask = LatencyAsk {
-            profile: args.profile.map(Into::into),
+            profile: args.repeats.profile(),
             protocols: args.protocol.into_iter().map(Into::into).collect(),
             sizes: args.sizes.all(),
             subjects: args.under.subjects(&testbed)?,
             loads: args.load.into_iter().map(|load| with_streams(load, args.parallel)).collect(),
             open_loop: args.open_loop,
-            duration: args.time,
-            blocks: args.blocks,
+            duration: args.repeats.time,
+            blocks: args.repeats.blocks,
         };
         Ok(Request { verb: "latency", testbed, studies: vec![ask.resolve()], seed: None })
     })

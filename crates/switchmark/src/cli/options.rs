@@ -114,6 +114,27 @@ impl From<ProfileArg> for Profile {
     }
 }
 
+/// How often, how long and with what around it.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Repeats {
+    /// Length of each trial, in seconds or with a unit
+    #[arg(short = 't', long, value_name = "S", value_parser = duration)]
+    pub time: Option<Nanos>,
+    /// Repeats of everything, in random order
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub blocks: Option<u32>,
+    /// Length of the phases around each trial
+    #[arg(long)]
+    profile: Option<ProfileArg>,
+}
+
+impl Repeats {
+    /// What the phases around each trial were asked to be.
+    pub fn profile(self) -> Option<Profile> {
+        self.profile.map(Into::into)
+    }
+}
+
 fn octets(text: &str) -> Result<u32, UnitError> {
     text.trim().parse().map_err(|_| UnitError::NoNumber { text: text.to_owned() })
 }

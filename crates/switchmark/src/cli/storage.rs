@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use measure::{ByteCount, Nanos};
 use method::PortRef;
 
-use super::options::{self, Measuring, ProfileArg, Under};
+use super::options::{Measuring, Repeats, Under};
 use super::session::{self, Request};
 use super::{Failure, Outcome};
 use crate::config::source::{Fault, SourceText};
@@ -52,15 +52,8 @@ pub struct Args {
     allow_destroy: bool,
     #[command(flatten)]
     under: Under,
-    /// Length of each trial, in seconds or with a unit
-    #[arg(short = 't', long, value_name = "S", value_parser = options::duration)]
-    time: Option<Nanos>,
-    /// Repeats of everything, in random order
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    blocks: Option<u32>,
-    /// Length of the phases around each trial
-    #[arg(long)]
-    profile: Option<ProfileArg>,
+    #[command(flatten)]
+    repeats: Repeats,
     #[command(flatten)]
     measuring: Measuring,
 }
@@ -78,7 +71,7 @@ pub fn run(args: Args) -> Result<Outcome, Failure> {
         let pattern =
             args.rw.as_deref().map(|text| fio_job::pattern(text, args.rwmixread, &(0..0)));
         let ask = StorageAsk {
-            profile: args.profile.map(Into::into),
+            profile: args.repeats.profile(),
             job: job.transpose()?,
             serve: args.serve,
             pattern: pattern.transpose().map_err(bare)?,
@@ -89,8 +82,8 @@ pub fn run(args: Args) -> Result<Outcome, Failure> {
             disk: args.disk,
             allow_destroy: args.allow_destroy,
             subjects: args.under.subjects(&testbed)?,
-            duration: args.time,
-            blocks: args.blocks,
+            duration: args.repeats.time,
+            blocks: args.repeats.blocks,
         };
         let resolved = ask.resolve(&testbed);
         let study = resolved.map_err(|(message, hint)| ConfigError::bare(message, hint))?;
