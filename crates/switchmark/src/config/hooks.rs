@@ -24,6 +24,8 @@ pub struct DeviceHooks {
 pub struct VariantHook {
     /// Puts it there; exit status 0 means that it will come up.
     pub apply: String,
+    /// For so long it may run; then it counts as hanging.
+    pub timeout: Nanos,
     /// What tells that it is up; without it, the end of `apply` does.
     pub ready: Option<Ready>,
     /// Its output is recorded with every trial of the variant: `uname -r`.

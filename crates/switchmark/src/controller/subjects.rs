@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,8 +18,10 @@ use super::Stop;
 use super::command::{self, CommandError};
 use crate::config::hooks::{Hooks, Ready, ReadyBy, VariantHook};
 
-/// A command that applies a variant may build and install a kernel.
-const APPLYING: Nanos = Nanos::from_secs(3600);
+/// So often a variant may hang, its command or the wait for it to come up: a third time would too.
+const MOST_HANGS: u32 = 2;
+/// A command that applies a variant is said to be waited for once it took so long.
+const WORTH_SAYING: Nanos = Nanos::from_secs(10);
 /// A probe prints a line, and a reset is only begun.
 const AT_ONCE: Nanos = Nanos::from_secs(60);
 /// Between two looks at a device that is coming up.
@@ -76,6 +79,16 @@ pub enum SubjectError {
         #[source]
         cause: CommandError,
     },
+    /// It hung whenever it was tried.
+    #[error(
+        "put device `{device}` into variant `{variant}`: it hung {MOST_HANGS} times and is not tried again"
+    )]
+    Hangs {
+        /// The device's name.
+        device: String,
+        /// The variant's.
+        variant: String,
+    },
     /// It did not come up.
     #[error("wait for device `{device}`: it was not ready after {waited}")]
     NotReady {
@@ -92,6 +105,8 @@ pub struct Subjects {
     hooks: Hooks,
     /// The variant each is known to be in, and what its probe said.
     states: BTreeMap<String, State>,
+    /// How often a device and a variant hung.
+    hangs: BTreeMap<(String, String), u32>,
 }
 
 #[derive(Debug, Clone)]
@@ -103,7 +118,7 @@ struct State {
 impl Subjects {
     /// Devices as they are found, with what the user's commands can do to them.
     pub const fn new(hooks: Hooks) -> Self {
-        Self { hooks, states: BTreeMap::new() }
+        Self { hooks, states: BTreeMap::new(), hangs: BTreeMap::new() }
     }
 
     /// Puts a device into the state asked for, if it is not there already; what its probe says.
@@ -126,7 +141,7 @@ impl Subjects {
                     .map_err(|cause| SubjectError::Lab { device: device.clone(), cause })?;
                 None
             }
-            (None, Some(variant), _) => self.apply(device, variant, stop)?,
+            (None, Some(variant), _) => self.try_to_apply(device, variant, stop)?,
             (None, None, Some(before)) => {
                 let (device, variant) = (device.clone(), before.variant.clone());
                 self.states.insert(device.clone(), before);
@@ -151,6 +166,24 @@ impl Subjects {
         run("reset", line, (device, None), AT_ONCE, stop).map(drop)
     }
 
+    fn try_to_apply(
+        &mut self,
+        device: &str,
+        variant: &str,
+        stop: &Stop,
+    ) -> Result<Option<String>, SubjectError> {
+        let of = (device.to_owned(), variant.to_owned());
+        if self.hangs.get(&of).is_some_and(|hangs| *hangs >= MOST_HANGS) {
+            let (device, variant) = of;
+            return Err(SubjectError::Hangs { device, variant });
+        }
+        let applied = self.apply(device, variant, stop);
+        if applied.as_ref().is_err_and(SubjectError::is_hang) {
+            *self.hangs.entry(of).or_default() += 1;
+        }
+        applied
+    }
+
     fn apply(
         &self,
         device: &str,
@@ -158,18 +191,49 @@ impl Subjects {
         stop: &Stop,
     ) -> Result<Option<String>, SubjectError> {
         let hook = self.hooks.get(device).and_then(|hooks| hooks.variants.get(variant));
-        let VariantHook { apply, ready, probe } = hook.ok_or_else(|| SubjectError::NoVariant {
-            device: device.to_owned(),
-            variant: variant.to_owned(),
+        let VariantHook { apply, timeout, ready, probe } = hook.ok_or_else(|| {
+            SubjectError::NoVariant { device: device.to_owned(), variant: variant.to_owned() }
         })?;
         let of = (device, Some(variant));
-        run("apply the variant to", apply, of, APPLYING, stop)?;
+        say_when_slow(device, variant, *timeout, || {
+            run("apply the variant to", apply, of, *timeout, stop)
+        })?;
         if let Some(ready) = ready {
             wait_for(device, ready, stop)?;
         }
         let probe = probe.as_ref().map(|line| run("probe", line, of, AT_ONCE, stop));
         probe.transpose()
     }
+}
+
+impl SubjectError {
+    /// Whether its time ran out, unless because the user stopped it.
+    const fn is_hang(&self) -> bool {
+        matches!(
+            self,
+            Self::NotReady { .. } | Self::Command { cause: CommandError::Slow { .. }, .. }
+        )
+    }
+}
+
+/// Does it; where that lasts, whoever waits is told for what, and how long it may be.
+fn say_when_slow<T: Send>(
+    device: &str,
+    variant: &str,
+    limit: Nanos,
+    work: impl FnOnce() -> T + Send,
+) -> T {
+    let (done, waiting) = mpsc::channel::<()>();
+    thread::scope(|threads| {
+        threads.spawn(move || {
+            if waiting.recv_timeout(WORTH_SAYING.as_duration()) == Err(RecvTimeoutError::Timeout) {
+                eprintln!("device `{device}`: variant `{variant}` is applied, within {limit}");
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
 }
 
 /// The names go into the environment, never into the line.
@@ -223,4 +287,39 @@ fn wait_for(device: &str, ready: &Ready, stop: &Stop) -> Result<(), SubjectError
 fn answers(address: &str) -> bool {
     let Ok(found) = address.to_socket_addrs() else { return false };
     found.into_iter().any(|address| TcpStream::connect_timeout(&address, LOOK).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::hooks::DeviceHooks;
+
+    fn subjects(apply: &str, ready: Option<Ready>) -> Subjects {
+        let timeout = Nanos::from_millis(60);
+        let hook = VariantHook { apply: apply.to_owned(), timeout, ready, probe: None };
+        let variants = BTreeMap::from([("new".to_owned(), hook)]);
+        let hooks = DeviceHooks { variants, reset: None };
+        Subjects::new(Hooks::from([("sw1".to_owned(), hooks)]))
+    }
+
+    #[test]
+    fn what_hangs_is_tried_once_more_and_no_more() {
+        let never = || {
+            let by = ReadyBy::Command("false".to_owned());
+            Some(Ready { by, timeout: Nanos::from_millis(1) })
+        };
+        let subject = Subject { device: "sw1".to_owned(), variant: Some("new".to_owned()) };
+        for (apply, ready, hangs) in
+            [("sleep 60", None, true), ("true", never(), true), ("exit 3", None, false)]
+        {
+            let mut subjects = subjects(apply, ready);
+            let mut tried = || subjects.put(&subject, None, &Stop::new()).expect_err("it fails");
+            for _ in 0..MOST_HANGS {
+                let error = tried();
+                assert_eq!(error.is_hang(), hangs, "{error}");
+            }
+            let third = tried();
+            assert_eq!(matches!(third, SubjectError::Hangs { .. }), hangs, "{third}");
+        }
+    }
 }

@@ -15,6 +15,8 @@ use crate::config::source::Fault;
 use crate::config::subjects::AS_FOUND;
 use crate::config::typed::{self, Text};
 
+/// A command that applies a variant is given so long where the file says nothing.
+const APPLIED_WITHIN: Nanos = Nanos::from_secs(15 * 60);
 /// A device that reboots is given so long where the file says nothing.
 const READY_WITHIN: Nanos = Nanos::from_secs(300);
 
@@ -42,6 +44,7 @@ enum KindFile {
 struct VariantFile {
     name: Text,
     apply: Text,
+    timeout: Option<Text>,
     ready: Option<Spanned<ReadyFile>>,
     probe: Option<Text>,
 }
@@ -100,6 +103,7 @@ fn hooks_of(file: &DeviceFile) -> Result<DeviceHooks, Fault> {
         }
         let hook = VariantHook {
             apply: command(&variant.apply)?,
+            timeout: timeout(variant.timeout.as_ref())?.unwrap_or(APPLIED_WITHIN),
             ready: variant.ready.as_ref().map(ready).transpose()?,
             probe: variant.probe.as_ref().map(command).transpose()?,
         };
@@ -151,15 +155,17 @@ fn ready(file: &Spanned<ReadyFile>) -> Result<Ready, Fault> {
             return Err(Fault::new(line.span(), "one thing tells when the device is ready", HOW));
         }
     };
-    let timeout = file.get_ref().timeout.as_ref().map(|text| {
-        let timeout: Nanos = typed::unit(text, str::parse, "\"5m\" or \"30s\"")?;
-        if (Nanos::from_secs(1)..=Nanos::from_secs(86_400)).contains(&timeout) {
-            return Ok(timeout);
-        }
-        let message = format!("{timeout} is outside the range of a timeout, 1s…24h");
-        Err(Fault::new(text.span(), message, "a machine that reboots takes minutes"))
-    });
-    Ok(Ready { by, timeout: timeout.transpose()?.unwrap_or(READY_WITHIN) })
+    Ok(Ready { by, timeout: timeout(file.get_ref().timeout.as_ref())?.unwrap_or(READY_WITHIN) })
+}
+
+fn timeout(text: Option<&Text>) -> Result<Option<Nanos>, Fault> {
+    let Some(text) = text else { return Ok(None) };
+    let timeout: Nanos = typed::unit(text, str::parse, "\"5m\" or \"30s\"")?;
+    if (Nanos::from_secs(1)..=Nanos::from_secs(86_400)).contains(&timeout) {
+        return Ok(Some(timeout));
+    }
+    let message = format!("{timeout} is outside the range of a timeout, 1s…24h");
+    Err(Fault::new(text.span(), message, "a machine that reboots takes minutes"))
 }
 
 /// A name or address and a port; whether it resolves is seen when it is asked.
