@@ -1,6 +1,7 @@
 //! The tools themselves, as they are installed here: each measures the loopback for a second, and its output
 //! is read without a line left over. Says `skipped:` where a tool is missing. Asserts no figure's size.
 
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -37,8 +38,9 @@ fn serve(tool: &str, args: &[&str]) -> Server {
 fn output(tool: &str, args: &[&str]) -> Vec<u8> {
     for _ in 0..30 {
         let ran = Command::new(tool).args(args).output().expect("the tool starts");
-        // iperf3 ends well with its own failure in JSON.
-        let refused = String::from_utf8_lossy(&ran.stdout).contains("Connection refused");
+        // iperf3 ends well with its own failure in JSON, iperf with one beside it.
+        let refused = |said: &[u8]| String::from_utf8_lossy(said).contains("Connection refused");
+        let refused = refused(&ran.stdout) || refused(&ran.stderr);
         if ran.status.success() && !refused && !ran.stdout.is_empty() {
             return ran.stdout;
         }
@@ -82,6 +84,53 @@ fn iperf3() {
         check("iperf", &with(&[]), &[Metric::Goodput]);
         let paced = with(&["-J", "-u", "-b", "5M", "-l", "500"]);
         check("iperf3", &paced, &[Metric::Received]);
+        let both = check("iperf3", &with(&["-J", "--bidir"]), &[Metric::Goodput]);
+        let ways = both.figures.iter().filter(|figure| figure.metric == Metric::Goodput);
+        assert_eq!(ways.count(), 2, "{:?}", both.figures);
+    }
+}
+
+#[test]
+fn iperf2() {
+    if is_installed("iperf") {
+        let _server = serve("iperf", &["-s", "-p", "15316"]);
+        let client = ["-c", "127.0.0.1", "-p", "15316", "-t", "1", "-i", "0.5"];
+        check("iperf", &output("iperf", &client), &[Metric::Goodput]);
+        let both = [&client[..], &["-P", "2"]].concat();
+        check("iperf", &output("iperf", &both), &[Metric::Goodput]);
+        let _server = serve("iperf", &["-s", "-u", "-p", "15317"]);
+        let paced = ["-c", "127.0.0.1", "-p", "15317", "-t", "1", "-u", "-b", "5M", "-l", "500"];
+        check("iperf", &output("iperf", &paced), &[Metric::Received]);
+    }
+}
+
+#[test]
+fn irtt() {
+    if is_installed("irtt") {
+        let _server = serve("irtt", &["server", "-b", "127.0.0.1:15318"]);
+        let client = ["client", "-i", "10ms", "-d", "1s", "-o", "-", "-Q", "127.0.0.1:15318"];
+        check("irtt", &output("irtt", &client), &[Metric::Rtt]);
+    }
+}
+
+/// flent's own files, of round trips that ping and irtt measure for it. irtt's port can't be chosen.
+#[test]
+fn flent() {
+    if is_installed("flent") && is_installed("irtt") {
+        let _server = serve("irtt", &["server", "-b", "127.0.0.1:2112"]);
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("flent");
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let named = folder.display().to_string();
+        let args = ["ping", "-H", "127.0.0.1", "-l", "1", "-s", "0.1", "-D", named.as_str()];
+        output("flent", &args);
+        let written = std::fs::read_dir(&folder).expect("the folder").flatten();
+        let of_flent = |path: &PathBuf| path.to_string_lossy().ends_with(".flent.gz");
+        let data = written.map(|entry| entry.path()).find(of_flent).expect("flent's file");
+        let read = check("flent", &std::fs::read(data).expect("readable"), &[Metric::Rtt]);
+        let series = read.figures.iter().filter_map(|figure| figure.conditions.get("series"));
+        assert!(series.count() >= 2, "{:?}", read.figures);
+        std::fs::remove_dir_all(&folder).expect("flent's files");
     }
 }
 
@@ -106,7 +155,7 @@ fn sockperf() {
 #[test]
 fn fio() {
     if is_installed("fio") {
-        let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("fio.dat");
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fio.dat");
         let named = format!("--filename={}", file.display());
         let job = [
             "--name=a",

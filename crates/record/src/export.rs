@@ -85,7 +85,7 @@ pub fn parquet(run: &RunMeta, figures: &[Figure]) -> Vec<u8> {
     for condition in conditions {
         columns.push((format!("where_{condition}"), of_condition(figures, condition)));
     }
-    parquet::file(&columns)
+    parquet::file(&columns, concat!("switchmark ", env!("CARGO_PKG_VERSION")))
 }
 
 /// Whole where all are whole, numbers where all are numbers, text otherwise.

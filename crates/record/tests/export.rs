@@ -41,3 +41,32 @@ fn every_format_keeps_its_rules() {
         assert!(Histogram::from_base64(text).expect("our own text").count() > 0);
     }
 }
+
+/// flent reads our file as its own; it is what the file is for.
+#[test]
+fn flent_opens_its_file() {
+    let run = synthetic::meta("20261121-140312-5e7d");
+    let octets = export::flent(&run, &synthetic::records(7)).expect("TCP streams");
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("export.flent");
+    std::fs::write(&path, &octets).expect("writable");
+    let flent = |format: &str| {
+        let mut command = std::process::Command::new("flent");
+        command.args(["-f", format, "-i"]).arg(&path).output()
+    };
+    let Ok(table) = flent("csv") else {
+        eprintln!("skipped: flent is not installed");
+        return;
+    };
+    let text = String::from_utf8_lossy(&table.stdout).into_owned();
+    assert!(table.status.success(), "{text}{}", String::from_utf8_lossy(&table.stderr));
+    let file: serde_json::Value = serde_json::from_slice(&octets).expect("JSON");
+    let values = file["results"]["TCP upload::1"].as_array().expect("a stream").len();
+    // Before the table it greets.
+    let head = text.lines().find(|line| line.starts_with("tcp_nup,")).expect("a head");
+    assert!(head.contains("TCP upload::1") && head.contains("TCP upload sum"), "{text}");
+    let rows = text.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+    assert_eq!(rows.count(), values, "{text}");
+    let summary = flent("summary").expect("it was there");
+    let text = String::from_utf8_lossy(&summary.stdout).into_owned();
+    assert!(summary.status.success() && text.contains("TCP upload"), "{text}");
+}
