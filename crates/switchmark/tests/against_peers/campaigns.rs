@@ -113,8 +113,8 @@ fn campaigns() {
     let (few, many) = (scratch.path("few.db"), scratch.path("many.db"));
     let text = |path: &Path| path.to_str().expect("a plain path").to_owned();
     let plans = [scratch.path("few.toml"), scratch.path("many.toml")];
-    std::fs::write(&plans[0], plan(10, "400ms")).expect("writable");
-    std::fs::write(&plans[1], plan(250, "20ms")).expect("writable");
+    std::fs::write(&plans[0], plan(10, "120ms")).expect("writable");
+    std::fs::write(&plans[1], plan(250, "6ms")).expect("writable");
 
     watched(start(&["run", &text(&plans[0])], &few));
     let mut long = start(&["run", &text(&plans[1])], &many);
