@@ -18,6 +18,9 @@ pub struct Difference {
     pub device: f64,
     /// The twin's.
     pub twin: f64,
+    /// Whether the device's is known to be more than nothing: what its interval does not tell from zero is
+    /// off by any share at all.
+    pub told: bool,
 }
 
 impl Difference {
@@ -33,15 +36,19 @@ pub fn compare(device: &[Figure], twin: &[Figure]) -> Vec<Difference> {
     let mut seen = BTreeSet::new();
     let simulated = device.iter().any(|figure| figure.caveats.contains(&Caveat::Simulated));
     let trips = if simulated { Metric::Rtt } else { Metric::RttAdded };
-    let named = |figures: &[Figure]| -> Vec<(String, Unit, f64)> {
-        figures.iter().filter_map(|f| Some((named(f, trips)?, f.unit, f.value?))).collect()
+    let named = |figures: &[Figure]| -> Vec<(String, Figure)> {
+        let valued = figures.iter().filter(|figure| figure.value.is_some());
+        valued.filter_map(|figure| Some((named(figure, trips)?, figure.clone()))).collect()
     };
     let twin = named(twin);
     named(device)
         .into_iter()
-        .filter_map(|(what, unit, device)| {
-            let (_, _, twin) = twin.iter().find(|(other, ..)| *other == what)?;
-            seen.insert(what.clone()).then_some(Difference { what, unit, device, twin: *twin })
+        .filter_map(|(what, figure)| {
+            let (_, other) = twin.iter().find(|(other, _)| *other == what)?;
+            let (device, twin) = (figure.value?, other.value?);
+            let told = figure.low.unwrap_or(device) > 0.0;
+            let (unit, new) = (figure.unit, seen.insert(what.clone()));
+            new.then_some(Difference { what, unit, device, twin, told })
         })
         .collect()
 }
@@ -65,5 +72,35 @@ fn named(figure: &Figure, trips: Metric) -> Option<String> {
             Some(format!("loss begins, {size} octets, {}", text(figure, "feeding")))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict;
+
+    #[test]
+    fn what_may_be_nothing_is_not_told() {
+        let added = |value: f64, low: f64| Figure {
+            metric: Metric::RttAdded,
+            quantile: Some(0.5),
+            unit: Unit::Nanoseconds,
+            value: Some(value),
+            low: Some(low),
+            high: Some(2.0 * value.abs()),
+            confidence: Some(0.95),
+            n: 1,
+            blocks: 6,
+            conditions: [("frame_size".to_owned(), 64_u64.into())].into(),
+            verdict: Verdict::Undetermined,
+            caveats: Vec::new(),
+        };
+        for (low, told) in [(-12_700.0, false), (4_000.0, true)] {
+            let found = compare(&[added(5_000.0, low)], &[added(5_500.0, 5_400.0)]);
+            assert_eq!(found.len(), 1);
+            assert_eq!(found[0].told, told, "{low}");
+            assert!((found[0].off() - 0.1).abs() < 1e-9);
+        }
     }
 }
