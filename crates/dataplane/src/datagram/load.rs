@@ -36,8 +36,8 @@ const BATCH_SHORT: Nanos = Nanos::from_micros(150);
 /// a NIC's host some microseconds each time. Above it a load is light enough for either.
 const SPIN: Nanos = Nanos::from_millis(1);
 
-/// The same before the load begins: longer than a scheduler's slice, so that a sender that shares its
-/// processor has learned it by then.
+/// The same before the load begins: longer than a scheduler's slice, so that a sender knows by then
+/// whether it shares its processor.
 const SPIN_BEFORE: Nanos = Nanos::from_millis(10);
 
 /// Between two looks at the clock of a wait: longer than any interrupt, shorter than the slice of
@@ -61,6 +61,7 @@ pub(super) fn run(
 ) -> Result<SenderReport, FlowError> {
     let mut load = Load { output, tally: Tally::default(), spec, turns: Turns::begin() };
     wait(window.start, SPIN_BEFORE, halt, &mut load.turns);
+    load.turns.settle();
     let (limit, burst_limit) = (spec.limit, spec.burst_limit);
     let (offered, longest_burst, late) = match spec.pace {
         Pace::Greedy => (load.run_greedy(limit, window, halt)?, 0, 0),
@@ -227,12 +228,15 @@ impl Tally {
 /// is asked for.
 #[inline]
 fn wait(at: Nanos, spin: Nanos, halt: &Halt, turns: &mut Turns) {
-    let mut expected = None;
+    let (mut expected, mut offered) = (None, false);
     loop {
         let now = clock::monotonic();
-        if expected.is_some_and(|expected| now.saturating_sub(expected) > PUT_ASIDE) {
-            turns.look();
+        match expected.map(|expected: Nanos| now.saturating_sub(expected)) {
+            Some(late) if late > PUT_ASIDE => turns.look(),
+            Some(_) if offered => turns.came_back(),
+            _ => {}
         }
+        offered = false;
         let left = at.saturating_sub(now);
         if left == Nanos::ZERO || halt.asked() {
             return;
@@ -245,6 +249,7 @@ fn wait(at: Nanos, spin: Nanos, halt: &Halt, turns: &mut Turns) {
         }
         expected = Some(now);
         if turns.given {
+            offered = true;
             thread::yield_now();
         } else {
             std::hint::spin_loop();

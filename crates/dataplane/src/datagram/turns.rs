@@ -1,9 +1,11 @@
 //! Whether a waiting sender keeps its processor.
 //!
 //! Two senders that both spin on one processor are each put aside for a scheduler's slice of some
-//! milliseconds; where each lets the other look at the clock, neither is. Owns the choice, and asks the
-//! kernel whether a thread was ready to run and did not: a clock that jumps because a virtual machine
-//! stood still, or because an idle processor woke late, says nothing of the kind.
+//! milliseconds; where each lets the other look at the clock, neither is. One that spins beside others that
+//! do not has nearly all of it and never learns that they are there, so every sender begins by giving, and
+//! keeps only what nobody else wanted. Owns the choice, and asks the kernel whether a thread was ready to
+//! run and did not: a clock that jumps because a virtual machine stood still, or because an idle processor
+//! woke late, says nothing of the kind.
 
 use std::fs;
 
@@ -16,20 +18,43 @@ const PUT_ASIDE: Nanos = Nanos::from_micros(500);
 /// slice each time.
 const MOST_OFFERS: u8 = 4;
 
+/// Who gave the processor back so often since it was last kept gives it back: what was long then was a
+/// sender that caught up, or a virtual machine that stood still while this one was in the queue. A
+/// program that computes keeps it at every offer.
+const RETURNS: u8 = 16;
+
 /// One sender's manners; of the thread that it was begun on.
 #[derive(Debug)]
 pub(super) struct Turns {
     /// Whether others get the processor while this sender waits.
     pub(super) given: bool,
     kept_by_others: u8,
-    /// For how long the thread has been ready without running; `None` where the kernel does not tell.
+    given_back: u8,
+    /// For how long the thread had been ready without running when it last looked, and when it began;
+    /// `None` where the kernel does not tell.
     ready: Option<Nanos>,
+    begun: Option<Nanos>,
 }
 
 impl Turns {
-    /// The processor is kept at first.
+    /// The processor is given at first, where it can be told who takes it.
     pub(super) fn begin() -> Self {
-        Self { given: false, kept_by_others: 0, ready: ready() }
+        Self::at(ready())
+    }
+
+    const fn at(begun: Option<Nanos>) -> Self {
+        Self { given: begun.is_some(), kept_by_others: 0, given_back: 0, ready: begun, begun }
+    }
+
+    /// To be called when the load begins: a processor that nobody else wanted meanwhile is kept.
+    pub(super) fn settle(&mut self) {
+        self.settle_at(ready());
+    }
+
+    fn settle_at(&mut self, now: Option<Nanos>) {
+        let waited = now.zip(self.begun).map(|(now, begun)| now.saturating_sub(begun));
+        self.given &= waited.is_some_and(|waited| waited > PUT_ASIDE);
+        self.ready = now;
     }
 
     /// To be called when the clock jumped.
@@ -44,13 +69,25 @@ impl Turns {
         }
     }
 
-    /// Somebody had the processor meanwhile.
+    /// Somebody had the processor meanwhile. A sender that once kept it because of one long turn would
+    /// have the others find it kept, and none would give it any more.
     const fn put_aside(&mut self) {
         if self.given {
-            self.given = false;
             self.kept_by_others += 1;
-        } else {
-            self.given = self.kept_by_others < MOST_OFFERS;
+            self.given_back = 0;
+        }
+        self.given = self.kept_by_others < MOST_OFFERS;
+    }
+
+    /// To be called when the processor was offered, and came back at once.
+    #[inline]
+    pub(super) const fn came_back(&mut self) {
+        if self.kept_by_others > 0 {
+            self.given_back += 1;
+            if self.given_back == RETURNS {
+                self.kept_by_others = 0;
+                self.given_back = 0;
+            }
         }
     }
 }
@@ -68,20 +105,43 @@ mod tests {
 
     #[test]
     fn a_processor_is_offered_to_others_who_give_it_back() {
-        let mut turns = Turns { given: false, kept_by_others: 0, ready: None };
-        let given: Vec<bool> = (0..10)
+        let mut turns = Turns::at(Some(Nanos::ZERO));
+        let given: Vec<bool> = (0..6)
             .map(|_| {
                 turns.put_aside();
+                // One return among many offers is chance.
+                turns.came_back();
                 turns.given
             })
             .collect();
-        let offered_four_times = [true, false, true, false, true, false, true, false, false, false];
-        assert_eq!(given, offered_four_times);
+        assert_eq!(given, [true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn who_gives_back_as_a_rule_may_be_late_at_times() {
+        let mut turns = Turns::at(Some(Nanos::ZERO));
+        for _ in 0..100 {
+            turns.put_aside();
+            assert!(turns.given);
+            (0..RETURNS).for_each(|_| turns.came_back());
+        }
+    }
+
+    #[test]
+    fn who_was_alone_before_the_load_keeps_its_processor() {
+        let settled = |begun: Option<u64>, now: Option<u64>| {
+            let mut turns = Turns::at(begun.map(Nanos));
+            turns.settle_at(now.map(Nanos));
+            turns.given
+        };
+        assert!(!settled(Some(7_000), Some(27_000)));
+        assert!(settled(Some(7_000), Some(5_007_000)), "others had half of ten milliseconds");
+        assert!(!settled(None, None), "where the kernel does not tell");
     }
 
     #[test]
     fn a_thread_that_was_not_put_aside_keeps_its_processor() {
-        let mut turns = Turns { given: false, kept_by_others: 0, ready: Some(Nanos(u64::MAX)) };
+        let mut turns = Turns { given: false, ..Turns::at(Some(Nanos(u64::MAX))) };
         turns.look();
         assert!(!turns.given, "it waited no longer than before");
     }

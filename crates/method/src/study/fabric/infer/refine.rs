@@ -100,10 +100,11 @@ fn moved(belief: &Belief, port: usize, to: usize) -> Belief {
     moved
 }
 
-/// Without groups that have no port.
+/// Without groups that have no port, and in the order of their first ports.
 fn compact(belief: &Belief) -> Belief {
-    let there: Vec<usize> =
+    let mut there: Vec<usize> =
         (0..belief.uplinks.len()).filter(|g| belief.group_of.contains(g)).collect();
+    there.sort_by_key(|group| belief.group_of.iter().position(|of| of == group));
     let place = |group: &usize| there.iter().position(|g| g == group).unwrap_or(NONE);
     Belief {
         group_of: belief.group_of.iter().map(place).collect(),
