@@ -59,7 +59,7 @@ pub(super) fn run(
     window: Window,
     halt: &Halt,
 ) -> Result<SenderReport, FlowError> {
-    let mut load = Load { output, tally: Tally::default(), spec, turns: Turns::begin() };
+    let mut load = Load { output, tally: Tally::default(), spec, turns: Turns::begin(spec.cpu.is_some()) };
     wait(window.start, SPIN_BEFORE, halt, &mut load.turns);
     load.turns.settle();
     let (limit, burst_limit) = (spec.limit, spec.burst_limit);
@@ -232,7 +232,7 @@ fn wait(at: Nanos, spin: Nanos, halt: &Halt, turns: &mut Turns) {
     loop {
         let now = clock::monotonic();
         match expected.map(|expected: Nanos| now.saturating_sub(expected)) {
-            Some(late) if late > PUT_ASIDE => turns.look(),
+            Some(late) if late > PUT_ASIDE => turns.look(now),
             Some(_) if offered => turns.came_back(),
             _ => {}
         }
@@ -248,7 +248,7 @@ fn wait(at: Nanos, spin: Nanos, halt: &Halt, turns: &mut Turns) {
             continue;
         }
         expected = Some(now);
-        if turns.given {
+        if turns.gives(now) {
             offered = true;
             thread::yield_now();
         } else {

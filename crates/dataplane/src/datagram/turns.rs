@@ -3,7 +3,8 @@
 //! Two senders that both spin on one processor are each put aside for a scheduler's slice of some
 //! milliseconds; where each lets the other look at the clock, neither is. One that spins beside others that
 //! do not has nearly all of it and never learns that they are there, so every sender begins by giving, and
-//! keeps only what nobody else wanted. Owns the choice, and asks the kernel whether a thread was ready to
+//! keeps only what nobody else wanted. A sender that was given its processor is in a lab, where others were
+//! given the same: it never takes it for its own, and all of them begin anew at the same times. Owns the choice, and asks the kernel whether a thread was ready to
 //! run and did not: a clock that jumps because a virtual machine stood still, or because an idle processor
 //! woke late, says nothing of the kind.
 
@@ -23,11 +24,19 @@ const MOST_OFFERS: u8 = 4;
 /// program that computes keeps it at every offer.
 const RETURNS: u8 = 16;
 
+/// Senders of a lab that keep their processors give them again when the clock has come so much further, all
+/// at once: one alone would only be put aside by the others.
+const ANEW: Nanos = Nanos::from_millis(250);
+
 /// One sender's manners; of the thread that it was begun on.
 #[derive(Debug)]
 pub(super) struct Turns {
     /// Whether others get the processor while this sender waits.
-    pub(super) given: bool,
+    given: bool,
+    /// Whether the thread was told where to run.
+    pinned: bool,
+    /// When the clock comes to it, the processor is given again; of a pinned thread.
+    anew: Nanos,
     kept_by_others: u8,
     given_back: u8,
     /// For how long the thread had been ready without running when it last looked, and when it began;
@@ -38,17 +47,38 @@ pub(super) struct Turns {
 
 impl Turns {
     /// The processor is given at first, where it can be told who takes it.
-    pub(super) fn begin() -> Self {
-        Self::at(ready())
+    pub(super) fn begin(pinned: bool) -> Self {
+        Self::at(pinned, ready())
     }
 
-    const fn at(begun: Option<Nanos>) -> Self {
-        Self { given: begun.is_some(), kept_by_others: 0, given_back: 0, ready: begun, begun }
+    const fn at(pinned: bool, begun: Option<Nanos>) -> Self {
+        Self {
+            given: begun.is_some(),
+            pinned,
+            anew: Nanos::ZERO,
+            kept_by_others: 0,
+            given_back: 0,
+            ready: begun,
+            begun,
+        }
+    }
+
+    /// Whether others get the processor now.
+    #[inline]
+    pub(super) fn gives(&mut self, now: Nanos) -> bool {
+        if self.pinned && !self.given && now >= self.anew {
+            self.kept_by_others = 0;
+            self.given_back = 0;
+            self.given = self.begun.is_some();
+        }
+        self.given
     }
 
     /// To be called when the load begins: a processor that nobody else wanted meanwhile is kept.
     pub(super) fn settle(&mut self) {
-        self.settle_at(ready());
+        if !self.pinned {
+            self.settle_at(ready());
+        }
     }
 
     fn settle_at(&mut self, now: Option<Nanos>) {
@@ -59,24 +89,27 @@ impl Turns {
 
     /// To be called when the clock jumped.
     #[cold]
-    pub(super) fn look(&mut self) {
+    pub(super) fn look(&mut self, at: Nanos) {
         let (before, now) = (self.ready, ready());
         self.ready = now;
         if let (Some(before), Some(now)) = (before, now)
             && now.saturating_sub(before) > PUT_ASIDE
         {
-            self.put_aside();
+            self.put_aside(at);
         }
     }
 
     /// Somebody had the processor meanwhile. A sender that once kept it because of one long turn would
     /// have the others find it kept, and none would give it any more.
-    const fn put_aside(&mut self) {
+    const fn put_aside(&mut self, at: Nanos) {
         if self.given {
             self.kept_by_others += 1;
             self.given_back = 0;
         }
         self.given = self.kept_by_others < MOST_OFFERS;
+        if !self.given && self.anew.0 <= at.0 {
+            self.anew = Nanos((at.0 / ANEW.0 + 1) * ANEW.0);
+        }
     }
 
     /// To be called when the processor was offered, and came back at once.
@@ -105,10 +138,10 @@ mod tests {
 
     #[test]
     fn a_processor_is_offered_to_others_who_give_it_back() {
-        let mut turns = Turns::at(Some(Nanos::ZERO));
+        let mut turns = Turns::at(false, Some(Nanos::ZERO));
         let given: Vec<bool> = (0..6)
             .map(|_| {
-                turns.put_aside();
+                turns.put_aside(Nanos(5));
                 // One return among many offers is chance.
                 turns.came_back();
                 turns.given
@@ -119,9 +152,9 @@ mod tests {
 
     #[test]
     fn who_gives_back_as_a_rule_may_be_late_at_times() {
-        let mut turns = Turns::at(Some(Nanos::ZERO));
+        let mut turns = Turns::at(false, Some(Nanos::ZERO));
         for _ in 0..100 {
-            turns.put_aside();
+            turns.put_aside(Nanos(5));
             assert!(turns.given);
             (0..RETURNS).for_each(|_| turns.came_back());
         }
@@ -130,7 +163,7 @@ mod tests {
     #[test]
     fn who_was_alone_before_the_load_keeps_its_processor() {
         let settled = |begun: Option<u64>, now: Option<u64>| {
-            let mut turns = Turns::at(begun.map(Nanos));
+            let mut turns = Turns::at(false, begun.map(Nanos));
             turns.settle_at(now.map(Nanos));
             turns.given
         };
@@ -140,9 +173,21 @@ mod tests {
     }
 
     #[test]
+    fn senders_of_a_lab_give_again_at_the_same_times() {
+        let mut turns = Turns::at(true, Some(Nanos::ZERO));
+        turns.settle();
+        assert!(turns.gives(Nanos(1)), "who came late does not take it for its own");
+        for _ in 0..MOST_OFFERS {
+            turns.put_aside(Nanos::from_millis(300));
+        }
+        assert!(!turns.gives(Nanos::from_millis(499)));
+        assert!(turns.gives(Nanos::from_millis(500)));
+    }
+
+    #[test]
     fn a_thread_that_was_not_put_aside_keeps_its_processor() {
-        let mut turns = Turns { given: false, ..Turns::at(Some(Nanos(u64::MAX))) };
-        turns.look();
+        let mut turns = Turns { given: false, ..Turns::at(false, Some(Nanos(u64::MAX))) };
+        turns.look(Nanos(5));
         assert!(!turns.given, "it waited no longer than before");
     }
 }

@@ -420,7 +420,7 @@ impl Inference<'_> {
             let short = belief.uplinks[group]
                 < (1.0 - LEAST_LOSS) * belief.asked(group, &self.rounds)
                 && belief.gain(group, &self.rounds, self.noise) > DRIVEN;
-            short.then_some(belief.uplinks[group])
+            short.then(|| belief.uplink(group, &self.rounds))
         };
         let uplinks: Vec<Option<f64>> = (0..groups.len()).map(uplink).collect();
         // Where traffic that stays in its group is held up too, it is not the uplinks that are short.

@@ -138,37 +138,52 @@ impl Belief {
         other
     }
 
-    /// What each round saw leave a group and come into it.
-    fn carried(&self, group: usize, rounds: &[Round]) -> Vec<f64> {
+    /// What each round asked of a group's uplink, one way, and what it carried.
+    fn loads(&self, group: usize, rounds: &[Round]) -> Vec<(f64, f64)> {
         let mut all = Vec::new();
         for round in rounds {
-            let (mut out, mut into) = (0.0, 0.0);
+            let (mut out, mut into) = ((0.0, 0.0), (0.0, 0.0));
             for flow in &round.flows {
-                match self.across(flow) {
-                    Some((from, _)) if from == group => out += flow.offered * flow.share(),
-                    Some((_, to)) if to == group => into += flow.offered * flow.share(),
-                    _ => {}
-                }
+                let way = match self.across(flow) {
+                    Some((from, _)) if from == group => &mut out,
+                    Some((_, to)) if to == group => &mut into,
+                    _ => continue,
+                };
+                way.0 += flow.offered;
+                way.1 += flow.offered * flow.share();
             }
-            all.extend([out, into].into_iter().filter(|carried| *carried > 0.0));
+            all.extend([out, into].into_iter().filter(|(_, carried)| *carried > 0.0));
         }
         all
     }
 
+    fn carried(&self, group: usize, rounds: &[Round]) -> Vec<f64> {
+        self.loads(group, rounds).into_iter().map(|(_, carried)| carried).collect()
+    }
+
     /// The most that any round asked a group's uplink to carry, one way.
     pub(super) fn asked(&self, group: usize, rounds: &[Round]) -> f64 {
-        let of_round = |round: &Round| {
-            let (mut out, mut into) = (0.0, 0.0);
-            for flow in &round.flows {
-                match self.across(flow) {
-                    Some((from, _)) if from == group => out += flow.offered,
-                    Some((_, to)) if to == group => into += flow.offered,
-                    _ => {}
-                }
-            }
-            f64::max(out, into)
-        };
-        rounds.iter().map(of_round).fold(0.0, f64::max)
+        self.loads(group, rounds).into_iter().map(|(asked, _)| asked).fold(0.0, f64::max)
+    }
+
+    /// What a group's uplink carries: of the rounds that overfilled it, the median of what all its flows got
+    /// together. The fit asks what each got, and flows that share an uplink need not get the same. Rounds
+    /// that another uplink held up carried less, and lie far off.
+    pub(super) fn uplink(&self, group: usize, rounds: &[Round]) -> f64 {
+        const OVERFILLED: f64 = 1.05;
+        const FAR: f64 = 0.15;
+        let fit = self.uplinks[group];
+        let full = self.loads(group, rounds).into_iter().filter(|(asked, carried)| {
+            *asked > OVERFILLED * fit && (carried / fit - 1.0).abs() < FAR
+        });
+        let mut carried: Vec<f64> = full.map(|(_, carried)| carried).collect();
+        carried.sort_by(f64::total_cmp);
+        let middle = carried.len() / 2;
+        match carried.len() {
+            0 => fit,
+            odd if odd % 2 == 1 => carried[middle],
+            _ => f64::midpoint(carried[middle - 1], carried[middle]),
+        }
     }
 
     /// By how much the rounds fit better with a group's uplink than without its limit.
