@@ -59,7 +59,8 @@ pub(super) fn run(
     window: Window,
     halt: &Halt,
 ) -> Result<SenderReport, FlowError> {
-    let mut load = Load { output, tally: Tally::default(), spec, turns: Turns::begin(spec.cpu.is_some()) };
+    let mut load =
+        Load { output, tally: Tally::default(), spec, turns: Turns::begin(spec.cpu.is_some()) };
     wait(window.start, SPIN_BEFORE, halt, &mut load.turns);
     load.turns.settle();
     let (limit, burst_limit) = (spec.limit, spec.burst_limit);
