@@ -234,10 +234,12 @@ fn controls(figures: &[Figure]) -> impl Iterator<Item = &Figure> {
 
 fn control(figures: &[Figure]) -> Option<Block> {
     let row = |figure: &Figure| {
+        let ends = figure.low.zip(figure.high);
+        let interval = ends.map_or_else(String::new, |(low, high)| format!("{low:.4}…{high:.4}"));
         vec![
             Cell::text(reading::text(figure, "of").unwrap_or_default()).with_note(case(figure)),
             Cell::number(figure.value.map_or_else(String::new, |value| format!("{value:.4}"))),
-            Cell::number(words::interval(figure).unwrap_or_default()),
+            Cell::number(interval).with_note(words::confidence(figure)),
             Cell::number(
                 reading::number(figure, "margin").map_or_else(String::new, words::percent),
             ),
