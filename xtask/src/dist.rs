@@ -12,12 +12,16 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::steps::{self, cargo, run, step};
 
 /// It is copied to every host before a run.
-const LARGEST: u64 = 25 << 20;
+const LARGEST: u64 = 25_000_000;
+/// A C library that is made to be linked into one static file; what is shipped.
+const MUSL: &str = "unknown-linux-musl";
+/// The one that programs are built with where they are developed.
+const GNU: &str = "unknown-linux-gnu";
 
 /// Builds everything into `target/dist`, for this machine's processor or for `target`.
 pub fn dist(target: Option<&str>) -> Result<()> {
     let commit = Commit::here()?;
-    let target = target.map_or_else(host, |named| Ok(named.to_owned()))?;
+    let target = target.map_or_else(|| own(MUSL), |named| Ok(named.to_owned()))?;
     let program = step("program", || program(&target, &commit))?;
     let folder = steps::root().join("target/dist");
     let _ = fs::remove_dir_all(&folder);
@@ -25,7 +29,12 @@ pub fn dist(target: Option<&str>) -> Result<()> {
     let named = folder.join(format!("switchmark-{}-{target}", commit.version));
     fs::copy(&program, &named).with_context(|| format!("copy {}", program.display()))?;
     // Pages and completions come out of a program that runs here; they are the same for every processor.
-    let runs_here = if target == host()? { program } else { step("host", || this_hosts(&commit))? };
+    let own = [own(MUSL)?, own(GNU)?];
+    let runs_here = if own.contains(&target) {
+        program
+    } else {
+        step("host", || self::program(&own[1], &commit))?
+    };
     let tree = step("tree", || tree(&folder, &named, &runs_here, &commit))?;
     step("package", || package(&folder, &tree, &target, &commit))?;
     fs::remove_dir_all(&tree).with_context(|| format!("remove {}", tree.display()))?;
@@ -55,14 +64,12 @@ impl Commit {
     }
 }
 
-fn host() -> Result<String> {
+/// The compiler's name for this machine's processor with that C library.
+fn own(library: &str) -> Result<String> {
     let version = told(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).context("rustc does not tell its host")
-}
-
-fn this_hosts(commit: &Commit) -> Result<PathBuf> {
-    program(&host()?, commit)
+    let processor = host.and_then(|host| host.split('-').next());
+    Ok(format!("{}-{library}", processor.context("rustc does not tell its host")?))
 }
 
 /// One static file, stripped, without the building machine's paths.

@@ -8,6 +8,7 @@
     reason = "a developer's tool: it may read the clock and wait for children"
 )]
 
+mod bare;
 mod bpf;
 mod deny;
 mod dist;
@@ -28,7 +29,8 @@ usage: cargo xtask COMMAND
                  --full runs the long statistical profile too
   bpf            compile the programs that run inside the kernel (clang), where a source changed
   bench [NAME]   run us and the peers interleaved, print ratios (see docs/benchmarks.md)
-  dist [TARGET]  what is given to people: the static program, manual, completions, a Debian package";
+  dist [TARGET]  what is given to people: the static program, manual, completions, a Debian package
+  dist --try     that, made again elsewhere and compared, and run in a bare Debian root";
 
 fn main() -> ExitCode {
     match dispatch() {
@@ -52,6 +54,7 @@ fn dispatch() -> Result<()> {
         ["test", "--full"] => steps::test(true),
         ["bpf"] => bpf::build(&steps::root()),
         ["dist"] => dist::dist(None),
+        ["dist", "--try"] => bare::attempt(),
         ["dist", target] => dist::dist(Some(target)),
         ["bench", names @ ..] => steps::bench(names),
         _ => bail!("{USAGE}"),

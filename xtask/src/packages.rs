@@ -19,6 +19,7 @@ const NEEDED: &[(&str, &str)] = &[
     ("iperf3", "iperf3"),
     ("irtt", "irtt"),
     ("nbdkit", "nbdkit"),
+    ("nft", "nftables"),
     ("ping", "iputils-ping"),
     ("qperf", "qperf"),
     ("runuser", "util-linux"),

@@ -129,7 +129,7 @@ fn a_store_that_can_not_be_written() {
 /// Runs the doctor on a testbed file; its exit status and its findings.
 fn doctor(prefix: &str, file: &Path) -> (Option<i32>, Vec<serde_json::Value>) {
     let (program, file) = (switchmark().display(), file.display());
-    let line = format!("{prefix} exec {program} doctor --testbed {file} --json --quiet");
+    let line = format!("{prefix} {program} doctor --testbed {file} --json --quiet");
     let output = Command::new("sh").args(["-c", &line]).output().expect("a shell");
     let told = String::from_utf8_lossy(&output.stderr);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&told);
@@ -248,6 +248,77 @@ fn the_doctor_finds_what_was_broken_on_purpose() {
     check("h1/eth3", "cable", "arrive at h2/eth3, and the testbed file says h2/eth2");
     check("h2/eth4", "link", "ip link set dev eth4 up");
     check("h1/eth4", "link", "no carrier");
+}
+
+/// A program that takes a processor's time; ended when dropped.
+struct Busy(Vec<std::process::Child>);
+
+impl Busy {
+    fn new() -> Self {
+        let spin = || Command::new("sh").args(["-c", "while :; do :; done"]).spawn();
+        Self((0..2).map(|_| spin().expect("a shell")).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// What needs a firewall of the kernel's own, a card whose speed can be set, or an agent without a privilege.
+#[test]
+fn the_doctor_finds_firewalls_loads_and_limits() {
+    let name = "the_doctor_finds_firewalls_loads_and_limits";
+    let needed = ["ip", "nft", "ethtool", "setpriv"];
+    let Some(_alone) = alone(name, &needed) else { return };
+    let (cabled, scratch) = (Cabled::new(), Scratch::new("doctor-limits"));
+    let (left, right) = (cabled.0.left.as_str(), cabled.0.right.as_str());
+    // A tap whose far end nobody holds, at the speed of an old hub.
+    ip(&["-n", left, "tuntap", "add", "tap1", "mode", "tap"]);
+    ip(&["-n", left, "address", "add", "198.18.20.1/24", "dev", "tap1"]);
+    ip(&["-n", left, "link", "set", "tap1", "up"]);
+    let slow = ["-s", "tap1", "speed", "100", "duplex", "half", "autoneg", "off"];
+    ip(&[&["netns", "exec", left, "ethtool"][..], &slow].concat());
+    let rules = "add table inet smt; add chain inet smt in { type filter hook input priority 0; }; \
+                 add rule inet smt in iifname eth2 meta l4proto udp drop; \
+                 add rule inet smt in iifname eth3 meta length gt 1000 drop; \
+                 add rule inet smt in iifname eth4 meta l4proto icmp drop";
+    ip(&["netns", "exec", right, "nft", rules]);
+    let file = cabled.file(&scratch, [1, 2, 3, 4]);
+    let text = std::fs::read_to_string(&file).expect("reads");
+    let text = text.replacen("cable = \"h2/eth1\"", "cable = \"h2/eth1\"\nrate = \"1Gbit\"", 1);
+    let tap = "[[host]]\nname = \"h3\"\nreach = \"netns:LEFT\"\n[[host.port]]\nname = \"tap1\"\n\
+               address = \"198.18.20.1/24\"\ncable = \"old/1\"\n[[device]]\nname = \"old\"\nkind = \"switch\"\n";
+    std::fs::write(&file, text + &tap.replace("LEFT", left)).expect("writes");
+    let busy = Busy::new();
+    let (status, broken) =
+        doctor("ulimit -l 64; setpriv --bounding-set=-net_admin,-ipc_lock", &file);
+    drop(busy);
+    assert_eq!(status, Some(3), "something is bad");
+    let check = |place: &str, check: &str, state: &str, says: &str| {
+        found(&broken, place, check, state, says);
+    };
+    check("h1/eth1", "speed and duplex", "bad", "ethtool -s eth1 speed 1000 duplex full");
+    check("h3/tap1", "speed and duplex", "bad", "half");
+    check("h3/tap1", "link", "bad", "no carrier");
+    check("h1/eth2 > h2/eth2", "path", "good", "pings pass");
+    check("h1/eth2 > h2/eth2", "firewall", "bad", "nft list ruleset");
+    check("h1/eth3 > h2/eth3", "firewall", "good", "pass");
+    check("h1/eth3 > h2/eth3", "path MTU", "bad", "1518 octets do not pass");
+    check("h1/eth3", "full-size frame", "good", "1518 octets arrive");
+    check("h1/eth4 > h2/eth4", "path", "bad", "ping -c 3 198.18.14.2");
+    check("h1/eth1 > h2/eth1", "path MTU", "good", "pass");
+    check("h1", "other load", "doubtful", "top -b -n 1");
+    check("h1", "locked memory", "doubtful", "ulimit -l unlimited");
+    let largest = std::fs::read_to_string("/proc/sys/net/core/rmem_max").expect("reads");
+    if largest.trim().parse::<u64>().is_ok_and(|octets| octets < 8 << 20) {
+        check("h1", "receive buffers", "doubtful", "sysctl -w net.core.rmem_max=8388608");
+        check("h1", "send buffers", "doubtful", "sysctl -w net.core.wmem_max=8388608");
+    }
 }
 
 #[test]

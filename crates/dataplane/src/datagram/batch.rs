@@ -129,7 +129,7 @@ impl ReceiveBatch {
             header.msg_iov = &raw mut self.parts[index];
             header.msg_iovlen = 1;
             header.msg_control = (&raw mut self.controls[index]).cast();
-            header.msg_controllen = size_of::<Control>();
+            header.msg_controllen = size_of::<Control>() as _;
             header.msg_flags = 0;
         }
         // MSG_TRUNC makes the kernel tell a message's real length though it copies only the head.
@@ -141,7 +141,7 @@ impl ReceiveBatch {
                 socket.as_raw_fd(),
                 self.headers.as_mut_ptr(),
                 SLOTS as libc::c_uint,
-                wait | libc::MSG_TRUNC,
+                (wait | libc::MSG_TRUNC) as _,
                 ptr::null_mut(),
             )
         };

@@ -62,7 +62,7 @@ impl Outbox {
         // SAFETY: `send` has pointed the first `count` headers to one part each, which points to a whole
         // frame that lives beyond its own call.
         let taken =
-            unsafe { libc::sendmmsg(socket.as_raw_fd(), headers, count, libc::MSG_DONTWAIT) };
+            unsafe { libc::sendmmsg(socket.as_raw_fd(), headers, count, libc::MSG_DONTWAIT as _) };
         usize::try_from(taken).map_err(|_| io::Error::last_os_error())
     }
 }

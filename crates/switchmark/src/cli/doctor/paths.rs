@@ -102,7 +102,8 @@ fn passes(
             }),
         }],
         phases: Phases::quick(LOAD),
-        offloads: Offloads::Off,
+        // Single small packets: nothing is merged or split, and no privilege is needed.
+        offloads: Offloads::AsFound,
         gate: Gate::Strict,
         events: Vec::new(),
         cabling: Vec::new(),
