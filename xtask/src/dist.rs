@@ -132,13 +132,8 @@ fn tree(folder: &Path, shipped: &Path, runs_here: &Path, commit: &Commit) -> Res
     let pages = pages.parent().context("a folder of pages")?;
     run(Command::new(runs_here).arg("manual").arg(pages))?;
     let root = steps::root();
-    for (from, to) in [("profiles", "profiles"), ("examples", "examples")] {
-        for file in fs::read_dir(root.join(from))? {
-            let file = file?;
-            let name = file.file_name();
-            let path = format!("usr/share/switchmark/{to}/{}", name.to_string_lossy());
-            fs::copy(file.path(), place(&path)?)?;
-        }
+    for folder in ["profiles", "examples"] {
+        copy_all(&root.join(folder), &place(&format!("usr/share/switchmark/{folder}"))?)?;
     }
     let licences = format!(
         "{}\n{}",
@@ -157,6 +152,21 @@ fn tree(folder: &Path, shipped: &Path, runs_here: &Path, commit: &Commit) -> Res
     );
     run(Command::new("sh").args(["-c", &script]).current_dir(&tree))?;
     Ok(tree)
+}
+
+/// A folder with all that is in it.
+fn copy_all(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("make {}", to.display()))?;
+    for entry in fs::read_dir(from).with_context(|| format!("read {}", from.display()))? {
+        let from = entry?.path();
+        let to = to.join(from.file_name().context("a name in a folder")?);
+        if from.is_dir() {
+            copy_all(&from, &to)?;
+        } else {
+            fs::copy(&from, &to).with_context(|| format!("copy {}", from.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// A Debian package, where `dpkg-deb` is there to make one.

@@ -8,6 +8,7 @@ pub mod autocorrelation;
 mod binomial;
 pub mod blocks;
 pub mod bootstrap;
+pub mod clocks;
 pub mod cluster;
 pub mod comparison;
 pub mod delay;

@@ -40,6 +40,8 @@ struct Rack {
 
 /// A switch's port passes so much, by the kernel's token bucket.
 const PORT_RATE: &str = "20mbit";
+/// As a lab's bucket of that rate has it: a millisecond's octets.
+const BURST: &str = "2500";
 
 /// `smt-PID-h1`
 fn space(name: &str) -> String {
@@ -425,7 +427,7 @@ fn a_plan_with_four_hosts_gives_the_labs_figures() {
     let plan = format!(
         "testbed = \"testbed.toml\"\nseed = 7\n[[study]]\n[study.forwarding]\ntests = [\"throughput\"]\n\
          sizes = [512]\nbackend = \"udp\"\n[[study]]\n[study.fabric]\narrangements = [\"neighbours\"]\n\
-         nodes = [4]\nmessage = \"16KiB\"\nmessages = [\"16KiB\"]\nduration = \"{duration}\"\n\
+         nodes = [4]\nmessage = \"4KiB\"\nmessages = [\"4KiB\"]\nduration = \"{duration}\"\n\
          blocks = {blocks}\n"
     );
     let runs = [("lab", lab), ("rack", &hosts)].map(|(folder, testbed)| {
@@ -442,5 +444,15 @@ fn a_plan_with_four_hosts_gives_the_labs_figures() {
         .expect("switchmark starts");
     let told = String::from_utf8_lossy(&output.stderr);
     let compared: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&told);
-    println!("{told}{compared:#}");
+    println!("{told}");
+    let figures = compared["figures"].as_array().expect("figures");
+    let decisions = |of: &str| {
+        let of = figures.iter().filter(|f| f["where"]["of"] == of);
+        of.map(|f| (f["where"]["decision"].as_str(), f["value"].as_f64())).collect::<Vec<_>>()
+    };
+    assert!(figures.iter().all(|f| f["where"]["decision"] != "different"), "{compared:#}");
+    let [(_, Some(ratio))] = decisions("throughput")[..] else { panic!("{compared:#}") };
+    assert!((ratio - 1.0).abs() < 0.03, "{compared:#}");
+    let equivalent = decisions("pair_goodput").iter().any(|(d, _)| *d == Some("equivalent"));
+    assert!(equivalent || !harness::full(), "{compared:#}");
 }
