@@ -159,7 +159,7 @@ pub struct ReceiverSpec {
     pub spread: Spread,
     /// What counts.
     pub backend: ReceiverBackend,
-    /// Whether the sender's clock is this host's own, so that delays can be told.
+    /// Whether the sender stamps by this host's clock, or as if it did, so that delays can be told.
     pub same_clock: bool,
     /// Sequence numbers run from 0 to below this; memory for them (limit / 8 bytes) is taken at once.
     pub limit: u64,
@@ -242,6 +242,10 @@ pub struct SenderSpec {
     /// How long after the window's start it begins: senders that share a load take turns.
     #[serde(default)]
     pub phase: Nanos,
+    /// Added to the time that every frame carries: by how much the receiver's clock is ahead of this host's, at
+    /// least. `xdp-live` can't, and stamps by its own clock.
+    #[serde(default)]
+    pub receiver_ahead_ns: i64,
 }
 
 /// What a sender did.

@@ -58,6 +58,7 @@ fn sender(port: u16, frame_size: FrameSize, pace: Pace) -> SenderSpec {
         limit: 1_000_000,
         cpu: None,
         phase: Nanos::ZERO,
+        receiver_ahead_ns: 0,
     }
 }
 

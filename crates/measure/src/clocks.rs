@@ -70,6 +70,7 @@ impl Ahead {
     }
 
     /// Of two clocks of which each is known beside a third: how far the other is ahead of this one.
+    #[must_use]
     pub const fn to(self, other: Self) -> Self {
         Self { low_ns: other.low_ns - self.high_ns, high_ns: other.high_ns - self.low_ns }
     }
@@ -87,6 +88,15 @@ impl ClockBounds {
     /// Every straight line that the exchanges allow; `None` where there is none, or no exchange: a clock jumped
     /// or was slewed meanwhile, and nothing is known of it.
     pub fn of(exchanges: &[Exchange]) -> Option<Self> {
+        Self::within(exchanges, STEEPEST)
+    }
+
+    /// The same of a clock that goes exactly as fast as ours, and may be set otherwise.
+    pub fn of_one_rate(exchanges: &[Exchange]) -> Option<Self> {
+        Self::within(exchanges, 0.0)
+    }
+
+    fn within(exchanges: &[Exchange], steepest: f64) -> Option<Self> {
         let chosen = shortest(exchanges);
         let first = chosen.first()?;
         let (origin, base_ns) = (first.asked, difference(first.received, first.asked));
@@ -102,8 +112,10 @@ impl ClockBounds {
                 ]
             })
             .collect();
-        let corners: Vec<(f64, f64)> =
-            candidates(&bounds).into_iter().filter(|line| holds(*line, &bounds)).collect();
+        let corners: Vec<(f64, f64)> = candidates(&bounds, steepest)
+            .into_iter()
+            .filter(|line| holds(*line, &bounds))
+            .collect();
         (!corners.is_empty()).then_some(Self { origin, base_ns, corners })
     }
 
@@ -139,14 +151,14 @@ fn shortest(exchanges: &[Exchange]) -> Vec<Exchange> {
 }
 
 /// Lines through two bounds, and the steepest lines through one: the corners are among them.
-fn candidates(bounds: &[Bound]) -> Vec<(f64, f64)> {
+fn candidates(bounds: &[Bound], steepest: f64) -> Vec<(f64, f64)> {
     let through = |bound: &Bound, drift: f64| (bound.ahead - drift * bound.at, drift);
     let mut all = Vec::new();
     for (number, one) in bounds.iter().enumerate() {
-        all.extend([STEEPEST, -STEEPEST].map(|drift| through(one, drift)));
+        all.extend([steepest, -steepest].map(|drift| through(one, drift)));
         let others = bounds[number + 1..].iter().filter(|other| (other.at - one.at).abs() >= 1.0);
         let drifts = others.map(|other| (other.ahead - one.ahead) / (other.at - one.at));
-        all.extend(drifts.filter(|drift| drift.abs() <= STEEPEST).map(|drift| through(one, drift)));
+        all.extend(drifts.filter(|drift| drift.abs() <= steepest).map(|drift| through(one, drift)));
     }
     all
 }
@@ -161,7 +173,7 @@ fn holds((ahead, drift): (f64, f64), bounds: &[Bound]) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use rand::{RngExt as _, SeedableRng as _};
+    use rand::SeedableRng as _;
     use rand_pcg::Pcg64Mcg;
 
     use super::*;

@@ -301,7 +301,7 @@ pub struct DatagramsRecord {
 pub struct Delays {
     /// Whose clocks stamped the two ends.
     pub clocks: Clocks,
-    /// Arrival less departure; where the clocks differ, less the smallest (RFC 5481's PDV).
+    /// Arrival less departure; where nothing is known of two clocks, less the smallest (RFC 5481's PDV).
     pub histogram: Histogram,
 }
 
@@ -313,6 +313,11 @@ pub enum Clocks {
     Same,
     /// Two clocks: only the variation means anything.
     Apart,
+    /// Two clocks whose difference is known but for so much, either way.
+    Estimated {
+        /// The largest error of each delay.
+        uncertainty: Nanos,
+    },
 }
 
 /// TCP streams.

@@ -5,6 +5,7 @@
 //! trial valid is `method`'s.
 
 mod assemble;
+mod clocks;
 mod command;
 mod conduct;
 mod crew;
@@ -20,7 +21,6 @@ mod launcher;
 mod mishap;
 mod models;
 mod muster;
-mod offset;
 mod opened;
 mod orders;
 mod readiness;

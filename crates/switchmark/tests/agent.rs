@@ -402,6 +402,7 @@ fn load(remote: IpAddr, port: u16, gap_ns: f64) -> SenderOrder {
         limit: 100,
         cpu: None,
         phase: Nanos::ZERO,
+        receiver_ahead_ns: 0,
     })
 }
 

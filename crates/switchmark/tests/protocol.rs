@@ -121,6 +121,7 @@ fn sender() -> impl Strategy<Value = SenderOrder> {
                 limit: u64::from(port) * 3,
                 cpu: None,
                 phase: Nanos::ZERO,
+                receiver_ahead_ns: 0,
             })
         }
     })

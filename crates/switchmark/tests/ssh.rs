@@ -17,7 +17,9 @@ use std::thread;
 use std::time::Duration;
 
 use harness::{Scratch, alone, find, switchmark};
-use method::Outcome;
+use measure::Nanos;
+use method::record::{Clocks, FlowRecord};
+use method::{Outcome, Trial, TrialRecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use record::{Journal, Store};
@@ -36,7 +38,11 @@ struct Rack {
     scratch: Scratch,
     hosts: &'static [&'static str],
     servers: Vec<Child>,
+    /// A host whose clock is ahead of the others' by [`AHEAD_S`].
+    skewed: Option<&'static str>,
 }
+
+const AHEAD_S: &str = "1000";
 
 /// A switch's port passes so much, by the kernel's token bucket.
 const PORT_RATE: &str = "20mbit";
@@ -67,12 +73,12 @@ fn cable(from: (&str, &str, &str), to: (&str, &str, &str)) {
 
 impl Rack {
     fn new(name: &str) -> Self {
-        Self::of(name, &HOSTS)
+        Self::of(name, &HOSTS, None)
     }
 
-    fn of(name: &str, hosts: &'static [&'static str]) -> Self {
+    fn of(name: &str, hosts: &'static [&'static str], skewed: Option<&'static str>) -> Self {
         // Before anything may fail: whoever drops it removes the namespaces.
-        let mut this = Self { scratch: Scratch::new(name), hosts, servers: Vec::new() };
+        let mut this = Self { scratch: Scratch::new(name), hosts, servers: Vec::new(), skewed };
         for name in this.spaces() {
             call("ip", &["netns", "add", &space(name)]);
         }
@@ -141,8 +147,10 @@ impl Rack {
         let file = self.path(&format!("sshd-{host}"));
         fs::write(&file, config).expect("writes");
         let sshd = find("sshd").expect("looked for before");
+        let in_time = ["unshare", "--time", "--monotonic", AHEAD_S];
         let server = Command::new(find("ip").expect("looked for before"))
             .args(["netns", "exec", &space(host)])
+            .args(if self.skewed == Some(host) { &in_time[..] } else { &[] })
             .arg(sshd)
             .args(["-D", "-e", "-f", &file])
             .stdin(Stdio::null())
@@ -284,14 +292,19 @@ fn agents(host: &str) -> Vec<u32> {
     processes(host).into_iter().filter(is_agent).collect()
 }
 
-/// Trials of the run so far, and how many of them failed.
-fn recorded(rack: &Rack) -> (usize, usize) {
-    let Ok(store) = Store::open(&rack.scratch.path("journal.db")) else { return (0, 0) };
+/// The last run's trials so far.
+fn records(rack: &Rack) -> Vec<(Trial, TrialRecord)> {
+    let Ok(store) = Store::open(&rack.scratch.path("journal.db")) else { return Vec::new() };
     let Some(run) = store.runs().ok().and_then(|runs| runs.into_iter().next()) else {
-        return (0, 0);
+        return Vec::new();
     };
     let records = Journal::new(&store, &run.id, None).expect("a journal").records();
-    let records = records.expect("readable records");
+    records.expect("readable records")
+}
+
+/// Trials of the run so far, and how many of them failed.
+fn recorded(rack: &Rack) -> (usize, usize) {
+    let records = records(rack);
     let failed =
         records.iter().filter(|(_, record)| matches!(record.outcome, Outcome::Failed { .. }));
     (records.len(), failed.count())
@@ -407,13 +420,71 @@ fn a_damaged_copy_is_replaced_and_refusals_are_told() {
     assert!(told.contains("hint: ") && output.stdout.is_empty(), "{told}");
 }
 
+/// Whether this kernel lets a program have a clock of its own.
+fn has_time_namespaces() -> bool {
+    let tried = Command::new("unshare").args(["--time", "--monotonic", AHEAD_S, "true"]).status();
+    tried.is_ok_and(|status| status.success())
+}
+
+/// Two hosts whose clocks are a thousand seconds apart, which nobody tells the program: frames take no longer
+/// than they do between hosts of one clock, within the error that is stated.
+#[test]
+fn one_way_delays_between_clocks_that_are_far_apart() {
+    let name = "one_way_delays_between_clocks_that_are_far_apart";
+    let Some(_alone) = alone(name, &["ip", "ssh", "sshd", "ssh-keygen", "unshare"]) else { return };
+    if !has_time_namespaces() {
+        eprintln!("skipped: {name} needs time namespaces, which this kernel lacks");
+        return;
+    }
+    let rack = Rack::of("ssh-clocks", &HOSTS, Some("h2"));
+    // The file's rate ends the search after a trial or two.
+    let file = rack.testbed("ssh://root@h2");
+    let text = fs::read_to_string(&file).expect("reads");
+    let slow = text.replace("/24\"\n", "/24\"\nrate = \"20Mbit\"\n");
+    fs::write(&file, slow).expect("writes");
+    let plan = "testbed = \"testbed.toml\"\nseed = 7\n[[study]]\n[study.forwarding]\n\
+                tests = [\"throughput\"]\nsizes = [512]\nbackend = \"udp\"\nreceiver = \"packet\"\n\
+                final_duration = \"500ms\"\n";
+    fs::write(rack.path("plan.toml"), plan).expect("writes");
+    let output = rack
+        .at_console()
+        .args(["run", &rack.path("plan.toml"), "--json", "--quiet", "--store"])
+        .arg(rack.path("journal.db"))
+        .output()
+        .expect("switchmark starts");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
+    let mut seen = 0;
+    for (trial, record) in records(&rack) {
+        let [FlowRecord::Datagrams(flow)] = &record.flows[..] else { continue };
+        let Some(delays) = &flow.delays else { panic!("{}: no delays", trial.label) };
+        let Clocks::Estimated { uncertainty } = delays.clocks else {
+            panic!("{:?}", delays.clocks)
+        };
+        let [least, median, p99] = [
+            delays.histogram.min(),
+            delays.histogram.quantile(0.5),
+            delays.histogram.quantile(0.99),
+        ];
+        println!(
+            "{}: {least} at least, {median} median, {p99} p99, each ± {uncertainty}",
+            trial.label
+        );
+        // A frame takes some microseconds here; a busy processor adds to any, but not to all.
+        assert!(least <= uncertainty + Nanos::from_millis(1), "{least}: ± {uncertainty}");
+        assert!(uncertainty < Nanos::from_millis(20), "{uncertainty}");
+        seen += 1;
+    }
+    assert!(seen > 0, "{told}");
+}
+
 /// One plan file, over four hosts by ssh and over a lab of the same device: what the ports pass is known, and
 /// the program's own comparison tells both runs' figures apart or not.
 #[test]
 fn a_plan_with_four_hosts_gives_the_labs_figures() {
     let needed = ["ip", "tc", "ethtool", "ssh", "sshd", "ssh-keygen"];
     let Some(_alone) = alone("a_plan_with_four_hosts", &needed) else { return };
-    let rack = Rack::of("ssh-four", &FOUR);
+    let rack = Rack::of("ssh-four", &FOUR, None);
     let hosts = (1..).zip(FOUR).map(|(number, host)| {
         format!(
             "[[host]]\nname = \"{host}\"\nreach = \"ssh://root@{host}\"\n[[host.port]]\nname = \"eth1\"\n\

@@ -177,6 +177,7 @@ mod tests {
             limit: 1_000_000,
             cpu: None,
             phase: Nanos::ZERO,
+            receiver_ahead_ns: 0,
         }
     }
 

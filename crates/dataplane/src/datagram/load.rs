@@ -182,7 +182,8 @@ impl Load<'_> {
         while tried < frames {
             let now = clock::monotonic();
             let count = (frames - tried).min(SLOTS as u64) as usize;
-            match self.output.send(self.tally.sent as u32, count, now) {
+            let stamp = Nanos(now.0.saturating_add_signed(self.spec.receiver_ahead_ns));
+            match self.output.send(self.tally.sent as u32, count, stamp) {
                 Ok(0) => return Ok(Go { tried, cut: Some(Cut::Full) }),
                 Ok(taken) => {
                     self.tally.count(taken as u64, now);

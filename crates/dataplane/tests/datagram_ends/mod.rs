@@ -114,6 +114,7 @@ pub fn sender_spec(from: &End<'_>, remote: SocketAddr, flow: &Flow) -> SenderSpe
         limit: LIMIT,
         cpu: None,
         phase: Nanos::ZERO,
+        receiver_ahead_ns: 0,
     }
 }
 

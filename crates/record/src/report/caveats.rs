@@ -127,8 +127,8 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
             "Part of the probes got no answer; the distribution is of those that did."
         }
         Caveat::ClocksApart => {
-            "Two clocks stamped the two ends of the way, so only the variation of the delay \
-             is known."
+            "Two clocks stamped the two ends of the way, and their difference is not known well \
+             enough for a delay: only its variation is."
         }
         Caveat::NotStamped => {
             "Not both ends of a frame's way were stamped, so there is no one-way delay. \

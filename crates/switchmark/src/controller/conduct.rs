@@ -12,18 +12,18 @@ use std::time::Duration;
 use dataplane::{Window, clock};
 use lab::Lab;
 use measure::Nanos;
-use method::record::{DeedRecord, DeviceRecord, HostUsage, PortCounters, Side};
+use method::record::{DeedRecord, DeviceRecord, FlowRecord, HostUsage, PortCounters, Side};
 use method::trial::{Flow, FlowKind, Offloads};
 use method::{Topology, Trial, TrialRecord, validity};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
 use super::assemble::{Sides, assemble};
+use super::clocks::{Allowances, Clocks};
 use super::crew::Crew;
 use super::delays::Delays;
 use super::lanes::Lanes;
 use super::mishap::Mishap;
-use super::offset::Offset;
 use super::orders::Scene;
 use super::subjects::Subjects;
 use super::{Stop, events, models, site};
@@ -60,19 +60,18 @@ pub struct Conduct<'a> {
 
 /// The ports of a trial, by host: each with the kernel interfaces that count for it.
 type PortsInUse = BTreeMap<String, BTreeMap<String, Vec<String>>>;
-type Offsets = BTreeMap<String, Offset>;
 
 impl<'a> Conduct<'a> {
     /// All of it but the settling.
     pub fn run(&mut self) -> Result<TrialRecord, Mishap> {
-        let scene = self.scene()?;
         let ports_in_use = self.ports_in_use();
         let hosts: Vec<String> = ports_in_use.keys().cloned().collect();
 
         self.set_offloads(&ports_in_use)?;
         self.delays.put(self.crew)?;
         let ports_in_use = self.with_delays(ports_in_use);
-        let offsets = self.crew.offsets(&hosts)?;
+        self.crew.compare_clocks(&hosts)?;
+        let scene = self.scene()?;
         let ports = self.prepare(&scene, &ports_in_use)?;
         self.connect(&scene, &ports)?;
         self.crew.rest(self.lanes.trial().phases.learned)?;
@@ -84,7 +83,7 @@ impl<'a> Conduct<'a> {
         let look = || lab.map(|lab| site::device_counters(lab, &devices)).transpose();
         let look_inside = || lab.map(|lab| models::look(lab, &devices)).transpose();
         let (device_before, models_before) = (look()?, look_inside()?);
-        let (window, started_unix_ns) = self.start(&hosts, &offsets)?;
+        let (window, started_unix_ns) = self.start(&hosts)?;
         let (collected, deeds) = self.collect_with_events(&hosts, window)?;
         let (device_after, models_after) = (look()?, look_inside()?);
 
@@ -95,10 +94,20 @@ impl<'a> Conduct<'a> {
         if let (Some(before), Some(after)) = (models_before, models_after) {
             models::add_changes(&mut port_counters, &before, &after);
         }
-        let start_spread = start_spread(self.lanes.trial(), window, &collected, &offsets);
+        if !self.crew.clocks().are_one() {
+            self.crew.compare_clocks(&hosts)?;
+        }
+        let clocks = self.crew.clocks();
+        let start_spread = start_spread(self.lanes.trial(), window, &collected, clocks);
         let usage = collected.iter().map(|(host, c)| host_usage(host, c)).collect::<Vec<_>>();
         let flows = assemble(&self.lanes.trial().flows, into_sides(collected)?)?;
-        let flows = self.lanes.merge(flows);
+        let mut flows = self.lanes.merge(flows);
+        for (flow, record) in self.lanes.asked().flows.iter().zip(&mut flows) {
+            if let FlowRecord::Datagrams(record) = record {
+                let hosts = (flow.from.host.as_str(), flow.to.host.as_str());
+                clocks.settle(record, hosts, scene.allowance(flow), (window.start, window.closed));
+            }
+        }
         let outcome = validity::judge(self.lanes.asked(), &flows, &port_counters, &usage);
         Ok(TrialRecord {
             started_unix_ns,
@@ -118,8 +127,18 @@ impl<'a> Conduct<'a> {
             lanes: self.lanes,
             token: draw_token()?,
             processors: self.lab.map(|lab| self.processors(lab)).unwrap_or_default(),
-            one_clock: self.topology.one_machine(),
+            allowances: self.allowances(),
         })
+    }
+
+    /// For as long as the trial may take from now on.
+    fn allowances(&self) -> Allowances {
+        let trial = self.lanes.trial();
+        let phases = trial.phases;
+        let before = SETTING_UP + LEARNING * trial.flows.len() as u32;
+        let longest = phases.learned + phases.load + phases.residual + before.into();
+        let now = clock::monotonic();
+        self.crew.clocks().allowances(&trial.flows, (now, now + longest))
     }
 
     /// Those that no emulated device keeps busy which the trial crosses.
@@ -223,7 +242,7 @@ impl<'a> Conduct<'a> {
     }
 
     /// Tells every agent to start at one instant; the window on our clock, and its start on the wall's.
-    fn start(&mut self, hosts: &[String], offsets: &Offsets) -> Result<(Window, u64), Mishap> {
+    fn start(&mut self, hosts: &[String]) -> Result<(Window, u64), Mishap> {
         let phases = self.lanes.trial().phases;
         let now = clock::monotonic();
         let start = now + self.lead + LEAD_PER_FLOW * self.lanes.trial().flows.len() as u64;
@@ -233,7 +252,7 @@ impl<'a> Conduct<'a> {
         let asks: Vec<_> = hosts
             .iter()
             .map(|host| {
-                let there = |at| offsets.get(host).map_or(at, |offset| offset.theirs(at));
+                let there = |at| self.crew.clocks().theirs(host, at);
                 let window = Window {
                     start: there(window.start),
                     stop: there(window.stop),
@@ -362,19 +381,17 @@ fn start_spread(
     trial: &Trial,
     window: Window,
     collected: &BTreeMap<String, Collected>,
-    offsets: &Offsets,
+    clocks: &Clocks,
 ) -> Nanos {
     let mut begins = Vec::new();
     let mut doubts: BTreeMap<&str, Nanos> = BTreeMap::new();
     for flow in &trial.flows {
         let host = flow.from.host.as_str();
-        let (Some(collected), Some(offset)) = (collected.get(host), offsets.get(host)) else {
-            continue;
-        };
+        let Some(collected) = collected.get(host) else { continue };
         // Both sides may run on one host; the later of the two is the flow's.
         let ready = collected.reports.iter().filter(|r| r.flow == flow.id).map(|r| r.ready).max();
-        begins.extend(ready.map(|at| offset.ours(at).max(window.start)));
-        doubts.insert(host, offset.uncertainty);
+        begins.extend(ready.map(|at| clocks.ours(host, at, window.start).max(window.start)));
+        doubts.insert(host, clocks.ahead(host, window.start).uncertainty());
     }
     let (Some(first), Some(last)) = (begins.iter().min(), begins.iter().max()) else {
         return Nanos::ZERO;

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use dataplane::clock;
 use measure::Nanos;
+use measure::clocks::Exchange;
 
 use super::Stop;
+use super::clocks::Clocks;
 use super::handle::{Agent, AgentError, Pending};
 use super::heart::Heart;
 use super::mishap::Mishap;
-use super::offset::{Offset, Reading};
 use crate::protocol::{Answer, Ask};
 
 /// How long one agent is listened to before the next one's turn.
@@ -31,12 +32,13 @@ pub struct Crew {
     agents: BTreeMap<String, Agent>,
     heart: Heart,
     stop: Stop,
+    clocks: Clocks,
 }
 
 impl Crew {
-    /// Nobody yet.
-    pub fn new(stop: Stop) -> Self {
-        Self { stop, ..Self::default() }
+    /// Nobody yet. `one_clock`: all hosts will be this machine.
+    pub fn new(stop: Stop, one_clock: bool) -> Self {
+        Self { stop, clocks: Clocks::new(one_clock), ..Self::default() }
     }
 
     /// One more.
@@ -47,6 +49,7 @@ impl Crew {
     /// Ends one, however it is.
     pub fn dismiss(&mut self, host: &str) {
         self.agents.remove(host);
+        self.clocks.forget(host);
     }
 
     /// What tells agents that we are here.
@@ -140,25 +143,29 @@ impl Crew {
         Ok(())
     }
 
-    /// How far each host's clock stands from ours.
-    pub fn offsets(&mut self, hosts: &[String]) -> Result<BTreeMap<String, Offset>, Mishap> {
-        let mut offsets = BTreeMap::new();
+    /// How far the hosts' clocks stand from ours, as far as is known.
+    pub const fn clocks(&self) -> &Clocks {
+        &self.clocks
+    }
+
+    /// Asks these hosts for the time.
+    pub fn compare_clocks(&mut self, hosts: &[String]) -> Result<(), Mishap> {
         for host in hosts {
-            let mut readings = Vec::with_capacity(CLOCK_READINGS);
+            let mut exchanges = Vec::with_capacity(CLOCK_READINGS);
             for _ in 0..CLOCK_READINGS {
                 let asked = clock::monotonic();
                 let answer = self.ask(host, Ask::Clock, CLOCK)?;
                 let answered = clock::monotonic();
-                let Answer::Clock { monotonic: theirs } = answer else {
+                let Answer::Clock { monotonic: received } = answer else {
                     return Err(self.unexpected(host, "clock"));
                 };
-                readings.push(Reading { asked, theirs, answered });
+                exchanges.push(Exchange { asked, received, replied: received, answered });
             }
-            if let Some(offset) = Offset::from_readings(&readings) {
-                offsets.insert(host.clone(), offset);
+            if !self.clocks.hear(host, &exchanges) {
+                return Err(Mishap::Clock { host: host.clone() });
             }
         }
-        Ok(offsets)
+        Ok(())
     }
 
     /// Ends whatever runs, everywhere; what an agent had to say about that, where it failed.

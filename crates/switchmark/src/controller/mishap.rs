@@ -52,6 +52,12 @@ pub enum Mishap {
     /// A device is not as the trial asks for it, or was not reset.
     #[error(transparent)]
     Subject(#[from] SubjectError),
+    /// A clock was set while it was read.
+    #[error("compare clocks with host `{host}`: its readings contradict each other")]
+    Clock {
+        /// The host's name.
+        host: String,
+    },
     /// No randomness for the trial's token.
     #[error("draw the trial's token")]
     Token(#[source] std::io::Error),

@@ -16,6 +16,7 @@ use measure::{ByteCount, FrameRate};
 use method::topology::{PortRef, Topology};
 use method::trial::{self, Exchange, Flow, FlowKind, IpVersion, Messages, Protocol, Schedule};
 
+use super::clocks::Allowances;
 use super::lanes::Lanes;
 use crate::protocol::{ClientSpec, KeeperSpec, ReceiverOrder, SenderOrder};
 
@@ -111,14 +112,20 @@ pub struct Scene<'a> {
     /// Processors to share out among the hosts' datagram sides, where all hosts are this machine;
     /// else empty, and the kernel decides.
     pub processors: Vec<usize>,
-    /// Whether all hosts read one clock.
-    pub one_clock: bool,
+    /// What senders on one host add to their stamps for receivers on another; none where one clock is all's.
+    pub allowances: Allowances,
 }
 
 /// Orders by host name.
 pub type ByHost<T> = BTreeMap<String, Vec<T>>;
 
 impl Scene<'_> {
+    /// Nanoseconds.
+    pub(super) fn allowance(&self, flow: &Flow) -> i64 {
+        let hosts = (flow.from.host.clone(), flow.to.host.clone());
+        self.allowances.get(&hosts).copied().unwrap_or(0)
+    }
+
     /// What each host must open before anybody sends.
     pub fn receivers(&self) -> Result<ByHost<ReceiverOrder>, OrderError> {
         let mut orders = ByHost::new();
@@ -368,7 +375,8 @@ mod tests {
     }
 
     fn scene<'a>(topology: &'a Topology, lanes: &'a Lanes<'a>) -> Scene<'a> {
-        Scene { topology, lanes, token: 0xdead_beef, processors: vec![2, 5], one_clock: true }
+        let (processors, allowances) = (vec![2, 5], Allowances::new());
+        Scene { topology, lanes, token: 0xdead_beef, processors, allowances }
     }
 
     #[test]

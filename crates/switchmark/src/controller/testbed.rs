@@ -130,7 +130,8 @@ impl LiveTestbed {
             Source::Hosts(config) => {
                 let muster = Muster::of_hosts(program, &config.hosts, config.limits);
                 let topology = config.topology(&testbed.name);
-                let mut this = Self::new(Crew::new(stop), None, topology, muster);
+                let mut this =
+                    Self::new(Crew::new(stop, topology.one_machine()), None, topology, muster);
                 this.subjects = Subjects::new(config.hooks.clone());
                 this.delays = Delays::of(&this.topology, config.delay);
                 this
@@ -160,7 +161,7 @@ impl LiveTestbed {
         let lab = site::build(spec, program).map_err(failed)?;
         let topology = site::topology(name, &lab);
         // Made before the agents: should one fail, those before it go, and then the lab.
-        Ok(Self::new(Crew::new(stop), Some(lab), topology, Muster::of_lab(program)))
+        Ok(Self::new(Crew::new(stop, true), Some(lab), topology, Muster::of_lab(program)))
     }
 
     fn new(crew: Crew, lab: Option<Lab>, topology: Topology, muster: Muster) -> Self {

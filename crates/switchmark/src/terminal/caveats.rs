@@ -24,7 +24,7 @@ pub const fn advice(caveat: Caveat) -> &'static str {
         Caveat::NotResolved => "the difference from the bypass is below what the blocks resolve",
         Caveat::SomeLost => "some probes got no answer: the distribution is of those that did",
         Caveat::ClocksApart => {
-            "two clocks stamped the two ends: only the variation of the delay is known"
+            "two clocks stamped the two ends: too little is known of them for a delay"
         }
         Caveat::NotStamped => "not both ends were stamped: no one-way delay",
         Caveat::DeviceNotDriven => {

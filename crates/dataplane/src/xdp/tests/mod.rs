@@ -137,6 +137,7 @@ fn sender_spec(asked: &Asked, local: IpAddr, remote: SocketAddr) -> SenderSpec {
         limit: 20_000_000,
         cpu: asked.cpus.0,
         phase: Nanos::ZERO,
+        receiver_ahead_ns: 0,
     }
 }
 

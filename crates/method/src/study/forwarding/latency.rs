@@ -1,8 +1,9 @@
 //! One-way delay at the throughput and at stated shares of it (RFC 2544 §26.2, with the statistics of
 //! RFC 8219 §7: typical and worst-case latency, and delay variation), over repeats.
 //!
-//! Every frame is tagged, so every frame's delay counts. Never subtracts stamps of two clocks: where
-//! the ends have one each, only the variation is reported.
+//! Every frame is tagged, so every frame's delay counts. Where the ends have a clock each, a delay is reported
+//! with the error that their comparison leaves, and refused where it is no larger than that; where nothing is
+//! known of the clocks, only the variation is reported.
 
 use std::collections::BTreeMap;
 
@@ -140,6 +141,10 @@ fn of_side(
             row.caveats.insert(Caveat::FewSamples);
         }
         let apart = samples.iter().any(|sample| sample.clocks == Clocks::Apart);
+        let doubts = (doubt(samples), doubt(beside));
+        if doubts.0 > 0.0 {
+            row.conditions.insert("clock_uncertainty_ns".to_owned(), doubts.0.into());
+        }
         if apart {
             row.caveats.insert(Caveat::ClocksApart);
         } else if rig.session.ways.stamps_by_software() {
@@ -150,15 +155,43 @@ fn of_side(
                 continue;
             }
             row.verdict = rig.session.ways.verdict(cell.way, || {
-                verdict::of_delay(interval(samples, at), interval(beside, at))
+                let own = interval(samples, at).map(|own| wider(own, doubts.0));
+                verdict::of_delay(own, interval(beside, at).map(|cable| wider(cable, doubts.1)))
             });
             let mut figure = row.single(metric, Unit::Nanoseconds, None);
             over_repeats(&mut figure, &values(samples, at));
+            if metric == Metric::OneWayDelay && doubts.0 > 0.0 {
+                between_clocks(&mut figure, doubts.0);
+            }
             figure.quantile = Some(q);
             figures.push(figure);
         }
     }
     figures
+}
+
+/// The most by which two clocks' delays are off, in nanoseconds; zero of one clock.
+fn doubt(samples: &[Sample]) -> f64 {
+    let each = samples.iter().map(|sample| match sample.clocks {
+        Clocks::Estimated { uncertainty } => uncertainty.0 as f64,
+        Clocks::Same | Clocks::Apart => 0.0,
+    });
+    each.fold(0.0, f64::max)
+}
+
+fn wider(interval: Interval, by: f64) -> Interval {
+    Interval { low: interval.low - by, high: interval.high + by, ..interval }
+}
+
+/// The figure's error, or no figure where it is all error.
+fn between_clocks(figure: &mut Figure, doubt: f64) {
+    if figure.value.is_none_or(|value| value <= doubt) {
+        (figure.value, figure.low, figure.high) = (None, None, None);
+        figure.caveats.push(Caveat::ClocksApart);
+        return;
+    }
+    figure.low = figure.low.map(|low| (low - doubt).max(0.0));
+    figure.high = figure.high.map(|high| high + doubt);
 }
 
 fn values(samples: &[Sample], at: usize) -> Vec<f64> {

@@ -39,7 +39,7 @@ impl Scene<'_> {
             vlan: datagrams.headers.vlan,
             spread: self.spread(flow, datagrams)?,
             backend: reception(datagrams.receiver),
-            same_clock: self.one_clock,
+            same_clock: true,
             limit: self.limit(flow, datagrams)?,
             cpu: self.processor(flow, &flow.to.host),
             // On the sender's own processor it would only stand in its way.
@@ -69,6 +69,7 @@ impl Scene<'_> {
             limit: self.limit(flow, datagrams)?,
             cpu: self.processor(flow, &flow.from.host),
             phase: self.phase(flow, datagrams.schedule),
+            receiver_ahead_ns: self.allowance(flow),
         })
     }
 

@@ -1,0 +1,136 @@
+//! How far the agents' monotonic clocks stand from ours, and from each other.
+//!
+//! Owns the exchanges with each, over the control channel, of this trial and the ones before, and what they
+//! allow. Never sets a clock, and never claims to know better than that.
+
+use std::collections::BTreeMap;
+
+use measure::clocks::{Ahead, ClockBounds, Exchange};
+use measure::{Histogram, Nanos};
+use method::record::{Clocks as Stamping, DatagramsRecord, Delays};
+use method::trial::Flow;
+
+/// Of trials before; more hardly narrow what is known of a drift.
+const KEPT: usize = 96;
+/// What the coarser of the receivers' histograms resolves, as a share of the value.
+const RESOLUTION: u64 = 128;
+/// The one sender that stamps inside the kernel, by its own clock.
+const STAMPS_BY_ITSELF: &str = "xdp-live";
+
+/// Nanoseconds, by the sending host and the receiving one.
+pub type Allowances = BTreeMap<(String, String), i64>;
+
+/// The agents' clocks, by host.
+#[derive(Debug, Default)]
+pub struct Clocks {
+    /// Whether all hosts are this machine, whose one clock does not drift from itself.
+    one: bool,
+    known: BTreeMap<String, Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    exchanges: Vec<Exchange>,
+    bounds: ClockBounds,
+}
+
+impl Clocks {
+    /// Nothing known yet.
+    pub fn new(one: bool) -> Self {
+        Self { one, known: BTreeMap::new() }
+    }
+
+    /// What a host's clock was asked just now; `false` where it contradicts itself.
+    pub fn hear(&mut self, host: &str, news: &[Exchange]) -> bool {
+        let bounds = |all: &[Exchange]| {
+            if self.one { ClockBounds::of_one_rate(all) } else { ClockBounds::of(all) }
+        };
+        let before = self.known.remove(host).map(|known| known.exchanges).unwrap_or_default();
+        let spare = (before.len() + news.len()).saturating_sub(KEPT).min(before.len());
+        let all = [&before[spare..], news].concat();
+        // A clock that was set, or drifts otherwise now, is known by the news alone.
+        let found = bounds(&all).map(|bounds| Known { exchanges: all, bounds });
+        let found =
+            found.or_else(|| bounds(news).map(|bounds| Known { exchanges: news.to_vec(), bounds }));
+        match found {
+            Some(known) => self.known.insert(host.to_owned(), known).is_none(),
+            None => false,
+        }
+    }
+
+    /// Of another agent, whose host may have been started again meanwhile.
+    pub fn forget(&mut self, host: &str) {
+        self.known.remove(host);
+    }
+
+    /// By how much a host's clock is ahead of ours at our instant; nothing where it was never asked.
+    pub fn ahead(&self, host: &str, ours: Nanos) -> Ahead {
+        let none = Ahead { low_ns: 0, high_ns: 0 };
+        self.known.get(host).map_or(none, |known| known.bounds.ahead(ours))
+    }
+
+    /// Our instant on a host's clock.
+    pub fn theirs(&self, host: &str, ours: Nanos) -> Nanos {
+        Nanos(ours.0.saturating_add_signed(self.ahead(host, ours).estimate_ns()))
+    }
+
+    /// A host's instant, near `about` of ours, on our clock.
+    pub fn ours(&self, host: &str, theirs: Nanos, about: Nanos) -> Nanos {
+        Nanos(theirs.0.saturating_add_signed(-self.ahead(host, about).estimate_ns()))
+    }
+
+    /// What senders add to their stamps, so that receivers on other hosts can subtract them from their own
+    /// clocks, from `since` to `until`, and never get less than nothing.
+    pub fn allowances(&self, flows: &[Flow], (since, until): (Nanos, Nanos)) -> Allowances {
+        let apart = flows.iter().filter(|_| !self.one);
+        let hosts = apart.map(|flow| (flow.from.host.clone(), flow.to.host.clone()));
+        let low = |from: &str, to: &str, at| self.ahead(from, at).to(self.ahead(to, at)).low_ns;
+        let lowest = |from: &str, to: &str| low(from, to, since).min(low(from, to, until));
+        hosts
+            .map(|(from, to)| (lowest(&from, &to), (from, to)))
+            .map(|(low, key)| (key, low))
+            .collect()
+    }
+
+    /// Whether all hosts share this machine's.
+    pub const fn are_one(&self) -> bool {
+        self.one
+    }
+
+    /// Delays that were taken with an [allowance](Self::allowances), less what of it was too much, with the error
+    /// that is left; nothing where the clocks can't be told.
+    pub fn settle(
+        &self,
+        record: &mut DatagramsRecord,
+        (from, to): (&str, &str),
+        allowance: i64,
+        (since, until): (Nanos, Nanos),
+    ) {
+        if self.one {
+            return;
+        }
+        let taken = record.delays.take().filter(|_| !record.backend.contains(STAMPS_BY_ITSELF));
+        let Some(Delays { histogram, .. }) = taken else { return };
+        let between = |at| self.ahead(from, at).to(self.ahead(to, at));
+        let middle = between(since + until.saturating_sub(since) / 2).estimate_ns();
+        let off = |at| {
+            let Ahead { low_ns, high_ns } = between(at);
+            (high_ns - middle).max(middle - low_ns).unsigned_abs()
+        };
+        let surplus = middle - allowance;
+        let known = self.known.contains_key(from) && self.known.contains_key(to);
+        let doubt = off(since).max(off(until)) + surplus.unsigned_abs() / RESOLUTION + 1;
+        // Bounds that hold leave no frame before its own departure.
+        if !known || surplus < 0 || histogram.min().0 + doubt < surplus.unsigned_abs() {
+            return;
+        }
+        // No frame arrives before it leaves: where the estimate says so, it is off by that much at least.
+        let surplus = Nanos(surplus.unsigned_abs()).min(histogram.min());
+        let mut settled = Histogram::new();
+        for (delay, times) in histogram.buckets() {
+            settled.record_many(delay.saturating_sub(surplus), times);
+        }
+        let clocks = Stamping::Estimated { uncertainty: Nanos(doubt) };
+        record.delays = Some(Delays { clocks, histogram: settled });
+    }
+}
