@@ -242,8 +242,8 @@ mod tests {
         let mut all = world.around(8, 1);
         assert!(ClockBounds::of(&all).is_some());
         for exchange in &mut all[4..8] {
-            exchange.received = exchange.received + Nanos(200_000);
-            exchange.replied = exchange.replied + Nanos(200_000);
+            exchange.received += Nanos(200_000);
+            exchange.replied += Nanos(200_000);
         }
         assert_eq!(ClockBounds::of(&all), None, "ahead by 200 µs for a while");
     }
