@@ -28,7 +28,8 @@ echo "packages: $(there dpkg-query -f '.\n' -W | wc -l); ethtool, ip, ssh, fio: 
 there /tmp/switchmark --version
 for device in bridge router; do
   quietly there /tmp/switchmark latency --testbed lab:$device --protocol udp --size 64 -t 100ms --blocks 2
-  echo "latency, lab:$device: $(grep -o '"metric":"rtt"' tmp/told.json | wc -l) figures of round trips"
+  test "$(grep -c '"metric": *"rtt"' tmp/told.json)" -gt 0
+  echo "latency, lab:$device: $(grep -c '"metric": *"rtt"' tmp/told.json) figures of round trips"
 done
 there /tmp/switchmark doctor --testbed lab:bridge --json --quiet > tmp/told.json
 echo "doctor, lab:bridge: $(grep -o '"check":' tmp/told.json | wc -l) checks"

@@ -85,6 +85,8 @@ fn program(target: &str, commit: &Commit) -> Result<PathBuf> {
     build.env("RUSTFLAGS", flags.join(" "));
     build.env("SWITCHMARK_VERSION", &commit.told);
     build.env("SOURCE_DATE_EPOCH", &commit.epoch);
+    // What was compiled before, and in which parts, must not show.
+    build.env("CARGO_INCREMENTAL", "0");
     run(&mut build).with_context(|| {
         format!("build for {target} (hint: `rustup target add {target}`, and a linker for it)")
     })?;
