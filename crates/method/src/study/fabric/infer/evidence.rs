@@ -166,13 +166,16 @@ impl Belief {
         self.loads(group, rounds).into_iter().map(|(asked, _)| asked).fold(0.0, f64::max)
     }
 
-    /// What a group's uplink carries: of the rounds that overfilled it, the median of what all its flows got
-    /// together. The fit asks what each got, and flows that share an uplink need not get the same. Rounds
-    /// that another uplink held up carried less, and lie far off.
+    /// What a group's uplink carries. Between two groups it is the median of what all flows got together in
+    /// the rounds that overfilled it: the fit asks what each got, and flows that share an uplink need not get
+    /// the same. Among more groups a round may be held up by another uplink, which the fit knows.
     pub(super) fn uplink(&self, group: usize, rounds: &[Round]) -> f64 {
         const OVERFILLED: f64 = 1.05;
         const FAR: f64 = 0.15;
         let fit = self.uplinks[group];
+        if self.uplinks.len() > 2 {
+            return fit;
+        }
         let full = self.loads(group, rounds).into_iter().filter(|(asked, carried)| {
             *asked > OVERFILLED * fit && (carried / fit - 1.0).abs() < FAR
         });
