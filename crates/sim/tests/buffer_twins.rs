@@ -87,7 +87,7 @@ fn a_twin_does_what_its_device_does() {
         let sheet = DataSheet::of(&found, &topology).expect("a rate is known");
         let written = sheet.to_toml();
         let (twin, _) = figures(&written, seed);
-        let differences = xray::compare(&found, &twin);
+        let differences = xray::compare(&found, &topology, &twin);
         assert!(differences.len() >= 8, "seed {seed}: {differences:?}");
         for difference in differences {
             let off = difference.off().abs();

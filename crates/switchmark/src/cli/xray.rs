@@ -70,7 +70,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         output::say(data, &format!("\nprofile: {}\n", path.display()))?;
         if args.verify {
             let found = of_twin(&sheet, path, (runs[0].meta.seed, &stop), data)?;
-            let differences = xray::compare(&runs[0].figures, &found.figures);
+            let differences =
+                xray::compare(&runs[0].figures, &runs[0].meta.topology, &found.figures);
             near = worst(&differences).is_some_and(|off| off <= BAR);
             output::say(data, &side_by_side(&differences))?;
             runs.push(found);

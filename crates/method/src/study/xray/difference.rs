@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use super::reading::{number, text};
+use super::reading::{in_passing, number, on_cables, text};
+use crate::topology::Topology;
 use crate::{Caveat, Figure, Metric, Unit};
 
 /// One quantity of the device beside the twin's.
@@ -31,10 +32,12 @@ impl Difference {
 }
 
 /// Throughput, median and 99th percentile of round trips, and where loss begins, as both have them. Real
-/// hosts have a part in round trips that a twin's have not: of these, what the device added counts.
-pub fn compare(device: &[Figure], twin: &[Figure]) -> Vec<Difference> {
+/// hosts have a part in round trips that a twin's have not: of these, what the device added counts, and not
+/// what a lab's cables did, which only the way through a model has.
+pub fn compare(device: &[Figure], topology: &Topology, twin: &[Figure]) -> Vec<Difference> {
     let mut seen = BTreeSet::new();
     let simulated = device.iter().any(|figure| figure.caveats.contains(&Caveat::Simulated));
+    let octet = on_cables(topology);
     let trips = if simulated { Metric::Rtt } else { Metric::RttAdded };
     let named = |figures: &[Figure]| -> Vec<(String, Figure)> {
         let valued = figures.iter().filter(|figure| figure.value.is_some());
@@ -45,8 +48,10 @@ pub fn compare(device: &[Figure], twin: &[Figure]) -> Vec<Difference> {
         .into_iter()
         .filter_map(|(what, figure)| {
             let (_, other) = twin.iter().find(|(other, _)| *other == what)?;
-            let (device, twin) = (figure.value?, other.value?);
-            let told = figure.low.unwrap_or(device) > 0.0;
+            let both_ways = number(&figure, "frame_size").map(|size| 2.0 * in_passing(size, octet));
+            let cables = both_ways.filter(|_| figure.metric == Metric::RttAdded).unwrap_or(0.0);
+            let (device, twin) = (figure.value? - cables, other.value?);
+            let told = figure.low.map_or(device, |low| low - cables) > 0.0;
             let (unit, new) = (figure.unit, seen.insert(what.clone()));
             new.then_some(Difference { what, unit, device, twin, told })
         })
@@ -80,9 +85,8 @@ mod tests {
     use super::*;
     use crate::Verdict;
 
-    #[test]
-    fn what_may_be_nothing_is_not_told() {
-        let added = |value: f64, low: f64| Figure {
+    fn added(value: f64, low: f64) -> Figure {
+        Figure {
             metric: Metric::RttAdded,
             quantile: Some(0.5),
             unit: Unit::Nanoseconds,
@@ -95,12 +99,48 @@ mod tests {
             conditions: [("frame_size".to_owned(), 64_u64.into())].into(),
             verdict: Verdict::Undetermined,
             caveats: Vec::new(),
+        }
+    }
+
+    /// Two hosts at a device, and a direct cable; ports to the device are of 8 Mbit/s.
+    fn topology(reach: &str) -> Topology {
+        let port = |name: &str, at: u8, cable: &str, rate: Option<&str>| {
+            serde_json::json!({
+                "name": name, "interfaces": [name], "address": format!("198.18.0.{at}"),
+                "cable": cable, "rate": rate,
+            })
         };
+        let host = |name: &str, at: u8, other: &str| {
+            let cable = format!("device:sw/{at}");
+            let ports = [
+                port("eth1", at, &cable, Some("8Mbit")),
+                port("direct", at + 10, &format!("host:{other}/direct"), None),
+            ];
+            serde_json::json!({ "name": name, "reach": reach, "ports": ports })
+        };
+        let hosts = [host("h1", 1, "h2"), host("h2", 2, "h1")];
+        let all = serde_json::json!({ "name": "two", "hosts": hosts, "devices": [] });
+        serde_json::from_value(all).expect("a topology")
+    }
+
+    #[test]
+    fn what_may_be_nothing_is_not_told() {
         for (low, told) in [(-12_700.0, false), (4_000.0, true)] {
-            let found = compare(&[added(5_000.0, low)], &[added(5_500.0, 5_400.0)]);
+            let real = topology("local");
+            let found = compare(&[added(5_000.0, low)], &real, &[added(5_500.0, 5_400.0)]);
             assert_eq!(found.len(), 1);
             assert_eq!(found[0].told, told, "{low}");
             assert!((found[0].off() - 0.1).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn what_only_a_labs_cables_did_is_not_the_devices() {
+        // 72 octets of a microsecond each, there and back.
+        let (device, twin) = ([added(149_000.0, 148_000.0)], [added(5_000.0, 5_000.0)]);
+        let lab = compare(&device, &topology("lab"), &twin);
+        assert!(lab[0].off().abs() < 1e-9 && lab[0].told, "{lab:?}");
+        let real = compare(&device, &topology("local"), &twin);
+        assert!((real[0].device - 149_000.0).abs() < 1e-9, "{real:?}");
     }
 }

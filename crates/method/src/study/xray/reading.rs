@@ -6,7 +6,7 @@ use measure::{FrameSize, Nanos, Rate};
 
 use super::{Buffer, DataSheet, Forwarding, MacTable, PacketLimit, PortGroup};
 use crate::figure::Condition;
-use crate::topology::Topology;
+use crate::topology::{CableEnd, HostPort, Topology};
 use crate::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// What links are sold as, bits a second.
@@ -42,7 +42,7 @@ impl DataSheet {
         let packets = packets(figures, rate);
         // A device that forwards by a processor takes a turn for each frame, which its limit tells of.
         let turn = packets.map_or(0, |limit| 1_000_000_000 / limit.rate.max(1));
-        let forwarding = forwarding(figures, rate).map(|found| Forwarding {
+        let forwarding = forwarding(figures, rate, on_cables(topology)).map(|found| Forwarding {
             latency: Nanos(found.latency.0.saturating_sub(turn)),
             ..found
         });
@@ -103,16 +103,43 @@ fn rate(figures: &[Figure], topology: &Topology) -> Option<Rate> {
     Some(Rate(usual.copied().unwrap_or(seen.round() as u64)))
 }
 
+/// How many nanoseconds an octet takes, one way, to a model in a lab, and not over the direct cable beside it: its
+/// cables have a rate, and that one has none.
+pub(super) fn on_cables(topology: &Topology) -> f64 {
+    let pair = topology.measured_pairs().into_iter().next();
+    let Some((host, rate)) = pair.and_then(|pair| {
+        let host = topology.hosts.iter().find(|host| host.name == pair.from.host)?;
+        Some((host, topology.port(&pair.from)?.rate?))
+    }) else {
+        return 0.0;
+    };
+    let free = |port: &HostPort| matches!(port.cable, CableEnd::Host(_)) && port.rate.is_none();
+    if host.reach == "lab" && host.ports.iter().any(free) {
+        8e9 / rate.bits_per_second()
+    } else {
+        0.0
+    }
+}
+
+/// How long a frame takes where an octet takes so many nanoseconds.
+pub(super) fn in_passing(octets: f64, octet: f64) -> f64 {
+    (octets + PREAMBLE) * octet
+}
+
 /// What the device adds to a round trip over its direct cable grows with the frame where it stores
-/// frames: by a frame's time on the wire, each way.
-fn forwarding(figures: &[Figure], rate: Rate) -> Option<Forwarding> {
+/// frames: by a frame's time on the wire, each way; and by that of a cable of which an octet takes
+/// `on_cables`.
+fn forwarding(figures: &[Figure], rate: Rate, on_cables: f64) -> Option<Forwarding> {
     let idle = of(figures, Metric::RttAdded).filter(|figure| {
         figure.quantile == Some(0.5)
             && text(figure, "load") == "idle"
             && text(figure, "protocol") == "udp"
     });
-    let points: Vec<(f64, f64)> =
-        idle.filter_map(|f| Some((number(f, "frame_size")?, f.value? / 2.0))).collect();
+    let point = |figure: &Figure| {
+        let size = number(figure, "frame_size")?;
+        Some((size, figure.value? / 2.0 - in_passing(size, on_cables)))
+    };
+    let points: Vec<(f64, f64)> = idle.filter_map(point).collect();
     if points.len() < 2 {
         return None;
     }
@@ -127,7 +154,7 @@ fn forwarding(figures: &[Figure], rate: Rate) -> Option<Forwarding> {
     // With the slope that the mode has, only the constant is left to find.
     let grows = if cut_through { 0.0 } else { octet };
     let mut constants: Vec<f64> =
-        points.iter().map(|(size, added)| added - grows * (size + PREAMBLE)).collect();
+        points.iter().map(|(size, added)| added - in_passing(*size, grows)).collect();
     constants.sort_by(f64::total_cmp);
     let latency = constants[constants.len() / 2].max(0.0);
     let latency = Nanos(latency.round() as u64);
