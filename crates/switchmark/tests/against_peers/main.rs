@@ -9,6 +9,7 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod agents;
 mod campaigns;
 mod dumbbell;
 mod fat_tree;

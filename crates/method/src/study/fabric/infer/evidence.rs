@@ -57,27 +57,32 @@ impl Belief {
 
     /// What each flow of a round would get of what it sent.
     fn predict(&self, round: &Round) -> Vec<f64> {
-        let count = self.uplinks.len();
-        let part = |load: &[f64]| -> Vec<f64> {
-            load.iter().zip(&self.uplinks).map(|(load, uplink)| (uplink / load).min(1.0)).collect()
+        let (out, into) = self.rooms(round);
+        let share = |flow: &Flooded| {
+            self.across(flow).map_or(1.0, |(from, to)| out[from].min(1.0) * into[to].min(1.0))
         };
-        let mut out = vec![0.0; count];
+        round.flows.iter().map(share).collect()
+    }
+
+    /// Of each group's way out and way in, what its uplink carries by what would come to it in a round.
+    fn rooms(&self, round: &Round) -> (Vec<f64>, Vec<f64>) {
+        let room = |load: &[f64]| -> Vec<f64> {
+            load.iter().zip(&self.uplinks).map(|(load, uplink)| uplink / load).collect()
+        };
+        let count = self.uplinks.len();
+        let (mut out, mut into) = (vec![0.0; count], vec![0.0; count]);
         for flow in &round.flows {
             if let Some((from, _)) = self.across(flow) {
                 out[from] += flow.offered;
             }
         }
-        let out = part(&out);
-        let mut into = vec![0.0; count];
+        let out = room(&out);
         for flow in &round.flows {
             if let Some((from, to)) = self.across(flow) {
-                into[to] += flow.offered * out[from];
+                into[to] += flow.offered * out[from].min(1.0);
             }
         }
-        let into = part(&into);
-        let share =
-            |flow: &Flooded| self.across(flow).map_or(1.0, |(from, to)| out[from] * into[to]);
-        round.flows.iter().map(share).collect()
+        (out, room(&into))
     }
 
     /// Minus the log-likelihood of the rounds, up to a constant, where a share is off by `noise`.
@@ -166,27 +171,40 @@ impl Belief {
         self.loads(group, rounds).into_iter().map(|(asked, _)| asked).fold(0.0, f64::max)
     }
 
-    /// What a group's uplink carries. Between two groups it is the median of what all flows got together in
-    /// the rounds that overfilled it: the fit asks what each got, and flows that share an uplink need not get
-    /// the same. Among more groups a round may be held up by another uplink, which the fit knows.
+    /// What a group's uplink carries: the median of what all its flows got together in the rounds that overfilled
+    /// it and no other uplink on their way, else what fits best. The fit asks what each got, and flows that
+    /// share an uplink need not get the same.
     pub(super) fn uplink(&self, group: usize, rounds: &[Round]) -> f64 {
-        const OVERFILLED: f64 = 1.05;
-        const FAR: f64 = 0.15;
-        let fit = self.uplinks[group];
-        if self.uplinks.len() > 2 {
-            return fit;
-        }
-        let full = self.loads(group, rounds).into_iter().filter(|(asked, carried)| {
-            *asked > OVERFILLED * fit && (carried / fit - 1.0).abs() < FAR
-        });
-        let mut carried: Vec<f64> = full.map(|(_, carried)| carried).collect();
+        let mut carried: Vec<f64> =
+            rounds.iter().flat_map(|round| self.carried_alone(group, round)).collect();
         carried.sort_by(f64::total_cmp);
         let middle = carried.len() / 2;
         match carried.len() {
-            0 => fit,
+            0 => self.uplinks[group],
             odd if odd % 2 == 1 => carried[middle],
             _ => f64::midpoint(carried[middle - 1], carried[middle]),
         }
+    }
+
+    /// What a round carried out of a group and into it, each where that way alone was overfilled. Of two groups the
+    /// one's way out and the other's way in are one.
+    fn carried_alone(&self, group: usize, round: &Round) -> Vec<f64> {
+        const FULL: f64 = 0.95;
+        const FREE: f64 = 1.05;
+        let two = self.uplinks.len() == 2;
+        let (out, into) = self.rooms(round);
+        let of = |own: &[f64], other: &[f64], ends: fn((usize, usize)) -> (usize, usize)| {
+            let flows = round.flows.iter().filter_map(|flow| {
+                let (near, far) = ends(self.across(flow)?);
+                (near == group).then_some((far, flow.offered * flow.share()))
+            });
+            let flows: Vec<(usize, f64)> = flows.collect();
+            let alone = two || flows.iter().all(|(far, _)| other[*far] > FREE);
+            let carried: f64 = flows.iter().map(|(_, carried)| carried).sum();
+            (own[group] < FULL && alone && carried > 0.0).then_some(carried)
+        };
+        let ways = [of(&out, &into, |ends| ends), of(&into, &out, |(from, to)| (to, from))];
+        ways.into_iter().flatten().collect()
     }
 
     /// By how much the rounds fit better with a group's uplink than without its limit.

@@ -84,15 +84,18 @@ impl Inference<'_> {
     }
 
     /// By how much two groups must fit better than one to be believed: those of a group's ports that lie
-    /// furthest from the others always fit a little better by themselves. One for each parameter more, a mean
-    /// in each sink that heard both and an uplink (Akaike, "A new look at the statistical model
-    /// identification", 1974), and the logarithm of the number of ways to choose so many ports.
+    /// furthest from the others always fit a little better by themselves. For each parameter more, a mean in each
+    /// sink that heard both and an uplink, half of the logarithm of the number of readings (Schwarz, "Estimating the
+    /// dimension of a model", 1978), and the logarithm of the number of ways to choose so many ports.
     fn price(&self, one: &[usize], other: &[usize]) -> f64 {
         let way = |port: usize| ((one.len() + port) as f64 / port as f64).ln();
         let ways: f64 = (1..=other.len()).map(way).sum();
         let heard = |sink: &&Sink, group: &[usize]| group.iter().any(|port| sink.heard(*port));
         let means = self.sinks.iter().filter(|sink| heard(sink, one) && heard(sink, other)).count();
-        ways + means as f64 + 1.0
+        let of = |sink: &Sink| self.alive.iter().filter(|port| sink.heard(**port)).count();
+        let readings: usize = self.sinks.iter().map(of).sum();
+        let each = 0.5 * (readings.max(1) as f64).ln();
+        ways + (means + 1) as f64 * each
     }
 
     /// That every port is in its group: of each port, how much worse everything fits with it in the
