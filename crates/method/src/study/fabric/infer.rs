@@ -198,14 +198,14 @@ impl Inference<'_> {
         if groups.len() < 2 {
             return Ok(self.one_group());
         }
-        let mut belief = Belief::of(self.ports, &groups);
+        let mut belief = Belief::of(self.ports, &in_order(groups));
         for confirmation in 0..MOST_CONFIRMATIONS {
             let before = belief.groups();
             let inside = self.confirm(&before)?;
             if confirmation == 0 {
                 let split = self.split(&before, &inside)?;
                 if split.len() > before.len() {
-                    belief = Belief::of(self.ports, &split);
+                    belief = Belief::of(self.ports, &in_order(split));
                     continue;
                 }
             }
@@ -473,4 +473,11 @@ fn noise(rounds: &[Round]) -> f64 {
         1.0 - shares.get(shares.len() / 6).copied().unwrap_or(1.0)
     };
     rounds.iter().map(of).fold(f64::INFINITY, f64::min).clamp(0.01, 0.03)
+}
+
+/// Groups by their first ports, and ports by number.
+fn in_order(mut groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+    groups.iter_mut().for_each(|group| group.sort_unstable());
+    groups.sort();
+    groups
 }

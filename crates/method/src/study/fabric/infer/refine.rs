@@ -7,7 +7,8 @@ use super::Inference;
 use super::evidence::{Belief, NONE};
 use super::sinks::Sink;
 
-/// By how much a move must improve the fit, in log-likelihood, to be made.
+/// By how much a move must improve the fit, in log-likelihood, to be made, beside the logarithm of the number of moves
+/// that there are: the best of many fits better by chance.
 const WORTH_A_MOVE: f64 = 3.0;
 
 impl Inference<'_> {
@@ -44,8 +45,10 @@ impl Inference<'_> {
             let moved = moved(belief, port, to);
             (self.cost(&moved), moved)
         });
-        let best = moves.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        (best.0 < cost - WORTH_A_MOVE).then(|| compact(&best.1))
+        let moves: Vec<(f64, Belief)> = moves.collect();
+        let worth = WORTH_A_MOVE + (moves.len().max(1) as f64).ln();
+        let best = moves.into_iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
+        (best.0 < cost - worth).then(|| compact(&best.1))
     }
 
     fn moves<'b>(&'b self, belief: &'b Belief) -> impl Iterator<Item = (usize, usize)> + 'b {
