@@ -428,16 +428,14 @@ impl Inference<'_> {
         // One port alone shares nothing: what is wrong with it is not its group.
         let shared = groups.iter().all(|group| group.len() > 1);
         let whole = local && shared && 2 * groups.len() <= self.alive.len().max(4);
-        if !whole && worst < 1.0 - LEAST_LOSS {
-            return Finding::Blocking { groups: Vec::new(), confidence: 0.0, share: worst };
-        }
-        if uplinks.iter().any(Option::is_some) {
+        if whole && uplinks.iter().any(Option::is_some) {
             let confidence = self.confidence(belief);
             let group = |(ports, uplink)| Group { ports, uplink };
             let groups = groups.into_iter().zip(uplinks).map(group).collect();
             return Finding::Blocking { groups, confidence, share: worst };
         }
-        if groups.len() < 2 && worst < 1.0 - LEAST_LOSS {
+        // Something held flows up, and no uplink that is believed in explains it.
+        if worst < 1.0 - LEAST_LOSS {
             return Finding::Blocking { groups: Vec::new(), confidence: 0.0, share: worst };
         }
         Finding::Clean { excess: self.least_seen(&groups), groups }
