@@ -475,7 +475,9 @@ fn noise(rounds: &[Round]) -> f64 {
 
 /// Groups by their first ports, and ports by number.
 fn in_order(mut groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
-    groups.iter_mut().for_each(|group| group.sort_unstable());
+    for group in &mut groups {
+        group.sort_unstable();
+    }
     groups.sort();
     groups
 }
