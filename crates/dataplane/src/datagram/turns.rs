@@ -4,9 +4,9 @@
 //! milliseconds; where each lets the other look at the clock, neither is. One that spins beside others that
 //! do not has nearly all of it and never learns that they are there, so every sender begins by giving, and
 //! keeps only what nobody else wanted. A sender that was given its processor is in a lab, where others were
-//! given the same: it never takes it for its own, and all of them begin anew at the same times. Owns the choice, and asks the kernel whether a thread was ready to
-//! run and did not: a clock that jumps because a virtual machine stood still, or because an idle processor
-//! woke late, says nothing of the kind.
+//! given the same: it never takes it for its own, and all of them begin anew at the same times. Owns the
+//! choice, and asks the kernel whether a thread was ready to run and did not: a clock that jumps because a
+//! virtual machine stood still, or because an idle processor woke late, says nothing of the kind.
 
 use std::fs;
 

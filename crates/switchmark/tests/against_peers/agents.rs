@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use record::Store;
 
 use crate::harness::{Scratch, alone, switchmark};
+use crate::largest_kib;
 
 /// Hosts in a rack.
 const RACKS: [usize; 4] = [2, 50, 100, 200];
@@ -107,12 +108,6 @@ fn spent(process: u32) -> Option<[Duration; 2]> {
     Some([of(11)?, of(13)?])
 }
 
-fn largest_kib(process: u32) -> u64 {
-    let told = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let line = told.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
-}
-
 fn children(process: u32) -> Vec<u32> {
     let mut all = Vec::new();
     for task in std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten() {
@@ -128,12 +123,12 @@ fn watched(mut child: Child) -> Load {
     let status = loop {
         if let Some([own, ended]) = spent(child.id()) {
             (load.controller, load.agents) = (own, ended.max(load.agents));
-            load.controller_kib = largest_kib(child.id()).max(load.controller_kib);
+            load.controller_kib = largest_kib(child.id()).unwrap_or(0).max(load.controller_kib);
         }
         let agents = children(child.id());
         load.most_agents = load.most_agents.max(agents.len());
         for agent in agents.iter().step_by(20) {
-            load.largest_agent_kib = largest_kib(*agent).max(load.largest_agent_kib);
+            load.largest_agent_kib = largest_kib(*agent).unwrap_or(0).max(load.largest_agent_kib);
         }
         if let Some(status) = child.try_wait().expect("it can be asked") {
             break status;

@@ -15,6 +15,7 @@ use nix::unistd::Pid;
 use record::{Journal, Store};
 
 use crate::harness::{Scratch, switchmark};
+use crate::largest_kib;
 
 /// Round trips in a journal.
 const SAMPLES: u64 = 1_000_000;
@@ -75,13 +76,9 @@ fn spent() -> Duration {
 /// Waits for its end. The largest it was is seen within a millisecond of that.
 fn watched(mut child: Child) -> Took {
     let (begun, before) = (Instant::now(), spent());
-    let path = format!("/proc/{}/status", child.id());
     let mut peak_kib = 0;
     let status = loop {
-        let told = std::fs::read_to_string(&path).unwrap_or_default();
-        let line = told.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-        peak_kib = kib.unwrap_or(peak_kib);
+        peak_kib = largest_kib(child.id()).unwrap_or(peak_kib);
         if let Some(status) = child.try_wait().expect("it can be asked") {
             break status;
         }

@@ -31,3 +31,10 @@ fn median(values: &mut [f64]) -> f64 {
 fn ratios(ours: &[f64], theirs: &[f64]) -> Vec<f64> {
     ours.iter().zip(theirs).map(|(own, their)| own / their).collect()
 }
+
+/// The most memory that a process had so far; `None` once it has ended.
+fn largest_kib(process: u32) -> Option<u64> {
+    let told = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
+}

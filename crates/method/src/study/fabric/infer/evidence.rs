@@ -175,15 +175,9 @@ impl Belief {
     /// it and no other uplink on their way, else what fits best. The fit asks what each got, and flows that
     /// share an uplink need not get the same.
     pub(super) fn uplink(&self, group: usize, rounds: &[Round]) -> f64 {
-        let mut carried: Vec<f64> =
+        let carried: Vec<f64> =
             rounds.iter().flat_map(|round| self.carried_alone(group, round)).collect();
-        carried.sort_by(f64::total_cmp);
-        let middle = carried.len() / 2;
-        match carried.len() {
-            0 => self.uplinks[group],
-            odd if odd % 2 == 1 => carried[middle],
-            _ => f64::midpoint(carried[middle - 1], carried[middle]),
-        }
+        measure::quantile::median(&carried).unwrap_or(self.uplinks[group])
     }
 
     /// What a round carried out of a group and into it, each where that way alone was overfilled. Of two groups the
