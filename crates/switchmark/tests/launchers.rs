@@ -9,46 +9,16 @@ mod harness;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use harness::spaces::{Spaces, cable, ip, space};
 use harness::{Scratch, alone, find, switchmark};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Two named namespaces joined by a cable; removed when dropped.
-struct Named {
-    left: String,
-    right: String,
-}
-
-impl Named {
-    fn new() -> Self {
-        let id = std::process::id();
-        let this = Self { left: format!("smt-{id}-left"), right: format!("smt-{id}-right") };
-        let (left, right) = (this.left.as_str(), this.right.as_str());
-        ip(&["netns", "add", left]);
-        ip(&["netns", "add", right]);
-        let cable = ["link", "add", "eth1", "netns", left, "type", "veth"];
-        ip(&[&cable[..], &["peer", "name", "eth1", "netns", right]].concat());
-        for (name, address) in [(left, "198.18.7.1/24"), (right, "198.18.7.2/24")] {
-            ip(&["-n", name, "address", "add", address, "dev", "eth1"]);
-            ip(&["-n", name, "link", "set", "eth1", "up"]);
-        }
-        this
-    }
-}
-
-impl Drop for Named {
-    fn drop(&mut self) {
-        for name in [&self.left, &self.right] {
-            let _ = Command::new(find("ip").expect("it was there before"))
-                .args(["netns", "delete", name])
-                .status();
-        }
-    }
-}
-
-fn ip(args: &[&str]) {
-    let status = Command::new(find("ip").expect("looked for before")).args(args).status();
-    assert!(status.expect("ip starts").success(), "ip {}", args.join(" "));
+/// Two named namespaces joined by a cable.
+fn cabled_pair() -> Spaces {
+    let spaces = Spaces::new(&["left", "right"]);
+    cable(("left", "eth1", "198.18.7.1/24"), ("right", "eth1", "198.18.7.2/24"));
+    spaces
 }
 
 fn host(name: &str, reach: &str, port: &str, address: &str, cable: &str) -> String {
@@ -87,9 +57,10 @@ fn check(testbed: &str, name: &str) {
 #[test]
 fn named_namespaces() {
     let Some(_alone) = alone("named_namespaces", &["ip"]) else { return };
-    let named = Named::new();
-    let left = host("h1", &format!("netns:{}", named.left), "eth1", "198.18.7.1/24", "h2/eth1");
-    let right = host("h2", &format!("netns:{}", named.right), "eth1", "198.18.7.2/24", "h1/eth1");
+    let _spaces = cabled_pair();
+    let reach = |name: &str| format!("netns:{}", space(name));
+    let left = host("h1", &reach("left"), "eth1", "198.18.7.1/24", "h2/eth1");
+    let right = host("h2", &reach("right"), "eth1", "198.18.7.2/24", "h1/eth1");
     check(&format!("{left}{right}"), "netns");
 }
 
@@ -145,71 +116,63 @@ fn found(all: &[serde_json::Value], place: &str, check: &str, state: &str, says:
     assert!(words.contains(says), "{says}: {words}");
 }
 
-/// So many cables between two hosts, `eth1` to `eth1` and so on, in namespaces of the test's own.
-struct Cabled(Named);
-
+/// How many cables there are between two hosts.
 const PORTS: u8 = 4;
 
-impl Cabled {
-    fn new() -> Self {
-        let named = Named::new();
-        let (left, right) = (named.left.as_str(), named.right.as_str());
-        for number in 2..=PORTS {
-            let port = format!("eth{number}");
-            let cable = ["link", "add", &port, "netns", left, "type", "veth"];
-            ip(&[&cable[..], &["peer", "name", &port, "netns", right]].concat());
-            for (space, last) in [(left, 1), (right, 2)] {
-                let address = format!("198.18.{}.{last}/24", 10 + number);
-                ip(&["-n", space, "address", "add", &address, "dev", &port]);
-                ip(&["-n", space, "link", "set", &port, "up"]);
-            }
-        }
-        Self(named)
+/// Two hosts in namespaces of the test's own, `eth1` joined to `eth1` and so on.
+fn cabled() -> Spaces {
+    let spaces = cabled_pair();
+    for number in 2..=PORTS {
+        let (port, third) = (format!("eth{number}"), 10 + number);
+        let [near, far] = [1, 2].map(|last| format!("198.18.{third}.{last}/24"));
+        cable(("left", &port, &near), ("right", &port, &far));
     }
+    spaces
+}
 
-    /// The testbed's file, in which `far` says where each port of the first host leads.
-    fn file(&self, scratch: &Scratch, far: [u8; PORTS as usize]) -> PathBuf {
-        let port = |number: u8, last: u8, cable: String| {
-            let third = if number == 1 { 7 } else { 10 + number };
-            format!(
-                "[[host.port]]\nname = \"eth{number}\"\naddress = \"198.18.{third}.{last}/24\"\n\
-                 cable = \"{cable}\"\n"
-            )
-        };
-        let host = |name: &str, space: &str| {
-            format!("[[host]]\nname = \"{name}\"\nreach = \"netns:{space}\"\n")
-        };
-        let mut text = host("h1", &self.0.left);
-        for (number, far) in (1..).zip(far) {
-            text += &port(number, 1, format!("h2/eth{far}"));
-        }
-        text += &host("h2", &self.0.right);
-        for number in 1..=PORTS {
-            let back = 1 + far.iter().position(|far| *far == number).expect("each is named once");
-            text += &port(number, 2, format!("h1/eth{back}"));
-        }
-        let file = scratch.path("testbed.toml");
-        std::fs::write(&file, text).expect("writes");
-        file
+/// The testbed's file, in which `far` says where each port of the first host leads.
+fn testbed_file(scratch: &Scratch, far: [u8; PORTS as usize]) -> PathBuf {
+    let port = |number: u8, last: u8, cable: String| {
+        let third = if number == 1 { 7 } else { 10 + number };
+        format!(
+            "[[host.port]]\nname = \"eth{number}\"\naddress = \"198.18.{third}.{last}/24\"\n\
+             cable = \"{cable}\"\n"
+        )
+    };
+    let host = |name: &str, space: &str| {
+        format!("[[host]]\nname = \"{name}\"\nreach = \"netns:{space}\"\n")
+    };
+    let mut text = host("h1", &space("left"));
+    for (number, far) in (1..).zip(far) {
+        text += &port(number, 1, format!("h2/eth{far}"));
     }
+    text += &host("h2", &space("right"));
+    for number in 1..=PORTS {
+        let back = 1 + far.iter().position(|far| *far == number).expect("each is named once");
+        text += &port(number, 2, format!("h1/eth{back}"));
+    }
+    let file = scratch.path("testbed.toml");
+    std::fs::write(&file, text).expect("writes");
+    file
+}
 
-    fn mtu(&self) -> u32 {
-        let output = Command::new(find("ip").expect("looked for before"))
-            .args(["-n", &self.0.left, "-o", "link", "show", "eth1"])
-            .output()
-            .expect("ip starts");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut words = text.split_whitespace().skip_while(|word| *word != "mtu").skip(1);
-        words.next().and_then(|mtu| mtu.parse().ok()).expect("an mtu")
-    }
+/// Of the first host's first port.
+fn mtu() -> u32 {
+    let output = Command::new(find("ip").expect("looked for before"))
+        .args(["-n", &space("left"), "-o", "link", "show", "eth1"])
+        .output()
+        .expect("ip starts");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut words = text.split_whitespace().skip_while(|word| *word != "mtu").skip(1);
+    words.next().and_then(|mtu| mtu.parse().ok()).expect("an mtu")
 }
 
 #[test]
 fn the_doctor_finds_what_was_broken_on_purpose() {
     let name = "the_doctor_finds_what_was_broken_on_purpose";
     let Some(_alone) = alone(name, &["ip"]) else { return };
-    let (cabled, scratch) = (Cabled::new(), Scratch::new("doctor"));
-    let file = cabled.file(&scratch, [1, 2, 3, 4]);
+    let (_cabled, scratch) = (cabled(), Scratch::new("doctor"));
+    let file = testbed_file(&scratch, [1, 2, 3, 4]);
     let (status, sound) = doctor("", &file);
     let bad: Vec<_> = sound.iter().filter(|finding| finding["state"] == "bad").collect();
     assert!(bad.is_empty() && status == Some(0), "{bad:#?}");
@@ -218,7 +181,7 @@ fn the_doctor_finds_what_was_broken_on_purpose() {
     }
     found(&sound, "h1/eth1", "offloads", "good", " on: each trial turns them off");
 
-    let (left, right) = (cabled.0.left.as_str(), cabled.0.right.as_str());
+    let (left, right) = (&space("left"), &space("right"));
     ip(&["-n", left, "link", "set", "eth1", "mtu", "1400"]);
     ip(&["-n", right, "address", "add", "198.18.7.1/32", "dev", "eth4"]);
     ip(&["-n", left, "address", "del", "198.18.14.1/24", "dev", "eth4"]);
@@ -242,7 +205,7 @@ fn the_doctor_finds_what_was_broken_on_purpose() {
 
     // A link that is down, and two cables that are not where the file says.
     ip(&["-n", right, "link", "set", "eth4", "down"]);
-    let (_, swapped) = doctor("", &cabled.file(&scratch, [1, 3, 2, 4]));
+    let (_, swapped) = doctor("", &testbed_file(&scratch, [1, 3, 2, 4]));
     let check = |place: &str, check: &str, says: &str| found(&swapped, place, check, "bad", says);
     check("h1/eth2", "cable", "arrive at h2/eth2, and the testbed file says h2/eth3");
     check("h1/eth3", "cable", "arrive at h2/eth3, and the testbed file says h2/eth2");
@@ -275,8 +238,8 @@ fn the_doctor_finds_firewalls_loads_and_limits() {
     let name = "the_doctor_finds_firewalls_loads_and_limits";
     let needed = ["ip", "nft", "ethtool", "setpriv"];
     let Some(_alone) = alone(name, &needed) else { return };
-    let (cabled, scratch) = (Cabled::new(), Scratch::new("doctor-limits"));
-    let (left, right) = (cabled.0.left.as_str(), cabled.0.right.as_str());
+    let (_cabled, scratch) = (cabled(), Scratch::new("doctor-limits"));
+    let (left, right) = (&space("left"), &space("right"));
     // A tap whose far end nobody holds, at the speed of an old hub.
     ip(&["-n", left, "tuntap", "add", "tap1", "mode", "tap"]);
     ip(&["-n", left, "address", "add", "198.18.20.1/24", "dev", "tap1"]);
@@ -288,7 +251,7 @@ fn the_doctor_finds_firewalls_loads_and_limits() {
                  add rule inet smt in iifname eth3 meta length gt 1000 drop; \
                  add rule inet smt in iifname eth4 meta l4proto icmp drop";
     ip(&["netns", "exec", right, "nft", rules]);
-    let file = cabled.file(&scratch, [1, 2, 3, 4]);
+    let file = testbed_file(&scratch, [1, 2, 3, 4]);
     let text = std::fs::read_to_string(&file).expect("reads");
     let text = text.replacen("cable = \"h2/eth1\"", "cable = \"h2/eth1\"\nrate = \"1Gbit\"", 1);
     let tap = "[[host]]\nname = \"h3\"\nreach = \"netns:LEFT\"\n[[host.port]]\nname = \"tap1\"\n\
@@ -325,9 +288,9 @@ fn the_doctor_finds_firewalls_loads_and_limits() {
 fn what_the_doctor_fixed_is_put_back_however_it_ends() {
     let name = "what_the_doctor_fixed_is_put_back";
     let Some(_alone) = alone(name, &["ip"]) else { return };
-    let (cabled, scratch) = (Cabled::new(), Scratch::new("fix"));
-    let file = cabled.file(&scratch, [1, 2, 3, 4]);
-    ip(&["-n", &cabled.0.left, "link", "set", "eth1", "mtu", "1400"]);
+    let (_cabled, scratch) = (cabled(), Scratch::new("fix"));
+    let file = testbed_file(&scratch, [1, 2, 3, 4]);
+    ip(&["-n", &space("left"), "link", "set", "eth1", "mtu", "1400"]);
     for signal in [Signal::SIGINT, Signal::SIGKILL] {
         let mut child = Command::new(switchmark())
             .args(["doctor", "--fix", "--json", "--quiet", "--testbed"])
@@ -336,10 +299,10 @@ fn what_the_doctor_fixed_is_put_back_however_it_ends() {
             .stderr(Stdio::null())
             .spawn()
             .expect("switchmark starts");
-        harness::wait_for("the fix", || cabled.mtu() == 1500);
+        harness::wait_for("the fix", || mtu() == 1500);
         kill(Pid::from_raw(child.id() as i32), signal).expect("it is ours");
         child.wait().expect("it ends");
-        harness::wait_for("what was found", || cabled.mtu() == 1400);
+        harness::wait_for("what was found", || mtu() == 1400);
     }
 }
 

@@ -16,6 +16,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use harness::spaces::{Spaces, agents, cable, call, ip, processes, space};
 use harness::{Scratch, alone, find, switchmark};
 use measure::Nanos;
 use method::record::{Clocks, FlowRecord};
@@ -36,6 +37,8 @@ fn managed(host: &str, last: u8) -> String {
 /// each to a switch.
 struct Rack {
     scratch: Scratch,
+    /// Removed after its servers have ended.
+    _spaces: Spaces,
     hosts: &'static [&'static str],
     servers: Vec<Child>,
     /// A host whose clock is ahead of the others' by [`AHEAD_S`].
@@ -49,39 +52,16 @@ const PORT_RATE: &str = "20mbit";
 /// As a lab's bucket of that rate has it: a millisecond's octets.
 const BURST: &str = "2500";
 
-/// `smt-PID-h1`
-fn space(name: &str) -> String {
-    format!("smt-{}-{name}", std::process::id())
-}
-
-fn call(program: &str, args: &[&str]) {
-    let output = Command::new(find(program).expect("looked for before")).args(args).output();
-    let output = output.expect("starts");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program} {}: {told}", args.join(" "));
-}
-
-fn cable(from: (&str, &str, &str), to: (&str, &str, &str)) {
-    let (left, right) = (space(from.0), space(to.0));
-    let peer = ["type", "veth", "peer", "name", to.1, "netns", &right];
-    call("ip", &[&["link", "add", from.1, "netns", &left][..], &peer].concat());
-    for ((_, port, address), space) in [(from, &left), (to, &right)] {
-        call("ip", &["-n", space, "address", "add", address, "dev", port]);
-        call("ip", &["-n", space, "link", "set", port, "up"]);
-    }
-}
-
 impl Rack {
     fn new(name: &str) -> Self {
         Self::of(name, &HOSTS, None)
     }
 
     fn of(name: &str, hosts: &'static [&'static str], skewed: Option<&'static str>) -> Self {
-        // Before anything may fail: whoever drops it removes the namespaces.
-        let mut this = Self { scratch: Scratch::new(name), hosts, servers: Vec::new(), skewed };
-        for name in this.spaces() {
-            call("ip", &["netns", "add", &space(name)]);
-        }
+        let switch = if hosts.len() > 2 { &["sw"][..] } else { &[] };
+        let spaces = Spaces::new(&[&["console"], switch, hosts].concat());
+        let scratch = Scratch::new(name);
+        let mut this = Self { scratch, _spaces: spaces, hosts, servers: Vec::new(), skewed };
         for host in hosts {
             let (near, far) = (managed(host, 254) + "/24", managed(host, 1) + "/24");
             cable(("console", &format!("to-{host}"), &near), (host, "mgmt", &far));
@@ -104,28 +84,23 @@ impl Rack {
         this
     }
 
-    fn spaces(&self) -> Vec<&'static str> {
-        let switch = if self.hosts.len() > 2 { &["sw"][..] } else { &[] };
-        [&["console"], switch, self.hosts].concat()
-    }
-
     /// A bridge in a namespace of its own, its ports as slow as a lab's of that rate.
     fn switch(&self) {
         let switch = space("sw");
-        call("ip", &["-n", &switch, "link", "add", "br0", "type", "bridge"]);
-        call("ip", &["-n", &switch, "link", "set", "br0", "up"]);
+        ip(&["-n", &switch, "link", "add", "br0", "type", "bridge"]);
+        ip(&["-n", &switch, "link", "set", "br0", "up"]);
         for (number, host) in (1..).zip(self.hosts) {
             let (port, own) = (format!("p{number}"), space(host));
             let peer = ["type", "veth", "peer", "name", "eth1", "netns", &own];
-            call("ip", &[&["link", "add", &port, "netns", &switch][..], &peer].concat());
-            call("ip", &["-n", &switch, "link", "set", &port, "master", "br0", "up"]);
+            ip(&[&["link", "add", &port, "netns", &switch][..], &peer].concat());
+            ip(&["-n", &switch, "link", "set", &port, "master", "br0", "up"]);
             let queue = ["root", "tbf", "rate", PORT_RATE, "burst", BURST, "limit", "64kb"];
             call("tc", &[&["-n", &switch, "qdisc", "add", "dev", &port][..], &queue].concat());
             let offloads = ["-K", &port, "gro", "off", "gso", "off", "tso", "off"];
-            call("ip", &[&["netns", "exec", &switch, "ethtool"][..], &offloads].concat());
+            ip(&[&["netns", "exec", &switch, "ethtool"][..], &offloads].concat());
             let address = format!("198.18.7.{number}/24");
-            call("ip", &["-n", &own, "address", "add", &address, "dev", "eth1"]);
-            call("ip", &["-n", &own, "link", "set", "eth1", "up"]);
+            ip(&["-n", &own, "address", "add", &address, "dev", "eth1"]);
+            ip(&["-n", &own, "link", "set", "eth1", "up"]);
         }
     }
 
@@ -271,28 +246,7 @@ impl Drop for Rack {
             let _ = server.kill();
             let _ = server.wait();
         }
-        for name in self.spaces() {
-            let ip = find("ip").expect("it was there before");
-            let _ = Command::new(ip).args(["netns", "delete", &space(name)]).status();
-        }
     }
-}
-
-/// The processes in a host's namespace; sshd itself is one while it serves.
-fn processes(host: &str) -> Vec<u32> {
-    let ip = find("ip").expect("looked for before");
-    let output = Command::new(ip).args(["netns", "pids", &space(host)]).output().expect("starts");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.lines().filter_map(|pid| pid.trim().parse().ok()).collect()
-}
-
-/// Those of them that this program's agent is.
-fn agents(host: &str) -> Vec<u32> {
-    let is_agent = |pid: &u32| {
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.ends_with(b"/switchmark\0agent\0")
-    };
-    processes(host).into_iter().filter(is_agent).collect()
 }
 
 /// The last run's trials so far.
@@ -355,9 +309,9 @@ fn a_host_that_drops_is_reached_again() {
     survives(&rack, &testbed, || {
         let before = agents("h2");
         assert_eq!(before.len(), 1);
-        call("ip", &["-n", &space("console"), "link", "set", "to-h2", "down"]);
+        ip(&["-n", &space("console"), "link", "set", "to-h2", "down"]);
         harness::wait_for("the agent to go by itself", || agents("h2").is_empty());
-        call("ip", &["-n", &space("console"), "link", "set", "to-h2", "up"]);
+        ip(&["-n", &space("console"), "link", "set", "to-h2", "up"]);
     });
 }
 

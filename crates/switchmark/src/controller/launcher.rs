@@ -16,6 +16,21 @@ use super::Stop;
 use super::ssh::{self, SshError};
 use crate::config::resolved::Reach;
 
+/// One task on the node named next. It shares the node with the step that switchmark itself may run in
+/// (`--overlap`, Slurm 20.11), for else it waits for that to end; is held to none of its processors; and a
+/// node that others have is said to be busy before the agent is missed.
+const SRUN: [&str; 9] = [
+    "--quiet",
+    "--unbuffered",
+    "--overlap",
+    "--cpu-bind=none",
+    "--mpi=none",
+    "--immediate=8",
+    "--nodes=1",
+    "--ntasks=1",
+    "--nodelist",
+];
+
 /// This program, as agents are started from it.
 #[derive(Debug)]
 pub struct Program {
@@ -98,6 +113,18 @@ pub enum LaunchError {
     },
 }
 
+impl LaunchError {
+    /// What to do about it, where this room knows.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Cluster { launcher, cause, .. } if cause.kind() == io::ErrorKind::NotFound => {
+                Some(format!("run it where `{launcher}` is: a login node, or within a job"))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Launcher<'_> {
     /// Starts `program agent` there, its three streams piped.
     pub fn start(&self, program: &Program, stop: &Stop) -> Result<Child, LaunchError> {
@@ -116,10 +143,7 @@ impl Launcher<'_> {
             Self::Host(Reach::Local) => command.spawn().map_err(LaunchError::Local),
             Self::Host(Reach::Ssh(destination)) => ssh::start(destination, program, stop)
                 .map_err(|cause| LaunchError::Ssh { destination: destination.clone(), cause }),
-            Self::Host(Reach::Srun(node)) => {
-                let options = ["--quiet", "--unbuffered", "--nodes=1", "--ntasks=1", "--nodelist"];
-                cluster("srun", &options, node, program)
-            }
+            Self::Host(Reach::Srun(node)) => cluster("srun", &SRUN, node, program),
             Self::Host(Reach::Mpirun(node)) => {
                 cluster("mpirun", &["-n", "1", "--host"], node, program)
             }

@@ -6,6 +6,8 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 #![allow(clippy::disallowed_methods, reason = "these tests face the kernel")]
 
+pub mod spaces;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
