@@ -5,6 +5,7 @@
 
 use measure::cluster::Likeness;
 
+use super::evidence::Round;
 use super::{Flooded, Inference, LEAST_LOSS, mean_share, rounds};
 use crate::TestbedError;
 
@@ -14,11 +15,12 @@ const MOST_BATCHES: usize = 8;
 
 impl Inference<'_> {
     /// Where no sink tells and flows are held up all the same: random rounds among these ports, in which a
-    /// flow that is clean beside others that are not stays in its group. Ends when more rounds change
-    /// nothing.
+    /// flow that is clean beside others that are not stays in its group. Where nothing was held up nobody
+    /// is told from anybody. Ends when more rounds that tell change nothing.
     pub(super) fn by_pairs(&mut self, among: &[usize]) -> Result<Vec<Vec<usize>>, TestbedError> {
         let mut groups = Vec::new();
         for _ in 0..MOST_BATCHES {
+            let before = self.rounds.len();
             for _ in 0..ROUNDS_OF_BATCH {
                 let flows = rounds::random(among, &mut self.chance);
                 self.round("pairs", &flows)?;
@@ -26,8 +28,10 @@ impl Inference<'_> {
             let there = |port: &usize| self.alive.contains(port);
             let alive: Vec<usize> = among.iter().copied().filter(there).collect();
             let mut met = vec![(0.0, 0.0); self.ports * self.ports];
-            for flow in self.rounds.iter().flat_map(|round| &round.flows) {
-                let said = if flow.share() > 1.0 - LEAST_LOSS - self.noise { 1.0 } else { -1.0 };
+            let held_up = |flow: &Flooded| flow.share() <= 1.0 - LEAST_LOSS - self.noise;
+            let tells = |round: &&Round| round.flows.iter().any(held_up);
+            for flow in self.rounds.iter().filter(tells).flat_map(|round| &round.flows) {
+                let said = if held_up(flow) { -1.0 } else { 1.0 };
                 for at in [flow.from * self.ports + flow.to, flow.to * self.ports + flow.from] {
                     met[at] = (met[at].0 + said, met[at].1 + 1.0);
                 }
@@ -39,7 +43,7 @@ impl Inference<'_> {
             let found = Likeness::of(alive.len(), like).groups(0.0);
             let ports = |group: Vec<usize>| group.into_iter().map(|at| alive[at]).collect();
             let found: Vec<Vec<usize>> = found.into_iter().map(ports).collect();
-            if found == groups {
+            if found == groups && self.rounds[before..].iter().any(|round| tells(&round)) {
                 break;
             }
             groups = found;
