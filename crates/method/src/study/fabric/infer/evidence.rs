@@ -109,26 +109,33 @@ impl Belief {
         }
     }
 
-    /// Of all that any round saw an uplink carry, and no limit at all, takes what fits best, and then a
-    /// little beside it; one uplink after another. A limit that fits no better than what was believed
-    /// is left alone: where all flows between two groups are held up, either's uplink explains it.
+    /// One uplink after another.
     fn climb(&mut self, rounds: &[Round], noise: f64) {
-        const WORTH: f64 = 0.5;
         for _ in 0..3 {
             for group in 0..self.uplinks.len() {
-                let mut candidates = self.carried(group, rounds);
-                candidates.push(f64::INFINITY);
-                let cost = |uplink: f64| self.with(group, uplink).misfit(rounds, noise);
-                let costs = candidates.into_iter().map(|uplink| (cost(uplink), uplink));
-                let Some((least, best)) = costs.min_by(|a, b| a.0.total_cmp(&b.0)) else {
-                    continue;
-                };
-                let better = least < cost(self.uplinks[group]) - WORTH;
-                let best = if better { best } else { self.uplinks[group] };
-                let best = if best.is_finite() { beside(best, cost) } else { best };
-                *self = self.with(group, best);
+                self.fit_one(group, rounds, noise);
             }
         }
+    }
+
+    /// Of all that any round saw an uplink carry, and no limit at all, takes what fits best, and then a
+    /// little beside it. A limit that fits no better than what was believed is left alone: where all flows
+    /// between two groups are held up, either's uplink explains it.
+    pub(super) fn fit_one(&mut self, group: usize, rounds: &[Round], noise: f64) {
+        const WORTH: f64 = 0.5;
+        /// Nearer than `beside` looks they are as good as one.
+        const APART: f64 = 1.05;
+        let mut candidates = self.carried(group, rounds);
+        candidates.sort_by(f64::total_cmp);
+        candidates.dedup_by(|next, kept| *next < APART * *kept);
+        candidates.push(f64::INFINITY);
+        let cost = |uplink: f64| self.with(group, uplink).misfit(rounds, noise);
+        let costs = candidates.into_iter().map(|uplink| (cost(uplink), uplink));
+        let Some((least, best)) = costs.min_by(|a, b| a.0.total_cmp(&b.0)) else { return };
+        let better = least < cost(self.uplinks[group]) - WORTH;
+        let best = if better { best } else { self.uplinks[group] };
+        let best = if best.is_finite() { beside(best, cost) } else { best };
+        *self = self.with(group, best);
     }
 
     /// The same with another limit. Two groups have one between them: nothing tells whether it is one's

@@ -59,15 +59,15 @@ impl Inference<'_> {
         })
     }
 
-    /// Two groups that are as well one, for what a second one costs.
+    /// Two groups that are as well one, for what a second one costs. Each two are tried with what the uplinks of
+    /// all others were believed to carry; what the best two then make of those decides.
     fn best_join(&self, belief: &Belief, cost: f64) -> Option<Belief> {
         let count = belief.uplinks.len();
         let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
-        let ports = |group: usize| -> Vec<usize> {
-            (0..self.ports).filter(|port| belief.group_of[*port] == group).collect()
-        };
+        let each = self.price_of_a_parameter();
+        let groups = belief.groups();
         let joined = pairs.filter_map(|(a, b)| {
-            let price = self.price(&ports(a), &ports(b));
+            let price = self.price(&groups[a], &groups[b], each);
             let mut joined = belief.clone();
             for group in &mut joined.group_of {
                 if *group == b {
@@ -79,26 +79,30 @@ impl Inference<'_> {
             if self.cost_of_sinks(&joined.groups()) >= cost + price {
                 return None;
             }
-            joined.fit(&self.rounds, self.noise);
-            Some((self.cost(&joined) - price, joined))
+            joined.fit_one(joined.group_of[groups[a][0]], &self.rounds, self.noise);
+            Some((self.cost(&joined) - price, price, joined))
         });
-        let best = joined.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        (best.0 < cost).then_some(best.1)
+        let (_, price, mut best) = joined.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        best.fit(&self.rounds, self.noise);
+        (self.cost(&best) - price < cost).then_some(best)
     }
 
     /// By how much two groups must fit better than one to be believed: those of a group's ports that lie
-    /// furthest from the others always fit a little better by themselves. For each parameter more, a mean in each
-    /// sink that heard both and an uplink, half of the logarithm of the number of readings (Schwarz, "Estimating the
-    /// dimension of a model", 1978), and the logarithm of the number of ways to choose so many ports.
-    fn price(&self, one: &[usize], other: &[usize]) -> f64 {
+    /// furthest from the others always fit a little better by themselves. The price of each parameter more, a mean
+    /// in each sink that heard both and an uplink, and the logarithm of the number of ways to choose so many ports.
+    fn price(&self, one: &[usize], other: &[usize], each: f64) -> f64 {
         let way = |port: usize| ((one.len() + port) as f64 / port as f64).ln();
         let ways: f64 = (1..=other.len()).map(way).sum();
         let heard = |sink: &&Sink, group: &[usize]| group.iter().any(|port| sink.heard(*port));
         let means = self.sinks.iter().filter(|sink| heard(sink, one) && heard(sink, other)).count();
+        ways + (means + 1) as f64 * each
+    }
+
+    /// Half of the logarithm of the number of readings (Schwarz, "Estimating the dimension of a model", 1978).
+    fn price_of_a_parameter(&self) -> f64 {
         let of = |sink: &Sink| self.alive.iter().filter(|port| sink.heard(**port)).count();
         let readings: usize = self.sinks.iter().map(of).sum();
-        let each = 0.5 * (readings.max(1) as f64).ln();
-        ways + (means + 1) as f64 * each
+        0.5 * (readings.max(1) as f64).ln()
     }
 
     /// That every port is in its group: of each port, how much worse everything fits with it in the

@@ -83,9 +83,7 @@ impl Inference<'_> {
         if self.alive.len() < 2 || self.rounds.is_empty() {
             return Ok(Finding::Nothing);
         }
-        let finding = if groups.len() < 2 && !self.surely_held_up() {
-            Finding::Clean { groups: Vec::new(), excess: f64::INFINITY }
-        } else if groups.len() < 2 {
+        let finding = if groups.len() < 2 {
             self.one_group()
         } else {
             let belief = self.refined(Belief::of(self.ports, &groups));
