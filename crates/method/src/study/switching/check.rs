@@ -77,7 +77,7 @@ impl SwitchingSpec {
             SwitchTest::Broadcast => sizes * (SEARCH_TRIALS + ports),
             SwitchTest::LineRate => 2 * sizes,
             SwitchTest::Microburst => sizes * SEARCH_TRIALS * ports.div_ceil(2).max(1),
-            SwitchTest::Incast => 3,
+            SwitchTest::Incast => 3 + ports,
             _ => 0,
         }
     }

@@ -1,7 +1,8 @@
-//! TCP from many ports into one, alone and beside datagrams; and the datagrams alone (RFC 8239 §6).
+//! TCP from many ports into one, alone and beside datagrams; and the datagrams alone (RFC 8239 §6). Then every port
+//! in turn, into which another sends a burst at the line's rate while all others speak TCP to it (§6.2).
 //!
-//! Stateful traffic is greedy TCP, one connection a port; stateless is a thin load from one port more,
-//! which tells what the queue does to a packet that comes to it. Never sets a buffer or a window.
+//! Stateful traffic is greedy TCP, one connection a port. Of the stateless a thin load tells what the queue
+//! does to a packet that comes to it, and a burst what it does to many. Never sets a buffer or a window.
 
 use measure::{FrameRate, FrameSize, Nanos};
 
@@ -15,82 +16,118 @@ use crate::{Caveat, Figure, Metric, TestbedError, Unit};
 
 const TEST: SwitchTest = SwitchTest::Incast;
 
-/// The congested port's place.
-const TO: usize = 0;
-
 /// The datagrams' share of the line's rate.
 const THIN: f64 = 0.01;
 /// And their rate where that is not known.
 const THIN_RATE: f64 = 1_000.0;
 
+/// How long a burst lasts: the end of its trial, when TCP has long found its rate.
+const BURST: Nanos = Nanos::from_millis(10);
+/// What its sender sends before, in frames a second: next to nothing.
+const BEFORE: FrameRate = FrameRate(10.0);
+
 /// How often TCP's state is read.
 const INTERVAL: Nanos = Nanos::from_millis(100);
 
-/// Which of the two kinds of traffic a trial has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mix {
+/// As rows call them.
+const WITH_A_BURST: &str = "tcp and a burst";
+
+/// What comes into a port at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Traffic {
+    name: &'static str,
+    /// The congested port's place; the one before it sends the datagrams, all others speak TCP.
+    to: usize,
     stateful: bool,
-    stateless: bool,
+    stateless: Option<Schedule>,
 }
 
-/// The datagrams alone, TCP alone, both.
+/// Datagrams alone, TCP alone, both; then bursts into one port after another.
 pub(super) fn run(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, TestbedError> {
-    let mixes = [(false, true), (true, false), (true, true)]
-        .map(|(stateful, stateless)| Mix { stateful, stateless });
+    let thin = rig.line_rate(FrameSize::STANDARD_MAX).map_or(THIN_RATE, |line| line.0 * THIN);
+    let thin = Some(Schedule::Paced(FrameRate(thin)));
+    let of = |name, stateful, stateless| Traffic { name, to: 0, stateful, stateless };
     let mut figures = Vec::new();
-    for mix in mixes {
-        let offer = Offer {
-            label: format!("{} {}", TEST.as_str(), mix.name()),
-            streams: mix.streams(rig, board.ports.len()),
-            // TCP needs a while to find its rate.
-            duration: (rig.spec.final_duration * 2).max(rig.spec.duration),
-            gate: if mix.stateful { Gate::Flood } else { Gate::Strict },
-        };
-        let tried = rig.offer(board, offer)?;
-        figures.extend(tell(rig, board, mix, &tried));
+    for traffic in
+        [of("datagrams", false, thin), of("tcp", true, None), of("tcp and datagrams", true, thin)]
+    {
+        let tried = offer(rig, board, traffic)?;
+        figures.extend(tell(rig, board, traffic, &tried));
     }
+    figures.extend(bursts(rig, board)?);
     Ok(figures)
 }
 
-impl Mix {
-    const fn name(self) -> &'static str {
-        match (self.stateful, self.stateless) {
-            (true, true) => "tcp and datagrams",
-            (true, false) => "tcp",
-            (false, _) => "datagrams",
+/// The port that lost most of its burst stands for all; one whose trial can't be used has no value.
+fn bursts(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, TestbedError> {
+    let Some(line) = rig.highest(board, FrameSize::STANDARD_MAX) else {
+        let mut row = rig.row(board, TEST, Some(FrameSize::STANDARD_MAX));
+        row.conditions.insert("traffic".to_owned(), WITH_A_BURST.into());
+        row.caveats.insert(Caveat::MediaRateUnknown);
+        return Ok(vec![row.single(Metric::LossRatio, Unit::Ratio, None)]);
+    };
+    let after = duration(rig).saturating_sub(BURST);
+    let stateless = Some(Schedule::Falling { from: BEFORE, to: line, after });
+    let mut figures = Vec::new();
+    let mut worst: Option<(f64, Vec<Figure>)> = None;
+    for to in 0..board.ports.len() {
+        let traffic = Traffic { name: WITH_A_BURST, to, stateful: true, stateless };
+        let tried = offer(rig, board, traffic)?;
+        let mut told = tell(rig, board, traffic, &tried);
+        for figure in &mut told {
+            figure.conditions.insert("to".to_owned(), board.ports[to].to_string().into());
+        }
+        let lost = Count::of(tried.measured()).loss_ratio();
+        if tried.valid().is_none() {
+            figures.extend(told);
+        } else if worst.as_ref().is_none_or(|(most, _)| lost > *most) {
+            worst = Some((lost, told));
         }
     }
+    figures.extend(worst.map(|(_, told)| told).unwrap_or_default());
+    Ok(figures)
+}
 
-    /// All ports but the first and the last speak TCP to the first, the last sends datagrams.
+/// TCP needs a while to find its rate.
+fn duration(rig: &Rig<'_, '_>) -> Nanos {
+    (rig.spec.final_duration * 2).max(rig.spec.duration)
+}
+
+fn offer(rig: &mut Rig<'_, '_>, board: &Board, traffic: Traffic) -> Result<Tried, TestbedError> {
+    let offer = Offer {
+        label: format!("{} {} into port {}", TEST.as_str(), traffic.name, traffic.to + 1),
+        streams: traffic.streams(rig, board.ports.len()),
+        duration: duration(rig),
+        gate: if traffic.stateful { Gate::Flood } else { Gate::Strict },
+    };
+    rig.offer(board, offer)
+}
+
+impl Traffic {
     fn streams(self, rig: &Rig<'_, '_>, ports: usize) -> Vec<Stream> {
         let bulk = FlowKind::Bulk(Bulk {
             streams: 1,
             congestion_control: "cubic".to_owned(),
             interval: INTERVAL,
         });
-        let last = ports - 1;
-        let tcp = (1..last).filter(|_| self.stateful).map(|from| Stream {
-            from,
-            to: TO,
-            role: Role::Measured,
-            kind: bulk.clone(),
-        });
-        let size = FrameSize::STANDARD_MAX;
-        let rate = rig.line_rate(size).map_or(THIN_RATE, |line| line.0 * THIN);
-        let thin = rig.stream((last, TO), size, Schedule::Paced(FrameRate(rate)));
-        tcp.chain(self.stateless.then_some(thin)).collect()
+        let Self { to, .. } = self;
+        let last = (to + ports - 1) % ports;
+        let others = (0..ports).filter(|port| self.stateful && *port != to && *port != last);
+        let tcp = others.map(|from| Stream { from, to, role: Role::Measured, kind: bulk.clone() });
+        let datagrams = |schedule| rig.stream((last, to), FrameSize::STANDARD_MAX, schedule);
+        tcp.chain(self.stateless.map(datagrams)).collect()
     }
 }
 
-fn tell(rig: &Rig<'_, '_>, board: &Board, mix: Mix, tried: &Tried) -> Vec<Figure> {
+fn tell(rig: &Rig<'_, '_>, board: &Board, traffic: Traffic, tried: &Tried) -> Vec<Figure> {
     let mut row = rig.row(board, TEST, Some(FrameSize::STANDARD_MAX));
-    row.conditions.insert("traffic".to_owned(), mix.name().into());
+    row.conditions.insert("traffic".to_owned(), traffic.name.into());
     let Some(record) = tried.valid() else {
         row.caveats.insert(Caveat::NoValidTrial);
         return vec![row.single(Metric::Goodput, Unit::BitsPerSecond, None)];
     };
     let mut figures = Vec::new();
-    if mix.stateful {
+    if traffic.stateful {
         let streams = record.flows.iter().filter_map(|flow| match flow {
             FlowRecord::Bulk(bulk) => Some(bulk),
             _ => None,
@@ -109,7 +146,7 @@ fn tell(rig: &Rig<'_, '_>, board: &Board, mix: Mix, tried: &Tried) -> Vec<Figure
         row.conditions.remove("rate_convention");
         figures.push(row.single(Metric::Retransmits, Unit::Count, Some(again as f64)));
     }
-    if mix.stateless {
+    if traffic.stateless.is_some() {
         let count = Count::of(tried.measured());
         row.n = count.sent;
         figures.push(row.single(Metric::LossRatio, Unit::Ratio, Some(count.loss_ratio())));
