@@ -12,11 +12,12 @@ use super::ForwardingTest;
 use super::rig::{Cell, Found, Notes, Offer, Rig, lost, seen};
 use crate::study::rows::Row;
 use crate::trial::Schedule;
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict, verdict};
+use crate::{Caveat, Figure, Metric, TestbedError, Unit, verdict};
 
 use burst::{BurstSearch, Longest};
 
 const TEST: ForwardingTest = ForwardingTest::BackToBack;
+const TOLD: (Metric, Unit) = (Metric::BackToBack, Unit::Count);
 
 /// For an estimate: trials of one search, from a burst of a second down to a small buffer's.
 pub(super) const USUAL_TRIALS: u64 = 13;
@@ -78,14 +79,14 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
 
 fn of_subject(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>, TestbedError> {
     let Some(found) = rig.found(cell) else {
-        return Ok(vec![nothing(rig, cell, Caveat::NoThroughput)]);
+        return Ok(vec![rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD)]);
     };
     let Some(media) = Media::of(rig, cell)? else {
-        return Ok(vec![nothing(rig, cell, Caveat::NoValidTrial)]);
+        return Ok(vec![rig.nothing(TEST, cell, Caveat::NoValidTrial, TOLD)]);
     };
     // RFC 9004 §6: only the frame sizes whose throughput is below the media's.
     if !found.driven || found.rate >= media.rate.0 * (1.0 - rig.spec.precision) {
-        return Ok(vec![nothing(rig, cell, Caveat::DeviceNotDriven)]);
+        return Ok(vec![rig.nothing(TEST, cell, Caveat::DeviceNotDriven, TOLD)]);
     }
     let most = media.most_frames(rig.spec.burst_duration);
     let device = search(rig, cell, most, rig.spec.burst_repeats)?;
@@ -100,15 +101,6 @@ fn of_subject(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>, TestbedE
         figures.extend(of_searches(rig, (*cable, cell), (found, media), searched, None));
     }
     Ok(figures)
-}
-
-fn nothing(rig: &Rig<'_, '_>, cell: Cell, why: Caveat) -> Figure {
-    let mut row = rig.row(TEST, cell, &Notes::only(why));
-    row.verdict = rig.session.ways.verdict(cell.way, || match why {
-        Caveat::DeviceNotDriven => Verdict::TesterLimited,
-        _ => Verdict::Undetermined,
-    });
-    row.single(Metric::BackToBack, Unit::Count, None)
 }
 
 fn search(

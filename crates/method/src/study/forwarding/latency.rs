@@ -20,6 +20,7 @@ use crate::trial::Schedule;
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict, verdict};
 
 const TEST: ForwardingTest = ForwardingTest::Latency;
+const TOLD: (Metric, Unit) = (Metric::OneWayDelay, Unit::Nanoseconds);
 
 /// RFC 8219 §7.2: at least so many tagged frames.
 const LEAST_FRAMES: u64 = 500;
@@ -84,7 +85,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
     let mut figures: Vec<Figure> = cells
         .iter()
         .filter(|cell| rig.found(**cell).is_none())
-        .map(|cell| nothing(rig, *cell, Caveat::NoThroughput))
+        .map(|cell| rig.nothing(TEST, *cell, Caveat::NoThroughput, TOLD))
         .collect();
     figures.extend(trials.iter().flat_map(|trial| of_side(rig, *trial, &sides)));
     Ok(figures)
@@ -101,12 +102,6 @@ fn sample(delays: &Delays) -> Sample {
         _ => delay.quantile(q).0 as f64,
     };
     Sample { points: POINTS.map(point), clocks: delays.clocks, frames: delay.count() }
-}
-
-fn nothing(rig: &Rig<'_, '_>, cell: Cell, why: Caveat) -> Figure {
-    let mut row = rig.row(TEST, cell, &Notes::only(why));
-    row.verdict = rig.session.ways.verdict(cell.way, || Verdict::Undetermined);
-    row.single(Metric::OneWayDelay, Unit::Nanoseconds, None)
 }
 
 fn of_side(

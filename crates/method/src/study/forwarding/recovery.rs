@@ -14,6 +14,7 @@ use crate::trial::Schedule;
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
 
 const TEST: ForwardingTest = ForwardingTest::Recovery;
+const TOLD: (Metric, Unit) = (Metric::RecoveryTime, Unit::Nanoseconds);
 
 /// RFC 2544 §26.5: the overload, or the media's highest rate where that is less.
 const OVERLOAD: f64 = 1.10;
@@ -80,21 +81,12 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
     let mut figures = Vec::new();
     for cell in rig.subject_cells() {
         let Some(found) = rig.found(cell) else {
-            figures.push(nothing(rig, cell, Caveat::NoThroughput));
+            figures.push(rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD));
             continue;
         };
         figures.extend(of_subject(rig, cell, found)?);
     }
     Ok(figures)
-}
-
-fn nothing(rig: &Rig<'_, '_>, cell: Cell, why: Caveat) -> Figure {
-    let mut row = rig.row(TEST, cell, &Notes::only(why));
-    row.verdict = rig.session.ways.verdict(cell.way, || match why {
-        Caveat::DeviceNotDriven => Verdict::TesterLimited,
-        _ => Verdict::Undetermined,
-    });
-    row.single(Metric::RecoveryTime, Unit::Nanoseconds, None)
 }
 
 /// The highest overload that the tester can offer, in every block; the cable once, under the same.
@@ -105,10 +97,10 @@ fn of_subject(
 ) -> Result<Vec<Figure>, TestbedError> {
     // What is only the tester's limit is no measure of an overload.
     if !found.driven {
-        return Ok(vec![nothing(rig, cell, Caveat::DeviceNotDriven)]);
+        return Ok(vec![rig.nothing(TEST, cell, Caveat::DeviceNotDriven, TOLD)]);
     }
     let Some(most) = rig.most(cell)? else {
-        return Ok(vec![nothing(rig, cell, Caveat::NoValidTrial)]);
+        return Ok(vec![rig.nothing(TEST, cell, Caveat::NoValidTrial, TOLD)]);
     };
     let line = rig.line_rate(cell).map_or(f64::INFINITY, |line| line.0);
     let asked = OVERLOAD.min(line / found.rate);
@@ -128,7 +120,7 @@ fn of_subject(
         let below = overload < asked;
         return Ok(of_side(rig, cell, (fall, below), &device, cable_lossless));
     }
-    Ok(vec![nothing(rig, cell, Caveat::DeviceNotDriven)])
+    Ok(vec![rig.nothing(TEST, cell, Caveat::DeviceNotDriven, TOLD)])
 }
 
 /// `None` where the tester can't offer that load at all.
@@ -173,7 +165,7 @@ fn of_side(
     names.sort();
     names.dedup();
     if names.is_empty() {
-        return vec![nothing(rig, cell, Caveat::NoValidTrial)];
+        return vec![rig.nothing(TEST, cell, Caveat::NoValidTrial, TOLD)];
     }
     let of_direction = |name: Option<Direction>| {
         let mut row = rig.row(TEST, cell, &side.notes);

@@ -20,7 +20,7 @@ use crate::search;
 use crate::study::{Profile, burst};
 use crate::trial::{Datagrams, Destination, Event, Flow, FlowKind, Gate, Role, Schedule};
 use crate::validity::tester_losses;
-use crate::{Caveat, TestbedError, Verdict};
+use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
 
 /// A flood that lost this share on the path is an overload however it was paced.
 const FAR_OVER: f64 = 0.2;
@@ -253,6 +253,22 @@ impl<'s, 't> Rig<'s, 't> {
             caveats.insert(Caveat::FrameSizeRaised);
         }
         Row { conditions, caveats, n: 0, verdict: Verdict::Undetermined }
+    }
+
+    /// A cell whose test told nothing, and why.
+    pub(super) fn nothing(
+        &self,
+        test: ForwardingTest,
+        cell: Cell,
+        why: Caveat,
+        (metric, unit): (Metric, Unit),
+    ) -> Figure {
+        let mut row = self.row(test, cell, &Notes::only(why));
+        row.verdict = self.session.ways.verdict(cell.way, || match why {
+            Caveat::DeviceNotDriven => Verdict::TesterLimited,
+            _ => Verdict::Undetermined,
+        });
+        row.single(metric, unit, None)
     }
 
     /// As [`Self::row`], of a cable that was asked to do what one subject of several does.
