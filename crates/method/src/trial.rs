@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use measure::{ByteCount, FrameRate, FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::topology::PortRef;
+use crate::topology::{Pair, PortRef};
 pub use cabling::Cable;
 pub(crate) use datagrams::one_sender;
 pub use datagrams::{Backend, Datagrams, Destination, Headers, IpVersion, Reception, Spread};
@@ -45,6 +45,27 @@ pub struct Trial {
     /// What a person has to have seen to, beside cables at the subject.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_hand: Vec<ByHand>,
+}
+
+impl Trial {
+    /// Flows through the device or over a cable of its own, in the quick profile's phases, with offloads off,
+    /// and nothing else asked for.
+    pub fn quick(label: impl Into<String>, flows: Vec<Flow>, load: Nanos, gate: Gate) -> Self {
+        Self {
+            label: label.into(),
+            path: Path::Device,
+            subject: None,
+            block: 0,
+            attempt: 0,
+            flows,
+            phases: Phases::quick(load),
+            offloads: Offloads::Off,
+            gate,
+            events: Vec::new(),
+            cabling: Vec::new(),
+            by_hand: Vec::new(),
+        }
+    }
 }
 
 /// A state of the testbed that only hands lead to: another NIC in the hosts, another cable.
@@ -172,6 +193,13 @@ pub struct Flow {
     pub role: Role,
     /// What it does.
     pub kind: FlowKind,
+}
+
+impl Flow {
+    /// The one that a trial is about, from a pair's first port to its second.
+    pub fn measured(pair: &Pair, kind: FlowKind) -> Self {
+        Self { id: 1, from: pair.from.clone(), to: pair.to.clone(), role: Role::Measured, kind }
+    }
 }
 
 /// Whether a flow is the thing measured or the load beside it.

@@ -72,6 +72,8 @@ fn verdicts_follow_the_bypass() {
         (970_000.0, true, true, TesterLimited),
         (5_000_000.0, true, true, TesterLimited),
         (400_000.0, true, false, Undetermined),
+        // A bound is one, whether or not there is a bypass.
+        (5_000_000.0, true, false, TesterLimited),
         (400_000.0, false, true, TesterLimited),
     ];
     for (capacity, device, bypass, expected) in table {

@@ -13,8 +13,7 @@ use method::record::{
     BulkRecord, DatagramsRecord, Defect, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
 };
 use method::trial::{
-    Backend, Bulk, Datagrams, Deed, Echo, Event, Flow, FlowKind, Gate, Offloads, Path, Phases,
-    Protocol, Role, Schedule,
+    Backend, Bulk, Datagrams, Deed, Echo, Event, Flow, FlowKind, Gate, Protocol, Role, Schedule,
 };
 use method::{Outcome, Trial, TrialRecord, judge, reconcile};
 
@@ -24,20 +23,7 @@ fn trial(kind: FlowKind, gate: Gate) -> Trial {
     let port = |text: &str| text.parse().expect("a port");
     let flow =
         Flow { id: 1, from: port("h1/eth1"), to: port("h2/eth1"), role: Role::Measured, kind };
-    Trial {
-        label: "a trial".to_owned(),
-        path: Path::Device,
-        subject: None,
-        block: 0,
-        attempt: 0,
-        flows: vec![flow],
-        phases: Phases::quick(Nanos::from_secs(1)),
-        offloads: Offloads::Off,
-        gate,
-        events: Vec::new(),
-        cabling: Vec::new(),
-        by_hand: Vec::new(),
-    }
+    Trial::quick("a trial", vec![flow], Nanos::from_secs(1), gate)
 }
 
 fn paced() -> FlowKind {

@@ -20,8 +20,8 @@ use measure::{ByteCount, FrameRate, FrameSize, Nanos};
 use method::record::{Defect, FlowRecord};
 use method::topology::PortRef;
 use method::trial::{
-    Backend, Bulk, Carrier, Datagrams, Echo, Exchange, Flow, FlowKind, Gate, Offloads, Path as Way,
-    Phases, Protocol, Role, Schedule, Trial,
+    Backend, Bulk, Carrier, Datagrams, Echo, Exchange, Flow, FlowKind, Gate, Offloads, Protocol,
+    Role, Schedule, Trial,
 };
 use method::{Outcome, Testbed, TestbedError, TrialRecord};
 use nix::sys::signal::{Signal, kill};
@@ -43,20 +43,7 @@ fn trial(testbed: &LiveTestbed, kinds: Vec<FlowKind>, load: Nanos) -> Trial {
         role: Role::Measured,
         kind,
     });
-    Trial {
-        label: "test".into(),
-        path: Way::Device,
-        subject: None,
-        block: 0,
-        attempt: 0,
-        flows: flows.collect(),
-        phases: Phases::quick(load),
-        offloads: Offloads::Off,
-        gate: Gate::Strict,
-        events: Vec::new(),
-        cabling: Vec::new(),
-        by_hand: Vec::new(),
-    }
+    Trial::quick("test", flows.collect(), load, Gate::Strict)
 }
 
 fn echo(protocol: Protocol) -> FlowKind {

@@ -537,6 +537,17 @@ fn one_trial(
     }
 }
 
+/// The receiver's cable is down from before the load until its middle at least.
+#[test]
+fn a_cable_that_flaps_spoils_its_trial() {
+    let Some(_alone) = alone("a_cable_that_flaps_spoils_its_trial", &[]) else { return };
+    let mut testbed = harness::open(&lab::LabDevice::Bridge, None);
+    let (told, _) = one_trial(&mut testbed, Fault::CableFlaps, (100, 300));
+    assert_eq!(told, "invalid");
+    // The next one is held against the device's counters, too.
+    println!("after it: {}", one_trial(&mut testbed, Fault::Nothing, (0, 0)).0);
+}
+
 #[test]
 fn whatever_goes_wrong_a_valid_record_is_right_and_nothing_is_left() {
     let Some(_alone) = alone("whatever_goes_wrong", &[]) else { return };

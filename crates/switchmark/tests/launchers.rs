@@ -6,6 +6,7 @@
 
 mod harness;
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -73,6 +74,80 @@ fn this_host() {
     check(&format!("{one}{two}"), "local");
 }
 
+/// Stands for `ssh` where it goes to a host of the same name's namespace, as nobody, with no more than the
+/// capabilities of `$CAPABILITIES`, and eight MiB that may be locked.
+const AS_NOBODY: &str = r#"#!/bin/sh
+while [ $# -gt 2 ]; do shift; done
+kept="-all,+$(echo "$CAPABILITIES" | sed 's/,/,+/g')"
+exec ip netns exec "${1#ssh://}" prlimit --memlock=8388608 setpriv --reuid=65534 --regid=65534 --clear-groups \
+    --inh-caps="$kept" --ambient-caps="$kept" --bounding-set="$kept" \
+    env -i PATH="$PATH" XDG_CACHE_HOME="$CACHES/${1#ssh://}" sh -c "$2"
+"#;
+
+/// The table of the page about threats: with these and no more it works, and without one it says which.
+#[test]
+fn nobody_with_few_capabilities() {
+    let needed = ["ip", "setpriv", "prlimit", "sed"];
+    let Some(_alone) = alone("nobody_with_few_capabilities", &needed) else { return };
+    let (_named, scratch) = (cabled_pair(), Scratch::new("capabilities"));
+    let (left, right) = (&space("left"), &space("right"));
+    for name in [left, right] {
+        std::fs::create_dir(scratch.path(name)).expect("a folder");
+        std::os::unix::fs::chown(scratch.path(name), Some(65534), Some(65534)).expect("root's");
+    }
+    std::fs::write(scratch.path("ssh"), AS_NOBODY).expect("writes");
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(scratch.path("ssh"), mode).expect("may be run");
+    let file = scratch.path("testbed.toml");
+    let one = host("h1", &format!("ssh://{left}"), "eth1", "198.18.7.1/24", "h2/eth1");
+    let two = host("h2", &format!("ssh://{right}"), "eth1", "198.18.7.2/24", "h1/eth1");
+    std::fs::write(&file, format!("{one}{two}")).expect("writes");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let flood = |capabilities: &str, backend: &str, receiver: &str| {
+        Command::new(switchmark())
+            .args(["forwarding", "--flood", "--size", "64", "-t", "0.1", "--blocks", "1"])
+            .args(["--backend", backend, "--receiver", receiver, "--json", "--quiet", "--testbed"])
+            .args([&file, Path::new("--store"), &scratch.path("journal.db")])
+            .env("PATH", format!("{}:{path}", scratch.folder().display()))
+            .env("CACHES", scratch.folder())
+            .env("CAPABILITIES", capabilities)
+            .output()
+            .expect("switchmark starts")
+    };
+    for (capabilities, backend, receiver) in [
+        ("net_admin", "udp", "udp"),
+        ("net_admin,net_raw", "packet", "packet"),
+        ("net_admin,net_raw", "af-xdp", "packet"),
+        ("net_admin,bpf,perfmon", "udp", "xdp"),
+        ("net_admin,net_raw,bpf,ipc_lock", "af-xdp", "af-xdp"),
+        ("net_admin,sys_admin", "xdp-live", "xdp"),
+    ] {
+        let output = flood(capabilities, backend, receiver);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{capabilities}: {backend}, {receiver}: {told}");
+        let document: serde_json::Value =
+            serde_json::from_slice(&output.stdout).expect("one object");
+        let figures = document["figures"].as_array().expect("figures");
+        let came = figures.iter().find(|f| f["metric"] == "received").expect("frames that came");
+        println!("{capabilities}: {backend}, {receiver}: {} frames/s", came["value"]);
+        assert!(came["value"].as_f64().is_some_and(|rate| rate > 0.0), "{came}");
+        assert_eq!(
+            (&came["where"]["backend"], &came["where"]["receiver"]),
+            (&backend.into(), &receiver.into())
+        );
+    }
+    for (capabilities, backend, receiver, says) in [
+        ("net_admin", "packet", "packet", "CAP_NET_RAW"),
+        ("net_admin,net_raw", "udp", "xdp", "CAP_BPF"),
+        ("net_admin,net_raw,bpf", "af-xdp", "af-xdp", "locked memory"),
+        ("net_admin,net_raw,bpf,perfmon", "xdp-live", "xdp", "CAP_SYS_ADMIN"),
+    ] {
+        let output = flood(capabilities, backend, receiver);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && told.contains(says), "{capabilities}: {says}: {told}");
+    }
+}
+
 #[test]
 fn a_namespace_that_does_not_exist() {
     let Some(_alone) = alone("a_namespace_that_does_not_exist", &[]) else { return };
@@ -105,6 +180,13 @@ fn doctor(prefix: &str, file: &Path) -> (Option<i32>, Vec<serde_json::Value>) {
     let told = String::from_utf8_lossy(&output.stderr);
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&told);
     (output.status.code(), document["findings"].as_array().expect("findings").clone())
+}
+
+/// What the doctor finds where something is bad, to be asked for a place, a check, its state and its words.
+fn broken(prefix: &str, file: &Path) -> impl Fn(&str, &str, &str, &str) + use<> {
+    let (status, all) = doctor(prefix, file);
+    assert_eq!(status, Some(3), "something is bad");
+    move |place, check, state, says| found(&all, place, check, state, says)
 }
 
 /// That a check at a place came out so, in words or a command that hold `says`.
@@ -189,11 +271,7 @@ fn the_doctor_finds_what_was_broken_on_purpose() {
     ip(&["-n", right, "rule", "add", "pref", "100", "lookup", "local"]);
     ip(&["-n", right, "rule", "del", "pref", "0"]);
     ip(&["-n", right, "rule", "add", "pref", "10", "iif", "eth2", "ipproto", "udp", "blackhole"]);
-    let (status, broken) = doctor("ulimit -l 64;", &file);
-    assert_eq!(status, Some(3), "something is bad");
-    let check = |place: &str, check: &str, state: &str, says: &str| {
-        found(&broken, place, check, state, says);
-    };
+    let check = broken("ulimit -l 64;", &file);
     check("h1/eth1", "MTU", "bad", "ip link set dev eth1 mtu 1500");
     check("h2/eth1", "full-size frame", "bad", "1518 octets do not arrive at h1/eth1");
     check("h1/eth1", "duplicate address", "bad", "198.18.7.1 is also that of ");
@@ -205,8 +283,8 @@ fn the_doctor_finds_what_was_broken_on_purpose() {
 
     // A link that is down, and two cables that are not where the file says.
     ip(&["-n", right, "link", "set", "eth4", "down"]);
-    let (_, swapped) = doctor("", &testbed_file(&scratch, [1, 3, 2, 4]));
-    let check = |place: &str, check: &str, says: &str| found(&swapped, place, check, "bad", says);
+    let check = broken("", &testbed_file(&scratch, [1, 3, 2, 4]));
+    let check = |place: &str, what: &str, says: &str| check(place, what, "bad", says);
     check("h1/eth2", "cable", "arrive at h2/eth2, and the testbed file says h2/eth3");
     check("h1/eth3", "cable", "arrive at h2/eth3, and the testbed file says h2/eth2");
     check("h2/eth4", "link", "ip link set dev eth4 up");
@@ -258,13 +336,8 @@ fn the_doctor_finds_firewalls_loads_and_limits() {
                address = \"198.18.20.1/24\"\ncable = \"old/1\"\n[[device]]\nname = \"old\"\nkind = \"switch\"\n";
     std::fs::write(&file, text + &tap.replace("LEFT", left)).expect("writes");
     let busy = Busy::new();
-    let (status, broken) =
-        doctor("ulimit -l 64; setpriv --bounding-set=-net_admin,-ipc_lock", &file);
+    let check = broken("ulimit -l 64; setpriv --bounding-set=-net_admin,-ipc_lock", &file);
     drop(busy);
-    assert_eq!(status, Some(3), "something is bad");
-    let check = |place: &str, check: &str, state: &str, says: &str| {
-        found(&broken, place, check, state, says);
-    };
     check("h1/eth1", "speed and duplex", "bad", "ethtool -s eth1 speed 1000 duplex full");
     check("h3/tap1", "speed and duplex", "bad", "half");
     check("h3/tap1", "link", "bad", "no carrier");

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use harness::spaces::{Spaces, agents, cable, call, ip, processes, space};
-use harness::{Scratch, alone, find, switchmark};
+use harness::{Scratch, alone, conclusion, find, switchmark};
 use measure::Nanos;
 use method::record::{Clocks, FlowRecord};
 use method::{Outcome, Trial, TrialRecord};
@@ -208,8 +208,31 @@ impl Rack {
     }
 
     /// Carries out a plan of a search and a fabric study at ports of 20 Mbit/s; holds what it found against
-    /// that rate, and tells the run's name.
+    /// that rate, and tells the run's name. On a machine that is busy with others the search may answer
+    /// that it can't tell, and in the long profile is asked again; it may never answer wrong.
     fn four_hosts_run(&self, plan: &str) -> String {
+        // A port passes rate / (8 * (frame size - 4)) frames a second (docs/reference).
+        let truth = 20e6 / (8.0 * 508.0);
+        let mut run = String::new();
+        let asked = if harness::full() { 2 } else { 1 };
+        for _ in 0..asked {
+            let document = self.run_at_console(plan);
+            let figures = document["figures"].as_array().expect("figures");
+            let is_it =
+                |f: &&serde_json::Value| f["metric"] == "throughput" && f["unit"] == "frames/s";
+            let figure = figures.iter().find(is_it).expect("a throughput");
+            println!("{plan}: its ports pass {truth:.0}: {figure}");
+            document["run"].as_str().expect("a run's name").clone_into(&mut run);
+            if conclusion(figure, truth, 0.03).is_some() {
+                return run;
+            }
+        }
+        assert!(!harness::full(), "{plan}: no answer on a machine that should be idle");
+        eprintln!("skipped: the throughput of {plan}, because the machine was too busy");
+        run
+    }
+
+    fn run_at_console(&self, plan: &str) -> serde_json::Value {
         let output = self
             .at_console()
             .args(["run", &self.path(plan), "--json", "--quiet", "--store"])
@@ -217,19 +240,7 @@ impl Rack {
             .output()
             .expect("switchmark starts");
         let told = String::from_utf8_lossy(&output.stderr);
-        let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&told);
-        let figures = document["figures"].as_array().expect("figures");
-        // A port passes rate / (8 * (frame size - 4)) frames a second (docs/reference).
-        let truth = 20e6 / (8.0 * 508.0);
-        let is_it = |f: &&serde_json::Value| f["metric"] == "throughput" && f["unit"] == "frames/s";
-        let found = figures.iter().find(is_it).expect("a throughput");
-        let [value, high] = ["value", "high"].map(|key| found[key].as_f64().expect("a bracket"));
-        println!("{plan}: {value} to {high} frames/s; its ports pass {truth:.0}");
-        // On a machine that is busy with others a bracket may stay wide; the truth is in it all the same.
-        assert!(value < truth * 1.03 && high > truth * 0.97, "{plan}: {truth}: {found}");
-        let is_narrow = high / value < 1.03;
-        assert!(is_narrow || !harness::full(), "{plan}: {found}");
-        document["run"].as_str().expect("a run's name").to_owned()
+        serde_json::from_slice(&output.stdout).expect(&told)
     }
 
     /// The programs that were sent to a host.
@@ -451,11 +462,11 @@ fn a_plan_with_four_hosts_gives_the_labs_figures() {
     let hosts = hosts.collect::<String>() + "[[device]]\nname = \"bridge\"\nkind = \"switch\"\n";
     let lab = "[lab]\ndevice = \"bridge\"\nhosts = 4\nrate = \"20Mbit\"\nqueue = \"64KiB\"\n\
                mtu = 1500\nbypass = false\n";
-    let (duration, blocks) = if harness::full() { ("1s", 10) } else { ("400ms", 6) };
+    let (duration, blocks) = if harness::full() { ("1s", 10) } else { ("400ms", 3) };
     let plan = format!(
         "testbed = \"testbed.toml\"\nseed = 7\n[[study]]\n[study.forwarding]\ntests = [\"throughput\"]\n\
-         sizes = [512]\nbackend = \"udp\"\n[[study]]\n[study.fabric]\narrangements = [\"neighbours\"]\n\
-         nodes = [4]\nmessage = \"4KiB\"\nmessages = [\"4KiB\"]\nduration = \"{duration}\"\n\
+         sizes = [512]\nbackend = \"udp\"\nprecision = 0.01\n[[study]]\n[study.fabric]\n\
+         arrangements = [\"neighbours\"]\nnodes = [4]\nmessage = \"4KiB\"\nmessages = [\"4KiB\"]\nduration = \"{duration}\"\n\
          blocks = {blocks}\n"
     );
     let runs = [("lab", lab), ("rack", &hosts)].map(|(folder, testbed)| {

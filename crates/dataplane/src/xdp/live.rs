@@ -22,7 +22,7 @@ use super::buckets;
 use super::image::{self, Image, SIZES, Shape};
 use super::load::{Load, Turns};
 use super::memory::Mapped;
-use super::programs::{Programs, refusal};
+use super::programs::{Programs, refusal, refusal_without};
 use super::registered::Registered;
 use crate::datagram::{Pace, SenderReport, SenderSpec, Spread, Way};
 use crate::socket::TICK;
@@ -52,6 +52,8 @@ const LEARNING_GAP: Duration = Duration::from_millis(2);
 /// The fewest runs of a call.
 const FEWEST: u32 = 64;
 const MOST: u32 = 1 << 22;
+/// What a namespace of its own, in which the kernel gets to know the program, is made by.
+const NAMESPACING: &str = "CAP_SYS_ADMIN, beside the other backends' capabilities,";
 /// Between two attempts while the driver takes nothing.
 const CLOSED_PAUSE: Duration = Duration::from_millis(1);
 /// Below this a wait spins, inside the kernel.
@@ -91,7 +93,7 @@ impl LiveSender {
         let taken = bpf::hear(&taken, c"xdp_devmap_xmit")
             .map_err(|e| refusal("hearing what the driver took (xdp_devmap_xmit)", &e))?;
         let registered = Registered::new(&send)
-            .map_err(|e| refusal("making a network namespace for an xdp program", &e))?;
+            .map_err(|e| refusal_without(NAMESPACING, "making a network namespace", &e))?;
         let sender = Self {
             pace: spec.pace,
             limit: spec.limit,

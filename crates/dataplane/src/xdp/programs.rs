@@ -27,9 +27,14 @@ pub(super) struct Programs {
 
 /// Why the kernel would not, in the words of a report.
 pub(super) fn refusal(deed: &str, cause: &io::Error) -> Unfit {
+    refusal_without("CAP_BPF and CAP_NET_ADMIN", deed, cause)
+}
+
+/// The same where other capabilities of the host are asked for.
+pub(super) fn refusal_without(capabilities: &str, deed: &str, cause: &io::Error) -> Unfit {
     Unfit::NotHere(match cause.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
-            format!("{deed} is not permitted (CAP_BPF and CAP_NET_ADMIN of the host are needed)")
+            format!("{deed} is not permitted ({capabilities} of the host are needed)")
         }
         Some(libc::ENOSYS) => format!("{deed} is not in this kernel"),
         _ => format!("{deed} failed ({cause})"),

@@ -163,13 +163,15 @@ impl Ways {
         conditions
     }
 
-    /// `paired` for a device's figure that has its bypass. A cable's own figures are the tester's,
-    /// and a device without bypass can't be told from its tester.
-    pub(super) fn verdict(&self, way: Way, paired: impl FnOnce() -> Verdict) -> Verdict {
-        match (self.subject(way), self.bypass_of(way)) {
-            (None, _) => Verdict::TesterLimited,
-            (Some(_), None) => Verdict::Undetermined,
-            (Some(_), Some(_)) => paired(),
+    /// A cable's own figures are the tester's. Of a device's, `judged` says whose they are; but what
+    /// would be its own can't be told from its tester's without a bypass, while a bound is one anyway.
+    pub(super) fn verdict(&self, way: Way, judged: impl FnOnce() -> Verdict) -> Verdict {
+        if self.subject(way).is_none() {
+            return Verdict::TesterLimited;
+        }
+        match (judged(), self.bypass_of(way)) {
+            (Verdict::DeviceLimited, None) => Verdict::Undetermined,
+            (told, _) => told,
         }
     }
 

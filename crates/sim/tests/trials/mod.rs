@@ -5,10 +5,7 @@
 use device::Profile;
 use measure::{FrameSize, Nanos, Rate};
 use method::record::{DatagramsRecord, EchoRecord, FlowRecord, PortCounters, Side};
-use method::trial::{
-    Backend, Datagrams, Echo, Flow, FlowKind, Gate, Offloads, Path, Phases, Protocol, Role,
-    Schedule,
-};
+use method::trial::{Backend, Datagrams, Echo, Flow, FlowKind, Gate, Protocol, Role, Schedule};
 use method::{Testbed as _, Trial, TrialRecord};
 use sim::{HostModel, VirtualTestbed};
 
@@ -29,20 +26,7 @@ pub fn testbed(profile: Profile) -> VirtualTestbed {
 
 /// Flows for so long, on the quick profile's phases.
 pub fn trial(flows: Vec<Flow>, load: Nanos) -> Trial {
-    Trial {
-        label: "test".to_owned(),
-        path: Path::Device,
-        subject: None,
-        block: 0,
-        attempt: 0,
-        flows,
-        phases: Phases::quick(load),
-        offloads: Offloads::Off,
-        gate: Gate::Strict,
-        events: Vec::new(),
-        cabling: Vec::new(),
-        by_hand: Vec::new(),
-    }
+    Trial::quick("test", flows, load, Gate::Strict)
 }
 
 /// A flow from one port to another.

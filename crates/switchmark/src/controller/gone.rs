@@ -91,7 +91,7 @@ const NO_RECORD: &str = "a host is gone, and of one of its flows there is no rec
 #[cfg(test)]
 mod tests {
     use measure::{ByteCount, Nanos};
-    use method::trial::{Bulk, Carrier, Exchange, Offloads, Path, Phases};
+    use method::trial::{Bulk, Carrier, Exchange};
 
     use super::*;
 
@@ -114,20 +114,7 @@ mod tests {
     }
 
     fn trial(flows: Vec<Flow>, gate: Gate) -> Trial {
-        Trial {
-            label: "test".into(),
-            path: Path::Device,
-            subject: None,
-            block: 0,
-            attempt: 0,
-            flows,
-            phases: Phases::quick(Nanos::from_millis(2)),
-            offloads: Offloads::Off,
-            gate,
-            events: Vec::new(),
-            cabling: Vec::new(),
-            by_hand: Vec::new(),
-        }
+        Trial::quick("test", flows, Nanos::from_millis(2), gate)
     }
 
     fn without(host: &str) -> Gone {

@@ -162,7 +162,7 @@ impl Lane {
 mod tests {
     use measure::FrameSize;
     use measure::sequence::SequenceCounts;
-    use method::trial::{Backend, Datagrams, Gate, Offloads, Path, Phases, Role};
+    use method::trial::{Backend, Datagrams, Gate, Role};
 
     use super::*;
 
@@ -177,20 +177,8 @@ mod tests {
                 kind: FlowKind::Datagrams(Datagrams { senders: *senders, ..plain }),
             }
         };
-        Trial {
-            label: "test".into(),
-            path: Path::Device,
-            subject: None,
-            block: 0,
-            attempt: 0,
-            flows: (1..).zip(loads).map(flow).collect(),
-            phases: Phases::quick(Nanos::from_secs(2)),
-            offloads: Offloads::Off,
-            gate: Gate::Strict,
-            events: Vec::new(),
-            cabling: Vec::new(),
-            by_hand: Vec::new(),
-        }
+        let flows = (1..).zip(loads).map(flow).collect();
+        Trial::quick("test", flows, Nanos::from_secs(2), Gate::Strict)
     }
 
     fn record(sent: u64, missing: Option<u64>) -> FlowRecord {

@@ -323,7 +323,7 @@ mod tests {
     use dataplane::datagram;
     use measure::{ByteCount, FrameSize, Nanos};
     use method::topology::{CableEnd, Host, HostPort};
-    use method::trial::{Backend, Datagrams, Gate, Offloads, Path, Phases, Role, Trial};
+    use method::trial::{Backend, Datagrams, Gate, Role, Trial};
 
     use super::*;
 
@@ -358,20 +358,8 @@ mod tests {
                 4,
             )),
         };
-        Trial {
-            label: "test".into(),
-            path: Path::Device,
-            subject: None,
-            block: 0,
-            attempt: 0,
-            flows: (1..).zip(rates).map(flow).collect(),
-            phases: Phases::quick(Nanos::from_secs(2)),
-            offloads: Offloads::Off,
-            gate: Gate::Strict,
-            events: Vec::new(),
-            cabling: Vec::new(),
-            by_hand: Vec::new(),
-        }
+        let flows = (1..).zip(rates).map(flow).collect();
+        Trial::quick("test", flows, Nanos::from_secs(2), Gate::Strict)
     }
 
     fn scene<'a>(topology: &'a Topology, lanes: &'a Lanes<'a>) -> Scene<'a> {

@@ -13,7 +13,7 @@ use measure::{Histogram, Nanos};
 use method::record::{OperationsRecord, ServerRecord, StorageRecord};
 use method::trial::{Pattern, Storage};
 
-use super::keeper::export_name;
+use super::keeper::{EXPORT, export_name};
 use super::{contents, end, find, last_words, leashed, scratch, target, wait};
 use crate::protocol::ClientSpec;
 
@@ -48,13 +48,15 @@ impl Client {
             std::thread::park_timeout(left.min(super::GLANCE).as_duration());
         }
         let job = format!("{}time_based=1\nruntime={}ms\n", text(&self.spec), load.0 / 1_000_000);
-        let printed = fio(&job, window.stop + OVERTIME, halt)?;
+        let printed = fio(&job, &self.spec, window.stop + OVERTIME, halt)?;
         record(&self.spec.job, printed)
     }
 }
 
-/// Runs fio with this job.
-fn fio(job: &str, until: Nanos, halt: &Halt) -> Result<String, FlowError> {
+/// Runs fio with this job. What it printed is kept in journals, and an export's name has the trial's token.
+fn fio(job: &str, spec: &ClientSpec, until: Nanos, halt: &Halt) -> Result<String, FlowError> {
+    let secret = export_name(spec.identity);
+    let contents = |file: &_| contents(file).map(|text| text.replace(&secret, EXPORT));
     let [output, complaints] = [scratch()?, scratch()?];
     let pipe = |file: &std::fs::File| {
         file.try_clone().map(Stdio::from).map_err(|e| FlowError::kernel("open", "a pipe", e))
@@ -105,7 +107,7 @@ fn lay_out(spec: &ClientSpec) -> Result<(), FlowError> {
     let patience = Nanos::from_secs(10 + octets.unwrap_or(0) / SLOWEST_LAYOUT);
     target::will_be_ours(&spec.job);
     let job = format!("{}create_only=1\n", text(spec));
-    fio(&job, clock::monotonic() + patience, &Halt::new()).map(drop)
+    fio(&job, spec, clock::monotonic() + patience, &Halt::new()).map(drop)
 }
 
 /// Names and values go into a file of lines: neither may end one.

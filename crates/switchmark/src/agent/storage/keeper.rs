@@ -109,7 +109,8 @@ impl Serving {
             let ended = matches!(child.try_wait(), Ok(Some(_)));
             if ended || clock::monotonic() >= deadline {
                 end(&mut child);
-                let said = last_words(&contents(&complaints)?);
+                let said = contents(&complaints)?.replace(&export_name(spec.identity), EXPORT);
+                let said = last_words(&said);
                 return Err(FlowError::Unsuitable(format!(
                     "nbdkit does not listen on {address}: {said}"
                 )));
@@ -131,6 +132,9 @@ impl Drop for Serving {
         end(&mut self.child);
     }
 }
+
+/// Stands for an export's name wherever somebody may read it later.
+pub(super) const EXPORT: &str = "trial";
 
 /// What a client has to ask for: nobody else knows the trial's token.
 pub(super) fn export_name(identity: Identity) -> String {

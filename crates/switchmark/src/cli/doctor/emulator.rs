@@ -13,8 +13,7 @@ use measure::{FrameMix, FrameRate, FrameSize, Nanos, Rate};
 use method::record::EchoRecord;
 use method::topology::Pair;
 use method::trial::{
-    Backend, Datagrams, Echo, Flow, FlowKind, Gate, Offloads, Path, Phases, Protocol, Role,
-    Schedule,
+    Backend, Datagrams, Echo, Flow, FlowKind, Gate, Path, Phases, Protocol, Schedule,
 };
 use method::{FlowRecord, Outcome, Testbed, TestbedError, Trial, TrialRecord};
 use serde::Serialize;
@@ -214,26 +213,8 @@ fn trial(
     (gate, block): (Gate, u32),
     effort: Effort,
 ) -> Trial {
-    Trial {
-        label: format!("emulator, {}", pair.from),
-        path,
-        subject: None,
-        block,
-        attempt: 0,
-        flows: vec![Flow {
-            id: 1,
-            from: pair.from.clone(),
-            to: pair.to.clone(),
-            role: Role::Measured,
-            kind,
-        }],
-        phases: Phases::quick(effort.time),
-        offloads: Offloads::Off,
-        gate,
-        events: Vec::new(),
-        cabling: Vec::new(),
-        by_hand: Vec::new(),
-    }
+    let (label, flows) = (format!("emulator, {}", pair.from), vec![Flow::measured(pair, kind)]);
+    Trial { path, block, ..Trial::quick(label, flows, effort.time, gate) }
 }
 
 /// A trial that is not valid still tells how late it was; one that failed tells nothing.

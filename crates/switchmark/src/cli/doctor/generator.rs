@@ -7,9 +7,7 @@ use measure::quantile::median;
 use measure::{FrameMix, FrameRate, FrameSize, Histogram, Nanos};
 use method::record::DatagramsRecord;
 use method::topology::Pair;
-use method::trial::{
-    Backend, Datagrams, Flow, FlowKind, Gate, Offloads, Path, Phases, Role, Schedule,
-};
+use method::trial::{Backend, Datagrams, Flow, FlowKind, Gate, Phases, Schedule};
 use method::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
 use serde::Serialize;
 
@@ -245,27 +243,10 @@ fn trial(
         _ => ("flood".to_owned(), 0, Gate::Flood),
     };
     let datagrams = Datagrams::plain(FrameMix::of(size), schedule, backend, burst_limit);
-    Trial {
-        label: format!("{} {size} {load}", backend.as_str()),
-        // No device is on the way, whatever the testbed has beside it.
-        path: Path::Device,
-        subject: None,
-        block,
-        attempt: 0,
-        flows: vec![Flow {
-            id: 1,
-            from: pair.from.clone(),
-            to: pair.to.clone(),
-            role: Role::Measured,
-            kind: FlowKind::Datagrams(datagrams),
-        }],
-        phases: Phases::quick(time),
-        offloads: Offloads::Off,
-        gate,
-        events: Vec::new(),
-        cabling: Vec::new(),
-        by_hand: Vec::new(),
-    }
+    let label = format!("{} {size} {load}", backend.as_str());
+    let flows = vec![Flow::measured(pair, FlowKind::Datagrams(datagrams))];
+    // No device is on the way, whatever the testbed has beside it.
+    Trial { block, ..Trial::quick(label, flows, time, gate) }
 }
 
 /// A trial that is not valid still tells what left and what came.

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use measure::{FrameSize, Nanos};
 use method::topology::{CableEnd, Pair, PortRef};
-use method::trial::{Echo, Flow, FlowKind, Gate, Offloads, Path, Phases, Protocol, Role, Schedule};
+use method::trial::{Echo, Flow, FlowKind, Gate, Offloads, Protocol, Schedule};
 use method::{FlowRecord, Testbed, TestbedError, Topology, Trial};
 
 /// Long enough for an answer.
@@ -83,32 +83,13 @@ fn passes(
     octets: u32,
 ) -> Result<bool, TestbedError> {
     let Ok(frame_size) = FrameSize::new(octets) else { return Ok(false) };
-    let trial = Trial {
-        label: format!("{} > {}", pair.from, pair.to),
-        path: Path::Device,
-        subject: None,
-        block: 0,
-        attempt: 0,
-        flows: vec![Flow {
-            id: 1,
-            from: pair.from.clone(),
-            to: pair.to.clone(),
-            role: Role::Measured,
-            kind: FlowKind::Echo(Echo {
-                protocol,
-                frame_size,
-                schedule: Schedule::Greedy,
-                messages: None,
-            }),
-        }],
-        phases: Phases::quick(LOAD),
-        // Single small packets: nothing is merged or split, and no privilege is needed.
-        offloads: Offloads::AsFound,
-        gate: Gate::Strict,
-        events: Vec::new(),
-        cabling: Vec::new(),
-        by_hand: Vec::new(),
-    };
+    let (schedule, messages) = (Schedule::Greedy, None);
+    let echo = FlowKind::Echo(Echo { protocol, frame_size, schedule, messages });
+    let flows = vec![Flow::measured(pair, echo)];
+    let label = format!("{} > {}", pair.from, pair.to);
+    // Single small packets: nothing is merged or split, and no privilege is needed.
+    let trial =
+        Trial { offloads: Offloads::AsFound, ..Trial::quick(label, flows, LOAD, Gate::Strict) };
     let record = match testbed.run(&trial) {
         Ok(record) => record,
         // An agent that refuses, because the way leads elsewhere: nothing passes by this one.
