@@ -56,7 +56,7 @@ const fn clause(
 }
 
 fn tester(topology: &Topology) -> Clause {
-    let lab = topology.hosts.iter().any(|host| host.reach == "lab");
+    let lab = topology.is_lab();
     let done = if topology.is_simulated() {
         "hosts and device are models"
     } else if lab {

@@ -30,6 +30,7 @@ pub use study::{
     Arrangement, Background, BufferPorts, BufferSpec, DepthSpec, FabricSpec, ForwardingSpec,
     ForwardingTest, ImportedSpec, LatencySpec, Load, Nodes, Profile, Recabling, SearchKind,
     SpecProblem, StabilityLimits, StorageSpec, StudySpec, SwitchTest, SwitchingSpec,
+    TRIAL_OVERHEAD,
 };
 pub use testbed::{Testbed, TestbedError};
 pub use topology::{PortRef, Topology};

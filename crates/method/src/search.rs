@@ -10,6 +10,8 @@ mod series;
 
 use measure::{FrameRate, Nanos};
 
+use crate::verdict::TESTER_SHARE;
+
 pub use binary::BinarySearch;
 pub use goal::{Goal, GoalName, NoSuchGoal};
 pub use mlr::MlrSearch;
@@ -144,6 +146,11 @@ pub fn estimate(goals: &[Goal]) -> Estimate {
     }
     Estimate { trials, traffic_time }
 }
+
+/// How far apart bounds may be, relative to the upper, where that is the tester's and ragged: the tester
+/// has offered as much at another time. What passed is a lower bound either way, of which a verdict asks
+/// for no more than this share, and a closer look would only trace how the tester's limit moves.
+const RAGGED_WIDTH: f64 = 1.0 - TESTER_SHARE;
 
 /// The share of the frames sent that never came.
 fn loss_ratio(sent: u64, lost: u64) -> f64 {

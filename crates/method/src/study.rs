@@ -34,6 +34,7 @@ pub use imported::ImportedSpec;
 pub use latency::{LatencySpec, Load};
 pub use pattern::Pattern;
 pub use problem::SpecProblem;
+pub use session::TRIAL_OVERHEAD;
 pub use storage::StorageSpec;
 pub use switching::{SwitchTest, SwitchingSpec};
 

@@ -155,6 +155,11 @@ impl Topology {
         self.hosts.iter().all(|host| here(&host.reach))
     }
 
+    /// Whether the hosts are a lab's own.
+    pub fn is_lab(&self) -> bool {
+        self.hosts.iter().any(|host| host.reach == "lab")
+    }
+
     /// Whether no host is real: trials run in virtual time, against a model.
     pub fn is_simulated(&self) -> bool {
         self.hosts.iter().any(|host| host.reach == SIMULATED)

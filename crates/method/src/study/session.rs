@@ -20,7 +20,7 @@ use super::Profile;
 use super::ways::{Way, Ways};
 
 /// What starting and collecting a trial costs beside its phases.
-pub(super) const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(60);
+pub const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(60);
 
 /// A tester that falls short by more than this, twice in a row and by about the same, is not unlucky
 /// but unable: no use asking again. Once may be a stall, however long.

@@ -77,7 +77,7 @@ impl Ways {
                 routes.push(Route { path: Path::Bypass, pair, subject: None, bypass: None });
             }
         }
-        let shared_machine = topology.hosts.iter().any(|h| h.reach == "lab");
+        let shared_machine = topology.is_lab();
         Self { routes, shared_machine, simulated: topology.is_simulated() }
     }
 

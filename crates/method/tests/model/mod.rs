@@ -61,6 +61,8 @@ pub struct Model {
     pub tester: f64,
     /// The same with the device in the path, where it does the device's work too.
     pub burdened: f64,
+    /// The share of it that the sender can make in even gaps: between these two, drawn for each trial.
+    pub paced: (f64, f64),
     /// Share of trials in which the sender stalls.
     pub stalls: f64,
     /// The share of a stalled trial's frames that are missing: between these two.
@@ -153,6 +155,7 @@ impl Model {
             },
             tester: 1_000_000.0,
             burdened: 1_000_000.0,
+            paced: (1.0, 1.0),
             stalls: 0.0,
             stall: (0.01, 0.01),
             stalled: None,
@@ -179,12 +182,14 @@ impl Model {
         &self,
         flow: &Flow,
         trial: &Trial,
-        (tester, kept): (f64, f64),
+        (tester, even, kept): (f64, f64, f64),
         chance: &mut Pcg64,
     ) -> FlowRecord {
         let (way, load) = (self.way(trial), trial.phases.load);
         match &flow.kind {
             FlowKind::Datagrams(asked) => {
+                let paced = matches!(asked.schedule, Schedule::Paced(_));
+                let tester = if paced { tester * even } else { tester };
                 let scene = Scene { way, tester, load, kept, bunched: self.bunched };
                 let reset = !trial.events.is_empty();
                 let mut record = if reset { scene.reset(asked) } else { scene.datagrams(asked) };
@@ -255,7 +260,9 @@ impl Testbed for Model {
             Path::Device => self.tester.min(self.burdened),
             Path::Bypass => self.tester,
         };
-        let of = |flow| self.flow(flow, trial, (tester, kept), &mut chance);
+        let (least, most) = self.paced;
+        let even = least + (most - least) * chance.random_range(0.0..1.0);
+        let of = |flow| self.flow(flow, trial, (tester, even, kept), &mut chance);
         let flows: Vec<FlowRecord> = trial.flows.iter().map(of).collect();
         let dropped = flows.iter().map(|flow| match flow {
             FlowRecord::Datagrams(seen) => seen.received.lost(seen.sent),

@@ -1,8 +1,9 @@
 //! Progress on stderr: which trial runs, how many are done, how long it will take.
 //!
 //! A testbed around a testbed, so that studies know nothing of it. Silent for the first two seconds;
-//! a line every ten seconds where stderr is no terminal; nothing at all when quiet. Phases tell how
-//! long real trials take; how long a second of virtual time takes is seen as it goes.
+//! a line every ten seconds where stderr is no terminal; nothing at all when quiet. How much of the
+//! estimate is done follows from the trials' phases; how long that takes, with all the trials that are
+//! repeated, or how long a second of virtual time takes, is seen as it goes.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 use measure::Nanos;
-use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use method::{TRIAL_OVERHEAD, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::numbers;
 
@@ -101,30 +102,65 @@ fn since(now: Timestamp, then: Timestamp) -> Duration {
     now.duration_since(then).unsigned_abs()
 }
 
+/// How much of an estimate is done, and how long that takes.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pace {
+    /// Trials that an estimate counts: a repeat is not among them.
+    done: Nanos,
+    /// The same of late, in seconds, and what they and their repeats took. Both fade.
+    planned: f64,
+    took: f64,
+}
+
+impl Pace {
+    /// What of the past is left after each trial.
+    const FADE: f64 = 0.97;
+
+    /// A trial that took so long; what a journal knew takes no time, and tells nothing of it.
+    fn learn(&mut self, phases: Nanos, attempt: u32, took: Duration) {
+        let planned = if attempt == 0 { phases + TRIAL_OVERHEAD } else { Nanos::ZERO };
+        self.done += planned;
+        if took.as_secs_f64() >= phases.as_secs_f64() {
+            self.planned = self.planned * Self::FADE + planned.as_secs_f64();
+            self.took = self.took * Self::FADE + took.as_secs_f64();
+        }
+    }
+
+    /// `1 min 5 s left`, at the pace of late.
+    fn left(&self, estimate: Nanos) -> String {
+        if estimate <= self.done {
+            return format!("longer than the {} expected", numbers::span(estimate));
+        }
+        let pace = if self.planned > 0.0 { self.took / self.planned } else { 1.0 };
+        let left = (estimate - self.done).as_secs_f64() * pace;
+        format!("{} left", numbers::span(Nanos::from_secs_f64(left)))
+    }
+}
+
 /// Shows what passes through it.
 pub struct Watched<'a> {
     inner: &'a mut dyn Testbed,
     wait: Wait,
     estimate: Nanos,
     spent: Nanos,
+    pace: Pace,
     trials: u64,
 }
 
 impl<'a> Watched<'a> {
     /// Watches `inner`, whose trials should take `estimate` in all, in the testbed's own time.
     pub fn new(inner: &'a mut dyn Testbed, estimate: Nanos, quiet: bool) -> Self {
-        Self { inner, wait: Wait::new(quiet), estimate, spent: Nanos::ZERO, trials: 0 }
+        let (wait, pace) = (Wait::new(quiet), Pace::default());
+        Self { inner, wait, estimate, spent: Nanos::ZERO, pace, trials: 0 }
     }
 
     fn announce(&mut self, trial: &Trial) {
-        let left = if self.inner.topology().is_simulated() {
-            self.wait.virtual_time(self.spent, self.estimate)
-        } else if self.estimate > self.spent {
-            format!("{} left", numbers::span(self.estimate - self.spent))
+        let (left, done) = if self.inner.topology().is_simulated() {
+            (self.wait.virtual_time(self.spent, self.estimate), self.spent)
         } else {
-            "soon done".to_owned()
+            (self.pace.left(self.estimate), self.pace.done)
         };
-        let share = self.spent.as_secs_f64() / self.estimate.as_secs_f64().max(1e-9);
+        let share = done.as_secs_f64() / self.estimate.as_secs_f64().max(1e-9);
         let path = match trial.path {
             method::trial::Path::Device => "",
             method::trial::Path::Bypass => " (bypass)",
@@ -141,9 +177,39 @@ impl Testbed for Watched<'_> {
 
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         self.announce(trial);
+        let began = Timestamp::now();
         let record = self.inner.run(trial)?;
+        let took = since(Timestamp::now(), began);
+        self.pace.learn(trial.phases.total(), trial.attempt, took);
         self.trials += 1;
         self.spent += trial.phases.total();
         Ok(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PHASES: Nanos = Nanos::from_millis(940);
+
+    /// What is left of 100 trials of a second after so many of them, each tried so often and so long.
+    fn left(trials: u32, tries: u32, took: Duration) -> String {
+        let mut pace = Pace::default();
+        for attempt in (0..trials).flat_map(|_| 0..tries) {
+            pace.learn(PHASES, attempt, took);
+        }
+        pace.left(Nanos::from_secs(100))
+    }
+
+    #[test]
+    fn what_is_left_follows_from_what_it_took_so_far() {
+        let second = Duration::from_secs(1);
+        assert_eq!(left(0, 1, second), "1 min 40 s left");
+        assert_eq!(left(40, 1, second), "1 min 0 s left");
+        assert_eq!(left(40, 3, second), "3 min 0 s left", "two of three are repeats");
+        assert_eq!(left(40, 1, 2 * second), "2 min 0 s left", "each takes twice as long");
+        assert_eq!(left(40, 1, Duration::ZERO), "1 min 0 s left", "all were in the journal");
+        assert_eq!(left(120, 1, second), "longer than the 1 min 40 s expected");
     }
 }

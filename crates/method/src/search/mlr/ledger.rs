@@ -53,6 +53,11 @@ impl Ledger {
         self.loads.get(&rung).is_some_and(|load| load.refusals >= most)
     }
 
+    /// Whether so much, or more, was ever offered.
+    pub(super) fn offered_from(&self, rung: Rung) -> bool {
+        self.loads.range(rung..).any(|(_, load)| !load.trials.is_empty())
+    }
+
     /// A load's trials.
     pub(super) fn load(&self, rung: Rung) -> Option<&Load> {
         self.loads.get(&rung)

@@ -5,7 +5,7 @@
 
 use measure::Nanos;
 
-use super::super::Goal;
+use super::super::{FailedBy, Goal, RAGGED_WIDTH};
 use super::ladder::{Ladder, Rung, split};
 use super::ledger::{Bounds, Ledger};
 use super::load::Target;
@@ -75,7 +75,7 @@ impl Selector {
             let target = self.targets[self.at];
             let bounds = ledger.bounds(&target);
             self.extending = None;
-            if let Some(rung) = self.look(&target, bounds, ladder.top()) {
+            if let Some(rung) = self.look(&target, bounds, (ledger, ladder)) {
                 return Some((rung, target.duration));
             }
             if self.at + 1 == self.targets.len() {
@@ -119,8 +119,19 @@ impl Selector {
 
     /// Halve what was left, else look at its ends again, else look for the bound that is missing,
     /// else halve what there is.
-    fn look(&mut self, target: &Target, bounds: Bounds, top: Rung) -> Option<Rung> {
-        let width = target.width_rungs;
+    fn look(
+        &mut self,
+        target: &Target,
+        bounds: Bounds,
+        (ledger, ladder): (&Ledger, &Ladder),
+    ) -> Option<Rung> {
+        let top = ladder.top();
+        let width = match bounds.upper {
+            Some((rung, FailedBy::Tester)) if ledger.offered_from(rung) => {
+                target.width_rungs.max(ladder.rungs(RAGGED_WIDTH))
+            }
+            _ => target.width_rungs,
+        };
         let (lower, upper) = (bounds.lower, bounds.upper.map(|(rung, _)| rung));
         let narrow = matches!((lower, upper), (Some(low), Some(high)) if high - low <= width);
         let worth = |rung: &Rung| {
