@@ -382,7 +382,7 @@ fn survives(goal: GoalName, stalls: f64, stall: (f64, f64)) {
 fn ragged_lab(seed: u64) -> Model {
     let mut model = Model { paced: (0.3, 0.42), seed, ..Model::new() };
     model.device.capacity = 5_000_000.0;
-    model.topology.hosts.iter_mut().for_each(|host| host.reach = "lab".to_owned());
+    model.topology.hosts.iter_mut().for_each(|host| "lab".clone_into(&mut host.reach));
     model
 }
 
