@@ -36,13 +36,15 @@ pub struct Model {
     pub deaf: Vec<(usize, usize)>,
     /// The share of every frame that is copied to all ports, as by a switch that knows no address.
     pub flooded: f64,
+    /// What every flow loses in the first round that stays inside the groups, as to a host's other work.
+    pub disturbed: f64,
 }
 
 impl Model {
     pub fn new(group_of: Vec<usize>, uplinks: Vec<f64>) -> Self {
         let rates = vec![1.0; group_of.len()];
         let (mute, deaf) = (Vec::new(), Vec::new());
-        Self { group_of, uplinks, rates, noise: 0.02, mute, deaf, flooded: 0.0 }
+        Self { group_of, uplinks, rates, noise: 0.02, mute, deaf, flooded: 0.0, disturbed: 0.0 }
     }
 }
 
@@ -189,7 +191,13 @@ impl Testbed for Bed {
                 (from, to, rate)
             })
             .collect();
-        let shares = self.shares(&ends);
+        let mut shares = self.shares(&ends);
+        if trial.label.starts_with("inside") {
+            let kept = 1.0 - std::mem::take(&mut self.model.disturbed);
+            for share in &mut shares {
+                *share *= kept;
+            }
+        }
         let floods = trial.flows.iter().any(|flow| matches!(flow.kind, FlowKind::Datagrams(_)));
         self.trials += usize::from(floods && trial.attempt == 0);
         for ((flow, end), share) in trial.flows.iter().zip(ends).zip(shares) {

@@ -260,3 +260,14 @@ fn what_would_have_been_seen_is_seen() {
     println!("{seen} of {count} seen");
     assert!(f64::from(seen) >= 0.95 * count as f64, "{seen} of {count}");
 }
+
+/// Something else held up one round inside the groups, and fresh rounds are clean: it was not the groups.
+#[test]
+fn a_disturbed_round_splits_no_group() {
+    for (groups, seed) in [2, 3, 4].into_iter().flat_map(|g| [(g, 0), (g, 1), (g, 2)]) {
+        let mut chance = Pcg64::seed_from_u64(seed);
+        let case = Case::of(24, groups, 2.0, (seed == 2, true), &mut chance);
+        let told = told(&Model { disturbed: 0.15, ..case.model() }, seed);
+        assert_eq!(told.groups.as_ref(), Some(&case.groups), "seed {seed}: {case}: {told:?}");
+    }
+}

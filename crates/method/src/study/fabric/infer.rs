@@ -203,8 +203,10 @@ impl Inference<'_> {
             let before = belief.groups();
             let inside = self.confirm(&before)?;
             if confirmation == 0 {
+                let trials = self.trials;
                 let split = self.split(&before, &inside)?;
-                if split.len() > before.len() {
+                // A group that stayed whole was suspected too: a fresh round inside says what it keeps.
+                if self.trials > trials {
                     belief = Belief::of(self.ports, &in_order(split));
                     continue;
                 }
