@@ -36,7 +36,6 @@ impl Cluster {
         ip(&["-n", console, "link", "add", "mgmt", "type", "bridge"]);
         ip(&["-n", console, "address", "add", "198.18.40.1/24", "dev", "mgmt"]);
         ip(&["-n", console, "link", "set", "mgmt", "up"]);
-        ip(&["-n", console, "link", "set", "lo", "up"]);
         for node in NODES {
             let (far, address) = (&space(node), format!("198.18.40.{}/24", &node[4..]));
             let peer = ["type", "veth", "peer", "name", "mgmt", "netns", far];
@@ -44,7 +43,6 @@ impl Cluster {
             ip(&["-n", console, "link", "set", node, "master", "mgmt", "up"]);
             ip(&["-n", far, "address", "add", &address, "dev", "mgmt"]);
             ip(&["-n", far, "link", "set", "mgmt", "up"]);
-            ip(&["-n", far, "link", "set", "lo", "up"]);
         }
         cable((NODES[0], "eth1", "198.18.7.1/24"), (NODES[1], "eth1", "198.18.7.2/24"));
         this.munge();

@@ -500,3 +500,84 @@ fn a_plan_with_four_hosts_gives_the_labs_figures() {
     let equivalent = decisions("pair_goodput").iter().any(|(d, _)| *d == Some("equivalent"));
     assert!(equivalent, "{compared:#}");
 }
+
+/// The numbers by this name in what was said on pipes: frames of JSON.
+fn numbers_said(name: &str, said: &[u8]) -> Vec<u32> {
+    let text = String::from_utf8_lossy(said);
+    let after = text.split(&format!("\"{name}\":")).skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let number = |text: &String| text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+    after.iter().filter_map(number).collect()
+}
+
+/// Round trips and a storage's reads by ssh, with what is said to the agents overheard: neither the journal's
+/// files nor the report nor anything printed has a trial's token, a password of the environment or the key.
+#[test]
+fn no_secret_is_written_down() {
+    let needed = ["ip", "ssh", "sshd", "ssh-keygen", "tee", "fio", "nbdkit"];
+    let Some(_alone) = alone("no_secret_is_written_down", &needed) else { return };
+    let rack = Rack::new("ssh-secrets");
+    let script = fs::read_to_string(rack.path("bin/ssh")).expect("reads");
+    let said = rack.path("said");
+    let overheard = script.replace("exec ", &format!("tee -a {said} | "));
+    fs::write(rack.path("bin/ssh"), overheard).expect("writes");
+    let password = "correct-horse-battery-staple";
+    let config = fs::read_to_string(rack.path("config")).expect("reads");
+    fs::write(rack.path("config"), format!("SetEnv SMT_PASSPHRASE={password}\n{config}"))
+        .expect("writes");
+    let testbed = rack.testbed("ssh://root@h2");
+
+    let mut written = Vec::new();
+    let storage =
+        ["--serve", "1ms", "--rw", "randread", "--bs", "4k", "--iodepth", "1", "--numjobs", "1"];
+    let echo = ["--protocol", "udp", "--size", "128"];
+    for (verb, options, store) in
+        [("latency", &echo[..], "latency.db"), ("storage", &storage, "journal.db")]
+    {
+        let output = rack
+            .at_console()
+            .args([verb, "-t", "0.2", "--blocks", "1", "--json", "--testbed", &testbed])
+            .args(options)
+            .args(["--store", &rack.path(store)])
+            .env("SMT_PASSWORD", password)
+            .output()
+            .expect("switchmark starts");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
+        written.push((format!("{verb}'s stdout"), output.stdout));
+        written.push((format!("{verb}'s stderr"), output.stderr));
+        let report = rack.path(&format!("{verb}.html"));
+        let rendered = rack
+            .at_console()
+            .args(["report", "latest", "--out", &report, "--store", &rack.path(store)])
+            .output()
+            .expect("switchmark starts");
+        assert!(matches!(rendered.status.code(), Some(0 | 3)), "{rendered:?}");
+        written.push((report.clone(), fs::read(report).expect("reads")));
+    }
+    let kept = |flow: &FlowRecord| matches!(flow, FlowRecord::Storage(seen) if seen.fio.is_some());
+    let fio_was_kept = records(&rack).iter().any(|(_, record)| record.flows.iter().any(kept));
+    assert!(fio_was_kept, "what fio printed, in which the token was part of an address");
+    for entry in fs::read_dir(rack.scratch.folder()).expect("reads").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.contains(".db") {
+            written.push((name, fs::read(entry.path()).expect("reads")));
+        }
+    }
+
+    let tokens = numbers_said("token", &fs::read(said).expect("what was said"));
+    println!("{} tokens in {} texts", tokens.len(), written.len());
+    assert!(tokens.len() >= 2, "a token for each trial");
+    let key = fs::read_to_string(rack.path("user")).expect("the private key");
+    let key =
+        key.lines().filter(|line| !line.starts_with("--")).map(|line| line.as_bytes().to_vec());
+    // As text only: four octets are found in any few megabytes by chance.
+    let spelt = |token: &u32| [token.to_string(), format!("{token:08x}"), format!("{token:08X}")];
+    let tokens = tokens.iter().flat_map(spelt).map(String::into_bytes);
+    let secrets: Vec<Vec<u8>> = tokens.chain(key).chain([password.as_bytes().to_vec()]).collect();
+    for (place, text) in &written {
+        let text = text.as_slice();
+        let found =
+            secrets.iter().find(|secret| text.windows(secret.len()).any(|part| part == *secret));
+        assert!(found.is_none(), "{place} has {:?}", found.map(|s| String::from_utf8_lossy(s)));
+    }
+}

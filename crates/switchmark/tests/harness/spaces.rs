@@ -32,6 +32,7 @@ impl Spaces {
         let this = Self(names.to_vec());
         for name in names {
             ip(&["netns", "add", &space(name)]);
+            ip(&["-n", &space(name), "link", "set", "lo", "up"]);
         }
         this
     }
