@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Output, Stdio};
 
-use harness::spaces::{Spaces, agents, cable, ip, space};
+use harness::spaces::{Spaces, agents, cable, ip, processes, space};
 use harness::{Scratch, alone, find, switchmark, wait_for};
 
 const NODES: [&str; 2] = ["node17", "node18"];
@@ -210,9 +210,13 @@ fn nodes_by_slurm() {
     });
     let output = latency(&mut cluster.at_console(program), &testbed, &store);
     let told = String::from_utf8_lossy(&output.stderr);
-    let _ = other.kill();
+    let cancelled = cluster.at_console("scancel").arg("--name=sleep").status();
+    assert!(cancelled.expect("scancel starts").success());
     let _ = other.wait();
     println!("{told}");
+    wait_for("nodes with nothing but their daemons", || {
+        cluster.is_clean() && NODES.iter().all(|node| processes(node).len() == 1)
+    });
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("h2") && told.contains("busy"), "{told}");
 }

@@ -113,7 +113,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// What of the past is left after each trial.
+    /// What of the past is left after each trial with its repeats.
     const FADE: f64 = 0.97;
 
     /// A trial that took so long; what a journal knew takes no time, and tells nothing of it.
@@ -121,8 +121,9 @@ impl Pace {
         let planned = if attempt == 0 { phases + TRIAL_OVERHEAD } else { Nanos::ZERO };
         self.done += planned;
         if took.as_secs_f64() >= phases.as_secs_f64() {
-            self.planned = self.planned * Self::FADE + planned.as_secs_f64();
-            self.took = self.took * Self::FADE + took.as_secs_f64();
+            let kept = if attempt == 0 { Self::FADE } else { 1.0 };
+            self.planned = self.planned * kept + planned.as_secs_f64();
+            self.took = self.took * kept + took.as_secs_f64();
         }
     }
 

@@ -1,8 +1,11 @@
 //! Named network namespaces that stand for hosts, and the cables between them.
 //!
-//! Needs root and iproute2. Never leaves a namespace behind: they go when dropped.
+//! Needs root and iproute2. Never leaves a namespace behind, nor a process in one: they go when dropped.
 
 use std::process::Command;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use super::find;
 
@@ -41,6 +44,10 @@ impl Spaces {
 impl Drop for Spaces {
     fn drop(&mut self) {
         for name in &self.0 {
+            // What a daemon started may outlive it.
+            for pid in processes(name) {
+                let _ = kill(Pid::from_raw(pid as i32), Signal::SIGKILL);
+            }
             let ip = find("ip").expect("it was there before");
             let _ = Command::new(ip).args(["netns", "delete", &space(name)]).status();
         }
