@@ -2,6 +2,9 @@
 //! nothing found where there is nothing, and is found what there is? Prints the table that
 //! docs/methods/comparison.md shows. Seeded; never asserts anything of one campaign alone.
 
+mod draws;
+
+use draws::{exponential, normal};
 use measure::comparison::{Blocks, Comparison, Decision, compare};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -19,17 +22,6 @@ const MARGIN: f64 = 0.01;
 fn campaigns() -> u32 {
     let full = std::env::var("SWITCHMARK_TESTS").is_ok_and(|profile| profile == "full");
     if full { 50_000 } else { 1_000 }
-}
-
-/// A draw from an exponential distribution of mean 1.
-fn exponential(random: &mut Pcg64Mcg) -> f64 {
-    -(1.0 - random.random::<f64>()).ln()
-}
-
-/// A draw from a standard normal distribution (Box and Muller).
-fn normal(random: &mut Pcg64Mcg) -> f64 {
-    let radius = (2.0 * exponential(random)).sqrt();
-    radius * (std::f64::consts::TAU * random.random::<f64>()).cos()
 }
 
 /// How a block's noise is distributed, each with a standard deviation of 1.

@@ -2,6 +2,9 @@
 //!
 //! The quick profile takes well under two seconds; `SWITCHMARK_TESTS=full` takes fifty times the runs.
 
+mod draws;
+
+use draws::{exponential, normal};
 use measure::Histogram;
 use measure::autocorrelation::effective_samples;
 use measure::blocks::{paired_ratio, paired_shift};
@@ -15,17 +18,6 @@ const SEED: u64 = 20_261_121;
 fn runs(quick: u32) -> u32 {
     let full = std::env::var("SWITCHMARK_TESTS").is_ok_and(|profile| profile == "full");
     if full { quick * 50 } else { quick }
-}
-
-/// A draw from an exponential distribution of mean 1: skewed, as delays are.
-fn exponential(random: &mut Pcg64Mcg) -> f64 {
-    -(1.0 - random.random::<f64>()).ln()
-}
-
-/// A draw from a standard normal distribution (Box and Muller).
-fn normal(random: &mut Pcg64Mcg) -> f64 {
-    let radius = (2.0 * exponential(random)).sqrt();
-    radius * (std::f64::consts::TAU * random.random::<f64>()).cos()
 }
 
 /// How often `interval` covers `truth`, and the mean confidence that it stated.

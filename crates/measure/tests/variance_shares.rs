@@ -3,8 +3,11 @@
 //! campaign alone. Few blocks tell little of what blocks have in common, and the docs say so: what is
 //! asserted is that it gets no worse.
 
+mod draws;
+
+use draws::normal;
 use measure::variance::{Observation, Share, shares};
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 /// Measured over 1,000 campaigns: 85.6 % and more. A tenth of so many scatters by some percent.
@@ -15,12 +18,6 @@ const SEED: u64 = 20_261_122;
 fn campaigns() -> u32 {
     let full = std::env::var("SWITCHMARK_TESTS").is_ok_and(|profile| profile == "full");
     if full { 1_000 } else { 200 }
-}
-
-/// A draw from a standard normal distribution (Box and Muller).
-fn normal(random: &mut Pcg64Mcg) -> f64 {
-    let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
-    radius * (std::f64::consts::TAU * random.random::<f64>()).cos()
 }
 
 /// NICs by switches, on the scale of logarithms.

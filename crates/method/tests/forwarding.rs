@@ -10,7 +10,8 @@ use method::figure::Condition;
 use method::search::GoalName;
 use method::trial::{Path, Schedule};
 use method::{
-    Caveat, Figure, ForwardingSpec, ForwardingTest, Metric, StudySpec, Testbed as _, Unit, Verdict,
+    Caveat, Figure, ForwardingSpec, ForwardingTest, Metric, StudySpec, TRIAL_OVERHEAD,
+    Testbed as _, Unit, Verdict,
 };
 use model::{Model, topology};
 
@@ -206,7 +207,7 @@ fn the_estimate_is_near_what_a_well_behaved_device_takes() {
     let mut model = Model::new();
     let estimate = spec.estimate(&model.topology);
     spec.run(&mut model, 7).expect("runs");
-    let real: u64 = model.asked.iter().map(|t| t.phases.total().0 + 60_000_000).sum();
+    let real: u64 = model.asked.iter().map(|t| (t.phases.total() + TRIAL_OVERHEAD).0).sum();
     let share = estimate.0 as f64 / real as f64;
     assert!((0.7..1.4).contains(&share), "{estimate} for {}", Nanos(real));
 }
@@ -414,7 +415,7 @@ fn the_estimate_of_a_lab_is_near_what_its_ragged_tester_takes() {
             spec.run(&mut model, 7).expect("runs");
             // Repeats are no part of an estimate.
             let first = model.asked.iter().filter(|t| t.attempt == 0);
-            spent += first.map(|t| t.phases.total().0 + 60_000_000).sum::<u64>();
+            spent += first.map(|t| (t.phases.total() + TRIAL_OVERHEAD).0).sum::<u64>();
         }
         let share = spec.estimate(&ragged_lab(0).topology).0 as f64 / (spent as f64 / 20.0);
         eprintln!("{goal:?}: {share}");

@@ -11,10 +11,11 @@ mod harness;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
 use harness::spaces::{Spaces, agents, cable, ip, processes, space};
-use harness::{Scratch, alone, find, switchmark, wait_for};
+use harness::{Scratch, alone, find, short_latency, switchmark, told_a_round_trip, wait_for};
 
 const NODES: [&str; 2] = ["node17", "node18"];
 
@@ -162,23 +163,16 @@ impl Drop for Cluster {
     }
 }
 
-/// A study's arguments, of a testbed's file and a store.
+/// Runs a study there, after what `command` says already.
 fn latency(command: &mut Command, testbed: &str, store: &str) -> Output {
-    let args = ["latency", "--protocol", "udp", "--size", "128", "-t", "0.1", "--blocks", "2"];
-    command.args(args).args(["--json", "--quiet", "--testbed", testbed, "--store", store]);
-    command.output().expect("it starts")
+    short_latency(command, Path::new(testbed), Path::new(store))
 }
 
 /// That it told a round trip.
 fn answered(output: &Output) {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&told);
-    let figures = document["figures"].as_array().expect("figures");
-    let median = figures.iter().find(|f| f["metric"] == "rtt" && f["quantile"] == 0.5);
-    let median = median.expect("a median");
-    assert!(median["value"].as_f64().is_some_and(|value| value > 0.0), "{median}");
-    assert!(median["n"].as_u64().is_some_and(|n| n > 100), "{median}");
+    told_a_round_trip(output);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use harness::spaces::{Spaces, cable, ip, space};
-use harness::{Scratch, alone, find, switchmark};
+use harness::{Scratch, alone, find, short_latency, switchmark, told_a_round_trip};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -30,14 +30,7 @@ fn host(name: &str, reach: &str, port: &str, address: &str, cable: &str) -> Stri
 }
 
 fn latency(testbed: &Path, store: &Path) -> Output {
-    Command::new(switchmark())
-        .args(["latency", "--protocol", "udp", "--size", "128", "-t", "0.1", "--blocks", "2"])
-        .args(["--json", "--quiet", "--testbed"])
-        .arg(testbed)
-        .arg("--store")
-        .arg(store)
-        .output()
-        .expect("switchmark starts")
+    short_latency(&mut Command::new(switchmark()), testbed, store)
 }
 
 fn check(testbed: &str, name: &str) {
@@ -47,12 +40,7 @@ fn check(testbed: &str, name: &str) {
     let output = latency(&file, &scratch.path("journal.db"));
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
-    let figures = document["figures"].as_array().expect("figures");
-    let median = figures.iter().find(|f| f["metric"] == "rtt" && f["quantile"] == 0.5);
-    let median = median.expect("a median");
-    assert!(median["value"].as_f64().is_some_and(|v| v > 0.0), "{median}");
-    assert!(median["n"].as_u64().is_some_and(|n| n > 100), "{median}");
+    told_a_round_trip(&output);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use harness::spaces::{Spaces, agents, cable, call, ip, processes, space};
-use harness::{Scratch, alone, conclusion, find, switchmark};
+use harness::{Scratch, alone, conclusion, find, switchmark, told_a_round_trip};
 use measure::Nanos;
 use method::record::{Clocks, FlowRecord};
 use method::{Outcome, Trial, TrialRecord};
@@ -337,12 +337,7 @@ fn two_hosts_by_ssh() {
         let output = rack.latency(&testbed);
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{told}");
-        let document: serde_json::Value =
-            serde_json::from_slice(&output.stdout).expect("one object");
-        let figures = document["figures"].as_array().expect("figures");
-        let median = figures.iter().find(|f| f["metric"] == "rtt" && f["quantile"] == 0.5);
-        let median = median.expect("a median");
-        assert!(median["value"].as_f64().is_some_and(|v| v > 0.0), "{median}");
+        told_a_round_trip(&output);
         for host in HOSTS {
             let sent = rack.sent(host);
             let [program] = &sent[..] else { panic!("{host}: {sent:?}") };

@@ -9,7 +9,7 @@
 pub mod spaces;
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -190,6 +190,24 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
+}
+
+/// `switchmark latency` of a few tenths of a second, after what `command` says already.
+pub fn short_latency(command: &mut Command, testbed: &Path, store: &Path) -> Output {
+    let args = ["latency", "--protocol", "udp", "--size", "128", "-t", "0.1", "--blocks", "2"];
+    command.args(args).args(["--json", "--quiet", "--testbed"]).arg(testbed);
+    command.arg("--store").arg(store).output().expect("it starts")
+}
+
+/// That a study told the median of a round trip.
+pub fn told_a_round_trip(output: &Output) {
+    let told = String::from_utf8_lossy(&output.stderr);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&told);
+    let figures = document["figures"].as_array().expect("figures");
+    let median = figures.iter().find(|f| f["metric"] == "rtt" && f["quantile"] == 0.5);
+    let median = median.expect("a median");
+    assert!(median["value"].as_f64().is_some_and(|value| value > 0.0), "{median}");
+    assert!(median["n"].as_u64().is_some_and(|n| n > 100), "{median}");
 }
 
 /// What a search's figure says of a limit that is known, or `None` where it says itself that the machine
