@@ -19,6 +19,7 @@ pub mod quantile;
 pub mod ranks;
 pub mod reading;
 pub mod sequence;
+pub mod shares;
 pub mod units;
 pub mod variance;
 

@@ -242,9 +242,11 @@ pub enum Unit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The device's own: the bypass did clearly better.
+    /// The device's own: the bypass did clearly better, and the device's path was driven to it.
     DeviceLimited,
-    /// The tester's: the bypass did no better, so this is only a bound on the device.
+    /// The link's: the figure is line rate, and nobody's limit but the medium's.
+    LinkLimited,
+    /// The tester's: the bypass did no better, or nothing gave way: only a bound on the device.
     TesterLimited,
     /// There is no bypass, or the two can't be told apart.
     Undetermined,

@@ -1,41 +1,122 @@
-//! Whose limit a figure shows, from the same figure over the direct cable.
+//! Whose limit a figure shows: the only place that makes a [`Verdict`], and it makes it from evidence.
 //!
-//! Owns the rules and their numbers. Never looks at a record: the tester's own counters have been
-//! heard before (validity).
+//! Owns the rules and their numbers, the same for every study. Never looks at a record and never
+//! takes two bare medians: a study says what it saw, and how often.
+
+mod delays;
+mod losses;
+mod rates;
+#[cfg(test)]
+mod simulated;
 
 use measure::Interval;
 
 use crate::Verdict;
 
+pub use delays::Delays;
+pub use losses::{LossCount, Losses};
+pub use rates::{Bracket, Driven, RateEvidence, Rates};
+
 /// A device at or above this share of its bypass is only known to be no worse than the tester.
 pub const TESTER_SHARE: f64 = 0.95;
 
-/// For rates, more is better. A device that was not `driven` to its limit (nothing was lost on it,
-/// nothing held back) carried all that the tester offered: a lower bound, however much more the
-/// bypass took, because a tester that does the device's work too (a lab) is slower with it in the
-/// path. One that was driven is still only a bound at 95 % of the bypass or above.
-pub fn of_rate(device: Option<f64>, bypass: Option<f64>, driven: bool) -> Verdict {
-    match (device, bypass) {
-        (Some(_), _) if !driven => Verdict::TesterLimited,
-        (Some(device), Some(bypass)) if device >= TESTER_SHARE * bypass => Verdict::TesterLimited,
-        (Some(_), Some(_)) => Verdict::DeviceLimited,
-        _ => Verdict::Undetermined,
+/// A figure at or above this share of what the link carries has reached line rate. RFC 8239 §1.3
+/// calls 99.98 % of it line rate; the rest is how well a quick trial knows its own rate.
+pub const LINE_RATE: f64 = 0.999;
+
+/// Of every interval that a verdict rests on. Fewer repetitions than reach it decide nothing.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// What a figure was measured over, and beside what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// A direct cable: what it shows is the tester's own.
+    Cable,
+    /// A device without a direct cable between the same hosts.
+    Alone,
+    /// A device with one.
+    Beside,
+}
+
+/// What holds of a path whatever is measured over it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// A cable's, or a device's.
+    pub standing: Standing,
+    /// Hosts and device are one machine: what the device does slows the hosts.
+    pub shared_processors: bool,
+}
+
+impl Setting {
+    /// What is left of a verdict. What would be a device's own can't be told from its tester's
+    /// without a bypass, while a bound is one anyway; line rate is the link's on any path.
+    pub(crate) const fn allows(self, judged: Verdict) -> Verdict {
+        match (self.standing, judged) {
+            (_, Verdict::LinkLimited) => judged,
+            (Standing::Cable, _) => Verdict::TesterLimited,
+            (Standing::Alone, Verdict::DeviceLimited) => Verdict::Undetermined,
+            (Standing::Alone | Standing::Beside, _) => judged,
+        }
     }
 }
 
-/// For delays, less is better: the device shows only where its whole interval lies above the
-/// bypass's; else the figure is the tester's own delay and an upper bound of the device's.
+/// What a study knows of a figure's two sides.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Evidence<'a> {
+    /// More is better: a rate.
+    Rate(RateEvidence<'a>),
+    /// Less is better: a time.
+    Delay(Delays<'a>),
+    /// Frames lost at one load.
+    Loss(Losses),
+    /// Something that a device does or does not, such as filling up or falling silent.
+    Sight {
+        /// Whether it was seen; where not, the figure is a bound.
+        seen: bool,
+        /// Whether a control, the same trial without the deed or without the device, showed it too;
+        /// `None` where there was none.
+        in_control: Option<bool>,
+    },
+    /// Nothing gave way on the path: a bound, whatever else is known.
+    Bound,
+    /// Nothing.
+    Nothing,
+}
+
+impl Evidence<'_> {
+    /// Whose limit the figure shows.
+    pub fn verdict(&self, setting: Setting) -> Verdict {
+        let judged = match self {
+            Self::Rate(rate) => rate.verdict(setting.shared_processors),
+            Self::Delay(delays) => delays.verdict(),
+            Self::Loss(losses) => losses.verdict(),
+            Self::Sight { seen: false, .. } | Self::Bound => Verdict::TesterLimited,
+            Self::Sight { in_control: Some(false), .. } => Verdict::DeviceLimited,
+            Self::Sight { .. } | Self::Nothing => Verdict::Undetermined,
+        };
+        setting.allows(judged)
+    }
+}
+
+/// Of two bare medians, for callers that have not been converted yet.
+pub fn of_rate(device: Option<f64>, bypass: Option<f64>, driven: bool) -> Verdict {
+    let Some(device) = device else { return Verdict::Undetermined };
+    let bound = |rate: f64| Bracket { low: Some(rate), high: Some(rate) };
+    let rates = Rates::Brackets { device: bound(device), bypass: bypass.map(bound) };
+    RateEvidence::of(rates, Driven::if_lost(driven)).verdict(false)
+}
+
+/// Of two intervals, for callers that have not been converted yet.
 pub fn of_delay(device: Option<Interval>, bypass: Option<Interval>) -> Verdict {
-    match (device, bypass) {
+    let certain = |interval: &Interval| interval.confidence >= CONFIDENCE;
+    match (device.filter(certain), bypass.filter(certain)) {
         (Some(device), Some(bypass)) if device.low > bypass.high => Verdict::DeviceLimited,
         (Some(_), Some(_)) => Verdict::TesterLimited,
         _ => Verdict::Undetermined,
     }
 }
 
-/// For loss at one load: the device's where the bypass lost at most a twentieth as much, the
-/// tester's where it lost at least 95 % as much, else undetermined. Where the device lost nothing the
-/// load is a bound on it, whatever the bypass did. `device` is without the tester's own drops.
+/// Of two bare shares, for callers that have not been converted yet.
 pub fn of_loss(device: Option<f64>, bypass: Option<f64>) -> Verdict {
     match (device, bypass) {
         (Some(0.0), _) => Verdict::TesterLimited,
@@ -49,56 +130,38 @@ pub fn of_loss(device: Option<f64>, bypass: Option<f64>) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::Verdict::{DeviceLimited, TesterLimited, Undetermined};
+    use super::Verdict::{DeviceLimited, LinkLimited, TesterLimited, Undetermined};
     use super::*;
 
+    const BESIDE: Setting = Setting { standing: Standing::Beside, shared_processors: false };
+
     #[test]
-    fn rates() {
-        let table = [
-            (Some(94.9), Some(100.0), true, DeviceLimited),
-            (Some(95.0), Some(100.0), true, TesterLimited),
-            (Some(120.0), Some(100.0), true, TesterLimited),
-            (Some(95.0), None, true, Undetermined),
-            (None, Some(100.0), true, Undetermined),
-            (Some(0.0), Some(100.0), true, DeviceLimited),
-            // A lab: 270,000 of 410,000 frames/s, and nothing lost.
-            (Some(270.0), Some(410.0), false, TesterLimited),
-            (Some(270.0), None, false, TesterLimited),
-            (None, Some(410.0), false, Undetermined),
-        ];
-        for (device, bypass, driven, expected) in table {
-            assert_eq!(of_rate(device, bypass, driven), expected, "{device:?} {bypass:?} {driven}");
+    fn a_device_alone_is_never_called_the_limit_and_a_cable_is_the_tester_s() {
+        let seen = Evidence::Sight { seen: true, in_control: Some(false) };
+        for (evidence, beside, alone) in [
+            (seen, DeviceLimited, Undetermined),
+            (Evidence::Sight { seen: true, in_control: None }, Undetermined, Undetermined),
+            (Evidence::Sight { seen: true, in_control: Some(true) }, Undetermined, Undetermined),
+            (Evidence::Sight { seen: false, in_control: None }, TesterLimited, TesterLimited),
+            (Evidence::Bound, TesterLimited, TesterLimited),
+            (Evidence::Nothing, Undetermined, Undetermined),
+        ] {
+            let on = |standing| evidence.verdict(Setting { standing, ..BESIDE });
+            assert_eq!(on(Standing::Beside), beside, "{evidence:?}");
+            assert_eq!(on(Standing::Alone), alone, "{evidence:?}");
+            assert_eq!(on(Standing::Cable), TesterLimited, "{evidence:?}");
         }
     }
 
     #[test]
-    fn delays() {
-        let interval = |low, high| Some(Interval { low, high, confidence: 0.95 });
-        let table = [
-            (interval(20.0, 22.0), interval(10.0, 19.0), DeviceLimited),
-            (interval(20.0, 22.0), interval(10.0, 20.0), TesterLimited),
-            (interval(5.0, 6.0), interval(10.0, 20.0), TesterLimited),
-            (interval(5.0, 6.0), None, Undetermined),
-        ];
-        for (device, bypass, expected) in table {
-            assert_eq!(of_delay(device, bypass), expected, "{device:?} {bypass:?}");
-        }
-    }
-
-    #[test]
-    fn losses() {
-        let table = [
-            (Some(0.6), Some(0.0), DeviceLimited),
-            (Some(0.6), Some(0.02), DeviceLimited),
-            (Some(0.6), Some(0.3), Undetermined),
-            (Some(0.6), Some(0.58), TesterLimited),
-            (Some(0.0), Some(0.0), TesterLimited),
-            (Some(0.0), None, TesterLimited),
-            (None, Some(0.0), Undetermined),
-            (Some(0.6), None, Undetermined),
-        ];
-        for (device, bypass, expected) in table {
-            assert_eq!(of_loss(device, bypass), expected, "{device:?} {bypass:?}");
+    fn line_rate_is_the_link_s_on_any_path() {
+        let reached = RateEvidence {
+            link: Some(100.0),
+            ..RateEvidence::of(Rates::Paired(&[(99.95, 99.95)]), Driven::No)
+        };
+        for standing in [Standing::Cable, Standing::Alone, Standing::Beside] {
+            let setting = Setting { standing, ..BESIDE };
+            assert_eq!(Evidence::Rate(reached).verdict(setting), LinkLimited, "{standing:?}");
         }
     }
 }

@@ -233,6 +233,7 @@ const fn unit(unit: Unit) -> &'static str {
 const fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::DeviceLimited => "device-limited",
+        Verdict::LinkLimited => "link-limited",
         Verdict::TesterLimited => "tester-limited",
         Verdict::Undetermined => "undetermined",
     }

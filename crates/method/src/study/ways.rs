@@ -11,6 +11,7 @@ use super::SpecProblem;
 use crate::figure::Condition;
 use crate::topology::{Pair, Topology};
 use crate::trial::{Path, Subject};
+use crate::verdict::{Evidence, Setting, Standing};
 use crate::{Caveat, Verdict};
 
 /// A figure's conditions.
@@ -166,13 +167,22 @@ impl Ways {
     /// A cable's own figures are the tester's. Of a device's, `judged` says whose they are; but what
     /// would be its own can't be told from its tester's without a bypass, while a bound is one anyway.
     pub(super) fn verdict(&self, way: Way, judged: impl FnOnce() -> Verdict) -> Verdict {
-        if self.subject(way).is_none() {
-            return Verdict::TesterLimited;
-        }
-        match (judged(), self.bypass_of(way)) {
-            (Verdict::DeviceLimited, None) => Verdict::Undetermined,
-            (told, _) => told,
-        }
+        self.setting(way).allows(judged())
+    }
+
+    /// Whose limit a figure of a way shows.
+    pub(super) fn judge(&self, way: Way, evidence: &Evidence<'_>) -> Verdict {
+        evidence.verdict(self.setting(way))
+    }
+
+    /// What a verdict has to know of a way.
+    pub(super) fn setting(&self, way: Way) -> Setting {
+        let standing = match (self.subject(way), self.bypass_of(way)) {
+            (None, _) => Standing::Cable,
+            (Some(_), None) => Standing::Alone,
+            (Some(_), Some(_)) => Standing::Beside,
+        };
+        Setting { standing, shared_processors: self.shared_machine }
     }
 
     /// What follows from the testbed alone.

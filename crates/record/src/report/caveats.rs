@@ -14,18 +14,25 @@ pub(super) const fn verdict(verdict: Verdict) -> (&'static str, &'static str, &'
         Verdict::DeviceLimited => (
             "device-limited",
             "device",
-            "The same hosts did clearly better over a direct cable, so the figure is the device's own.",
+            "The same hosts did clearly better over a direct cable, and the device's path gave way, so the \
+             figure is the device's own.",
+        ),
+        Verdict::LinkLimited => (
+            "link-limited",
+            "link",
+            "The figure is line rate: all that the link carries. Nobody was slower than the medium.",
         ),
         Verdict::TesterLimited => (
             "tester-limited",
             "tester",
-            "The same hosts did no better over a direct cable: they were the limit, and the figure is \
-             only a bound on the device.",
+            "The same hosts did no better over a direct cable, or nothing gave way on the device's path: \
+             the figure is only a bound on the device.",
         ),
         Verdict::Undetermined => (
             "undetermined",
             "open",
-            "There is no direct cable to compare with, or the two can't be told apart.",
+            "There is no direct cable to compare with, or too few repetitions, or the two can't be told \
+             apart with 95 % confidence.",
         ),
     }
 }

@@ -128,6 +128,7 @@ pub fn put_wrapped(out: &mut String, lead: &str, text: &str) {
 const fn limit(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::DeviceLimited => "device",
+        Verdict::LinkLimited => "link",
         Verdict::TesterLimited => "tester",
         Verdict::Undetermined => "unclear",
     }

@@ -12,7 +12,8 @@ use super::super::ways::{Way, Ways};
 use super::cell::{BulkSample, Cell, CellData, POINTS, Sample};
 use super::{LatencySpec, Load};
 use crate::study::Profile;
-use crate::{Caveat, Figure, Metric, Unit, Verdict, verdict};
+use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting};
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// Effective samples that must lie beyond a quantile: 1 / (1 - confidence), so that p99.9 needs
 /// 20,000 of them.
@@ -40,19 +41,23 @@ pub(super) fn all(
             let bypass = ways.bypass_of(way).map_or(&empty, side);
             let row = row(spec, cell, own, ways, way);
             for index in 0..POINTS.len() {
-                let judged = ways.verdict(way, || of_point(own, bypass, index));
+                let both = point_pairs(own, bypass, index);
+                let judged = ways.judge(way, &Evidence::Delay(Delays::paired(&both)));
                 figures.push(quantile(&row, own, index, judged));
             }
-            let judged = ways.verdict(way, || of_goodput(own, bypass, ways.share_machine()));
             if matches!(cell.load, Load::Bulk { .. }) {
-                figures.extend(load(Row { verdict: judged, ..row }, own));
+                let both = goodput_pairs(own, bypass);
+                let rate = RateEvidence::of(Rates::Paired(&both), driven(own));
+                let verdict = ways.judge(way, &Evidence::Rate(rate));
+                figures.extend(load(Row { verdict, ..row }, own));
             }
         }
         for way in ways.subjects() {
             let Some(cable) = ways.bypass_of(way) else { continue };
             let (device, bypass) = (side(way), side(cable));
             let row = row(spec, cell, device, ways, way);
-            figures.extend(ADDED.map(|q| added(row.clone(), device, bypass, q, seed)));
+            let setting = ways.setting(way);
+            figures.extend(ADDED.map(|q| added(row.clone(), (device, bypass), q, setting, seed)));
         }
     }
     figures
@@ -122,27 +127,34 @@ fn too_few(effective: f64, q: f64) -> bool {
     tail > 0.0 && effective * tail < SAMPLES_BEYOND
 }
 
-/// One block can't tell the two apart. The lower tail of a signed variation is worse when lower.
-fn of_point(device: &CellData, bypass: &CellData, index: usize) -> Verdict {
-    let both = [device, bypass].map(|data| {
-        estimate(data, index).filter(|e| e.blocks >= 2).map(|e| {
-            let mut interval = e.interval;
-            if matches!(POINTS[index], (Metric::Ipdv, q) if q < 0.5) {
-                (interval.low, interval.high) = (-interval.high, -interval.low);
-            }
-            interval
-        })
-    });
-    verdict::of_delay(both[0], both[1])
+/// What both ways showed in each block; the lower tail of a signed variation is worse when lower.
+fn point_pairs(device: &CellData, bypass: &CellData, index: usize) -> Vec<(f64, f64)> {
+    let sign = if matches!(POINTS[index], (Metric::Ipdv, q) if q < 0.5) { -1.0 } else { 1.0 };
+    in_blocks(device, bypass, |sample| Some(sign * sample.points[index]))
 }
 
-fn added(mut row: Row, device: &CellData, bypass: &CellData, q: f64, seed: u64) -> Figure {
-    let index = POINTS.iter().position(|point| *point == (Metric::Rtt, q)).expect("q is a point");
+/// (device, bypass) of each block that has both.
+fn in_blocks(
+    device: &CellData,
+    bypass: &CellData,
+    value: impl Fn(&Sample) -> Option<f64>,
+) -> Vec<(f64, f64)> {
     let in_block = |sample: &Sample| {
-        let other = bypass.samples.iter().find(|s| s.block == sample.block)?;
-        Some((sample.points[index], other.points[index]))
+        let other = bypass.samples.iter().find(|other| other.block == sample.block)?;
+        Some((value(sample)?, value(other)?))
     };
-    let pairs: Vec<(f64, f64)> = device.samples.iter().filter_map(in_block).collect();
+    device.samples.iter().filter_map(in_block).collect()
+}
+
+fn added(
+    mut row: Row,
+    (device, bypass): (&CellData, &CellData),
+    q: f64,
+    setting: Setting,
+    seed: u64,
+) -> Figure {
+    let index = POINTS.iter().position(|point| *point == (Metric::Rtt, q)).expect("q is a point");
+    let pairs = in_blocks(device, bypass, |sample| Some(sample.points[index]));
     let shift = paired_shift(&pairs, CONFIDENCE, seed);
     let floor = estimate(bypass, index).map_or(0.0, |e| (e.interval.high - e.interval.low) / 2.0);
     row.conditions.insert("bypass_repeatability_ns".to_owned(), floor.into());
@@ -157,15 +169,8 @@ fn added(mut row: Row, device: &CellData, bypass: &CellData, q: f64, seed: u64) 
         figure.quantile = Some(q);
         return figure;
     };
-    let resolved = shift.blocks >= 2 && shift.interval.low > 0.0 && shift.value > floor;
-    row.verdict = if resolved {
-        Verdict::DeviceLimited
-    } else if shift.blocks < 2 {
-        Verdict::Undetermined
-    } else {
-        Verdict::TesterLimited
-    };
-    if !resolved {
+    row.verdict = Evidence::Delay(Delays::Paired { pairs: &pairs, floor }).verdict(setting);
+    if row.verdict != Verdict::DeviceLimited {
         row.caveats.insert(Caveat::NotResolved);
     }
     let mut figure = row.of_estimate(Metric::RttAdded, Unit::Nanoseconds, Some(shift));
@@ -177,17 +182,16 @@ fn bulk(data: &CellData, value: impl Fn(BulkSample) -> f64) -> Vec<f64> {
     data.samples.iter().filter_map(|sample| sample.bulk).map(value).collect()
 }
 
-/// TCP drives a path by itself: it sends more until something gives. But hosts that do the device's
-/// work too are slower with it in the path, and where nothing was lost it can't be told who gave.
-fn of_goodput(device: &CellData, bypass: &CellData, share_machine: bool) -> Verdict {
-    let median = |data, value: fn(BulkSample) -> f64| {
-        BlockEstimate::of(&bulk(data, value), CONFIDENCE).map(|e| e.value)
-    };
-    let goodput = |data| median(data, |sample| sample.goodput);
-    let lossless = median(device, |sample| sample.retransmits as f64) == Some(0.0);
-    match verdict::of_rate(goodput(device), goodput(bypass), true) {
-        Verdict::DeviceLimited if share_machine && lossless => Verdict::Undetermined,
-        judged => judged,
+fn goodput_pairs(device: &CellData, bypass: &CellData) -> Vec<(f64, f64)> {
+    in_blocks(device, bypass, |sample| Some(sample.bulk?.goodput))
+}
+
+/// TCP drives a path by itself: it sends more until something gives, and what is sent again was lost.
+fn driven(device: &CellData) -> Driven {
+    let retransmits = bulk(device, |sample| sample.retransmits as f64);
+    match BlockEstimate::of(&retransmits, CONFIDENCE) {
+        Some(estimate) if estimate.value > 0.0 => Driven::Lost,
+        _ => Driven::HeldBack,
     }
 }
 

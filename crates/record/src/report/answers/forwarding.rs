@@ -106,6 +106,7 @@ fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Sentence {
     let number = if group.len() == 2 { "both" } else { "all" };
     let verdict = match figure.verdict {
         Verdict::DeviceLimited => format!(": {number} are the devices' own limits"),
+        Verdict::LinkLimited => format!(": {number} are line rate"),
         Verdict::TesterLimited => format!(": {number} are tester-limited, so lower bounds"),
         Verdict::Undetermined => ": whose limits these are can't be told".to_owned(),
     };

@@ -1,0 +1,254 @@
+//! Rates of two sides: repeated in blocks, or found by two searches.
+//!
+//! Owns the interval of the ratio device / bypass, by ranks as a comparison of two devices has it
+//! (`measure::ranks`), and what shared processors do to it. Pure.
+
+use measure::quantile::median;
+use measure::ranks::Shift;
+
+use super::{CONFIDENCE, LINE_RATE, TESTER_SHARE};
+use crate::Verdict;
+
+/// What gave way on the device's path, in most of the repetitions or at the load above the one found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Driven {
+    /// Nothing: all that was offered passed, so the figure is a lower bound.
+    No,
+    /// The sender was held back (PAUSE, a full queue, a closed loop), and nothing was lost.
+    HeldBack,
+    /// Frames that had left were lost, and no counter of the tester accounts for them.
+    Lost,
+}
+
+impl Driven {
+    /// Lost, or not driven.
+    pub const fn if_lost(lost: bool) -> Self {
+        if lost { Self::Lost } else { Self::No }
+    }
+}
+
+/// Where a search stopped: a load that passed, and the one above it that failed on the path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bracket {
+    /// The highest load that passed; `None` where not even the lowest did.
+    pub low: Option<f64>,
+    /// The lowest that failed on the path, by a loss or by being held back; `None` where none did,
+    /// because the search ended at its ceiling or at what the tester can do.
+    pub high: Option<f64>,
+}
+
+/// Rates of the device's path and of its bypass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rates<'a> {
+    /// Of each block that has both: (device, bypass).
+    Paired(&'a [(f64, f64)]),
+    /// Measured at different times.
+    Apart {
+        /// The device's.
+        device: &'a [f64],
+        /// The bypass's.
+        bypass: &'a [f64],
+    },
+    /// Of two searches: no noise, two bounds each.
+    Brackets {
+        /// The device's.
+        device: Bracket,
+        /// The bypass's; its `high` may be the tester's, too, for here both are its own.
+        bypass: Option<Bracket>,
+    },
+}
+
+/// All that a rate's verdict rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RateEvidence<'a> {
+    /// What both sides showed.
+    pub rates: Rates<'a>,
+    /// What gave way on the device's path.
+    pub driven: Driven,
+    /// The share of the device's frames that the tester itself dropped after they had come back: by so
+    /// much the device may have been faster than what was counted.
+    pub own_drops: f64,
+    /// What the slowest link on the path carries of such frames, in the rates' unit, where it is known.
+    pub link: Option<f64>,
+}
+
+/// Bounds of a ratio.
+struct Ratio {
+    low: f64,
+    high: f64,
+}
+
+impl<'a> RateEvidence<'a> {
+    /// Of a tester that dropped nothing, on links of unknown rate.
+    pub const fn of(rates: Rates<'a>, driven: Driven) -> Self {
+        Self { rates, driven, own_drops: 0.0, link: None }
+    }
+
+    /// A path that was not driven carried all that the tester offered: a lower bound, however much
+    /// more the bypass took. One that was driven is the device's only where the whole interval of the
+    /// ratio lies below [`TESTER_SHARE`].
+    ///
+    /// Where hosts and device share processors, a slower sender may be slower for the device's work
+    /// that it does, and a bypass that carried more says nothing. Frames that it did send, and that
+    /// nobody received and no counter of the tester dropped, it did not lose by being slow.
+    pub(super) fn verdict(&self, shared_processors: bool) -> Verdict {
+        let Some(rate) = self.rate().filter(|rate| *rate > 0.0) else {
+            return Verdict::Undetermined;
+        };
+        if self.link.is_some_and(|link| rate >= LINE_RATE * link) {
+            return Verdict::LinkLimited;
+        }
+        if self.driven == Driven::No {
+            return Verdict::TesterLimited;
+        }
+        let Some(ratio) = self.ratio() else { return Verdict::Undetermined };
+        let device = ratio.high * (1.0 + self.own_drops) < TESTER_SHARE;
+        if ratio.low >= TESTER_SHARE {
+            Verdict::TesterLimited
+        } else if device && !(shared_processors && self.driven != Driven::Lost) {
+            Verdict::DeviceLimited
+        } else {
+            Verdict::Undetermined
+        }
+    }
+
+    /// The device's own.
+    fn rate(&self) -> Option<f64> {
+        match self.rates {
+            Rates::Paired(pairs) => median(&pairs.iter().map(|pair| pair.0).collect::<Vec<f64>>()),
+            Rates::Apart { device, .. } => median(device),
+            Rates::Brackets { device, .. } => device.low,
+        }
+    }
+
+    /// Of device / bypass, at [`CONFIDENCE`] or more; `None` where the repetitions are too few.
+    fn ratio(&self) -> Option<Ratio> {
+        match self.rates {
+            Rates::Paired(pairs) => {
+                let ratio = |(device, bypass): &(f64, f64)| logarithm(*device) - logarithm(*bypass);
+                certain(Shift::of_pairs(&pairs.iter().map(ratio).collect::<Vec<f64>>()))
+            }
+            Rates::Apart { device, bypass } => {
+                let logs =
+                    |rates: &[f64]| rates.iter().copied().map(logarithm).collect::<Vec<f64>>();
+                certain(Shift::of_sides(&logs(device), &logs(bypass)))
+            }
+            Rates::Brackets { device, bypass } => {
+                let cable = bypass?;
+                let low = cable.low?;
+                Some(Ratio {
+                    low: device.low? / cable.high.unwrap_or(low).max(low),
+                    high: device.high? / low,
+                })
+            }
+        }
+    }
+}
+
+/// Of a rate that may be nothing at all: ranks ask only that it is the least.
+fn logarithm(rate: f64) -> f64 {
+    rate.max(f64::MIN_POSITIVE).ln()
+}
+
+/// Of a shift of logarithms, where the repetitions are enough for it.
+fn certain(shift: Option<Shift>) -> Option<Ratio> {
+    let found = shift?.interval(CONFIDENCE);
+    let told = found.confidence >= CONFIDENCE;
+    told.then(|| Ratio { low: found.low.exp(), high: found.high.exp() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Verdict::{DeviceLimited, LinkLimited, TesterLimited, Undetermined};
+    use super::*;
+
+    fn bracket(low: f64, high: f64) -> Bracket {
+        let some = |rate: f64| (rate > 0.0).then_some(rate);
+        Bracket { low: some(low), high: some(high) }
+    }
+
+    /// Zero is "none" here.
+    #[test]
+    fn searches() {
+        use Driven::{HeldBack, Lost, No};
+        for (device, bypass, driven, apart, shared) in [
+            ((94.0, 94.5), (100.0, 100.5), Lost, DeviceLimited, DeviceLimited),
+            // The truth may lie anywhere below `high`, and the cable's anywhere above `low`.
+            ((94.0, 95.5), (100.0, 100.5), Lost, Undetermined, Undetermined),
+            ((96.0, 96.2), (100.0, 100.5), Lost, TesterLimited, TesterLimited),
+            ((95.2, 95.5), (100.0, 110.0), Lost, Undetermined, Undetermined),
+            // The cable was not searched further, or passed all there was.
+            ((95.2, 95.5), (100.0, 0.0), Lost, TesterLimited, TesterLimited),
+            ((50.0, 50.2), (100.0, 0.0), Lost, DeviceLimited, DeviceLimited),
+            // Held back: where hosts and device share processors, nobody knows by whom.
+            ((50.0, 50.2), (100.0, 0.0), HeldBack, DeviceLimited, Undetermined),
+            // Nothing gave way: a lab's 270,000 of 410,000 frames/s, and nothing lost.
+            ((270.0, 0.0), (410.0, 0.0), No, TesterLimited, TesterLimited),
+            // Not even the lowest load passed: no value, and nobody's.
+            ((0.0, 80.0), (100.0, 0.0), Lost, Undetermined, Undetermined),
+            ((94.0, 94.5), (0.0, 100.0), Lost, Undetermined, Undetermined),
+        ] {
+            let rates = Rates::Brackets {
+                device: bracket(device.0, device.1),
+                bypass: Some(bracket(bypass.0, bypass.1)),
+            };
+            let evidence = RateEvidence::of(rates, driven);
+            assert_eq!(evidence.verdict(false), apart, "{device:?} {bypass:?} {driven:?}");
+            assert_eq!(evidence.verdict(true), shared, "{device:?} {bypass:?} {driven:?}, shared");
+        }
+        let alone = Rates::Brackets { device: bracket(50.0, 50.2), bypass: None };
+        assert_eq!(RateEvidence::of(alone, Lost).verdict(false), Undetermined);
+        assert_eq!(RateEvidence::of(alone, No).verdict(false), TesterLimited);
+    }
+
+    #[test]
+    fn repetitions() {
+        let table: [(&[f64], Verdict); 6] = [
+            (&[0.90, 0.91, 0.92, 0.93, 0.94, 0.949], DeviceLimited),
+            (&[0.90, 0.91, 0.92, 0.93, 0.94, 0.951], Undetermined),
+            (&[0.951, 0.96, 0.97, 0.98, 0.99, 1.20], TesterLimited),
+            // Five can't reach 95 %, however clear they look.
+            (&[0.5, 0.5, 0.5, 0.5, 0.5], Undetermined),
+            // A cable that carried nothing in one block says nothing for the device.
+            (&[0.90, 0.91, 0.92, 0.93, 0.94, f64::INFINITY], Undetermined),
+            (&[], Undetermined),
+        ];
+        for (ratios, expected) in table {
+            let of = |ratio: &f64| (if ratio.is_finite() { *ratio } else { 1.0 }, 100.0);
+            let mut pairs: Vec<(f64, f64)> = ratios.iter().map(of).collect();
+            for (pair, ratio) in pairs.iter_mut().zip(ratios) {
+                *pair = if ratio.is_finite() { (100.0 * ratio, 100.0) } else { (90.0, 0.0) };
+            }
+            let evidence = RateEvidence::of(Rates::Paired(&pairs), Driven::Lost);
+            assert_eq!(evidence.verdict(false), expected, "{ratios:?}");
+        }
+        let dead = [(0.0, 100.0); 6];
+        let evidence = RateEvidence::of(Rates::Paired(&dead), Driven::Lost);
+        assert_eq!(evidence.verdict(false), Undetermined, "nothing at all is no limit");
+    }
+
+    #[test]
+    fn sides_measured_apart() {
+        let device: Vec<f64> = (0..6).map(|at| 80.0 + f64::from(at)).collect();
+        let bypass: Vec<f64> = (0..6).map(|at| 100.0 + f64::from(at)).collect();
+        let of = |device, bypass| {
+            RateEvidence::of(Rates::Apart { device, bypass }, Driven::Lost).verdict(false)
+        };
+        assert_eq!(of(&device, &bypass), DeviceLimited);
+        assert_eq!(of(&bypass, &device), TesterLimited);
+        assert_eq!(of(&device[..3], &bypass[..3]), Undetermined);
+    }
+
+    #[test]
+    fn line_rate_and_the_tester_s_own_drops() {
+        let pairs = [(90.0, 100.0); 6];
+        let plain = RateEvidence::of(Rates::Paired(&pairs), Driven::Lost);
+        assert_eq!(plain.verdict(false), DeviceLimited);
+        let dropped = RateEvidence { own_drops: 0.06, ..plain };
+        assert_eq!(dropped.verdict(false), Undetermined);
+        for (link, expected) in [(90.05, LinkLimited), (90.2, DeviceLimited)] {
+            let on_link = RateEvidence { link: Some(link), ..plain };
+            assert_eq!(on_link.verdict(false), expected, "{link}");
+        }
+    }
+}
