@@ -121,8 +121,10 @@ pub struct Stations {
     pub first: u64,
     /// How many, at least 1.
     pub count: u32,
-    /// Frames a second in which the receiver speaks for each of them once, as it is bound.
+    /// Frames a second in which the receiver speaks for each of them, as it is bound.
     pub learn_rate: u64,
+    /// How often it speaks for each of them, all in turn.
+    pub rounds: u32,
 }
 
 impl Spread {

@@ -321,4 +321,10 @@ pub enum Caveat {
     GapLoss,
     /// Operations a second and their latency contradict each other by more than 2 % (Little's law).
     Inconsistent,
+    /// Frames to stations that nobody knows were not seen flooded: a full table would look like room.
+    FloodsNotSeen,
+    /// How many stations were known depends on how fast they spoke: table or learning was the limit.
+    LearningConfounded,
+    /// Losses or floods that a full address table does not explain.
+    TableNotShown,
 }

@@ -58,13 +58,14 @@ pub(crate) fn announce_stations(
             let time = u128::from(frames) * u128::from(SECOND) / u128::from(stations.learn_rate);
             begin + Picos(time as u64)
         };
-        for station in 0..u64::from(stations.count) {
-            world.run(after(station), stop)?;
-            if let Some(lane) = world.hosts.flows.loads[number].announcement(station) {
+        let frames = u64::from(stations.count) * u64::from(stations.rounds);
+        for frame in 0..frames {
+            world.run(after(frame), stop)?;
+            if let Some(lane) = world.hosts.flows.loads[number].announcement(frame) {
                 send(world, &lane);
             }
         }
-        begin = after(stations.count.into());
+        begin = after(frames);
     }
     Ok(())
 }

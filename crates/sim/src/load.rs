@@ -54,6 +54,8 @@ pub(crate) struct Stations {
     pub(crate) count: u32,
     /// Frames a second before the load.
     pub(crate) learn_rate: u64,
+    /// How often each one speaks.
+    pub(crate) rounds: u32,
 }
 
 impl Stations {
@@ -63,9 +65,12 @@ impl Stations {
     /// Those behind a port, by its place; none where the load has none.
     fn of(destination: Destination, port: u32) -> Option<Self> {
         const BASE: u64 = 0x0257_0000_0000;
-        let Destination::Stations { count, learn_rate } = destination else { return None };
-        let first = Mac(BASE + u64::from(port) * u64::from(Self::MOST));
-        Some(Self { first, count: count.clamp(1, Self::MOST), learn_rate: learn_rate.max(1) })
+        const SILENT: u64 = 0x0257_8000_0000;
+        let Destination::Stations { count, learn_rate, rounds } = destination else { return None };
+        let base = if rounds == 0 { SILENT } else { BASE };
+        let first = Mac(base + u64::from(port) * u64::from(Self::MOST));
+        let (count, learn_rate) = (count.clamp(1, Self::MOST), learn_rate.max(1));
+        Some(Self { first, count, learn_rate, rounds })
     }
 
     /// The address of frame `number`'s.

@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn frames_for_others_on_the_link() {
         let next_hop = MacAddr([2, 0, 0, 0, 0, 9]);
-        let stations = Stations { first: 0x0257_0000_00ff, count: 3, learn_rate: 1 };
+        let stations = Stations { first: 0x0257_0000_00ff, count: 3, learn_rate: 1, rounds: 1 };
         let of = |addressee| Spread { addressee, ..Spread::NONE };
         let all = of(Addressee::Stations(stations));
         assert_eq!((all.period(), all.conversations(), all.is_none()), (3, 1, false));

@@ -35,7 +35,7 @@ pub(super) fn announce(local: IpAddr, stations: Stations) -> Result<(), FlowErro
     frame[..6].copy_from_slice(&MacAddr::BROADCAST.0);
     frame[12..14].copy_from_slice(&EXPERIMENT);
     let begun = clock::monotonic();
-    for number in 0..u64::from(stations.count) {
+    for number in 0..u64::from(stations.count) * u64::from(stations.rounds) {
         let after = u128::from(number) * 1_000_000_000 / u128::from(stations.learn_rate.max(1));
         clock::wait_until(begun + Nanos(after as u64));
         frame[6..12].copy_from_slice(&stations.at(number).0);

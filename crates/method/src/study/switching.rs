@@ -51,7 +51,8 @@ pub struct SwitchingSpec {
     pub burst_duration: Nanos,
     /// The most stations that the address tests try.
     pub stations: u32,
-    /// At how many frames a second stations speak while their number is searched.
+    /// At how many frames a second stations speak while their number is searched: at first, and more slowly
+    /// where that may be what floods are about.
     pub learn_rate: u64,
     /// The phases around each load.
     pub profile: Profile,
@@ -212,7 +213,7 @@ impl SwitchingSpec {
             precision: 0.005,
             burst_duration: Nanos::from_millis(100),
             stations: 65_536,
-            learn_rate: 1_000,
+            learn_rate: 4_000,
             profile: Profile::Quick,
             tries: 3,
         }

@@ -51,7 +51,15 @@ pub enum Destination {
         count: u32,
         /// Frames a second before the load, at least 1.
         learn_rate: u64,
+        /// How often each of them speaks. With 0 nobody does: addresses that no other trial uses, so
+        /// that the device can't know them.
+        #[serde(default = "once")]
+        rounds: u32,
     },
+}
+
+const fn once() -> u32 {
+    1
 }
 
 impl Destination {
@@ -63,8 +71,8 @@ impl Destination {
     /// How long stations take to speak.
     pub fn learning(&self) -> Nanos {
         match self {
-            Self::Stations { count, learn_rate } => {
-                let frames = u64::from(*count) * 1_000_000_000;
+            Self::Stations { count, learn_rate, rounds } => {
+                let frames = u64::from(*count) * u64::from(*rounds) * 1_000_000_000;
                 Nanos(frames.div_ceil((*learn_rate).max(1)))
             }
             Self::Receiver | Self::Broadcast => Nanos::ZERO,

@@ -72,6 +72,9 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
         Caveat::HalfRoundTrip => "half-round-trip",
         Caveat::GapLoss => "gap-loss",
         Caveat::Inconsistent => "inconsistent",
+        Caveat::FloodsNotSeen => "floods-not-seen",
+        Caveat::LearningConfounded => "learning-confounded",
+        Caveat::TableNotShown => "table-not-shown",
     }
 }
 
@@ -183,6 +186,19 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
         Caveat::Inconsistent => {
             "Operations a second and their mean latency contradict each other by more than 2 %: with so \
              many under way all the time one follows from the other (Little's law)."
+        }
+        Caveat::FloodsNotSeen => {
+            "Frames to stations that nobody knows were not seen flooded at the monitoring port, so a full \
+             table would have looked like one with room. Make that port promiscuous; a device that \
+             drops such frames can't be tested so."
+        }
+        Caveat::LearningConfounded => {
+            "How many stations were known depends on how fast they spoke, down to the slowest rate there \
+             was time for: the table's size and the rate at which it learns can't be told apart."
+        }
+        Caveat::TableNotShown => {
+            "Frames to stations were lost, or flooded now and then, in a way that a full address table \
+             does not explain. Look for what else loses frames."
         }
         Caveat::Unsupported => "This test can't be made where it was asked for; the row says why.",
         Caveat::NotFilled => {

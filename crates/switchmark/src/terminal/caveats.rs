@@ -48,6 +48,13 @@ pub const fn advice(caveat: Caveat) -> &'static str {
         Caveat::Inconsistent => "operations a second and latency contradict each other by over 2 %",
         Caveat::NotFilled => "the longest burst still went in: the buffer is at least so large",
         Caveat::Backpressure => "the device made its senders pause, and dropped nothing",
+        Caveat::FloodsNotSeen => {
+            "frames to unknown stations were not seen flooded: is the monitoring port promiscuous?"
+        }
+        Caveat::LearningConfounded => {
+            "the table's size and the rate at which it learns can't be told apart here"
+        }
+        Caveat::TableNotShown => "losses or floods that a full address table does not explain",
         Caveat::Simulated => "simulated: no packet was sent; as true as the device's profile",
     }
 }

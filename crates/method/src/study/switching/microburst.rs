@@ -37,7 +37,7 @@ fn one(
     let seconds = rig.spec.burst_duration.as_secs_f64();
     let line = rig.highest(board, size).map_or(1_000_000.0, |line| line.0);
     let most = (line * seconds / receivers as f64).max(1.0) as u64;
-    let found = largest::search((1, most), 0.0, |frames| {
+    let found = largest::search(largest::Within::exactly(1, most), |frames| {
         passes(rig, board, (senders, receivers), (size, frames))
     })?;
     let mut row = rig.row(board, TEST, Some(size));

@@ -19,6 +19,7 @@ use crate::trial::{
     Datagrams, Destination, Flow, FlowKind, Gate, Headers, Reception, Role, Schedule,
 };
 use crate::validity::tester_losses;
+use crate::verdict::{Evidence, Setting, Standing};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict, verdict};
 
 /// A study under way.
@@ -218,6 +219,14 @@ impl<'s, 't> Rig<'s, 't> {
             return Verdict::Undetermined;
         }
         told
+    }
+
+    /// Whose doing it is that something was seen, or was not, which a control did not show: of what only a
+    /// device does, so that no direct cable need stand beside it.
+    pub(super) fn sight(&self, board: &Board, seen: bool) -> Verdict {
+        let setting = self.session.ways.setting(board.way);
+        let setting = Setting { standing: Standing::Beside, ..setting };
+        Evidence::Sight { seen, in_control: Some(false) }.verdict(setting)
     }
 
     /// The conditions and caveats of a test's rows; verdict and n are the test's.

@@ -96,7 +96,10 @@ impl DataSheet {
                 let bound = if table.at_least { "# At least: all were known.\n" } else { "" };
                 format!("{bound}mac_table = {{ entries = {} }}\n", table.entries)
             }
-            None => "# The table of addresses was not measured.\n".to_owned(),
+            None => {
+                "# The size of the table of addresses was not measured, or could not be told.\n"
+                    .to_owned()
+            }
         }
     }
 }

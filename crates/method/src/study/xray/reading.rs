@@ -7,7 +7,7 @@ use measure::{FrameSize, Nanos, Rate};
 use super::{Buffer, DataSheet, Forwarding, MacTable, PacketLimit, PortGroup};
 use crate::figure::Condition;
 use crate::topology::{CableEnd, HostPort, Topology};
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use crate::{Figure, Metric, Unit, Verdict};
 
 /// What links are sold as, bits a second.
 const USUAL_RATES: [u64; 12] = [
@@ -30,8 +30,6 @@ const AS_USUAL: f64 = 0.005;
 const BELOW_LINE: f64 = 0.98;
 /// Octets before a frame: preamble and delimiter.
 const PREAMBLE: f64 = 8.0;
-/// Below so many frames a second the test of addresses loses frames for want of turns, not of entries.
-const ENOUGH_FOR_ADDRESSES: u64 = 25_000;
 
 impl DataSheet {
     /// From all figures of the studies; `None` where nothing tells a rate.
@@ -54,8 +52,7 @@ impl DataSheet {
             buffer: buffer(figures, rate, packets),
             packets,
             groups: groups(figures),
-            mac_table: mac_table(figures)
-                .filter(|_| packets.is_none_or(|limit| limit.rate >= ENOUGH_FOR_ADDRESSES)),
+            mac_table: mac_table(figures),
         })
     }
 }
@@ -239,10 +236,9 @@ fn groups(figures: &[Figure]) -> Vec<PortGroup> {
     groups
 }
 
+/// What a slow learner knew is no size of its table: a value stands only where the table's was shown.
 fn mac_table(figures: &[Figure]) -> Option<MacTable> {
     let figure = of(figures, Metric::AddressCapacity).find(|figure| figure.value.is_some())?;
     let entries = figure.value?.round() as u64;
-    let at_least = figure.verdict != Verdict::DeviceLimited;
-    let untold = figure.caveats.contains(&Caveat::NoValidTrial) || entries == 0;
-    (!untold).then_some(MacTable { entries, at_least })
+    Some(MacTable { entries, at_least: figure.high.is_none() })
 }

@@ -99,16 +99,19 @@ impl Scene<'_> {
         })
     }
 
-    /// Stations' addresses are locally administered, and each receiving host's are its own.
+    /// Stations' addresses are locally administered, and each receiving host's are its own. Those that
+    /// never speak are others.
     fn addressee(&self, flow: &Flow, destination: Destination) -> Addressee {
         const BASE: u64 = 0x0257_0000_0000;
+        const SILENT: u64 = 0x0257_8000_0000;
         match destination {
             Destination::Receiver => Addressee::NextHop,
             Destination::Broadcast => Addressee::Everybody,
-            Destination::Stations { count, learn_rate } => {
+            Destination::Stations { count, learn_rate, rounds } => {
                 let host = self.topology.hosts.iter().position(|h| h.name == flow.to.host);
-                let first = BASE + ((host.unwrap_or(0) as u64) << 20);
-                Addressee::Stations(Stations { first, count, learn_rate })
+                let base = if rounds == 0 { SILENT } else { BASE };
+                let first = base + ((host.unwrap_or(0) as u64) << 20);
+                Addressee::Stations(Stations { first, count, learn_rate, rounds })
             }
         }
     }

@@ -1,0 +1,132 @@
+//! How many new stations a second the device learns.
+//!
+//! Owns the search for the rate, and what is taken off for a queue that takes some in at once: overloads
+//! of two numbers of stations tell the queue from the rate exactly, as two durations tell a buffer from a
+//! port. Few stations fit into any queue, so that they tell nothing of a rate.
+
+use super::super::largest::{self, Within};
+use super::trial::{Shown, Speech, Trials, Unknown};
+use crate::{Caveat, TestbedError};
+
+/// RFC 2889 §5.8: as many stations as are known for sure, of these the most that are.
+const STATIONS: [u64; 4] = [4_096, 2_048, 1_024, 512];
+/// How often each of them speaks to see whether the table holds them all.
+const ROUNDS: u32 = 3;
+/// The first rate.
+const FIRST_RATE: u64 = 1_000;
+/// How often stations speak at the slowest rate, to see for how many a frame is lost.
+const CONTROLS: u32 = 3;
+/// Standard deviations that make a difference.
+const FAR: f64 = 4.0;
+/// A queue that takes in more than this share of the stations leaves nothing to tell a rate by.
+const MOST_QUEUED: f64 = 0.25;
+/// A queue of so many would not show where no rate was too high.
+const UNSEEN_QUEUE: f64 = 64.0;
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LearningRate {
+    /// How many stations had to be learned.
+    pub(super) stations: u64,
+    /// Frames a second, of which the least and the most; no most where no rate was too high.
+    pub(super) rate: (f64, f64, Option<f64>),
+    /// How many are taken in at once on top.
+    pub(super) queue: Option<f64>,
+}
+
+/// The rate, or why there is none.
+pub(super) fn find(
+    trials: &mut Trials<'_, '_, '_, '_>,
+    most: u64,
+) -> Result<Result<LearningRate, Caveat>, TestbedError> {
+    if !trials.floods_are_seen()? {
+        return Ok(Err(Caveat::FloodsNotSeen));
+    }
+    let Some(stations) = fitting(trials)? else { return Ok(Err(Caveat::LearningConfounded)) };
+    let slowest = Speech::slowest(stations, 1).rate;
+    let mut missed: f64 = 0.0;
+    for _ in 0..CONTROLS {
+        let Some(unknown) = unknown(trials, stations, slowest)? else {
+            return Ok(Err(Caveat::NoValidTrial));
+        };
+        missed = missed.max(unknown.stations);
+    }
+    let allowed = missed + FAR * missed.sqrt();
+    let within = Within {
+        known: Some(slowest),
+        first: FIRST_RATE.clamp(slowest + 1, most.max(slowest + 1)),
+        most,
+        width: trials.rig.spec.precision,
+    };
+    let found = largest::search(within, |rate| {
+        // A frame that was lost by chance is not lost twice.
+        for _ in 0..2 {
+            match unknown(trials, stations, rate)? {
+                None => return Ok::<_, TestbedError>(None),
+                Some(unknown) if unknown.stations <= allowed => return Ok(Some(true)),
+                Some(_) => {}
+            }
+        }
+        Ok(Some(false))
+    })?;
+    let (Some(holds), false) = (found.holds, found.broken) else {
+        return Ok(Err(Caveat::NoValidTrial));
+    };
+    let all = stations as f64;
+    let Some(fails) = found.fails else {
+        let least = holds as f64 * (1.0 - UNSEEN_QUEUE / all);
+        return Ok(Ok(LearningRate { stations, rate: (least, least, None), queue: None }));
+    };
+    let Some((queue, error)) = queue(trials, stations, (2 * fails).min(most.max(fails)))? else {
+        return Ok(Err(Caveat::NoValidTrial));
+    };
+    if queue + error > MOST_QUEUED * all {
+        return Ok(Err(Caveat::LearningConfounded));
+    }
+    let less = |queue: f64| holds as f64 * (1.0 - queue.max(0.0) / all);
+    let rate = (less(queue), less(queue + error + allowed), Some(fails as f64));
+    Ok(Ok(LearningRate { stations, rate, queue: Some(queue.max(0.0)) }))
+}
+
+/// The most stations that the table holds, where they speak as slowly as there is time for.
+fn fitting(trials: &mut Trials<'_, '_, '_, '_>) -> Result<Option<u64>, TestbedError> {
+    let asked = u64::from(trials.rig.spec.stations);
+    for stations in STATIONS.into_iter().filter(|stations| *stations <= asked) {
+        let speech = Speech::slowest(stations, ROUNDS);
+        if trials.ask(stations as u32, speech)? == Shown::Known {
+            return Ok(Some(stations));
+        }
+    }
+    Ok(None)
+}
+
+/// How many of them were not learned as each spoke once.
+fn unknown(
+    trials: &mut Trials<'_, '_, '_, '_>,
+    stations: u64,
+    rate: u64,
+) -> Result<Option<Unknown>, TestbedError> {
+    Ok(match trials.ask(stations as u32, Speech { rate, rounds: 1 })? {
+        Shown::Known => Some(Unknown { stations: 0.0, error: 0.0 }),
+        Shown::Flooded(unknown) => Some(unknown),
+        Shown::Unusable | Shown::Lossy => None,
+    })
+}
+
+/// How many stations are learned at once, whatever the rate, and the error of that: of N at an overload
+/// N * R / rate + queue are learned, of N / 2 half as many and the queue.
+fn queue(
+    trials: &mut Trials<'_, '_, '_, '_>,
+    stations: u64,
+    overload: u64,
+) -> Result<Option<(f64, f64)>, TestbedError> {
+    let half = stations / 2;
+    let of_all = unknown(trials, stations, overload)?;
+    let of_half = unknown(trials, half, overload)?;
+    let (Some(of_all), Some(of_half)) = (of_all, of_half) else { return Ok(None) };
+    let learned = |stations: u64, unknown: Unknown| stations as f64 - unknown.stations;
+    let queue = 2.0 * learned(half, of_half) - learned(stations, of_all);
+    // A frame or two at the edges, and what losses add.
+    let error = 2.0 + FAR * (2.0 * of_half.error).hypot(of_all.error);
+    Ok(Some((queue, error)))
+}
