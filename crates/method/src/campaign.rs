@@ -157,7 +157,7 @@ impl CampaignSpec {
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
         let topology = testbed.topology().clone();
         let ran = self.carry_out(testbed, seed)?;
-        let mut figures = figures::of_cells(self, &ran, None, topology.is_simulated());
+        let mut figures = figures::of_cells(self, &ran, None, &topology);
         figures.extend(findings::control(self, &ran));
         figures.extend(findings::shares(self, &ran));
         Ok(figures)
@@ -169,10 +169,10 @@ impl CampaignSpec {
         testbed: &mut dyn Testbed,
         seed: u64,
     ) -> Result<Vec<Vec<Figure>>, TestbedError> {
-        let simulated = testbed.topology().is_simulated();
+        let topology = testbed.topology().clone();
         let ran = self.carry_out(testbed, seed)?;
         let last = ran.iter().map(|one| one.block + 1).max().unwrap_or(0);
-        Ok((0..last).map(|block| figures::of_cells(self, &ran, Some(block), simulated)).collect())
+        Ok((0..last).map(|block| figures::of_cells(self, &ran, Some(block), &topology)).collect())
     }
 
     /// Every level with the first of its factor, sizes excepted: they are cases of their own.

@@ -157,7 +157,7 @@ mod tests {
     fn line_rate_is_the_link_s_on_any_path() {
         let reached = RateEvidence {
             link: Some(100.0),
-            ..RateEvidence::of(Rates::Paired(&[(99.95, 99.95)]), Driven::No)
+            ..RateEvidence::of(Rates::Paired(&[(99.95, None)]), Driven::No)
         };
         for standing in [Standing::Cable, Standing::Alone, Standing::Beside] {
             let setting = Setting { standing, ..BESIDE };

@@ -4,13 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use measure::BlockEstimate;
 use measure::quantile::median;
-use measure::{BlockEstimate, Interval};
 
 use super::{CampaignSpec, Means};
-use crate::comparison::cells::{Case, case, shared};
+use crate::comparison::cells::{Better, Case, better, case, shared};
 use crate::figure::{Condition, Unit};
-use crate::{Caveat, Figure, Metric, Verdict, verdict};
+use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
+use crate::{Caveat, Figure, Metric, Topology, Verdict};
 
 /// The condition that names a campaign's cell, in all its figures.
 pub const CELL: &str = "cell";
@@ -44,7 +45,7 @@ pub(super) fn of_cells(
     spec: &CampaignSpec,
     ran: &[Ran],
     only: Option<u32>,
-    simulated: bool,
+    topology: &Topology,
 ) -> Vec<Figure> {
     let mut all = Vec::new();
     for cell in 0..spec.cells.len() {
@@ -53,8 +54,8 @@ pub(super) fn of_cells(
             own.filter(|one| only.is_none_or(|block| one.block == block)).collect();
         let groups = groups(&own);
         for group in &groups {
-            let mut figure = over_blocks(group, simulated);
-            judge(&mut figure, group, &groups);
+            let mut figure = over_blocks(group, topology.is_simulated());
+            judge(&mut figure, group, &groups, topology.is_lab());
             name(&mut figure, spec, cell);
             stand_beside(&mut figure, &groups);
             all.push(figure);
@@ -86,17 +87,37 @@ fn groups<'a>(own: &[&'a Ran]) -> Vec<Group<'a>> {
 
 impl Group<'_> {
     /// One value a block, the median of its repetitions.
-    fn values(&self) -> Vec<f64> {
+    fn by_block(&self) -> BTreeMap<u32, f64> {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (block, figure) in &self.figures {
             blocks.entry(*block).or_default().extend(figure.value);
         }
-        blocks.values().filter_map(|values| median(values)).collect()
+        blocks.into_iter().filter_map(|(block, values)| Some((block, median(&values)?))).collect()
     }
 
-    fn interval(&self) -> Option<Interval> {
-        let estimate = BlockEstimate::of(&self.values(), CONFIDENCE)?;
-        (estimate.blocks >= 2).then_some(estimate.interval)
+    fn values(&self) -> Vec<f64> {
+        self.by_block().into_values().collect()
+    }
+
+    fn is_bypass(&self) -> bool {
+        is_bypass(self.figures[0].1)
+    }
+
+    /// What gave way, as the blocks' own verdicts have it: one alone never calls a repeated rate the
+    /// device's, but one that is not a mere bound was driven.
+    fn driven(&self) -> Driven {
+        let told = |verdict| self.figures.iter().filter(|one| one.1.verdict == verdict).count();
+        let [lost, open] = [Verdict::DeviceLimited, Verdict::Undetermined].map(told);
+        match self.figures.len() {
+            all if 2 * lost > all => Driven::Lost,
+            all if 2 * (lost + open) > all => Driven::HeldBack,
+            _ => Driven::No,
+        }
+    }
+
+    /// Over the direct cable, what this is over the device.
+    fn beside<'g>(case: &Case, groups: &'g [Self]) -> Option<&'g Self> {
+        groups.iter().find(|other| other.case == *case && other.is_bypass())
     }
 }
 
@@ -131,30 +152,47 @@ fn over_blocks(group: &Group<'_>, simulated: bool) -> Figure {
     figure
 }
 
-/// One block can't tell a delay from its bypass's; all of them may.
-fn judge(figure: &mut Figure, group: &Group<'_>, groups: &[Group<'_>]) {
-    if figure.unit != Unit::Nanoseconds || is_bypass(figure) {
+/// One block can't tell a device's rate or delay from its bypass's; all of them may.
+fn judge(figure: &mut Figure, group: &Group<'_>, groups: &[Group<'_>], shared_processors: bool) {
+    if group.is_bypass() {
         return;
     }
-    let beside = |case: &Case| {
-        let bypass = |other: &&Group<'_>| other.case == *case && is_bypass(other.figures[0].1);
-        groups.iter().find(bypass).and_then(Group::interval)
-    };
+    let setting = Setting { standing: Standing::Beside, shared_processors };
+    let own = group.by_block();
     if figure.metric == Metric::RttAdded {
         let rtt = Figure { metric: Metric::Rtt, ..group.figures[0].1.clone() };
-        let Some(cable) = beside(&case(&rtt, &shared(&rtt))) else { return };
-        let floor = (cable.high - cable.low) / 2.0;
-        let resolved = figure.low.is_some_and(|low| low > 0.0)
-            && figure.value.is_some_and(|value| value > floor)
-            && figure.blocks >= 2;
+        let Some(cable) = Group::beside(&case(&rtt, &shared(&rtt)), groups) else { return };
+        let cable = BlockEstimate::of(&cable.values(), CONFIDENCE);
+        let floor = cable.map_or(0.0, |cable| (cable.interval.high - cable.interval.low) / 2.0);
         figure.conditions.insert("bypass_repeatability_ns".to_owned(), floor.into());
-        figure.verdict = if resolved { Verdict::DeviceLimited } else { Verdict::TesterLimited };
-        if !resolved {
+        // What the device added to a block is a difference already.
+        let pairs: Vec<(f64, f64)> = own.into_values().map(|added| (added, 0.0)).collect();
+        figure.verdict = Evidence::Delay(Delays::Paired { pairs: &pairs, floor }).verdict(setting);
+        if figure.verdict != Verdict::DeviceLimited {
             figure.caveats.push(Caveat::NotResolved);
             figure.caveats.sort_unstable();
         }
-    } else if let Some(cable) = beside(&group.case) {
-        figure.verdict = verdict::of_delay(group.interval(), Some(cable));
+        return;
+    }
+    let Some(cable) = Group::beside(&group.case, groups) else { return };
+    let cable = cable.by_block();
+    let beside = |block: &u32| cable.get(block).copied();
+    match figure.unit {
+        Unit::Nanoseconds => {
+            let both = own.iter().filter_map(|(block, value)| Some((*value, beside(block)?)));
+            let pairs: Vec<(f64, f64)> = both.collect();
+            figure.verdict = Evidence::Delay(Delays::paired(&pairs)).verdict(setting);
+        }
+        _ if better(figure.metric) == Some(Better::More) => {
+            let pairs: Vec<(f64, Option<f64>)> =
+                own.iter().map(|(block, value)| (*value, beside(block))).collect();
+            if figure.verdict == Verdict::LinkLimited {
+                return;
+            }
+            let rate = RateEvidence::of(Rates::Paired(&pairs), group.driven());
+            figure.verdict = Evidence::Rate(rate).verdict(setting);
+        }
+        _ => {}
     }
 }
 

@@ -5,8 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::figure::{Condition, Figure, Unit, Verdict};
-use crate::{Caveat, verdict};
+use crate::Caveat;
+use crate::figure::{Condition, Figure, Unit};
+use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
 
 /// Everything that was imported at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,26 +19,38 @@ pub struct ImportedSpec {
 }
 
 impl ImportedSpec {
-    /// With each figure's verdict: a rate that the cable does not beat is a bound on the device; a delay
-    /// has no interval, so nothing tells whose it is.
+    /// With each figure's verdict. Outputs that tell the same thing again are repetitions of it; one alone
+    /// tells a device from its tester as little as one block of ours does.
     pub fn new(files: Vec<String>, mut figures: Vec<Figure>) -> Self {
-        let bypass: Vec<Figure> = figures.iter().filter(|f| is_bypass(f)).cloned().collect();
+        let all = figures.clone();
+        let bypass: Vec<&Figure> = all.iter().filter(|f| is_bypass(f)).collect();
         for figure in &mut figures {
-            if is_bypass(figure) {
-                figure.verdict = Verdict::TesterLimited;
-                continue;
-            }
-            let cable = bypass.iter().find(|other| is_beside(other, figure));
-            if cable.is_none() {
+            let cables: Vec<&Figure> =
+                bypass.iter().copied().filter(|other| is_beside(other, figure)).collect();
+            let standing = match (is_bypass(figure), cables.is_empty()) {
+                (true, _) => Standing::Cable,
+                (false, true) => Standing::Alone,
+                (false, false) => Standing::Beside,
+            };
+            if standing == Standing::Alone {
                 figure.caveats.push(Caveat::NoBypass);
                 figure.caveats.sort();
             }
-            figure.verdict = match (figure.unit, cable) {
-                (
-                    Unit::FramesPerSecond | Unit::BitsPerSecond | Unit::OperationsPerSecond,
-                    Some(cable),
-                ) => verdict::of_rate(figure.value, cable.value, true),
-                _ => Verdict::Undetermined,
+            let again = |other: &&Figure| !is_bypass(other) && is_beside(other, figure);
+            let device: Vec<f64> = all.iter().filter(again).filter_map(|f| f.value).collect();
+            let bypass: Vec<f64> = cables.iter().filter_map(|cable| cable.value).collect();
+            let (device, bypass) = (&device[..], &bypass[..]);
+            let setting = Setting { standing, shared_processors: false };
+            figure.verdict = match figure.unit {
+                Unit::FramesPerSecond | Unit::BitsPerSecond | Unit::OperationsPerSecond => {
+                    // Nobody knows whether anything was lost.
+                    let rates = Rates::Apart { device, bypass };
+                    Evidence::Rate(RateEvidence::of(rates, Driven::HeldBack)).verdict(setting)
+                }
+                Unit::Nanoseconds => {
+                    Evidence::Delay(Delays::Apart { device, bypass, floor: 0.0 }).verdict(setting)
+                }
+                _ => Evidence::Nothing.verdict(setting),
             };
         }
         Self { files, figures }

@@ -40,8 +40,8 @@ pub struct Bracket {
 /// Rates of the device's path and of its bypass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rates<'a> {
-    /// Of each block that has both: (device, bypass).
-    Paired(&'a [(f64, f64)]),
+    /// The device's of each block, and the bypass's in the same one, where it has been measured.
+    Paired(&'a [(f64, Option<f64>)]),
     /// Measured at different times.
     Apart {
         /// The device's.
@@ -125,8 +125,10 @@ impl<'a> RateEvidence<'a> {
     fn ratio(&self) -> Option<Ratio> {
         match self.rates {
             Rates::Paired(pairs) => {
-                let ratio = |(device, bypass): &(f64, f64)| logarithm(*device) - logarithm(*bypass);
-                certain(Shift::of_pairs(&pairs.iter().map(ratio).collect::<Vec<f64>>()))
+                let ratio = |(device, bypass): &(f64, Option<f64>)| {
+                    Some(logarithm(*device) - logarithm((*bypass)?))
+                };
+                certain(Shift::of_pairs(&pairs.iter().filter_map(ratio).collect::<Vec<f64>>()))
             }
             Rates::Apart { device, bypass } => {
                 let logs =
@@ -214,17 +216,20 @@ mod tests {
             (&[], Undetermined),
         ];
         for (ratios, expected) in table {
-            let of = |ratio: &f64| (if ratio.is_finite() { *ratio } else { 1.0 }, 100.0);
-            let mut pairs: Vec<(f64, f64)> = ratios.iter().map(of).collect();
-            for (pair, ratio) in pairs.iter_mut().zip(ratios) {
-                *pair = if ratio.is_finite() { (100.0 * ratio, 100.0) } else { (90.0, 0.0) };
-            }
+            let of = |ratio: &f64| match ratio {
+                ratio if ratio.is_finite() => (100.0 * ratio, Some(100.0)),
+                _ => (90.0, Some(0.0)),
+            };
+            let pairs: Vec<(f64, Option<f64>)> = ratios.iter().map(of).collect();
             let evidence = RateEvidence::of(Rates::Paired(&pairs), Driven::Lost);
             assert_eq!(evidence.verdict(false), expected, "{ratios:?}");
         }
-        let dead = [(0.0, 100.0); 6];
+        let dead = [(0.0, Some(100.0)); 6];
         let evidence = RateEvidence::of(Rates::Paired(&dead), Driven::Lost);
         assert_eq!(evidence.verdict(false), Undetermined, "nothing at all is no limit");
+        let alone = [(80.0, None); 6];
+        let of = |driven| RateEvidence::of(Rates::Paired(&alone), driven).verdict(false);
+        assert_eq!((of(Driven::No), of(Driven::Lost)), (TesterLimited, Undetermined));
     }
 
     #[test]
@@ -241,7 +246,7 @@ mod tests {
 
     #[test]
     fn line_rate_and_the_tester_s_own_drops() {
-        let pairs = [(90.0, 100.0); 6];
+        let pairs = [(90.0, Some(100.0)); 6];
         let plain = RateEvidence::of(Rates::Paired(&pairs), Driven::Lost);
         assert_eq!(plain.verdict(false), DeviceLimited);
         let dropped = RateEvidence { own_drops: 0.06, ..plain };

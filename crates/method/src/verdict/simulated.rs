@@ -42,7 +42,8 @@ fn called(noise: Noise, ratio: f64, (spread, repetitions): (u32, usize), draws: 
     let mut device = 0;
     for _ in 0..draws {
         let mut one = || noise.draw(&mut random, spread);
-        let pairs: Vec<(f64, f64)> = (0..repetitions).map(|_| (ratio * one(), one())).collect();
+        let pairs: Vec<(f64, Option<f64>)> =
+            (0..repetitions).map(|_| (ratio * one(), Some(one()))).collect();
         let evidence = Evidence::Rate(RateEvidence::of(Rates::Paired(&pairs), Driven::Lost));
         device += u32::from(evidence.verdict(BESIDE) == Verdict::DeviceLimited);
     }

@@ -121,6 +121,7 @@ impl Cell {
 /// What one block's trial of a case showed.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
+    pub(super) block: u32,
     pub(super) series: Series,
     /// The lost share of the load beside it, where there was one.
     pub(super) background_loss: Option<f64>,
@@ -155,7 +156,7 @@ impl CellData {
         if busy {
             self.troubles.push(Caveat::BusyHosts);
         }
-        self.samples.push(Sample { series, background_loss, busy });
+        self.samples.push(Sample { block: tried.trial.block, series, background_loss, busy });
     }
 
     /// The median over blocks of the goodput.

@@ -12,7 +12,8 @@ use super::cell::{Beside, Cell, CellData};
 use super::judgement::{Judgement, Reason, judge};
 use super::{BufferSpec, fit, ratios};
 use crate::study::Profile;
-use crate::{Caveat, Figure, Metric, Topology, Unit, Verdict, verdict};
+use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
+use crate::{Caveat, Figure, Metric, Topology, Unit, Verdict};
 
 type Data = BTreeMap<(Way, usize), CellData>;
 
@@ -51,7 +52,9 @@ pub(super) fn all(
         let case = Case::new(spec, own, (cells[at].beside, baseline), link, rtts.min());
         let cable = ways.bypass_of(way).zip(alone).map(|(cable, alone)| side(cable, alone));
         let mut row = row(spec, &cells[at], own, ways, way);
-        row.verdict = ways.verdict(way, || case.verdict(cable.unwrap_or(&empty)));
+        let both = case.goodputs(cable.unwrap_or(&empty));
+        let rate = RateEvidence::of(Rates::Paired(&both), case.driven());
+        row.verdict = ways.judge(way, &Evidence::Rate(rate));
         if link.is_none() {
             row.caveats.insert(Caveat::MediaRateUnknown);
         }
@@ -114,11 +117,18 @@ impl<'a> Case<'a> {
         Self { spec, own, fair_share, link, rtt, judged }
     }
 
-    /// The device is shown where its path lost segments and the direct cable carried more.
-    fn verdict(&self, cable: &CellData) -> Verdict {
+    /// Segments were lost on the path, in most blocks and where no other program had the processors.
+    fn driven(&self) -> Driven {
         let lossy = |s: &&super::cell::Sample| !s.busy && s.series.retransmits(s.series.first) > 0;
-        let driven = 2 * self.own.samples.iter().filter(lossy).count() > self.own.samples.len();
-        verdict::of_rate(self.own.goodput(), cable.goodput(), driven)
+        let lost = self.own.samples.iter().filter(lossy).count();
+        Driven::if_lost(2 * lost > self.own.samples.len())
+    }
+
+    /// The device's goodput of each block, and the cable's in the same one.
+    fn goodputs(&self, cable: &CellData) -> Vec<(f64, Option<f64>)> {
+        let of = |s: &super::cell::Sample| s.series.goodput();
+        let beside = |block: u32| cable.samples.iter().find(|s| s.block == block).map(of);
+        self.own.samples.iter().map(|s| (of(s), beside(s.block))).collect()
     }
 
     fn figures(&self, row: &Row) -> Vec<Figure> {

@@ -16,7 +16,8 @@ use super::structure::{self, Structures};
 use super::{Arrangement, FabricSpec, Place};
 use crate::study::Profile;
 use crate::trial::Carrier;
-use crate::{Caveat, Figure, Metric, Unit, Verdict, verdict};
+use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// All rounds of a study.
 pub(super) type Data = BTreeMap<Place, RoundData>;
@@ -46,6 +47,9 @@ fn worst_interval(pairs: &[&Got]) -> Option<f64> {
 fn lost(pairs: &[&Got]) -> Option<f64> {
     (!pairs.is_empty()).then(|| pairs.iter().map(|got| got.lost).sum())
 }
+
+/// A value of each block.
+type ByBlock = BTreeMap<u32, f64>;
 
 /// One cell's records, round by round.
 #[derive(Debug, Clone)]
@@ -122,10 +126,8 @@ pub(super) fn all(
                 .map_or_else(|| Rounds(Vec::new()), |(s, c)| Rounds::of(data, s, c));
             let row = row(spec, scene, cell, &own, ways);
             for (name, statistic) in STATISTICS {
-                let judged = ways.verdict(scene.way, || {
-                    judge(&own.values(statistic), &beside.values(statistic), ways)
-                });
-                let row = named(&row, name, judged);
+                let both = (own.by_block(statistic), beside.by_block(statistic));
+                let row = named(&row, name, judge(scene, both, ways));
                 figures.push(goodput(&row, &own.values(statistic)));
             }
             if let Some(figure) = worst_round(&row, (scene, cell), (&own, &beside), ways) {
@@ -225,13 +227,12 @@ fn goodput(row: &Row, values: &[f64]) -> Figure {
     row.over_blocks(Metric::PairGoodput, Unit::BitsPerSecond, values)
 }
 
-/// A pair sends more until something gives. But where hosts do the device's work too, they are slower
-/// with it in the path, and nothing tells who gave.
-fn judge(device: &[f64], cables: &[f64], ways: &Ways) -> Verdict {
-    match verdict::of_rate(median(device), median(cables), true) {
-        Verdict::DeviceLimited if ways.share_machine() => Verdict::Undetermined,
-        judged => judged,
-    }
+/// A pair sends more until something gives, and nothing tells whether frames were lost meanwhile.
+fn judge(scene: &Scene, (own, cables): (ByBlock, ByBlock), ways: &Ways) -> Verdict {
+    let pairs: Vec<(f64, Option<f64>)> =
+        own.iter().map(|(block, value)| (*value, cables.get(block).copied())).collect();
+    let rate = RateEvidence::of(Rates::Paired(&pairs), Driven::HeldBack);
+    ways.judge(scene.way, &Evidence::Rate(rate))
 }
 
 /// Of an arrangement of several rounds: never a mean over them alone.
@@ -243,11 +244,11 @@ fn worst_round(
 ) -> Option<Figure> {
     cell.arrangement.filter(|arrangement| arrangement.has_rounds())?;
     let worst = own.worst()?;
-    let means: Vec<f64> = own.means_of(worst).into_values().collect();
-    let judged = ways.verdict(scene.way, || judge(&means, &beside.values(mean), ways));
+    let means = own.means_of(worst);
+    let judged = judge(scene, (means.clone(), beside.by_block(mean)), ways);
     let mut row = named(row, "worst-round", judged);
     row.conditions.insert("round".to_owned(), cell.rounds[worst].name.clone().into());
-    Some(goodput(&row, &means))
+    Some(goodput(&row, &means.into_values().collect::<Vec<f64>>()))
 }
 
 /// A row for each pair, where no pair comes twice.

@@ -16,7 +16,8 @@ use super::rig::{
 use crate::record::DatagramsRecord;
 use crate::trial::Schedule;
 use crate::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, verdict};
+use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
+use crate::{Caveat, Figure, Metric, TestbedError, Unit};
 
 const TEST: ForwardingTest = ForwardingTest::Flood;
 
@@ -24,9 +25,10 @@ const TEST: ForwardingTest = ForwardingTest::Flood;
 #[derive(Debug, Clone, Default)]
 struct Side {
     samples: BTreeMap<Option<Direction>, Vec<Sample>>,
-    blocks: usize,
-    /// Blocks in which the path was driven to its limit.
-    driven: usize,
+    /// What gave way in each block.
+    driven: Vec<Driven>,
+    /// The share of what was received that the tester itself dropped besides, block by block.
+    own_drops: Vec<f64>,
     frames: u64,
     notes: Notes,
 }
@@ -34,6 +36,7 @@ struct Side {
 /// One block's rates, frames a second.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sample {
+    block: u32,
     offered: f64,
     sent: f64,
     received: f64,
@@ -48,8 +51,9 @@ type Value = fn(&Sample) -> f64;
 
 impl Sample {
     /// The sums over the flows; the lost share of all their frames.
-    fn of(flows: &[&DatagramsRecord]) -> Self {
-        let mut all = flows.iter().fold(Self::default(), |sum, flow| sum.plus(flow));
+    fn of(block: u32, flows: &[&DatagramsRecord]) -> Self {
+        let none = Self { block, ..Self::default() };
+        let mut all = flows.iter().fold(none, |sum, flow| sum.plus(flow));
         all.loss_ratio = super::rig::lost(flows) as f64 / sent(flows).max(1) as f64;
         all
     }
@@ -68,6 +72,7 @@ impl Sample {
             duplicated: self.duplicated + per_second(seen.received.duplicated),
             reordered: self.reordered + per_second(seen.received.reordered),
             loss_ratio: 0.0,
+            ..self
         }
     }
 }
@@ -99,35 +104,62 @@ impl Side {
             self.notes.caveats.push(Caveat::TesterDrops);
         }
         self.frames += sent(&flows);
-        self.blocks += 1;
-        self.driven += usize::from(driven(tried, &flows));
+        self.driven.push(driven(tried, &flows));
+        self.own_drops.push(own_drops(tried, &flows));
         for (direction, flows) in directions(&flows) {
-            self.samples.entry(direction).or_default().push(Sample::of(&flows));
+            let sample = Sample::of(tried.trial.block, &flows);
+            self.samples.entry(direction).or_default().push(sample);
         }
     }
 
-    fn median_received(&self, direction: Option<Direction>) -> Option<f64> {
-        let samples = self.samples.get(&direction)?;
-        let rates: Vec<f64> = samples.iter().map(|sample| sample.received).collect();
-        measure::quantile::median(&rates)
+    /// What gave way in most blocks.
+    fn usually_driven(&self) -> Driven {
+        let most = |least: Driven| {
+            2 * self.driven.iter().filter(|driven| **driven >= least).count() > self.driven.len()
+        };
+        [Driven::Lost, Driven::HeldBack].into_iter().find(|d| most(*d)).unwrap_or(Driven::No)
+    }
+
+    /// Received in each block, and of another side in the same one.
+    fn pairs(&self, other: &Self, direction: Option<Direction>) -> Vec<(f64, Option<f64>)> {
+        let samples = |side: &Self| side.samples.get(&direction).cloned().unwrap_or_default();
+        let beside = samples(other);
+        let pair = |own: &Sample| {
+            let cable = beside.iter().find(|cable| cable.block == own.block);
+            (own.received, cable.map(|cable| cable.received))
+        };
+        samples(self).iter().map(pair).collect()
     }
 }
 
-/// Whether the path, and not only the tester, was at its limit: frames were lost on it beyond the
+/// What of the path, and not only the tester, was at its limit: frames were lost on it beyond the
 /// tester's own drops, or the sender was held back. A share below that at which a load counts as
 /// offered says nothing about a rate.
-fn driven(tried: &Tried, flows: &[&DatagramsRecord]) -> bool {
+fn driven(tried: &Tried, flows: &[&DatagramsRecord]) -> Driven {
     let offered: u64 = flows.iter().map(|flow| flow.offered).sum();
     let most = OFFERED_LOAD_TOLERANCE * offered as f64;
     let refused = offered.saturating_sub(sent(flows));
-    lost_on_path(tried) as f64 > most || refused as f64 > most || paused(tried)
+    if lost_on_path(tried) as f64 > most {
+        Driven::Lost
+    } else if refused as f64 > most || paused(tried) {
+        Driven::HeldBack
+    } else {
+        Driven::No
+    }
+}
+
+/// Frames that came back and that the tester itself dropped, as a share of those that it counted.
+fn own_drops(tried: &Tried, flows: &[&DatagramsRecord]) -> f64 {
+    let lost = super::rig::lost(flows);
+    let received = sent(flows).saturating_sub(lost).max(1);
+    lost.saturating_sub(lost_on_path(tried)) as f64 / received as f64
 }
 
 fn figures(rig: &Rig<'_, '_>, cell: Cell, sides: &BTreeMap<Cell, Side>) -> Vec<Figure> {
     let empty = Side::default();
     let own = sides.get(&cell).unwrap_or(&empty);
     let bypass = rig.bypass_of(cell).and_then(|cable| sides.get(&cable)).unwrap_or(&empty);
-    let driven = 2 * own.driven > own.blocks;
+    let own_drops = measure::quantile::median(&own.own_drops).unwrap_or(0.0);
     let mut names: Vec<Option<Direction>> = own.samples.keys().copied().collect();
     if names.is_empty() {
         names.push(None);
@@ -137,10 +169,15 @@ fn figures(rig: &Rig<'_, '_>, cell: Cell, sides: &BTreeMap<Cell, Side>) -> Vec<F
         let mut row = rig.row(TEST, cell, &own.notes);
         set_direction(&mut row, direction);
         row.n = own.frames;
-        row.verdict = rig.session.ways.verdict(cell.way, || {
-            let [device, cable] = [own, bypass].map(|side| side.median_received(direction));
-            verdict::of_rate(device, cable, driven)
-        });
+        let pairs = own.pairs(bypass, direction);
+        let both_ways = if direction == Some(Direction::Total) { 2.0 } else { 1.0 };
+        let rate = RateEvidence {
+            rates: Rates::Paired(&pairs),
+            driven: own.usually_driven(),
+            own_drops,
+            link: rig.line_rate(cell).map(|rate| rate.0 * both_ways),
+        };
+        row.verdict = rig.session.ways.judge(cell.way, &Evidence::Rate(rate));
         let samples = own.samples.get(&direction).map_or(&[][..], Vec::as_slice);
         figures.extend(of_samples(rig, &row, cell, samples));
     }

@@ -7,17 +7,16 @@
 
 use std::collections::BTreeMap;
 
-use measure::blocks::BlockEstimate;
+use measure::FrameRate;
 use measure::delay::pdv_quantile;
 use measure::quantile::{median, quantile};
-use measure::{FrameRate, Interval};
 
 use super::ForwardingTest;
 use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, lost, seen, set_direction};
 use crate::record::{Clocks, Delays};
-use crate::study::rows::CONFIDENCE;
 use crate::trial::Schedule;
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict, verdict};
+use crate::verdict::{Delays as DelayEvidence, Evidence};
+use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
 
 const TEST: ForwardingTest = ForwardingTest::Latency;
 const TOLD: (Metric, Unit) = (Metric::OneWayDelay, Unit::Nanoseconds);
@@ -41,6 +40,7 @@ struct Side {
 
 #[derive(Debug, Clone, Copy)]
 struct Sample {
+    repeat: u32,
     /// In nanoseconds, in the order of [`POINTS`].
     points: [f64; POINTS.len()],
     clocks: Clocks,
@@ -78,7 +78,8 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
             for (direction, flows) in directions(&flows) {
                 let [one] = flows[..] else { continue };
                 let samples = side.samples.entry(direction).or_default();
-                samples.extend(one.delays.as_ref().filter(|d| !d.histogram.is_empty()).map(sample));
+                let stamped = one.delays.as_ref().filter(|d| !d.histogram.is_empty());
+                samples.extend(stamped.map(|delays| sample(repeat, delays)));
             }
         }
     }
@@ -95,13 +96,13 @@ fn rate(rig: &Rig<'_, '_>, (cell, percent): Job) -> Option<FrameRate> {
     rig.found(cell).map(|found| FrameRate(found.rate * f64::from(percent) / 100.0))
 }
 
-fn sample(delays: &Delays) -> Sample {
+fn sample(repeat: u32, delays: &Delays) -> Sample {
     let delay = &delays.histogram;
     let point = |(metric, q)| match metric {
         Metric::Pdv => pdv_quantile(delay, q).0 as f64,
         _ => delay.quantile(q).0 as f64,
     };
-    Sample { points: POINTS.map(point), clocks: delays.clocks, frames: delay.count() }
+    Sample { repeat, points: POINTS.map(point), clocks: delays.clocks, frames: delay.count() }
 }
 
 fn of_side(
@@ -149,10 +150,10 @@ fn of_side(
             if apart && metric == Metric::OneWayDelay {
                 continue;
             }
-            row.verdict = rig.session.ways.verdict(cell.way, || {
-                let own = interval(samples, at).map(|own| wider(own, doubts.0));
-                verdict::of_delay(own, interval(beside, at).map(|cable| wider(cable, doubts.1)))
-            });
+            let pairs = in_repeats(samples, beside, at);
+            // Two clocks are wrong by the same in every repeat: no number of them makes up for it.
+            let delays = DelayEvidence::Paired { pairs: &pairs, floor: doubts.0 + doubts.1 };
+            row.verdict = rig.session.ways.judge(cell.way, &Evidence::Delay(delays));
             let mut figure = row.single(metric, Unit::Nanoseconds, None);
             over_repeats(&mut figure, &values(samples, at));
             if metric == Metric::OneWayDelay && doubts.0 > 0.0 {
@@ -174,10 +175,6 @@ fn doubt(samples: &[Sample]) -> f64 {
     each.fold(0.0, f64::max)
 }
 
-fn wider(interval: Interval, by: f64) -> Interval {
-    Interval { low: interval.low - by, high: interval.high + by, ..interval }
-}
-
 /// The figure's error, or no figure where it is all error.
 fn between_clocks(figure: &mut Figure, doubt: f64) {
     if figure.value.is_none_or(|value| value <= doubt) {
@@ -193,10 +190,13 @@ fn values(samples: &[Sample], at: usize) -> Vec<f64> {
     samples.iter().map(|sample| sample.points[at]).collect()
 }
 
-/// Of the median over repeats; one repeat can't tell two ways apart.
-fn interval(samples: &[Sample], at: usize) -> Option<Interval> {
-    let estimate = BlockEstimate::of(&values(samples, at), CONFIDENCE);
-    estimate.filter(|estimate| estimate.blocks >= 2).map(|estimate| estimate.interval)
+/// Of each repeat that has both ways.
+fn in_repeats(own: &[Sample], beside: &[Sample], at: usize) -> Vec<(f64, f64)> {
+    let pair = |sample: &Sample| {
+        let other = beside.iter().find(|other| other.repeat == sample.repeat)?;
+        Some((sample.points[at], other.points[at]))
+    };
+    own.iter().filter_map(pair).collect()
 }
 
 /// RFC 8219 §7.2: the median of the repeats, with their 1st and 99th percentile.

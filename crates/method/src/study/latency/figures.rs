@@ -182,8 +182,12 @@ fn bulk(data: &CellData, value: impl Fn(BulkSample) -> f64) -> Vec<f64> {
     data.samples.iter().filter_map(|sample| sample.bulk).map(value).collect()
 }
 
-fn goodput_pairs(device: &CellData, bypass: &CellData) -> Vec<(f64, f64)> {
-    in_blocks(device, bypass, |sample| Some(sample.bulk?.goodput))
+fn goodput_pairs(device: &CellData, bypass: &CellData) -> Vec<(f64, Option<f64>)> {
+    let goodput = |sample: &Sample| Some(sample.bulk?.goodput);
+    let beside = |own: &Sample| {
+        bypass.samples.iter().find(|other| other.block == own.block).and_then(goodput)
+    };
+    device.samples.iter().filter_map(|own| Some((goodput(own)?, beside(own)))).collect()
 }
 
 /// TCP drives a path by itself: it sends more until something gives, and what is sent again was lost.

@@ -15,7 +15,8 @@ use super::cell::{Cell, CellData, QUANTILES, Sample};
 use super::{StorageSpec, what_if};
 use crate::figure::Condition;
 use crate::study::Profile;
-use crate::{Caveat, Figure, Metric, Unit, Verdict, verdict};
+use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting};
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// By more than this, operations a second and their latency must not contradict each other.
 const LITTLE: f64 = 0.02;
@@ -57,7 +58,8 @@ pub(super) fn all(
         for way in ways.subjects() {
             let row = row(spec, *cell, side(way), ways, way);
             if let Some(cable) = ways.bypass_of(way).filter(|_| spec.job.replicas.is_empty()) {
-                figures.extend(added(spec, &row, (side(way), side(cable)), seed));
+                let setting = ways.setting(way);
+                figures.extend(added(spec, &row, (side(way), side(cable)), setting, seed));
             }
             figures.extend(what_if::rows(spec, *cell, &row, side(way)));
         }
@@ -70,11 +72,7 @@ fn row(spec: &StorageSpec, cell: Cell, data: &CellData, ways: &Ways, way: Way) -
         conditions: ways.conditions(way),
         caveats: ways.caveats(way).into_iter().chain(data.troubles.iter().copied()).collect(),
         n: data.operations,
-        verdict: if ways.subject(way).is_none() {
-            Verdict::TesterLimited
-        } else {
-            Verdict::Undetermined
-        },
+        verdict: ways.judge(way, &Evidence::Nothing),
     };
     row.conditions.extend(cell.conditions(spec));
     if !spec.job.replicas.is_empty() && ways.subject(way).is_some() {
@@ -107,19 +105,30 @@ impl Of<'_> {
         std::iter::once(None).chain(each.map(Some)).collect()
     }
 
+    /// A job with so many operations under way does no more than its path lets it, and loses nothing.
     fn rate(&self, row: &Row, value: impl Fn(&Sample) -> Option<f64>) -> Figure {
-        let (own, bypass) = (self.own.values(&value), self.bypass.values(&value));
-        let median = |values: &[f64]| BlockEstimate::of(values, CONFIDENCE).map(|e| e.value);
-        let judged = || verdict::of_rate(median(&own), median(&bypass), true);
-        let row = Row { verdict: self.ways.verdict(self.way, judged), ..row.clone() };
-        row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &own)
+        let pairs = self.in_blocks(&value);
+        let rate = RateEvidence::of(Rates::Paired(&pairs), Driven::HeldBack);
+        let verdict = self.ways.judge(self.way, &Evidence::Rate(rate));
+        let row = Row { verdict, ..row.clone() };
+        row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &self.own.values(&value))
     }
 
     fn delay(&self, row: &Row, metric: Metric, value: impl Fn(&Sample) -> Option<f64>) -> Figure {
-        let (own, bypass) = (self.own.values(&value), self.bypass.values(&value));
-        let judged = || verdict::of_delay(interval(&own), interval(&bypass));
-        let row = Row { verdict: self.ways.verdict(self.way, judged), ..row.clone() };
-        row.over_blocks(metric, Unit::Nanoseconds, &own)
+        let both =
+            self.in_blocks(&value).into_iter().filter_map(|(own, other)| Some((own, other?)));
+        let pairs: Vec<(f64, f64)> = both.collect();
+        let verdict = self.ways.judge(self.way, &Evidence::Delay(Delays::paired(&pairs)));
+        let row = Row { verdict, ..row.clone() };
+        row.over_blocks(metric, Unit::Nanoseconds, &self.own.values(&value))
+    }
+
+    /// Its own of each block, and the bypass's in the same one.
+    fn in_blocks(&self, value: impl Fn(&Sample) -> Option<f64>) -> Vec<(f64, Option<f64>)> {
+        let beside = |own: &Sample| {
+            self.bypass.samples.iter().find(|other| other.block == own.block).and_then(&value)
+        };
+        self.own.samples.iter().filter_map(|own| Some((value(own)?, beside(own)))).collect()
     }
 
     /// Operations a second, how long they take, and whether the two fit each other.
@@ -209,6 +218,7 @@ fn added(
     spec: &StorageSpec,
     row: &Row,
     (device, cable): (&CellData, &CellData),
+    setting: Setting,
     seed: u64,
 ) -> Vec<Figure> {
     let mut figures = Vec::new();
@@ -222,18 +232,24 @@ fn added(
         let row = with(&of_kind(row, which), &[("statistic", "mean".into())]);
         let shift = |value: &dyn Fn(&Sample) -> Option<f64>| {
             let both = pairs.iter().filter_map(|(a, b)| Some((value(a)?, value(b)?)));
-            paired_shift(&both.collect::<Vec<_>>(), CONFIDENCE, seed)
+            let both: Vec<(f64, f64)> = both.collect();
+            let verdict = Evidence::Delay(Delays::paired(&both)).verdict(setting);
+            paired_shift(&both, CONFIDENCE, seed).map(|found| (found, verdict))
         };
         let observed = shift(&|sample| latency(sample, which));
         let predicted = shift(&|sample| network(spec, sample, which));
         let rest = shift(&|sample| Some(latency(sample, which)? - network(spec, sample, which)?));
-        let mut put = |estimate: Option<&str>, found: Option<BlockEstimate>| {
+        let mut put = |estimate: Option<&str>, shift: Option<(BlockEstimate, Verdict)>| {
+            let found = shift.map(|(found, _)| found);
             let mut row = row.clone();
             row.conditions.extend(estimate.map(|name| ("estimate".to_owned(), name.into())));
-            row.verdict = of_shift(found);
+            row.verdict = shift.map_or(Verdict::Undetermined, |(_, verdict)| verdict);
             if estimate == Some(REST) {
                 row.verdict = Verdict::Undetermined;
-                row.conditions.insert("agrees".to_owned(), agrees(observed, found).into());
+                row.conditions.insert(
+                    "agrees".to_owned(),
+                    agrees(observed.map(|(found, _)| found), found).into(),
+                );
             } else if row.verdict != Verdict::DeviceLimited {
                 row.caveats.insert(Caveat::NotResolved);
             }
@@ -277,21 +293,6 @@ fn agrees(observed: Option<BlockEstimate>, rest: Option<BlockEstimate>) -> &'sta
         () if high - low <= 2.0 * observed.value.abs() => "yes",
         () => "not shown",
     }
-}
-
-/// Whose a difference is: the device's where its whole interval lies above nothing.
-fn of_shift(shift: Option<BlockEstimate>) -> Verdict {
-    match shift {
-        Some(shift) if shift.blocks < 2 => Verdict::Undetermined,
-        Some(shift) if shift.interval.low > 0.0 => Verdict::DeviceLimited,
-        Some(_) => Verdict::TesterLimited,
-        None => Verdict::Undetermined,
-    }
-}
-
-/// One block can't tell two ways apart.
-fn interval(values: &[f64]) -> Option<Interval> {
-    BlockEstimate::of(values, CONFIDENCE).filter(|e| e.blocks >= 2).map(|e| e.interval)
 }
 
 fn per_second(sample: &Sample, which: Which) -> Option<f64> {

@@ -206,7 +206,7 @@ impl<'s, 't> Rig<'s, 't> {
         self.line_rate(size).or_else(cable).filter(|rate| rate.0 > 0.0)
     }
 
-    /// Whose limit a rate of each port shows; a machine that is hosts and device at once can't tell.
+    /// Whose limit a rate of each port shows, of one trial or one search beside one flood of the cables.
     pub(super) fn verdict(
         &self,
         board: &Board,
@@ -214,11 +214,7 @@ impl<'s, 't> Rig<'s, 't> {
         (each, driven): (Option<f64>, bool),
     ) -> Verdict {
         let cable = self.cables.get(&(board.way, size)).copied();
-        let told = self.session.ways.verdict(board.way, || verdict::of_rate(each, cable, driven));
-        if told == Verdict::DeviceLimited && self.session.ways.share_machine() {
-            return Verdict::Undetermined;
-        }
-        told
+        self.session.ways.verdict(board.way, || verdict::of_rate(each, cable, driven))
     }
 
     /// Whose doing it is that something was seen, or was not, which a control did not show: of what only a
