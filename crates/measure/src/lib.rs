@@ -15,6 +15,7 @@ pub mod delay;
 pub mod histogram;
 pub mod interval;
 mod normal;
+mod proportion;
 pub mod quantile;
 pub mod ranks;
 pub mod reading;
@@ -26,6 +27,7 @@ pub mod variance;
 pub use blocks::BlockEstimate;
 pub use histogram::Histogram;
 pub use interval::Interval;
+pub use proportion::proportion;
 pub use units::{
     ByteCount, FrameMix, FrameRate, FrameSize, Nanos, Picos, Rate, RateConvention, UnitError,
 };

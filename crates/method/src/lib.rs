@@ -10,6 +10,7 @@ pub mod conformance;
 mod counters;
 pub mod explain;
 pub mod figure;
+pub mod prove;
 pub mod reconcile;
 pub mod record;
 pub mod search;

@@ -20,6 +20,7 @@ mod lone;
 mod manual;
 mod options;
 mod output;
+mod prove;
 mod report;
 mod run;
 mod runs;
@@ -66,6 +67,8 @@ enum Verb {
     Xray(xray::Args),
     /// What this host can be trusted with: how fast and how evenly it sends
     Doctor(doctor::Args),
+    /// Is what this host claims so? Devices of known truth at random, and a certificate
+    Prove(Box<prove::Args>),
     /// Render a run's report again, from the journal alone
     Report(report::Args),
     /// What if it were this device: a plan in virtual time, once or over a range of values
@@ -105,6 +108,8 @@ pub enum Outcome {
     Done,
     /// Some figures have no value, because their trials were invalid: exit code 3.
     SomeInvalid,
+    /// A claim is not so: exit code 3.
+    Wrong,
     /// A comparison with a baseline found something worse: exit code 4.
     Worse,
     /// A program ran in a lab and ended with this code.
@@ -115,7 +120,7 @@ impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
         match outcome {
             Outcome::Done => Self::SUCCESS,
-            Outcome::SomeInvalid => Self::from(3),
+            Outcome::SomeInvalid | Outcome::Wrong => Self::from(3),
             Outcome::Worse => Self::from(4),
             Outcome::Ended(code) => Self::from(code),
         }
@@ -141,6 +146,7 @@ pub fn main() -> ExitCode {
         Verb::Storage(args) => storage::run(*args),
         Verb::Xray(args) => xray::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
+        Verb::Prove(args) => prove::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Sim(args) => sim::run(&args),
         Verb::Compare(args) => compare::run(&args),

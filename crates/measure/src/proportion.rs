@@ -1,0 +1,59 @@
+//! The interval of a share: so many of so many, by Clopper and Pearson (1934).
+//!
+//! Exact, and so never too narrow, however few or one-sided the counts are.
+
+use crate::Interval;
+use crate::binomial::Binomial;
+
+/// Halvings of 0…1: closer than a double tells shares apart that matter.
+const HALVINGS: u32 = 60;
+
+/// The interval of the chance behind `hits` of `trials`; `None` without trials.
+pub fn proportion(hits: u64, trials: u64, confidence: f64) -> Option<Interval> {
+    if trials == 0 || hits > trials {
+        return None;
+    }
+    let tail = (1.0 - confidence) / 2.0;
+    // So many or more become likelier, and so many or fewer less likely, as the chance grows.
+    let low = match hits.checked_sub(1) {
+        None => 0.0,
+        Some(below) => first(|p| 1.0 - Binomial::new(trials, p).at_most(below) > tail),
+    };
+    let high =
+        if hits == trials { 1.0 } else { first(|p| Binomial::new(trials, p).at_most(hits) < tail) };
+    Some(Interval { low, high, confidence })
+}
+
+/// Where on 0…1 it begins to hold.
+fn first(holds: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..HALVINGS {
+        let middle = (low + high) / 2.0;
+        if middle <= 0.0 || middle >= 1.0 {
+            break;
+        }
+        if holds(middle) { high = middle } else { low = middle }
+    }
+    (low + high) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Beside R's `binom.test`.
+    #[test]
+    fn known_intervals() {
+        let check = |hits, trials, low: f64, high: f64| {
+            let found = proportion(hits, trials, 0.95).expect("trials");
+            assert!((found.low - low).abs() < 1e-4, "{hits} of {trials}: {found:?}");
+            assert!((found.high - high).abs() < 1e-4, "{hits} of {trials}: {found:?}");
+        };
+        check(0, 10, 0.0, 0.3085);
+        check(10, 10, 0.6915, 1.0);
+        check(5, 10, 0.1871, 0.8129);
+        check(1, 100, 0.0003, 0.0545);
+        check(95, 100, 0.8872, 0.9836);
+        assert_eq!(proportion(0, 0, 0.95), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! A claim beside what is true: right, a bound that holds, wrong, or nothing said.
+//!
+//! Owns the one tolerance. A claim is wrong where no value that it allows is true, not where its value
+//! is a little off.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Claim, Known, Says, Truth};
+use crate::figure::{Condition, Figure, Unit};
+
+/// A claim may be off by this beyond its own interval: a share of the truth; of a share, so much of the
+/// whole.
+pub const TOLERANCE: f64 = 0.01;
+
+/// From this confidence on an interval's coverage is counted.
+const CONFIDENT: f64 = 0.90;
+
+/// What became of a claim.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judgement {
+    /// It says what is so.
+    Right,
+    /// It says of the device that it is no worse, or no better, and that is so; what it is stays open.
+    Bound,
+    /// It says what is not so.
+    Wrong(String),
+    /// It says nothing.
+    Open,
+}
+
+/// A claim, judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// What became of it.
+    pub judgement: Judgement,
+    /// Of a confidence interval: whether the truth lies in it, without any tolerance.
+    pub covered: Option<bool>,
+    /// Of a search's bracket: the same.
+    pub bracketed: Option<bool>,
+}
+
+/// Holds a claim against what is true of the same figure.
+pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
+    let plain = |judgement| Judged { judgement, covered: None, bracketed: None };
+    let Some(range) = Range::of(&truth.known, &claim.figure) else {
+        return plain(other(&claim.says, &truth.known));
+    };
+    match claim.says {
+        Says::Nothing => plain(Judgement::Open),
+        Says::Value { value, low, high, confidence } => {
+            let within = range.meets(low, high);
+            let judgement = if range.meets_about(low, high) {
+                Judgement::Right
+            } else {
+                Judgement::Wrong(format!("says {}, true is {range}", ends(value, low, high)))
+            };
+            let confident = confidence.is_some_and(|confidence| confidence >= CONFIDENT);
+            let bracket = confidence.is_none() && low < high;
+            Judged {
+                judgement,
+                covered: confident.then_some(within),
+                bracketed: bracket.then_some(within),
+            }
+        }
+        Says::AtLeast(value) if range.is_about_at_least(value) => plain(Judgement::Bound),
+        Says::AtLeast(value) => {
+            plain(Judgement::Wrong(format!("says at least {value:.6}, true is {range}")))
+        }
+        Says::AtMost(value) if range.is_about_at_most(value) => plain(Judgement::Bound),
+        Says::AtMost(value) => {
+            plain(Judgement::Wrong(format!("says at most {value:.6}, true is {range}")))
+        }
+        Says::Flag(_) | Says::Groups(_) | Says::Compared { .. } => plain(Judgement::Open),
+    }
+}
+
+fn ends(value: f64, low: f64, high: f64) -> String {
+    if low < high { format!("{value:.6} ({low:.6}…{high:.6})") } else { format!("{value:.6}") }
+}
+
+/// Claims that are no numbers, and numbers where there is none.
+fn other(says: &Says, known: &Known) -> Judgement {
+    match (says, known) {
+        (Says::Nothing, _) => Judgement::Open,
+        (Says::Flag(said), Known::Flag(truth)) if said == truth => Judgement::Right,
+        (Says::Flag(said), Known::Flag(_)) => {
+            Judgement::Wrong(format!("says {}", if *said { "yes" } else { "no" }))
+        }
+        (Says::Groups(said), Known::Groups(truth)) if sorted(said) == sorted(truth) => {
+            Judgement::Right
+        }
+        (Says::Groups(said), Known::Groups(truth)) => {
+            Judgement::Wrong(format!("says {said:?}, true is {truth:?}"))
+        }
+        (Says::AtLeast(value), Known::Unlimited { reach }) => {
+            if *value <= reach * (1.0 + TOLERANCE) {
+                Judgement::Bound
+            } else {
+                Judgement::Wrong(format!("says at least {value:.6}, a link carries {reach:.6}"))
+            }
+        }
+        (Says::Value { value, low, high, .. }, Known::Unlimited { reach }) => {
+            let said = ends(*value, *low, *high);
+            Judgement::Wrong(format!("says {said}, and there is no limit below {reach:.6}"))
+        }
+        (Says::Compared { .. }, Known::TimesAsMuch { ratio }) => compared(says, *ratio),
+        _ => Judgement::Open,
+    }
+}
+
+/// An answer of a comparison: whether there is a difference that matters, and how large.
+fn compared(says: &Says, ratio: f64) -> Judgement {
+    let Says::Compared { decision, margin, value, low, high } = says else {
+        return Judgement::Open;
+    };
+    let apart = ratio.max(1.0 / ratio) - 1.0;
+    let said = format!("says {decision}, {}, true is {ratio:.6}", ends(*value, *low, *high));
+    let holds = match decision.as_str() {
+        // What differs by the margin itself may be called either.
+        "different" => {
+            let range = Range { low: ratio, high: ratio, slack: ratio * TOLERANCE };
+            apart > margin * 0.5 && range.meets_about(*low, *high)
+        }
+        "equivalent" => apart < margin + TOLERANCE,
+        _ => return Judgement::Open,
+    };
+    if holds { Judgement::Right } else { Judgement::Wrong(said) }
+}
+
+fn sorted(groups: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    let mut all: Vec<Vec<u32>> = groups.to_vec();
+    for group in &mut all {
+        group.sort_unstable();
+    }
+    all.sort();
+    all
+}
+
+/// Where the truth lies, and by how much a claim may be off.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    low: f64,
+    high: f64,
+    slack: f64,
+}
+
+impl Range {
+    /// `None` where no number is true.
+    fn of(known: &Known, figure: &Figure) -> Option<Self> {
+        match known {
+            Known::Number { low, high } => {
+                let slack = if figure.unit == Unit::Ratio { TOLERANCE } else { TOLERANCE * high };
+                Some(Self { low: *low, high: *high, slack })
+            }
+            Known::Loss { limit, random } => {
+                let load = number(figure, "offered_frames_per_s")?;
+                let lost = 1.0 - (load * (1.0 - random)).min(*limit) / load;
+                Some(Self { low: lost, high: lost, slack: TOLERANCE })
+            }
+            Known::Unlimited { .. }
+            | Known::Flag(_)
+            | Known::Groups(_)
+            | Known::TimesAsMuch { .. } => None,
+        }
+    }
+
+    fn meets(self, low: f64, high: f64) -> bool {
+        low <= self.high && self.low <= high
+    }
+
+    fn meets_about(self, low: f64, high: f64) -> bool {
+        self.meets(low - self.slack, high + self.slack)
+    }
+
+    fn is_about_at_least(self, value: f64) -> bool {
+        self.high + self.slack >= value
+    }
+
+    fn is_about_at_most(self, value: f64) -> bool {
+        self.low - self.slack <= value
+    }
+}
+
+impl std::fmt::Display for Range {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.low < self.high {
+            write!(f, "{:.6}…{:.6}", self.low, self.high)
+        } else {
+            write!(f, "{:.6}", self.low)
+        }
+    }
+}
+
+fn number(figure: &Figure, name: &str) -> Option<f64> {
+    match figure.conditions.get(name) {
+        Some(Condition::Number(value)) => Some(*value),
+        Some(Condition::Integer(value)) => Some(*value as f64),
+        _ => None,
+    }
+}

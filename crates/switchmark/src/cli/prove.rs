@@ -1,0 +1,191 @@
+//! `switchmark prove`: devices of known truth at random, asked about, and what was claimed held against it.
+//!
+//! Owns its flags, the order of the worlds and what becomes of a wrong claim. What is claimed and when
+//! it is wrong is `method::prove`'s.
+
+mod budget;
+mod case;
+mod chance;
+mod draw;
+mod show;
+mod simulated;
+mod truths;
+
+use std::path::{Path, PathBuf};
+
+use measure::Nanos;
+use method::prove::{Certificate, Place};
+use method::{Figure, Profile};
+
+use self::budget::Budget;
+use self::case::{Case, Study, World};
+use self::draw::Draws;
+use super::options::{self, ProfileArg};
+use super::{Failure, Outcome, lone, output, session};
+use crate::config::ConfigError;
+use crate::terminal::numbers;
+use crate::terminal::progress::Wait;
+
+/// `prove`
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// How long devices are drawn and asked about, all worlds together
+    #[arg(long, value_name = "TIME", value_parser = options::duration, default_value = "10m")]
+    budget: Nanos,
+    /// A minute
+    #[arg(long, conflicts_with = "budget")]
+    quick: bool,
+    /// So many devices in each world, however long that takes
+    #[arg(long, value_name = "N", conflicts_with_all = ["budget", "quick"])]
+    devices: Option<u64>,
+    /// Only the device of this number, counted from 0
+    #[arg(long, value_name = "N", conflicts_with_all = ["budget", "quick", "devices"])]
+    device: Option<u64>,
+    /// What stands for the devices [default: all that this host can do]
+    #[arg(long, value_name = "WORLDS", value_delimiter = ',')]
+    only: Vec<World>,
+    /// Who is asked [default: every study]
+    #[arg(long, value_name = "STUDIES", value_delimiter = ',')]
+    study: Vec<Study>,
+    /// Length of the studies' trials [default: both in turn where time is virtual, else quick]
+    #[arg(long)]
+    rigor: Option<ProfileArg>,
+    /// Seed of every draw [default: drawn, and printed]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Write every device with a wrong claim into this folder, as a scenario file
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// Ask about the device of a scenario file, and hold what is claimed against its truth
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["budget", "quick", "devices", "device",
+        "only", "study", "rigor", "seed"])]
+    scenario: Vec<PathBuf>,
+    /// Write the certificate as a page
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    data: options::Data,
+}
+
+/// A minute.
+const QUICK: Nanos = Nanos::from_secs(60);
+
+/// Proves.
+pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    if let Some(path) = &args.report {
+        output::check_report(path)?;
+    }
+    let seed = args.seed.unwrap_or_else(lone::seed);
+    let mut proof = Proof::new(seed, args)?;
+    if args.scenario.is_empty() {
+        drawn(&mut proof, args)?;
+    } else {
+        for path in &args.scenario {
+            replay(&mut proof, path)?;
+        }
+    }
+    show::certificate(&proof, args)?;
+    let wrong = !proof.certificate.wrong().is_empty();
+    Ok(if wrong { Outcome::Wrong } else { Outcome::Done })
+}
+
+/// The certificate as it grows, and what goes with it.
+pub struct Proof {
+    pub(self) certificate: Certificate,
+    pub(self) seed: u64,
+    keep: Option<PathBuf>,
+    wait: Wait,
+    done: u64,
+}
+
+impl Proof {
+    fn new(seed: u64, args: &Args) -> Result<Self, Failure> {
+        if let Some(folder) = &args.keep {
+            std::fs::create_dir_all(folder).map_err(Failure::unusable)?;
+        }
+        let (keep, wait) = (args.keep.clone(), Wait::new(args.data.quiet));
+        Ok(Self { certificate: Certificate::new(), seed, keep, wait, done: 0 })
+    }
+
+    /// A device's figures are there; `run` is where they are recorded, or nothing.
+    pub fn take(&mut self, number: u64, case: &Case, figures: &[Figure], run: &str) {
+        let place = Place {
+            world: case.world.as_str(),
+            study: case.study().as_str(),
+            kind: case.kind.as_str(),
+        };
+        let again = self.again(number, case, run);
+        self.done += 1;
+        let wrong = self.certificate.add((&place, number), &case.truths, figures, &again);
+        if wrong && let Some(folder) = &self.keep {
+            let name = format!("{}-{}-{}-{number}.toml", place.world, place.study, self.seed);
+            let path = folder.join(name.replace(' ', "-"));
+            if let Err(error) = std::fs::write(&path, case.write(&again)) {
+                eprintln!("warning: {} is not kept: {error}", path.display());
+            }
+        }
+    }
+
+    /// What makes the same device again, and asks the same.
+    fn again(&self, number: u64, case: &Case, run: &str) -> String {
+        let (seed, world) = (self.seed, case.world.as_str());
+        let (study, rigor) = (case.study().as_str(), rigor_name(case.rigor));
+        let run = if run.is_empty() { String::new() } else { format!(" (run {run})") };
+        format!(
+            "switchmark prove --seed {seed} --only {world} --study {study} --device {number}{run} --rigor {rigor}"
+        )
+    }
+
+    /// How far it is.
+    pub fn progress(&mut self, world: World, budget: &Budget) {
+        let total = self.certificate.total();
+        let left = numbers::span(budget.left(self.done));
+        let done = format!("{} devices asked about, about {left} left", self.done);
+        let now = format!("{}: {} claims, {} wrong", world.as_str(), total.claims(), total.wrong);
+        self.wait.tell(budget.share(self.done), &done, &now);
+    }
+}
+
+const fn rigor_name(rigor: Profile) -> &'static str {
+    match rigor {
+        Profile::Quick => "quick",
+        Profile::Strict => "strict",
+    }
+}
+
+fn drawn(proof: &mut Proof, args: &Args) -> Result<(), Failure> {
+    let stop = session::prepare(&[])?;
+    let studies = if args.study.is_empty() { Study::ALL.to_vec() } else { args.study.clone() };
+    let rigors = args.rigor.map_or(vec![Profile::Quick, Profile::Strict], |one| vec![one.into()]);
+    let draws = Draws { seed: proof.seed, studies, rigors };
+    if let Some(number) = args.device {
+        let case = draws.case(World::Sim, number);
+        return ask(proof, number, &case);
+    }
+    let time = if args.quick { QUICK } else { args.budget };
+    let budget = Budget::new(time, args.devices);
+    simulated::all(proof, &draws, &budget, &stop)
+}
+
+fn replay(proof: &mut Proof, path: &Path) -> Result<(), Failure> {
+    let case = Case::read(path)?;
+    proof.seed = case.seed;
+    ask(proof, 0, &case)
+}
+
+/// One device alone.
+fn ask(proof: &mut Proof, number: u64, case: &Case) -> Result<(), Failure> {
+    match case.world {
+        World::Sim => {
+            let stop = session::prepare(&[])?;
+            if let Some(figures) = simulated::ask(case, &stop) {
+                proof.take(number, case, &figures?, "");
+            }
+            Ok(())
+        }
+        World::Emulated | World::Kernel => {
+            let message = format!("a scenario of the world `{}`", case.world.as_str());
+            Err(ConfigError::bare(message, "only `sim` can be replayed").into())
+        }
+    }
+}

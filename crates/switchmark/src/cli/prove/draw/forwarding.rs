@@ -1,0 +1,201 @@
+//! Two ports and one way between them: how slow, how deep, how lossy.
+
+use measure::{FrameSize, Rate};
+use method::search::GoalName;
+use method::{ForwardingTest, Profile, SearchKind};
+
+use crate::cli::prove::case::{Case, Kind, Question, World};
+use crate::cli::prove::chance::Chance;
+use crate::cli::prove::truths::Path;
+
+/// In turn.
+pub const KINDS: [Kind; 7] = [
+    Kind::SlowWay,
+    Kind::DeepQueue,
+    Kind::PacketLimit,
+    Kind::RandomLoss,
+    Kind::LineRate,
+    Kind::Stalls,
+    Kind::MixedSpeeds,
+];
+
+const SIZES: [u32; 8] = [64, 128, 256, 512, 1024, 1280, 1518, 9018];
+const NS: f64 = 1e9;
+
+/// A device as it is drawn.
+#[derive(Debug)]
+struct Sheet {
+    /// Of the ports, bits a second.
+    ports: [f64; 2],
+    /// Of the way between them.
+    way: Option<f64>,
+    packets: Option<(f64, u64)>,
+    buffer: f64,
+    loss: f64,
+    /// A second, and how long each.
+    stalls: Option<(f64, f64)>,
+    cut_through: bool,
+    latency_ns: f64,
+}
+
+/// One device of that kind.
+pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
+    let size = chance.one(&SIZES);
+    let sheet = sheet(chance, kind, rigor, size);
+    let (goals, search) = goals(chance);
+    let mut tests = vec![ForwardingTest::Throughput];
+    let further = [ForwardingTest::Flood, ForwardingTest::LossCurve, ForwardingTest::Reset];
+    tests.extend(further.into_iter().filter(|test| match test {
+        ForwardingTest::Reset => rigor == Profile::Quick && chance.yes(0.2),
+        _ => chance.yes(0.5),
+    }));
+    let path = sheet.path(size, rigor, &goals);
+    let mut truths: Vec<_> = goals.iter().map(|goal| path.throughput(*goal)).collect();
+    for test in &tests {
+        match test {
+            ForwardingTest::Flood => truths.extend(path.flood()),
+            ForwardingTest::LossCurve => truths.extend(path.loss_curve()),
+            ForwardingTest::Reset => truths.extend(path.reset(sim::RESET_TIME.0 as f64)),
+            _ => {}
+        }
+    }
+    Case {
+        world,
+        kind,
+        seed: chance.seed(),
+        rigor,
+        mtu: size.saturating_sub(18).max(1500),
+        profile: sheet.profile(kind),
+        question: Question::Forwarding { tests, sizes: vec![size], goals, search },
+        truths,
+    }
+}
+
+fn goals(chance: &mut Chance) -> (Vec<GoalName>, SearchKind) {
+    let search = chance.one(&[SearchKind::Mlr, SearchKind::Binary]);
+    let goals = match chance.whole(0, 5) {
+        0 => vec![GoalName::Ndr, GoalName::Pdr],
+        1 => GoalName::ALL.to_vec(),
+        _ => vec![chance.one(&GoalName::ALL)],
+    };
+    (goals, search)
+}
+
+fn sheet(chance: &mut Chance, kind: Kind, rigor: Profile, size: u32) -> Sheet {
+    let wire = f64::from(8 * (size + 20));
+    // So many frames a second on the ports: as many as virtual time affords in trials so long.
+    let line = match rigor {
+        Profile::Quick => chance.by_decades(2e3, 5e4),
+        Profile::Strict => chance.by_decades(2e2, 2e3),
+    };
+    let port = (line * wire).round();
+    let frame = f64::from(size);
+    let mut sheet = Sheet {
+        ports: [port, port],
+        way: None,
+        packets: None,
+        buffer: (frame * chance.by_decades(4.0, 100.0)).max(20_000.0),
+        loss: 0.0,
+        stalls: None,
+        cut_through: chance.yes(0.3),
+        latency_ns: chance.by_decades(100.0, 100_000.0),
+    };
+    let slow = |chance: &mut Chance| {
+        let share = if chance.yes(0.7) {
+            chance.by_decades(1e-2, 0.95)
+        } else {
+            chance.by_decades(1e-5, 1e-2)
+        };
+        (port * share).round().max(1000.0)
+    };
+    match kind {
+        Kind::SlowWay => sheet.way = Some(slow(chance)),
+        Kind::DeepQueue => {
+            let way = slow(chance);
+            sheet.way = Some(way);
+            sheet.buffer = (way / 8.0 * chance.by_decades(0.05, 5.0)).max(4.0 * frame);
+        }
+        Kind::PacketLimit => {
+            let share = chance.by_decades(1e-4, 0.95);
+            let limit = (line * share).round().max(1.0);
+            sheet.packets = Some((limit, chance.whole(16, 1024)));
+        }
+        Kind::RandomLoss => {
+            sheet.loss = chance.by_decades(1e-6, 1e-2);
+            sheet.way = chance.yes(0.4).then(|| slow(chance));
+        }
+        Kind::Stalls => {
+            sheet.stalls = Some((chance.by_decades(0.01, 2.0), chance.by_decades(1e-3, 20e-3)));
+            sheet.way = chance.yes(0.5).then(|| slow(chance));
+        }
+        Kind::MixedSpeeds => {
+            let other = chance.one(&[0.1, 0.25, 0.4]);
+            let at = usize::from(chance.yes(0.5));
+            sheet.ports[at] = (port * other).round();
+        }
+        _ => {}
+    }
+    sheet
+}
+
+impl Sheet {
+    fn path(&self, size: u32, rigor: Profile, goals: &[GoalName]) -> Path {
+        let frame = f64::from(size);
+        let wire = f64::from(8 * (size + 20));
+        let line = self.ports[0].min(self.ports[1]) / wire;
+        let way = self.way.map_or(f64::INFINITY, |rate| rate / wire);
+        let packets = self.packets.map_or(f64::INFINITY, |(limit, _)| limit);
+        let limit = line.min(way).min(packets);
+        let surely = match self.stalls {
+            // What comes while it stands still waits, or is lost; two may come in a row.
+            Some((_, long)) => limit.min(self.buffer / frame / long / 2.0),
+            None => limit,
+        };
+        let short = goals.iter().any(|goal| matches!(goal, GoalName::Ndr | GoalName::Pdr));
+        let trial_s = match (rigor, short) {
+            (Profile::Quick, true) => 0.3,
+            (Profile::Quick, false) => 2.0,
+            (Profile::Strict, true) => 1.0,
+            (Profile::Strict, false) => 60.0,
+        };
+        Path { size, line, limit, surely, random: self.loss, trial_s }
+    }
+
+    /// As a file.
+    fn profile(&self, kind: Kind) -> String {
+        use std::fmt::Write as _;
+        let [first, second] = self.ports.map(|rate| Rate(rate as u64));
+        let mode = if self.cut_through { "cut-through" } else { "store-and-forward" };
+        let mut out = format!(
+            "name = \"{}\"\nports = 2\nrate = \"{first}\"\n\
+             forwarding = {{ mode = \"{mode}\", latency = \"{:.0}ns\" }}\n\
+             buffer = {{ per_port = \"{:.0}B\" }}\nmax_frame = {}\n",
+            kind.as_str().replace(' ', "-"),
+            self.latency_ns,
+            self.buffer,
+            FrameSize::MAX.octets(),
+        );
+        if first != second {
+            let _ = writeln!(out, "cables = [{{ ports = \"2\", rate = \"{second}\" }}]");
+        }
+        if let Some(way) = self.way {
+            let way = Rate(way as u64);
+            let _ = writeln!(
+                out,
+                "groups = [{{ ports = \"1\", uplink = \"{way}\" }}, {{ ports = \"2\", uplink = \"{way}\" }}]"
+            );
+        }
+        if let Some((limit, queue)) = self.packets {
+            let _ = writeln!(out, "pps_limit = {limit:.0}\npps_queue = {queue}");
+        }
+        if self.loss > 0.0 {
+            let _ = writeln!(out, "loss = {:.9}", self.loss);
+        }
+        if let Some((often, long)) = self.stalls {
+            let long = long * NS;
+            let _ =
+                writeln!(out, "stalls = {{ per_second = {often:.6}, length = \"{long:.0}ns\" }}");
+        }
+        out
+    }
+}

@@ -1,0 +1,115 @@
+//! What is true of a drawn device: arithmetic on its profile, study by study.
+//!
+//! Owns the arithmetic, in the conventions of the device model. Never asks a study.
+
+use method::figure::Condition;
+use method::prove::{Known, Truth};
+use method::search::GoalName;
+use method::{ForwardingTest, Metric, Unit};
+
+/// A tester is within reach of a limit that is below this share of what links carry.
+const REACH: f64 = 0.9;
+/// And of which a trial sees so many frames.
+const FEWEST: f64 = 200.0;
+
+/// What a path between two ports does with frames of one size.
+#[derive(Debug, Clone, Copy)]
+pub struct Path {
+    /// Octets, with FCS.
+    pub size: u32,
+    /// Frames a second that the slower of the two links carries.
+    pub line: f64,
+    /// Frames a second that the device forwards.
+    pub limit: f64,
+    /// The lowest rate at which it may begin to lose: below `limit` where it stands still at times.
+    pub surely: f64,
+    /// The share lost at random.
+    pub random: f64,
+    /// How long the trial is that decides a search.
+    pub trial_s: f64,
+}
+
+/// The loss that a goal allows.
+pub const fn allowed(goal: GoalName) -> f64 {
+    match goal {
+        GoalName::Rfc2544 | GoalName::Tst009 | GoalName::Ndr => 0.0,
+        GoalName::Pdr => 0.005,
+    }
+}
+
+impl Path {
+    /// Whether a tester could tell the limit.
+    fn reachable(&self) -> bool {
+        self.limit < REACH * self.line
+            && self.limit * self.trial_s >= FEWEST
+            && self.surely >= self.limit
+    }
+
+    fn at(&self, truth: Truth) -> Truth {
+        truth.at("frame_size", u64::from(self.size)).at("path", "device")
+    }
+
+    fn number(&self, low: f64, high: f64) -> Known {
+        if low >= self.line {
+            Known::Unlimited { reach: self.line }
+        } else {
+            Known::Number { low, high: high.min(self.line) }
+        }
+    }
+
+    /// The highest rate at which a goal holds.
+    pub fn throughput(&self, goal: GoalName) -> Truth {
+        let allowed = allowed(goal);
+        // Up to the limit the goal fails by chance or not at all: no other load is the device's limit.
+        let by_load = self.random <= allowed / 2.0;
+        let (low, high) = if by_load {
+            (self.surely, self.limit / (1.0 - allowed))
+        } else {
+            (self.limit, self.limit / (1.0 - self.random))
+        };
+        let known = match self.number(low, high) {
+            // All of a loss that is allowed may be used: so much more goes in than comes out.
+            Known::Number { low, high } if self.surely >= self.limit && by_load => {
+                Known::Number { low: low.max(high), high }
+            }
+            known => known,
+        };
+        let reachable = self.reachable() && by_load;
+        self.at(Truth::new(Metric::Throughput, Unit::FramesPerSecond, known))
+            .at("goal", goal.as_str())
+            .reachable(reachable)
+    }
+
+    /// What comes through a flood, and what a flood loses.
+    pub fn flood(&self) -> Vec<Truth> {
+        let test = |truth: Truth| self.at(truth).at("test", ForwardingTest::Flood.as_str());
+        let through = self.limit.min(self.line * (1.0 - self.random));
+        if self.surely < self.limit {
+            return Vec::new();
+        }
+        let rate =
+            Truth::new(Metric::Received, Unit::FramesPerSecond, self.number(through, through));
+        vec![test(rate).reachable(self.reachable())]
+    }
+
+    /// What each load of the loss curve loses.
+    pub fn loss_curve(&self) -> Vec<Truth> {
+        if self.surely < self.limit {
+            return Vec::new();
+        }
+        let known = Known::Loss { limit: self.limit, random: self.random };
+        let truth = self.at(Truth::new(Metric::LossRatio, Unit::Ratio, known));
+        vec![truth.at("test", ForwardingTest::LossCurve.as_str()).reachable(self.reachable())]
+    }
+
+    /// How long a reset interrupts it.
+    pub fn reset(&self, took_ns: f64) -> Vec<Truth> {
+        let one = |estimate: &str| {
+            let known = Known::Number { low: took_ns, high: took_ns };
+            self.at(Truth::new(Metric::ResetTime, Unit::Nanoseconds, known))
+                .at("estimate", Condition::from(estimate))
+                .reachable(self.limit * took_ns / 1e9 > FEWEST && self.random == 0.0)
+        };
+        vec![one("loss"), one("gap")]
+    }
+}
