@@ -1,4 +1,4 @@
-//! `cargo xtask check | test | bench | dist`: the same commands for people and for CI.
+//! `cargo xtask check | test | prove | bench | dist`: the same commands for people and for CI.
 //!
 //! Owns what "clean" and "passing" mean and the installing of what tests need. Never holds product
 //! code, and is never shipped.
@@ -27,6 +27,8 @@ usage: cargo xtask COMMAND
   check          fmt, clippy, tidy (door signs, crate edges, file length, licences)
   test [--full]  install what the tests need where possible, then run every test;
                  --full runs the long statistical profile too
+  prove [ARG…]   hold what the studies claim of a hundred simulated devices against what is true of them;
+                 --full asks about two thousand, --devices N and --seed S say how many and which
   bpf            compile the programs that run inside the kernel (clang), where a source changed
   bench [NAME]   run us and the peers interleaved, print ratios (see docs/benchmarks.md)
   dist [TARGET]  what is given to people: the static program, manual, completions, a Debian package
@@ -52,6 +54,7 @@ fn dispatch() -> Result<()> {
         ["check"] => steps::check(),
         ["test"] => steps::test(false),
         ["test", "--full"] => steps::test(true),
+        ["prove", rest @ ..] => steps::prove(rest),
         ["bpf"] => bpf::build(&steps::root()),
         ["dist"] => dist::dist(None),
         ["dist", "--try"] => bare::attempt(),

@@ -49,6 +49,22 @@ pub fn test(full: bool) -> Result<()> {
     })
 }
 
+/// Simulated devices of known truth: a hundred, or with `--full` two thousand. Whatever else is said goes to
+/// `switchmark prove` as it is.
+pub fn prove(args: &[&str]) -> Result<()> {
+    let (full, mut rest): (Vec<&str>, Vec<&str>) = args.iter().partition(|arg| **arg == "--full");
+    if !rest.contains(&"--devices") {
+        rest.extend(["--devices", if full.is_empty() { "100" } else { "2000" }]);
+    }
+    step("build", || run(&mut cargo(&["build", "--release", "--package", "switchmark"])))?;
+    step("prove", || {
+        let program = ["run", "--release", "--quiet", "--package", "switchmark", "--"];
+        let mut prove = cargo(&program);
+        prove.args(["prove", "--only", "sim"]).args(rest);
+        run(&mut prove)
+    })
+}
+
 /// Benchmarks are ignored tests that print tables; they need the peers installed.
 pub fn bench(names: &[&str]) -> Result<()> {
     step("packages", || {

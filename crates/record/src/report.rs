@@ -18,6 +18,7 @@ mod frames;
 mod imported;
 mod latency;
 mod picture;
+pub mod prove;
 mod reading;
 mod storage;
 mod streams;

@@ -229,3 +229,46 @@ impl Tally {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Metric, Unit, Verdict};
+    use crate::prove::Known;
+
+    fn figure(value: f64) -> Figure {
+        Figure {
+            metric: Metric::Throughput,
+            quantile: None,
+            unit: Unit::FramesPerSecond,
+            value: Some(value),
+            low: Some(value),
+            high: Some(value * 1.002),
+            confidence: None,
+            n: 1,
+            blocks: 1,
+            conditions: BTreeMap::from([("path".to_owned(), "device".into())]),
+            verdict: Verdict::DeviceLimited,
+            caveats: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_claim_that_is_doctored_is_caught() {
+        let place = Place { world: "sim", study: "forwarding", kind: "slow way" };
+        let known = Known::Number { low: 1651.3, high: 1651.3 };
+        let truth =
+            Truth::new(Metric::Throughput, Unit::FramesPerSecond, known).at("path", "device");
+        let truths = [truth];
+        let mut certificate = Certificate::new();
+        assert!(!certificate.add((&place, 0), &truths, &[figure(1650.0)], "again"));
+        assert!(certificate.add((&place, 1), &truths, &[figure(0.0)], "again"));
+        let mut cable = figure(3e6);
+        cable.conditions.insert("path".to_owned(), "bypass".into());
+        assert!(!certificate.add((&place, 2), &truths, &[cable], "again"));
+        let total = certificate.total();
+        assert_eq!((total.devices, total.asked, total.right, total.wrong), (3, 2, 1, 1));
+        assert_eq!((total.reachable, total.reachable_open), (2, 0));
+        assert_eq!(certificate.wrong()[0].device, 1);
+    }
+}

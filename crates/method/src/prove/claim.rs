@@ -2,10 +2,12 @@
 //!
 //! Owns how a verdict turns a value into a claim, a bound or nothing. Never knows what is true.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Better, better};
-use crate::figure::{Condition, Figure, Unit, Verdict};
+use crate::figure::{Caveat, Condition, Figure, Unit, Verdict};
 
 /// What a figure claims, with the figure itself for whoever looks into it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,8 +92,10 @@ fn says(figure: &Figure) -> Says {
 }
 
 fn device_value(figure: &Figure, value: f64) -> Says {
-    if let Some(groups) = text(figure, "groups").and_then(groups) {
-        return Says::Groups(groups);
+    if let Some(groups) = text(figure, "group_of_ports").map(groups) {
+        // Groups that are not known well enough are shown, not claimed.
+        let resolved = !figure.caveats.contains(&Caveat::NotResolved);
+        return if resolved { Says::Groups(groups) } else { Says::Nothing };
     }
     let low = figure.low.unwrap_or(value).min(value);
     let high = figure.high.unwrap_or(value).max(value);
@@ -122,17 +126,58 @@ fn text<'a>(figure: &'a Figure, name: &str) -> Option<&'a str> {
     }
 }
 
-/// `1-12; 13-24,27`, as `port_groups` lists them.
-fn groups(text: &str) -> Option<Vec<Vec<u32>>> {
-    text.split(';').map(group).collect()
+/// `1 1 2 – 2`, as `port_groups` has it: each port's group, in the device's order.
+fn groups(text: &str) -> Vec<Vec<u32>> {
+    let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for (group, port) in text.split(' ').zip(1..) {
+        if let Ok(group) = group.parse() {
+            groups.entry(group).or_default().push(port);
+        }
+    }
+    groups.into_values().collect()
 }
 
-fn group(text: &str) -> Option<Vec<u32>> {
-    let mut ports = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        ports.extend(first..=last);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::Metric;
+
+    fn figure(value: Option<f64>, verdict: Verdict) -> Figure {
+        Figure {
+            metric: Metric::Throughput,
+            quantile: None,
+            unit: Unit::FramesPerSecond,
+            value,
+            low: None,
+            high: None,
+            confidence: None,
+            n: 1,
+            blocks: 1,
+            conditions: BTreeMap::new(),
+            verdict,
+            caveats: Vec::new(),
+        }
     }
-    Some(ports)
+
+    #[test]
+    fn a_verdict_turns_a_value_into_a_claim_a_bound_or_nothing() {
+        let own = figure(Some(5.0), Verdict::DeviceLimited);
+        let value = Says::Value { value: 5.0, low: 5.0, high: 5.0, confidence: None };
+        assert_eq!(says(&own), value);
+        assert_eq!(says(&figure(Some(5.0), Verdict::TesterLimited)), Says::AtLeast(5.0));
+        assert_eq!(says(&figure(Some(5.0), Verdict::LinkLimited)), Says::AtLeast(5.0));
+        assert_eq!(says(&figure(Some(5.0), Verdict::Undetermined)), Says::Nothing);
+        let delay = Figure { metric: Metric::Rtt, ..figure(Some(5.0), Verdict::TesterLimited) };
+        assert_eq!(says(&delay), Says::AtMost(5.0));
+        let below = Figure { high: Some(7.0), ..figure(None, Verdict::Undetermined) };
+        assert_eq!(says(&below), Says::AtMost(7.0));
+        let mut bound = own;
+        bound.conditions.insert("bound".to_owned(), "at least".into());
+        assert_eq!(says(&bound), Says::AtLeast(5.0));
+    }
+
+    #[test]
+    fn groups_are_read_as_they_are_written() {
+        assert_eq!(groups("1 1 2 – 2"), [vec![1, 2], vec![3, 5]]);
+    }
 }

@@ -199,3 +199,114 @@ fn number(figure: &Figure, name: &str) -> Option<f64> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::figure::{Metric, Verdict};
+
+    fn claim(says: Says) -> Claim {
+        let figure = Figure {
+            metric: Metric::Throughput,
+            quantile: None,
+            unit: Unit::FramesPerSecond,
+            value: None,
+            low: None,
+            high: None,
+            confidence: None,
+            n: 1,
+            blocks: 1,
+            conditions: BTreeMap::from([("offered_frames_per_s".to_owned(), 200.0.into())]),
+            verdict: Verdict::DeviceLimited,
+            caveats: Vec::new(),
+        };
+        Claim { says, figure }
+    }
+
+    fn value(value: f64, low: f64, high: f64) -> Says {
+        Says::Value { value, low, high, confidence: None }
+    }
+
+    /// What becomes of it: `right`, `bound`, `wrong` or `open`.
+    fn check(says: Says, known: Known, expected: &str) {
+        let what = format!("{says:?} {known:?}");
+        let truth = Truth::new(Metric::Throughput, Unit::FramesPerSecond, known);
+        let found = match judge(&claim(says), &truth).judgement {
+            Judgement::Right => "right",
+            Judgement::Bound => "bound",
+            Judgement::Wrong(_) => "wrong",
+            Judgement::Open => "open",
+        };
+        assert_eq!(found, expected, "{what}");
+    }
+
+    #[test]
+    fn numbers_are_held_against_numbers() {
+        let exactly = |truth: f64| Known::Number { low: truth, high: truth };
+        check(value(100.0, 100.0, 100.5), exactly(100.9), "right");
+        check(value(100.0, 100.0, 100.5), exactly(102.0), "wrong");
+        check(value(0.0, 0.0, 1800.0), exactly(1651.0), "right");
+        check(value(0.0, 0.0, 0.0), exactly(1651.0), "wrong");
+        check(value(50.0, 40.0, 60.0), Known::Number { low: 20.0, high: 45.0 }, "right");
+        check(Says::AtLeast(100.9), exactly(100.0), "bound");
+        check(Says::AtLeast(101.1), exactly(100.0), "wrong");
+        check(Says::AtMost(98.9), exactly(100.0), "wrong");
+        check(Says::AtMost(99.1), exactly(100.0), "bound");
+        check(Says::Nothing, exactly(100.0), "open");
+    }
+
+    #[test]
+    fn a_device_without_a_limit_has_none() {
+        let unlimited = || Known::Unlimited { reach: 100.0 };
+        check(value(80.0, 80.0, 81.0), unlimited(), "wrong");
+        check(value(100.0, 100.0, 100.0), unlimited(), "wrong");
+        check(Says::AtLeast(100.0), unlimited(), "bound");
+        check(Says::AtLeast(102.0), unlimited(), "wrong");
+    }
+
+    #[test]
+    fn a_loss_follows_from_its_load() {
+        let loss = || Known::Loss { limit: 100.0, random: 0.0 };
+        check(value(0.5, 0.5, 0.5), loss(), "right");
+        check(value(0.33, 0.33, 0.33), loss(), "wrong");
+    }
+
+    #[test]
+    fn answers_are_held_against_answers() {
+        check(Says::Flag(true), Known::Flag(true), "right");
+        check(Says::Flag(true), Known::Flag(false), "wrong");
+        let groups = || vec![vec![3, 1], vec![2, 4]];
+        check(Says::Groups(groups()), Known::Groups(vec![vec![2, 4], vec![1, 3]]), "right");
+        check(Says::Groups(groups()), Known::Groups(vec![vec![1, 2, 3, 4]]), "wrong");
+        let compared = |decision: &str, value: f64| Says::Compared {
+            decision: decision.to_owned(),
+            margin: 0.01,
+            value,
+            low: value,
+            high: value,
+        };
+        let times = |ratio| Known::TimesAsMuch { ratio };
+        check(compared("different", 1.5), times(1.5), "right");
+        check(compared("different", 1.5), times(1.0), "wrong");
+        check(compared("equivalent", 1.0), times(1.0), "right");
+        check(compared("equivalent", 1.0), times(1.5), "wrong");
+        check(compared("inconclusive", 1.0), times(1.5), "open");
+    }
+
+    #[test]
+    fn coverage_knows_no_tolerance() {
+        let truth = Known::Number { low: 100.0, high: 100.0 };
+        let truth = Truth::new(Metric::Throughput, Unit::FramesPerSecond, truth);
+        let held = |low: f64, confidence| {
+            let says = Says::Value { value: low, low, high: 101.0, confidence };
+            let judged = judge(&claim(says), &truth);
+            (judged.covered, judged.bracketed)
+        };
+        assert_eq!(held(99.9, Some(0.95)), (Some(true), None));
+        assert_eq!(held(100.1, Some(0.95)), (Some(false), None));
+        assert_eq!(held(99.9, Some(0.5)), (None, None));
+        assert_eq!(held(99.9, None), (None, Some(true)));
+    }
+}

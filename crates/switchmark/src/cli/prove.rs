@@ -7,6 +7,7 @@ mod budget;
 mod case;
 mod chance;
 mod draw;
+mod live;
 mod show;
 mod simulated;
 mod truths;
@@ -22,7 +23,7 @@ use self::case::{Case, Study, World};
 use self::draw::Draws;
 use super::options::{self, ProfileArg};
 use super::{Failure, Outcome, lone, output, session};
-use crate::config::ConfigError;
+use crate::controller::Stop;
 use crate::terminal::numbers;
 use crate::terminal::progress::Wait;
 
@@ -81,7 +82,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         drawn(&mut proof, args)?;
     } else {
         for path in &args.scenario {
-            replay(&mut proof, path)?;
+            replay(&mut proof, path, args)?;
         }
     }
     show::certificate(&proof, args)?;
@@ -136,6 +137,16 @@ impl Proof {
         )
     }
 
+    /// Something can't be told here.
+    pub fn skip(&mut self, what: &str, why: &str) {
+        self.certificate.skip(what, why);
+    }
+
+    /// The next world's devices are counted from nothing.
+    const fn begin(&mut self) {
+        self.done = 0;
+    }
+
     /// How far it is.
     pub fn progress(&mut self, world: World, budget: &Budget) {
         let total = self.certificate.total();
@@ -153,39 +164,96 @@ const fn rigor_name(rigor: Profile) -> &'static str {
     }
 }
 
+/// What each world's share of the budget is, where all are asked.
+const SHARES: [(World, f64); 3] =
+    [(World::Sim, 0.4), (World::Emulated, 0.25), (World::Kernel, 0.35)];
+
 fn drawn(proof: &mut Proof, args: &Args) -> Result<(), Failure> {
-    let stop = session::prepare(&[])?;
-    let studies = if args.study.is_empty() { Study::ALL.to_vec() } else { args.study.clone() };
-    let rigors = args.rigor.map_or(vec![Profile::Quick, Profile::Strict], |one| vec![one.into()]);
-    let draws = Draws { seed: proof.seed, studies, rigors };
+    let asked = |world: World| args.only.is_empty() || args.only.contains(&world);
+    let (worlds, stop) = worlds(proof, |world| asked(world))?;
+    let draws = |world| draws(proof.seed, world, args);
+    let all: Vec<(World, f64, Draws)> = SHARES
+        .into_iter()
+        .filter(|(world, _)| worlds.contains(world))
+        .map(|(world, share)| (world, share, draws(world)))
+        .filter(|(_, _, draws)| !draws.studies.is_empty())
+        .collect();
     if let Some(number) = args.device {
-        let case = draws.case(World::Sim, number);
-        return ask(proof, number, &case);
+        for (world, _, draws) in &all {
+            ask(proof, number, &draws.case(*world, number), &stop, args)?;
+        }
+        return Ok(());
     }
     let time = if args.quick { QUICK } else { args.budget };
-    let budget = Budget::new(time, args.devices);
-    simulated::all(proof, &draws, &budget, &stop)
+    let whole: f64 = all.iter().map(|(_, share, _)| share).sum();
+    for (world, share, draws) in &all {
+        let budget =
+            Budget::new(Nanos::from_secs_f64(time.as_secs_f64() * share / whole), args.devices);
+        proof.begin();
+        match world {
+            World::Sim => simulated::all(proof, draws, &budget, &stop)?,
+            _ => live::all(proof, (*world, draws), &budget, &stop, &args.data)?,
+        }
+    }
+    Ok(())
 }
 
-fn replay(proof: &mut Proof, path: &Path) -> Result<(), Failure> {
+/// The worlds that this host can have, and what stops them. Comes before any thread.
+fn worlds(proof: &mut Proof, asked: impl Fn(World) -> bool) -> Result<(Vec<World>, Stop), Failure> {
+    let mut worlds: Vec<World> =
+        SHARES.into_iter().map(|(world, _)| world).filter(|world| asked(*world)).collect();
+    let live = |world: &World| *world != World::Sim;
+    if worlds.iter().any(live)
+        && let Err(error) = session::become_able()
+    {
+        let reason = error.render().lines().next().unwrap_or_default().to_owned();
+        for world in worlds.iter().filter(|world| live(world)) {
+            proof.skip(world.as_str(), &reason);
+        }
+        worlds.retain(|world| !live(world));
+    }
+    if worlds.iter().any(live) {
+        proof.skip("kernel: HTB, policing, random loss", "labs limit ports by token buckets only");
+        proof.skip("emulated, kernel: all studies but forwarding", "asked of the simulator only");
+    }
+    Ok((worlds, session::prepare(&[])?))
+}
+
+/// Where time is real, what takes minutes a device is left out.
+fn draws(seed: u64, world: World, args: &Args) -> Draws {
+    let mut studies = if args.study.is_empty() { Study::ALL.to_vec() } else { args.study.clone() };
+    let both = vec![Profile::Quick, Profile::Strict];
+    let rigors = args.rigor.map(|one| vec![one.into()]);
+    if world == World::Sim {
+        return Draws { seed, studies, rigors: rigors.unwrap_or(both) };
+    }
+    studies.retain(|study| *study == Study::Forwarding);
+    Draws { seed, studies, rigors: rigors.unwrap_or(vec![Profile::Quick]) }
+}
+
+fn replay(proof: &mut Proof, path: &Path, args: &Args) -> Result<(), Failure> {
     let case = Case::read(path)?;
     proof.seed = case.seed;
-    ask(proof, 0, &case)
+    let (worlds, stop) = worlds(proof, |world| world == case.world)?;
+    if worlds.is_empty() {
+        return Ok(());
+    }
+    ask(proof, 0, &case, &stop, args)
 }
 
 /// One device alone.
-fn ask(proof: &mut Proof, number: u64, case: &Case) -> Result<(), Failure> {
-    match case.world {
-        World::Sim => {
-            let stop = session::prepare(&[])?;
-            if let Some(figures) = simulated::ask(case, &stop) {
-                proof.take(number, case, &figures?, "");
-            }
-            Ok(())
-        }
-        World::Emulated | World::Kernel => {
-            let message = format!("a scenario of the world `{}`", case.world.as_str());
-            Err(ConfigError::bare(message, "only `sim` can be replayed").into())
-        }
+fn ask(
+    proof: &mut Proof,
+    number: u64,
+    case: &Case,
+    stop: &Stop,
+    args: &Args,
+) -> Result<(), Failure> {
+    if case.world != World::Sim {
+        return live::ask(proof, number, case, stop, &args.data);
     }
+    if let Some(figures) = simulated::ask(case, stop) {
+        proof.take(number, case, &figures?, "");
+    }
+    Ok(())
 }

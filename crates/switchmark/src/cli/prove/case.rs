@@ -4,17 +4,23 @@
 
 use std::path::Path;
 
-use measure::{FrameMix, FrameSize};
+use lab::{EmulatedSpec, LabDevice, LabSpec};
+use measure::{FrameMix, FrameSize, Nanos};
 use method::prove::Truth;
 use method::search::GoalName;
-use method::{ForwardingTest, Profile, SearchKind, StudySpec};
+use method::trial::Protocol;
+use method::{ForwardingTest, Profile, SearchKind, StudySpec, SwitchTest};
 use serde::{Deserialize, Serialize};
 use sim::HostModel;
 
 use crate::cli::Failure;
+use crate::config::depth::DepthAsk;
+use crate::config::fabric::FabricAsk;
 use crate::config::forwarding::ForwardingAsk;
 use crate::config::resolved::{Source, Testbed, VirtualConfig};
-use crate::config::{ConfigError, fit};
+use crate::config::study::LatencyAsk;
+use crate::config::switching::SwitchingAsk;
+use crate::config::{ConfigError, fit, testbed};
 
 /// What stands for the device.
 #[derive(
@@ -67,18 +73,40 @@ impl World {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Study {
-    /// Rates, loss, bursts and falls
+    /// Rates, loss and resets between two ports
     Forwarding,
+    /// Address tables, and all ports at work
+    Switching,
+    /// Groups of ports, their uplinks, and whether anything blocks
+    Fabric,
+    /// How much waits before an output
+    Buffer,
+    /// What a device adds to a round trip
+    Latency,
+    /// Which of two devices is slower
+    Compare,
 }
 
 impl Study {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Forwarding];
+    pub const ALL: [Self; 6] = [
+        Self::Forwarding,
+        Self::Switching,
+        Self::Fabric,
+        Self::Buffer,
+        Self::Latency,
+        Self::Compare,
+    ];
 
     /// As it is written.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Forwarding => "forwarding",
+            Self::Switching => "switching",
+            Self::Fabric => "fabric",
+            Self::Buffer => "buffer",
+            Self::Latency => "latency",
+            Self::Compare => "compare",
         }
     }
 }
@@ -101,6 +129,28 @@ pub enum Kind {
     Stalls,
     /// Its two ports have different speeds.
     MixedSpeeds,
+    /// It knows few addresses.
+    SmallTable,
+    /// It learns few addresses a second.
+    SlowLearner,
+    /// Groups of ports, each with an uplink that is short.
+    ShortUplinks,
+    /// And one of the uplinks could take more than all others have.
+    UnfillableUplinks,
+    /// Each queue has a buffer of its own.
+    OwnBuffers,
+    /// All queues share one by a threshold.
+    SharedBuffer,
+    /// And each has a reserve besides.
+    Reserve,
+    /// Two devices that are the same.
+    Alike,
+    /// Two devices, one a little slower.
+    LittleSlower,
+    /// Two devices, one much slower.
+    MuchSlower,
+    /// The kernel's token bucket, with a queue that drains at once.
+    TokenBucket,
 }
 
 impl Kind {
@@ -114,6 +164,17 @@ impl Kind {
             Self::RandomLoss => "random loss",
             Self::Stalls => "stalls",
             Self::MixedSpeeds => "mixed speeds",
+            Self::SmallTable => "small table",
+            Self::SlowLearner => "slow learner",
+            Self::ShortUplinks => "short uplinks",
+            Self::UnfillableUplinks => "unfillable uplink",
+            Self::OwnBuffers => "own buffers",
+            Self::SharedBuffer => "shared buffer",
+            Self::Reserve => "reserve",
+            Self::Alike => "alike",
+            Self::LittleSlower => "a little slower",
+            Self::MuchSlower => "much slower",
+            Self::TokenBucket => "token bucket",
         }
     }
 }
@@ -133,6 +194,29 @@ pub enum Question {
         /// How.
         search: SearchKind,
     },
+    /// See [`SwitchingAsk`].
+    Switching {
+        /// Which tests.
+        tests: Vec<SwitchTest>,
+        /// Frame sizes in octets.
+        sizes: Vec<u32>,
+    },
+    /// See [`FabricAsk`].
+    Fabric {},
+    /// See [`DepthAsk`].
+    Buffer {},
+    /// See [`LatencyAsk`].
+    Latency {
+        /// Frame sizes in octets.
+        sizes: Vec<u32>,
+    },
+    /// The latency of both, compared.
+    Compare {
+        /// The other device's profile: the subject; the case's own is the reference.
+        other: String,
+        /// Frame sizes in octets.
+        sizes: Vec<u32>,
+    },
 }
 
 /// A device, a question and the truth.
@@ -149,7 +233,7 @@ pub struct Case {
     pub rigor: Profile,
     /// The largest packet between the hosts.
     pub mtu: u32,
-    /// The device's profile, as a profile file has it.
+    /// The device's profile, as a profile file has it; of the kernel's own devices the lab's name.
     pub profile: String,
     /// What is asked.
     pub question: Question,
@@ -179,41 +263,85 @@ impl Case {
     pub const fn study(&self) -> Study {
         match self.question {
             Question::Forwarding { .. } => Study::Forwarding,
+            Question::Switching { .. } => Study::Switching,
+            Question::Fabric {} => Study::Fabric,
+            Question::Buffer {} => Study::Buffer,
+            Question::Latency { .. } => Study::Latency,
+            Question::Compare { .. } => Study::Compare,
         }
     }
 
-    /// The device itself.
-    pub fn device(&self) -> Result<device::Profile, Failure> {
-        let nothing = |name: &str| Err(format!("there is no `{name}` here"));
-        device::Profile::parse(&self.profile, &nothing).map_err(|error| {
-            ConfigError::bare(format!("the scenario's profile: {}", error.message), error.hint)
-                .into()
-        })
+    /// Where the study runs, of the device as it is.
+    pub fn testbed(&self) -> Result<Testbed, Failure> {
+        self.testbed_of(&self.profile)
     }
 
-    /// The device with simulated hosts around it.
-    pub fn simulated(&self) -> Result<Testbed, Failure> {
-        let profile = self.device()?;
-        let hosts = HostModel { mtu: self.mtu, ..HostModel::ideal(profile.edges()) };
-        let name = format!("sim:{}", profile.name);
-        Ok(Testbed { name, source: Source::Virtual(Box::new(VirtualConfig { profile, hosts })) })
+    /// The same of a comparison's other device.
+    pub fn other_testbed(&self) -> Result<Option<Testbed>, Failure> {
+        match &self.question {
+            Question::Compare { other, .. } => self.testbed_of(other).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn testbed_of(&self, device: &str) -> Result<Testbed, Failure> {
+        if self.world == World::Kernel {
+            return Ok(testbed::from_argument("the scenario's lab", device)?);
+        }
+        let nothing = |name: &str| Err(format!("there is no `{name}` here"));
+        let profile = device::Profile::parse(device, &nothing).map_err(|error| {
+            ConfigError::bare(format!("the scenario's profile: {}", error.message), error.hint)
+        })?;
+        let name = format!("{}:{}", self.world.as_str(), profile.name);
+        let source = if self.world == World::Sim {
+            let hosts = HostModel { mtu: self.mtu, ..HostModel::ideal(profile.edges()) };
+            Source::Virtual(Box::new(VirtualConfig { profile, hosts }))
+        } else {
+            let hosts = profile.edges();
+            let device = LabDevice::Emulated(EmulatedSpec::new(profile));
+            Source::Lab(LabSpec { hosts, ..LabSpec::new(device) })
+        };
+        Ok(Testbed { name, source })
     }
 
     /// The study's whole request on a testbed, as its verb would make it.
     pub fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Failure> {
-        match &self.question {
+        let profile = Some(self.rigor);
+        let link = fit::link_rate(testbed);
+        Ok(match &self.question {
             Question::Forwarding { tests, sizes, goals, search } => {
-                let frames = sizes.iter().map(|octets| FrameSize::new(*octets).map(FrameMix::of));
-                let ask = ForwardingAsk {
-                    profile: Some(self.rigor),
-                    tests: tests.clone(),
-                    frames: frames.collect::<Result<_, _>>()?,
-                    goals: goals.clone(),
-                    search: Some(*search),
-                    ..ForwardingAsk::default()
-                };
-                Ok(ask.resolve(fit::link_rate(testbed)))
+                let frames = frame_sizes(sizes)?.into_iter().map(FrameMix::of).collect();
+                let (tests, goals, search) = (tests.clone(), goals.clone(), Some(*search));
+                // Where time is real a device is asked as briefly as the demo asks.
+                let live = self.world != World::Sim;
+                let duration = live.then_some(Nanos::from_millis(200));
+                let final_duration = live.then_some(Nanos::from_secs(1));
+                let ask =
+                    ForwardingAsk { profile, tests, frames, goals, search, ..Default::default() };
+                ForwardingAsk { duration, final_duration, ..ask }.resolve(link)
             }
-        }
+            Question::Switching { tests, sizes } => {
+                let (tests, frames) = (tests.clone(), frame_sizes(sizes)?);
+                SwitchingAsk { profile, tests, frames, ..Default::default() }.resolve(link)
+            }
+            Question::Fabric {} => FabricAsk { profile, ..Default::default() }.resolve(testbed),
+            Question::Buffer {} => DepthAsk { profile, ..Default::default() }.resolve(testbed),
+            Question::Latency { sizes } => self.latency(sizes, None)?,
+            // What a comparison is advised to have.
+            Question::Compare { sizes, .. } => self.latency(sizes, Some(10))?,
+        })
     }
+
+    fn latency(&self, sizes: &[u32], blocks: Option<u32>) -> Result<StudySpec, Failure> {
+        let protocols = vec![Protocol::Icmp, Protocol::Udp];
+        let (profile, sizes) = (Some(self.rigor), frame_sizes(sizes)?);
+        // A minute of virtual time tells nothing that a second does not.
+        let duration = (self.rigor == Profile::Strict).then_some(Nanos::from_secs(1));
+        let ask = LatencyAsk { profile, protocols, sizes, blocks, duration, ..Default::default() };
+        Ok(ask.resolve())
+    }
+}
+
+fn frame_sizes(octets: &[u32]) -> Result<Vec<FrameSize>, Failure> {
+    Ok(octets.iter().map(|octets| FrameSize::new(*octets)).collect::<Result<_, _>>()?)
 }

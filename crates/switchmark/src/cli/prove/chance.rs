@@ -1,5 +1,6 @@
 //! Draws from a seed: the same seed and number give the same device on every machine.
 
+use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
@@ -37,6 +38,11 @@ impl Chance {
     /// Yes so often.
     pub fn yes(&mut self, share: f64) -> bool {
         self.0.random::<f64>() < share
+    }
+
+    /// In any order.
+    pub fn shuffle<T>(&mut self, all: &mut [T]) {
+        all.shuffle(&mut self.0);
     }
 
     /// A seed for whatever is left to chance further down.

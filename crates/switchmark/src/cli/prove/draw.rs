@@ -1,8 +1,14 @@
 //! Devices at random, wider than any profile that comes with the program, each with its truth.
 //!
-//! Owns the ranges. The number of a device and the seed make it: nothing else does.
+//! Owns the turns of studies, rigors and kinds. The number of a device and the seed make it: nothing else
+//! does.
 
+mod buffer;
+mod fabric;
 mod forwarding;
+mod kernel;
+mod latency;
+mod switching;
 
 use method::Profile;
 
@@ -20,21 +26,30 @@ pub struct Draws {
     pub rigors: Vec<Profile>,
 }
 
+/// A device of a kind.
+type Draw = fn(&mut Chance, World, Kind, Profile) -> Case;
+
 impl Draws {
     /// The device of that number.
     pub fn case(&self, world: World, number: u64) -> Case {
         let mut chance = Chance::new(self.seed, number);
-        let studies = self.studies.len() as u64;
-        let study = self.studies[(number % studies) as usize];
-        let turn = number / studies;
-        let rigor = self.rigors[(turn % self.rigors.len() as u64) as usize];
-        let turn = turn / self.rigors.len() as u64;
-        match study {
-            Study::Forwarding => {
-                let kinds = forwarding::KINDS;
-                let kind: Kind = kinds[(turn % kinds.len() as u64) as usize];
-                forwarding::draw(&mut chance, world, kind, rigor)
-            }
-        }
+        let (number, study) = turn(number, &self.studies);
+        let (number, rigor) = turn(number, &self.rigors);
+        let (kinds, draw): (&[Kind], Draw) = match (world, study) {
+            (World::Kernel, _) => (&kernel::KINDS, kernel::draw),
+            (_, Study::Forwarding) => (&forwarding::KINDS, forwarding::draw),
+            (_, Study::Switching) => (&switching::KINDS, switching::draw),
+            (_, Study::Fabric) => (&fabric::KINDS, fabric::draw),
+            (_, Study::Buffer) => (&buffer::KINDS, buffer::draw),
+            (_, Study::Latency) => (&latency::KINDS, latency::draw),
+            (_, Study::Compare) => (&latency::PAIRS, latency::pair),
+        };
+        draw(&mut chance, world, turn(number, kinds).1, rigor)
     }
+}
+
+/// Whose turn it is, and in which round.
+fn turn<T: Copy>(number: u64, of: &[T]) -> (u64, T) {
+    let all = of.len() as u64;
+    (number / all, of[(number % all) as usize])
 }

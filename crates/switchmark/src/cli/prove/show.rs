@@ -5,13 +5,13 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
+use jiff::Timestamp;
 use measure::Interval;
 use method::prove::{Certificate, Tally};
 use serde_json::json;
 
 use super::{Args, Proof};
-use crate::cli::Failure;
-use crate::cli::output;
+use crate::cli::{Failure, lone, output};
 use crate::terminal::tables::{self, Grid};
 
 /// So many wrong claims are printed; all of them are in the JSON and on the page.
@@ -23,6 +23,14 @@ pub fn certificate(proof: &Proof, args: &Args) -> Result<(), Failure> {
         writeln!(std::io::stdout().lock(), "{:#}", in_json(proof))?;
     }
     output::say(&args.data, &text(proof))?;
+    if let Some(path) = &args.report {
+        let now = lone::unix_ns(Timestamp::now());
+        output::write_page(
+            &record::report::prove::render(&proof.certificate, proof.seed, now)?,
+            path,
+        )?;
+        output::say(&args.data, &format!("report: {}\n", path.display()))?;
+    }
     Ok(())
 }
 

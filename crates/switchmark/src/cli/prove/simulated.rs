@@ -8,13 +8,15 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use method::{Figure, TestbedError};
+use method::comparison::{MARGIN, Side, compare, per_block};
+use method::{Figure, StudySpec, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::Proof;
 use super::budget::Budget;
 use super::case::{Case, World};
 use super::draw::Draws;
 use crate::cli::Failure;
+use crate::config::resolved::Testbed as Place;
 use crate::controller::{Opened, Stop};
 
 /// Between two looks at the clock.
@@ -73,20 +75,79 @@ pub fn all(proof: &mut Proof, draws: &Draws, budget: &Budget, stop: &Stop) -> Re
     failure.map_or(Ok(()), Err)
 }
 
-/// One study on one simulated device; `None` where it was stopped.
+/// One study on one simulated device, or two devices compared; `None` where it was stopped.
 pub fn ask(case: &Case, stop: &Stop) -> Option<Result<Vec<Figure>, Failure>> {
     let asked = || {
-        let testbed = case.simulated()?;
-        let study = case.spec(&testbed)?;
-        let mut opened =
-            Opened::open(&testbed, stop.clone(), case.seed).map_err(Failure::unusable)?;
-        study.check(method::Testbed::topology(&opened))?;
-        Ok(study.run(&mut opened, case.seed))
+        let own = Recorded::measure(&case.testbed()?, case, stop)?;
+        Ok(match case.other_testbed()? {
+            None => own.figures,
+            Some(place) => compared(&Recorded::measure(&place, case, stop)?, &own)?,
+        })
     };
     match asked() {
-        Ok(Ok(figures)) => Some(Ok(figures)),
-        Ok(Err(TestbedError::Interrupted)) => None,
-        Ok(Err(error)) => Some(Err(error.into())),
+        Ok(figures) => Some(Ok(figures)),
+        Err(_) if stop.asked() => None,
         Err(failure) => Some(Err(failure)),
+    }
+}
+
+/// What `switchmark compare` says of two runs.
+fn compared(subject: &Recorded, reference: &Recorded) -> Result<Vec<Figure>, Failure> {
+    let (own, others) = (subject.blocks()?, reference.blocks()?);
+    let [subject, reference] = [("subject", subject, &own), ("reference", reference, &others)].map(
+        |(name, recorded, blocks)| Side {
+            name,
+            run: name,
+            subject: None,
+            level: None,
+            figures: &recorded.figures,
+            blocks,
+        },
+    );
+    let compared = compare(&subject, &reference, MARGIN);
+    Ok(compared.rows.iter().map(method::comparison::Row::figure).collect())
+}
+
+/// A study over its testbed, with what it recorded.
+struct Recorded {
+    study: StudySpec,
+    topology: Topology,
+    seed: u64,
+    figures: Vec<Figure>,
+    records: Vec<(Trial, TrialRecord)>,
+}
+
+impl Recorded {
+    fn measure(place: &Place, case: &Case, stop: &Stop) -> Result<Self, Failure> {
+        let (study, seed) = (case.spec(place)?, case.seed);
+        let inner = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
+        let topology = inner.topology().clone();
+        study.check(&topology)?;
+        let mut recording = Recording { inner, records: Vec::new() };
+        let figures = study.run(&mut recording, seed)?;
+        Ok(Self { study, topology, seed, figures, records: recording.records })
+    }
+
+    fn blocks(&self) -> Result<Vec<Vec<Figure>>, Failure> {
+        let studies = std::slice::from_ref(&self.study);
+        Ok(per_block(studies, &self.topology, &self.records, self.seed)?)
+    }
+}
+
+/// Keeps what passes through it.
+struct Recording {
+    inner: Opened,
+    records: Vec<(Trial, TrialRecord)>,
+}
+
+impl Testbed for Recording {
+    fn topology(&self) -> &Topology {
+        self.inner.topology()
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        let record = self.inner.run(trial)?;
+        self.records.push((trial.clone(), record.clone()));
+        Ok(record)
     }
 }

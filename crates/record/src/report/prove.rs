@@ -1,0 +1,190 @@
+//! The certificate as a page: how claims came out by study and kind of device, each wrong one with what is
+//! true, and what this host can't tell.
+//!
+//! Never judges: it shows what `method::prove` decided.
+
+use askama::Template as _;
+use measure::Interval;
+use method::Verdict;
+use method::prove::{Certificate, Tally, WrongClaim};
+
+use super::view::{Answer, Block, Cell, Picture, Section, Table};
+use super::{Page, ReportError, RunView, caveats, reading};
+use crate::svg::{Axis, Plot, Point, Scale, Series};
+use crate::words;
+
+const ANCHOR: &str = "certificate";
+
+/// One self-contained HTML file. `seed` is what the devices were drawn from, `generated_unix_ns` the
+/// caller's wall clock.
+pub fn render(
+    certificate: &Certificate,
+    seed: u64,
+    generated_unix_ns: u64,
+) -> Result<String, ReportError> {
+    let total = certificate.total();
+    let mut sections = vec![by_kind(certificate)];
+    sections.extend(wrong(certificate));
+    sections.extend(skipped(certificate));
+    let view = RunView {
+        anchor: ANCHOR.to_owned(),
+        heading: "What this host claims, held against the truth".to_owned(),
+        line: format!(
+            "{} devices of known truth, drawn from seed {seed}, switchmark {}",
+            words::count(total.devices),
+            env!("CARGO_PKG_VERSION")
+        ),
+        notes: Vec::new(),
+        answers: answers(&total),
+        testbed: outcomes(certificate),
+        sections,
+    };
+    let title = "switchmark: certificate".to_owned();
+    Ok(Page { title, generated: words::moment(generated_unix_ns), runs: vec![view] }.render()?)
+}
+
+fn answers(total: &Tally) -> Vec<Answer> {
+    let (verdict, class) = if total.wrong == 0 {
+        ("none wrong", caveats::verdict(Verdict::DeviceLimited).1)
+    } else {
+        ("some wrong", caveats::verdict(Verdict::Undetermined).1)
+    };
+    let share = |hits, trials, interval: Option<Interval>| {
+        interval.map_or_else(String::new, |interval| {
+            format!(
+                ", {} (95 % CI {} to {})",
+                words::percent(hits as f64 / f64::max(trials as f64, 1.0)),
+                words::percent(interval.low),
+                words::percent(interval.high)
+            )
+        })
+    };
+    let count = words::count;
+    let mut all = vec![format!(
+        "Of {} claims {} are wrong{}. Of {} figures within the tester's reach {} were left open or only \
+         bounded.",
+        count(total.claims()),
+        count(total.wrong),
+        share(total.wrong, total.claims(), total.wrong_share()),
+        count(total.reachable),
+        count(total.reachable_open),
+    )];
+    if total.intervals > 0 {
+        all.push(format!(
+            "Of {} confidence intervals {} hold the truth{}.",
+            count(total.intervals),
+            count(total.covering),
+            share(total.covering, total.intervals, total.coverage()),
+        ));
+    }
+    all.into_iter().map(|text| Answer { text, verdict, class }).collect()
+}
+
+/// Of each study's figures, what share came out how.
+fn outcomes(certificate: &Certificate) -> Picture {
+    let rows = certificate.rows();
+    let names: Vec<String> = (1..=rows.len()).map(|number| number.to_string()).collect();
+    let kinds: [(&str, fn(&Tally) -> u64); 4] = [
+        ("right", |tally| tally.right),
+        ("bound that holds", |tally| tally.bounds),
+        ("wrong", |tally| tally.wrong),
+        ("left open", |tally| tally.open),
+    ];
+    let series = |(colour, (name, of)): (usize, (&str, fn(&Tally) -> u64))| Series {
+        name: name.to_owned(),
+        colour: Some(colour),
+        dashed: false,
+        line: Vec::new(),
+        points: rows
+            .iter()
+            .enumerate()
+            .map(|(at, row)| {
+                let share = of(&row.tally) as f64 / row.tally.asked.max(1) as f64 * 100.0;
+                let place = format!("{}, {}", row.place.study, row.place.kind);
+                let text = format!("{place}: {share:.0} % {name}");
+                Point { x: at as f64, y: share, whisker: None, text }
+            })
+            .collect(),
+    };
+    let plot = Plot {
+        title: "How figures came out, by study and kind of device".to_owned(),
+        x: Axis::names("study and kind of device, by its number below", &names),
+        y: Axis::over("% of the figures", Scale::Linear, [0.0, 100.0].into_iter(), |value| {
+            words::trimmed(value, 0)
+        }),
+        series: kinds.into_iter().enumerate().map(series).collect(),
+    };
+    let caption = "Every figure of which the truth is known.".to_owned();
+    Picture { svg: plot.draw(), caption }
+}
+
+fn by_kind(certificate: &Certificate) -> Section {
+    let head = [
+        "",
+        "study",
+        "device",
+        "devices",
+        "claims",
+        "right",
+        "bounds",
+        "wrong",
+        "open",
+        "open in reach",
+        "intervals that cover",
+        "brackets that hold",
+    ];
+    let row = |(at, row): (usize, method::prove::Row)| {
+        let tally = &row.tally;
+        let number = |count: u64| Cell::number(words::count(count));
+        let of = |hits: u64, all: u64| Cell::number(format!("{hits} of {all}"));
+        vec![
+            Cell::number((at + 1).to_string()),
+            Cell::text(row.place.study).with_note(row.place.world),
+            Cell::text(row.place.kind),
+            number(tally.devices),
+            number(tally.claims()),
+            number(tally.right),
+            number(tally.bounds),
+            number(tally.wrong),
+            number(tally.open),
+            of(tally.reachable_open, tally.reachable),
+            of(tally.covering, tally.intervals),
+            of(tally.bracketing, tally.brackets),
+        ]
+    };
+    let table = Table {
+        caption: "Claims by study and kind of device".to_owned(),
+        head: head.map(str::to_owned).to_vec(),
+        rows: certificate.rows().into_iter().enumerate().map(row).collect(),
+    };
+    section("kinds", "By study and kind of device", Block::Table(table))
+}
+
+fn wrong(certificate: &Certificate) -> Option<Section> {
+    let row = |wrong: &WrongClaim| {
+        vec![
+            Cell::text(reading::metric(wrong.claim.figure.metric)).with_note(wrong.place.study),
+            Cell::text(wrong.place.kind).with_note(wrong.place.world),
+            Cell::text(&wrong.why),
+            Cell::text(&wrong.again),
+        ]
+    };
+    let table = Table {
+        caption: "Claims that are not so".to_owned(),
+        head: ["figure", "device", "claim and truth", "the same again"].map(str::to_owned).to_vec(),
+        rows: certificate.wrong().iter().map(row).collect(),
+    };
+    (!table.rows.is_empty()).then(|| section("wrong", "Wrong claims", Block::Table(table)))
+}
+
+fn skipped(certificate: &Certificate) -> Option<Section> {
+    let terms: Vec<(String, String)> =
+        certificate.skipped().into_iter().map(|skipped| (skipped.what, skipped.why)).collect();
+    let heading = "What was not told here";
+    (!terms.is_empty()).then(|| section("skipped", heading, Block::Glossary(terms)))
+}
+
+fn section(name: &str, heading: &str, block: Block) -> Section {
+    let id = format!("{ANCHOR}-{name}");
+    Section { id, heading: heading.to_owned(), blocks: vec![block] }
+}

@@ -1,0 +1,117 @@
+//! Switches whose ports share uplinks: short ones, unlike ones that the others can't fill, and none.
+
+use std::fmt::Write as _;
+
+use measure::Rate;
+use method::prove::{Known, Truth};
+use method::{Metric, Profile, Unit};
+
+use crate::cli::prove::case::{Case, Kind, Question, World};
+use crate::cli::prove::chance::Chance;
+
+/// In turn.
+pub const KINDS: [Kind; 3] = [Kind::ShortUplinks, Kind::UnfillableUplinks, Kind::LineRate];
+
+/// One device of that kind.
+pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
+    let rate = match rigor {
+        Profile::Quick => chance.one(&[1e7, 1e8, 3e8]),
+        Profile::Strict => chance.one(&[1e6, 1e7]),
+    };
+    let total = 2 * chance.whole(4, 7);
+    let mut profile = format!(
+        "name = \"{}\"\nports = {total}\nrate = \"{}\"\n\
+         buffer = {{ total = \"1MiB\", reserved_per_port = \"8KiB\", alpha = 1.0 }}\n",
+        kind.as_str().replace(' ', "-"),
+        Rate(rate as u64),
+    );
+    let truths = match kind {
+        Kind::LineRate => vec![nonblocking(true)],
+        _ => uplinks(chance, kind, (rate, total), &mut profile),
+    };
+    let question = Question::Fabric {};
+    Case { world, kind, seed: chance.seed(), rigor, mtu: 1500, profile, question, truths }
+}
+
+fn nonblocking(yes: bool) -> Truth {
+    Truth::new(Metric::Nonblocking, Unit::Flag, Known::Flag(yes))
+}
+
+fn uplinks(
+    chance: &mut Chance,
+    kind: Kind,
+    (rate, total): (f64, u64),
+    profile: &mut String,
+) -> Vec<Truth> {
+    let groups = groups(chance, total);
+    let alike = chance.between(1.3, 4.0);
+    let rates: Vec<f64> = groups
+        .iter()
+        .enumerate()
+        .map(|(at, group)| {
+            // Of the unlike ones the first could take all that the others have, and more.
+            let ratio = match kind {
+                Kind::UnfillableUplinks if at == 0 => chance.between(0.3, 0.9),
+                Kind::UnfillableUplinks => chance.between(1.5, 4.0),
+                _ => alike,
+            };
+            (group.len() as f64 * rate / ratio).round()
+        })
+        .collect();
+    let named = groups.iter().zip(&rates).map(|(group, uplink)| {
+        let ports: Vec<String> = group.iter().map(u32::to_string).collect();
+        let uplink = Rate(*uplink as u64);
+        format!("{{ ports = \"{}\", uplink = \"{uplink}\" }}", ports.join(","))
+    });
+    let _ = writeln!(profile, "groups = [{}]", named.collect::<Vec<_>>().join(", "));
+    let mut truths = Vec::new();
+    if kind == Kind::ShortUplinks {
+        let mut known = groups.clone();
+        known.sort();
+        truths.push(Truth::new(Metric::PortGroups, Unit::Count, Known::Groups(known)));
+        truths.push(nonblocking(false));
+    }
+    for (at, (group, uplink)) in groups.iter().zip(&rates).enumerate() {
+        // More than the others bring or take never crosses it.
+        let others: f64 = rates.iter().enumerate().filter(|(o, _)| *o != at).map(|(_, r)| r).sum();
+        let fillable = *uplink <= others * 0.95 && *uplink < 0.95 * group.len() as f64 * rate;
+        let known = Known::Number { low: *uplink, high: *uplink };
+        let truth = Truth::new(Metric::UplinkRate, Unit::BitsPerSecond, known);
+        truths.push(truth.at("group_ports", named_ports(group)).reachable(fillable));
+    }
+    truths
+}
+
+/// Of neighbours or of scattered ports, at least three each.
+fn groups(chance: &mut Chance, total: u64) -> Vec<Vec<u32>> {
+    let count = chance.whole(2, (total / 3).min(4)) as usize;
+    let mut order: Vec<u32> = (1..=total as u32).collect();
+    if chance.yes(0.5) {
+        chance.shuffle(&mut order);
+    }
+    let total = total as usize;
+    (0..count)
+        .map(|at| {
+            let mut group = order[at * total / count..(at + 1) * total / count].to_vec();
+            group.sort_unstable();
+            group
+        })
+        .collect()
+}
+
+/// As figures list a group: three and more in a row by their ends.
+fn named_ports(group: &[u32]) -> String {
+    let name = |port: u32| format!("h{port}/eth1");
+    let mut parts = Vec::new();
+    let mut rest = group;
+    while let Some(&first) = rest.first() {
+        let run = rest.iter().zip(first..).take_while(|(port, next)| *port == next).count();
+        match run {
+            1 => parts.push(name(first)),
+            2 => parts.extend([name(first), name(first + 1)]),
+            _ => parts.push(format!("{} to {}", name(first), name(first + run as u32 - 1))),
+        }
+        rest = &rest[run..];
+    }
+    parts.join(", ")
+}

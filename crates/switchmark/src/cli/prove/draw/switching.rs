@@ -1,0 +1,131 @@
+//! Switches with small tables, slow learners and backplanes that are too narrow for all ports at once.
+
+use std::fmt::Write as _;
+
+use measure::Rate;
+use method::figure::Condition;
+use method::prove::{Known, Truth};
+use method::{Metric, Profile, SwitchTest, Unit};
+
+use crate::cli::prove::case::{Case, Kind, Question, World};
+use crate::cli::prove::chance::Chance;
+
+/// In turn.
+pub const KINDS: [Kind; 5] =
+    [Kind::SmallTable, Kind::SlowLearner, Kind::ShortUplinks, Kind::PacketLimit, Kind::RandomLoss];
+
+/// The most stations that the study tries, and at how many a second they speak first.
+const MOST: f64 = 65_536.0;
+const SPEAK: f64 = 1_000.0;
+/// So few stations tell no rate.
+const FEW: f64 = 512.0;
+const SIZE: u32 = 512;
+
+/// One device of that kind.
+pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
+    let rate = match rigor {
+        Profile::Quick => chance.by_decades(2e7, 2e8).round(),
+        Profile::Strict => chance.by_decades(1e6, 4e6).round(),
+    };
+    let mut profile = format!(
+        "name = \"{}\"\nrate = \"{}\"\nbuffer = {{ per_port = \"64KiB\" }}\n",
+        kind.as_str().replace(' ', "-"),
+        Rate(rate as u64),
+    );
+    let (tests, truths) = match kind {
+        Kind::ShortUplinks | Kind::PacketLimit => patterns(chance, kind, rate, &mut profile),
+        _ => tables(chance, kind, rate, &mut profile),
+    };
+    let question = Question::Switching { tests, sizes: vec![SIZE] };
+    Case { world, kind, seed: chance.seed(), rigor, mtu: 1500, profile, question, truths }
+}
+
+/// How many addresses it knows, and how fast it learns.
+fn tables(
+    chance: &mut Chance,
+    kind: Kind,
+    rate: f64,
+    profile: &mut String,
+) -> (Vec<SwitchTest>, Vec<Truth>) {
+    let entries = match kind {
+        Kind::SlowLearner => 32_768.0,
+        _ => chance.by_decades(16.0, 40_000.0).round(),
+    };
+    let learns = match kind {
+        Kind::SlowLearner => Some(chance.by_decades(100.0, 50_000.0).round()),
+        _ => None,
+    };
+    let loss = if kind == Kind::RandomLoss { chance.by_decades(1e-5, 1e-2) } else { 0.0 };
+    let _ = write!(
+        profile,
+        "ports = 3\nloss = {loss:.9}\nmac_table = {{ entries = {entries}, learn_rate = {} }}\n",
+        learns.unwrap_or(0.0)
+    );
+    let line = rate / (8.0 * 84.0);
+    // A slow learner has not learned all who spoke, whatever room it has.
+    let slow = learns.is_some_and(|rate| rate < SPEAK);
+    let capacity = if entries < MOST {
+        Known::Number { low: entries, high: entries }
+    } else {
+        Known::Unlimited { reach: MOST + 3.0 }
+    };
+    let capacity =
+        Truth::new(Metric::AddressCapacity, Unit::Count, capacity).reachable(!slow && loss < 1e-4);
+    let number = |rate: f64| Known::Number { low: rate, high: rate };
+    let known = match learns.filter(|learns| *learns < line) {
+        Some(learns) => number(learns),
+        None => Known::Unlimited { reach: line },
+    };
+    let rate = Truth::new(Metric::AddressLearningRate, Unit::FramesPerSecond, known)
+        .reachable(entries > FEW && loss == 0.0 && learns.is_some_and(|learns| learns < line));
+    (vec![SwitchTest::AddressCaching, SwitchTest::AddressLearning], vec![capacity, rate])
+}
+
+/// What all ports together get through, by who sends to whom.
+fn patterns(
+    chance: &mut Chance,
+    kind: Kind,
+    rate: f64,
+    profile: &mut String,
+) -> (Vec<SwitchTest>, Vec<Truth>) {
+    let half = chance.whole(2, 4) as f64;
+    let ports = 2.0 * half;
+    let line = rate / f64::from(8 * (SIZE + 20));
+    let _ = writeln!(profile, "ports = {ports}");
+    let short = chance.between(0.1, 1.3);
+    let (uplink, packets) = if kind == Kind::ShortUplinks {
+        // Of a port's rate: at 1 and more a half can say all it has to the other half.
+        let uplink = (short * half * rate).round();
+        let (first, rest) = (half as u64, ports as u64);
+        let way = Rate(uplink as u64);
+        let _ = writeln!(
+            profile,
+            "groups = [{{ ports = \"1-{first}\", uplink = \"{way}\" }}, {{ ports = \"{}-{rest}\", uplink = \"{way}\" }}]",
+            first + 1
+        );
+        (uplink / rate, f64::INFINITY)
+    } else {
+        let limit = (short * ports * line).round();
+        let _ = writeln!(profile, "pps_limit = {limit}\npps_queue = {}", chance.whole(64, 1024));
+        (f64::INFINITY, limit)
+    };
+    let tests = [
+        (SwitchTest::Mesh, ports, uplink * (ports - 1.0) / (half * half)),
+        (SwitchTest::HalfToHalf, ports, uplink / half),
+        (SwitchTest::OneWay, half, uplink / half),
+    ];
+    let truths = tests.iter().map(|(test, senders, share)| {
+        let most = senders * line;
+        let limit = (share.min(1.0) * most).min(packets);
+        let known = if limit < most {
+            Known::Number { low: limit, high: limit }
+        } else {
+            Known::Unlimited { reach: most }
+        };
+        Truth::new(Metric::Throughput, Unit::FramesPerSecond, known)
+            .at("test", Condition::from(test.as_str()))
+            .reachable(limit < 0.9 * most)
+    });
+    let truths = truths.collect();
+    (tests.map(|(test, _, _)| test).to_vec(), truths)
+}

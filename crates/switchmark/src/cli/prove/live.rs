@@ -1,0 +1,91 @@
+//! Devices asked about with real frames, one after the other: emulated ones, and the kernel's own.
+//!
+//! Owns what becomes of a device that could not be had. Each is a run of its own in the journal.
+
+use std::thread;
+use std::time::Duration;
+
+use record::Store;
+
+use super::Proof;
+use super::budget::Budget;
+use super::case::{Case, World};
+use super::draw::Draws;
+use crate::cli::options::Data;
+use crate::cli::session::{self, Start};
+use crate::cli::{Failure, output};
+use crate::controller::Stop;
+
+/// Between two looks at the clock.
+const LOOK: Duration = Duration::from_millis(100);
+/// So many devices in a row that could not be had are enough to give a world up.
+const MOST_FAILURES: u32 = 2;
+
+/// As many devices of a world as the budget allows.
+pub fn all(
+    proof: &mut Proof,
+    (world, draws): (World, &Draws),
+    budget: &Budget,
+    stop: &Stop,
+    data: &Data,
+) -> Result<(), Failure> {
+    let mut failed = 0;
+    for number in 0.. {
+        let enough = budget.devices().is_some_and(|most| number >= most);
+        if stop.asked() || budget.is_over() || enough {
+            return Ok(());
+        }
+        proof.progress(world, budget);
+        let case = draws.case(world, number);
+        match within(budget, stop, |own| ask(proof, number, &case, own, data)) {
+            Ok(()) => failed = 0,
+            Err(_) if stop.asked() || budget.is_overdrawn() => return Ok(()),
+            Err(error) => {
+                failed += 1;
+                let reason = error.render().lines().next().unwrap_or_default().to_owned();
+                proof.skip(&format!("{} device {number}", world.as_str()), &reason);
+                if failed >= MOST_FAILURES {
+                    return Ok(());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One device: a run of its own.
+pub fn ask(
+    proof: &mut Proof,
+    number: u64,
+    case: &Case,
+    stop: &Stop,
+    data: &Data,
+) -> Result<(), Failure> {
+    let store = Store::open(&output::store_path(data)?)?;
+    let place = case.testbed()?;
+    let studies = vec![case.spec(&place)?];
+    let start = Start::New { verb: "prove", studies, seed: case.seed };
+    // The certificate's own progress is enough.
+    let quiet = Data { quiet: true, ..data.clone() };
+    let finished = session::carry_out(&store, &place, start, stop, &quiet)?;
+    proof.take(number, case, &finished.figures, &finished.meta.id);
+    Ok(())
+}
+
+/// Does it, and asks it to end where the user does or the budget is overdrawn.
+fn within<T>(budget: &Budget, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> T {
+    let (own, done) = (Stop::new(), Stop::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.asked() {
+                if stop.asked() || budget.is_overdrawn() {
+                    own.ask();
+                }
+                thread::park_timeout(LOOK);
+            }
+        });
+        let result = work(&own);
+        done.ask();
+        result
+    })
+}

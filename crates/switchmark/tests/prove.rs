@@ -1,0 +1,86 @@
+//! `prove` as its user runs it: devices of known truth in virtual time, and the scenario files of claims that
+//! were once wrong.
+
+#![allow(missing_docs, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "it waits for another process")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn prove(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_switchmark"));
+    command.arg("prove").args(args).output().expect("switchmark starts")
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {stderr}"))
+}
+
+/// Exit code 3 where a claim is wrong, and no other but 0.
+fn ended_as_it_says(output: &Output, said: &serde_json::Value) {
+    let wrong = said["wrong"].as_array().expect("a list").len();
+    let code = if wrong == 0 { 0 } else { 3 };
+    assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said["total"]["wrong"], wrong);
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+#[test]
+fn a_seed_gives_the_same_certificate_again() {
+    let folder = scratch("prove");
+    let page = folder.join("certificate.html");
+    let args =
+        ["--only", "sim", "--devices", "6", "--seed", "1", "--rigor", "quick", "--json", "-q"];
+    let once = prove(&[&args[..], &["--report", page.to_str().expect("a path")]].concat());
+    let said = json(&once);
+    ended_as_it_says(&once, &said);
+    assert_eq!(said["seed"], 1);
+    assert_eq!(said["total"]["devices"], 6);
+    let again = json(&prove(&args));
+    assert_eq!(said["rows"], again["rows"]);
+    let html = std::fs::read_to_string(&page).expect("the page");
+    assert!(html.contains("By study and kind of device"), "{html}");
+}
+
+#[test]
+fn a_kept_scenario_says_the_same_again() {
+    let folder = scratch("prove_keep");
+    let kept = folder.to_str().expect("a path");
+    let args =
+        ["--only", "sim", "--devices", "24", "--seed", "3", "--rigor", "quick", "--json", "-q"];
+    let said = json(&prove(&[&args[..], &["--keep", kept]].concat()));
+    let files = std::fs::read_dir(&folder).expect("the folder").count();
+    let mut devices: Vec<u64> = said["wrong"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|wrong| wrong["device"].as_u64().expect("a number"))
+        .collect();
+    devices.dedup();
+    assert_eq!(files, devices.len());
+    for file in std::fs::read_dir(&folder).expect("the folder") {
+        let path = file.expect("a file").path();
+        let again = prove(&["--scenario", path.to_str().expect("a path"), "--json", "-q"]);
+        assert_eq!(again.status.code(), Some(3), "{}", path.display());
+    }
+}
+
+/// Each was wrong once.
+#[test]
+fn no_scenario_is_wrong_again() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
+    let Ok(files) = std::fs::read_dir(&folder) else { return };
+    for file in files {
+        let path = file.expect("a file").path();
+        let ended = prove(&["--scenario", path.to_str().expect("a path"), "--json", "-q"]);
+        let said = json(&ended);
+        assert_eq!(ended.status.code(), Some(0), "{}: {said:#}", path.display());
+    }
+}
