@@ -37,7 +37,7 @@ impl Buffer {
         let (reserved, share) = match sheet.alpha {
             None => (sheet.size.0, Share::Own),
             Some(alpha) => {
-                let size = sheet.size.0.saturating_sub(sheet.reserved.0 * queues);
+                let size = sheet.size.0.saturating_sub(sheet.reserved.0.saturating_mul(queues));
                 let alpha = (alpha * ONE).round() as u64;
                 (sheet.reserved.0, Share::Shared { alpha, size, taken: 0 })
             }
@@ -185,6 +185,13 @@ mod tests {
         assert!(first + second <= 10_000);
         buffer.release(first, 100);
         assert_eq!(buffer.taken(), first + second - 100);
+    }
+
+    #[test]
+    fn reserves_beyond_any_memory_leave_nothing_to_share() {
+        let mut buffer = Buffer::new(&shared(u64::MAX, 1 << 63, 1.0, 1), 48, None);
+        assert!(buffer.admit(0, 1500));
+        assert!(!buffer.admit(1 << 63, 1500));
     }
 
     #[test]

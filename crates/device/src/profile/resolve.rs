@@ -238,13 +238,14 @@ fn checked_buffer(sheet: &Spanned<file::Buffer>, device: &Device) -> Result<Buff
     }
     holds_a_frame(written, size, longest)?;
     let reserved = keys.reserved_per_port.as_ref().map_or(0, |reserved| reserved.get_ref().0);
-    let sum = reserved.saturating_mul(device.queues());
-    if let Some(place) = keys.reserved_per_port.as_ref().filter(|_| sum > size) {
+    let sum = reserved.checked_mul(device.queues());
+    let fits = sum.is_some_and(|sum| sum <= size);
+    if let Some(place) = keys.reserved_per_port.as_ref().filter(|_| !fits) {
         let message = format!(
             "{} queues with {} each reserve {}, more than the total of {}",
             device.queues(),
             ByteCount(reserved),
-            ByteCount(sum),
+            sum.map_or_else(|| "more than any memory".to_owned(), |sum| ByteCount(sum).to_string()),
             ByteCount(size)
         );
         let most = ByteCount(size / device.queues());
