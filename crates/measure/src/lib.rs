@@ -12,6 +12,7 @@ pub mod clocks;
 pub mod cluster;
 pub mod comparison;
 pub mod delay;
+pub mod fisher;
 pub mod histogram;
 pub mod interval;
 mod normal;

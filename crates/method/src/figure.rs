@@ -165,6 +165,8 @@ pub enum Metric {
     BufferShared,
     /// Of a shared buffer's dynamic threshold: a queue may hold up to so many times what is free.
     Alpha,
+    /// What each queue of a shared buffer has for itself.
+    BufferReserve,
     /// The octets that a buffer is counted in; `limit` in the conditions says of what it is made.
     Cell,
     /// Whether a buffer is enough for `flows` at `rtt_ns`, by the `rule` named: 1 yes, 0 no.
@@ -327,4 +329,8 @@ pub enum Caveat {
     LearningConfounded,
     /// Losses or floods that a full address table does not explain.
     TableNotShown,
+    /// What was measured contradicts the model that the figure is a parameter of.
+    LackOfFit,
+    /// Parameters of a model that what was measured can't tell apart: each only with its interval.
+    Confounded,
 }

@@ -57,14 +57,27 @@ pub struct Forwarding {
 /// Where frames wait.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Buffer {
-    /// Octets: of all where it is shared, of each output where it is not.
+    /// Octets that one output alone can hold.
     pub size: f64,
-    /// It may be larger.
+    /// It may be larger: nothing overfilled it.
     pub at_least: bool,
-    /// Of a shared one.
-    pub alpha: Option<f64>,
+    /// Where outputs share it.
+    pub shared: Option<Shared>,
     /// Octets.
     pub cell: Option<f64>,
+}
+
+/// A buffer that outputs share by a dynamic threshold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shared {
+    /// What is shared, without reserves, in octets.
+    pub octets: f64,
+    /// A queue takes up to so many times what is free of it.
+    pub alpha: f64,
+    /// What each queue has for itself; 0 where none was told.
+    pub reserve: f64,
+    /// The three are known to intervals only, or the threshold does not fit.
+    pub doubted: bool,
 }
 
 /// Frames that the device decides on, whatever their size.

@@ -75,6 +75,8 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
         Caveat::FloodsNotSeen => "floods-not-seen",
         Caveat::LearningConfounded => "learning-confounded",
         Caveat::TableNotShown => "table-not-shown",
+        Caveat::LackOfFit => "lack-of-fit",
+        Caveat::Confounded => "confounded",
     }
 }
 
@@ -199,6 +201,14 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
         Caveat::TableNotShown => {
             "Frames to stations were lost, or flooded now and then, in a way that a full address table \
              does not explain. Look for what else loses frames."
+        }
+        Caveat::LackOfFit => {
+            "What was measured contradicts the model that this is a parameter of, by more than the repeats \
+             explain: the interval is widened by it, and the figure is not the device's."
+        }
+        Caveat::Confounded => {
+            "Parameters of the model can't be told apart by what was measured. The interval holds every \
+             value that fits; more outputs overfilled at once, or less noise, narrow it."
         }
         Caveat::Unsupported => "This test can't be made where it was asked for; the row says why.",
         Caveat::NotFilled => {

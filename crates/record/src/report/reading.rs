@@ -179,6 +179,7 @@ pub const fn metric(metric: Metric) -> &'static str {
         Metric::Buffer => "buffer",
         Metric::BufferShared => "buffer_shared",
         Metric::Alpha => "alpha",
+        Metric::BufferReserve => "buffer_reserve",
         Metric::Cell => "cell",
         Metric::Enough => "enough",
         Metric::LongestRoundTrip => "longest_round_trip",

@@ -46,6 +46,12 @@ pub const fn advice(caveat: Caveat) -> &'static str {
         Caveat::HalfRoundTrip => "the tool prints half of the round trip: it was doubled",
         Caveat::GapLoss => "loss by gaps in sequence numbers: the tail is not seen",
         Caveat::Inconsistent => "operations a second and latency contradict each other by over 2 %",
+        Caveat::LackOfFit => {
+            "the measured points contradict the model: its parameters are not the device's"
+        }
+        Caveat::Confounded => {
+            "the model's parameters can't be told apart: more ports at once, or less noise"
+        }
         Caveat::NotFilled => "the longest burst still went in: the buffer is at least so large",
         Caveat::Backpressure => "the device made its senders pause, and dropped nothing",
         Caveat::FloodsNotSeen => {

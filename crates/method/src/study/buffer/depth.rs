@@ -13,6 +13,7 @@ mod rig;
 mod search;
 mod sharing;
 mod shot;
+mod threshold;
 
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
@@ -67,7 +68,7 @@ impl DepthSpec {
             senders: 2,
             size: FrameSize::STANDARD_MAX,
             sizes: sizes.map(|octets| FrameSize::new(octets).expect("legal sizes")).to_vec(),
-            congested: 4,
+            congested: 6,
             longest: Nanos::from_secs(2),
             blocks: 6,
             profile: Profile::Quick,
@@ -144,8 +145,9 @@ impl DepthSpec {
             _ => None,
         };
         let groups = outlets::together(self, &topology, &outlets[0]);
+        let queues = outlets::beside(self, &topology, &outlets[0]);
         let sharing = match first {
-            Some(one) => sharing::of(&mut rig, one, cells.as_ref(), &groups, seed)?,
+            Some(one) => sharing::of(&mut rig, one, cells.as_ref(), (&groups, queues))?,
             None => None,
         };
         let direct = rig.direct(first)?;

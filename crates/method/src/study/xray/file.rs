@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::{DataSheet, Forwarding};
+use super::{DataSheet, Forwarding, Shared};
 
 /// What a queue of the default size is given where frames wait before it only: it must not fill.
 const LEAST_BUFFER: u64 = 1 << 20;
@@ -75,19 +75,36 @@ impl DataSheet {
                  buffer = {{ per_port = \"{size}B\" }}\n"
             );
         };
-        let size = found.size.round();
-        let mut buffer = match found.alpha {
-            Some(alpha) => {
-                let alpha = alpha.clamp(1.0 / 128.0, 128.0);
-                format!("total = \"{size}B\", alpha = {alpha:.4}")
-            }
-            None => format!("per_port = \"{size}B\""),
+        let mut buffer = match found.shared {
+            Some(shared) => self.shared(shared),
+            None => format!("per_port = \"{}B\"", found.size.round()),
         };
         if let Some(cell) = found.cell.filter(|cell| *cell > 1.0) {
             let _ = write!(buffer, ", cell = {}", cell.round());
         }
-        let bound = if found.at_least { "# At least: nothing filled it.\n" } else { "" };
+        let bound = if found.at_least {
+            "# At least so large: nothing overfilled it.\n"
+        } else if found.shared.is_some_and(|shared| shared.doubted) {
+            "# Total, alpha and reserve are known to their intervals only; these values fit.\n"
+        } else {
+            ""
+        };
         format!("{bound}buffer = {{ {buffer} }}\n")
+    }
+
+    /// Every port's queue has the reserve, and both of each uplink's.
+    fn shared(&self, Shared { octets, alpha, reserve, .. }: Shared) -> String {
+        let uplinks = self.groups.iter().filter(|group| group.uplink.is_some()).count();
+        let queues = self.ports.max(2) + 2 * uplinks;
+        let reserve = reserve.round();
+        let total = octets.round() + queues as f64 * reserve;
+        let alpha = alpha.clamp(1.0 / 128.0, 128.0);
+        let own = if reserve > 0.0 {
+            format!(", reserved_per_port = \"{reserve}B\"")
+        } else {
+            String::new()
+        };
+        format!("total = \"{total}B\"{own}, alpha = {alpha:.4}")
     }
 
     fn mac_table(&self) -> String {

@@ -4,10 +4,10 @@
 
 use measure::{FrameSize, Nanos, Rate};
 
-use super::{Buffer, DataSheet, Forwarding, MacTable, PacketLimit, PortGroup};
+use super::{Buffer, DataSheet, Forwarding, MacTable, PacketLimit, PortGroup, Shared};
 use crate::figure::Condition;
 use crate::topology::{CableEnd, HostPort, Topology};
-use crate::{Figure, Metric, Unit, Verdict};
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// What links are sold as, bits a second.
 const USUAL_RATES: [u64; 12] = [
@@ -179,12 +179,26 @@ fn buffer(figures: &[Figure], rate: Rate, packets: Option<PacketLimit>) -> Optio
         let before = limit.queue? as f64 * line / limit.rate as f64;
         size -= before * number(own, "taken_by_a_frame")?;
     }
-    let total = by("sharing").and_then(|figure| figure.value);
+    let total = by("sharing");
     let alpha = of(figures, Metric::Alpha).find_map(|figure| figure.value);
     let at_least = text(own, "bound") == "at least";
     Some(match total.zip(alpha) {
-        Some((size, alpha)) => Buffer { size, at_least, alpha: Some(alpha), cell },
-        None => Buffer { size: size.max(1.0), at_least, alpha: None, cell },
+        Some((total, alpha)) => {
+            let reserve = of(figures, Metric::BufferReserve).find_map(|figure| figure.value);
+            let queue = reserve.unwrap_or(0.0);
+            let queues = number(total, "outputs").unwrap_or(0.0);
+            let shared = Shared {
+                octets: total.value? - queues * queue,
+                alpha,
+                reserve: queue,
+                doubted: total.verdict == Verdict::Undetermined
+                    && [Caveat::LackOfFit, Caveat::Confounded]
+                        .iter()
+                        .any(|caveat| total.caveats.contains(caveat)),
+            };
+            Buffer { size, at_least, shared: Some(shared), cell }
+        }
+        None => Buffer { size: size.max(1.0), at_least, shared: None, cell },
     })
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use method::{Figure, Metric, Unit, Verdict};
+use method::{Caveat, Figure, Metric, Unit, Verdict};
 
 use super::super::latency::{n_cell, value_cell};
 use super::super::subject::{self, Who};
@@ -60,6 +60,12 @@ fn estimators(figures: &[&Figure]) -> Table {
             "" => value_cell(figure),
             _ => Cell { text: format!("≥ {}", value_cell(figure).text), ..value_cell(figure) },
         };
+        let value = match (figure.low, figure.high) {
+            (Some(_), None) if text(figure, "bound").is_empty() => {
+                value.with_note(between(figure, |end| words::value(Unit::Bytes, end)))
+            }
+            _ => value,
+        };
         let of = reading::text(figure, "of").unwrap_or_else(|| text(figure, "to"));
         vec![
             Cell::text(text(figure, "estimator")),
@@ -105,14 +111,28 @@ fn made_of(figures: &[&Figure]) -> Table {
     }
     for figure in of(figures, Metric::Alpha) {
         let value = figure.value.map_or_else(String::new, |alpha| words::trimmed(alpha, 3));
-        let ends = figure.low.zip(figure.high).map_or_else(String::new, |(low, high)| {
-            format!("{}…{}", words::trimmed(low, 3), words::trimmed(high, 3))
-        });
+        let ends = between(figure, |end| words::trimmed(end, 3));
         let why = "a queue may hold up to so many times what is free".to_owned();
         put("alpha of the threshold", Cell::number(value).with_note(ends), why);
     }
+    for figure in of(figures, Metric::BufferReserve) {
+        let value = figure.value.map_or_else(|| "–".to_owned(), |v| words::value(Unit::Bytes, v));
+        let ends = between(figure, |end| words::value(Unit::Bytes, end));
+        let why = "what each queue has for itself beside that".to_owned();
+        put("reserve of a queue", Cell::number(value).with_note(ends), why);
+    }
     let head = ["", "found", "from"].map(str::to_owned).into();
     Table { caption: "What the buffer is made of.".to_owned(), head, rows }
+}
+
+/// `0.5…0.6`; of what is bounded on one side only `≥ 0.5`, `≤ 0.6`.
+fn between(figure: &Figure, end: impl Fn(f64) -> String) -> String {
+    match (figure.low, figure.high) {
+        (Some(low), Some(high)) => format!("{}…{}", end(low), end(high)),
+        (Some(low), None) => format!("≥ {}", end(low)),
+        (None, Some(high)) => format!("≤ {}", end(high)),
+        (None, None) => String::new(),
+    }
 }
 
 /// `64: 1024, 65: 512`
@@ -207,16 +227,37 @@ pub(in crate::report) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)>
         let of_all = |f: &&Figure| estimator.is_empty() || text(f, "estimator") == estimator;
         of(&own, metric).into_iter().find(of_all)
     };
-    let sentence = match (by(Metric::Buffer, "sharing"), by(Metric::Alpha, "")) {
+    let total = by(Metric::Buffer, "sharing");
+    let reserve = by(Metric::BufferReserve, "").filter(|f| f.value.is_some());
+    let beyond = reserve.map_or_else(String::new, |reserve| {
+        format!(" beyond a reserve of {}", words::with_interval(reserve))
+    });
+    let sentence = match (total, by(Metric::Alpha, "")) {
         (Some(total), Some(alpha)) => format!(
-            "{who} shares {} among its outputs, each up to {} times what is free.",
+            "{who} shares {} among its outputs, each up to {} times what is free{beyond}{}.",
             words::with_interval(total),
-            words::trimmed(alpha.value.unwrap_or(0.0), 2)
+            words::trimmed(alpha.value.unwrap_or(0.0), 2),
+            doubts(total)
         ),
+        _ if shared.value == Some(1.0) => {
+            format!("{who} shares a buffer among its outputs; how large it is can't be told.")
+        }
         _ => format!("{who} gives each output a buffer of its own."),
     };
-    told.push((shared.verdict, sentence));
+    let verdict = total.map_or(shared.verdict, |total| total.verdict);
+    told.push((verdict, sentence));
     told
+}
+
+/// Why no more than the interval should be read of it.
+fn doubts(total: &Figure) -> &'static str {
+    if total.caveats.contains(&Caveat::LackOfFit) {
+        ", as far as such a threshold fits at all"
+    } else if total.caveats.contains(&Caveat::Confounded) {
+        "; the three can't be told apart well"
+    } else {
+        ""
+    }
 }
 
 fn output(figure: &Figure, own: &[&Figure]) -> (Verdict, String) {

@@ -15,7 +15,9 @@ const MOST: usize = 12;
 pub(super) fn picture(figures: &[&Figure]) -> Option<Picture> {
     let text = |figure: &Figure, key: &str| reading::text(figure, key).unwrap_or_default();
     // What all outputs share is another quantity.
-    let own = |f: &&&Figure| f.value.is_some() && f.low.is_some() && text(f, "of").is_empty();
+    let own = |f: &&&Figure| {
+        f.value.is_some() && f.low.is_some() && f.high.is_some() && text(f, "of").is_empty()
+    };
     let told: Vec<&&Figure> = figures.iter().filter(own).take(MOST).collect();
     if told.len() < 2 {
         return None;

@@ -63,7 +63,7 @@ pub fn windows(figures: &[Figure]) -> Option<Titled> {
         .numbers("largest window")
         .numbers("BDP")
         .numbers("buffer, at least")
-        .numbers("by delay")
+        .numbers("by delay, at least")
         .numbers("ramp-up")
         .spare("buffer delay", 1)
         .spare("efficiency", 3)

@@ -32,11 +32,26 @@ pub fn estimators(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
             },
             condition(figure, "frame_size"),
             format!("{bound}{value}"),
-            numbers::interval(figure),
+            match (figure.low, figure.high) {
+                (Some(_), None) if bound.is_empty() => {
+                    between(figure, |end| numbers::value(figure.unit, end))
+                }
+                _ => numbers::interval(figure),
+            },
             notes.limit(figure, &[figure]),
         ]);
     }
     Some(("What can wait before an output".to_owned(), grid.render()?))
+}
+
+/// `0.5…0.6`; of what is bounded on one side only `≥ 0.5`, `≤ 0.6`.
+fn between(figure: &Figure, end: impl Fn(f64) -> String) -> String {
+    match (figure.low, figure.high) {
+        (Some(low), Some(high)) => format!("{}…{}", end(low), end(high)),
+        (Some(low), None) => format!("≥ {}", end(low)),
+        (None, Some(high)) => format!("≤ {}", end(high)),
+        (None, None) => String::new(),
+    }
 }
 
 /// Units, sharing, threshold.
@@ -44,9 +59,10 @@ pub fn made_of(figures: &[Figure]) -> Option<Titled> {
     let mut grid = Grid::new().words("what").words("found").words("interval");
     for figure in test(figures, "depth") {
         let plain = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), numbers::plain);
-        let ends = figure.low.zip(figure.high);
-        let ends =
-            ends.map(|(low, high)| format!("{}…{}", numbers::plain(low), numbers::plain(high)));
+        let ends = match figure.metric {
+            Metric::BufferReserve => between(figure, |end| numbers::value(figure.unit, end)),
+            _ => between(figure, numbers::plain),
+        };
         let (what, found) = match figure.metric {
             Metric::Cell => match condition(figure, "limit").as_str() {
                 "cells" => ("counted in cells of octets", plain(figure.value)),
@@ -57,9 +73,13 @@ pub fn made_of(figures: &[Figure]) -> Option<Titled> {
                 ("outputs share it", told.unwrap_or_else(|| "–".to_owned()))
             }
             Metric::Alpha => ("alpha of its threshold", plain(figure.value)),
+            Metric::BufferReserve => {
+                let told = figure.value.map(|value| numbers::value(figure.unit, value));
+                ("reserve of each queue", told.unwrap_or_else(|| "–".to_owned()))
+            }
             _ => continue,
         };
-        grid.row(vec![what.to_owned(), found, ends.unwrap_or_default()]);
+        grid.row(vec![what.to_owned(), found, ends]);
     }
     Some(("What the buffer is made of".to_owned(), grid.render()?))
 }

@@ -14,7 +14,9 @@ use super::filling::{Filling, Reach};
 use super::rig::Rig;
 use super::sharing::Sharing;
 use super::shot::Span;
+use super::threshold::{Fit, Parameter};
 use crate::study::Profile;
+use crate::verdict::Evidence;
 use crate::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// One estimator over all blocks, in octets.
@@ -70,7 +72,7 @@ fn row(rig: &Rig<'_, '_>, one: &Filling, direct: Option<bool>) -> Row {
         conditions: ways.conditions(rig.way),
         caveats: ways.caveats(rig.way).into_iter().collect(),
         n: rig.trials,
-        verdict: verdict(one, direct),
+        verdict: ways.judge(rig.way, &evidence(one, direct)),
     };
     let outlet = &one.outlet;
     let senders: Vec<String> = outlet.senders.iter().map(ToString::to_string).collect();
@@ -96,12 +98,12 @@ fn row(rig: &Rig<'_, '_>, one: &Filling, direct: Option<bool>) -> Row {
     row
 }
 
-/// The device's, where it lost what a direct cable carries whole.
-fn verdict(one: &Filling, direct: Option<bool>) -> Verdict {
-    match (one.reach, direct) {
-        (Reach::Filled(_), Some(true)) => Verdict::DeviceLimited,
-        (Reach::AtLeast(_) | Reach::NotOverfilled, _) | (_, Some(false)) => Verdict::TesterLimited,
-        _ => Verdict::Undetermined,
+/// An output that overflowed, with what a direct cable carries whole as the control.
+fn evidence(one: &Filling, direct: Option<bool>) -> Evidence<'static> {
+    match one.reach {
+        Reach::Filled(_) => Evidence::Sight { seen: true, in_control: direct.map(|whole| !whole) },
+        Reach::AtLeast(_) | Reach::NotOverfilled => Evidence::Bound,
+        Reach::Paused | Reach::NoTrial => Evidence::Nothing,
     }
 }
 
@@ -177,6 +179,7 @@ fn without_estimate(one: &Filling, row: &Row, taken: f64) -> Vec<Figure> {
     };
     let least = (span.low * taken).max(0.0);
     let mut figure = row.single(Metric::Buffer, Unit::Bytes, Some(least));
+    figure.low = Some(least);
     figure.conditions.insert("estimator".to_owned(), "one-shot".into());
     figure.conditions.insert("bound".to_owned(), "at least".into());
     let mut figures = vec![figure];
@@ -247,6 +250,7 @@ fn path_figures(row: &Row, rate: f64, (value, low, high): (f64, f64, Option<f64>
             let (low, high) = (longest(low), longest(high));
             figure.set_interval(Some(Interval { low, high, confidence: CONFIDENCE }));
         } else {
+            figure.low = Some(longest(low));
             figure.conditions.insert("bound".to_owned(), "at least".into());
         }
         name_rule(&mut figure, rate, flows);
@@ -300,20 +304,50 @@ fn shared(sharing: &Sharing, row: &Row) -> Vec<Figure> {
         row.conditions.insert(name, point.held.value.round().into());
     }
     let value = sharing.shared.map(|shared| f64::from(u8::from(shared)));
-    let mut figures = vec![row.single(Metric::BufferShared, Unit::Flag, value)];
-    if let Some(fit) = sharing.fit {
-        let (value, interval) = fit.total;
-        let mut total = row.single(Metric::Buffer, Unit::Bytes, Some(value));
-        total.set_interval(Some(interval));
-        total.conditions.insert("estimator".to_owned(), "sharing".into());
-        total.conditions.insert("of".to_owned(), "all outputs".into());
-        let (value, interval) = fit.alpha;
-        let mut alpha = row.single(Metric::Alpha, Unit::Ratio, Some(value));
-        alpha.set_interval(Some(interval));
-        figures.extend([total, alpha]);
+    let mut flag = row.single(Metric::BufferShared, Unit::Flag, value);
+    if value.is_none() {
+        flag.verdict = Verdict::Undetermined;
+    }
+    let mut figures = vec![flag];
+    if let Some(fit) = &sharing.fit {
+        figures.extend(parameters(fit, sharing.queues, &row));
     }
     for figure in &mut figures {
         figure.blocks = sharing.blocks;
     }
     figures
+}
+
+/// Total, alpha and reserve. None is the device's where the points contradict the model, or could not
+/// have; nor one that they leave open.
+fn parameters(fit: &Fit, queues: u32, row: &Row) -> [Figure; 3] {
+    let mut row = row.clone();
+    if fit.contradicted {
+        row.caveats.insert(Caveat::LackOfFit);
+    }
+    let figure = |metric, unit, parameter: Parameter| {
+        let mut figure = row.single(metric, unit, Some(parameter.value));
+        (figure.low, figure.high) = (Some(parameter.low), parameter.high);
+        figure.confidence = Some(CONFIDENCE);
+        if !fit.checked || !parameter.is_told() {
+            figure.caveats.push(Caveat::Confounded);
+            figure.caveats.sort();
+        }
+        if fit.contradicted || !fit.checked || !parameter.is_told() {
+            figure.verdict = Verdict::Undetermined;
+        }
+        figure
+    };
+    let mut total = figure(Metric::Buffer, Unit::Bytes, fit.total);
+    total.conditions.insert("estimator".to_owned(), "sharing".into());
+    total.conditions.insert("of".to_owned(), "all outputs".into());
+    total.conditions.insert("outputs".to_owned(), u64::from(queues).into());
+    let alpha = figure(Metric::Alpha, Unit::Ratio, fit.alpha);
+    let mut reserve = figure(Metric::BufferReserve, Unit::Bytes, fit.reserve);
+    if fit.reserve.value <= 0.0 {
+        // None is as likely: no more is known than how large it is at most.
+        (reserve.value, reserve.low) = (None, None);
+        reserve.conditions.insert("bound".to_owned(), "at most".into());
+    }
+    [total, alpha, reserve]
 }

@@ -151,6 +151,13 @@ pub(super) fn together(spec: &DepthSpec, topology: &Topology, first: &Outlet) ->
     (1..=most).map(|count| at_once(spec, &ports, count, first.link)).collect()
 }
 
+/// How many hosts' ports are at the same device as this one, itself among them.
+pub(super) fn beside(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> u32 {
+    let all = candidates(spec, topology).unwrap_or_default();
+    let place = all.iter().find(|(port, _)| *port == first.to).map(|(_, place)| place);
+    all.iter().filter(|(_, other)| Some(other) == place).count() as u32
+}
+
 fn at_once(spec: &DepthSpec, ports: &[PortRef], count: usize, link: Option<Rate>) -> Vec<Outlet> {
     let mut outlets: Vec<Outlet> = ports[..count]
         .iter()
