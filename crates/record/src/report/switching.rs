@@ -233,7 +233,7 @@ fn of_congestion(blocked: &Figure, back: &Figure) -> (Verdict, String) {
     let who = Who::of_figure(blocked).in_words();
     let text = match (blocked.value, back.value) {
         (Some(1.0), _) => format!(
-            "{who} blocks the head of the line: an uncongested port loses frames beside a congested one."
+            "{who} blocks the head of the line: an uncongested port loses frames, or gets fewer, beside a congested one."
         ),
         (_, Some(1.0)) => {
             format!("{who} makes senders into a congested port wait: it loses nothing.")

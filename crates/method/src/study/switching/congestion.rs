@@ -2,8 +2,11 @@
 //! second (RFC 2889 §5.5, RFC 8239 §5)?
 //!
 //! Of four ports 1 sends half to 3 and half to 4, and 2 sends all to 4: port 4 gets 150 % of what it
-//! carries, and without any control loses a third. Never calls a loss head-of-line blocking that the
-//! tester's own counters may explain.
+//! carries, and without any control loses a third. In the control 2 sends the same to port 1, and nobody
+//! congests anything. Never calls a loss head-of-line blocking that the control shows too, nor one that
+//! the tester's own counters may explain.
+
+mod pairs;
 
 use measure::{FrameRate, FrameSize};
 
@@ -12,35 +15,26 @@ use super::rig::{Board, Count, Offer, Rig, Stream, flooded, paused, tester_dropp
 use crate::trial::{Gate, Schedule};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
 
+use pairs::{Blocking, Pairs, Sides};
+
 /// RFC 8239 §2: ports' clocks differ, so no more than this of the line's rate.
 pub(super) const LINE_SHARE: f64 = 0.9998;
 
-/// What the uncongested and the congested port's flows came to.
-#[derive(Debug, Clone, Copy)]
-struct Sides {
-    uncongested: Count,
-    congested: Count,
-    flooded: u64,
-    /// Some of it may be the tester's own loss.
-    doubtful: bool,
-    paused: bool,
-}
+/// So often each of the two, one after the other, to see whether there is anything to decide.
+const LOOKS: u32 = 2;
+/// And so often afresh to decide it: that all of one kind lie beyond all of the other is chance once in
+/// 252.
+const DECIDES: u32 = 5;
 
-/// Four ports beginning with `first`, counted round all: three flows, the uncongested one's first.
-fn group(
-    rig: &Rig<'_, '_>,
-    (first, ports): (usize, usize),
+/// Who sends to whom, how much.
+struct Scene<'a> {
+    label: String,
     size: FrameSize,
+    /// The first port of each four, counted round all.
+    firsts: &'a [usize],
+    /// At all of it; as fast as can be where it is not known.
     rate: Option<FrameRate>,
-) -> [Stream; 3] {
-    let at = |offset: usize| (first + offset) % ports;
-    let of =
-        |share: f64| rate.map_or(Schedule::Greedy, |r| Schedule::Paced(FrameRate(r.0 * share)));
-    [
-        rig.stream((at(0), at(2)), size, of(0.5)),
-        rig.stream((at(0), at(3)), size, of(0.5)),
-        rig.stream((at(1), at(3)), size, of(1.0)),
-    ]
+    gate: Gate,
 }
 
 /// RFC 2889: all ports in groups of four, each at the most it can send.
@@ -49,15 +43,13 @@ pub(super) fn groups_of_four(
     board: &Board,
 ) -> Result<Vec<Figure>, TestbedError> {
     let test = SwitchTest::Congestion;
-    let ports = board.ports.len();
+    let firsts: Vec<usize> = (0..board.ports.len() / 4).map(|number| 4 * number).collect();
     let mut figures = Vec::new();
     for size in rig.spec.frames.clone() {
-        let firsts = (0..ports / 4).map(|number| 4 * number);
-        let streams: Vec<Stream> =
-            firsts.flat_map(|first| group(rig, (first, ports), size, None)).collect();
         let label = format!("{} {size}", test.as_str());
-        let sides = measure(rig, board, (label, streams), Gate::Flood)?;
-        figures.extend(tell(rig, board, (test, size), (sides, None)));
+        let (firsts, gate) = (&firsts[..], Gate::Flood);
+        let found = decide(rig, board, &Scene { label, size, firsts, rate: None, gate })?;
+        figures.extend(tell(rig, board, (test, size), (found, None)));
     }
     Ok(figures)
 }
@@ -68,25 +60,76 @@ pub(super) fn every_four(
     board: &Board,
 ) -> Result<Vec<Figure>, TestbedError> {
     let test = SwitchTest::HeadOfLine;
-    let ports = board.ports.len();
     let mut figures = Vec::new();
     for size in rig.spec.frames.clone() {
         let rate = rig.line_rate(size).map(|line| FrameRate(line.0 * LINE_SHARE));
-        let mut worst: Option<(Sides, usize)> = None;
-        for first in 0..ports {
-            let streams = group(rig, (first, ports), size, rate).to_vec();
+        let gate = if rate.is_some() { Gate::Strict } else { Gate::Flood };
+        let mut worst: Option<(Pairs, usize)> = None;
+        for first in 0..board.ports.len() {
             let label = format!("{} {size} from port {}", test.as_str(), first + 1);
-            let gate = if rate.is_some() { Gate::Strict } else { Gate::Flood };
-            let Some(sides) = measure(rig, board, (label, streams), gate)? else { continue };
-            let loss = |sides: &Sides| sides.uncongested.loss_ratio();
-            if worst.as_ref().is_none_or(|(known, _)| loss(&sides) > loss(known)) {
-                worst = Some((sides, first));
+            let firsts = &[first];
+            let found = decide(rig, board, &Scene { label, size, firsts, rate, gate })?;
+            let Some(found) = found else { continue };
+            if worst.as_ref().is_none_or(|(known, _)| found.is_worse(known)) {
+                worst = Some((found, first));
             }
         }
-        let (sides, first) = worst.unzip();
-        figures.extend(tell(rig, board, (test, size), (sides, first)));
+        let (found, first) = worst.unzip();
+        figures.extend(tell(rig, board, (test, size), (found, first)));
     }
     Ok(figures)
+}
+
+/// Looks twice, and where the uncongested port did worse beside a congested one, decides by trials of
+/// their own. None where no trial could be used.
+fn decide(
+    rig: &mut Rig<'_, '_>,
+    board: &Board,
+    scene: &Scene<'_>,
+) -> Result<Option<Pairs>, TestbedError> {
+    let Some(looked) = offer_pairs(rig, board, scene, LOOKS)? else { return Ok(None) };
+    if !looked.may_block() {
+        return Ok(Some(looked));
+    }
+    offer_pairs(rig, board, scene, DECIDES)
+}
+
+/// So many trials with congestion and as many without, in turn.
+fn offer_pairs(
+    rig: &mut Rig<'_, '_>,
+    board: &Board,
+    scene: &Scene<'_>,
+    number: u32,
+) -> Result<Option<Pairs>, TestbedError> {
+    let mut found = Pairs::default();
+    for pair in 0..number {
+        let congested_first = pair % 2 == 0;
+        for congests in [congested_first, !congested_first] {
+            let Some(sides) = measure(rig, board, scene, congests)? else { return Ok(None) };
+            if congests { found.congested.push(sides) } else { found.control.push(sides) }
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Four ports beginning with `first`, counted round all: three flows, the uncongested one's first. In
+/// the control the last goes to the first port, which nobody else sends to.
+fn group(
+    rig: &Rig<'_, '_>,
+    (first, ports): (usize, usize),
+    scene: &Scene<'_>,
+    congests: bool,
+) -> [Stream; 3] {
+    let at = |offset: usize| (first + offset) % ports;
+    let of = |share: f64| {
+        scene.rate.map_or(Schedule::Greedy, |r| Schedule::Paced(FrameRate(r.0 * share)))
+    };
+    let last = if congests { at(3) } else { at(0) };
+    [
+        rig.stream((at(0), at(2)), scene.size, of(0.5)),
+        rig.stream((at(0), at(3)), scene.size, of(0.5)),
+        rig.stream((at(1), last), scene.size, of(1.0)),
+    ]
 }
 
 /// None where no trial could be used. A pause keeps a sender from its load, which is the device's
@@ -94,23 +137,30 @@ pub(super) fn every_four(
 fn measure(
     rig: &mut Rig<'_, '_>,
     board: &Board,
-    (label, streams): (String, Vec<Stream>),
-    gate: Gate,
+    scene: &Scene<'_>,
+    congests: bool,
 ) -> Result<Option<Sides>, TestbedError> {
+    let ports = board.ports.len();
+    let firsts = scene.firsts.iter();
+    let streams = firsts.flat_map(|first| group(rig, (*first, ports), scene, congests)).collect();
+    let control = if congests { "" } else { ", nobody congested" };
+    let label = format!("{}{control}", scene.label);
     let duration = rig.spec.duration;
-    let tried = rig.offer(board, Offer { label, streams, duration, gate })?;
+    let tried = rig.offer(board, Offer { label, streams, duration, gate: scene.gate })?;
     let paused = paused(&tried.record);
     if tried.valid().is_none() && !(paused && tried.beyond_tester()) {
         return Ok(None);
     }
     let flows: Vec<_> = tried.measured().collect();
-    let of = |wanted: fn(usize) -> bool| {
-        let flows = flows.iter().enumerate().filter(|(at, _)| wanted(*at));
+    let of = |wanted: &dyn Fn(usize) -> bool| {
+        let flows = flows.iter().enumerate().filter(|(at, _)| wanted(at % 3));
         Count::of(flows.map(|(_, flow)| *flow))
     };
     Ok(Some(Sides {
-        uncongested: of(|at| at % 3 == 0),
-        congested: of(|at| at % 3 > 0),
+        uncongested: of(&|at| at == 0),
+        // In the control only the first port sends to it.
+        congested: of(&|at| at == 1 || (at == 2 && congests)),
+        second_sender: of(&|at| at == 2),
         flooded: flooded(&tried.record),
         doubtful: tester_dropped(&tried),
         paused,
@@ -121,44 +171,60 @@ fn tell(
     rig: &Rig<'_, '_>,
     board: &Board,
     (test, size): (SwitchTest, FrameSize),
-    (sides, first): (Option<Sides>, Option<usize>),
+    (found, first): (Option<Pairs>, Option<usize>),
 ) -> Vec<Figure> {
     let mut row = rig.row(board, test, Some(size));
     if let Some(first) = first {
         row.conditions.insert("worst_from".to_owned(), board.ports[first].to_string().into());
     }
-    if rig.line_rate(size).is_none() {
+    let media_known = rig.line_rate(size).is_some();
+    if !media_known {
         row.caveats.insert(Caveat::MediaRateUnknown);
     }
-    let Some(sides) = sides else {
+    let Some(found) = found else {
         row.caveats.insert(Caveat::NoValidTrial);
         return vec![row.single(Metric::HeadOfLineBlocking, Unit::Flag, None)];
     };
-    if sides.doubtful {
-        row.caveats.insert(Caveat::TesterDrops);
-    }
-    row.conditions.insert("paused".to_owned(), if sides.paused { "yes" } else { "no" }.into());
-    row.n = sides.uncongested.sent + sides.congested.sent;
-    let driven = sides.congested.lost > 0 || sides.paused;
-    row.verdict = match rig.verdict(board, size, (Some(0.0), driven)) {
-        // A loss on the device's ports is nobody else's.
-        _ if sides.doubtful => Verdict::Undetermined,
-        told => told,
+    let paused = if found.paused() { "yes" } else { "no" };
+    row.conditions.insert("paused".to_owned(), paused.into());
+    row.n = found.congested.iter().map(|s| s.uncongested.sent + s.congested.sent).sum();
+    let blocking = found.blocking(media_known);
+    row.caveats.extend(match blocking {
+        Blocking::Doubtful => Some(Caveat::TesterDrops),
+        Blocking::NotCongested => Some(Caveat::DeviceNotDriven),
+        Blocking::NotResolved => Some(Caveat::NotResolved),
+        Blocking::Overfed | Blocking::Yes { .. } | Blocking::No => None,
+    });
+    row.verdict = match blocking {
+        // Hosts that do the device's work send and take in less beside it; a frame lost is the device's.
+        Blocking::Yes { lost: false } | Blocking::No if rig.shares_machine() => {
+            Verdict::Undetermined
+        }
+        Blocking::Yes { .. } | Blocking::No => rig.sight(board, true),
+        _ => Verdict::Undetermined,
     };
     let mut figures = Vec::new();
-    for (name, count) in [("uncongested", sides.uncongested), ("congested", sides.congested)] {
+    for (name, count) in [
+        ("uncongested", pairs::mean(&found.congested, |sides| sides.uncongested)),
+        ("congested", pairs::mean(&found.congested, |sides| sides.congested)),
+        ("uncongested (control)", pairs::mean(&found.control, |sides| sides.uncongested)),
+    ] {
         let mut row = row.clone();
         row.conditions.insert("receiver".to_owned(), name.into());
         figures.push(row.single(Metric::Offered, Unit::FramesPerSecond, Some(count.offered)));
         figures.push(row.single(Metric::Received, Unit::FramesPerSecond, Some(count.received)));
         figures.push(row.single(Metric::LossRatio, Unit::Ratio, Some(count.loss_ratio())));
     }
-    let flag = |yes: bool| (!sides.doubtful).then_some(if yes { 1.0 } else { 0.0 });
-    // RFC 2889 §5.5.4: a loss at the uncongested port is head-of-line blocking, none at the congested
-    // one back pressure.
-    let blocked = flag(sides.uncongested.lost > 0);
-    figures.push(row.single(Metric::HeadOfLineBlocking, Unit::Flag, blocked));
-    figures.push(row.single(Metric::Backpressure, Unit::Flag, flag(sides.congested.lost == 0)));
-    figures.push(row.single(Metric::Flooded, Unit::Count, Some(sides.flooded as f64)));
+    let flag = |yes: bool| if yes { 1.0 } else { 0.0 };
+    let blocked = match blocking {
+        Blocking::Yes { .. } => Some(true),
+        Blocking::No => Some(false),
+        _ => None,
+    };
+    figures.push(row.single(Metric::HeadOfLineBlocking, Unit::Flag, blocked.map(flag)));
+    let held_back = found.backpressure().map(flag);
+    figures.push(row.single(Metric::Backpressure, Unit::Flag, held_back));
+    let astray: u64 = found.congested.iter().map(|sides| sides.flooded).sum();
+    figures.push(row.single(Metric::Flooded, Unit::Count, Some(astray as f64)));
     figures
 }

@@ -107,6 +107,11 @@ impl<'s, 't> Rig<'s, 't> {
         self.topology.is_simulated()
     }
 
+    /// Whether they do the device's work too.
+    pub(super) fn shares_machine(&self) -> bool {
+        self.session.ways.share_machine()
+    }
+
     /// Datagrams of one size.
     pub(super) fn frames(
         &self,

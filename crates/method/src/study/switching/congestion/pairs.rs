@@ -1,0 +1,218 @@
+//! What trials with congestion and trials without it show of an uncongested port.
+//!
+//! Owns when a port did worse: it lost more, by counts, or got less than its control by more than a
+//! margin, and that in every trial. Pure.
+
+use measure::shares::share_interval;
+
+use super::super::rig::Count;
+
+/// A rate lower by less is not called lower: hosts' own rates differ by so much.
+const MARGIN: f64 = 0.01;
+/// Of the exact bound on losses that are more than the control's.
+const CONFIDENCE: f64 = 0.998;
+/// A port that loses more than this with nobody congested was offered more than it carries.
+const OVERFED: f64 = 0.01;
+
+/// What one trial came to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sides {
+    pub(super) uncongested: Count,
+    pub(super) congested: Count,
+    /// What the second port sent, wherever to.
+    pub(super) second_sender: Count,
+    pub(super) flooded: u64,
+    /// Some of it may be the tester's own loss.
+    pub(super) doubtful: bool,
+    pub(super) paused: bool,
+}
+
+/// The trials of both kinds.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Pairs {
+    pub(super) congested: Vec<Sides>,
+    pub(super) control: Vec<Sides>,
+}
+
+/// Whether the uncongested port was held up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blocking {
+    /// It was, and lost frames by it or only got fewer.
+    Yes {
+        lost: bool,
+    },
+    No,
+    /// The tester dropped frames itself.
+    Doubtful,
+    /// Nothing was congested.
+    NotCongested,
+    /// The uncongested port was offered more than it carries: it was congested itself.
+    Overfed,
+    /// Some trials with congestion did worse than the control and some did not.
+    NotResolved,
+}
+
+impl Pairs {
+    /// Whether there is anything that trials of their own have to decide.
+    pub(super) fn may_block(&self) -> bool {
+        self.loses_more(|sides| sides.uncongested) || self.gets_less()
+    }
+
+    /// What all of them show.
+    pub(super) fn blocking(&self, media_known: bool) -> Blocking {
+        let control = mean(&self.control, |sides| sides.uncongested);
+        if self.congested.iter().chain(&self.control).any(|sides| sides.doubtful) {
+            Blocking::Doubtful
+        } else if !media_known && control.loss_ratio() > OVERFED {
+            Blocking::Overfed
+        } else if self.backpressure().is_none() {
+            Blocking::NotCongested
+        } else if self.loses_more(|sides| sides.uncongested) && self.all_lose_more() {
+            Blocking::Yes { lost: true }
+        } else if self.all_get_less() {
+            Blocking::Yes { lost: false }
+        } else if self.may_block() {
+            Blocking::NotResolved
+        } else {
+            Blocking::No
+        }
+    }
+
+    /// RFC 2889 §5.5.4: no loss at a congested port is back pressure. Whether it was, where anything
+    /// was congested: it lost more than in the control, or senders were held back.
+    pub(super) fn backpressure(&self) -> Option<bool> {
+        if self.loses_more(|sides| sides.congested) {
+            return Some(false);
+        }
+        let offered = |sides: &Sides| sides.second_sender.offered;
+        let held_back =
+            most(&self.congested, offered) < (1.0 - MARGIN) * least(&self.control, offered);
+        (self.paused() || held_back).then_some(true)
+    }
+
+    /// Whether any sender was told to wait while nobody was in the control.
+    pub(super) fn paused(&self) -> bool {
+        self.congested.iter().any(|sides| sides.paused)
+    }
+
+    /// Which of two to tell of: the one that blocks, then what is not known not to, then the higher loss.
+    pub(super) fn is_worse(&self, than: &Self) -> bool {
+        let rank = |one: &Self| {
+            let blocking = match one.blocking(true) {
+                Blocking::Yes { .. } => 2,
+                Blocking::No => 0,
+                _ => 1,
+            };
+            (blocking, mean(&one.congested, |sides| sides.uncongested).loss_ratio())
+        };
+        rank(self) > rank(than)
+    }
+
+    /// Whether of all frames lost at a port more were lost with congestion than their number tells.
+    fn loses_more(&self, of: fn(&Sides) -> Count) -> bool {
+        let (congested, control) = (mean(&self.congested, of), mean(&self.control, of));
+        let all = congested.lost + control.lost;
+        let by_number = congested.sent as f64 / (congested.sent + control.sent).max(1) as f64;
+        share_interval(congested.lost, all, CONFIDENCE).is_some_and(|share| share.low > by_number)
+    }
+
+    /// Whether each trial with congestion lost more than every one without: what comes in runs, as a
+    /// stall does, is in some trials of either kind.
+    fn all_lose_more(&self) -> bool {
+        let lost = |sides: &Sides| sides.uncongested.loss_ratio();
+        least(&self.congested, lost) > most(&self.control, lost)
+    }
+
+    fn gets_less(&self) -> bool {
+        let of = |sides: &Sides| sides.uncongested;
+        let (congested, control) = (mean(&self.congested, of), mean(&self.control, of));
+        congested.received < (1.0 - MARGIN) * control.received
+    }
+
+    fn all_get_less(&self) -> bool {
+        let got = |sides: &Sides| sides.uncongested.received;
+        most(&self.congested, got) < (1.0 - MARGIN) * least(&self.control, got)
+    }
+}
+
+/// Frames of all trials, and the mean of their rates.
+pub(super) fn mean(trials: &[Sides], of: impl Fn(&Sides) -> Count) -> Count {
+    let number = trials.len().max(1) as f64;
+    let sum = trials.iter().map(of).fold(Count::default(), |sum, one| Count {
+        sent: sum.sent + one.sent,
+        lost: sum.lost + one.lost,
+        offered: sum.offered + one.offered,
+        received: sum.received + one.received,
+    });
+    Count { offered: sum.offered / number, received: sum.received / number, ..sum }
+}
+
+fn most(trials: &[Sides], of: impl Fn(&Sides) -> f64) -> f64 {
+    trials.iter().map(of).fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn least(trials: &[Sides], of: impl Fn(&Sides) -> f64) -> f64 {
+    trials.iter().map(of).fold(f64::INFINITY, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sides(uncongested: (u64, u64), congested: (u64, u64)) -> Sides {
+        let count = |(sent, lost): (u64, u64)| Count {
+            sent,
+            lost,
+            offered: sent as f64,
+            received: (sent - lost) as f64,
+        };
+        Sides {
+            uncongested: count(uncongested),
+            congested: count(congested),
+            second_sender: count((20_000, 0)),
+            flooded: 0,
+            doubtful: false,
+            paused: false,
+        }
+    }
+
+    fn check(congested: [(u64, u64); 5], control: [(u64, u64); 5], expected: Blocking) {
+        let found = Pairs {
+            congested: congested.map(|one| sides(one, (30_000, 10_000))).into(),
+            control: control.map(|one| sides(one, (10_000, 0))).into(),
+        };
+        assert_eq!(found.blocking(true), expected, "{congested:?} {control:?}");
+    }
+
+    #[test]
+    fn one_frame_decides_nothing_and_a_stall_neither() {
+        let all = |lost| [(10_000, lost); 5];
+        check(all(0), all(0), Blocking::No);
+        check(
+            [(10_000, 1), (10_000, 0), (10_000, 0), (10_000, 0), (10_000, 0)],
+            all(0),
+            Blocking::No,
+        );
+        // Random loss.
+        check(all(10), all(9), Blocking::No);
+        check(all(30), all(9), Blocking::Yes { lost: true });
+        // A stall in one of them.
+        let stalled = [(10_000, 0), (10_000, 200), (10_000, 0), (10_000, 0), (10_000, 0)];
+        check(stalled, all(0), Blocking::NotResolved);
+        check(all(0), stalled, Blocking::No);
+        check(all(0), [(10_000, 0); 5].map(|(sent, _)| (sent + 50, 0)), Blocking::No);
+        // Held back by pauses, and nothing lost.
+        check([(7_400, 0); 5], all(0), Blocking::Yes { lost: false });
+    }
+
+    #[test]
+    fn nothing_is_said_where_nothing_was_congested_or_the_port_was_overfed() {
+        let quiet = vec![sides((10_000, 0), (30_000, 0)); 2];
+        let control = vec![sides((10_000, 0), (10_000, 0)); 2];
+        let found = Pairs { congested: quiet, control };
+        assert_eq!((found.blocking(true), found.backpressure()), (Blocking::NotCongested, None));
+        let flooded = vec![sides((10_000, 9_000), (30_000, 29_000)); 2];
+        let found = Pairs { congested: flooded.clone(), control: flooded };
+        assert_eq!(found.blocking(false), Blocking::Overfed);
+    }
+}
