@@ -9,7 +9,7 @@ use measure::{FrameMix, FrameSize, Nanos, Rate};
 use method::figure::Condition;
 use method::record::Clocks;
 use method::search::GoalName;
-use method::trial::{Deed, Path, Schedule};
+use method::trial::{Deed, Gate, Path, Schedule};
 use method::{
     Caveat, Figure, ForwardingSpec, ForwardingTest, Metric, Profile, SearchKind, StudySpec,
     Testbed as _, Unit, Verdict, conformance,
@@ -241,6 +241,10 @@ fn a_reset_is_told_by_losses_and_by_the_gap() {
         assert!(near(own.value, 730e6, 0.002), "{estimate}: {own:?}");
         assert_eq!((own.blocks, own.verdict), (3, Verdict::DeviceLimited));
     }
+    // The same load, as leniently judged, without a reset.
+    let controls = model.asked.iter().filter(|t| t.label.starts_with("reset control"));
+    assert!(controls.clone().all(|t| t.events.is_empty() && t.gate == Gate::Flood));
+    assert_eq!(controls.count(), 4);
     let resets = model.asked.iter().filter(|t| !t.events.is_empty());
     for trial in resets.clone() {
         assert_eq!((trial.events[0].deed, trial.path), (Deed::Reset, Path::Device));
@@ -252,6 +256,22 @@ fn a_reset_is_told_by_losses_and_by_the_gap() {
     let figures = run(&spec(&[test]), &mut model);
     for figure in of(&figures, (test, Metric::ResetTime), "device") {
         assert_eq!((figure.value, figure.caveats.contains(&Caveat::NotRecovered)), (None, true));
+    }
+}
+
+#[test]
+fn a_reset_of_what_forwards_on_is_no_outage_but_the_testers_own_gaps() {
+    let test = ForwardingTest::Reset;
+    for seed in 1..=20 {
+        let mut model = Model { held_up_ns: (95e3, 1_091e3), seed, ..Model::new() };
+        model.topology.devices[0].resettable = true;
+        let figures = run(&spec(&[test]), &mut model);
+        for found in of(&figures, (test, Metric::ResetTime), "device") {
+            assert_eq!((found.value, found.verdict), (None, Verdict::TesterLimited), "{found:?}");
+            if is(found, "estimate", "gap") {
+                assert!(found.high.is_some_and(|high| (95e3..=1_100e3).contains(&high)));
+            }
+        }
     }
 }
 
@@ -369,6 +389,37 @@ fn every_deviation_is_named() {
     let only_flood = clauses(&spec(&[ForwardingTest::Flood]), &mut Model::new());
     let left = only_flood.iter().find(|c| c.clause == "RFC 2544 §26").expect("there");
     assert!(left.done.contains("throughput") && left.done.contains("reset"), "{}", left.done);
+}
+
+#[test]
+fn trials_of_a_second_do_not_conform_and_neither_does_a_throughput_of_nothing() {
+    let strict = ForwardingSpec {
+        tests: vec![ForwardingTest::Throughput],
+        frames: ForwardingSpec::strict().frames[..1].to_vec(),
+        ..ForwardingSpec::strict()
+    };
+    let kept = |spec: &ForwardingSpec, change: fn(&mut Figure)| {
+        let mut model = Model::new();
+        let mut figures = run(spec, &mut model);
+        figures.iter_mut().filter(|f| f.metric == Metric::Throughput).for_each(change);
+        let clauses = conformance(spec, &model.topology, &figures);
+        ["RFC 2544 §24", "RFC 2544 §26.1"].map(|name| {
+            clauses.iter().find(|c| c.clause == name).unwrap_or_else(|| panic!("{name}")).conforms
+        })
+    };
+    assert_eq!(kept(&strict, |_| {}), [true; 2]);
+    // NDR alone rests on trials of a second, whatever the plan's `final_duration` is.
+    let ndr = ForwardingSpec { goals: vec![GoalName::Ndr], ..strict.clone() };
+    assert!(ndr.final_duration >= Nanos::from_secs(60));
+    assert_eq!(kept(&ndr, |_| {}), [false; 2]);
+    let second = |f: &mut Figure| {
+        let short = 1_000_000_000_u64.into();
+        f.conditions.insert("final_duration_ns".to_owned(), short);
+    };
+    assert_eq!(kept(&strict, second), [false, true]);
+    assert_eq!(kept(&strict, |f| f.value = Some(0.0)), [false; 2]);
+    assert_eq!(kept(&strict, |f| f.value = None), [false; 2]);
+    assert_eq!(kept(&strict, |f| f.verdict = Verdict::Undetermined), [false; 2]);
 }
 
 #[test]

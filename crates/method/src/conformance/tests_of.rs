@@ -5,7 +5,7 @@
 
 use measure::Nanos;
 
-use super::{Clause, clause, number};
+use super::{Clause, clause, number, soundness};
 use crate::figure::Condition;
 use crate::{Figure, ForwardingSpec, ForwardingTest, Metric};
 
@@ -51,23 +51,18 @@ fn own(figures: &[Figure], test: ForwardingTest) -> Vec<&Figure> {
     figures.iter().filter(of).collect()
 }
 
-/// How many of them have a value, in words, and whether all have.
-fn with_value(figures: &[&Figure]) -> (String, bool) {
-    let valued = figures.iter().filter(|f| f.value.is_some()).count();
-    match (valued, figures.len()) {
-        (_, 0) => ("no figures".to_owned(), false),
-        (valued, all) if valued == all => ("every figure has a value".to_owned(), true),
-        (valued, all) => (format!("{valued} of {all} figures have a value"), false),
-    }
+/// The throughputs by RFC 2544's own goal.
+pub(super) fn throughputs(figures: &[Figure]) -> Vec<&Figure> {
+    let rfc = Some(Condition::from("rfc2544"));
+    let mut found = own(figures, ForwardingTest::Throughput);
+    found.retain(|f| f.metric == Metric::Throughput && f.conditions.get("goal") == rfc.as_ref());
+    found
 }
 
 fn throughput(figures: &[Figure]) -> Clause {
     let asked = "the highest rate at which a trial loses no frame";
-    let mut found = own(figures, ForwardingTest::Throughput);
-    found.retain(|f| f.metric == Metric::Throughput);
-    let rfc = Some(Condition::from("rfc2544"));
-    found.retain(|f| f.conditions.get("goal") == rfc.as_ref());
-    let (done, conforms) = with_value(&found);
+    let found = throughputs(figures);
+    let (done, conforms) = soundness(&found);
     let done = if found.is_empty() { "searched for other goals only".to_owned() } else { done };
     clause("RFC 2544 §26.1", asked, done, conforms)
 }
@@ -76,7 +71,7 @@ fn latency(spec: &ForwardingSpec, figures: &[Figure]) -> [Clause; 2] {
     let (duration, repeats) = (spec.latency_duration, spec.latency_repeats);
     let mut found = own(figures, ForwardingTest::Latency);
     found.retain(|f| f.metric == Metric::OneWayDelay);
-    let (values, all) = with_value(&found);
+    let (values, all) = soundness(&found);
     let done = format!("streams of {duration}, {repeats} repeats; {values}");
     let kept = duration >= Nanos::from_secs(120) && repeats >= 20 && all;
     let asked = "one-way latency at the throughput, in streams of at least 120 s, 20 times";
@@ -90,7 +85,7 @@ fn loss_curve(figures: &[Figure]) -> Clause {
     let asked = "loads from the media's highest rate down by 10 % or less, to two without loss";
     let found = own(figures, ForwardingTest::LossCurve);
     let link = |f: &Figure| f.conditions.get("load_reference") == Some(&"link rate".into());
-    let (values, all) = with_value(&found);
+    let (values, all) = soundness(&found);
     let from_link = !found.is_empty() && found.iter().all(|f| link(f));
     let reference = if from_link { "from the link's rate" } else { "not from the link's rate" };
     clause("RFC 2544 §26.3", asked, format!("{reference}; {values}"), from_link && all)
@@ -123,7 +118,7 @@ fn recovery(spec: &ForwardingSpec, figures: &[Figure]) -> [Clause; 2] {
     let found = own(figures, ForwardingTest::Recovery);
     let percents = found.iter().filter_map(|f| number(f, "overload_percent"));
     let least = percents.min_by(f64::total_cmp);
-    let (values, all) = with_value(&found);
+    let (values, all) = soundness(&found);
     let overload = match least {
         Some(percent) => format!("{percent:.0} %"),
         None => "no overload".to_owned(),
@@ -142,7 +137,7 @@ fn recovery(spec: &ForwardingSpec, figures: &[Figure]) -> [Clause; 2] {
 fn reset(figures: &[Figure]) -> Clause {
     let asked = "power, hardware and software resets, by lost frames or by time stamps";
     let found = own(figures, ForwardingTest::Reset);
-    let (values, _) = with_value(&found);
+    let (values, _) = soundness(&found);
     let done = format!("the one reset that the testbed has a hook for; {values}");
     // Which of the three resets that is, only the testbed's owner knows.
     clause("RFC 6201 §4", asked, done, false)

@@ -79,6 +79,9 @@ pub struct Model {
     pub stamping: Stamping,
     /// Share of a paced flow's frames that leave together with the one before.
     pub bunched: f64,
+    /// The longest gap between a paced flow's arrivals, in nanoseconds, drawn between these two for each
+    /// trial: the receiver's own; none where it is 0.
+    pub held_up_ns: (f64, f64),
     /// For the stalls and the delays.
     pub seed: u64,
     /// Where it pretends to be.
@@ -164,6 +167,7 @@ impl Model {
             dead: Vec::new(),
             stamping: Stamping::By(Clocks::Same),
             bunched: 0.0,
+            held_up_ns: (0.0, 0.0),
             seed: 1,
             topology: topology(true, true),
             asked: Vec::new(),
@@ -193,6 +197,10 @@ impl Model {
                 let scene = Scene { way, tester, load, kept, bunched: self.bunched };
                 let reset = !trial.events.is_empty();
                 let mut record = if reset { scene.reset(asked) } else { scene.datagrams(asked) };
+                let (least, most) = self.held_up_ns;
+                if paced && most > 0.0 {
+                    record.arrivals.record(Nanos(chance.random_range(least..most) as u64));
+                }
                 if let Stamping::By(clocks) = self.stamping {
                     record.delays = Some(delays(way, clocks, record.received.unique, chance));
                 }

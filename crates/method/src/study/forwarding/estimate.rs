@@ -155,7 +155,8 @@ impl ForwardingSpec {
     }
 
     fn resets(&self, ways: Counts) -> Nanos {
-        let repeats = u64::from(self.blocks.min(reset::REPEATS));
+        let resets = self.blocks.min(reset::REPEATS);
+        let repeats = u64::from(resets + reset::controls(resets));
         self.trial(self.reset_duration) * (repeats * ways.resettable)
     }
 }

@@ -1,21 +1,39 @@
-//! How long a reset interrupts forwarding (RFC 2544 §26.6 as replaced by RFC 6201): told by the frames
-//! lost at a constant rate, and by the longest gap between arrivals.
+//! How long a reset interrupts forwarding (RFC 2544 §26.6 as replaced by RFC 6201): by the frames lost at a
+//! constant rate, and by the longest gap between arrivals, each beyond what the same load shows without a
+//! reset.
 //!
-//! Never resets a device that the testbed has no hook for, and never calls one back that did not come.
+//! Never resets a device that the testbed has no hook for, never calls one back that did not come, and
+//! never takes the tester's own gaps for an outage.
 
 use measure::{FrameRate, Nanos};
 
+use super::super::rows::Row;
 use super::ForwardingTest;
 use super::rig::{Cell, Direction, Found, Notes, Offer, Rig, directions, seen, set_direction};
 use crate::record::DatagramsRecord;
 use crate::trial::{Deed, Event, Schedule};
 use crate::validity::EDGE;
+use crate::verdict::{Evidence, Setting, Standing};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
 
 const TEST: ForwardingTest = ForwardingTest::Reset;
 
 /// Resets of each cell; fewer where the study has fewer blocks.
 pub(super) const REPEATS: u32 = 3;
+
+/// The same load without a reset: before each one and after the last.
+pub(super) const CONTROL: &str = "reset control";
+
+/// How often such trials are made beside so many resets.
+pub(super) const fn controls(resets: u32) -> u32 {
+    resets + 1
+}
+
+/// An outage is shown where each trial with a reset has more than so many times what any without one had:
+/// of three resets and four controls all three come out highest once in 35 by chance alone.
+const BEYOND: f64 = 2.0;
+/// The same of fewer resets.
+const FAR_BEYOND: f64 = 10.0;
 
 /// By how much a sender may fall short beyond the gap that the reset made, relative to the gap.
 const SHORT: f64 = 0.02;
@@ -80,67 +98,149 @@ fn of_subject(
     found: Found,
 ) -> Result<Vec<Figure>, TestbedError> {
     let rate = FrameRate(found.rate);
-    let mut seen_all: Vec<Interruption> = Vec::new();
+    let mut all = Trials::default();
     let mut notes = Notes::default();
-    let at = Nanos(rig.spec.duration.0.min(rig.spec.reset_duration.0 / 4));
-    for block in 0..rig.spec.blocks.min(REPEATS) {
-        let schedule = Schedule::Paced(rate);
-        let mut offer = Offer::new(TEST, cell, schedule, rig.spec.reset_duration).in_block(block);
-        offer.events.push(Event { at, deed: Deed::Reset });
-        let tried = rig.offer(&offer)?;
-        notes.hear(&tried);
-        let Some(flows) = seen(&tried) else {
-            notes.caveats.push(Caveat::NoValidTrial);
-            continue;
-        };
-        for (direction, flows) in directions(&flows) {
-            let [one] = flows[..] else { continue };
-            seen_all.push(Interruption::of(direction, one, rate));
+    let resets = rig.spec.blocks.min(REPEATS);
+    for block in 0..controls(resets) {
+        all.controls.extend(interruptions(rig, cell, (rate, block), false, &mut notes)?);
+        if block < resets {
+            all.resets.extend(interruptions(rig, cell, (rate, block), true, &mut notes)?);
         }
     }
-    let mut names: Vec<Option<Direction>> = seen_all.iter().map(|one| one.direction).collect();
+    let mut names: Vec<Option<Direction>> = all.resets.iter().map(|one| one.direction).collect();
     names.sort();
     names.dedup();
     if names.is_empty() {
         return Ok(vec![nothing(rig, cell, &notes)]);
     }
-    let of = |name| of_direction(rig, cell, (rate, &notes), (name, &seen_all));
+    let of = |name| of_direction(rig, cell, (rate, &notes), (name, &all));
     Ok(names.into_iter().flat_map(of).collect())
+}
+
+/// What one trial did to each direction; nothing where it can't be used.
+fn interruptions(
+    rig: &mut Rig<'_, '_>,
+    cell: Cell,
+    (rate, block): (FrameRate, u32),
+    resets: bool,
+    notes: &mut Notes,
+) -> Result<Vec<Interruption>, TestbedError> {
+    let duration = rig.spec.reset_duration;
+    let mut offer = Offer::new(TEST, cell, Schedule::Paced(rate), duration).in_block(block);
+    if resets {
+        let at = Nanos(rig.spec.duration.0.min(duration.0 / 4));
+        offer.events.push(Event { at, deed: Deed::Reset });
+    } else {
+        offer.test = CONTROL;
+    }
+    let tried = rig.offer(&offer)?;
+    notes.hear(&tried);
+    let Some(flows) = seen(&tried) else {
+        notes.caveats.push(Caveat::NoValidTrial);
+        return Ok(Vec::new());
+    };
+    let mut all = Vec::new();
+    for (direction, flows) in directions(&flows) {
+        let [one] = flows[..] else { continue };
+        all.push(Interruption::of(direction, one, rate));
+    }
+    Ok(all)
+}
+
+/// Trials with a reset, and without.
+#[derive(Debug, Default)]
+struct Trials {
+    resets: Vec<Interruption>,
+    controls: Vec<Interruption>,
+}
+
+/// What the device was away for, of one estimate.
+#[derive(Debug, PartialEq)]
+enum Outage {
+    /// So long each time, give or take what the tester alone shows.
+    Shown { each: Vec<f64>, error: f64 },
+    /// No longer than so, if at all.
+    AtMost(f64),
+    /// Nothing to tell it by, or no control.
+    Untold,
+}
+
+impl Outage {
+    fn of(resets: &[f64], controls: &[f64]) -> Self {
+        let most = |values: &[f64]| values.iter().copied().max_by(f64::total_cmp);
+        let (Some(longest), Some(own)) = (most(resets), most(controls)) else {
+            return Self::Untold;
+        };
+        let clear = if resets.len() >= REPEATS as usize { BEYOND } else { FAR_BEYOND };
+        if resets.iter().all(|one| *one > clear * own) {
+            Self::Shown { each: resets.iter().map(|one| one - own).collect(), error: own }
+        } else {
+            Self::AtMost(longest)
+        }
+    }
 }
 
 fn of_direction(
     rig: &Rig<'_, '_>,
     cell: Cell,
     (rate, notes): (FrameRate, &Notes),
-    (name, all): (Option<Direction>, &[Interruption]),
+    (name, all): (Option<Direction>, &Trials),
 ) -> [Figure; 2] {
     let mut row = rig.row(TEST, cell, notes);
     set_direction(&mut row, name);
     row.conditions.insert("load_frames_per_s".to_owned(), rate.0.into());
-    let own: Vec<&Interruption> = all.iter().filter(|one| one.direction == name).collect();
-    row.n = own.len() as u64;
-    let told: Option<Vec<Told>> = own.iter().map(|one| one.told).collect();
+    let own = |trials: &[Interruption]| -> Vec<Option<Told>> {
+        trials.iter().filter(|one| one.direction == name).map(|one| one.told).collect()
+    };
+    let (resets, controls) = (own(&all.resets), own(&all.controls));
+    row.n = resets.len() as u64;
+    // One that stayed away once has no typical outage.
+    let told: Option<Vec<Told>> = resets.into_iter().collect();
     if told.is_none() {
         row.caveats.insert(Caveat::NotRecovered);
     }
     let told = told.unwrap_or_default();
-    let gaps: Vec<f64> = told.iter().map(|told| told.gap).collect();
-    let losses: Vec<f64> = told.iter().filter_map(|told| told.loss).collect();
-    // The cable carried this rate without loss when it was searched; only the device was reset.
-    let interrupted = gaps.iter().any(|gap| *gap > 2e9 / rate.0);
-    let judged = if interrupted { Verdict::DeviceLimited } else { Verdict::Undetermined };
-    row.verdict = rig.session.ways.verdict(cell.way, || judged);
-    let of = |estimate: &str, values: &[f64]| {
-        let mut figure = row.over_blocks(Metric::ResetTime, Unit::Nanoseconds, values);
-        figure.conditions.insert("estimate".to_owned(), estimate.into());
-        figure
+    // A control that lost its last frames has a gap, and a loss, too.
+    let controls: Vec<Told> = controls.into_iter().flatten().collect();
+    let of = |estimate: &str, value: fn(&Told) -> Option<f64>| {
+        let values = |told: &[Told]| -> Vec<f64> { told.iter().filter_map(value).collect() };
+        let outage = Outage::of(&values(&told), &values(&controls));
+        let mut row = row.clone();
+        row.conditions.insert("estimate".to_owned(), estimate.into());
+        outage.figure(rig, (cell, rate), row)
     };
-    let (mut loss, gap) = (of("loss", &losses), of("gap", &gaps));
-    if losses.len() < gaps.len() {
+    let (mut loss, gap) = (of("loss", |told| told.loss), of("gap", |told| Some(told.gap)));
+    if told.iter().any(|told| told.loss.is_none()) {
         loss.caveats.push(Caveat::LoadBelowAsked);
         loss.caveats.sort();
     }
     [loss, gap]
+}
+
+impl Outage {
+    fn figure(&self, rig: &Rig<'_, '_>, (cell, rate): (Cell, FrameRate), mut row: Row) -> Figure {
+        let (metric, unit) = (Metric::ResetTime, Unit::Nanoseconds);
+        // No cable is reset: what a device does without a reset is the control.
+        let setting = Setting { standing: Standing::Beside, ..rig.session.ways.setting(cell.way) };
+        let sight = |seen| Evidence::Sight { seen, in_control: Some(false) }.verdict(setting);
+        match self {
+            Self::Shown { each, error } => {
+                row.verdict = sight(true);
+                let mut figure = row.over_blocks(metric, unit, each);
+                figure.high = figure.high.map(|high| high + error);
+                figure
+            }
+            Self::AtMost(longest) => {
+                row.verdict = sight(false);
+                row.caveats.insert(Caveat::NotResolved);
+                let mut figure = row.single(metric, unit, None);
+                // Where no frame is lost none was due meanwhile.
+                figure.high = Some(longest.max(1e9 / rate.0));
+                figure
+            }
+            Self::Untold => row.single(metric, unit, None),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -193,5 +293,25 @@ mod tests {
         assert_eq!(loss(80_000, 80_000), None);
         let gap = Interruption::of(None, &seen(80_000, 80_000), RATE).told.map(|told| told.gap);
         assert!(gap.is_some_and(|gap| (gap / 5e8 - 1.0).abs() < 0.002));
+    }
+
+    #[test]
+    fn the_testers_own_gaps_are_no_outage() {
+        let own = [150e3, 95e3, 400e3, 210e3];
+        for (resets, controls, expected) in [
+            (&[218e3, 95e3, 1_091e3][..], &own[..], Outage::AtMost(1_091e3)),
+            (
+                &[900e3, 850e3, 1_000e3],
+                &own,
+                Outage::Shown { each: vec![500e3, 450e3, 600e3], error: 400e3 },
+            ),
+            // Of one or two, further off.
+            (&[900e3, 850e3], &own, Outage::AtMost(900e3)),
+            (&[0.0, 0.0, 0.0], &[0.0; 4], Outage::AtMost(0.0)),
+            (&[900e3, 850e3, 1_000e3], &[], Outage::Untold),
+            (&[], &own, Outage::Untold),
+        ] {
+            assert_eq!(Outage::of(resets, controls), expected, "{resets:?}");
+        }
     }
 }

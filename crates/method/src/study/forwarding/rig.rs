@@ -12,7 +12,7 @@ use super::super::rows::Row;
 use super::super::session::{Ask, Session, Tried};
 use super::super::ways::{Conditions, Way};
 use super::frames::Frames;
-use super::{ForwardingSpec, ForwardingTest};
+use super::{ForwardingSpec, ForwardingTest, reset};
 use crate::counters::is_pause;
 use crate::reconcile::reconcile;
 use crate::record::{DatagramsRecord, Defect, Side};
@@ -81,10 +81,15 @@ impl Offer {
         Self { block, ..self }
     }
 
-    /// A greedy flow is a flood, and a device that is reset takes the tester's links down with it.
+    /// A greedy flow is a flood, and a device that is reset takes the tester's links down with it; the
+    /// control beside it has to show what that trial would let pass.
     fn gate(&self) -> Gate {
         let greedy = self.schedule == Schedule::Greedy;
-        if greedy || !self.events.is_empty() { Gate::Flood } else { Gate::Strict }
+        if greedy || !self.events.is_empty() || self.test == reset::CONTROL {
+            Gate::Flood
+        } else {
+            Gate::Strict
+        }
     }
 
     fn load(&self) -> String {
