@@ -2,21 +2,21 @@
 //!
 //! Owns that sentence. Never converts by itself: the arithmetic is the unit type's.
 
-use measure::{FrameSize, Rate};
+use measure::{FrameRate, FrameSize, Rate};
 
-/// `82-octet frame = IP length 64 = UDP payload 36; line rate at 1Gbit 1,225,490 frames/s`
-pub fn explain_size(size: FrameSize) -> String {
-    explain_size_at(size, Rate(1_000_000_000))
+/// `82-octet frame = IP length 64 = UDP payload 36; line rate at 1Gbit 1,225,490 frames/s`. Where nobody
+/// knows what the link carries, nothing is said of it.
+pub fn explain_size(size: FrameSize, link: Option<Rate>) -> String {
+    let (ip, payload) = (size.ip_length(), size.udp_payload_v4());
+    let line = line_rate_in_words(link.map(|link| (link, link.line_rate(size))));
+    format!("{size}-octet frame = IP length {ip} = UDP payload {payload}{line}")
 }
 
-/// The same for a link of that rate.
-pub fn explain_size_at(size: FrameSize, link: Rate) -> String {
-    format!(
-        "{size}-octet frame = IP length {} = UDP payload {}; line rate at {link} {} frames/s",
-        size.ip_length(),
-        size.udp_payload_v4(),
-        grouped(link.line_rate(size).0.floor() as u64),
-    )
+/// `; line rate at 1Gbit 1,225,490 frames/s`, or nothing where no link's rate is known.
+pub fn line_rate_in_words(known: Option<(Rate, FrameRate)>) -> String {
+    known.map_or_else(String::new, |(link, line)| {
+        format!("; line rate at {link} {} frames/s", grouped(line.0.floor() as u64))
+    })
 }
 
 /// Digits in groups of three: `1,225,490`.
@@ -53,14 +53,15 @@ mod tests {
                 "1518-octet frame = IP length 1500 = UDP payload 1472; line rate at 1Gbit 81,274 frames/s",
             ),
         ];
+        let gigabit = Some(Rate(1_000_000_000));
         for (octets, expected) in table {
-            assert_eq!(explain_size(size(octets)), expected);
+            assert_eq!(explain_size(size(octets), gigabit), expected);
+            let (without, _) = expected.split_once("; line rate").expect("it is said last");
+            assert_eq!(explain_size(size(octets), None), without, "of no link, no rate");
         }
         assert_eq!(size(82), FrameSize::from_ip_length(64).expect("legal"));
         assert_eq!(size(82), FrameSize::from_udp_payload_v4(36).expect("legal"));
-        assert!(
-            explain_size_at(size(64), Rate(1_000_000))
-                .ends_with("line rate at 1Mbit 1,488 frames/s")
-        );
+        let slow = explain_size(size(64), Some(Rate(1_000_000)));
+        assert!(slow.ends_with("line rate at 1Mbit 1,488 frames/s"), "{slow}");
     }
 }

@@ -23,7 +23,7 @@ pub mod verdict;
 
 pub use campaign::CampaignSpec;
 pub use conformance::{Clause, conformance};
-pub use explain::{explain_size, explain_size_at};
+pub use explain::{explain_size, line_rate_in_words};
 pub use figure::{Caveat, Figure, Metric, Unit, Verdict};
 pub use reconcile::{Reconciliation, reconcile};
 pub use record::{FlowRecord, Outcome, TrialRecord};

@@ -144,6 +144,14 @@ impl Topology {
         self.hosts.iter().find(|h| h.name == name)
     }
 
+    /// The slowest link's rate, where all of them are known: what stands beside a figure must hold of
+    /// whichever link it was measured on.
+    pub fn link_rate(&self) -> Option<Rate> {
+        let ports = self.hosts.iter().flat_map(|host| &host.ports);
+        let rates: Option<Vec<Rate>> = ports.map(|port| port.rate).collect();
+        rates?.into_iter().min()
+    }
+
     /// Whether all hosts are this one machine, in a lab or not: they share its processors, and one
     /// clock stamps them all.
     pub fn one_machine(&self) -> bool {
@@ -312,5 +320,32 @@ impl TryFrom<String> for CableEnd {
             Some(("host", rest)) => read(rest).map(Self::Host),
             _ => Err(NotAPort(text)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_rate_is_said_only_where_all_are_known() {
+        let port = |rate: Option<u64>| HostPort {
+            name: "eth1".to_owned(),
+            interfaces: vec!["eth1".to_owned()],
+            address: IpAddr::from([198, 18, 0, 1]),
+            address6: None,
+            blocks: Vec::new(),
+            cable: CableEnd::Host("h2/eth1".parse().expect("a port")),
+            rate: rate.map(Rate),
+        };
+        let slowest = |rates: &[Option<u64>]| {
+            let ports = rates.iter().copied().map(port).collect();
+            let host = Host { name: "h1".to_owned(), reach: "local".to_owned(), ports };
+            let name = "a testbed".to_owned();
+            Topology { name, hosts: vec![host], devices: Vec::new() }.link_rate()
+        };
+        assert_eq!(slowest(&[Some(10), Some(4)]), Some(Rate(4)));
+        assert_eq!(slowest(&[Some(10), None]), None, "it may be the other one");
+        assert_eq!(slowest(&[]), None);
     }
 }

@@ -72,6 +72,24 @@ fn every_verb_has_help() {
     }
 }
 
+/// What help calls the default is what a plan without the option comes to.
+#[test]
+fn help_names_the_limits_of_stability_that_hold() {
+    let output = switchmark(&["buffer", "--help"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let limits = method::StabilityLimits::default();
+    for (option, default) in [
+        ("--most-retransmits", limits.retransmits_per_gigabyte),
+        ("--most-variation", limits.variation),
+        ("--least-share", limits.share),
+    ] {
+        let (_, said) = text.split_once(option).expect("the option has help");
+        let (_, said) = said.split_once("[default: ").expect("it has a default");
+        let said = said.split(']').next().and_then(|value| value.parse::<f64>().ok());
+        assert_eq!(said, Some(default), "{option} in:\n{text}");
+    }
+}
+
 #[test]
 fn an_unknown_option_of_a_lab_shows_its_place() {
     let output = switchmark(&["latency", "--testbed", "lab:bridge,rat=1Gbit"]);

@@ -162,7 +162,7 @@ struct Limits {
     /// Stable: at most so many segments sent again for each gigabyte [default: 10]
     #[arg(long, value_name = "N", value_parser = at_least_zero)]
     most_retransmits: Option<f64>,
-    /// Stable: a coefficient of variation of the goodput of at most this [default: 0.1]
+    /// Stable: a coefficient of variation of the goodput of at most this [default: 0.05]
     #[arg(long, value_name = "SHARE", value_parser = at_least_zero)]
     most_variation: Option<f64>,
     /// Stable: at least this of the fair share [default: 0.9]

@@ -7,13 +7,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use measure::{FrameMix, FrameSize, Rate};
+use measure::{FrameMix, FrameSize};
 use method::comparison::per_block;
 use method::conformance::conformance;
 use method::trial::Headers;
 use method::{
-    Caveat, Figure, ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, Trial, TrialRecord,
-    explain_size, explain_size_at,
+    Caveat, Figure, ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, Topology, Trial,
+    TrialRecord, explain_size, line_rate_in_words,
 };
 use record::{ReportInput, RunMeta};
 
@@ -85,7 +85,7 @@ pub fn text(run: &Finished) -> String {
         let _ = writeln!(out, "{note}");
     }
     let mut explained: Vec<String> = Vec::new();
-    for line in meta.studies.iter().flat_map(sizes) {
+    for line in meta.studies.iter().flat_map(|study| sizes(study, &meta.topology)) {
         if !explained.contains(&line) {
             let _ = writeln!(out, "{line}");
             explained.push(line);
@@ -154,44 +154,48 @@ fn deviations(study: &StudySpec, run: &Finished) -> String {
     out
 }
 
-/// What each size is by other names.
-fn sizes(study: &StudySpec) -> Vec<String> {
+/// What each size is by other names, and what the links carry of it where their rate is known.
+fn sizes(study: &StudySpec, topology: &Topology) -> Vec<String> {
     match study {
-        StudySpec::Latency(spec) => spec.sizes.iter().map(|s| explain_size(*s)).collect(),
+        StudySpec::Latency(spec) => {
+            let link = topology.link_rate();
+            spec.sizes.iter().map(|size| explain_size(*size, link)).collect()
+        }
         StudySpec::Forwarding(spec) => spec.frames.iter().map(|mix| frames(spec, mix)).collect(),
-        StudySpec::Switching(spec) => spec.frames.iter().map(|s| explain_size(*s)).collect(),
+        StudySpec::Switching(spec) => {
+            spec.frames.iter().map(|size| explain_size(*size, spec.link_rate)).collect()
+        }
         StudySpec::Fabric(_)
         | StudySpec::Buffer(_)
         | StudySpec::Depth(_)
         | StudySpec::Storage(_)
         | StudySpec::Imported(_) => Vec::new(),
-        StudySpec::Campaign(spec) => spec.studies.iter().flat_map(sizes).collect(),
+        StudySpec::Campaign(spec) => {
+            spec.studies.iter().flat_map(|study| sizes(study, topology)).collect()
+        }
     }
 }
 
 fn frames(spec: &ForwardingSpec, mix: &FrameMix) -> String {
-    let link = spec.link_rate.unwrap_or(Rate(1_000_000_000));
-    let line = numbers::grouped(mix.line_rate(link).0.floor());
+    let line = line_rate_in_words(spec.link_rate.map(|link| (link, mix.line_rate(link))));
     let Some(size) = mix.single() else {
         let share = |(size, count): (FrameSize, usize)| format!("{count} of {size}");
         let shares = mix.shares().into_iter().map(share).collect::<Vec<_>>().join(", ");
-        let mean = mix.mean_octets();
-        return format!("{shares} octets, mean {mean:.1}; line rate at {link} {line} frames/s");
+        return format!("{shares} octets, mean {:.1}{line}", mix.mean_octets());
     };
     let bare = Headers::default();
     if (spec.headers.version, spec.headers.vlan) == (bare.version, bare.vlan) {
-        return explain_size_at(size, link);
+        return explain_size(size, spec.link_rate);
     }
     // Sizes without room for the headers are raised, and the figures say so.
     let inside = |above: u32| size.octets().checked_sub(above);
     let (ip, payload) = (fit::above_ip(spec.headers), fit::above_payload(spec.headers));
     match (inside(ip), inside(payload)) {
         (Some(ip), Some(payload)) => format!(
-            "{size}-octet frame = {} length {ip} = UDP payload {payload}; line rate at {link} {line} \
-             frames/s",
+            "{size}-octet frame = {} length {ip} = UDP payload {payload}{line}",
             if spec.headers.version == bare.version { "IP" } else { "IPv6" },
         ),
-        _ => format!("{size}-octet frame; line rate at {link} {line} frames/s"),
+        _ => format!("{size}-octet frame{line}"),
     }
 }
 

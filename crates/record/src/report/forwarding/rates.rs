@@ -204,7 +204,7 @@ pub(super) fn counts(figures: &[Figure]) -> Option<Table> {
 }
 
 /// The sentence that keeps payload, IP length and frame size apart, for each size in use.
-pub(super) fn explained(rates: &[&Figure]) -> Option<Block> {
+pub(super) fn explained(rates: &[&Figure], link: Option<Rate>) -> Option<Block> {
     let mut lines: BTreeMap<Frames, String> = BTreeMap::new();
     for figure in rates {
         let Some(frames) = Frames::of_figure(figure) else { continue };
@@ -219,7 +219,8 @@ pub(super) fn explained(rates: &[&Figure]) -> Option<Block> {
             let octets = words::trimmed(frames.mean_octets(), 1);
             frames.is_mix().then(|| format!("{octets} octets a frame in the mean"))
         };
-        let line = frames.plain_size().map(explain_size).or_else(inside).or_else(mean);
+        let plain = frames.plain_size().map(|size| explain_size(size, link));
+        let line = plain.or_else(inside).or_else(mean);
         if let Some(line) = line {
             lines.entry(frames).or_insert(line);
         }

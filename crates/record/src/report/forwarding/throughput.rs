@@ -47,7 +47,7 @@ pub(super) fn blocks(run: &ReportInput<'_>, link: Option<Rate>) -> Vec<Block> {
             Block::Table(table)
         });
     }
-    blocks.extend(rates::explained(&rates));
+    blocks.extend(rates::explained(&rates, link));
     blocks.extend(rates::counts(run.figures).map(Block::Table));
     blocks
 }
