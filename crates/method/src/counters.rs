@@ -42,6 +42,15 @@ pub const EMULATOR_ENTERED: &str = "emulator_entered";
 /// see [`crate::validity::UNTIMELY_TOLERANCE`].
 pub const EMULATOR_DISPLACED: &str = "emulator_displaced";
 
+/// Frames that a port received and sent, and their octets; which of them hold the FCS is the driver's choice.
+pub(crate) const RX_PACKETS: &str = "rx_packets";
+pub(crate) const TX_PACKETS: &str = "tx_packets";
+pub(crate) const RX_BYTES: &str = "rx_bytes";
+pub(crate) const TX_BYTES: &str = "tx_bytes";
+
+/// Frames that were for another host's address (kernels from 6.0 on).
+pub(crate) const RX_OTHERHOST: &str = "rx_otherhost_dropped";
+
 /// Dropped on the way up: the backlog was full, but also any frame of a protocol nobody speaks.
 pub(crate) const RX_DROPPED: &str = "rx_dropped";
 

@@ -11,6 +11,7 @@ mod counters;
 pub mod explain;
 pub mod figure;
 pub mod prove;
+pub mod other_traffic;
 pub mod reconcile;
 pub mod record;
 pub mod search;
@@ -25,6 +26,7 @@ pub use campaign::CampaignSpec;
 pub use conformance::{Clause, conformance};
 pub use explain::{explain_size, line_rate_in_words};
 pub use figure::{Caveat, Figure, Metric, Unit, Verdict};
+pub use other_traffic::{OtherTraffic, other_traffic};
 pub use reconcile::{Reconciliation, reconcile};
 pub use record::{FlowRecord, Outcome, TrialRecord};
 pub use study::{

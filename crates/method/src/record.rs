@@ -152,6 +152,13 @@ pub enum Defect {
         /// Of all its processors' time, 0…1.
         share: f64,
     },
+    /// Frames that were not the trial's crossed a port of its flows: see [`mod@crate::other_traffic`].
+    OtherTraffic {
+        /// The port.
+        place: String,
+        /// Frames a second of others.
+        rate: f64,
+    },
     /// A link went down or up while the load ran.
     LinkFlap {
         /// The port.

@@ -6,6 +6,7 @@
 
 pub mod buffer;
 mod burst;
+mod doubts;
 pub mod fabric;
 pub mod forwarding;
 pub mod imported;
@@ -38,6 +39,7 @@ pub use session::TRIAL_OVERHEAD;
 pub use storage::StorageSpec;
 pub use switching::{SwitchTest, SwitchingSpec};
 
+use doubts::Doubting;
 use ways::Ways;
 
 /// A study and everything it was asked for.
@@ -115,17 +117,21 @@ impl StudySpec {
     /// Asks for all trials and returns the figures. An error means that no further trial could be
     /// run; trials that went wrong are caveats of their figures.
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
-        match self {
-            Self::Latency(spec) => spec.run(testbed, seed),
-            Self::Forwarding(spec) => spec.run(testbed, seed),
-            Self::Fabric(spec) => spec.run(testbed, seed),
-            Self::Buffer(spec) => spec.run(testbed, seed),
-            Self::Switching(spec) => spec.run(testbed, seed),
-            Self::Depth(spec) => spec.run(testbed, seed),
-            Self::Storage(spec) => spec.run(testbed, seed),
-            Self::Imported(spec) => Ok(spec.figures.clone()),
-            Self::Campaign(spec) => spec.run(testbed, seed),
-        }
+        let mut seen = Doubting::new(testbed);
+        let mut figures = match self {
+            Self::Latency(spec) => spec.run(&mut seen, seed),
+            Self::Forwarding(spec) => spec.run(&mut seen, seed),
+            Self::Fabric(spec) => spec.run(&mut seen, seed),
+            Self::Buffer(spec) => spec.run(&mut seen, seed),
+            Self::Switching(spec) => spec.run(&mut seen, seed),
+            Self::Depth(spec) => spec.run(&mut seen, seed),
+            Self::Storage(spec) => spec.run(&mut seen, seed),
+            Self::Imported(spec) => return Ok(spec.figures.clone()),
+            // Its cells' studies come through here themselves.
+            Self::Campaign(spec) => return spec.run(testbed, seed),
+        }?;
+        seen.mark(&mut figures);
+        Ok(figures)
     }
 }
 

@@ -12,6 +12,7 @@ pub use crate::counters::{
 use crate::counters::{
     HOST_LOSS, LINK_CHANGES, RX_DROPPED, SOFTNET_DROPPED, TESTER_LOSS, TX_DROPPED, is_pause, sum,
 };
+use crate::other_traffic::{OtherTraffic, other_traffic};
 use crate::record::{
     DatagramsRecord, Defect, EchoRecord, ExchangeRecord, FlowRecord, HostUsage, Outcome,
     PortCounters, ReceiptRecord, Side,
@@ -42,7 +43,8 @@ pub const EDGE: Nanos = Nanos::from_millis(1);
 ///
 /// Under [`Gate::Flood`] only a link that flapped and a flow that arrived nowhere make it invalid, and
 /// where flows wait for answers an emulated device that fell behind: what it does late they send late.
-/// Under [`Gate::Uneven`] all counts that strict trials do, but for late frames and busy processors.
+/// Under [`Gate::Uneven`] all counts that strict trials do, but for late frames, busy processors and other
+/// people's frames. Under neither of these two gates do those spoil a trial: figures say so.
 /// A device that is reset during the trial may take its links down.
 pub fn judge(
     trial: &Trial,
@@ -66,6 +68,7 @@ pub fn judge(
         Gate::Strict => {
             reasons.extend(tester_losses(trial, flows, ports, hosts));
             reasons.extend(foreign_load(flows, hosts));
+            reasons.extend(others_frames(trial, flows, ports, hosts));
         }
         Gate::Uneven => reasons.extend(tester_losses(trial, flows, ports, hosts)),
         Gate::Flood if flows.iter().any(waits_for_answers) => {
@@ -162,6 +165,19 @@ fn foreign_load(flows: &[FlowRecord], hosts: &[HostUsage]) -> Vec<Defect> {
         taken_by_others(host).map(|share| Defect::ForeignLoad { host: host.host.clone(), share })
     };
     hosts.iter().filter_map(defect).collect()
+}
+
+/// Ports that carried other people's frames beside the trial's: whatever it shows is then of both.
+fn others_frames(
+    trial: &Trial,
+    flows: &[FlowRecord],
+    ports: &[PortCounters],
+    hosts: &[HostUsage],
+) -> Vec<Defect> {
+    let others = other_traffic(trial, flows, ports, hosts).into_iter();
+    others
+        .map(|OtherTraffic { place, rate }| Defect::OtherTraffic { place, rate: rate.0 })
+        .collect()
 }
 
 /// The share of a host's processors that other programs and the hypervisor had, 0…1, where it is

@@ -77,6 +77,8 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
         Caveat::TableNotShown => "table-not-shown",
         Caveat::LackOfFit => "lack-of-fit",
         Caveat::Confounded => "confounded",
+        Caveat::OtherTraffic => "other-traffic",
+        Caveat::ShortFlood => "short-flood",
     }
 }
 
@@ -209,6 +211,14 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
         Caveat::Confounded => {
             "Parameters of the model can't be told apart by what was measured. The interval holds every \
              value that fits; more outputs overfilled at once, or less noise, narrow it."
+        }
+        Caveat::OtherTraffic => {
+            "Frames that were not the trial's crossed a port of the tester meanwhile, and the figure is of \
+             both together. Keep other hosts off the device, and measure again."
+        }
+        Caveat::ShortFlood => {
+            "A flood ended well before its time, because its sender had no more numbers for frames: queues \
+             and caches of the device may not have filled."
         }
         Caveat::Unsupported => "This test can't be made where it was asked for; the row says why.",
         Caveat::NotFilled => {

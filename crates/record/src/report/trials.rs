@@ -101,6 +101,9 @@ fn kind_of(defect: &Defect) -> String {
         Defect::ForeignLoad { host, .. } => {
             format!("frames were lost while other programs kept the processors of {host} busy")
         }
+        Defect::OtherTraffic { place, .. } => {
+            format!("frames that were not the trial's crossed {place}")
+        }
         Defect::LinkFlap { place } => format!("the link of {place} went down or up"),
         Defect::NothingReceived { .. } => "the peer saw nothing at all".to_owned(),
     }
@@ -122,6 +125,9 @@ fn exactly(defect: &Defect) -> String {
         Defect::TesterCounter { place, counter, by } => format!("{place}: {counter} moved by {by}"),
         Defect::ForeignLoad { host, share } => {
             format!("{host}: other programs took {:.0} % of its processors", share * 100.0)
+        }
+        Defect::OtherTraffic { place, rate } => {
+            format!("{place}: {rate:.0} frames/s that were not the trial's")
         }
         Defect::LinkFlap { place } => format!("{place}: the link went down or up"),
         Defect::NothingReceived { flow } => format!("flow {flow}: nothing received"),

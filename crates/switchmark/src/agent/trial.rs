@@ -101,11 +101,16 @@ impl Trial {
         Ok(())
     }
 
-    /// Waits for every side, reads the counters again, and reports.
+    /// Reads the counters again when the window closes, waits for every side, and reports.
     pub fn collect(mut self) -> Result<Collected, AgentFault> {
         let Some(running) = self.running.take() else {
             return Err(AgentFault::Order { ask: "collect", reason: "no trial was started" });
         };
+        // Here and now, on every host: what crosses a port later is nobody's that counts. Sides that are done
+        // early wait with it, because frames of the trial may still cross their ports.
+        rest_until(running.window.closed, &self.halt);
+        let host = counters::host()?.since(&running.before.host);
+        let interfaces = counters::interfaces(&self.interfaces)?;
         let reports = running.threads.into_iter().map(|(flow, thread)| {
             let done = thread.join().unwrap_or_else(|panic| Done {
                 ready: running.window.start,
@@ -114,11 +119,7 @@ impl Trial {
             FlowReport { flow, ready: done.ready, report: done.report }
         });
         let reports = reports.collect();
-        // A host without receivers is done early, but frames of the trial may still cross its ports.
-        rest_until(running.window.closed, &self.halt);
         let usage = running.usage.join().unwrap_or_else(|_| Ok(HostChange::default()))?;
-        let host = counters::host()?.since(&running.before.host);
-        let interfaces = counters::interfaces(&self.interfaces)?;
         Ok(Collected {
             reports,
             interfaces: changes(&interfaces, &running.before.interfaces),

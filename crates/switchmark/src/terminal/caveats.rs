@@ -61,6 +61,10 @@ pub const fn advice(caveat: Caveat) -> &'static str {
             "the table's size and the rate at which it learns can't be told apart here"
         }
         Caveat::TableNotShown => "losses or floods that a full address table does not explain",
+        Caveat::OtherTraffic => {
+            "other people's frames crossed the tester's ports: keep them off, and measure again"
+        }
+        Caveat::ShortFlood => "a flood ended before its time: the figure is of a shorter one",
         Caveat::Simulated => "simulated: no packet was sent; as true as the device's profile",
     }
 }

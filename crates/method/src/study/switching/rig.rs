@@ -11,7 +11,7 @@ use super::super::rows::Row;
 use super::super::session::{Ask, Session, Tried};
 use super::super::ways::Way;
 use super::{SwitchTest, SwitchingSpec};
-use crate::counters::is_pause;
+use crate::counters::{RX_OTHERHOST, RX_PACKETS, is_pause};
 use crate::record::{DatagramsRecord, Defect, FlowRecord, PortCounters, Side, TrialRecord};
 use crate::study::{Profile, burst, pattern};
 use crate::topology::{PortRef, Topology};
@@ -270,23 +270,20 @@ impl<'s, 't> Rig<'s, 't> {
     }
 }
 
-/// A host's counter of frames that were for others.
-const ELSEWHERE: &str = "rx_otherhost_dropped";
-
 /// Frames that came to hosts whom they were not for: RFC 2889's flood count (RFC 2285 §3.8.3).
 pub(super) fn flooded(record: &TrialRecord) -> u64 {
     let hosts = record.ports.iter().filter(|port| port.side == Side::Tester);
-    hosts.filter_map(|port| port.counters.get(ELSEWHERE)).sum()
+    hosts.filter_map(|port| port.counters.get(RX_OTHERHOST)).sum()
 }
 
 /// Of those the ones that came to one port.
 pub(super) fn astray(record: &TrialRecord, port: &PortRef) -> u64 {
-    counter(record, port, ELSEWHERE)
+    counter(record, port, RX_OTHERHOST)
 }
 
 /// Frames that a port's own counter received.
 pub(super) fn arrived(record: &TrialRecord, port: &PortRef) -> u64 {
-    counter(record, port, "rx_packets")
+    counter(record, port, RX_PACKETS)
 }
 
 fn counter(record: &TrialRecord, port: &PortRef, name: &str) -> u64 {

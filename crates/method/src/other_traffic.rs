@@ -1,0 +1,303 @@
+//! Frames at the tester's own ports that are not the trial's: somebody else uses the link meanwhile.
+//!
+//! Pure: a trial and its counts in, frames a second out. Never says whose frames they are, and never how
+//! far they moved a figure. What it can't count it holds to be the trial's own, so that no trial is blamed
+//! for frames that may be its own: less is seen than is there, never more.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::ops::{Add, AddAssign, Sub};
+
+use measure::FrameRate;
+
+use crate::counters::{
+    HOST_LOSS, RX_BYTES, RX_DROPPED, RX_OTHERHOST, RX_PACKETS, SOFTNET_DROPPED, TX_BYTES,
+    TX_PACKETS,
+};
+use crate::record::{FlowRecord, HostUsage, PortCounters, Side};
+use crate::topology::PortRef;
+use crate::trial::{Destination, Flow, FlowKind, Protocol, Role, Trial};
+
+/// The least share of a port's own frames, or of its own octets, that is other people's traffic.
+pub const SHARE: f64 = 0.02;
+
+/// What any port hears of its neighbours and says to them whatever the share: ARP, IPv6 neighbour
+/// discovery, LLDP, spanning tree, a controller's heartbeat. So many frames a trial…
+const BACKGROUND: f64 = 20.0;
+
+/// …and so many a second.
+const BACKGROUND_FPS: f64 = 20.0;
+
+/// Kernel counters leave the FCS out; some drivers' don't.
+const FCS: f64 = 4.0;
+
+/// A receiver stops counting when its time is over, and the port's counters are read a moment later.
+const READ_LATE_SECONDS: f64 = 0.005;
+
+/// No card cuts up frames whose mean is below this, in octets…
+const LARGER_THAN_ETHERNETS: f64 = 1_600.0;
+
+/// …or that are not so many times larger where they left than where they came in.
+const CUT_UP: f64 = 1.5;
+
+/// What crossed a port beside the trial's own frames.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OtherTraffic {
+    /// The port: `h2/eth1`.
+    pub place: String,
+    /// Frames a second in the direction that had more of them.
+    pub rate: FrameRate,
+}
+
+/// The ports of measured flows that other people's frames crossed, beyond [`SHARE`] of the port's own
+/// frames or octets and beyond what any port hears and says: each with their rate.
+///
+/// A flow of datagrams and a round trip without TCP are counted exactly. What TCP sends (segments,
+/// acknowledgements) is bounded by what the other end's port sent, so that a port in a TCP flow is judged by
+/// what it received only, and what the device lost hides as much. Frames that a device floods for want of
+/// an address count as the trial's where another flow of it crosses the device. Ports are left out whose
+/// storage is not the testbed's own, and ports without counters.
+pub fn other_traffic(
+    trial: &Trial,
+    flows: &[FlowRecord],
+    ports: &[PortCounters],
+    hosts: &[HostUsage],
+) -> Vec<OtherTraffic> {
+    let books = Books { trial, flows, ports, hosts };
+    let measured = trial.flows.iter().filter(|flow| flow.role == Role::Measured);
+    let of_measured: BTreeSet<&PortRef> =
+        measured.flat_map(|flow| [&flow.from, &flow.to]).collect();
+    of_measured.into_iter().filter_map(|port| books.others_at(port)).collect()
+}
+
+/// Frames and what they hold, without FCS.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Amount {
+    frames: f64,
+    octets: f64,
+}
+
+impl Amount {
+    fn of(frames: u64, octets_each: f64) -> Self {
+        Self { frames: frames as f64, octets: frames as f64 * octets_each }
+    }
+
+    /// Without what is below nothing.
+    const fn at_least_nothing(self) -> Self {
+        Self { frames: self.frames.max(0.0), octets: self.octets.max(0.0) }
+    }
+}
+
+impl Add for Amount {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { frames: self.frames + other.frames, octets: self.octets + other.octets }
+    }
+}
+
+impl AddAssign for Amount {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Amount {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self { frames: self.frames - other.frames, octets: self.octets - other.octets }
+    }
+}
+
+/// What a flow that can be counted frame by frame brought to its two ends.
+struct Counted {
+    /// Left and arrived at `from`.
+    from: (Amount, Amount),
+    /// Left and arrived at `to`.
+    to: (Amount, Amount),
+}
+
+struct Books<'a> {
+    trial: &'a Trial,
+    flows: &'a [FlowRecord],
+    ports: &'a [PortCounters],
+    hosts: &'a [HostUsage],
+}
+
+impl Books<'_> {
+    fn others_at(&self, port: &PortRef) -> Option<OtherTraffic> {
+        let counters = self.counters(port)?;
+        let own_in = self.own_in(port)?;
+        let own_out = self.own_out(port);
+        let received =
+            Amount { frames: read(counters, RX_PACKETS)?, octets: octets(counters, RX_BYTES) };
+        let sent =
+            Amount { frames: read(counters, TX_PACKETS)?, octets: octets(counters, TX_BYTES) };
+        let busier = |a: f64, b: f64| a.max(b);
+        let out = own_out.unwrap_or_default();
+        let own = Amount {
+            frames: busier(own_in.frames, out.frames),
+            octets: busier(own_in.octets, out.octets),
+        };
+        let came = (received - own_in).at_least_nothing();
+        let left = own_out.map(|own| (sent - own).at_least_nothing()).unwrap_or_default();
+        let notable = |others: Amount, all: Amount| {
+            let octets = others.octets - FCS * all.frames;
+            others.frames > BACKGROUND + BACKGROUND_FPS * self.seconds()
+                && (others.frames > SHARE * own.frames || octets > SHARE * own.octets)
+        };
+        if !notable(came, received) && !notable(left, sent) {
+            return None;
+        }
+        let rate = FrameRate(came.frames.max(left.frames) / self.seconds());
+        Some(OtherTraffic { place: port.to_string(), rate })
+    }
+
+    /// For how long the port's counters ran.
+    fn seconds(&self) -> f64 {
+        let phases = &self.trial.phases;
+        (phases.load + phases.residual).as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
+    fn counters(&self, port: &PortRef) -> Option<&PortCounters> {
+        let place = port.to_string();
+        self.ports.iter().find(|p| p.side == Side::Tester && p.place == place)
+    }
+
+    fn recorded(&self) -> impl Iterator<Item = (&Flow, &FlowRecord)> {
+        self.trial.flows.iter().zip(self.flows)
+    }
+
+    /// The most that the trial's own flows brought to the port; none where nobody can say.
+    fn own_in(&self, port: &PortRef) -> Option<Amount> {
+        let counters = self.counters(port)?;
+        let mut own = Amount::default();
+        let mut uncounted = BTreeSet::new();
+        let mut elsewhere = false;
+        for (flow, record) in self.recorded() {
+            let (here, other) = match (flow.from == *port, flow.to == *port) {
+                (true, _) => (true, &flow.to),
+                (_, true) => (false, &flow.from),
+                _ => {
+                    elsewhere = true;
+                    own += to_everybody(flow, record);
+                    continue;
+                }
+            };
+            match counted(flow, record, self.trial) {
+                Some(counted) => own += if here { counted.from.1 } else { counted.to.1 },
+                None if is_of_others(flow) => return None,
+                None => drop(uncounted.insert(other)),
+            }
+        }
+        for other in uncounted {
+            own += self.uncounted_out(other, counters)?;
+        }
+        if elsewhere {
+            own.frames += read(counters, RX_OTHERHOST)?;
+            own.octets = f64::INFINITY;
+        }
+        own.frames += self.dropped(port, counters);
+        Some(own)
+    }
+
+    /// What the trial's own flows sent out of the port; none where one of them can't be counted.
+    fn own_out(&self, port: &PortRef) -> Option<Amount> {
+        let mut own = Amount::default();
+        for (flow, record) in self.recorded() {
+            if flow.from == *port {
+                own += counted(flow, record, self.trial)?.from.0;
+            } else if flow.to == *port {
+                own += counted(flow, record, self.trial)?.to.0;
+            }
+        }
+        Some(own)
+    }
+
+    /// What left a port for `receiving` beyond the flows that are counted: all that TCP can have sent from
+    /// there. None where its counter does not see each frame that leaves, as under some drivers' XDP, or
+    /// where the card cuts large ones up.
+    fn uncounted_out(&self, port: &PortRef, receiving: &PortCounters) -> Option<Amount> {
+        let counters = self.counters(port)?;
+        let mut counted_out = Amount::default();
+        for (flow, record) in self.recorded() {
+            let Some(counted) = counted(flow, record, self.trial) else { continue };
+            if flow.from == *port {
+                counted_out += counted.from.0;
+            } else if flow.to == *port {
+                counted_out += counted.to.0;
+            }
+        }
+        let all =
+            Amount { frames: read(counters, TX_PACKETS)?, octets: octets(counters, TX_BYTES) };
+        let received = (read(receiving, RX_PACKETS)?, octets(receiving, RX_BYTES));
+        let (sent_mean, received_mean) =
+            (all.octets / all.frames.max(1.0), received.1 / received.0.max(1.0));
+        let cut_up = sent_mean > LARGER_THAN_ETHERNETS && sent_mean > CUT_UP * received_mean;
+        let sees_all = all.frames >= (1.0 - SHARE) * counted_out.frames;
+        (sees_all && !cut_up).then(|| (all - counted_out).at_least_nothing())
+    }
+
+    /// Frames that the port counted and the tester dropped afterwards.
+    fn dropped(&self, port: &PortRef, counters: &PortCounters) -> f64 {
+        let host = self.hosts.iter().find(|usage| usage.host == port.host);
+        let of_host = |name: &str| host.and_then(|usage| usage.counters.get(name)).copied();
+        let behind = HOST_LOSS.iter().chain([&SOFTNET_DROPPED]);
+        let behind: u64 = behind.filter_map(|name| of_host(name)).sum();
+        read(counters, RX_DROPPED).unwrap_or(0.0) + behind as f64
+    }
+}
+
+/// The flow's frames at either end, where each of them can be counted.
+fn counted(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Option<Counted> {
+    match (&flow.kind, record) {
+        (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen)) => {
+            let each = asked.frames.mean_octets() - FCS;
+            let came = &seen.received;
+            let seconds = trial.phases.load.as_secs_f64().max(f64::MIN_POSITIVE);
+            let late = came.unique as f64 / seconds * READ_LATE_SECONDS;
+            let late = late.min(came.lost(seen.sent) as f64) as u64;
+            let arrived = came.unique + came.duplicated + came.beyond_limit + seen.socket_drops;
+            let (sent, arrived) = (Amount::of(seen.sent, each), Amount::of(arrived + late, each));
+            let nothing = Amount::default();
+            Some(Counted { from: (sent, nothing), to: (nothing, arrived) })
+        }
+        (FlowKind::Echo(asked), FlowRecord::Echo(seen)) if asked.protocol != Protocol::Tcp => {
+            let each = f64::from(seen.frame_size.octets()) - FCS;
+            let again = seen.answers.duplicated;
+            let sent = Amount::of(seen.sent, each);
+            let came_back = Amount::of(seen.answers.unique + again, each);
+            // Of a request that was answered in vain nobody knows on which way it was lost.
+            let most = Amount::of(seen.sent + again, each);
+            Some(Counted { from: (sent, came_back), to: (most, most) })
+        }
+        _ => None,
+    }
+}
+
+/// Frames of a flow between other ports that come to every port.
+fn to_everybody(flow: &Flow, record: &FlowRecord) -> Amount {
+    match (&flow.kind, record) {
+        (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen))
+            if asked.destination == Destination::Broadcast =>
+        {
+            Amount::of(seen.sent, asked.frames.mean_octets() - FCS)
+        }
+        _ => Amount::default(),
+    }
+}
+
+/// A storage that is not made for the trial may have its data on hosts that the testbed does not know.
+fn is_of_others(flow: &Flow) -> bool {
+    matches!(&flow.kind, FlowKind::Storage(storage) if storage.server.is_none())
+}
+
+fn read(port: &PortCounters, name: &str) -> Option<f64> {
+    port.counters.get(name).map(|by| *by as f64)
+}
+
+/// Nothing where nobody counts them: frames are then all there is to judge by.
+fn octets(port: &PortCounters, name: &str) -> f64 {
+    read(port, name).unwrap_or(0.0)
+}
