@@ -21,6 +21,7 @@ mod launcher;
 mod mishap;
 mod models;
 mod muster;
+mod numbers;
 mod opened;
 mod orders;
 mod readiness;

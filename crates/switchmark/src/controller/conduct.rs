@@ -13,6 +13,7 @@ use dataplane::{Window, clock};
 use lab::Lab;
 use measure::Nanos;
 use method::record::{DeedRecord, DeviceRecord, FlowRecord, HostUsage, PortCounters, Side};
+use method::topology::PortRef;
 use method::trial::{Flow, FlowKind, Offloads};
 use method::{Topology, Trial, TrialRecord, validity};
 use nix::sched::{CpuSet, sched_getaffinity};
@@ -24,6 +25,7 @@ use super::crew::Crew;
 use super::delays::Delays;
 use super::lanes::Lanes;
 use super::mishap::Mishap;
+use super::numbers::Numbers;
 use super::orders::Scene;
 use super::subjects::Subjects;
 use super::{Stop, events, models, site};
@@ -40,6 +42,9 @@ const LAYING_OUT: Duration = Duration::from_mins(30);
 /// After the window, an agent still reads counters and writes its report.
 const REPORTING: Duration = Duration::from_secs(10);
 
+/// Counters of what crosses an interface.
+const CROSSING: [&str; 4] = ["rx_packets", "rx_bytes", "tx_packets", "tx_bytes"];
+
 /// A trial under way.
 pub struct Conduct<'a> {
     /// The agents.
@@ -54,6 +59,8 @@ pub struct Conduct<'a> {
     pub delays: &'a mut Delays,
     /// What is asked, and what hosts do of it.
     pub lanes: &'a Lanes<'a>,
+    /// How many frames floods may send, and whether that was enough.
+    pub numbers: &'a mut Numbers,
     /// How long before the start agents are told of it.
     pub lead: Nanos,
 }
@@ -87,7 +94,7 @@ impl<'a> Conduct<'a> {
         let (collected, deeds) = self.collect_with_events(&hosts, window)?;
         let (device_after, models_after) = (look()?, look_inside()?);
 
-        let mut port_counters = host_counters(&ports_in_use, &collected);
+        let mut port_counters = host_counters(self.topology, &ports_in_use, &collected);
         if let (Some(before), Some(after)) = (device_before, device_after) {
             port_counters.extend(site::device_changes(&devices, &before, &after));
         }
@@ -101,6 +108,7 @@ impl<'a> Conduct<'a> {
         let start_spread = start_spread(self.lanes.trial(), window, &collected, clocks);
         let usage = collected.iter().map(|(host, c)| host_usage(host, c)).collect::<Vec<_>>();
         let flows = assemble(&self.lanes.trial().flows, into_sides(collected)?)?;
+        self.numbers.hear(&self.lanes.trial().flows, &flows, self.lanes.trial().phases.load);
         let mut flows = self.lanes.merge(flows);
         for (flow, record) in self.lanes.asked().flows.iter().zip(&mut flows) {
             if let FlowRecord::Datagrams(record) = record {
@@ -125,6 +133,7 @@ impl<'a> Conduct<'a> {
         Ok(Scene {
             topology: self.topology,
             lanes: self.lanes,
+            numbers: *self.numbers,
             token: draw_token()?,
             processors: self.lab.map(|lab| self.processors(lab)).unwrap_or_default(),
             allowances: self.allowances(),
@@ -324,8 +333,10 @@ fn interfaces(ports: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     all.into_iter().cloned().collect()
 }
 
-/// What each port in use counted, its interfaces added up, as `h1/eth1`.
+/// What each port in use counted, its interfaces added up, as `h1/eth1`. Of links at which frames wait on
+/// purpose only what they dropped: what crosses them has been counted at the port.
 fn host_counters(
+    topology: &Topology,
     in_use: &PortsInUse,
     collected: &BTreeMap<String, Collected>,
 ) -> Vec<PortCounters> {
@@ -334,16 +345,16 @@ fn host_counters(
         let Some(collected) = collected.get(host) else { continue };
         for (port, interfaces) in ports {
             let mut counters = BTreeMap::new();
-            for change in interfaces.iter().filter_map(|i| collected.interfaces.get(i)) {
-                for (name, by) in change {
+            let place = PortRef { host: host.clone(), port: port.clone() };
+            let own = topology.port(&place).map_or(&[][..], |port| &port.interfaces);
+            for interface in interfaces {
+                let change = collected.interfaces.get(interface).into_iter().flatten();
+                let crossing = |name: &str| CROSSING.contains(&name) && !own.contains(interface);
+                for (name, by) in change.filter(|(name, _)| !crossing(name)) {
                     *counters.entry(name.clone()).or_insert(0) += by;
                 }
             }
-            all.push(PortCounters {
-                place: format!("{host}/{port}"),
-                side: Side::Tester,
-                counters,
-            });
+            all.push(PortCounters { place: place.to_string(), side: Side::Tester, counters });
         }
     }
     all

@@ -18,6 +18,7 @@ use method::trial::{self, Exchange, Flow, FlowKind, IpVersion, Messages, Protoco
 
 use super::clocks::Allowances;
 use super::lanes::Lanes;
+use super::numbers::Numbers;
 use crate::protocol::{ClientSpec, KeeperSpec, ReceiverOrder, SenderOrder};
 
 /// A trial can't be carried out on this topology.
@@ -107,6 +108,8 @@ pub struct Scene<'a> {
     pub topology: &'a Topology,
     /// What is asked.
     pub lanes: &'a Lanes<'a>,
+    /// How many frames floods may send.
+    pub numbers: Numbers,
     /// Drawn for this trial.
     pub token: u32,
     /// Processors to share out among the hosts' datagram sides, where all hosts are this machine;
@@ -364,7 +367,8 @@ mod tests {
 
     fn scene<'a>(topology: &'a Topology, lanes: &'a Lanes<'a>) -> Scene<'a> {
         let (processors, allowances) = (vec![2, 5], Allowances::new());
-        Scene { topology, lanes, token: 0xdead_beef, processors, allowances }
+        let numbers = Numbers::default();
+        Scene { topology, lanes, numbers, token: 0xdead_beef, processors, allowances }
     }
 
     #[test]

@@ -13,12 +13,9 @@ use measure::Nanos;
 use method::topology::PortRef;
 use method::trial::{Backend, Datagrams, Destination, Flow, IpVersion, Reception, Schedule};
 
+use super::super::numbers::MARGIN;
 use super::{OrderError, Scene, gap_ns};
 
-/// No backend here sends more: a greedy flow's receiver takes a bit of memory for so many a second.
-const GREEDY_CEILING_FPS: f64 = 4e6;
-/// Room above what a schedule comes to: its last batch, and rounding.
-const LIMIT_MARGIN: u64 = 1024;
 /// From here on a receiver's processor is kept awake by the load itself.
 const HEAVY_FPS: f64 = 200_000.0;
 /// 2^33 sequence numbers take 1 GiB at the receiver.
@@ -141,21 +138,21 @@ impl Scene<'_> {
     }
 
     fn limit(&self, flow: &Flow, datagrams: &Datagrams) -> Result<u64, OrderError> {
-        let rate = match datagrams.schedule {
-            Schedule::Greedy => GREEDY_CEILING_FPS,
-            Schedule::Paced(rate) => rate.0,
-            Schedule::Falling { from, to, .. } => from.0.max(to.0),
+        let load = self.lanes.trial().phases.load;
+        let frames = match datagrams.schedule {
+            Schedule::Greedy => self.numbers.for_flood(load),
+            Schedule::Paced(rate) => rate.0 * load.as_secs_f64(),
+            Schedule::Falling { from, to, .. } => from.0.max(to.0) * load.as_secs_f64(),
             Schedule::Burst(frames) => {
                 let all = frames as f64;
                 return if all <= LARGEST_LIMIT {
-                    Ok(frames + LIMIT_MARGIN)
+                    Ok(frames + MARGIN)
                 } else {
                     Err(OrderError::TooMany { flow: flow.id, frames: all })
                 };
             }
         };
-        frame_limit(rate, self.lanes.trial().phases.load)
-            .map_err(|frames| OrderError::TooMany { flow: flow.id, frames })
+        frame_limit(frames).map_err(|frames| OrderError::TooMany { flow: flow.id, frames })
     }
 }
 
@@ -170,12 +167,12 @@ fn is_heavy(datagrams: &Datagrams) -> bool {
     fps >= HEAVY_FPS && !matches!(datagrams.backend, Backend::Auto | Backend::XdpLive)
 }
 
-/// Sequence numbers that a flow of this rate and length can use; the count itself where it is too
-/// large or no number.
-fn frame_limit(rate_fps: f64, load: Nanos) -> Result<u64, f64> {
-    let frames = (rate_fps * load.as_secs_f64()).ceil();
+/// Sequence numbers that a flow of so many frames can use; the count itself where it is too large or no
+/// number.
+fn frame_limit(frames: f64) -> Result<u64, f64> {
+    let frames = frames.ceil();
     if frames.is_finite() && (0.0..=LARGEST_LIMIT).contains(&frames) {
-        Ok(frames as u64 + LIMIT_MARGIN)
+        Ok(frames as u64 + MARGIN)
     } else {
         Err(frames)
     }
