@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Compared, Level as Of, MARGIN, Side, compare};
 use crate::study::{SpecProblem, StudySpec};
-use crate::trial::ByHand;
+use crate::trial::{ByHand, Subject};
 use crate::{Figure, Testbed, TestbedError, Topology};
 
 pub use cells::{Limits, allowed};
@@ -120,6 +120,15 @@ impl CampaignSpec {
     pub fn estimate(&self, topology: &Topology) -> Nanos {
         let all = self.block_estimate(topology) * u64::from(self.blocks);
         self.stop.budget.map_or(all, |budget| all.min(budget))
+    }
+
+    /// See [`StudySpec::subjects`].
+    pub fn subjects(&self) -> Vec<Subject> {
+        let of = |cell: &Vec<usize>| {
+            let studies = self.studies.iter();
+            studies.flat_map(|study| place::study(self, cell, study).subjects()).collect::<Vec<_>>()
+        };
+        self.cells.iter().flat_map(of).collect()
     }
 
     /// How many times hands are needed, should it go to its last block.

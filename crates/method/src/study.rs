@@ -24,7 +24,7 @@ use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::campaign::CampaignSpec;
-use crate::trial::Phases;
+use crate::trial::{Phases, Subject};
 use crate::{Figure, Testbed, TestbedError, Topology};
 
 pub use buffer::depth::DepthSpec;
@@ -80,6 +80,21 @@ impl StudySpec {
             Self::Storage(_) => "storage",
             Self::Imported(_) => "imported",
             Self::Campaign(_) => "campaign",
+        }
+    }
+
+    /// The devices that are named, each in the state that is asked for; none: the first as it is found.
+    pub fn subjects(&self) -> Vec<Subject> {
+        match self {
+            Self::Latency(spec) => spec.subjects.clone(),
+            Self::Forwarding(spec) => spec.subjects.clone(),
+            Self::Fabric(spec) => spec.subjects.clone(),
+            Self::Buffer(spec) => spec.subjects.clone(),
+            Self::Switching(spec) => spec.subjects.clone(),
+            Self::Depth(spec) => spec.subject.iter().cloned().collect(),
+            Self::Storage(spec) => spec.subjects.clone(),
+            Self::Imported(_) => Vec::new(),
+            Self::Campaign(spec) => spec.subjects(),
         }
     }
 

@@ -5,6 +5,7 @@
 //! without a testbed inside. Never decides what is asked; a study that asks otherwise than the record
 //! has it is told so.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 
 use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
@@ -20,6 +21,8 @@ pub struct Journal<'a> {
     next: u64,
     resume_point: u64,
     counts: JournalCounts,
+    /// The variant that each device was last put into.
+    applied: BTreeMap<String, String>,
 }
 
 /// What a journal did so far.
@@ -100,6 +103,7 @@ impl<'a> Journal<'a> {
             });
         }
         let resume_point = store.resume_point(&meta.id)?;
+        let applied = store.applied(&meta.id)?;
         Ok(Self {
             store,
             run: meta.id,
@@ -108,6 +112,7 @@ impl<'a> Journal<'a> {
             next: 0,
             resume_point,
             counts: JournalCounts::default(),
+            applied,
         })
     }
 
@@ -164,6 +169,19 @@ impl Testbed for Journal<'_> {
         }
         let inner =
             self.inner.as_mut().ok_or_else(|| TestbedError::JournalEnds { label: label() })?;
+        // Before it is applied: whoever goes on with this run has to know of it, however it breaks off.
+        let varied = trial.subject.as_ref().and_then(|subject| {
+            let variant = subject.variant.as_deref()?;
+            Some((subject.device.as_str(), variant))
+        });
+        if let Some((device, variant)) = varied
+            && self.applied.get(device).is_none_or(|last| last != variant)
+        {
+            self.store
+                .note_applied(&self.run, device, variant)
+                .map_err(|e| TestbedError::NotRecorded { label: label(), cause: Box::new(e) })?;
+            self.applied.insert(device.to_owned(), variant.to_owned());
+        }
         let fresh = inner.run(trial)?;
         let record = self
             .store

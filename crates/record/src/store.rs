@@ -6,6 +6,7 @@
 mod error;
 mod schema;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -309,6 +310,30 @@ impl Store {
         };
         insert().map_err(|e| self.write_error(what, e))?;
         Ok(read_back)
+    }
+
+    /// Notes that a run (full id) is about to put a device into a variant: from here on it may be in it.
+    pub(crate) fn note_applied(
+        &self,
+        run: &str,
+        device: &str,
+        variant: &str,
+    ) -> Result<(), StoreError> {
+        let sql = "INSERT INTO applied (run, device, variant) VALUES (?1, ?2, ?3)
+                   ON CONFLICT (run, device) DO UPDATE SET variant = excluded.variant";
+        let what = || format!("the variant of device {device} in run {run}");
+        let noted = self.db.execute(sql, params![run, device, variant]);
+        noted.map(drop).map_err(|e| self.write_error(what(), e))
+    }
+
+    /// The variant that each device was last put into by a run (full id), by device.
+    pub fn applied(&self, run: &str) -> Result<BTreeMap<String, String>, StoreError> {
+        let sql = "SELECT device, variant FROM applied WHERE run = ?1";
+        let fetch = || -> rusqlite::Result<BTreeMap<String, String>> {
+            let row = |r: &Row<'_>| Ok((r.get(0)?, r.get(1)?));
+            self.db.prepare(sql)?.query_map([run], row)?.collect()
+        };
+        fetch().map_err(|e| self.read_error(format!("the variants of run {run}"), e))
     }
 
     pub(crate) fn decode<T: DeserializeOwned>(

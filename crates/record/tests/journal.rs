@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use method::study::StudySpec;
-use method::trial::{Path as Way, Protocol};
+use method::trial::{Path as Way, Protocol, Subject};
 use method::{Outcome, Testbed, TestbedError, Trial};
 use record::{Journal, ReplayError, RunStatus, Store, StoreError, hint_for};
 use synthetic::{Chance, echo_record, echo_trial, meta, testbed::SyntheticTestbed, topology};
@@ -84,6 +84,36 @@ fn what_was_recorded_is_replayed_after_reopening() {
     }
     let end = alone.run(&trial(6)).expect_err("nothing is left");
     assert!(matches!(end, TestbedError::JournalEnds { .. }), "{end:?}");
+}
+
+/// Whatever happens while a device is put into a variant, or after, whoever goes on knows of it.
+#[test]
+fn the_variant_applied_last_is_known_to_whoever_goes_on() {
+    struct Interrupted(method::Topology);
+    impl Testbed for Interrupted {
+        fn topology(&self) -> &method::Topology {
+            &self.0
+        }
+        fn run(&mut self, _: &Trial) -> Result<method::TrialRecord, TestbedError> {
+            Err(TestbedError::Interrupted)
+        }
+    }
+    let place = Place::new("variant");
+    let store = Store::open(&place.store()).expect("a new store");
+    store.create_run(&meta("r1")).expect("a new run");
+    let inner = Box::new(Interrupted(topology()));
+    let mut journal = Journal::new(&store, "r1", Some(inner)).expect("a journal");
+    let mut asked = trial(0);
+    for (variant, last) in
+        [(None, None), (Some("v1"), Some("v1")), (Some("v2"), Some("v2")), (None, Some("v2"))]
+    {
+        let variant = variant.map(str::to_owned);
+        asked.subject = Some(Subject { device: "sw1".to_owned(), variant });
+        assert!(matches!(journal.run(&asked), Err(TestbedError::Interrupted)));
+        let reopened = Store::open(&place.store()).expect("the same store");
+        let applied = reopened.applied("r1").expect("readable");
+        assert_eq!(applied.get("sw1").map(String::as_str), last);
+    }
 }
 
 #[test]

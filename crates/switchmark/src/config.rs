@@ -25,6 +25,7 @@ pub mod sweep;
 pub mod switching;
 pub mod testbed;
 mod typed;
+pub mod way_back;
 
 pub use plan::Plan;
 pub use resolved::Testbed;

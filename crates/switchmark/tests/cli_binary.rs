@@ -131,6 +131,29 @@ fn bad_input_is_exit_code_two() {
     }
 }
 
+/// Seen: of a device that no command leads back from `v1`, as-found trials failed or measured `v1`.
+#[test]
+fn as_found_after_a_variant_is_refused_before_anything_is_measured() {
+    let file = std::env::temp_dir().join(format!("switchmark-var-{}.toml", std::process::id()));
+    let host = |n: u32| {
+        format!(
+            "[[host]]\nname = \"h{n}\"\nreach = \"netns:none\"\n[[host.port]]\nname = \"eth1\"\n\
+             address = \"198.18.0.{n}/24\"\ncable = \"sw1/{n}\"\n"
+        )
+    };
+    let device = "[[device]]\nname = \"sw1\"\nkind = \"switch\"\n\
+                  [[device.variant]]\nname = \"v1\"\napply = \"echo v1 > state\"\n";
+    std::fs::write(&file, host(1) + &host(2) + device).expect("a place to write");
+    let place = file.to_string_lossy();
+    let args = ["latency", "--testbed", &place, "--variant", "as-found,v1", "--blocks", "3"];
+    let output = switchmark(&args);
+    std::fs::remove_file(&file).expect("it was made here");
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("no command leads back"), "{text}");
+    assert!(text.contains("in a study before all others"), "{text}");
+}
+
 #[test]
 fn shells_can_complete_what_is_typed() {
     for shell in ["bash", "zsh", "fish"] {

@@ -7,7 +7,8 @@
 pub(super) const APPLICATION_ID: i32 = 0x5357_4d4b;
 
 /// Step n brings a file from `user_version` n to n + 1.
-pub(super) const MIGRATIONS: &[&str] = &["
+pub(super) const MIGRATIONS: &[&str] = &[
+    "
 CREATE TABLE run (
     id              TEXT PRIMARY KEY,
     created_unix_ns INTEGER NOT NULL,
@@ -40,7 +41,16 @@ CREATE TABLE abandoned_trial (
     trial           TEXT NOT NULL,
     record          TEXT NOT NULL
 ) STRICT;
-"];
+",
+    "
+CREATE TABLE applied (
+    run             TEXT NOT NULL REFERENCES run (id) ON DELETE CASCADE,
+    device          TEXT NOT NULL,
+    variant         TEXT NOT NULL,
+    PRIMARY KEY (run, device)
+) STRICT;
+",
+];
 
 /// The version this program writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;

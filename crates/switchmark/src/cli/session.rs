@@ -16,7 +16,7 @@ use super::options::{Data, Measuring};
 use super::output::{self, Finished};
 use super::{Failure, Outcome, lone, signals};
 use crate::config::resolved::{Source, Testbed};
-use crate::config::{ConfigError, fit, testbed};
+use crate::config::{ConfigError, fit, testbed, way_back};
 use crate::controller::{Facts, Opened, Stop};
 use crate::terminal::numbers;
 use crate::terminal::progress::Watched;
@@ -94,6 +94,10 @@ pub fn check(request: &Request) -> Result<(), ConfigError> {
         Source::Virtual(config) => Some(config.topology(name)),
         Source::Lab(_) => None,
     };
+    if let Source::Hosts(hosts) = &request.testbed.source {
+        way_back::check(&request.studies, &hosts.topology(name))
+            .map_err(|(message, hint)| ConfigError::bare(message, hint))?;
+    }
     if let Some(topology) = known {
         for study in &request.studies {
             study
@@ -198,9 +202,10 @@ pub fn describe(
 pub fn conduct(
     store: &Store,
     meta: RunMeta,
-    opened: Opened,
+    mut opened: Opened,
     ask: impl FnOnce(&RunMeta, &mut Journal<'_>) -> Result<Vec<Figure>, TestbedError>,
 ) -> Result<Result<Finished, TestbedError>, Failure> {
+    opened.left_in(store.applied(&meta.id)?);
     let mut journal = Journal::new(store, &meta.id, Some(Box::new(opened)))?;
     let ended = ask(&meta, &mut journal);
     let records = journal.records();

@@ -2,6 +2,8 @@
 //!
 //! Owns the choice between the two. Never carries a trial out itself.
 
+use std::collections::BTreeMap;
+
 use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::hands::Hands;
@@ -43,6 +45,13 @@ impl Opened {
         match self {
             Self::Live(live, ..) => live.facts(),
             Self::Virtual(simulated) => simulated.facts(),
+        }
+    }
+
+    /// A run goes on that put these devices, by name, into these variants. A model is as it is described.
+    pub fn left_in(&mut self, variants: BTreeMap<String, String>) {
+        if let Self::Live(live, ..) = self {
+            live.left_in(variants);
         }
     }
 

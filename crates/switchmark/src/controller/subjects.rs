@@ -105,6 +105,8 @@ pub struct Subjects {
     hooks: Hooks,
     /// The variant each is known to be in, and what its probe said.
     states: BTreeMap<String, State>,
+    /// The variant that an earlier process left each in, as far as is known: nobody saw what happened since.
+    left_in: BTreeMap<String, String>,
     /// How often a device and a variant hung.
     hangs: BTreeMap<(String, String), u32>,
 }
@@ -118,7 +120,12 @@ struct State {
 impl Subjects {
     /// Devices as they are found, with what the user's commands can do to them.
     pub const fn new(hooks: Hooks) -> Self {
-        Self { hooks, states: BTreeMap::new(), hangs: BTreeMap::new() }
+        Self { hooks, states: BTreeMap::new(), left_in: BTreeMap::new(), hangs: BTreeMap::new() }
+    }
+
+    /// A run goes on that put these devices into these variants: none of them is as it was found.
+    pub fn left_in(&mut self, variants: BTreeMap<String, String>) {
+        self.left_in = variants;
     }
 
     /// Puts a device into the state asked for, if it is not there already; what its probe says.
@@ -147,7 +154,13 @@ impl Subjects {
                 self.states.insert(device.clone(), before);
                 return Err(SubjectError::NoWayBack { device, variant });
             }
-            (None, None, None) => None,
+            (None, None, None) => match self.left_in.get(device) {
+                Some(variant) => {
+                    let (device, variant) = (device.clone(), variant.clone());
+                    return Err(SubjectError::NoWayBack { device, variant });
+                }
+                None => None,
+            },
         };
         if let Some(variant) = subject.variant.clone() {
             self.states.insert(device.clone(), State { variant, probe: probe.clone() });
@@ -300,6 +313,32 @@ mod tests {
         let variants = BTreeMap::from([("new".to_owned(), hook)]);
         let hooks = DeviceHooks { variants, reset: None };
         Subjects::new(Hooks::from([("sw1".to_owned(), hooks)]))
+    }
+
+    /// A resumed run knows what the process before it applied, but not what has happened since.
+    #[test]
+    fn a_device_left_in_a_variant_is_not_taken_for_as_found() {
+        let file = std::env::temp_dir().join(format!("switchmark-variant-{}", std::process::id()));
+        let mut subjects = subjects(&format!("echo new >> {}", file.display()), None);
+        let subject = |variant: Option<&str>| Subject {
+            device: "sw1".to_owned(),
+            variant: variant.map(str::to_owned),
+        };
+        assert!(subjects.put(&subject(None), None, &Stop::new()).is_ok(), "nothing was applied");
+        subjects.left_in(BTreeMap::from([("sw1".to_owned(), "new".to_owned())]));
+        for _ in 0..2 {
+            let refused =
+                subjects.put(&subject(None), None, &Stop::new()).expect_err("no way back");
+            assert!(matches!(refused, SubjectError::NoWayBack { .. }), "{refused}");
+        }
+        for _ in 0..2 {
+            subjects.put(&subject(Some("new")), None, &Stop::new()).expect("it is applied");
+        }
+        let applied = std::fs::read_to_string(&file).expect("the command wrote it");
+        std::fs::remove_file(&file).expect("it was made here");
+        assert_eq!(applied, "new\n", "once: who knows whether it still is in it");
+        let refused = subjects.put(&subject(None), None, &Stop::new()).expect_err("no way back");
+        assert!(matches!(refused, SubjectError::NoWayBack { .. }), "{refused}");
     }
 
     #[test]

@@ -205,6 +205,11 @@ impl LiveTestbed {
         Ok(())
     }
 
+    /// A run goes on that put these devices into these variants.
+    pub fn left_in(&mut self, variants: BTreeMap<String, String>) {
+        self.subjects.left_in(variants);
+    }
+
     /// What hosts and device are, for the report.
     pub fn facts(&self) -> &Facts {
         &self.facts
