@@ -37,3 +37,4 @@ pub use spec::{
     BridgesSpec, DEFAULT_MTU, LabDevice, LabSpec, MAX_DEVICES, MAX_GROUPS, MAX_HOSTS, SpecError,
     VmRole, VmSpec,
 };
+pub use variant::with_own_sysfs;

@@ -5,6 +5,8 @@
 
 mod queues;
 
+pub use queues::with_own_sysfs;
+
 use std::collections::BTreeSet;
 
 use netlink::PreviousFeatures;
@@ -305,7 +307,7 @@ impl Lab {
     fn steer(&self, subject: &SubjectPlan, processors: &queues::Mask) -> Result<(), LabError> {
         for node in &subject.devices {
             let ports = self.ports_of(node);
-            self.inside(node, || queues::with_own_sysfs(|| queues::steer(&ports, processors)))??;
+            self.inside(node, || with_own_sysfs(|| queues::steer(&ports, processors)))??;
         }
         Ok(())
     }
@@ -313,7 +315,7 @@ impl Lab {
     fn thread(&self, subject: &SubjectPlan, on: bool) -> Result<(), LabError> {
         for node in &subject.devices {
             let ports = self.ports_of(node);
-            self.inside(node, || queues::with_own_sysfs(|| queues::thread(&ports, on)))??;
+            self.inside(node, || with_own_sysfs(|| queues::thread(&ports, on)))??;
         }
         Ok(())
     }

@@ -17,6 +17,7 @@ mod offloads;
 mod settings;
 mod sides;
 mod storage;
+mod sysfs;
 mod trial;
 
 use std::io::{self, Read, Write};

@@ -12,6 +12,7 @@ use netlink::Netlink;
 use nix::sys::resource::{Resource, getrlimit};
 
 use super::facts;
+use super::sysfs::{self, Sysfs};
 use crate::protocol::HostFacts;
 
 /// How long other programs are watched.
@@ -37,18 +38,20 @@ pub fn gather(interfaces: &[String]) -> HostFacts {
     }
     let privileges = line_of("/proc/self/status", "CapEff:");
     add("capabilities", privileges);
-    if let Ok(mut kernel) = Netlink::open() {
-        for name in interfaces {
-            let port = all.ports.entry(name.clone()).or_default();
-            port.extend(of_port(&mut kernel, name));
-        }
+    let ports = sysfs::look(|sysfs| {
+        let Ok(mut kernel) = Netlink::open() else { return Vec::new() };
+        let of = |name: &String| (name.clone(), of_port(&mut kernel, sysfs, name));
+        interfaces.iter().map(of).collect()
+    });
+    for (name, facts) in ports {
+        all.ports.entry(name).or_default().extend(facts);
     }
     all.host.retain(|_, value| !value.is_empty());
     all
 }
 
 /// What the card is set to, where it stands, and its addresses.
-fn of_port(kernel: &mut Netlink, name: &str) -> BTreeMap<String, String> {
+fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     let mut add = |key: &str, value: Option<String>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -77,9 +80,9 @@ fn of_port(kernel: &mut Netlink, name: &str) -> BTreeMap<String, String> {
         add("up", Some(link.up.to_string()));
         add("carrier", Some(link.carrier.to_string()));
     }
-    let device = format!("/sys/class/net/{name}/device");
-    add("numa_node", Some(line(&format!("{device}/numa_node"))));
-    add("numa_processors", Some(line(&format!("{device}/local_cpulist"))));
+    let device = |file: &str| Some(line(&format!("{}/device/{file}", sysfs.port(name)?)));
+    add("numa_node", device("numa_node"));
+    add("numa_processors", device("local_cpulist"));
     let own = nix::ifaddrs::getifaddrs().into_iter().flatten().filter(|i| i.interface_name == name);
     let v4 = own.filter_map(|i| Some(i.address?.as_sockaddr_in()?.ip().to_string()));
     add("addresses", Some(v4.collect::<Vec<_>>().join(" ")));

@@ -168,6 +168,12 @@ pub enum AgentFault {
         /// What is not there.
         what: &'static str,
     },
+    /// An interrupt that no port of this host's network namespace has.
+    #[error("move interrupt {number}: no port of this host has it")]
+    OthersInterrupt {
+        /// Its number.
+        number: u32,
+    },
     /// A frame by hand.
     #[error("prove the cable of `{interface}`")]
     Knock {

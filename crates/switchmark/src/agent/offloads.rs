@@ -9,6 +9,7 @@ use netlink::{Netlink, NetlinkError, PreviousFeatures};
 
 use super::fault::AgentFault;
 use super::leash;
+use super::sysfs::{self, Sysfs};
 
 /// By port, each feature that was changed, and its state now.
 pub type Changed = BTreeMap<String, BTreeMap<String, bool>>;
@@ -80,15 +81,17 @@ fn fault(deed: &'static str, interface: &str) -> impl FnOnce(NetlinkError) -> Ag
 /// What each port is: `driver`, `mtu`, `mac`, its offload features, queues and interrupts. A port that can't be read is described
 /// by nothing.
 pub fn describe(interfaces: &[String]) -> BTreeMap<String, BTreeMap<String, String>> {
-    let Ok(mut netlink) = Netlink::open() else { return BTreeMap::new() };
-    interfaces
-        .iter()
-        .map(|name| (name.clone(), describe_one(&mut netlink, name)))
-        .filter(|(_, facts)| !facts.is_empty())
-        .collect()
+    sysfs::look(|sysfs| {
+        let Ok(mut netlink) = Netlink::open() else { return BTreeMap::new() };
+        interfaces
+            .iter()
+            .map(|name| (name.clone(), describe_one(&mut netlink, sysfs, name)))
+            .filter(|(_, facts)| !facts.is_empty())
+            .collect()
+    })
 }
 
-fn describe_one(netlink: &mut Netlink, name: &str) -> BTreeMap<String, String> {
+fn describe_one(netlink: &mut Netlink, sysfs: Sysfs, name: &str) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     if let Ok(link) = netlink.link(name) {
         facts.insert("mtu".into(), link.mtu.to_string());
@@ -97,7 +100,7 @@ fn describe_one(netlink: &mut Netlink, name: &str) -> BTreeMap<String, String> {
             let octets = mac.map(|octet| format!("{octet:02x}"));
             facts.insert("mac".into(), octets.join(":"));
         }
-        if let Some(driver) = link.kind.or_else(|| hardware_driver(name)) {
+        if let Some(driver) = link.kind.or_else(|| hardware_driver(sysfs, name)) {
             facts.insert("driver".into(), driver);
         }
     }
@@ -107,12 +110,12 @@ fn describe_one(netlink: &mut Netlink, name: &str) -> BTreeMap<String, String> {
             facts.insert(feature, if on { "on" } else { "off" }.into());
         }
     }
-    facts.extend(super::interrupts::describe(name));
+    facts.extend(super::interrupts::describe(sysfs, name));
     facts
 }
 
-/// The driver behind a port that is hardware, where this namespace's /sys shows it.
-fn hardware_driver(interface: &str) -> Option<String> {
-    let link = std::fs::read_link(format!("/sys/class/net/{interface}/device/driver")).ok()?;
+/// The driver behind a port that is hardware.
+fn hardware_driver(sysfs: Sysfs, interface: &str) -> Option<String> {
+    let link = std::fs::read_link(format!("{}/device/driver", sysfs.port(interface)?)).ok()?;
     Some(link.file_name()?.to_string_lossy().into_owned())
 }

@@ -8,7 +8,7 @@ use std::fs;
 use netlink::{Coalescing, Netlink, NetlinkError, Pause};
 
 use super::fault::AgentFault;
-use super::leash;
+use super::{interrupts, leash};
 use crate::protocol::Setting;
 
 /// What was found, in the order in which it was changed.
@@ -25,6 +25,11 @@ impl Settings {
     pub fn change(&mut self, wanted: &[Setting]) -> Result<(), AgentFault> {
         for setting in wanted {
             setting.check()?;
+            if let Some(number) = setting.interrupt()
+                && !interrupts::is_ours(number)
+            {
+                return Err(AgentFault::OthersInterrupt { number });
+            }
             let before = found(setting)?;
             // A killed agent restores nothing: from here on only the other ties end it.
             leash::slacken()?;

@@ -74,6 +74,12 @@ pub struct NotSettable {
 }
 
 impl Setting {
+    /// The interrupt that it would move, if it is one.
+    pub fn interrupt(&self) -> Option<u32> {
+        let Self::File { path, .. } = self else { return None };
+        path.strip_prefix("/proc/irq/")?.split('/').next()?.parse().ok()
+    }
+
     /// Refuses files that are not on the list, and values of more than a word.
     pub fn check(&self) -> Result<(), NotSettable> {
         let Self::File { path, value } = self else { return Ok(()) };
