@@ -170,3 +170,116 @@ fn is_short_flood(trial: &Trial, record: &TrialRecord) -> bool {
     };
     trial.flows.iter().zip(&record.flows).any(short)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use measure::{FrameSize, Nanos};
+
+    use super::*;
+    use crate::record::{PortCounters, Side};
+    use crate::trial::{Backend, Datagrams, Flow, Gate};
+    use crate::{Metric, Unit, Verdict};
+
+    /// Of 1,000 frames all came in half the time, and `others` more at the receiver's port.
+    struct Flooded {
+        topology: Topology,
+        others: u64,
+    }
+
+    impl Testbed for Flooded {
+        fn topology(&self) -> &Topology {
+            &self.topology
+        }
+
+        fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+            let mut record = TrialRecord::failed(0, String::new());
+            record.outcome = Outcome::Valid;
+            let mut seen = FlowRecord::nothing(&trial.flows[0].kind).expect("datagrams");
+            if let FlowRecord::Datagrams(seen) = &mut seen {
+                (seen.sent, seen.received.unique) = (1_000, 1_000);
+                seen.sending = trial.phases.load / 2;
+            }
+            record.flows = vec![seen];
+            let port = |place: &str, rx: u64, tx: u64| {
+                let counters = [("rx_packets", rx), ("tx_packets", tx)];
+                let counters = counters.map(|(name, by)| (name.to_owned(), by)).into();
+                PortCounters { place: place.to_owned(), side: Side::Tester, counters }
+            };
+            record.ports = vec![port("h1/eth1", 0, 1_000), port("h2/eth1", 1_000 + self.others, 0)];
+            Ok(record)
+        }
+    }
+
+    fn trial(subject: Option<&str>) -> Trial {
+        let size = FrameSize::MIN;
+        let flow = Flow {
+            id: 1,
+            from: "h1/eth1".parse().expect("a port"),
+            to: "h2/eth1".parse().expect("a port"),
+            role: Role::Measured,
+            kind: FlowKind::Datagrams(Datagrams::plain(size, Schedule::Greedy, Backend::Auto, 0)),
+        };
+        let subject = subject.map(|device| Subject { device: device.to_owned(), variant: None });
+        let load = Nanos::from_secs(1);
+        Trial { subject, ..Trial::quick("flood", vec![flow], load, Gate::Flood) }
+    }
+
+    fn figure(device: &str, size: u64) -> Figure {
+        let conditions = BTreeMap::from([
+            ("device".to_owned(), device.into()),
+            ("frame_size".to_owned(), size.into()),
+        ]);
+        Figure {
+            metric: Metric::Received,
+            quantile: None,
+            unit: Unit::FramesPerSecond,
+            value: Some(1.0),
+            low: None,
+            high: None,
+            confidence: None,
+            n: 1,
+            blocks: 1,
+            conditions,
+            verdict: Verdict::DeviceLimited,
+            caveats: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn figures_say_what_their_own_trials_and_those_of_the_cable_say() {
+        let topology = Topology { name: "two".to_owned(), hosts: Vec::new(), devices: Vec::new() };
+        let both = vec![Caveat::OtherTraffic, Caveat::ShortFlood];
+        for (subject, others, expected) in [
+            (Some("sw1"), 500, [both.clone(), vec![], vec![]]),
+            (None, 500, [both.clone(), both.clone(), vec![]]),
+            (Some("sw1"), 0, [vec![Caveat::ShortFlood], vec![], vec![]]),
+        ] {
+            let mut testbed = Flooded { topology: topology.clone(), others };
+            let mut seen = Doubting::new(&mut testbed);
+            seen.run(&trial(subject)).expect("it runs");
+            let mut figures = vec![figure("sw1", 64), figure("sw2", 64), figure("sw1", 512)];
+            seen.mark(&mut figures);
+            let told = figures.iter().map(|figure| figure.caveats.clone()).collect::<Vec<_>>();
+            assert_eq!(told, expected, "{subject:?}, {others}");
+            let rate = figures[0].conditions.get(RATE);
+            let wanted = (others > 0).then_some(Condition::Number(500.0 / 1.1));
+            assert_eq!(rate, wanted.as_ref());
+        }
+    }
+
+    /// A later try of the same trial stands for it.
+    #[test]
+    fn only_the_last_try_counts() {
+        let topology = Topology { name: "two".to_owned(), hosts: Vec::new(), devices: Vec::new() };
+        let mut testbed = Flooded { topology, others: 500 };
+        let mut seen = Doubting::new(&mut testbed);
+        seen.run(&trial(None)).expect("it runs");
+        assert_eq!(seen.doubts.len(), 1);
+        let again = Trial { attempt: 1, ..trial(None) };
+        let record = TrialRecord::failed(0, "it did not run".to_owned());
+        seen.hear(&again, &record);
+        assert!(seen.doubts.is_empty());
+    }
+}
