@@ -6,14 +6,18 @@
 
 use std::collections::BTreeMap;
 
+use measure::Nanos;
+
 use crate::figure::Condition;
 use crate::other_traffic::other_traffic;
 use crate::record::{Defect, FlowRecord};
-use crate::trial::{FlowKind, Path, Role, Schedule, Subject};
+use crate::trial::{Flow, FlowKind, Path, Role, Schedule, Subject};
 use crate::{Caveat, Figure, Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-/// A flood that lasted less than this share of its time was cut short, not merely held up.
-const WHOLE_FLOOD: f64 = 0.9;
+/// A flood that ended earlier than this share of its time before the end was cut short, not merely held up…
+const SHORT_SHARE: f64 = 0.1;
+/// …if that is also more than a sender may have to wait for its processor.
+const HELD_UP: Nanos = Nanos::from_millis(50);
 
 /// The condition that says how many of others' frames a second there were at most.
 const RATE: &str = "other_traffic_frames_per_s";
@@ -159,12 +163,12 @@ fn others(trial: &Trial, record: &TrialRecord) -> Option<f64> {
 }
 
 fn is_short_flood(trial: &Trial, record: &TrialRecord) -> bool {
-    let whole = WHOLE_FLOOD * trial.phases.load.as_secs_f64();
-    let short = |(flow, seen): (&crate::Flow, &FlowRecord)| match (&flow.kind, seen) {
+    let load = trial.phases.load;
+    let most = (SHORT_SHARE * load.as_secs_f64()).max(HELD_UP.as_secs_f64());
+    let short = |(flow, seen): (&Flow, &FlowRecord)| match (&flow.kind, seen) {
         (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen)) => {
-            asked.schedule == Schedule::Greedy
-                && seen.sent > 1
-                && seen.sending.as_secs_f64() < whole
+            let missing = load.saturating_sub(seen.sending).as_secs_f64();
+            asked.schedule == Schedule::Greedy && seen.sent > 1 && missing > most
         }
         _ => false,
     };
@@ -175,11 +179,11 @@ fn is_short_flood(trial: &Trial, record: &TrialRecord) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
-    use measure::{FrameSize, Nanos};
+    use measure::FrameSize;
 
     use super::*;
     use crate::record::{PortCounters, Side};
-    use crate::trial::{Backend, Datagrams, Flow, Gate};
+    use crate::trial::{Backend, Datagrams, Gate};
     use crate::{Metric, Unit, Verdict};
 
     /// Of 1,000 frames all came in half the time, and `others` more at the receiver's port.
