@@ -41,15 +41,17 @@ struct Sheet {
 /// One device of that kind.
 pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let size = chance.one(&SIZES);
-    let sheet = sheet(chance, kind, rigor, size);
-    let (goals, search) = goals(chance);
+    let sheet = sheet(chance, kind, (world, rigor), size);
+    let (goals, search) = goals(chance, world);
     let mut tests = vec![ForwardingTest::Throughput];
-    let further = [ForwardingTest::Flood, ForwardingTest::LossCurve, ForwardingTest::Reset];
-    tests.extend(further.into_iter().filter(|test| match test {
-        ForwardingTest::Reset => rigor == Profile::Quick && chance.yes(0.2),
-        _ => chance.yes(0.5),
-    }));
-    let path = sheet.path(size, rigor, &goals);
+    if world == World::Sim {
+        let further = [ForwardingTest::Flood, ForwardingTest::LossCurve, ForwardingTest::Reset];
+        tests.extend(further.into_iter().filter(|test| match test {
+            ForwardingTest::Reset => rigor == Profile::Quick && chance.yes(0.2),
+            _ => chance.yes(0.5),
+        }));
+    }
+    let path = sheet.path(size, (world, rigor), &goals);
     let mut truths: Vec<_> = goals.iter().map(|goal| path.throughput(*goal)).collect();
     for test in &tests {
         match test {
@@ -71,9 +73,11 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     }
 }
 
-fn goals(chance: &mut Chance) -> (Vec<GoalName>, SearchKind) {
+/// One where time is real: each takes half a minute.
+fn goals(chance: &mut Chance, world: World) -> (Vec<GoalName>, SearchKind) {
     let search = chance.one(&[SearchKind::Mlr, SearchKind::Binary]);
     let goals = match chance.whole(0, 5) {
+        _ if world != World::Sim => vec![chance.one(&GoalName::ALL)],
         0 => vec![GoalName::Ndr, GoalName::Pdr],
         1 => GoalName::ALL.to_vec(),
         _ => vec![chance.one(&GoalName::ALL)],
@@ -81,12 +85,14 @@ fn goals(chance: &mut Chance) -> (Vec<GoalName>, SearchKind) {
     (goals, search)
 }
 
-fn sheet(chance: &mut Chance, kind: Kind, rigor: Profile, size: u32) -> Sheet {
+fn sheet(chance: &mut Chance, kind: Kind, (world, rigor): (World, Profile), size: u32) -> Sheet {
     let wire = f64::from(8 * (size + 20));
-    // So many frames a second on the ports: as many as virtual time affords in trials so long.
-    let line = match rigor {
-        Profile::Quick => chance.by_decades(2e3, 5e4),
-        Profile::Strict => chance.by_decades(2e2, 2e3),
+    // So many frames a second on the ports: as many as virtual time affords in trials so long, and as a
+    // model keeps up with where time is real.
+    let line = match (world, rigor) {
+        (World::Sim, Profile::Quick) => chance.by_decades(2e3, 5e4),
+        (World::Sim, Profile::Strict) => chance.by_decades(2e2, 2e3),
+        _ => chance.by_decades(1e3, 1e4),
     };
     let port = (line * wire).round();
     let frame = f64::from(size);
@@ -139,7 +145,7 @@ fn sheet(chance: &mut Chance, kind: Kind, rigor: Profile, size: u32) -> Sheet {
 }
 
 impl Sheet {
-    fn path(&self, size: u32, rigor: Profile, goals: &[GoalName]) -> Path {
+    fn path(&self, size: u32, (world, rigor): (World, Profile), goals: &[GoalName]) -> Path {
         let frame = f64::from(size);
         let wire = f64::from(8 * (size + 20));
         let line = self.ports[0].min(self.ports[1]) / wire;
@@ -153,6 +159,7 @@ impl Sheet {
         };
         let short = goals.iter().any(|goal| matches!(goal, GoalName::Ndr | GoalName::Pdr));
         let trial_s = match (rigor, short) {
+            _ if world != World::Sim => 0.2,
             (Profile::Quick, true) => 0.3,
             (Profile::Quick, false) => 2.0,
             (Profile::Strict, true) => 1.0,
