@@ -28,13 +28,13 @@ pub fn proportion(hits: u64, trials: u64, confidence: f64) -> Option<Interval> {
 fn first(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {
-        let middle = (low + high) / 2.0;
+        let middle = f64::midpoint(low, high);
         if middle <= 0.0 || middle >= 1.0 {
             break;
         }
         if holds(middle) { high = middle } else { low = middle }
     }
-    (low + high) / 2.0
+    f64::midpoint(low, high)
 }
 
 #[cfg(test)]

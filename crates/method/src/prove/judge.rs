@@ -47,7 +47,6 @@ pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
         return plain(other(&claim.says, &truth.known));
     };
     match claim.says {
-        Says::Nothing => plain(Judgement::Open),
         Says::Value { value, low, high, confidence } => {
             let within = range.meets(low, high);
             let judgement = if range.meets_about(low, high) {
@@ -71,7 +70,9 @@ pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
         Says::AtMost(value) => {
             plain(Judgement::Wrong(format!("says at most {value:.6}, true is {range}")))
         }
-        Says::Flag(_) | Says::Groups(_) | Says::Compared { .. } => plain(Judgement::Open),
+        Says::Nothing | Says::Flag(_) | Says::Groups(_) | Says::Compared { .. } => {
+            plain(Judgement::Open)
+        }
     }
 }
 
@@ -82,7 +83,6 @@ fn ends(value: f64, low: f64, high: f64) -> String {
 /// Claims that are no numbers, and numbers where there is none.
 fn other(says: &Says, known: &Known) -> Judgement {
     match (says, known) {
-        (Says::Nothing, _) => Judgement::Open,
         (Says::Flag(said), Known::Flag(truth)) if said == truth => Judgement::Right,
         (Says::Flag(said), Known::Flag(_)) => {
             Judgement::Wrong(format!("says {}", if *said { "yes" } else { "no" }))

@@ -80,17 +80,20 @@ fn answers(total: &Tally) -> Vec<Answer> {
     all.into_iter().map(|text| Answer { text, verdict, class }).collect()
 }
 
+/// How figures may come out, and how many did.
+type Outcome = (&'static str, fn(&Tally) -> u64);
+
 /// Of each study's figures, what share came out how.
 fn outcomes(certificate: &Certificate) -> Picture {
     let rows = certificate.rows();
     let names: Vec<String> = (1..=rows.len()).map(|number| number.to_string()).collect();
-    let kinds: [(&str, fn(&Tally) -> u64); 4] = [
+    let kinds: [Outcome; 4] = [
         ("right", |tally| tally.right),
         ("bound that holds", |tally| tally.bounds),
         ("wrong", |tally| tally.wrong),
         ("left open", |tally| tally.open),
     ];
-    let series = |(colour, (name, of)): (usize, (&str, fn(&Tally) -> u64))| Series {
+    let series = |(colour, (name, of)): (usize, Outcome)| Series {
         name: name.to_owned(),
         colour: Some(colour),
         dashed: false,

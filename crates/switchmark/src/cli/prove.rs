@@ -170,7 +170,7 @@ const SHARES: [(World, f64); 3] =
 
 fn drawn(proof: &mut Proof, args: &Args) -> Result<(), Failure> {
     let asked = |world: World| args.only.is_empty() || args.only.contains(&world);
-    let (worlds, stop) = worlds(proof, |world| asked(world))?;
+    let (worlds, stop) = worlds(proof, asked)?;
     let draws = |world| draws(proof.seed, world, args);
     let all: Vec<(World, f64, Draws)> = SHARES
         .into_iter()
@@ -192,7 +192,7 @@ fn drawn(proof: &mut Proof, args: &Args) -> Result<(), Failure> {
         proof.begin();
         match world {
             World::Sim => simulated::all(proof, draws, &budget, &stop)?,
-            _ => live::all(proof, (*world, draws), &budget, &stop, &args.data)?,
+            _ => live::all(proof, (*world, draws), &budget, &stop, &args.data),
         }
     }
     Ok(())

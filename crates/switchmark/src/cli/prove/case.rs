@@ -337,7 +337,7 @@ impl Case {
         let (profile, sizes) = (Some(self.rigor), frame_sizes(sizes)?);
         // A minute of virtual time tells nothing that a second does not.
         let duration = (self.rigor == Profile::Strict).then_some(Nanos::from_secs(1));
-        let ask = LatencyAsk { profile, protocols, sizes, blocks, duration, ..Default::default() };
+        let ask = LatencyAsk { profile, protocols, sizes, duration, blocks, ..Default::default() };
         Ok(ask.resolve())
     }
 }
