@@ -338,4 +338,13 @@ pub enum Caveat {
     OtherTraffic,
     /// A flood ended well before its time: the figure is of a shorter one.
     ShortFlood,
+    /// Even the lowest load that a trial resolves did not pass, or what follows from a load stands on a
+    /// rate of which that is true (RFC 9971 §5.4.2, irregular goal result).
+    Irregular,
+    /// A queue or a token bucket took in more frames than the bracket is wide; `buffered_bytes` in the
+    /// conditions says how much. It is not counted as a rate.
+    Buffered,
+    /// More came through at a higher load, and the loss was not seen to grow with the load: no rate is the
+    /// limit, and the loss ratio is the figure.
+    LossNotByLoad,
 }

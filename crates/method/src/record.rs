@@ -437,6 +437,14 @@ impl DatagramsRecord {
         rate_of(self.received.unique, self.receiving.max(self.sending))
     }
 
+    /// Frames that came only after the sender had stopped, beyond their own delay: they had queued on the
+    /// way, because what comes out of the path is slower than what went in.
+    pub fn queued(&self) -> f64 {
+        let (sending, receiving) = (self.sending.as_secs_f64(), self.receiving.as_secs_f64());
+        let after = if receiving > sending { 1.0 - sending / receiving } else { 0.0 };
+        self.received.unique as f64 * after
+    }
+
     /// The lost share of the frames sent, 0…1; zero when none was sent.
     pub fn loss_ratio(&self) -> f64 {
         self.received.lost(self.sent) as f64 / self.sent.max(1) as f64

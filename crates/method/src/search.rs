@@ -53,7 +53,8 @@ pub enum Seen {
         offered: FrameRate,
         /// Frames sent.
         sent: u64,
-        /// Frames that never came, at most `sent`.
+        /// Frames that the path did not bring through in the time of the load, at most `sent`: those that
+        /// never came, and those that queued because less came out than went in.
         lost: u64,
     },
     /// The tester could not do it: neither a success nor a loss of the device.
@@ -113,10 +114,18 @@ pub struct LoadRange {
     pub max: FrameRate,
 }
 
+/// Frames that a trial on the way should have: fewer tell a rate too coarsely to steer by.
+pub(crate) const FEW_FRAMES: f64 = 20.0;
+
+/// Frames that a trial needs at least to have a rate that is no accident of its first and last frame.
+const FEWEST_FRAMES: f64 = 4.0;
+
 impl LoadRange {
-    /// Down to a 1024th of the highest load, where searches end with nothing found.
-    pub fn below(max: FrameRate) -> Self {
-        Self { min: FrameRate(max.0 / 1024.0), max }
+    /// Down to what a trial of the longest duration resolves (RFC 9971 §4.6.2 asks no more of the lowest
+    /// load): a share of the highest would pass for a limit wherever the tester is that much faster.
+    pub fn below(max: FrameRate, longest: Nanos) -> Self {
+        let min = FEWEST_FRAMES / longest.as_secs_f64().max(1e-3);
+        Self { min: FrameRate(min.min(max.0)), max }
     }
 }
 
@@ -134,7 +143,8 @@ pub struct Estimate {
 pub fn estimate(goals: &[Goal]) -> Estimate {
     const FORWARDED: f64 = 0.37;
     const MAX: f64 = 1e6;
-    let mut search = begin(goals, LoadRange::below(FrameRate(MAX)));
+    let longest = goals.iter().map(|goal| goal.final_duration).max().unwrap_or(Nanos::ZERO);
+    let mut search = begin(goals, LoadRange::below(FrameRate(MAX), longest));
     let (mut trials, mut traffic_time) = (0, Nanos::ZERO);
     while let Step::Try(attempt) = search.next() {
         trials += 1;

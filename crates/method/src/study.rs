@@ -16,6 +16,7 @@ mod problem;
 mod rows;
 mod session;
 pub mod storage;
+mod sustained;
 pub mod switching;
 mod ways;
 pub mod xray;

@@ -16,6 +16,7 @@ use rand_pcg::Pcg64;
 
 const SEEDS: u64 = 50;
 const MAX: FrameRate = FrameRate(1_000_000.0);
+const RANGE: LoadRange = LoadRange { min: FrameRate(2.0), max: MAX };
 
 /// On average so long, in seconds of traffic, from one stall to the next.
 const BETWEEN_STALLS: f64 = 100.0;
@@ -102,13 +103,13 @@ fn binary(initial: u64, trials: u64) -> Vec<Box<dyn Search>> {
             duration_sum: Nanos::from_secs(60 * trials),
             ..of
         };
-        Box::new(BinarySearch::new(goal, LoadRange::below(MAX)))
+        Box::new(BinarySearch::new(goal, RANGE))
     };
     vec![search(Goal::ndr()), search(Goal::pdr())]
 }
 
 fn mlr(goals: &[Goal]) -> Vec<Box<dyn Search>> {
-    vec![Box::new(MlrSearch::new(goals.to_vec(), LoadRange::below(MAX)))]
+    vec![Box::new(MlrSearch::new(goals.to_vec(), RANGE))]
 }
 
 const CONTENDERS: [Contender; 5] = [
@@ -242,8 +243,7 @@ fn without_stalls_all_find_the_same() {
 fn goals_of_long_trials_would_disturb_those_of_short_ones() {
     const GOALS: [Goal; 3] = [Goal::ndr(), Goal::pdr(), Goal::rfc2544()];
     let together = Contender { name: "together", searches: || mlr(&GOALS) };
-    let apart =
-        Contender { name: "apart", searches: || vec![begin(&GOALS, LoadRange::below(MAX))] };
+    let apart = Contender { name: "apart", searches: || vec![begin(&GOALS, RANGE)] };
     let found = |contender: &Contender| {
         let devices = (0..SEEDS).map(|seed| Device::new(612_345.0, seed, true));
         let ndr = Outcome::of(contender, devices).spread(0);

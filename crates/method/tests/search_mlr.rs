@@ -10,6 +10,7 @@ use method::search::{
 use proptest::prelude::*;
 
 const MAX: FrameRate = FrameRate(1_000_000.0);
+const RANGE: LoadRange = LoadRange { min: FrameRate(2.0), max: MAX };
 
 /// No search may take more trials, whatever it is told.
 const MOST_TRIALS: u32 = 2_000;
@@ -32,7 +33,7 @@ fn watch(
     search: &mut dyn Search,
     mut answer: impl FnMut(Attempt) -> Seen,
 ) -> (u32, Nanos, Vec<GoalResult>) {
-    let range = LoadRange::below(MAX);
+    let range = RANGE;
     let (mut trials, mut traffic) = (0, Nanos::ZERO);
     while let Step::Try(attempt) = search.next() {
         assert!((range.min.0..=range.max.0).contains(&attempt.rate.0), "{attempt:?}");
@@ -47,7 +48,7 @@ fn watch(
 }
 
 fn mlr(goals: &[Goal], answer: impl FnMut(Attempt) -> Seen) -> Vec<GoalResult> {
-    run(&mut MlrSearch::new(goals.to_vec(), LoadRange::below(MAX)), answer)
+    run(&mut MlrSearch::new(goals.to_vec(), RANGE), answer)
 }
 
 /// A device that forwards so much and loses the rest.
@@ -215,7 +216,7 @@ fn a_tester_that_always_falls_short_is_not_asked_for_ever() {
 
 #[test]
 fn no_goal_no_trial() {
-    assert_eq!(MlrSearch::new(Vec::new(), LoadRange::below(MAX)).next(), Step::Done(Vec::new()));
+    assert_eq!(MlrSearch::new(Vec::new(), RANGE).next(), Step::Done(Vec::new()));
 }
 
 #[test]
@@ -237,7 +238,7 @@ fn one_rate_only_is_a_range_too() {
 fn goals_of_long_trials_and_of_short_ones_are_searched_for_apart() {
     let [rfc2544, tst009, ndr, pdr] = GoalName::ALL.map(Goal::strict);
     let alone = |goals: &[Goal]| {
-        let mut search = begin(goals, LoadRange::below(MAX));
+        let mut search = begin(goals, RANGE);
         watch(search.as_mut(), |a| forwards(400_000.0, a)).2
     };
     let long = alone(&[rfc2544]);
@@ -319,7 +320,7 @@ proptest! {
         let goal = |name| Goal { width, ..named(name) };
         let goals: Vec<Goal> = names.into_iter().map(goal).collect();
         let estimate = estimate(&goals);
-        let mut search = begin(&goals, LoadRange::below(MAX));
+        let mut search = begin(&goals, RANGE);
         let (trials, traffic, results) = watch(search.as_mut(), |a| forwards(capacity, a));
         prop_assert!(results.iter().map(|result| result.goal).eq(goals.iter().map(|goal| goal.name)));
         let trials = u64::from(trials);

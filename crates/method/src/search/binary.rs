@@ -6,13 +6,17 @@
 //! 1 + buffer / (rate * duration). So a load counts only after a trial of the final duration; when
 //! that one loses, short trials have proved too weak here and every later trial is a long one.
 //!
+//! What came through of a load that failed is the best guess at the next: one just below it, then one
+//! just above, else the middle.
+//!
 //! A lost frame is a hard upper end. What the tester could not offer is a soft one, which a lossless
 //! load above it disproves; before the search ends under a soft end it looks above it.
 
 use measure::{FrameRate, Nanos};
 
 use super::{
-    Attempt, FailedBy, Failure, Goal, GoalResult, LoadRange, Search, Seen, Step, loss_ratio,
+    Attempt, FEW_FRAMES, FailedBy, Failure, Goal, GoalResult, LoadRange, Search, Seen, Step,
+    loss_ratio,
 };
 
 /// A hard end whose load is no further above the value than this share tells whose limit it is, even
@@ -28,6 +32,10 @@ const MOST_CHALLENGES: u32 = 8;
 /// Final trials that the tester fell short in, before the best of them is taken.
 const MOST_SHORT_FINALS: u32 = 2;
 
+/// Loads chosen by what came through of another, in one search: where that is no good guess, as of losses
+/// that have nothing to do with the load, halving has to go on.
+const MOST_GUESSES: u32 = 8;
+
 /// A binary search under way. It ends after at most a few dozen loads, whatever it is told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BinarySearch {
@@ -38,6 +46,11 @@ pub struct BinarySearch {
     hard: Option<High>,
     /// Loads above `low` that the tester could not offer.
     soft: Vec<f64>,
+    /// What came through of the last load that lost too much.
+    forwarded: Option<f64>,
+    guesses: u32,
+    /// Of these, those in a row that lost too much.
+    bad_guesses: u32,
     challenges: u32,
     rebuffs: u32,
     /// Final trials in which the tester fell short, and the most that passed in one.
@@ -77,6 +90,9 @@ impl BinarySearch {
             low: None,
             hard: None,
             soft: Vec::new(),
+            forwarded: None,
+            guesses: 0,
+            bad_guesses: 0,
             challenges: 0,
             rebuffs: 0,
             short_finals: 0,
@@ -90,8 +106,9 @@ impl BinarySearch {
 
     fn attempt(&self, rate: f64, long: bool) -> Step {
         let goal = &self.goal;
-        let duration = if long { goal.final_duration } else { goal.initial_duration };
         let rate = FrameRate(rate.max(self.range.min.0));
+        let enough = Nanos::from_secs_f64(FEW_FRAMES / rate.0).min(goal.final_duration);
+        let duration = if long { goal.final_duration } else { goal.initial_duration.max(enough) };
         Step::Try(Attempt { rate, duration })
     }
 
@@ -155,8 +172,27 @@ impl BinarySearch {
         }
         let step = self.goal.width * f64::from(self.long_failures).exp2();
         let long = self.long_failures > 0;
+        if let Some(guess) = self.guess(self.range.min.0, high) {
+            return self.attempt(guess, long);
+        }
         let share = if long { (1.0 - step).max(0.5) } else { 0.5 };
         self.attempt(high * share, long)
+    }
+
+    /// Just below what came through of the last load that failed, further with each such guess that failed
+    /// too; or just above it; where that is well inside the bracket.
+    fn guess(&self, low: f64, high: f64) -> Option<f64> {
+        let forwarded = self.forwarded.filter(|_| self.guesses < MOST_GUESSES)?;
+        let width = self.goal.width;
+        let inside =
+            |load: &f64| *load > low * (1.0 + width / 4.0) && *load < high * (1.0 - width / 4.0);
+        let below = width / 2.0 * f64::from(self.bad_guesses).exp2();
+        [1.0 - below, 1.0 + width / 2.0].map(|share| forwarded * share).into_iter().find(inside)
+    }
+
+    /// The next load between two ends.
+    fn between(&self, low: f64, high: f64) -> f64 {
+        self.guess(low, high).unwrap_or_else(|| f64::midpoint(low, high))
     }
 
     /// A load above a soft end under which the bracket has closed, where there is room for one: the
@@ -249,7 +285,7 @@ impl Search for BinarySearch {
                 None => self.confirm(low),
             };
         }
-        self.attempt(f64::midpoint(low.asked, high.asked), self.long_failures > 0)
+        self.attempt(self.between(low.asked, high.asked), self.long_failures > 0)
     }
 
     fn learn(&mut self, seen: Seen) {
@@ -268,8 +304,12 @@ impl Search for BinarySearch {
         let long = attempt.duration >= self.goal.final_duration;
         let challenge = self.high().is_some_and(|high| high.asked < asked);
         self.challenges += u32::from(challenge);
+        let low = self.low.map_or(self.range.min.0, |low| low.asked);
+        let guessed = self.high().is_some_and(|high| self.guess(low, high.asked).is_some());
+        self.guesses += u32::from(guessed);
         match seen {
             Seen::Counted { offered, sent, lost } if self.goal.passes(loss_ratio(sent, lost)) => {
+                self.bad_guesses = 0;
                 let loss_ratio = loss_ratio(sent, lost);
                 let low = Passed { asked, offered, loss_ratio, confirmed: long };
                 if self.short_finals > 0 {
@@ -278,7 +318,10 @@ impl Search for BinarySearch {
                     self.passed(low);
                 }
             }
-            Seen::Counted { offered, .. } => {
+            Seen::Counted { offered, sent, lost } => {
+                let through = 1.0 - loss_ratio(sent, lost);
+                self.bad_guesses += u32::from(guessed && self.low.is_none());
+                self.forwarded = Some(offered.0 * through / (1.0 - self.goal.loss_ratio));
                 self.lost(asked, Failure { rate: offered, by: FailedBy::Loss });
             }
             Seen::BeyondTester { lossless } => {

@@ -96,6 +96,12 @@ impl Tried {
         }
     }
 
+    /// Whether all that broke was that the sender could not offer so much.
+    pub(super) fn only_short_of_load(&self) -> bool {
+        let short = |defect: &Defect| matches!(defect, Defect::OfferedLoad { .. });
+        matches!(&self.record.outcome, Outcome::Invalid { reasons } if reasons.iter().all(short))
+    }
+
     /// The records of the measured flows of datagrams, in the trial's order; fewer where it failed.
     pub(super) fn measured(&self) -> impl Iterator<Item = &DatagramsRecord> {
         let flows = self.trial.flows.iter().zip(&self.record.flows);
@@ -116,8 +122,9 @@ impl Tried {
             if flow.received.lost(flow.sent) > 0 || flow.sent < 2 {
                 return None;
             }
-            let seconds = flow.sending.max(self.trial.phases.load).as_secs_f64();
-            Some((flow.sent - 1) as f64 / seconds)
+            // All arrived, but over so long: what queued in between is no rate.
+            let span = flow.sending.max(flow.receiving).max(self.trial.phases.load);
+            Some((flow.sent - 1) as f64 / span.as_secs_f64())
         };
         let rates: Option<Vec<f64>> = self.measured().map(rate).collect();
         rates?.into_iter().min_by(f64::total_cmp).map(FrameRate)

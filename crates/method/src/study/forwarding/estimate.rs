@@ -6,6 +6,7 @@
 use measure::{FrameRate, Nanos};
 
 use super::frames::Frames;
+use super::rig::PACING_MARGIN;
 use super::throughput::{rounds, search_for};
 use super::{ForwardingSpec, ForwardingTest, back_to_back, loss_curve, reset};
 use crate::search::{Attempt, Goal, LoadRange, Seen, Step};
@@ -121,9 +122,17 @@ impl ForwardingSpec {
 
     /// The search itself, repeats of trials not counted.
     fn search(&self, goals: &[Goal], usual: Usual) -> Nanos {
-        let range = LoadRange::below(FrameRate(MOST));
-        let mut search = search_for(self, goals, range);
         let (mut time, mut number) = (Nanos::ZERO, 0);
+        let mut max = MOST;
+        // What the path can't carry by far the flood has told; else a paced trial tells the highest load.
+        if !matches!(usual, Usual::Forwards(share) if share < 1.0) {
+            time += self.trial(self.duration);
+        }
+        if matches!(usual, Usual::Ragged) {
+            max *= RAGGED[4] * (1.0 - PACING_MARGIN);
+        }
+        let range = LoadRange::below(FrameRate(max), self.final_duration);
+        let mut search = search_for(self, goals, range);
         while let Step::Try(attempt) = search.next() {
             time += self.trial(attempt.duration);
             search.learn(usual.answer(attempt, number));

@@ -10,6 +10,7 @@ use measure::{FrameRate, Nanos};
 
 use super::super::rows::Row;
 use super::super::session::{Ask, Session, Tried};
+use super::super::sustained::Delivery;
 use super::super::ways::{Conditions, Way};
 use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest, reset};
@@ -25,6 +26,9 @@ use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
 /// A flood that lost this share on the path is an overload however it was paced.
 const FAR_OVER: f64 = 0.2;
 
+/// How far below its best a paced sender is surely able to keep a load.
+pub(super) const PACING_MARGIN: f64 = 0.02;
+
 /// A study under way, and what its tests tell each other.
 pub(super) struct Rig<'s, 't> {
     pub(super) spec: &'s ForwardingSpec,
@@ -35,6 +39,10 @@ pub(super) struct Rig<'s, 't> {
     /// The last flood of each that the path could not carry by far: what a search would see at the
     /// tester's highest rate, where a paced load is hardest to keep.
     overloads: BTreeMap<Cell, search::Seen>,
+    /// What came of the floods that the path and not the tester limited.
+    floods: BTreeMap<Cell, Vec<Delivery>>,
+    /// Frames a second each way that the tester offers in even gaps.
+    most_paced: BTreeMap<Cell, FrameRate>,
     found: BTreeMap<Cell, Found>,
 }
 
@@ -52,6 +60,8 @@ pub(super) struct Found {
     pub(super) rate: f64,
     /// Whether the load above it failed on the path.
     pub(super) driven: bool,
+    /// No goal was reached: it is the most that came through of the loads that were tried.
+    pub(super) irregular: bool,
 }
 
 /// A load to offer.
@@ -119,6 +129,8 @@ impl<'s, 't> Rig<'s, 't> {
             frames,
             most: BTreeMap::new(),
             overloads: BTreeMap::new(),
+            floods: BTreeMap::new(),
+            most_paced: BTreeMap::new(),
             found: BTreeMap::new(),
         }
     }
@@ -189,13 +201,21 @@ impl<'s, 't> Rig<'s, 't> {
 
     fn note_overload(&mut self, cell: Cell, tried: &Tried) {
         let flows: Seen<'_> = tried.measured().collect();
-        let (sent, lost) = (sent(&flows), lost_on_path(tried));
-        if lost as f64 > FAR_OVER * sent as f64 {
-            let overload = search::Seen::Counted { offered: offered(&flows), sent, lost };
-            self.overloads.insert(cell, overload);
+        let on_path = lost_on_path(tried);
+        let far_over = on_path as f64 > FAR_OVER * sent(&flows) as f64;
+        if far_over && on_path == lost(&flows) {
+            let load = (offered(&flows), tried.trial.phases.load);
+            let delivery = Delivery::of(&flows, load, self.spec.precision);
+            self.overloads.insert(cell, delivery.seen());
+            self.floods.entry(cell).or_default().push(delivery);
         } else {
             self.overloads.remove(&cell);
         }
+    }
+
+    /// What came of the floods that the path and not the tester limited.
+    pub(super) fn floods(&self, cell: Cell) -> Vec<Delivery> {
+        self.floods.get(&cell).cloned().unwrap_or_default()
     }
 
     /// What came of the tester's highest rate, where the path lost so much of it that no pacing would
@@ -214,6 +234,35 @@ impl<'s, 't> Rig<'s, 't> {
         }
         let most = self.most.get(&cell).and_then(|rates| median(rates));
         Ok(most.filter(|rate| *rate > 0.0).map(FrameRate))
+    }
+
+    /// The most that the tester offers there in even gaps, up to `wanted`: a flood is no measure of that
+    /// (RFC 9971 §4.6.2 asks for a load that the tester can offer).
+    pub(super) fn most_paced(
+        &mut self,
+        cell: Cell,
+        wanted: FrameRate,
+    ) -> Result<FrameRate, TestbedError> {
+        if let Some(known) = self.most_paced.get(&cell) {
+            return Ok(*known);
+        }
+        let offer = Offer::new(
+            ForwardingTest::Throughput,
+            cell,
+            Schedule::Paced(wanted),
+            self.spec.duration,
+        );
+        let tried = self.offer(&Offer { test: "pacing", ..offer })?;
+        if !tried.only_short_of_load() {
+            return Ok(wanted);
+        }
+        let flows: Seen<'_> = tried.measured().collect();
+        let most = FrameRate(offered(&flows).0 * (1.0 - PACING_MARGIN));
+        if most.0 <= 0.0 || most.0 >= wanted.0 {
+            return Ok(wanted);
+        }
+        self.most_paced.insert(cell, most);
+        Ok(most)
     }
 
     /// What the link carries of the cell's frames, where its speed is known.
@@ -251,6 +300,10 @@ impl<'s, 't> Rig<'s, 't> {
         }
         let told = ways.caveats(cell.way).into_iter().chain(notes.caveats.iter().copied());
         let mut caveats: BTreeSet<Caveat> = told.collect();
+        let from_a_load = test.needs_throughput() || test == ForwardingTest::LossCurve;
+        if from_a_load && self.found(cell).is_some_and(|found| found.irregular) {
+            caveats.insert(Caveat::Irregular);
+        }
         if self.spec.profile == Profile::Quick {
             caveats.insert(Caveat::QuickProfile);
         }

@@ -3,22 +3,20 @@
 //!
 //! Never counts what the tester could not do as a loss: such a load only bounds the search, and the
 //! figure then shows the tester's limit. What passed of it without loss is a lower bound all the same.
-//! A buffer makes a trial of T seconds lossless up to the true
-//! rate plus buffer / T; the final trial's duration is what bounds that error.
+//! A load passes only if as much comes out as goes in: what a buffer swallows is no rate (`sustained`).
 
 use std::collections::BTreeMap;
 
 use measure::{FrameRate, Nanos};
 
 use super::super::rows::Row;
+use super::super::sustained::{Bracket, Deliveries, Delivery};
 use super::pacing::Pacing;
-use super::rig::{
-    Cell, Direction, Found, Notes, Offer, Rig, lost, offered, paused, seen, sent, set_direction,
-};
+use super::rig::{Cell, Direction, Found, Notes, Offer, Rig, offered, paused, seen, set_direction};
 use super::{ForwardingSpec, ForwardingTest, SearchKind};
 use crate::search::{
-    Attempt, BinarySearch, FailedBy, Goal, GoalName, GoalResult, LoadRange, Search, Seen, Step,
-    begin,
+    Attempt, BinarySearch, FEW_FRAMES, FailedBy, Goal, GoalName, GoalResult, LoadRange, Search,
+    Seen, Step, begin,
 };
 use crate::study::Profile;
 use crate::trial::Schedule;
@@ -33,6 +31,12 @@ const BYPASS_HEADROOM: f64 = 2.0;
 /// A search's trials at its highest load: MLRsearch throws the first away (RFC 9971's warm-up).
 const WARM_UP_AND_FIRST: usize = 2;
 
+/// Frames that a trial at a goal's loss ratio loses, so that one more or less decides nothing.
+const LOST_AT_THE_GOAL: f64 = 10.0;
+
+/// No trial is made longer than this for its number of frames.
+const LONGEST_FOR_ITS_FRAMES: Nanos = Nanos::from_secs(5);
+
 /// Which goal's load the other tests use: the RFC's own, else the one nearest to it.
 const LOAD_GOALS: [GoalName; 4] =
     [GoalName::Rfc2544, GoalName::Ndr, GoalName::Tst009, GoalName::Pdr];
@@ -45,6 +49,8 @@ struct Searched {
     held_back: Vec<f64>,
     /// How often each load was offered for so long.
     asked: BTreeMap<(u64, Nanos), u32>,
+    /// Every valid trial.
+    deliveries: Deliveries,
     /// How even the loads without loss were, with the rate as it was and the trial's duration.
     paced: Vec<(f64, Nanos, Pacing)>,
     notes: Notes,
@@ -55,14 +61,16 @@ impl Searched {
         self.results.iter().find(|result| result.goal == goal)
     }
 
-    /// Frames a second; zero where even the lowest load failed, `None` where nothing is known.
-    fn value(&self, goal: GoalName) -> Option<f64> {
-        let result = self.result(goal)?;
-        match (result.relevant_lower, result.relevant_upper) {
-            (Some(rate), _) => Some(rate.0),
-            (None, Some(failure)) if failure.by == FailedBy::Loss => Some(0.0),
-            _ => None,
-        }
+    /// What may be published of it.
+    fn bracket(&self, goal: &Goal) -> Bracket {
+        let of = |result| self.deliveries.bracket(result, goal);
+        self.result(goal.name).map(of).unwrap_or_default()
+    }
+
+    /// Frames a second that the path sustains; `None` where no load passed, or none is the limit.
+    fn value(&self, goal: &Goal) -> Option<f64> {
+        let bracket = self.bracket(goal);
+        bracket.low.filter(|_| bracket.loss.is_none())
     }
 
     /// Whether the load above the value failed on the path. A search that ended at its ceiling or at
@@ -76,9 +84,22 @@ impl Searched {
     }
 
     /// The highest value that the path was driven to.
-    fn highest_driven(&self) -> Option<f64> {
-        let driven = self.results.iter().map(|r| r.goal).filter(|goal| self.driven(*goal));
-        driven.filter_map(|goal| self.value(goal)).filter(|v| *v > 0.0).max_by(f64::total_cmp)
+    fn highest_driven(&self, goals: &[Goal]) -> Option<f64> {
+        let driven = goals.iter().filter(|goal| self.driven(goal.name));
+        driven.filter_map(|goal| self.value(goal)).max_by(f64::total_cmp)
+    }
+
+    /// The load for the tests that follow from the throughput: a goal's, or, where no goal was reached, what
+    /// came through of the loads that were tried.
+    fn found(&self, goals: &[Goal]) -> Option<Found> {
+        let named = |name: &GoalName| goals.iter().find(|goal| goal.name == *name);
+        let mut known = LOAD_GOALS.iter().filter_map(named);
+        if let Some(goal) = known.find(|goal| self.value(goal).is_some()) {
+            let driven = self.driven(goal.name);
+            return Some(Found { rate: self.value(goal)?, driven, irregular: false });
+        }
+        let rate = self.deliveries.highest().filter(|rate| *rate > 0.0)?;
+        Some(Found { rate, driven: false, irregular: true })
     }
 
     /// Of the longest trial at the load nearest to `rate`.
@@ -143,12 +164,12 @@ fn search_name(spec: &ForwardingSpec, goal: &Goal, together: &[Goal]) -> &'stati
 
 /// Searches the subjects' ways and then the direct cables, and returns the figures.
 pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
+    let goals = goals(rig.spec);
     let mut all: BTreeMap<Cell, Searched> = BTreeMap::new();
     for cell in rig.subject_cells() {
         let searched = search(rig, cell, f64::INFINITY)?;
-        let goal = LOAD_GOALS.into_iter().find(|goal| searched.value(*goal).is_some());
-        if let Some((goal, rate)) = goal.and_then(|goal| Some((goal, searched.value(goal)?))) {
-            rig.remember(cell, Found { rate, driven: searched.driven(goal) });
+        if let Some(found) = searched.found(&goals) {
+            rig.remember(cell, found);
         }
         all.insert(cell, searched);
     }
@@ -156,7 +177,8 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
         for cable in rig.on(way) {
             let beside = rig.session.ways.beside(way).into_iter();
             let cells = beside.filter_map(|way| all.get(&Cell { way, ..cable }));
-            let driven = cells.filter_map(Searched::highest_driven).max_by(f64::total_cmp);
+            let driven = cells.filter_map(|searched| searched.highest_driven(&goals));
+            let driven = driven.max_by(f64::total_cmp);
             let enough = driven.map_or(f64::INFINITY, |value| value * BYPASS_HEADROOM);
             let searched = search(rig, cable, enough)?;
             all.insert(cable, searched);
@@ -177,7 +199,8 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
     Ok(figures)
 }
 
-/// The highest load to search: the tester's most, the link's rate, or enough for a verdict.
+/// The highest load to search: the most that the tester offers in even gaps, the link's rate, or enough
+/// for a verdict.
 fn search(rig: &mut Rig<'_, '_>, cell: Cell, enough: f64) -> Result<Searched, TestbedError> {
     let mut searched = Searched::default();
     let Some(most) = rig.most(cell)? else {
@@ -185,9 +208,14 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, enough: f64) -> Result<Searched, Te
         return Ok(searched);
     };
     let line = rig.line_rate(cell).map_or(f64::INFINITY, |line| line.0);
-    let range = LoadRange::below(FrameRate(most.0.min(line).min(enough)));
+    let mut max = FrameRate(most.0.min(line).min(enough));
     // Nothing is learnt from a paced trial there that the flood has not told.
-    let overload = rig.overload(cell).filter(|_| range.max.0 >= most.0);
+    let overload = rig.overload(cell).filter(|_| max.0 >= most.0);
+    searched.deliveries.extend(rig.floods(cell));
+    if overload.is_none() {
+        max = FrameRate(max.0.min(rig.most_paced(cell, max)?.0));
+    }
+    let range = LoadRange::below(max, rig.spec.final_duration);
     for goals in rounds(rig.spec) {
         let mut search = search_for(rig.spec, &goals, range);
         for seen in overload.into_iter().cycle().take(WARM_UP_AND_FIRST) {
@@ -196,6 +224,7 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, enough: f64) -> Result<Searched, Te
                 Step::Try(_) | Step::Done(_) => break,
             }
         }
+        let strictest = goals.iter().map(|goal| goal.loss_ratio).fold(1.0, f64::min);
         loop {
             let attempt = match search.next() {
                 Step::Try(attempt) => attempt,
@@ -204,45 +233,86 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, enough: f64) -> Result<Searched, Te
                     break;
                 }
             };
-            let Some(seen) = attempt_load(rig, cell, attempt, &mut searched)? else {
+            let Some(seen) = attempt_load(rig, cell, (attempt, strictest), &mut searched)? else {
                 searched.notes.caveats.push(Caveat::NoValidTrial);
                 return Ok(searched);
             };
             search.learn(seen);
         }
     }
+    tell_rate_from_bucket(rig, cell, &mut searched)?;
     Ok(searched)
 }
 
-/// One trial; `None` where it failed for no limit of the tester's.
+/// Where trials of one length alone saturated the path, one of another length.
+fn tell_rate_from_bucket(
+    rig: &mut Rig<'_, '_>,
+    cell: Cell,
+    searched: &mut Searched,
+) -> Result<(), TestbedError> {
+    if let Some((rate, duration)) = searched.deliveries.another_length() {
+        let rate = FrameRate(rate.min(rig.most(cell)?.map_or(rate, |most| most.0)));
+        let offer = Offer::new(TEST, cell, Schedule::Paced(rate), duration);
+        let tried = rig.offer(&Offer { test: "saturation", ..offer })?;
+        if let Some(flows) = seen(&tried) {
+            let load = (offered(&flows), duration);
+            searched.deliveries.push(Delivery::of(&flows, load, rig.spec.precision));
+        }
+    }
+    Ok(())
+}
+
+/// One trial, or two where only a backlog speaks against the load; `None` where it failed for no limit of
+/// the tester's.
 fn attempt_load(
     rig: &mut Rig<'_, '_>,
     cell: Cell,
-    attempt: Attempt,
+    (attempt, loss_ratio): (Attempt, f64),
     searched: &mut Searched,
 ) -> Result<Option<Seen>, TestbedError> {
     let Attempt { rate, duration } = attempt;
-    let times = searched.asked.entry((rate.0.to_bits(), duration)).or_default();
-    let offer = Offer::new(TEST, cell, Schedule::Paced(rate), duration).in_block(*times);
-    *times += 1;
-    let tried = rig.offer(&offer)?;
-    searched.notes.hear(&tried);
-    if let Some(flows) = seen(&tried) {
-        let (offered, sent, lost) = (offered(&flows), sent(&flows), lost(&flows));
-        if lost == 0 {
-            // Gaps are those of each thread.
-            let each = FrameRate(rate.0 / f64::from(rig.spec.senders));
-            searched.paced.push((offered.0, duration, Pacing::of(flows[0], each)));
+    let duration = long_enough(rig.spec, (rate, duration), loss_ratio);
+    let mut queued = false;
+    loop {
+        let times = searched.asked.entry((rate.0.to_bits(), duration)).or_default();
+        let offer = Offer::new(TEST, cell, Schedule::Paced(rate), duration).in_block(*times);
+        *times += 1;
+        let tried = rig.offer(&offer)?;
+        searched.notes.hear(&tried);
+        if let Some(flows) = seen(&tried) {
+            let delivery = Delivery::of(&flows, (offered(&flows), duration), rig.spec.precision);
+            if delivery.only_queued() && !queued {
+                queued = true;
+                continue;
+            }
+            if delivery.lost == 0 {
+                // Gaps are those of each thread.
+                let each = FrameRate(rate.0 / f64::from(rig.spec.senders));
+                searched.paced.push((delivery.offered, duration, Pacing::of(flows[0], each)));
+            }
+            searched.deliveries.push(delivery);
+            return Ok(Some(delivery.seen()));
         }
-        return Ok(Some(Seen::Counted { offered, sent, lost }));
+        if !tried.beyond_tester() {
+            return Ok(None);
+        }
+        if paused(&tried) {
+            searched.held_back.push(rate.0);
+        }
+        return Ok(Some(Seen::BeyondTester { lossless: tried.lossless_load() }));
     }
-    if !tried.beyond_tester() {
-        return Ok(None);
-    }
-    if paused(&tried) {
-        searched.held_back.push(rate.0);
-    }
-    Ok(Some(Seen::BeyondTester { lossless: tried.lossless_load() }))
+}
+
+/// A loss ratio is seen only in trials of enough frames, and a rate in a few; within bounds, and never
+/// shorter than asked.
+fn long_enough(
+    spec: &ForwardingSpec,
+    (rate, duration): (FrameRate, Nanos),
+    loss_ratio: f64,
+) -> Nanos {
+    let frames = if loss_ratio > 0.0 { LOST_AT_THE_GOAL / loss_ratio } else { FEW_FRAMES };
+    let most = spec.final_duration.max(LONGEST_FOR_ITS_FRAMES);
+    duration.max(Nanos::from_secs_f64(frames / rate.0).min(most))
 }
 
 /// The rate is the load at the lower bound as it really was; the interval is the search's bracket,
@@ -254,20 +324,21 @@ fn of_goal(
     (own, bypass): (&Searched, &Searched),
 ) -> Vec<Figure> {
     let result = own.result(goal.name);
-    let value = own.value(goal.name);
+    let bracket = own.bracket(goal);
+    let value = own.value(goal);
     let mut row = rig.row(TEST, cell, &own.notes);
     row.n = result.map_or(0, |result| result.trials.into());
-    row.verdict = rig.session.ways.verdict(cell.way, || {
-        verdict::of_rate(value, bypass.value(goal.name), own.driven(goal.name))
-    });
-    if result.is_some_and(|result| result.relevant_upper.is_none()) {
-        row.caveats.insert(Caveat::SearchCeiling);
-    }
-    if result.is_some_and(wide_bracket) {
-        row.caveats.insert(Caveat::WideBracket);
-    }
-    if value.is_none() {
+    row.verdict = rig
+        .session
+        .ways
+        .verdict(cell.way, || verdict::of_rate(value, bypass.value(goal), own.driven(goal.name)));
+    row.caveats.extend(result.into_iter().flat_map(|result| bracket.doubts(result)));
+    if result.is_none() {
         row.caveats.insert(Caveat::NoValidTrial);
+    }
+    if let Some(frames) = bracket.buffered {
+        let octets = frames * rig.frames[cell.frames].sent.mean_octets();
+        row.conditions.insert("buffered_bytes".to_owned(), octets.into());
     }
     let mut add = |name: &str, value| row.conditions.insert(name.to_owned(), value);
     add("goal", goal.name.as_str().into());
@@ -278,24 +349,23 @@ fn of_goal(
         add("traffic_time_ns", result.traffic_time.0.into());
     }
     let through = result.and_then(|r| r.conditional_throughput).filter(|_| goal.loss_ratio > 0.0);
+    let through = through.and_then(|rate| Some(FrameRate(rate.0.min(value?))));
     if let Some(through) = through {
         add("loss_ratio_allowed", goal.loss_ratio.into());
         add("conditional_throughput_frames_per_s", through.0.into());
     }
-    let high = result.and_then(|result| result.relevant_upper).map(|failure| failure.rate.0);
+    let high = bracket.high.filter(|_| bracket.loss.is_none());
     let mut figures = Vec::new();
     for (direction, ways) in shares(rig.spec) {
         let mut row = row.clone();
         set_direction(&mut row, direction);
         figures.extend(of_direction(rig, cell, &row, (value, high), ways));
     }
+    if let Some((load, ratio)) = bracket.loss {
+        row.conditions.insert("offered_frames_per_s".to_owned(), load.into());
+        figures.push(row.single(Metric::LossRatio, Unit::Ratio, Some(ratio)));
+    }
     figures
-}
-
-/// Whether the path's own limit is bracketed, but not within the width asked for.
-fn wide_bracket(result: &GoalResult) -> bool {
-    let bracketed = result.relevant_lower.and(result.relevant_upper);
-    result.irregular && bracketed.is_some_and(|failure| failure.by == FailedBy::Loss)
 }
 
 fn of_direction(
@@ -307,10 +377,9 @@ fn of_direction(
 ) -> Vec<Figure> {
     let value = value.map(|value| value * ways);
     let mut frames = row.single(Metric::Throughput, Unit::FramesPerSecond, value);
-    if let Some(value) = value {
-        frames.low = Some(value);
-        frames.high = high.map(|high| (high * ways).max(value));
-    }
+    // Without a load that passed there is an upper end, and no value: nothing was tried below.
+    frames.low = value;
+    frames.high = high.map(|high| high * ways);
     let bits: Vec<Figure> = rig.frames[cell.frames].in_bits(&frames).collect();
     std::iter::once(frames).chain(bits).collect()
 }
@@ -329,8 +398,8 @@ fn shares(spec: &ForwardingSpec) -> Vec<(Option<Direction>, f64)> {
 
 /// How even the load was at which the throughput was found.
 fn of_pacing(rig: &Rig<'_, '_>, cell: Cell, own: &Searched) -> Vec<Figure> {
-    let values = LOAD_GOALS.into_iter().filter_map(|goal| own.value(goal));
-    let Some(pacing) = values.take(1).find_map(|rate| own.pacing_at(rate)) else {
+    let found = own.found(&goals(rig.spec)).filter(|found| !found.irregular);
+    let Some(pacing) = found.and_then(|found| own.pacing_at(found.rate)) else {
         return Vec::new();
     };
     let mut row = rig.row(TEST, cell, &own.notes);

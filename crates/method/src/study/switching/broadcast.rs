@@ -6,9 +6,10 @@
 use measure::{FrameRate, FrameSize, Histogram};
 
 use super::super::session::Tried;
+use super::super::sustained::{Bracket, Deliveries, Delivery};
 use super::SwitchTest;
 use super::rig::{Board, Offer, Rig, Stream, arrived, slowest_sender};
-use crate::search::{FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, Step, begin};
+use crate::search::{Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, Step, begin};
 use crate::trial::{Destination, Gate, Role, Schedule};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit};
 
@@ -21,10 +22,10 @@ const FROM: usize = 0;
 pub(super) fn run(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, TestbedError> {
     let mut figures = Vec::new();
     for size in rig.spec.frames.clone() {
-        let result = search(rig, board, size)?;
-        let rate = result.as_ref().and_then(|result| result.relevant_lower);
-        figures.push(throughput(rig, board, size, result.as_ref()));
-        if let Some(rate) = rate {
+        let found = search(rig, board, size)?;
+        figures.push(throughput(rig, board, size, found.as_ref()));
+        let rate = found.and_then(|(_, bracket)| bracket.low);
+        if let Some(rate) = rate.map(FrameRate) {
             for to in 1..board.ports.len() {
                 figures.extend(latency(rig, board, (size, rate), to)?);
             }
@@ -54,7 +55,7 @@ fn search(
     rig: &mut Rig<'_, '_>,
     board: &Board,
     size: FrameSize,
-) -> Result<Option<GoalResult>, TestbedError> {
+) -> Result<Option<(GoalResult, Bracket)>, TestbedError> {
     let last = rig.spec.final_duration.max(rig.spec.duration);
     let goal = Goal {
         width: rig.spec.precision,
@@ -64,11 +65,18 @@ fn search(
         ..Goal::strict(GoalName::Rfc2544)
     };
     let Some(line) = rig.highest(board, size) else { return Ok(None) };
-    let mut search = begin(&[goal], LoadRange::below(line));
+    let mut search = begin(&[goal], LoadRange::below(line, goal.final_duration));
+    let mut deliveries = Deliveries::default();
     loop {
         let attempt = match search.next() {
             Step::Try(attempt) => attempt,
-            Step::Done(results) => return Ok(results.into_iter().next()),
+            Step::Done(results) => {
+                let bracketed = |result: GoalResult| {
+                    let bracket = deliveries.bracket(&result, &goal);
+                    (result, bracket)
+                };
+                return Ok(results.into_iter().next().map(bracketed));
+            }
         };
         let offer = Offer {
             label: format!("{} {size} {:.0}/s", TEST.as_str(), attempt.rate.0),
@@ -77,47 +85,47 @@ fn search(
             gate: Gate::Strict,
         };
         let tried = rig.offer(board, offer)?;
-        let Some(seen) = seen(&tried, board) else { return Ok(None) };
-        search.learn(seen);
+        if let Some(one) = delivery(&tried, board, (attempt, goal.width)) {
+            deliveries.push(one);
+            search.learn(one.seen());
+        } else if tried.beyond_tester() {
+            search.learn(Seen::BeyondTester { lossless: tried.lossless_load() });
+        } else {
+            return Ok(None);
+        }
     }
 }
 
-/// The loss is that of the port that missed most.
-fn seen(tried: &Tried, board: &Board) -> Option<Seen> {
-    if tried.valid().is_none() {
-        let beyond = tried.beyond_tester();
-        return beyond.then(|| Seen::BeyondTester { lossless: tried.lossless_load() });
-    }
+/// Of a valid trial; the loss is that of the port that missed most.
+fn delivery(tried: &Tried, board: &Board, (attempt, width): (Attempt, f64)) -> Option<Delivery> {
+    tried.valid()?;
     let flow = tried.measured().next()?;
     let got = board.ports.iter().skip(2).map(|port| arrived(&tried.record, port));
     let least = got.min().unwrap_or(u64::MAX).min(flow.received.unique);
-    let lost = flow.sent.saturating_sub(least);
-    Some(Seen::Counted { offered: slowest_sender(tried), sent: flow.sent, lost })
+    let mut one = Delivery::of(&[flow], (slowest_sender(tried), attempt.duration), width);
+    one.lost = flow.sent.saturating_sub(least);
+    Some(one)
 }
 
 fn throughput(
     rig: &Rig<'_, '_>,
     board: &Board,
     size: FrameSize,
-    result: Option<&GoalResult>,
+    found: Option<&(GoalResult, Bracket)>,
 ) -> Figure {
+    let (result, bracket) = (found.map(|found| &found.0), found.map(|found| found.1));
     let mut row = rig.row(board, TEST, Some(size));
     let failure = result.and_then(|result| result.relevant_upper);
-    let value = match (result.and_then(|result| result.relevant_lower), failure) {
-        (Some(rate), _) => Some(rate.0),
-        (None, Some(failure)) if failure.by == FailedBy::Loss => Some(0.0),
-        _ => None,
-    };
-    if value.is_none() {
-        let missing = if rig.highest(board, size).is_none() {
-            Caveat::MediaRateUnknown
-        } else {
-            Caveat::NoValidTrial
-        };
-        row.caveats.insert(missing);
-    }
-    if result.is_some_and(|result| result.relevant_upper.is_none()) {
-        row.caveats.insert(Caveat::SearchCeiling);
+    let bracket = bracket.unwrap_or_default();
+    let value = bracket.low.filter(|_| bracket.loss.is_none());
+    match result {
+        Some(result) => row.caveats.extend(bracket.doubts(result)),
+        None if rig.highest(board, size).is_none() => {
+            row.caveats.insert(Caveat::MediaRateUnknown);
+        }
+        None => {
+            row.caveats.insert(Caveat::NoValidTrial);
+        }
     }
     let driven = failure.is_some_and(|failure| failure.by == FailedBy::Loss);
     row.n = result.map_or(0, |result| result.trials.into());
@@ -127,7 +135,7 @@ fn throughput(
     row.conditions.insert("from".to_owned(), board.ports[FROM].to_string().into());
     let mut figure = row.single(Metric::Throughput, Unit::FramesPerSecond, value);
     figure.low = value;
-    figure.high = value.and_then(|value| Some(failure?.rate.0.max(value)));
+    figure.high = bracket.high.filter(|_| bracket.loss.is_none());
     figure
 }
 

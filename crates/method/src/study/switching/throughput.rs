@@ -7,8 +7,12 @@ use measure::{FrameRate, FrameSize};
 
 use super::super::rows::Row;
 use super::super::session::Tried;
-use super::rig::{Board, Count, Offer, Rig, Stream, flooded, paused, slowest_sender};
+use super::super::sustained::{Bracket, Deliveries, Delivery};
+use super::rig::{
+    Board, Count, Offer, Rig, Stream, flooded, paused, slowest_sender, tester_dropped,
+};
 use super::{Pattern, SwitchTest};
+use crate::record::DatagramsRecord;
 use crate::search::{Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, Step, begin};
 use crate::study::Profile;
 use crate::trial::{Gate, Schedule};
@@ -22,10 +26,27 @@ struct Found {
     /// Of all trials the one with the highest forwarding rate.
     highest: Option<Count>,
     result: Option<GoalResult>,
+    goal: Option<Goal>,
+    /// Every valid trial; rates are those of one sending port.
+    deliveries: Deliveries,
     /// Loads, as asked, at which PAUSE frames held the senders back.
     held_back: Vec<f64>,
     broken: bool,
 }
+
+impl Found {
+    /// What may be published of the search, of one sending port.
+    fn bracket(&self) -> Bracket {
+        let of = |result| Some(self.deliveries.bracket(result, self.goal.as_ref()?));
+        self.result.as_ref().and_then(of).unwrap_or_default()
+    }
+}
+
+/// How far below its best a paced sender is surely able to keep a load.
+const PACING_MARGIN: f64 = 0.02;
+
+/// A flood that lost this share is an overload however it was paced.
+const FAR_OVER: f64 = 0.2;
 
 /// Every size.
 pub(super) fn run(
@@ -83,22 +104,56 @@ fn search(
     let line =
         rig.line_rate(size).map_or(f64::INFINITY, |line| line.0 / pattern.overload(ports).max(1.0));
     let goal = goal(rig);
-    let mut search = begin(&[goal], LoadRange::below(FrameRate(most.min(line))));
+    found.goal = Some(goal);
+    let mut max = FrameRate(most.min(line));
+    let flows: Vec<&DatagramsRecord> = tried.measured().collect();
+    let load = (slowest_sender(&tried), rig.spec.duration);
+    let flooded = Delivery::of(&flows, load, rig.spec.precision);
+    let far_over = count.loss_ratio() > FAR_OVER && !tester_dropped(&tried);
+    let known = (far_over && most <= line).then(|| flooded.seen());
+    if far_over {
+        found.deliveries.push(flooded);
+    } else {
+        max = most_paced(rig, board, (test, pattern), (size, max))?;
+    }
+    let mut search = begin(&[goal], LoadRange::below(max, goal.final_duration));
+    if let Some(seen) = known {
+        search.learn(seen);
+    }
     loop {
         let attempt = match search.next() {
             Step::Try(attempt) => attempt,
             Step::Done(results) => {
                 found.result = results.into_iter().next();
-                return Ok(found);
+                break;
             }
         };
-        let tried = attempt_load(rig, board, (test, pattern), (size, attempt))?;
-        let Some(seen) = seen(&tried, pattern.senders(ports).1, attempt, &mut found) else {
+        let seen = attempt_load(rig, board, (test, pattern), (size, attempt), &mut found)?;
+        let Some(seen) = seen else {
             found.broken = true;
             return Ok(found);
         };
         search.learn(seen);
     }
+    if let Some((rate, duration)) = found.deliveries.another_length() {
+        let attempt = Attempt { rate: FrameRate(rate.min(most)), duration };
+        attempt_load(rig, board, (test, pattern), (size, attempt), &mut found)?;
+    }
+    Ok(found)
+}
+
+/// The most that the ports offer in even gaps, up to `wanted`; a flood is no measure of that.
+fn most_paced(
+    rig: &mut Rig<'_, '_>,
+    board: &Board,
+    what: (SwitchTest, Pattern),
+    (size, wanted): (FrameSize, FrameRate),
+) -> Result<FrameRate, TestbedError> {
+    let attempt = Attempt { rate: wanted, duration: rig.spec.duration };
+    let tried = offer_load(rig, board, what, (size, attempt))?;
+    let most = FrameRate(slowest_sender(&tried).0 * (1.0 - PACING_MARGIN));
+    let short = tried.only_short_of_load() && most.0 > 0.0 && most.0 < wanted.0;
+    Ok(if short { most } else { wanted })
 }
 
 /// RFC 2544's throughput with the study's durations.
@@ -118,7 +173,7 @@ fn goal(rig: &Rig<'_, '_>) -> Goal {
     }
 }
 
-fn attempt_load(
+fn offer_load(
     rig: &mut Rig<'_, '_>,
     board: &Board,
     (test, pattern): (SwitchTest, Pattern),
@@ -129,24 +184,45 @@ fn attempt_load(
     rig.offer(board, Offer { label, streams, duration, gate: Gate::Strict })
 }
 
-/// None where the trial failed for no limit of the tester's.
-fn seen(tried: &Tried, each: usize, attempt: Attempt, found: &mut Found) -> Option<Seen> {
-    if tried.valid().is_some() {
+/// None where the trial failed for no limit of the tester's. A load against which only a backlog speaks is
+/// offered once more.
+fn attempt_load(
+    rig: &mut Rig<'_, '_>,
+    board: &Board,
+    what: (SwitchTest, Pattern),
+    (size, attempt): (FrameSize, Attempt),
+    found: &mut Found,
+) -> Result<Option<Seen>, TestbedError> {
+    let mut tried = offer_load(rig, board, what, (size, attempt))?;
+    if let Some(one) = delivery(rig, &tried, attempt)
+        && one.only_queued()
+    {
+        tried = offer_load(rig, board, what, (size, attempt))?;
+    }
+    if let Some(one) = delivery(rig, &tried, attempt) {
         let count = Count::of(tried.measured());
         if found.highest.is_none_or(|highest| count.received > highest.received) {
             found.highest = Some(count);
         }
-        let (offered, sent, lost) = (slowest_sender(tried), count.sent, count.lost);
-        return Some(Seen::Counted { offered, sent, lost });
+        found.deliveries.push(one);
+        return Ok(Some(one.seen()));
     }
     if !tried.beyond_tester() {
-        return None;
+        return Ok(None);
     }
     if paused(&tried.record) {
         found.held_back.push(attempt.rate.0);
     }
+    let (_, each) = what.1.senders(board.ports.len());
     let lossless = tried.lossless_load().map(|rate| FrameRate(rate.0 * each as f64));
-    Some(Seen::BeyondTester { lossless })
+    Ok(Some(Seen::BeyondTester { lossless }))
+}
+
+fn delivery(rig: &Rig<'_, '_>, tried: &Tried, attempt: Attempt) -> Option<Delivery> {
+    tried.valid()?;
+    let flows: Vec<&DatagramsRecord> = tried.measured().collect();
+    let load = (slowest_sender(tried), attempt.duration);
+    Some(Delivery::of(&flows, load, rig.spec.precision))
 }
 
 fn tell(
@@ -186,22 +262,21 @@ fn throughput(
 ) -> Figure {
     let result = found.result.as_ref();
     let failure = result.and_then(|result| result.relevant_upper);
-    let value = match (result.and_then(|result| result.relevant_lower), failure) {
-        (Some(rate), _) => Some(rate.0),
-        (None, Some(failure)) if failure.by == FailedBy::Loss => Some(0.0),
-        _ => None,
-    };
+    let bracket = found.bracket();
+    let value = bracket.low.filter(|_| bracket.loss.is_none());
     let driven = failure.is_some_and(|failure| match failure.by {
         FailedBy::Loss => true,
         FailedBy::Tester => found.held_back.contains(&failure.rate.0),
     });
     row.n = result.map_or(0, |result| result.trials.into());
     row.verdict = rig.verdict(board, size, (value, driven));
-    if result.is_some_and(|result| result.relevant_upper.is_none()) {
-        row.caveats.insert(Caveat::SearchCeiling);
-    }
-    if value.is_none() {
+    row.caveats.extend(result.into_iter().flat_map(|result| bracket.doubts(result)));
+    if result.is_none() {
         row.caveats.insert(Caveat::NoValidTrial);
+    }
+    if let Some(frames) = bracket.buffered {
+        let octets = frames * f64::from(size.octets());
+        row.conditions.insert("buffered_bytes".to_owned(), octets.into());
     }
     row.conditions.insert("goal".to_owned(), GoalName::Rfc2544.as_str().into());
     row.conditions.insert("interval".to_owned(), "search bracket".into());
@@ -209,10 +284,8 @@ fn throughput(
     row.conditions.insert("final_duration_ns".to_owned(), last.0.into());
     let mut figure =
         row.single(Metric::Throughput, Unit::FramesPerSecond, value.map(|value| value * all));
-    if let Some(value) = value {
-        figure.low = Some(value * all);
-        figure.high = failure.map(|failure| (failure.rate.0 * all).max(value * all));
-    }
+    figure.low = figure.value;
+    figure.high = bracket.high.filter(|_| bracket.loss.is_none()).map(|high| high * all);
     figure
 }
 

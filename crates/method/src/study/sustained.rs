@@ -1,0 +1,298 @@
+//! What a path sustains, as against what it swallows: frames that a queue or a token bucket took in are
+//! no rate.
+//!
+//! Owns what a valid trial of constant load shows of a rate, how a search's bounds follow from all its
+//! trials together, and when those contradict each other. Never runs a trial.
+//!
+//! Of a saturated path whose bucket held b frames, n = r * S + b frames come within S seconds, from the
+//! first to the last. Two trials of different lengths tell r from b; the queue is what comes after the
+//! sender has stopped.
+
+use measure::{FrameRate, Nanos};
+
+use crate::Caveat;
+use crate::record::DatagramsRecord;
+use crate::search::{FailedBy, Goal, GoalResult, Seen};
+use crate::validity::EDGE;
+
+/// Of two lengths of trial the longer is at least so many times the other.
+const TWO_LENGTHS: f64 = 2.0;
+
+/// Saturated trials up to this many times the lowest such load are compared with each other: far
+/// beyond its limit a device may forward at another rate.
+const NEAR: f64 = 1.6;
+
+/// A trial for the sake of its length is no longer than twice this, or twice the others.
+const LONGEST_AGAIN: Nanos = Nanos::from_secs(4);
+
+/// A bracket of more than this share of its upper end is called wide, whatever the search's own width.
+const WIDE: f64 = 0.02;
+
+/// How far, relative, a trial's forwarding rate may be above a limit found without contradicting it.
+const CONTRADICTION: f64 = 0.005;
+
+/// Losses that a constant loss ratio would have left in the trials that had none: below, their having
+/// none is no evidence that the loss grows with the load (e^-7 is one in a thousand).
+const EXPECTED_LOSSES: f64 = 7.0;
+
+/// One valid trial of constant load. Rates are of one sending port, each way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Delivery {
+    /// As it really was, frames a second.
+    pub(super) offered: f64,
+    pub(super) duration: Nanos,
+    /// Frames of all flows.
+    pub(super) sent: u64,
+    /// Of these, those that never came.
+    pub(super) lost: u64,
+    /// Those that came only after the sender had stopped and at a rate below its: they had queued.
+    queued: f64,
+    /// Of the flow that fared worst: frames after the first that came, as if it were the whole port's,
+    /// and from the first to the last, in seconds.
+    came: f64,
+    span: f64,
+    /// The same over the longer of sending and receiving.
+    pub(super) out: f64,
+}
+
+impl Delivery {
+    /// `offered` is the load of one sending port; a queue that holds less than `width` of a load's frames,
+    /// or a millisecond's worth, is no backlog.
+    pub(super) fn of(
+        flows: &[&DatagramsRecord],
+        (offered, duration): (FrameRate, Nanos),
+        width: f64,
+    ) -> Self {
+        let mut own = Self {
+            offered: offered.0,
+            duration,
+            sent: flows.iter().map(|flow| flow.sent).sum(),
+            lost: flows.iter().map(|flow| flow.received.lost(flow.sent)).sum(),
+            queued: flows.iter().map(|flow| backlog(flow, width)).sum(),
+            came: 0.0,
+            span: 0.0,
+            out: offered.0,
+        };
+        let kept = |flow: &DatagramsRecord| {
+            flow.receiving_rate().0 / flow.sending_rate().0.max(f64::MIN_POSITIVE)
+        };
+        let worst = flows.iter().min_by(|a, b| kept(a).total_cmp(&kept(b)));
+        if let Some(worst) = worst {
+            let share = offered.0 / worst.sending_rate().0.max(f64::MIN_POSITIVE);
+            own.came = worst.received.unique.saturating_sub(1) as f64 * share;
+            own.span = worst.receiving.as_secs_f64();
+            own.out = (offered.0 * kept(worst)).min(offered.0);
+        }
+        own
+    }
+
+    /// Frames that the path did not bring through in the time of the load.
+    fn short(&self) -> u64 {
+        (self.lost + self.queued.ceil() as u64).min(self.sent)
+    }
+
+    /// As a search hears it.
+    pub(super) fn seen(&self) -> Seen {
+        Seen::Counted { offered: FrameRate(self.offered), sent: self.sent, lost: self.short() }
+    }
+
+    /// Nothing was lost, but a backlog grew: a stall at the trial's end looks the same, so it is looked
+    /// at again.
+    pub(super) fn only_queued(&self) -> bool {
+        self.lost == 0 && self.queued > 0.0
+    }
+
+    /// The share that was not brought through.
+    pub(super) fn short_ratio(&self) -> f64 {
+        self.short() as f64 / self.sent.max(1) as f64
+    }
+
+    fn saturated(&self) -> bool {
+        self.short() > 0 && self.span > 0.0 && self.came > 0.0
+    }
+}
+
+/// Frames that waited in the path when the sender stopped; none where so few did that stamps and single
+/// late frames explain them.
+fn backlog(flow: &DatagramsRecord, width: f64) -> f64 {
+    let queued = flow.queued();
+    let edge = flow.sending_rate().0 * EDGE.as_secs_f64();
+    if queued > width * flow.sent as f64 + edge { queued } else { 0.0 }
+}
+
+/// All valid trials of one way and frame size.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Deliveries(Vec<Delivery>);
+
+/// A limit found, as it may be published.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Bracket {
+    /// The path sustains this; none where no load passed.
+    pub(super) low: Option<f64>,
+    /// It does not sustain this; none where the highest load passed.
+    pub(super) high: Option<f64>,
+    /// Where the loss does not grow with the load: a load, and the share lost at it.
+    pub(super) loss: Option<(f64, f64)>,
+    /// Frames that the path swallowed beyond its rate, where they are more than the bracket's width.
+    pub(super) buffered: Option<f64>,
+}
+
+impl Bracket {
+    /// What is to be said of a search's bounds.
+    pub(super) fn doubts(&self, result: &GoalResult) -> Vec<Caveat> {
+        let by_loss = result.relevant_upper.is_some_and(|failure| failure.by == FailedBy::Loss);
+        let wide = match (self.low, self.high) {
+            (Some(low), Some(high)) => result.irregular || high - low > WIDE * high,
+            _ => false,
+        };
+        let limit = self.loss.is_none();
+        let doubts = [
+            (!limit, Caveat::LossNotByLoad),
+            (limit && self.low.is_none(), Caveat::Irregular),
+            (result.relevant_upper.is_none(), Caveat::SearchCeiling),
+            (limit && wide && by_loss, Caveat::WideBracket),
+            (self.buffered.is_some(), Caveat::Buffered),
+        ];
+        doubts.into_iter().filter(|(so, _)| *so).map(|(_, caveat)| caveat).collect()
+    }
+}
+
+impl Deliveries {
+    pub(super) fn extend(&mut self, deliveries: Vec<Delivery>) {
+        self.0.extend(deliveries);
+    }
+
+    pub(super) fn push(&mut self, delivery: Delivery) {
+        self.0.push(delivery);
+    }
+
+    /// The highest rate at which frames came out, over whole trials and without what a bucket gave.
+    pub(super) fn highest(&self) -> Option<f64> {
+        self.0.iter().map(|one| self.without_bucket(one)).max_by(f64::total_cmp)
+    }
+
+    /// The load and length of a further trial, where those that saturated the path are all of a length
+    /// and so can't tell a rate from a bucket.
+    pub(super) fn another_length(&self) -> Option<(f64, Nanos)> {
+        let saturated = || self.0.iter().filter(|one| one.saturated());
+        let lowest = saturated().map(|one| one.offered).min_by(f64::total_cmp)?;
+        if self.bucket().is_some() {
+            return None;
+        }
+        let longest = saturated().map(|one| one.duration).max()?;
+        Some((lowest * 1.5, (longest * 4).min(longest.max(LONGEST_AGAIN) * 2)))
+    }
+
+    /// Rate and bucket of the saturated path, frames a second and frames.
+    fn bucket(&self) -> Option<(f64, f64)> {
+        let saturated: Vec<&Delivery> = self.0.iter().filter(|one| one.saturated()).collect();
+        let lowest = saturated.iter().map(|one| one.offered).min_by(f64::total_cmp)?;
+        let near: Vec<&Delivery> =
+            saturated.iter().copied().filter(|one| one.offered <= NEAR * lowest).collect();
+        two_lengths(&near).or_else(|| two_lengths(&saturated))
+    }
+
+    /// A trial's forwarding rate less what a bucket gave.
+    fn without_bucket(&self, one: &Delivery) -> f64 {
+        let frames = self.bucket().map_or(0.0, |(_, frames)| frames);
+        (one.out - frames / one.span.max(one.duration.as_secs_f64())).max(0.0)
+    }
+
+    /// The most frames that waited when a sender stopped, of trials that lost some: the queue was full.
+    fn queue(&self) -> f64 {
+        self.0.iter().map(|one| one.queued).fold(0.0, f64::max)
+    }
+
+    /// What a search's result comes to beside all trials.
+    pub(super) fn bracket(&self, result: &GoalResult, goal: &Goal) -> Bracket {
+        let failure = result.relevant_upper;
+        let high = failure.map(|failure| failure.rate.0);
+        let Some(lower) = result.relevant_lower.map(|rate| rate.0) else {
+            return Bracket {
+                high,
+                loss: self.loss_not_by_load(None, high, goal),
+                ..Bracket::default()
+            };
+        };
+        let passed = self.passed_at(lower, goal);
+        let low = passed.map_or(lower, |one| {
+            // What came out is all that is known to be forwarded; the goal allows a share of it to be lost.
+            let forwarded = self.without_bucket(one) / (1.0 - goal.loss_ratio);
+            forwarded.min(lower)
+        });
+        let swallowed = self.queue() + self.bucket().map_or(0.0, |(_, frames)| frames);
+        let notable = passed.is_some_and(|one| swallowed > goal.width * one.sent as f64);
+        let by_loss = failure.is_some_and(|failure| failure.by == FailedBy::Loss);
+        Bracket {
+            low: Some(low),
+            high: high.map(|high| high.max(low)),
+            loss: if by_loss { self.loss_not_by_load(Some(lower), high, goal) } else { None },
+            buffered: (notable && by_loss).then_some(swallowed),
+        }
+    }
+
+    /// The longest trial at that load that met the goal.
+    fn passed_at(&self, load: f64, goal: &Goal) -> Option<&Delivery> {
+        let at = |one: &&Delivery| (one.offered / load - 1.0).abs() < 1e-9;
+        let passed = |one: &&Delivery| one.short_ratio() <= goal.loss_ratio;
+        self.0.iter().filter(at).filter(passed).max_by_key(|one| one.duration)
+    }
+
+    /// A limit that another trial contradicts, because more came through at a higher load, stands only if
+    /// the loss grows with the load: else it is where chance had it. The load is the highest that was
+    /// forwarded about whole.
+    fn loss_not_by_load(
+        &self,
+        low: Option<f64>,
+        high: Option<f64>,
+        goal: &Goal,
+    ) -> Option<(f64, f64)> {
+        let high = high?;
+        let out = |one: &Delivery| self.without_bucket(one) / (1.0 - goal.loss_ratio);
+        let best = self.0.iter().max_by(|a, b| out(a).total_cmp(&out(b)))?;
+        if out(best) <= high * (1.0 + CONTRADICTION) {
+            return None;
+        }
+        // Loads that it has been seen to forward, above the limit, and what was lost at them.
+        let carried: Vec<&Delivery> = self
+            .0
+            .iter()
+            .filter(|one| low.is_none_or(|low| one.offered > low))
+            .filter(|one| one.offered <= out(best) * (1.0 + CONTRADICTION))
+            .collect();
+        let total = |of: fn(&Delivery) -> u64| carried.iter().map(|one| of(one)).sum::<u64>();
+        let (sent, short) = (total(|one| one.sent), total(Delivery::short));
+        let ratio = short as f64 / sent.max(1) as f64;
+        let clean: u64 = self
+            .0
+            .iter()
+            .filter(|one| low.is_some_and(|low| one.offered <= low * (1.0 + 1e-9)))
+            .filter(|one| one.short() == 0)
+            .map(|one| one.sent)
+            .sum();
+        let by_chance = ratio * (clean as f64) < EXPECTED_LOSSES;
+        by_chance.then(|| (best.offered, best.lost as f64 / best.sent.max(1) as f64))
+    }
+}
+
+/// Rate and bucket from the means of the shorter and of the longer trials.
+fn two_lengths(saturated: &[&Delivery]) -> Option<(f64, f64)> {
+    let spans = || saturated.iter().map(|one| one.span);
+    let (least, most) = (spans().min_by(f64::total_cmp)?, spans().max_by(f64::total_cmp)?);
+    if most < TWO_LENGTHS * least {
+        return None;
+    }
+    let between = (least * most).sqrt();
+    let mean = |longer: bool| {
+        let group = || saturated.iter().filter(move |one| (one.span > between) == longer);
+        let count = group().count() as f64;
+        let sum = |of: fn(&Delivery) -> f64| group().map(|one| of(one)).sum::<f64>() / count;
+        (sum(|one| one.came), sum(|one| one.span))
+    };
+    let ((few, short), (many, long)) = (mean(false), mean(true));
+    let rate = (many - few) / (long - short);
+    (rate > 0.0).then(|| (rate, (few - rate * short).max(0.0)))
+}
+
+#[cfg(test)]
+mod tests;

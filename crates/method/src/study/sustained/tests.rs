@@ -1,0 +1,108 @@
+//! A rate, a bucket and a queue told apart by arithmetic, and limits that other trials contradict.
+
+use measure::{FrameRate, Nanos};
+
+use super::*;
+use crate::search::{Failure, GoalName};
+
+/// What a path that forwards `rate`, with a full bucket of tokens and an empty queue, makes of a load.
+fn through(path: (f64, f64, f64), offered: f64, seconds: f64) -> Delivery {
+    let (rate, bucket, queue) = path;
+    let sent = (offered * seconds).round();
+    let most = (rate * seconds + bucket + queue).floor();
+    let came = sent.min(most);
+    let span = seconds.max((came - 1.0 - bucket) / rate);
+    let queued = came * (1.0 - seconds / span);
+    Delivery {
+        offered,
+        duration: Nanos::from_secs_f64(seconds),
+        sent: sent as u64,
+        lost: (sent - came) as u64,
+        queued: if queued > 0.005 * sent + offered / 1_000.0 { queued } else { 0.0 },
+        came: came - 1.0,
+        span,
+        out: ((came - 1.0) / span).min(offered),
+    }
+}
+
+fn goal() -> Goal {
+    Goal::quick(GoalName::Rfc2544)
+}
+
+fn result(lower: Option<f64>, upper: f64) -> GoalResult {
+    GoalResult {
+        goal: GoalName::Rfc2544,
+        relevant_lower: lower.map(FrameRate),
+        relevant_upper: Some(Failure { rate: FrameRate(upper), by: FailedBy::Loss }),
+        conditional_throughput: lower.map(FrameRate),
+        trials: 5,
+        traffic_time: Nanos::from_secs(1),
+        irregular: false,
+    }
+}
+
+#[test]
+fn a_load_that_only_a_queue_holds_is_not_brought_through() {
+    // 1,000/s, and room for 5,000 frames: all of 2,000 frames arrive, in two seconds instead of one.
+    let one = through((1_000.0, 0.0, 5_000.0), 2_000.0, 1.0);
+    assert_eq!(one.lost, 0);
+    let Seen::Counted { lost, .. } = one.seen() else { panic!("it was valid") };
+    assert!((990..=1_010).contains(&lost), "{one:?}");
+    assert!(one.only_queued());
+    assert!(!through((1_000.0, 0.0, 5_000.0), 999.0, 1.0).only_queued());
+}
+
+#[test]
+fn two_lengths_tell_the_rate_from_the_bucket() {
+    for (rate, bucket, queue) in [(1_000.0, 0.0, 50.0), (1_000.0, 200.0, 50.0), (70.0, 3.0, 0.0)] {
+        let path = (rate, bucket, queue);
+        let trials = [through(path, 1.5 * rate, 1.0), through(path, 1.5 * rate, 4.0)];
+        let told = Deliveries(trials.to_vec()).bucket().expect("two lengths");
+        assert!((told.0 / rate - 1.0).abs() < 0.01, "{path:?}: {told:?}");
+        assert!((told.1 - bucket).abs() < 2.0, "{path:?}: {told:?}");
+    }
+    let alike = [through((1_000.0, 200.0, 0.0), 1_500.0, 1.0); 2];
+    let alike = Deliveries(alike.to_vec());
+    assert_eq!(alike.bucket(), None);
+    let (rate, duration) = alike.another_length().expect("of another length");
+    assert_eq!((rate, duration), (2_250.0, Nanos::from_secs(4)));
+}
+
+#[test]
+fn the_bracket_holds_the_rate_behind_a_bucket() {
+    // 200 tokens more let 1,099/s pass for 2 s, and 1,101/s fail.
+    let path = (1_000.0, 200.0, 0.0);
+    let trials =
+        [through(path, 2_000.0, 0.3), through(path, 1_099.0, 2.0), through(path, 1_101.0, 2.0)];
+    assert_eq!(trials.map(|one| one.lost > 0), [true, false, true]);
+    let bracket = Deliveries(trials.to_vec()).bracket(&result(Some(1_099.0), 1_101.0), &goal());
+    let (low, high) = (bracket.low.expect("it passed"), bracket.high.expect("it failed"));
+    assert!((990.0..=1_000.5).contains(&low) && high >= 1_000.0, "{bracket:?}");
+    assert!(bracket.buffered.is_some_and(|frames| (195.0..=205.0).contains(&frames)));
+}
+
+#[test]
+fn nothing_passed_is_no_value_but_an_upper_end() {
+    let bracket = Deliveries::default().bracket(&result(None, 13.0), &goal());
+    assert_eq!((bracket.low, bracket.high), (None, Some(13.0)));
+    assert!(bracket.doubts(&result(None, 13.0)).contains(&Caveat::Irregular));
+}
+
+/// A line-rate device that loses frames whatever the load: the search ended where chance had it.
+#[test]
+fn a_limit_that_other_trials_contradict_is_none() {
+    let at = |offered: f64, lost: u64| Delivery {
+        lost,
+        out: offered * (1.0 - lost as f64 / offered),
+        ..through((1e6, 0.0, 0.0), offered, 1.0)
+    };
+    let trials = vec![at(1e6, 10), at(4e5, 3), at(2e5, 0), at(2.01e5, 1)];
+    let bracket = Deliveries(trials).bracket(&result(Some(2e5), 2.01e5), &goal());
+    assert_eq!(bracket.loss, Some((1e6, 1e-5)));
+    assert!(bracket.doubts(&result(Some(2e5), 2.01e5)).contains(&Caveat::LossNotByLoad));
+    // The same with a loss that grows: at 200,000 none of a million, above it one in a thousand.
+    let trials = vec![at(1e6, 10_000), at(4e5, 800), at(2.01e5, 201), at(2e5, 0), at(2e5, 0)];
+    let bracket = Deliveries(trials).bracket(&result(Some(2e5), 2.01e5), &goal());
+    assert_eq!(bracket.loss, None, "the loss grows with the load");
+    assert_eq!(bracket.low, Some(2e5));
+}
