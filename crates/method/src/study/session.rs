@@ -13,7 +13,7 @@ use rand_pcg::Pcg64;
 use measure::{FrameRate, Nanos};
 
 use crate::record::{DatagramsRecord, Defect, FlowRecord};
-use crate::trial::{Cable, Event, Flow, FlowKind, Gate, Offloads, Role, Subject};
+use crate::trial::{Cable, Event, Flow, FlowKind, Gate, Offloads, Phases, Role, Subject};
 use crate::{Outcome, Testbed, TestbedError, Trial, TrialRecord};
 
 use super::Profile;
@@ -29,6 +29,16 @@ const UNABLE_SHORTFALL: f64 = 0.02;
 /// How far apart two shortfalls may be to be about the same, relative to the larger.
 const ALIKE: f64 = 0.25;
 
+/// What still waits in a device when the receivers close is waited for in another try, with this many
+/// times the residual time at most, and never for longer than [`LONGEST_RESIDUAL`].
+const MORE_RESIDUAL: u64 = 4;
+
+/// A device that holds more than this is not waited for.
+const LONGEST_RESIDUAL: Nanos = Nanos::from_secs(30);
+
+/// So often a trial is run again because the device had not emptied.
+const MOST_WAITS: u32 = 7;
+
 /// So many times in a row a variant may fail before it is given up.
 const MOST_FAILURES: u32 = 2;
 
@@ -41,6 +51,8 @@ pub(super) struct Session<'a> {
     tries: u32,
     /// For how long receivers stay open, where what waits takes longer to come out than the profile's.
     pub(super) residual: Nanos,
+    /// How long a flooded device takes to empty, where that is longer.
+    emptying: BTreeMap<Way, Nanos>,
     /// How many times in a row nothing could be run on a way, with all its tries.
     failures: BTreeMap<Way, u32>,
     /// Where hosts' cables have to end from now on; empty: as the testbed has them.
@@ -130,6 +142,29 @@ impl Tried {
         rates?.into_iter().min_by(f64::total_cmp).map(FrameRate)
     }
 
+    /// The residual time that this trial should have had, where its device had not emptied when the
+    /// receivers closed: frames were missing, and came until then. What comes later spoils the next trial.
+    fn emptied_after(&self) -> Option<Nanos> {
+        let Phases { load, residual, .. } = self.trial.phases;
+        let closed = (load + residual).as_secs_f64();
+        let waited = |flow: &DatagramsRecord| {
+            let missing = flow.received.lost(flow.sent);
+            let gaps =
+                flow.received.unique.checked_sub(1).filter(|gaps| *gaps > 0 && missing > 0)?;
+            let gap = flow.receiving.as_secs_f64() / gaps as f64;
+            let until_closed = flow.receiving.as_secs_f64() + 2.0 * gap >= closed;
+            until_closed.then(|| Nanos::from_secs_f64(1.25 * missing as f64 * gap))
+        };
+        let longest = self.measured().filter_map(waited).max()?;
+        let more = longest.clamp(residual * 3 / 2, residual * MORE_RESIDUAL);
+        (residual < LONGEST_RESIDUAL).then(|| more.min(LONGEST_RESIDUAL))
+    }
+
+    /// Whether it is a flood.
+    fn greedy(&self) -> bool {
+        self.trial.gate == Gate::Flood
+    }
+
     /// The largest share by which the tester fell short, sending or receiving; zero where only a
     /// burst was wrong, `None` where it is not the tester's doing alone.
     fn shortfall(&self) -> Option<f64> {
@@ -191,8 +226,9 @@ impl<'a> Session<'a> {
         (profile, tries): (Profile, u32),
     ) -> Self {
         let (order, failures) = (Pcg64::seed_from_u64(seed), BTreeMap::new());
+        let emptying = BTreeMap::new();
         let (residual, cabling) = (Nanos::ZERO, Vec::new());
-        Self { ways, testbed, order, profile, tries, residual, failures, cabling }
+        Self { ways, testbed, order, profile, tries, residual, emptying, failures, cabling }
     }
 
     /// Whether the testbed can reset the way's device.
@@ -242,6 +278,10 @@ impl<'a> Session<'a> {
         let way = ask.way;
         let mut phases = self.profile.phases(ask.duration);
         phases.residual = phases.residual.max(self.residual);
+        if ask.gate == Gate::Flood {
+            let emptying = self.emptying.get(&way).copied().unwrap_or(Nanos::ZERO);
+            phases.residual = phases.residual.max(emptying);
+        }
         let trial = Trial {
             label: ask.label,
             path: self.ways.path(way),
@@ -262,18 +302,30 @@ impl<'a> Session<'a> {
             let reason = "not run: the variant failed before".to_owned();
             return Ok(Tried { trial, record: TrialRecord::failed(0, reason), tries: 1 });
         }
-        let tried = self.try_often(trial)?;
+        let tried = self.try_often(way, trial)?;
         let failed = matches!(tried.record.outcome, Outcome::Failed { .. });
         self.failures.insert(way, if failed { failures + 1 } else { 0 });
         Ok(tried)
     }
 
-    fn try_often(&mut self, mut trial: Trial) -> Result<Tried, TestbedError> {
+    fn try_often(&mut self, way: Way, mut trial: Trial) -> Result<Tried, TestbedError> {
         let mut failed: Vec<Tried> = Vec::new();
+        let mut waits = 0;
         loop {
             let record = self.testbed.run(&trial)?;
-            let tries = trial.attempt + 1;
+            let tries = trial.attempt + 1 - waits;
             let tried = Tried { trial: trial.clone(), record, tries };
+            if waits < MOST_WAITS
+                && let Some(longer) = tried.emptied_after()
+            {
+                trial.phases.residual = longer;
+                if tried.greedy() {
+                    self.emptying.insert(way, longer);
+                }
+                waits += 1;
+                trial.attempt += 1;
+                continue;
+            }
             if tried.valid().is_some() {
                 return Ok(tried);
             }

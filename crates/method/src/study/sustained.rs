@@ -22,6 +22,9 @@ const TWO_LENGTHS: f64 = 2.0;
 /// beyond its limit a device may forward at another rate.
 const NEAR: f64 = 1.6;
 
+/// Of a load's frames, what a bucket may give.
+const BUCKET_SHARE: f64 = 0.005;
+
 /// A trial for the sake of its length is no longer than twice this, or twice the others.
 const LONGEST_AGAIN: Nanos = Nanos::from_secs(4);
 
@@ -88,7 +91,12 @@ impl Delivery {
 
     /// Frames that the path did not bring through in the time of the load.
     fn short(&self) -> u64 {
-        (self.lost + self.queued.ceil() as u64).min(self.sent)
+        (self.lost + self.queued()).min(self.sent)
+    }
+
+    /// Frames that came, but only after the load because they had queued.
+    pub(super) fn queued(&self) -> u64 {
+        self.queued.ceil() as u64
     }
 
     /// As a search hears it.
@@ -169,6 +177,12 @@ impl Deliveries {
     /// The highest rate at which frames came out, over whole trials and without what a bucket gave.
     pub(super) fn highest(&self) -> Option<f64> {
         self.0.iter().map(|one| self.without_bucket(one)).max_by(f64::total_cmp)
+    }
+
+    /// For how long a load has to last so that what a bucket gives is a small share of it.
+    pub(super) fn long_enough_for_a_rate(&self) -> Nanos {
+        let seconds = self.bucket().map_or(0.0, |(rate, frames)| frames / rate / BUCKET_SHARE);
+        Nanos::from_secs_f64(seconds).min(LONGEST_AGAIN)
     }
 
     /// The load and length of a further trial, where those that saturated the path are all of a length

@@ -12,7 +12,8 @@ use super::ForwardingTest;
 use super::rig::{Cell, Found, Notes, Offer, Rig, lost, seen};
 use crate::study::rows::Row;
 use crate::trial::Schedule;
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, verdict};
+use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
+use crate::{Caveat, Figure, Metric, TestbedError, Unit};
 
 use burst::{BurstSearch, Longest};
 
@@ -63,6 +64,17 @@ struct Searched {
 }
 
 impl Searched {
+    /// The shortest of the bursts found, and, where none was the tester's limit, what all failed above.
+    fn bracket(&self, precision: f64) -> verdict::Bracket {
+        let lengths = self.lengths();
+        let most = lengths.iter().copied().max_by(f64::total_cmp);
+        let failed = self.longest.iter().all(|one| !one.ceiling && !one.by_tester);
+        verdict::Bracket {
+            low: lengths.iter().copied().min_by(f64::total_cmp),
+            high: most.filter(|_| failed).map(|most| (most + 1.0) * (1.0 + precision)),
+        }
+    }
+
     fn lengths(&self) -> Vec<f64> {
         self.longest.iter().map(|longest| longest.frames as f64).collect()
     }
@@ -141,7 +153,6 @@ fn of_searches(
     bypass: Option<&(Cell, Searched)>,
 ) -> Vec<Figure> {
     let lengths = own.lengths();
-    let mean = mean(&lengths);
     let mut row = rig.row_beside(TEST, (cell, subject), &own.notes);
     row.n = own.trials;
     row.caveats.extend(media.doubt);
@@ -151,10 +162,14 @@ fn of_searches(
     }
     // A burst that the tester could not make or take bounds the search, and not by the device.
     let driven = !ceiling && own.longest.iter().all(|longest| !longest.by_tester);
-    row.verdict = rig.session.ways.verdict(cell.way, || {
-        let cable = bypass.and_then(|(_, searched)| self::mean(&searched.lengths()));
-        verdict::of_rate(mean, cable, driven)
-    });
+    let evidence = RateEvidence::of(
+        Rates::Brackets {
+            device: own.bracket(rig.spec.precision),
+            bypass: bypass.map(|(_, searched)| searched.bracket(rig.spec.precision)),
+        },
+        Driven::if_lost(driven),
+    );
+    row.verdict = rig.session.ways.judge(cell.way, &Evidence::Rate(evidence));
     row.conditions.insert("media_frames_per_s".to_owned(), media.rate.0.into());
     let burst = spread(&row, Metric::BackToBack, Unit::Count, &lengths);
     if cell != subject {

@@ -120,19 +120,27 @@ impl ForwardingSpec {
         time(Usual::Forwards(FORWARDED)) * ways.subjects + time(Usual::Forwards(1.0)) * cables
     }
 
-    /// The search itself, repeats of trials not counted.
+    /// The search itself, repeats of trials not counted. What the path can't carry by far the flood has
+    /// told; else a paced trial tells the highest load, and of a ragged tester a luckier or a lesser one.
     fn search(&self, goals: &[Goal], usual: Usual) -> Nanos {
-        let (mut time, mut number) = (Nanos::ZERO, 0);
-        let mut max = MOST;
-        // What the path can't carry by far the flood has told; else a paced trial tells the highest load.
-        if !matches!(usual, Usual::Forwards(share) if share < 1.0) {
-            time += self.trial(self.duration);
+        match usual {
+            Usual::Forwards(share) if share < 1.0 => self.search_up_to(MOST, goals, usual),
+            Usual::Forwards(_) => {
+                self.trial(self.duration) + self.search_up_to(MOST, goals, usual)
+            }
+            Usual::Ragged => {
+                let most = RAGGED.map(|share| share * (1.0 - PACING_MARGIN) * MOST);
+                let times = most.map(|most| self.search_up_to(most, goals, usual));
+                let all = times.into_iter().fold(Nanos::ZERO, |sum, time| sum + time);
+                self.trial(self.duration) + all / RAGGED.len() as u64
+            }
         }
-        if matches!(usual, Usual::Ragged) {
-            max *= RAGGED[4] * (1.0 - PACING_MARGIN);
-        }
-        let range = LoadRange::below(FrameRate(max), self.final_duration);
+    }
+
+    fn search_up_to(&self, most: f64, goals: &[Goal], usual: Usual) -> Nanos {
+        let range = LoadRange::below(FrameRate(most), self.final_duration);
         let mut search = search_for(self, goals, range);
+        let (mut time, mut number) = (Nanos::ZERO, 0);
         while let Step::Try(attempt) = search.next() {
             time += self.trial(attempt.duration);
             search.learn(usual.answer(attempt, number));

@@ -2,18 +2,22 @@
 //! lose nothing (RFC 2544 §26.3).
 //!
 //! The highest rate is the link's where it is known, else the most that the tester got into the
-//! device under flood, or twice the throughput found where that is less. Never assumes what a load
-//! came to that the tester could not offer.
+//! device under flood, or twice the throughput found where that is less. What queued
+//! because less came out than went in is lost to the load, though it came later. Never assumes what a
+//! load came to that the tester could not offer.
 
 use measure::FrameRate;
 
 use super::ForwardingTest;
 use super::rig::{
-    Cell, Direction, Notes, Offer, Rig, directions, lost, lost_on_path, offered, seen, sent,
+    Cell, Direction, Notes, Offer, Rig, directions, lost, lost_on_path, offered, seen,
     set_direction,
 };
+use crate::record::DatagramsRecord;
+use crate::study::sustained::Delivery;
 use crate::trial::Schedule;
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict, verdict};
+use crate::verdict::{Evidence, LossCount, Losses};
+use crate::{Caveat, Figure, Metric, TestbedError, Unit};
 
 const TEST: ForwardingTest = ForwardingTest::LossCurve;
 
@@ -35,8 +39,8 @@ const STEP_PERCENT: u32 = 10;
 struct Point {
     /// As it really was, and the lost share, for each direction; empty without a valid trial.
     seen: Vec<(Option<Direction>, FrameRate, f64)>,
-    /// The share lost beyond the tester's own drops.
-    on_path: f64,
+    /// Frames lost beyond the tester's own drops, or queued because less came out than went in.
+    on_path: u64,
     frames: u64,
     notes: Notes,
     beyond_tester: bool,
@@ -50,6 +54,10 @@ impl Point {
 
     fn lossless(&self) -> bool {
         self.ratio() == Some(0.0)
+    }
+
+    fn count(&self) -> Option<LossCount> {
+        self.ratio().map(|_| LossCount { lost: self.on_path, of: self.frames })
     }
 }
 
@@ -106,7 +114,7 @@ fn of_subject(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<Figure>, Testb
     };
     let mut figures = Vec::new();
     let mut lossless = 0;
-    let mut cable: Option<f64> = None;
+    let mut cable: Option<LossCount> = None;
     for percent in (1..=100 / STEP_PERCENT).rev().map(|step| step * STEP_PERCENT) {
         rig.session.shuffle(&mut cells);
         let mut points = Vec::new();
@@ -115,7 +123,7 @@ fn of_subject(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<Figure>, Testb
         }
         points.sort_by_key(|(cell, _)| *cell);
         if let Some((_, point)) = points.iter().find(|(cell, _)| *cell != subject) {
-            cable = point.ratio();
+            cable = point.count();
             if point.lossless() {
                 cells = vec![subject];
             }
@@ -137,7 +145,8 @@ fn measure_point(
     cell: Cell,
     schedule: Schedule,
 ) -> Result<Point, TestbedError> {
-    let offer = Offer::new(TEST, cell, schedule, rig.spec.duration);
+    let duration = rig.spec.duration.max(rig.long_enough_for_a_rate(cell));
+    let offer = Offer::new(TEST, cell, schedule, duration);
     let tried = rig.offer(&offer)?;
     let mut point = Point { beyond_tester: tried.beyond_tester(), ..Point::default() };
     point.notes.hear(&tried);
@@ -145,14 +154,18 @@ fn measure_point(
         point.notes.caveats.push(Caveat::NoValidTrial);
         return Ok(point);
     };
-    let share = |frames: u64, of: u64| frames as f64 / of.max(1) as f64;
-    point.frames = sent(&flows);
-    point.on_path = share(lost_on_path(&tried), point.frames);
+    let delivered = |flows: &[&DatagramsRecord]| {
+        Delivery::of(flows, (offered(flows), duration), rig.spec.precision)
+    };
+    let all = delivered(&flows);
+    point.frames = all.sent;
+    point.on_path = lost_on_path(&tried) + all.queued();
     if lost_on_path(&tried) < lost(&flows) {
         point.notes.caveats.push(Caveat::TesterDrops);
     }
     for (direction, flows) in directions(&flows) {
-        point.seen.push((direction, offered(&flows), share(lost(&flows), sent(&flows))));
+        let one = delivered(&flows);
+        point.seen.push((direction, FrameRate(one.offered), one.short_ratio()));
     }
     Ok(point)
 }
@@ -163,19 +176,15 @@ fn of_point(
     (cell, subject): (Cell, Cell),
     (percent, reference): (u32, Reference),
     point: &Point,
-    cable: Option<f64>,
+    cable: Option<LossCount>,
 ) -> Vec<Figure> {
     let mut row = rig.row_beside(TEST, (cell, subject), &point.notes);
     row.n = point.frames;
     row.conditions.insert("load_percent".to_owned(), u64::from(percent).into());
     row.conditions.insert("load_reference".to_owned(), reference.name.into());
-    row.verdict = rig.session.ways.verdict(cell.way, || {
-        if point.beyond_tester {
-            Verdict::TesterLimited
-        } else {
-            verdict::of_loss(point.ratio().map(|_| point.on_path), cable)
-        }
-    });
+    let losses = Losses { device: point.count(), bypass: cable };
+    let evidence = if point.beyond_tester { Evidence::Bound } else { Evidence::Loss(losses) };
+    row.verdict = rig.session.ways.judge(cell.way, &evidence);
     if point.seen.is_empty() {
         return vec![row.single(Metric::LossRatio, Unit::Ratio, None)];
     }
@@ -191,6 +200,6 @@ fn of_point(
 fn nothing(rig: &Rig<'_, '_>, (cell, subject): (Cell, Cell)) -> Figure {
     let notes = Notes::only(Caveat::NoValidTrial);
     let mut row = rig.row_beside(TEST, (cell, subject), &notes);
-    row.verdict = rig.session.ways.verdict(cell.way, || Verdict::Undetermined);
+    row.verdict = rig.session.ways.judge(cell.way, &Evidence::Nothing);
     row.single(Metric::LossRatio, Unit::Ratio, None)
 }

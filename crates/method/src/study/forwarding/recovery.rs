@@ -11,7 +11,8 @@ use super::rig::{
 };
 use crate::record::DatagramsRecord;
 use crate::trial::Schedule;
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
+use crate::verdict::Evidence;
+use crate::{Caveat, Figure, Metric, TestbedError, Unit};
 
 const TEST: ForwardingTest = ForwardingTest::Recovery;
 const TOLD: (Metric, Unit) = (Metric::RecoveryTime, Unit::Nanoseconds);
@@ -195,17 +196,15 @@ fn of_side(
         if told.iter().all(|told| *told == Told::NoLoss) {
             row.caveats.insert(Caveat::DeviceNotDriven);
         }
-        let own = cable_lossless && !times.is_empty();
-        row.verdict = rig.session.ways.verdict(cell.way, || device_if(own));
+        // The cable under the same loads is the control.
+        let evidence =
+            Evidence::Sight { seen: !times.is_empty(), in_control: Some(!cable_lossless) };
+        row.verdict = rig.session.ways.judge(cell.way, &evidence);
         // Some that recovered say nothing of those that did not.
         let times = if told.contains(&Told::NotRecovered) { &[][..] } else { &times[..] };
         row.over_blocks(Metric::RecoveryTime, Unit::Nanoseconds, times)
     };
     names.into_iter().map(of_direction).collect()
-}
-
-const fn device_if(own: bool) -> Verdict {
-    if own { Verdict::DeviceLimited } else { Verdict::Undetermined }
 }
 
 #[cfg(test)]

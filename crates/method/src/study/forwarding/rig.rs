@@ -44,6 +44,8 @@ pub(super) struct Rig<'s, 't> {
     /// Frames a second each way that the tester offers in even gaps.
     most_paced: BTreeMap<Cell, FrameRate>,
     found: BTreeMap<Cell, Found>,
+    /// How long loads have to last to be more than what a bucket gives.
+    long_enough: BTreeMap<Cell, Nanos>,
 }
 
 /// Frames on a way, by their places.
@@ -132,6 +134,7 @@ impl<'s, 't> Rig<'s, 't> {
             floods: BTreeMap::new(),
             most_paced: BTreeMap::new(),
             found: BTreeMap::new(),
+            long_enough: BTreeMap::new(),
         }
     }
 
@@ -280,6 +283,16 @@ impl<'s, 't> Rig<'s, 't> {
         if found.rate > 0.0 {
             self.found.insert(cell, found);
         }
+    }
+
+    /// Remembers what a path's bucket asks of later loads.
+    pub(super) fn remember_bucket(&mut self, cell: Cell, long_enough: Nanos) {
+        self.long_enough.insert(cell, long_enough);
+    }
+
+    /// For how long a load has to last so that what a bucket gives is a small share of it.
+    pub(super) fn long_enough_for_a_rate(&self, cell: Cell) -> Nanos {
+        self.long_enough.get(&cell).copied().unwrap_or(Nanos::ZERO)
     }
 
     /// The conditions and caveats of a cell; the verdict and n are the test's.

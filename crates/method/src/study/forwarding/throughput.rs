@@ -20,7 +20,8 @@ use crate::search::{
 };
 use crate::study::Profile;
 use crate::trial::Schedule;
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, verdict};
+use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
+use crate::{Caveat, Figure, Metric, TestbedError, Unit};
 
 const TEST: ForwardingTest = ForwardingTest::Throughput;
 
@@ -73,19 +74,36 @@ impl Searched {
         bracket.low.filter(|_| bracket.loss.is_none())
     }
 
-    /// Whether the load above the value failed on the path. A search that ended at its ceiling or at
-    /// what the tester can do never drove the path to its limit.
-    fn driven(&self, goal: GoalName) -> bool {
+    /// What gave way at the load above the value. A search that ended at its ceiling or at what the
+    /// tester can do never drove the path to its limit.
+    fn driven(&self, goal: GoalName) -> Driven {
         let failed = self.result(goal).and_then(|result| result.relevant_upper);
-        failed.is_some_and(|failure| match failure.by {
-            FailedBy::Loss => true,
-            FailedBy::Tester => self.held_back.contains(&failure.rate.0),
-        })
+        match failed {
+            Some(failure) if failure.by == FailedBy::Loss => Driven::Lost,
+            Some(failure) if self.held_back.contains(&failure.rate.0) => Driven::HeldBack,
+            _ => Driven::No,
+        }
+    }
+
+    /// What a verdict rests on; a limit that is none leaves nothing.
+    fn evidence(&self, goal: &Goal, bypass: &Self, line: Option<FrameRate>) -> Evidence<'static> {
+        let (own, cable) = (self.bracket(goal), bypass.bracket(goal));
+        if own.loss.is_some() {
+            return Evidence::Nothing;
+        }
+        let driven = self.driven(goal.name);
+        let device =
+            verdict::Bracket { low: own.low, high: own.high.filter(|_| driven != Driven::No) };
+        let cable = (cable.loss.is_none() && bypass.result(goal.name).is_some())
+            .then_some(verdict::Bracket { low: cable.low, high: cable.high });
+        let rates = Rates::Brackets { device, bypass: cable };
+        let link = line.map(|line| line.0);
+        Evidence::Rate(RateEvidence { link, ..RateEvidence::of(rates, driven) })
     }
 
     /// The highest value that the path was driven to.
     fn highest_driven(&self, goals: &[Goal]) -> Option<f64> {
-        let driven = goals.iter().filter(|goal| self.driven(goal.name));
+        let driven = goals.iter().filter(|goal| self.driven(goal.name) != Driven::No);
         driven.filter_map(|goal| self.value(goal)).max_by(f64::total_cmp)
     }
 
@@ -95,7 +113,7 @@ impl Searched {
         let named = |name: &GoalName| goals.iter().find(|goal| goal.name == *name);
         let mut known = LOAD_GOALS.iter().filter_map(named);
         if let Some(goal) = known.find(|goal| self.value(goal).is_some()) {
-            let driven = self.driven(goal.name);
+            let driven = self.driven(goal.name) != Driven::No;
             return Some(Found { rate: self.value(goal)?, driven, irregular: false });
         }
         let rate = self.deliveries.highest().filter(|rate| *rate > 0.0)?;
@@ -171,6 +189,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
         if let Some(found) = searched.found(&goals) {
             rig.remember(cell, found);
         }
+        rig.remember_bucket(cell, searched.deliveries.long_enough_for_a_rate());
         all.insert(cell, searched);
     }
     for way in rig.session.ways.bypasses() {
@@ -328,10 +347,8 @@ fn of_goal(
     let value = own.value(goal);
     let mut row = rig.row(TEST, cell, &own.notes);
     row.n = result.map_or(0, |result| result.trials.into());
-    row.verdict = rig
-        .session
-        .ways
-        .verdict(cell.way, || verdict::of_rate(value, bypass.value(goal), own.driven(goal.name)));
+    let evidence = own.evidence(goal, bypass, rig.line_rate(cell));
+    row.verdict = rig.session.ways.judge(cell.way, &evidence);
     row.caveats.extend(result.into_iter().flat_map(|result| bracket.doubts(result)));
     if result.is_none() {
         row.caveats.insert(Caveat::NoValidTrial);
