@@ -66,10 +66,13 @@ pub(crate) fn interval(figure: &Figure) -> Option<String> {
     Some(format!("{} {}", confidence(figure), join(&ends, suffix)))
 }
 
-/// `4.10 µs (95 % CI 3.80…4.40 µs)`; a dash where there is no value.
+/// `4.10 µs (95 % CI 3.80…4.40 µs)`; without a value `below 4.40 µs` where that is known, else a dash.
 pub(crate) fn with_interval(figure: &Figure) -> String {
     match (figure.value, interval(figure)) {
-        (None, _) => "–".to_owned(),
+        (None, _) => match figure.high {
+            Some(high) => format!("below {}", value(figure.unit, high)),
+            None => "–".to_owned(),
+        },
         (Some(v), None) => value(figure.unit, v),
         (Some(v), Some(interval)) => format!("{} ({interval})", value(figure.unit, v)),
     }

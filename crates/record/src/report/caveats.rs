@@ -72,6 +72,9 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
         Caveat::HalfRoundTrip => "half-round-trip",
         Caveat::GapLoss => "gap-loss",
         Caveat::Inconsistent => "inconsistent",
+        Caveat::Irregular => "irregular",
+        Caveat::Buffered => "buffered",
+        Caveat::LossNotByLoad => "loss-not-by-load",
         Caveat::FloodsNotSeen => "floods-not-seen",
         Caveat::LearningConfounded => "learning-confounded",
         Caveat::TableNotShown => "table-not-shown",
@@ -219,6 +222,20 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
         Caveat::ShortFlood => {
             "A flood ended well before its time, because its sender had no more numbers for frames: queues \
              and caches of the device may not have filled."
+        }
+        Caveat::Irregular => {
+            "Not even the lowest load that a trial resolves passed, so there is no lower bound: the rate \
+             is below the upper end, or the device loses frames at any load (RFC 9971 §5.4.2). Tests \
+             that follow from a throughput used the rate at which frames came through."
+        }
+        Caveat::Buffered => {
+            "A queue or a token bucket took in more frames than the bracket is wide; the row says how \
+             many octets. What it took in is not counted as a rate."
+        }
+        Caveat::LossNotByLoad => {
+            "Another trial brought more through at a higher load, and the loss was not seen to grow with \
+             the load: no rate is the limit. The loss ratio at the highest load stands beside it; look \
+             for a bad cable, a port or a device that drops frames now and then."
         }
         Caveat::Unsupported => "This test can't be made where it was asked for; the row says why.",
         Caveat::NotFilled => {

@@ -16,6 +16,7 @@ use method::figure::Condition;
 use method::trial::{Protocol, Schedule};
 use method::{
     Figure, ForwardingSpec, ForwardingTest, LatencySpec, Load, Metric, Profile, StudySpec, Unit,
+    Verdict,
 };
 use record::Store;
 
@@ -82,12 +83,27 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         print_json(&runs, &all);
     }
     let path = directory.join(REPORT);
-    let told = runs.get(1).map_or_else(String::new, |run| truth(&run.figures));
+    let (told, off) = runs.get(1).map_or((String::new(), 0), |run| truth(&run.figures));
     let truth = told + &groups::told(&all);
     output::write_report(&runs, &path)?;
     output::say(&args.data, &format!("{truth}\nreport: {}\n", absolute(&path).display()))?;
+    if off > 0 {
+        return Err(OwnFiguresOff { off }.into());
+    }
     Ok(output::outcome(&all))
 }
+
+/// The instrument contradicts a truth that it can check here.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{off} of the demo's own throughputs are over {OFF_PERCENT} % off what the kernel was told"
+)]
+struct OwnFiguresOff {
+    off: usize,
+}
+
+/// How far the demo's throughputs may be off what the kernel was told.
+const OFF_PERCENT: f64 = 1.0;
 
 fn print_json(runs: &[Finished], all: &[Figure]) {
     if let Some(first) = runs.first() {
@@ -153,9 +169,10 @@ fn forwarding(tests: Vec<ForwardingTest>) -> ForwardingSpec {
     }
 }
 
-/// What the kernel was told, beside what was found. Its token bucket counts a frame without FCS,
-/// preamble and gap.
-fn truth(figures: &[Figure]) -> String {
+/// What the kernel was told, beside what was found, and how many of these were wrong. Its token bucket
+/// counts a frame without FCS, preamble and gap.
+fn truth(figures: &[Figure]) -> (String, usize) {
+    let mut off = 0;
     let mut out = format!(
         "The second lab's ports were limited to {LIMIT} by the kernel, which counts frames without FCS:\n"
     );
@@ -170,6 +187,7 @@ fn truth(figures: &[Figure]) -> String {
             continue;
         }
         let told = LIMIT.bits_per_second() / (8.0 * (*size as f64 - 4.0));
+        off += usize::from(is_off(figure, told));
         let value = figure.value.map_or_else(
             || "no value".to_owned(),
             |rate| format!("{} ({:+.2} %)", numbers::grouped(rate), (rate / told - 1.0) * 100.0),
@@ -178,5 +196,14 @@ fn truth(figures: &[Figure]) -> String {
         let _ =
             writeln!(out, "  {size:>4} octets: truth {told:>7} frames/s, throughput found {value}");
     }
-    out
+    (out, off)
+}
+
+/// Whether a figure says of a known rate what is not so: a value or a bound beyond it by more than
+/// [`OFF_PERCENT`]. No value is none that is wrong.
+fn is_off(figure: &Figure, told: f64) -> bool {
+    let more = figure.low.is_some_and(|low| low > told * (1.0 + OFF_PERCENT / 100.0));
+    let less = figure.high.is_some_and(|high| high < told * (1.0 - OFF_PERCENT / 100.0));
+    let bound = figure.verdict == Verdict::TesterLimited;
+    more || (less && !bound)
 }

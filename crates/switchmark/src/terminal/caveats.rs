@@ -65,6 +65,11 @@ pub const fn advice(caveat: Caveat) -> &'static str {
             "other people's frames crossed the tester's ports: keep them off, and measure again"
         }
         Caveat::ShortFlood => "a flood ended before its time: the figure is of a shorter one",
+        Caveat::Irregular => "not even the lowest load passed: no lower bound was found",
+        Caveat::Buffered => "a queue or bucket took in more frames than the bracket is wide",
+        Caveat::LossNotByLoad => {
+            "more came through at a higher load: the loss is not the load's, and no rate the limit"
+        }
         Caveat::Simulated => "simulated: no packet was sent; as true as the device's profile",
     }
 }

@@ -77,6 +77,20 @@ fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Sentence {
     if figure.value.is_none() {
         let whos = listed(group.iter().map(|f| Who::of_figure(f).in_words()).collect());
         let whos = if several { format!(" for {whos}") } else { String::new() };
+        if figure.caveats.contains(&Caveat::LossNotByLoad) {
+            let text = format!(
+                "{hosts}{whos}: frames{size} are lost at any rate, and no more at a higher one, so no rate \
+                 is the limit {goal}."
+            );
+            return answer(text, figure);
+        }
+        if let Some(high) = figure.high {
+            let high = words::value(figure.unit, high);
+            let text = format!(
+                "{hosts}{whos}: fewer than {high}{size} pass {goal}; no load that was tried did."
+            );
+            return answer(text, figure);
+        }
         return answer(format!("{hosts}: no rate{size} was found {goal}{whos}."), figure);
     }
     if let [one] = group {

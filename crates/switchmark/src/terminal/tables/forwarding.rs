@@ -149,6 +149,7 @@ fn ends(figure: Option<&Figure>) -> String {
         Some((Some(low), Some(high))) => {
             format!("{}…{}", numbers::grouped(low), numbers::grouped(high))
         }
+        Some((None, Some(high))) => format!("< {}", numbers::grouped(high)),
         _ => String::new(),
     }
 }
