@@ -5,6 +5,9 @@
 //! they are paired, and of one shape where they are not (Hollander, Wolfe & Chicken, "Nonparametric
 //! Statistical Methods", 3rd ed., §3.1-3.3, §4.1-4.3). Never decides whether a shift matters.
 
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
 use crate::{Interval, normal};
 
 /// Up to so many blocks a side the distributions are exact; beyond, normal, which is then as good.
@@ -23,7 +26,7 @@ pub struct Shift {
 #[derive(Debug, Clone, PartialEq)]
 enum Law {
     /// The chance of at most so many, by number.
-    Exact(Vec<f64>),
+    Exact(Cow<'static, [f64]>),
     Normal {
         mean: f64,
         deviation: f64,
@@ -105,15 +108,9 @@ impl Law {
             let mean = n * (n + 1.0) / 4.0;
             return Self::Normal { mean, deviation: (mean * (2.0 * n + 1.0) / 6.0).sqrt() };
         }
-        let mut chance = vec![0.0; n * (n + 1) / 2 + 1];
-        chance[0] = 1.0;
-        for rank in 1..=n {
-            for sum in (0..chance.len()).rev() {
-                let with = if sum >= rank { chance[sum - rank] } else { 0.0 };
-                chance[sum] = f64::midpoint(chance[sum], with);
-            }
-        }
-        Self::Exact(cumulated(&chance))
+        // The same for all pairs of that number, and asked for in every verdict.
+        static KNOWN: [OnceLock<Vec<f64>>; EXACT + 1] = [const { OnceLock::new() }; EXACT + 1];
+        Self::Exact(Cow::Borrowed(KNOWN[n].get_or_init(|| cumulated(&signed_ranks(n)))))
     }
 
     /// How many of all differences are positive, of two sides of m and n: the ways to lay m things
@@ -136,7 +133,7 @@ impl Law {
         }
         let all: f64 = ways.iter().sum();
         let chance: Vec<f64> = ways.iter().map(|ways| ways / all).collect();
-        Self::Exact(cumulated(&chance))
+        Self::Exact(Cow::Owned(cumulated(&chance)))
     }
 
     /// The chance that at most `count` of `n` elementary estimates lie on one side of the truth.
@@ -149,6 +146,19 @@ impl Law {
             }
         }
     }
+}
+
+/// The chance of each sum of ranks.
+fn signed_ranks(n: usize) -> Vec<f64> {
+    let mut chance = vec![0.0; n * (n + 1) / 2 + 1];
+    chance[0] = 1.0;
+    for rank in 1..=n {
+        for sum in (0..chance.len()).rev() {
+            let with = if sum >= rank { chance[sum - rank] } else { 0.0 };
+            chance[sum] = f64::midpoint(chance[sum], with);
+        }
+    }
+    chance
 }
 
 fn cumulated(chance: &[f64]) -> Vec<f64> {

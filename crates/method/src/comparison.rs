@@ -6,6 +6,7 @@
 mod attribution;
 mod blocks;
 pub(crate) mod cells;
+mod plan;
 mod sentence;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use crate::trial::Subject;
 pub use attribution::Attribution;
 pub use blocks::per_block;
 pub use cells::{Better, better};
+pub use plan::{before_start, decidable};
 pub use worth::{Operation, Worth};
 
 use cells::{Case, Values};
@@ -84,6 +86,8 @@ pub struct Row {
     pub better: Better,
     /// Of two runs: how the direct cable's own figures compare.
     pub control: Option<Comparison>,
+    /// About how many blocks a side would decide it; none where it is decided, or nothing would.
+    pub needed: Option<usize>,
 }
 
 impl Row {
@@ -116,6 +120,9 @@ impl Row {
         say("p_adjusted", compared.p_adjusted.into());
         say("p_equivalent", compared.p_equivalent.into());
         say("dominance", compared.dominance.into());
+        if let Some(needed) = self.needed {
+            say("blocks_needed", (needed as u64).into());
+        }
         let blocks = compared.blocks.0.min(compared.blocks.1);
         let mut figure = Figure {
             metric,
@@ -170,11 +177,14 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
     let mut rows: Vec<Row> =
         others.cases().filter_map(|case| row(case, &own, &others, interleaved, margin)).collect();
     let mut all: Vec<Comparison> = rows.iter().map(|row| row.comparison).collect();
-    comparison::holm(&mut all);
+    comparison::correct(&mut all, primary(&rows));
+    let figures = rows.len();
     for (row, compared) in rows.iter_mut().zip(all) {
         row.comparison = compared;
         if compared.decision == Decision::Equivalent && compared.margin > margin.max(COARSE) {
             row.comparison.decision = Decision::Inconclusive;
+        } else {
+            row.needed = compared.blocks_needed(figures, interleaved);
         }
     }
     let control = control_of(subject.figures);
@@ -182,6 +192,16 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
     let (subject, reference) = (subject.name.to_owned(), reference.name.to_owned());
     let sentence = sentence::of(&subject, &reference, &rows);
     Compared { subject, reference, interleaved, rows, attribution, sentence }
+}
+
+/// The figure that a comparison is about first: the first of the run's that a study asks for itself.
+fn primary(rows: &[Row]) -> usize {
+    let own = |row: &Row| match row.metric {
+        Metric::Rtt | Metric::OneWayDelay | Metric::IoLatency => row.quantile == Some(0.5),
+        Metric::Throughput | Metric::Received | Metric::PairGoodput | Metric::Iops => true,
+        _ => false,
+    };
+    rows.iter().position(own).unwrap_or(0)
 }
 
 /// In how many figures a campaign's A/A control came out different, and of how many.
@@ -230,5 +250,6 @@ fn row(case: &Case, own: &Values, others: &Values, interleaved: bool, margin: f6
         verdicts: (subject.verdict, reference.verdict),
         bypass,
         better,
+        needed: None,
     })
 }

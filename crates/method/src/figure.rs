@@ -25,7 +25,8 @@ pub struct Figure {
     /// The interval's upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// The confidence of the interval, 0…1.
+    /// The confidence of the interval, 0…1; none of a search's bracket or a range, which the condition
+    /// `interval` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// Samples behind it: packets for a distribution, trials for a search.
@@ -41,12 +42,23 @@ pub struct Figure {
     pub caveats: Vec<Caveat>,
 }
 
+/// Below this an interval is not one: its ends are only the smallest and the largest that were seen.
+pub const LEAST_CONFIDENCE: f64 = 0.90;
+
+/// What the condition `interval` says of such ends.
+pub const RANGE: &str = "range";
+
 impl Figure {
-    /// Takes the interval's three numbers.
+    /// Takes an interval's ends. So few repetitions that their whole range covers the truth less often
+    /// than [`LEAST_CONFIDENCE`] have no interval, only that [`RANGE`]; a single one has not even that.
     pub fn set_interval(&mut self, interval: Option<Interval>) {
+        let interval = interval.filter(|i| i.confidence > 0.0 || i.low < i.high);
         self.low = interval.map(|i| i.low);
         self.high = interval.map(|i| i.high);
-        self.confidence = interval.map(|i| i.confidence);
+        self.confidence = interval.map(|i| i.confidence).filter(|c| *c >= LEAST_CONFIDENCE);
+        if interval.is_some() && self.confidence.is_none() {
+            self.conditions.insert("interval".to_owned(), RANGE.into());
+        }
     }
 }
 

@@ -19,6 +19,7 @@ fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
     ForwardingSpec {
         frames: vec![FrameSize::MIN.into()],
         tests: tests.to_vec(),
+        blocks: 6,
         ..ForwardingSpec::quick()
     }
 }
@@ -424,4 +425,21 @@ fn the_estimate_of_a_lab_is_near_what_its_ragged_tester_takes() {
         eprintln!("{goal:?}: {share}");
         assert!((0.8..1.25).contains(&share), "{goal:?}: {share}");
     }
+}
+
+/// p99.9 of some thousand frames is a few frames: it wants 20,000 of them, as in every study.
+#[test]
+fn few_delays_have_no_high_quantile() {
+    let tests = [ForwardingTest::Throughput, ForwardingTest::Latency];
+    let spec = ForwardingSpec { latency_repeats: 6, ..spec(&tests) };
+    let figures = run(&spec, &mut Model::new());
+    let delays = figures.iter().filter(|f| f.metric == Metric::OneWayDelay);
+    let points: Vec<(Option<f64>, bool)> =
+        delays.map(|f| (f.quantile, f.caveats.contains(&Caveat::FewSamples))).collect();
+    // The model stamps 4,000 frames of each trial.
+    let expected = [(Some(0.5), false), (Some(0.999), true)];
+    assert!(
+        !points.is_empty() && points.iter().all(|point| expected.contains(point)),
+        "{points:?}"
+    );
 }

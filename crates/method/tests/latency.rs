@@ -17,6 +17,7 @@ fn spec() -> LatencySpec {
     LatencySpec {
         protocols: vec![Protocol::Udp],
         sizes: vec![FrameSize::MIN],
+        blocks: 6,
         ..LatencySpec::quick()
     }
 }

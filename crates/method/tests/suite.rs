@@ -22,6 +22,7 @@ fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
         frames: vec![FrameSize::MIN.into()],
         tests: tests.to_vec(),
         link_rate: Some(Rate(1_000_000 * 8 * 84)),
+        blocks: 6,
         ..ForwardingSpec::quick()
     }
 }

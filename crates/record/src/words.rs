@@ -50,9 +50,6 @@ pub(crate) fn percent(share: f64) -> String {
 /// `95 % CI 3.80…4.40 µs`, in the unit that the value itself is shown in.
 pub(crate) fn interval(figure: &Figure) -> Option<String> {
     let (low, high) = (figure.low?, figure.high?);
-    if low >= high && figure.confidence.is_some_and(|confidence| confidence <= 0.0) {
-        return None;
-    }
     let of = figure.value.unwrap_or(high);
     let (divisor, suffix) = scale_for(figure.unit, of);
     let (low, high) = (low / divisor, high / divisor);
@@ -127,11 +124,9 @@ fn short_count(value: f64) -> String {
     format!("{}{suffix}", sign(&trimmed(value / divisor, 3)))
 }
 
-/// `95 % CI`; what a figure without a confidence calls its interval, such as a search's bracket.
+/// `95 % CI`; what a figure without a confidence calls its interval: a search's bracket, a range.
 pub(crate) fn confidence(figure: &Figure) -> String {
     match (figure.confidence, figure.conditions.get("interval")) {
-        // One repeat says nothing of the next; a study may know what it left open all the same.
-        (Some(c), _) if c <= 0.0 => "one repeat:".to_owned(),
         (Some(c), _) => format!("{} % CI", trimmed((c * 1000.0).round() / 10.0, 1)),
         (None, Some(Condition::Text(name))) => name.clone(),
         (None, _) => "interval".to_owned(),

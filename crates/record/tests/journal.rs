@@ -205,7 +205,8 @@ fn studies_replay_to_the_same_figures_and_fill_a_report() {
     let place = Place::new("studies");
     let store = Store::open(&place.store()).expect("a new store");
     let mut latency = method::LatencySpec::quick();
-    (latency.blocks, latency.protocols) = (2, vec![Protocol::Udp]);
+    // Fewer blocks would not show what the bridge adds.
+    (latency.blocks, latency.protocols) = (6, vec![Protocol::Udp]);
     let mut forwarding = method::ForwardingSpec::quick();
     forwarding.blocks = 2;
     let mut run = meta("r1");

@@ -113,7 +113,7 @@ fn the_latency_study_finds_what_the_device_adds() {
     "#;
     let spec = LatencySpec {
         sizes: vec![size(64)],
-        blocks: 3,
+        blocks: 6,
         duration: Nanos::from_millis(200),
         ..LatencySpec::quick()
     };

@@ -64,7 +64,7 @@ fn models_are_compared() {
     assert_eq!(told["attributable"], true);
     assert_eq!(told["figures"][0]["metric"], "ratio");
     assert_eq!(told["figures"][0]["where"]["decision"], "different");
-    assert_eq!(told["blocks"][0]["subject"].as_array().map(Vec::len), Some(6));
+    assert_eq!(told["blocks"][0]["subject"].as_array().map(Vec::len), Some(10));
     let html = std::fs::read_to_string(&page).expect("the page");
     assert!(html.contains("Figure by figure") && html.contains("software-bridge"), "{html}");
 }

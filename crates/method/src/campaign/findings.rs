@@ -110,6 +110,7 @@ pub(super) fn control(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
             comparison,
             better: better(asked.figure.metric)?,
             control: None,
+            needed: None,
         })
     };
     let mut rows: Vec<Row> = asked(spec, ran).iter().filter_map(row).collect();

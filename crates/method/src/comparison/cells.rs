@@ -52,7 +52,7 @@ const QUANTILES: [f64; 2] = [0.5, 0.99];
 
 /// Conditions that say where or how a value was had, not what it is a value of. Measured numbers are
 /// never part of a case either.
-const NOT_THE_CASE: [&str; 25] = [
+const NOT_THE_CASE: [&str; 26] = [
     "from",
     "to",
     "device",
@@ -67,6 +67,7 @@ const NOT_THE_CASE: [&str; 25] = [
     "ip_length",
     "udp_payload",
     "search",
+    "interval",
     "traffic_time_ns",
     "final_duration_ns",
     "wire_limit_bits_per_s",

@@ -5,7 +5,7 @@
 use measure::comparison::{Decision, Scale};
 
 use super::{Row, cells};
-use crate::figure::Condition;
+use crate::figure::{Condition, LEAST_CONFIDENCE};
 
 pub(super) fn of(subject: &str, reference: &str, rows: &[Row]) -> String {
     let count = rows.len();
@@ -16,13 +16,15 @@ pub(super) fn of(subject: &str, reference: &str, rows: &[Row]) -> String {
     let worse = rows.iter().filter(|row| row.is_better() == Some(false)).count();
     let equal = rows.iter().filter(|row| row.comparison.decision == Decision::Equivalent).count();
     let unknown = count - better - worse - equal;
-    let beside = if unknown > 0 { format!("; {unknown} can't be told") } else { String::new() };
+    let more = more(rows);
+    let beside =
+        if unknown > 0 { format!("; {unknown} can't be told{more}") } else { String::new() };
     let all = if count == 1 { "the one figure".to_owned() } else { format!("all {count} figures") };
     let head = match (better, worse, equal) {
         (0, 0, 0) => {
             let first = &rows[0];
             return format!(
-                "Whether {subject} and {reference} differ can't be told: {}.",
+                "Whether {subject} and {reference} differ can't be told{more}: {}.",
                 clause(first, reference)
             );
         }
@@ -46,6 +48,19 @@ pub(super) fn of(subject: &str, reference: &str, rows: &[Row]) -> String {
     }
 }
 
+/// ` (about 4 more repetitions are needed)`: for the figure that needs the fewest.
+fn more(rows: &[Row]) -> String {
+    let open = rows.iter().filter_map(|row| {
+        let have = row.comparison.blocks.0.min(row.comparison.blocks.1);
+        row.needed?.checked_sub(have)
+    });
+    match open.min() {
+        None => String::new(),
+        Some(1) => " (1 more repetition is needed)".to_owned(),
+        Some(more) => format!(" (about {more} more repetitions are needed)"),
+    }
+}
+
 /// How far from equality, on a scale that suits ratios.
 fn distance(row: &Row) -> f64 {
     if row.comparison.scale == Scale::Ratio { row.comparison.value.ln().abs() } else { 0.0 }
@@ -56,10 +71,12 @@ fn clause(row: &Row, reference: &str) -> String {
     let compared = &row.comparison;
     let interval = compared.interval;
     let (low, high) = (interval.low, interval.high);
-    let sure = if interval.confidence > 0.5 {
-        format!(" ({:.1} % CI {low:.3}…{high:.3})", interval.confidence * 100.0)
-    } else {
-        " (no interval from so few blocks)".to_owned()
+    let sure = match interval.confidence {
+        sure if sure >= LEAST_CONFIDENCE => {
+            format!(" ({:.1} % CI {low:.3}…{high:.3})", sure * 100.0)
+        }
+        _ if low < high => format!(" (range {low:.3}…{high:.3}, too few blocks for an interval)"),
+        _ => " (no interval from so few blocks)".to_owned(),
     };
     match compared.scale {
         Scale::Ratio => {

@@ -162,3 +162,75 @@ fn nothing_in_common_is_said() {
     assert_eq!(compared.sentence, "new and old have no figure in common.");
     assert!(compared.rows.is_empty() && !compared.attribution.is_given());
 }
+
+/// A bridge beside a device 1,166 times slower: two sizes, the median and p99 of each.
+fn bridge_and_a_slow_device(count: usize) -> Compared {
+    let slow = 5_200.0 * 1_166.0;
+    let mut all = blocks(count, &[("bridge", 5_200.0), ("slowdev", slow)], Some(4_200.0));
+    for block in &mut all {
+        let once = block.clone();
+        let again = |quantile, octets| {
+            once.clone().into_iter().map(move |mut figure| {
+                figure.quantile = Some(quantile);
+                figure.conditions.insert("frame_size".to_owned(), Condition::Integer(octets));
+                figure
+            })
+        };
+        let others: Vec<Figure> =
+            again(0.99, 64).chain(again(0.5, 1518)).chain(again(0.99, 1518)).collect();
+        block.extend(others);
+    }
+    let figures = with_figures(&all);
+    let [one, other] =
+        ["bridge", "slowdev"].map(|d| Subject { device: d.to_owned(), variant: None });
+    let side = |name, subject| Side {
+        name,
+        run: "r",
+        subject: Some(subject),
+        level: None,
+        figures: &figures,
+        blocks: &all,
+    };
+    compare(&side("bridge", &one), &side("slowdev", &other), MARGIN)
+}
+
+#[test]
+fn a_device_a_thousand_times_slower_is_different() {
+    let decided = |count| {
+        let compared = bridge_and_a_slow_device(count);
+        let decided = compared.rows.iter().filter(|row| row.is_better() == Some(true)).count();
+        assert_eq!(compared.rows.len(), 4);
+        (decided, compared.sentence)
+    };
+    let (count, sentence) = decided(crate::study::BLOCKS as usize);
+    assert_eq!(count, 4, "{sentence}");
+    assert!(sentence.starts_with("bridge is better than slowdev in 4 of 4 figures; most"));
+    // Six decide the first figure, and say what the others would take.
+    let (count, sentence) = decided(6);
+    assert_eq!(count, 1, "{sentence}");
+    assert!(
+        sentence.starts_with(
+            "bridge is better than slowdev in 1 of 4 figures; 3 can't be told (about 2 more \
+             repetitions are needed); most in rtt p50 (udp, 64 octets, idle) is 0.001 times"
+        ),
+        "{sentence}"
+    );
+    let (count, sentence) = decided(5);
+    assert_eq!(count, 0);
+    assert!(sentence.contains("can't be told (about 3 more repetitions are needed)"), "{sentence}");
+}
+
+#[test]
+fn two_blocks_have_a_range_and_no_interval() {
+    let mut figure = rtt("sw", "device", 1.0);
+    let interval = |confidence| Some(measure::Interval { low: 1.0, high: 2.0, confidence });
+    for (confidence, kept) in [(0.5, None), (0.875, None), (0.9375, Some(0.9375))] {
+        figure.conditions.remove("interval");
+        figure.set_interval(interval(confidence));
+        assert_eq!((figure.low, figure.high, figure.confidence), (Some(1.0), Some(2.0), kept));
+        let named = figure.conditions.get("interval") == Some(&Condition::from("range"));
+        assert_eq!(named, kept.is_none(), "{confidence}");
+    }
+    figure.set_interval(Some(measure::Interval { low: 1.0, high: 1.0, confidence: 0.0 }));
+    assert_eq!((figure.low, figure.high), (None, None), "one block has not even a range");
+}

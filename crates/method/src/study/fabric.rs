@@ -21,7 +21,7 @@ use measure::{ByteCount, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::session::{Ask, Session, TRIAL_OVERHEAD};
-use super::{Profile, SpecProblem, Ways, problem};
+use super::{BLOCKS, Profile, SpecProblem, Ways, problem};
 use crate::trial::{Carrier, Gate, Subject};
 use crate::{Figure, Testbed, TestbedError, Topology};
 
@@ -102,7 +102,7 @@ const fn kibibytes(count: u64) -> ByteCount {
 }
 
 impl FabricSpec {
-    /// A look: neighbours and every offset, five message sizes, six blocks of a second.
+    /// A look: neighbours and every offset, five message sizes, ten blocks of a second.
     pub fn quick() -> Self {
         Self {
             arrangements: vec![Arrangement::Neighbours, Arrangement::Sweep],
@@ -116,7 +116,7 @@ impl FabricSpec {
             margin: 0.05,
             interval: Nanos::from_millis(100),
             duration: Nanos::from_secs(1),
-            blocks: 6,
+            blocks: BLOCKS,
             profile: Profile::Quick,
             tries: 3,
         }
@@ -127,7 +127,6 @@ impl FabricSpec {
         Self {
             messages: [1, 2, 4, 8, 16, 32, 64, 128].map(kibibytes).to_vec(),
             duration: Nanos::from_secs(10),
-            blocks: 10,
             profile: Profile::Strict,
             ..Self::quick()
         }

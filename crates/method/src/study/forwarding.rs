@@ -20,8 +20,8 @@ mod throughput;
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use super::Profile;
 use super::session::Session;
+use super::{BLOCKS, Profile};
 use crate::search::GoalName;
 use crate::trial::{Backend, Headers, Reception, Subject};
 use crate::{Figure, Testbed, TestbedError};
@@ -168,7 +168,7 @@ impl ForwardingSpec {
             duration: Nanos::from_millis(300),
             final_duration: Nanos::from_secs(2),
             precision: 0.005,
-            blocks: 6,
+            blocks: BLOCKS,
             latency_percents: vec![100],
             latency_duration: Nanos::from_secs(1),
             latency_repeats: 6,
@@ -188,7 +188,6 @@ impl ForwardingSpec {
             frames: super::rfc2544_sizes().into_iter().map(FrameMix::of).collect(),
             duration: Nanos::from_secs(10),
             final_duration: Nanos::from_secs(60),
-            blocks: 10,
             latency_duration: Nanos::from_secs(120),
             latency_repeats: 20,
             burst_duration: Nanos::from_secs(2),

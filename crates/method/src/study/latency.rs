@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{Ask, Session, TRIAL_OVERHEAD};
 use super::ways::Way;
-use super::{Profile, SpecProblem, Ways, problem};
+use super::{BLOCKS, Profile, SpecProblem, Ways, problem};
 use crate::trial::{Gate, Protocol, Schedule, Subject};
 use crate::{Figure, Testbed, TestbedError, Topology};
 
@@ -65,7 +65,7 @@ pub enum Load {
 }
 
 impl LatencySpec {
-    /// A look: two sizes, three protocols, at rest, six blocks of 300 ms.
+    /// A look: two sizes, three protocols, at rest, ten blocks of 300 ms.
     pub fn quick() -> Self {
         Self {
             protocols: vec![Protocol::Icmp, Protocol::Udp, Protocol::Tcp],
@@ -74,7 +74,7 @@ impl LatencySpec {
             subjects: Vec::new(),
             schedule: Schedule::Greedy,
             duration: Nanos::from_millis(300),
-            blocks: 6,
+            blocks: BLOCKS,
             profile: Profile::Quick,
             tries: 3,
         }
@@ -85,7 +85,6 @@ impl LatencySpec {
         Self {
             sizes: super::rfc2544_sizes(),
             duration: Nanos::from_secs(60),
-            blocks: 10,
             profile: Profile::Strict,
             ..Self::quick()
         }

@@ -12,6 +12,18 @@ use crate::{Caveat, Figure, Metric, Unit, Verdict};
 /// Of every interval over blocks.
 pub(super) const CONFIDENCE: f64 = 0.95;
 
+/// Effective samples that must lie beyond a quantile: 1 / (1 - confidence), so that p99.9 needs
+/// 20,000 of them.
+const SAMPLES_BEYOND: f64 = 1.0 / (1.0 - CONFIDENCE);
+
+/// Whether so many effective samples are too few for a quantile, in every study. The extremes are what
+/// they are; in between, enough samples must lie beyond on the thinner side.
+pub(super) fn too_few(effective: f64, q: f64) -> bool {
+    let tail = q.min(1.0 - q);
+    // A hair's breadth, for 20,000 samples must do and 0.999 is no binary number.
+    tail > 0.0 && effective * tail < SAMPLES_BEYOND * (1.0 - 1e-9)
+}
+
 /// What every row of one measured thing shares.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
@@ -61,5 +73,18 @@ impl Row {
             verdict: self.verdict,
             caveats: self.caveats.iter().copied().collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::too_few;
+
+    #[test]
+    fn samples_that_a_quantile_needs() {
+        for (q, needed) in [(0.5, 40.0), (0.01, 2_000.0), (0.99, 2_000.0), (0.999, 20_000.0)] {
+            assert!(too_few(needed - 1.0, q) && !too_few(needed, q), "{q}");
+        }
+        assert!(!too_few(1.0, 0.0) && !too_few(1.0, 1.0), "the extremes are what they are");
     }
 }

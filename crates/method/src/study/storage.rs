@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{Ask, Session, TRIAL_OVERHEAD};
 use super::ways::Way;
-use super::{Profile, SpecProblem, Ways, problem};
+use super::{BLOCKS, Profile, SpecProblem, Ways, problem};
 use crate::trial::{Gate, Storage, Subject};
 use crate::{Figure, Testbed, TestbedError, Topology};
 
@@ -52,7 +52,7 @@ pub struct StorageSpec {
 }
 
 impl StorageSpec {
-    /// A look: six blocks of two seconds.
+    /// A look: ten blocks of two seconds.
     pub fn quick(job: Storage) -> Self {
         Self {
             sizes: vec![job.bs],
@@ -61,7 +61,7 @@ impl StorageSpec {
             probes: FrameRate(200.0),
             subjects: Vec::new(),
             duration: Nanos::from_secs(2),
-            blocks: 6,
+            blocks: BLOCKS,
             profile: Profile::Quick,
             tries: 3,
         }
@@ -69,12 +69,7 @@ impl StorageSpec {
 
     /// A minute each, ten blocks.
     pub fn strict(job: Storage) -> Self {
-        Self {
-            duration: Nanos::from_secs(60),
-            blocks: 10,
-            profile: Profile::Strict,
-            ..Self::quick(job)
-        }
+        Self { duration: Nanos::from_secs(60), profile: Profile::Strict, ..Self::quick(job) }
     }
 
     /// See [`super::StudySpec::estimate`].

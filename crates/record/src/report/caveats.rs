@@ -94,8 +94,8 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
              and measure again."
         }
         Caveat::FewBlocks => {
-            "There were too few blocks for the confidence asked; the interval states the confidence \
-             that could be had. Ask for more blocks."
+            "There were too few blocks for a 95 % interval. Below 90 % only the range is stated, from the \
+             smallest block to the largest. Ask for more blocks."
         }
         Caveat::FewSamples => {
             "There were too few samples for so high a quantile; its upper end is a bound by order \
@@ -297,6 +297,11 @@ fn said_of(name: &str, figures: &[&Figure], of: impl Fn(&Figure) -> bool) -> Str
     format!("{name} ({})", quantiles.join(", "))
 }
 
+/// What an interval spans.
+const INTERVALS: &str = "Every interval is of the repetitions of its own run. Another run may differ by more: \
+    hosts that were started again, cables that were plugged again, another day. What two runs differ by is \
+    found by comparing them, with the direct cable's own figures as the control.";
+
 /// The section that explains whatever occurs among `figures`, once each.
 pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
     let verdicts: BTreeSet<Verdict> = figures.iter().map(|f| f.verdict).collect();
@@ -314,6 +319,9 @@ pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
             })
             .collect(),
     )];
+    if figures.iter().any(|f| f.confidence.is_some()) {
+        blocks.push(Block::Paragraph(INTERVALS.to_owned()));
+    }
     if !caveats.is_empty() {
         blocks.push(Block::Subheading("Caveats".to_owned()));
         let explained = caveats.into_iter().map(|c| (name(c).to_owned(), advice(c).to_owned()));

@@ -7,6 +7,7 @@ use measure::comparison::Scale as Compares;
 use measure::quantile::median;
 use method::Verdict;
 use method::comparison::{Better, Compared, Row};
+use method::figure::{LEAST_CONFIDENCE, RANGE};
 
 use super::view::{Answer, Block, Cell, Picture, Section, Table};
 use super::{Page, ReportError, RunView, caveats, conditions, picture};
@@ -192,7 +193,10 @@ fn table(compared: &Compared) -> Table {
             )),
             Cell::number(scaled(own.value)),
             Cell::number(format!("{}…{}", scaled(own.interval.low), scaled(own.interval.high)))
-                .with_note(format!("{:.1} % CI", own.interval.confidence * 100.0)),
+                .with_note(match own.interval.confidence {
+                    sure if sure >= LEAST_CONFIDENCE => format!("{:.1} % CI", sure * 100.0),
+                    _ => RANGE.to_owned(),
+                }),
             Cell::number(match own.scale {
                 Compares::Ratio => words::percent(own.margin),
                 Compares::Shift => words::value(row.unit, own.margin),

@@ -46,7 +46,7 @@ pub struct Args {
     /// Length of the trial that confirms a throughput
     #[arg(long, value_name = "S", value_parser = options::duration)]
     final_time: Option<Nanos>,
-    /// Repeats of the flood
+    /// Repeats of the flood: 10, where nothing is said
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     blocks: Option<u32>,
     /// A search ends when its bracket is this narrow, relative to its upper end

@@ -120,7 +120,7 @@ pub struct Repeats {
     /// Length of each trial, in seconds or with a unit
     #[arg(short = 't', long, value_name = "S", value_parser = duration)]
     pub time: Option<Nanos>,
-    /// Repeats of everything, in random order
+    /// Repeats of everything, in random order: 10, where nothing is said
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub blocks: Option<u32>,
     /// Length of the phases around each trial

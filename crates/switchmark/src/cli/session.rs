@@ -9,6 +9,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use lab::Privilege;
 use measure::Nanos;
+use method::comparison::before_start;
 use method::{Figure, StudySpec, Testbed as _, TestbedError, Topology};
 use record::{Journal, RunMeta, RunStatus, Store};
 
@@ -233,8 +234,11 @@ fn studies(
     Ok(figures)
 }
 
-/// What a campaign will take, before it takes it.
+/// What a campaign will take, before it takes it, and what a run of several devices can decide.
 fn foretell(meta: &RunMeta, quiet: bool) {
+    if let Some(said) = before_start(&meta.studies).filter(|_| !quiet) {
+        eprintln!("comparison: {said}");
+    }
     for study in &meta.studies {
         let StudySpec::Campaign(spec) = study else { continue };
         if quiet {

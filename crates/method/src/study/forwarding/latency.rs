@@ -14,6 +14,7 @@ use measure::quantile::{median, quantile};
 use super::ForwardingTest;
 use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, lost, seen, set_direction};
 use crate::record::{Clocks, Delays};
+use crate::study::rows::too_few;
 use crate::trial::Schedule;
 use crate::verdict::{Delays as DelayEvidence, Evidence};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
@@ -154,6 +155,11 @@ fn of_side(
             // Two clocks are wrong by the same in every repeat: no number of them makes up for it.
             let delays = DelayEvidence::Paired { pairs: &pairs, floor: doubts.0 + doubts.1 };
             row.verdict = rig.session.ways.judge(cell.way, &Evidence::Delay(delays));
+            let mut row = row.clone();
+            // Successive delays depend on each other: there are at most as many samples as frames.
+            if samples.iter().any(|sample| too_few(sample.frames as f64, q)) {
+                row.caveats.insert(Caveat::FewSamples);
+            }
             let mut figure = row.single(metric, Unit::Nanoseconds, None);
             over_repeats(&mut figure, &values(samples, at));
             if metric == Metric::OneWayDelay && doubts.0 > 0.0 {

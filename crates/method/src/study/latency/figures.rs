@@ -7,17 +7,13 @@ use std::collections::BTreeMap;
 use measure::blocks::{BlockEstimate, paired_shift};
 use measure::reading::{Stamp, Stamps};
 
-use super::super::rows::{CONFIDENCE, Row};
+use super::super::rows::{CONFIDENCE, Row, too_few};
 use super::super::ways::{Way, Ways};
 use super::cell::{BulkSample, Cell, CellData, POINTS, Sample};
 use super::{LatencySpec, Load};
 use crate::study::Profile;
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting};
 use crate::{Caveat, Figure, Metric, Unit, Verdict};
-
-/// Effective samples that must lie beyond a quantile: 1 / (1 - confidence), so that p99.9 needs
-/// 20,000 of them.
-const SAMPLES_BEYOND: f64 = 1.0 / (1.0 - CONFIDENCE);
 
 /// Quantiles at which the device's addition is stated.
 const ADDED: [f64; 2] = [0.5, 0.99];
@@ -119,12 +115,6 @@ fn quantile(row: &Row, data: &CellData, index: usize, verdict: Verdict) -> Figur
     let mut figure = row.over_blocks(metric, Unit::Nanoseconds, &values(data, index));
     figure.quantile = Some(q);
     figure
-}
-
-/// The extremes are what they are; in between, enough samples must lie beyond on the thinner side.
-fn too_few(effective: f64, q: f64) -> bool {
-    let tail = q.min(1.0 - q);
-    tail > 0.0 && effective * tail < SAMPLES_BEYOND
 }
 
 /// What both ways showed in each block; the lower tail of a signed variation is worse when lower.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use measure::Interval;
 use measure::blocks::{BlockEstimate, paired_shift};
 
-use super::super::rows::{CONFIDENCE, Row};
+use super::super::rows::{CONFIDENCE, Row, too_few};
 use super::super::ways::{Way, Ways};
 use super::budget::{self, PARTS};
 use super::cell::{Cell, CellData, QUANTILES, Sample};
@@ -20,9 +20,6 @@ use crate::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// By more than this, operations a second and their latency must not contradict each other.
 const LITTLE: f64 = 0.02;
-/// Effective samples that must lie beyond a quantile.
-const SAMPLES_BEYOND: f64 = 20.0;
-
 /// Names of estimates, as `estimate` in the conditions has them.
 pub(super) const WHAT_IF: &str = "what if";
 const FROM_LATENCY: &str = "under way / mean latency";
@@ -151,7 +148,7 @@ impl Of<'_> {
                 figure.quantile = Some(q);
                 let few = |sample: &Sample| {
                     let count = sample.kind(write).map_or(0, |kind| kind.count);
-                    q > 0.5 && q < 1.0 && (1.0 - q) * (count as f64) < SAMPLES_BEYOND
+                    too_few(count as f64, q)
                 };
                 if self.own.samples.iter().any(few) {
                     figure.caveats.push(Caveat::FewSamples);

@@ -98,6 +98,7 @@ fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Sentence {
         let (who, way) = if several { (who, format!(", {hosts}")) } else { (hosts, String::new()) };
         let (least, why) = match bound(one, all) {
             Some(why) => ("at least ", format!(": {why}")),
+            None if one.verdict == Verdict::LinkLimited => ("", ": line rate".to_owned()),
             None if one.caveats.contains(&Caveat::SearchCeiling) => ("at least ", String::new()),
             None => ("", String::new()),
         };
@@ -110,8 +111,8 @@ fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Sentence {
     let mut group = group.to_vec();
     group.sort_by(|a, b| b.value.partial_cmp(&a.value).unwrap_or(std::cmp::Ordering::Equal));
     let each = |f: &&Figure| {
-        let bounded =
-            f.verdict == Verdict::TesterLimited || f.caveats.contains(&Caveat::SearchCeiling);
+        let bounded = f.verdict == Verdict::TesterLimited
+            || f.verdict != Verdict::LinkLimited && f.caveats.contains(&Caveat::SearchCeiling);
         let least = if bounded { "at least " } else { "" };
         let rate = f.value.map_or_else(String::new, |v| words::value(f.unit, v));
         format!("{} forwards {least}{rate}", Who::of_figure(f).in_words())

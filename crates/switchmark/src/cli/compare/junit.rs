@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use measure::comparison::Decision;
 use method::comparison::{Compared, Row};
+use method::figure::{LEAST_CONFIDENCE, RANGE};
 use record::escape;
 
 /// The document.
@@ -47,11 +48,14 @@ fn skipped(row: &Row, compared: &Compared) -> Option<String> {
 
 fn told(row: &Row) -> String {
     let own = &row.comparison;
+    let interval = match own.interval.confidence {
+        sure if sure >= LEAST_CONFIDENCE => format!("{:.1} % CI", sure * 100.0),
+        _ => RANGE.to_owned(),
+    };
     format!(
-        "{}: {:.4}, {:.1} % CI {:.4} to {:.4}, margin {:.4}",
+        "{}: {:.4}, {interval} {:.4} to {:.4}, margin {:.4}",
         own.decision.as_str(),
         own.value,
-        own.interval.confidence * 100.0,
         own.interval.low,
         own.interval.high,
         own.margin

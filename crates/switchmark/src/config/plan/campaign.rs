@@ -18,8 +18,6 @@ use crate::config::{fit, subjects, suggest};
 
 /// So many cells at most, and so many repetitions of each in a block.
 const MOST_CELLS: usize = 1000;
-/// Blocks, where nothing is said.
-const BLOCKS: u32 = 10;
 
 /// Names that figures use for something else.
 const TAKEN: [&str; 16] = [
@@ -107,7 +105,12 @@ impl CampaignFile {
         Ok(StudySpec::Campaign(Box::new(CampaignSpec {
             factors,
             cells,
-            blocks: own.blocks.as_ref().map(values::blocks).transpose()?.unwrap_or(BLOCKS),
+            blocks: own
+                .blocks
+                .as_ref()
+                .map(values::blocks)
+                .transpose()?
+                .unwrap_or(method::study::BLOCKS),
             repetitions: own.repetitions.as_ref().map(count).transpose()?.unwrap_or(1),
             stop: own.stop.resolve()?,
             studies,

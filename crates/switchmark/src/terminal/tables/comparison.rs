@@ -4,6 +4,7 @@ use measure::comparison::Scale;
 use measure::quantile::median;
 use method::Unit;
 use method::comparison::{Compared, Row};
+use method::figure::{LEAST_CONFIDENCE, RANGE};
 
 use super::grid::Grid;
 use crate::terminal::numbers;
@@ -63,14 +64,17 @@ fn on_scale(row: &Row, value: f64) -> String {
 
 fn interval(row: &Row) -> String {
     let interval = row.comparison.interval;
-    if interval.confidence < 0.5 {
+    if interval.low >= interval.high && interval.confidence < LEAST_CONFIDENCE {
         return "–".to_owned();
     }
     format!("{}…{}", on_scale(row, interval.low), on_scale(row, interval.high))
 }
 
 fn confidence(confidence: f64) -> String {
-    if confidence < 0.5 { "–".to_owned() } else { format!("{:.1} %", confidence * 100.0) }
+    match confidence {
+        sure if sure >= LEAST_CONFIDENCE => format!("{:.1} %", sure * 100.0),
+        _ => RANGE.to_owned(),
+    }
 }
 
 fn margin(row: &Row) -> String {

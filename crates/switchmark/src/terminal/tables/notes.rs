@@ -9,11 +9,17 @@ use method::{Caveat, Figure};
 
 use crate::terminal::caveats;
 
+/// What an interval spans.
+const INTERVALS: &str =
+    "intervals: of the repetitions of this run; another run may differ by more\n";
+
 /// Letters given so far, in order of appearance.
 #[derive(Debug)]
 pub struct Footnotes {
     shared: BTreeSet<Caveat>,
     lettered: Vec<Caveat>,
+    /// Whether some figure has an interval over repetitions.
+    intervals: bool,
 }
 
 impl Footnotes {
@@ -22,7 +28,8 @@ impl Footnotes {
         let mut sets = figures.iter().map(|f| f.caveats.iter().copied().collect::<BTreeSet<_>>());
         let first = sets.next().unwrap_or_default();
         let shared = sets.fold(first, |shared, set| &shared & &set);
-        Self { shared, lettered: Vec::new() }
+        let intervals = figures.iter().any(|figure| figure.confidence.is_some());
+        Self { shared, lettered: Vec::new(), intervals }
     }
 
     /// Whose limit the leading figure shows, and the letters of the whole row's caveats.
@@ -52,6 +59,9 @@ impl Footnotes {
         }
         for caveat in &self.shared {
             let _ = writeln!(out, "all: {}", caveats::advice(*caveat));
+        }
+        if self.intervals {
+            out.push_str(INTERVALS);
         }
         out
     }
