@@ -49,8 +49,8 @@ pub fn test(full: bool) -> Result<()> {
     })
 }
 
-/// Simulated devices of known truth: a hundred, or with `--full` two thousand. Whatever else is said goes to
-/// `switchmark prove` as it is.
+/// Simulated devices of known truth: a hundred, or with `--full` two thousand. Whatever else is said
+/// goes to `switchmark prove` as it is.
 pub fn prove(args: &[&str]) -> Result<()> {
     let (full, mut rest): (Vec<&str>, Vec<&str>) = args.iter().partition(|arg| **arg == "--full");
     if !rest.contains(&"--devices") {

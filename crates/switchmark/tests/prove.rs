@@ -1,5 +1,5 @@
-//! `prove` as its user runs it: devices of known truth in virtual time, and the scenario files of claims that
-//! were once wrong.
+//! `prove` as its user runs it: devices of known truth in virtual time, and the scenario files of
+//! claims that were once wrong.
 
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "it waits for another process")]

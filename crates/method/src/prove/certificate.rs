@@ -1,4 +1,5 @@
-//! The certificate: how many claims were made, and how many were right, by study and kind of device.
+//! The certificate: how many claims were made, and how many were right, by study and kind of
+//! device.
 //!
 //! Owns the counting and the chances. Never draws a device and never asks a study.
 
@@ -137,8 +138,8 @@ impl Certificate {
         Self::default()
     }
 
-    /// Takes a device's figures, and what is true of it. `again` makes the same device again. Returns
-    /// whether some claim is wrong.
+    /// Takes a device's figures, and what is true of it. `again` makes the same device again.
+    /// Returns whether some claim is wrong.
     pub fn add(
         &mut self,
         (place, device): (&Place, u64),

@@ -1,15 +1,15 @@
 //! A claim beside what is true: right, a bound that holds, wrong, or nothing said.
 //!
-//! Owns the one tolerance. A claim is wrong where no value that it allows is true, not where its value
-//! is a little off.
+//! Owns the one tolerance. A claim is wrong where no value that it allows is true, not where its
+//! value is a little off.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Claim, Known, Says, Truth};
 use crate::figure::{Condition, Figure, Unit};
 
-/// A claim may be off by this beyond its own interval: a share of the truth; of a share, so much of the
-/// whole.
+/// A claim may be off by this beyond its own interval: a share of the truth; of a share, so much of
+/// the whole.
 pub const TOLERANCE: f64 = 0.01;
 
 /// From this confidence on an interval's coverage is counted.
@@ -21,7 +21,8 @@ const CONFIDENT: f64 = 0.90;
 pub enum Judgement {
     /// It says what is so.
     Right,
-    /// It says of the device that it is no worse, or no better, and that is so; what it is stays open.
+    /// It says of the device that it is no worse, or no better, and that is so; what it is stays
+    /// open.
     Bound,
     /// It says what is not so.
     Wrong(String),

@@ -1,6 +1,7 @@
 //! What is true of a device, as far as one figure can say it.
 //!
-//! Data only: a truth names the figures it is about and what they may say. Never says how it is known.
+//! Data only: a truth names the figures it is about and what they may say. Never says how it is
+//! known.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,8 @@ pub struct Truth {
     /// Of a distribution: of this point of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,
-    /// Whether a tester like this one could tell it: then a figure that leaves it open counts as such.
+    /// Whether a tester like this one could tell it: then a figure that leaves it open counts as
+    /// such.
     pub reachable: bool,
     /// What is so.
     pub known: Known,
@@ -44,8 +46,8 @@ pub enum Known {
         /// The most that links and hosts do.
         reach: f64,
     },
-    /// The loss of a load, of which so many frames a second get through and so large a share is lost
-    /// whatever the load.
+    /// The loss of a load, of which so many frames a second get through and so large a share is
+    /// lost whatever the load.
     Loss {
         /// Frames a second that the device forwards at most.
         limit: f64,
@@ -54,7 +56,8 @@ pub enum Known {
     },
     /// A yes or a no.
     Flag(bool),
-    /// Which ports belong together, each named by its number from 1; those in no group are left out.
+    /// Which ports belong together, each named by its number from 1; those in no group are left
+    /// out.
     Groups(Vec<Vec<u32>>),
     /// By a comparison, how many times the one side the other is.
     TimesAsMuch {

@@ -1,5 +1,5 @@
-//! The certificate as a page: how claims came out by study and kind of device, each wrong one with what is
-//! true, and what this host can't tell.
+//! The certificate as a page: how claims came out by study and kind of device, each wrong one with
+//! what is true, and what this host can't tell.
 //!
 //! Never judges: it shows what `method::prove` decided.
 
@@ -15,8 +15,8 @@ use crate::words;
 
 const ANCHOR: &str = "certificate";
 
-/// One self-contained HTML file. `seed` is what the devices were drawn from, `generated_unix_ns` the
-/// caller's wall clock.
+/// One self-contained HTML file. `seed` is what the devices were drawn from, `generated_unix_ns`
+/// the caller's wall clock.
 pub fn render(
     certificate: &Certificate,
     seed: u64,
@@ -61,8 +61,8 @@ fn answers(total: &Tally) -> Vec<Answer> {
     };
     let count = words::count;
     let mut all = vec![format!(
-        "Of {} claims {} are wrong{}. Of {} figures within the tester's reach {} were left open or only \
-         bounded.",
+        "Of {} claims {} are wrong{}. Of {} figures within the tester's reach {} were left \
+         open or only bounded.",
         count(total.claims()),
         count(total.wrong),
         share(total.wrong, total.claims(), total.wrong_share()),

@@ -1,7 +1,8 @@
-//! `switchmark prove`: devices of known truth at random, asked about, and what was claimed held against it.
+//! `switchmark prove`: devices of known truth at random, asked about, and what was claimed held
+//! against it.
 //!
-//! Owns its flags, the order of the worlds and what becomes of a wrong claim. What is claimed and when
-//! it is wrong is `method::prove`'s.
+//! Owns its flags, the order of the worlds and what becomes of a wrong claim. What is claimed and
+//! when it is wrong is `method::prove`'s.
 
 mod budget;
 mod case;
@@ -95,6 +96,8 @@ pub struct Proof {
     pub(self) certificate: Certificate,
     pub(self) seed: u64,
     keep: Option<PathBuf>,
+    narrowed: String,
+    scenario: Option<PathBuf>,
     wait: Wait,
     done: u64,
 }
@@ -104,8 +107,15 @@ impl Proof {
         if let Some(folder) = &args.keep {
             std::fs::create_dir_all(folder).map_err(Failure::unusable)?;
         }
-        let (keep, wait) = (args.keep.clone(), Wait::new(args.data.quiet));
-        Ok(Self { certificate: Certificate::new(), seed, keep, wait, done: 0 })
+        Ok(Self {
+            certificate: Certificate::new(),
+            seed,
+            keep: args.keep.clone(),
+            narrowed: narrowed(args),
+            scenario: None,
+            wait: Wait::new(args.data.quiet),
+            done: 0,
+        })
     }
 
     /// A device's figures are there; `run` is where they are recorded, or nothing.
@@ -129,12 +139,21 @@ impl Proof {
 
     /// What makes the same device again, and asks the same.
     fn again(&self, number: u64, case: &Case, run: &str) -> String {
-        let (seed, world) = (self.seed, case.world.as_str());
-        let (study, rigor) = (case.study().as_str(), rigor_name(case.rigor));
-        let run = if run.is_empty() { String::new() } else { format!(" (run {run})") };
-        format!(
-            "switchmark prove --seed {seed} --only {world} --study {study} --device {number}{run} --rigor {rigor}"
-        )
+        let world = case.world.as_str();
+        let run = if run.is_empty() { String::new() } else { format!("  # run {run}") };
+        match self.scenario.as_deref() {
+            Some(path) => format!("switchmark prove --scenario {}{run}", path.display()),
+            None => format!(
+                "switchmark prove --seed {} --only {world} --device {number}{}{run}",
+                self.seed, self.narrowed
+            ),
+        }
+    }
+
+    /// A device that can't be asked about proves nothing, and does not keep the others from it.
+    fn could_not(&mut self, world: World, number: u64, error: &Failure) {
+        let reason = error.render().lines().next().unwrap_or_default().to_owned();
+        self.skip(&format!("{} device {number}", world.as_str()), &reason);
     }
 
     /// Something can't be told here.
@@ -157,11 +176,19 @@ impl Proof {
     }
 }
 
-const fn rigor_name(rigor: Profile) -> &'static str {
-    match rigor {
-        Profile::Quick => "quick",
-        Profile::Strict => "strict",
+/// What of the flags decides which device a number is.
+fn narrowed(args: &Args) -> String {
+    let mut out = String::new();
+    if !args.study.is_empty() {
+        let studies: Vec<&str> = args.study.iter().map(|study| study.as_str()).collect();
+        out += &format!(" --study {}", studies.join(","));
     }
+    match args.rigor {
+        Some(ProfileArg::Quick) => out += " --rigor quick",
+        Some(ProfileArg::Strict) => out += " --rigor strict",
+        None => {}
+    }
+    out
 }
 
 /// What each world's share of the budget is, where all are asked.
@@ -191,7 +218,7 @@ fn drawn(proof: &mut Proof, args: &Args) -> Result<(), Failure> {
             Budget::new(Nanos::from_secs_f64(time.as_secs_f64() * share / whole), args.devices);
         proof.begin();
         match world {
-            World::Sim => simulated::all(proof, draws, &budget, &stop)?,
+            World::Sim => simulated::all(proof, draws, &budget, &stop),
             _ => live::all(proof, (*world, draws), &budget, &stop, &args.data),
         }
     }
@@ -237,6 +264,7 @@ fn draws(seed: u64, world: World, args: &Args) -> Draws {
 fn replay(proof: &mut Proof, path: &Path, args: &Args) -> Result<(), Failure> {
     let case = Case::read(path)?;
     proof.seed = case.seed;
+    proof.scenario = Some(path.to_owned());
     let (worlds, stop) = worlds(proof, |world| world == case.world)?;
     if worlds.is_empty() {
         return Ok(());

@@ -1,6 +1,7 @@
 //! One device, what is asked of it, and what is true: drawn, or read from a scenario file.
 //!
-//! Owns the scenario file's shape. A file says all that is needed: it outlives the draws that made it.
+//! Owns the scenario file's shape. A file says all that is needed: it outlives the draws that made
+//! it.
 
 use std::path::Path;
 

@@ -11,7 +11,8 @@ pub struct Chance(Pcg64Mcg);
 impl Chance {
     /// Of the device of that number.
     pub fn new(seed: u64, number: u64) -> Self {
-        // Neighbouring seeds of the generator have like beginnings; a multiple of an odd number has not.
+        // Neighbouring seeds of the generator have like beginnings; a multiple of an odd number has
+        // not.
         Self(Pcg64Mcg::seed_from_u64(seed ^ (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
     }
 

@@ -1,7 +1,7 @@
 //! Devices at random, wider than any profile that comes with the program, each with its truth.
 //!
-//! Owns the turns of studies, rigors and kinds. The number of a device and the seed make it: nothing else
-//! does.
+//! Owns the turns of studies, rigors and kinds. The number of a device and the seed make it:
+//! nothing else does.
 
 mod buffer;
 mod fabric;

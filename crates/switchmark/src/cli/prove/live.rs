@@ -42,8 +42,7 @@ pub fn all(
             Err(_) if stop.asked() || budget.is_overdrawn() => return,
             Err(error) => {
                 failed += 1;
-                let reason = error.render().lines().next().unwrap_or_default().to_owned();
-                proof.skip(&format!("{} device {number}", world.as_str()), &reason);
+                proof.could_not(world, number, &error);
                 if failed >= MOST_FAILURES {
                     return;
                 }

@@ -105,8 +105,8 @@ fn summary(total: &Tally) -> String {
         format!(": {}", share_of(total.wrong, total.claims(), share))
     });
     format!(
-        "{} devices, {} claims, {} wrong{share}. Of {} figures within the tester's reach {} were left \
-         open or only bounded.",
+        "{} devices, {} claims, {} wrong{share}. Of {} figures within the tester's reach {} were \
+         left open or only bounded.",
         total.devices,
         total.claims(),
         total.wrong,

@@ -1,7 +1,7 @@
 //! Devices asked about in virtual time, one to a thread.
 //!
-//! Owns the threads and when they end. The order in which devices come to their end means nothing: their
-//! numbers do.
+//! Owns the threads and when they end. The order in which devices come to their end means nothing:
+//! their numbers do.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -31,10 +31,9 @@ struct Asked {
 }
 
 /// As many devices as the budget allows.
-pub fn all(proof: &mut Proof, draws: &Draws, budget: &Budget, stop: &Stop) -> Result<(), Failure> {
+pub fn all(proof: &mut Proof, draws: &Draws, budget: &Budget, stop: &Stop) {
     let (next, own) = (AtomicU64::new(0), Stop::new());
     let workers = thread::available_parallelism().map_or(1, usize::from);
-    let mut failure = None;
     thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
         for _ in 0..workers {
@@ -56,10 +55,7 @@ pub fn all(proof: &mut Proof, draws: &Draws, budget: &Budget, stop: &Stop) -> Re
             match told.recv_timeout(LOOK) {
                 Ok(Asked { number, case, figures }) => match figures {
                     Some(Ok(figures)) => proof.take(number, &case, &figures, ""),
-                    Some(Err(error)) => {
-                        own.ask();
-                        failure.get_or_insert(error);
-                    }
+                    Some(Err(error)) => proof.could_not(World::Sim, number, &error),
                     None => {}
                 },
                 Err(RecvTimeoutError::Timeout) => {}
@@ -72,7 +68,6 @@ pub fn all(proof: &mut Proof, draws: &Draws, budget: &Budget, stop: &Stop) -> Re
             proof.progress(World::Sim, budget);
         }
     });
-    failure.map_or(Ok(()), Err)
 }
 
 /// One study on one simulated device, or two devices compared; `None` where it was stopped.

@@ -60,7 +60,8 @@ impl Path {
     /// The highest rate at which a goal holds.
     pub fn throughput(&self, goal: GoalName) -> Truth {
         let allowed = allowed(goal);
-        // Up to the limit the goal fails by chance or not at all: no other load is the device's limit.
+        // Up to the limit the goal fails by chance or not at all: no other load is the device's
+        // limit.
         let by_load = self.random <= allowed / 2.0;
         let (low, high) = if by_load {
             (self.surely, self.limit / (1.0 - allowed))

@@ -1,4 +1,5 @@
-//! Switches whose ports share uplinks: short ones, unlike ones that the others can't fill, and none.
+//! Switches whose ports share uplinks: short ones, unlike ones that the others can't fill, and
+//! none.
 
 use std::fmt::Write as _;
 

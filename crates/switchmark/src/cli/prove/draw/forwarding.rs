@@ -21,6 +21,10 @@ pub const KINDS: [Kind; 7] = [
 
 const SIZES: [u32; 8] = [64, 128, 256, 512, 1024, 1280, 1518, 9018];
 const NS: f64 = 1e9;
+/// What the worst stalls leave of a short trial.
+const STALLED: f64 = 0.8;
+/// Two of the longest frames.
+const SMALLEST: f64 = 20_000.0;
 
 /// A device as it is drawn.
 #[derive(Debug)]
@@ -87,8 +91,8 @@ fn goals(chance: &mut Chance, world: World) -> (Vec<GoalName>, SearchKind) {
 
 fn sheet(chance: &mut Chance, kind: Kind, (world, rigor): (World, Profile), size: u32) -> Sheet {
     let wire = f64::from(8 * (size + 20));
-    // So many frames a second on the ports: as many as virtual time affords in trials so long, and as a
-    // model keeps up with where time is real.
+    // So many frames a second on the ports: as many as virtual time affords in trials so long, and
+    // as a model keeps up with where time is real.
     let line = match (world, rigor) {
         (World::Sim, Profile::Quick) => chance.by_decades(2e3, 5e4),
         (World::Sim, Profile::Strict) => chance.by_decades(2e2, 2e3),
@@ -100,7 +104,7 @@ fn sheet(chance: &mut Chance, kind: Kind, (world, rigor): (World, Profile), size
         ports: [port, port],
         way: None,
         packets: None,
-        buffer: (frame * chance.by_decades(4.0, 100.0)).max(20_000.0),
+        buffer: (frame * chance.by_decades(4.0, 100.0)).max(SMALLEST),
         loss: 0.0,
         stalls: None,
         cut_through: chance.yes(0.3),
@@ -119,7 +123,7 @@ fn sheet(chance: &mut Chance, kind: Kind, (world, rigor): (World, Profile), size
         Kind::DeepQueue => {
             let way = slow(chance);
             sheet.way = Some(way);
-            sheet.buffer = (way / 8.0 * chance.by_decades(0.05, 5.0)).max(4.0 * frame);
+            sheet.buffer = (way / 8.0 * chance.by_decades(0.05, 5.0)).max(SMALLEST);
         }
         Kind::PacketLimit => {
             let share = chance.by_decades(1e-4, 0.95);
@@ -153,8 +157,9 @@ impl Sheet {
         let packets = self.packets.map_or(f64::INFINITY, |(limit, _)| limit);
         let limit = line.min(way).min(packets);
         let surely = match self.stalls {
-            // What comes while it stands still waits, or is lost; two may come in a row.
-            Some((_, long)) => limit.min(self.buffer / frame / long / 2.0),
+            // What comes while it stands still waits, or is lost, and two may come in a row; and what a
+            // trial of some tenths of a second gets through is less by a whole one.
+            Some((_, long)) => (self.buffer / frame / long / 2.0).min(limit * STALLED),
             None => limit,
         };
         let short = goals.iter().any(|goal| matches!(goal, GoalName::Ndr | GoalName::Pdr));
@@ -189,7 +194,8 @@ impl Sheet {
             let way = Rate(way as u64);
             let _ = writeln!(
                 out,
-                "groups = [{{ ports = \"1\", uplink = \"{way}\" }}, {{ ports = \"2\", uplink = \"{way}\" }}]"
+                "groups = [{{ ports = \"1\", uplink = \"{way}\" }}, \
+                 {{ ports = \"2\", uplink = \"{way}\" }}]"
             );
         }
         if let Some((limit, queue)) = self.packets {

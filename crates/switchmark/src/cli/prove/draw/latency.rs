@@ -70,7 +70,8 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
         Kind::SlowWay => {
             let way = Rate(way as u64);
             format!(
-                "groups = [{{ ports = \"1\", uplink = \"{way}\" }}, {{ ports = \"2\", uplink = \"{way}\" }}]\n"
+                "groups = [{{ ports = \"1\", uplink = \"{way}\" }}, \
+                 {{ ports = \"2\", uplink = \"{way}\" }}]\n"
             )
         }
         _ => String::new(),

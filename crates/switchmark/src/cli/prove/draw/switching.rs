@@ -1,4 +1,5 @@
-//! Switches with small tables, slow learners and backplanes that are too narrow for all ports at once.
+//! Switches with small tables, slow learners and backplanes that are too narrow for all ports at
+//! once.
 
 use std::fmt::Write as _;
 
@@ -100,7 +101,8 @@ fn patterns(
         let way = Rate(uplink as u64);
         let _ = writeln!(
             profile,
-            "groups = [{{ ports = \"1-{first}\", uplink = \"{way}\" }}, {{ ports = \"{}-{rest}\", uplink = \"{way}\" }}]",
+            "groups = [{{ ports = \"1-{first}\", uplink = \"{way}\" }}, \
+             {{ ports = \"{}-{rest}\", uplink = \"{way}\" }}]",
             first + 1
         );
         (uplink / rate, f64::INFINITY)
