@@ -6,14 +6,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Claim, Known, Says, Truth};
-use crate::figure::{Condition, Figure, Unit};
+use crate::figure::{Condition, Figure, LEAST_CONFIDENCE, Unit};
 
 /// A claim may be off by this beyond its own interval: a share of the truth; of a share, so much of
 /// the whole.
 pub const TOLERANCE: f64 = 0.01;
-
-/// From this confidence on an interval's coverage is counted.
-const CONFIDENT: f64 = 0.90;
 
 /// What became of a claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,8 +52,9 @@ pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
             } else {
                 Judgement::Wrong(format!("says {}, true is {range}", ends(value, low, high)))
             };
-            let confident = confidence.is_some_and(|confidence| confidence >= CONFIDENT);
-            let bracket = confidence.is_none() && low < high;
+            // A model without noise repeats itself: ends that are one say nothing of chance.
+            let confident = low < high && confidence.is_some_and(|c| c >= LEAST_CONFIDENCE);
+            let bracket = claim.figure.conditions.get("interval") == Some(&"search bracket".into());
             Judged {
                 judgement,
                 covered: confident.then_some(within),
@@ -219,7 +217,10 @@ mod tests {
             confidence: None,
             n: 1,
             blocks: 1,
-            conditions: BTreeMap::from([("offered_frames_per_s".to_owned(), 200.0.into())]),
+            conditions: BTreeMap::from([
+                ("offered_frames_per_s".to_owned(), 200.0.into()),
+                ("interval".to_owned(), "search bracket".into()),
+            ]),
             verdict: Verdict::DeviceLimited,
             caveats: Vec::new(),
         };
@@ -302,7 +303,11 @@ mod tests {
         let truth = Truth::new(Metric::Throughput, Unit::FramesPerSecond, truth);
         let held = |low: f64, confidence| {
             let says = Says::Value { value: low, low, high: 101.0, confidence };
-            let judged = judge(&claim(says), &truth);
+            let mut claim = claim(says);
+            if confidence.is_some() {
+                claim.figure.conditions.remove("interval");
+            }
+            let judged = judge(&claim, &truth);
             (judged.covered, judged.bracketed)
         };
         assert_eq!(held(99.9, Some(0.95)), (Some(true), None));

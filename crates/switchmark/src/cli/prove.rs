@@ -178,17 +178,17 @@ impl Proof {
 
 /// What of the flags decides which device a number is.
 fn narrowed(args: &Args) -> String {
-    let mut out = String::new();
-    if !args.study.is_empty() {
-        let studies: Vec<&str> = args.study.iter().map(|study| study.as_str()).collect();
-        out += &format!(" --study {}", studies.join(","));
-    }
-    match args.rigor {
-        Some(ProfileArg::Quick) => out += " --rigor quick",
-        Some(ProfileArg::Strict) => out += " --rigor strict",
-        None => {}
-    }
-    out
+    let studies: Vec<&str> = args.study.iter().map(|study| study.as_str()).collect();
+    let studies = match studies.as_slice() {
+        [] => String::new(),
+        all => format!(" --study {}", all.join(",")),
+    };
+    let rigor = match args.rigor {
+        Some(ProfileArg::Quick) => " --rigor quick",
+        Some(ProfileArg::Strict) => " --rigor strict",
+        None => "",
+    };
+    studies + rigor
 }
 
 /// What each world's share of the budget is, where all are asked.

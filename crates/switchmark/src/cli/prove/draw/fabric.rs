@@ -16,10 +16,10 @@ pub const KINDS: [Kind; 3] = [Kind::ShortUplinks, Kind::UnfillableUplinks, Kind:
 /// One device of that kind.
 pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let rate = match rigor {
-        Profile::Quick => chance.one(&[1e7, 1e8, 3e8]),
+        Profile::Quick => chance.one(&[1e7, 1e8]),
         Profile::Strict => chance.one(&[1e6, 1e7]),
     };
-    let total = 2 * chance.whole(4, 7);
+    let total = 2 * chance.whole(4, 6);
     let mut profile = format!(
         "name = \"{}\"\nports = {total}\nrate = \"{}\"\n\
          buffer = {{ total = \"1MiB\", reserved_per_port = \"8KiB\", alpha = 1.0 }}\n",
