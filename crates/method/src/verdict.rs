@@ -27,6 +27,15 @@ pub const LINE_RATE: f64 = 0.999;
 /// Of every interval that a verdict rests on. Fewer repetitions than reach it decide nothing.
 pub const CONFIDENCE: f64 = 0.95;
 
+/// What is left of a verdict where other people's frames crossed the tester's ports: what may be their doing
+/// is not the device's own, while a bound stays one.
+pub(crate) const fn beside_others(judged: Verdict) -> Verdict {
+    match judged {
+        Verdict::DeviceLimited => Verdict::Undetermined,
+        Verdict::LinkLimited | Verdict::TesterLimited | Verdict::Undetermined => judged,
+    }
+}
+
 /// What a figure was measured over, and beside what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {

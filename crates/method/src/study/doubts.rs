@@ -12,7 +12,9 @@ use crate::figure::Condition;
 use crate::other_traffic::other_traffic;
 use crate::record::{Defect, FlowRecord};
 use crate::trial::{Flow, FlowKind, Path, Role, Schedule, Subject};
-use crate::{Caveat, Figure, Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use crate::{
+    Caveat, Figure, Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord, verdict,
+};
 
 /// A flood that ended earlier than this share of its time before the end was cut short, not merely held up…
 const SHORT_SHARE: f64 = 0.1;
@@ -62,6 +64,7 @@ impl<'a> Doubting<'a> {
             let others = said.iter().filter_map(|doubt| doubt.others).max_by(f64::total_cmp);
             if let Some(rate) = others {
                 figure.conditions.insert(RATE.to_owned(), rate.into());
+                figure.verdict = verdict::beside_others(figure.verdict);
                 add(figure, Caveat::OtherTraffic);
             }
             if said.iter().any(|doubt| doubt.short_flood) {
@@ -267,6 +270,9 @@ mod tests {
             seen.mark(&mut figures);
             let told = figures.iter().map(|figure| figure.caveats.clone()).collect::<Vec<_>>();
             assert_eq!(told, expected, "{subject:?}, {others}");
+            let alone = |f: &Figure| !f.caveats.contains(&Caveat::OtherTraffic);
+            let confident = |f: &Figure| f.verdict == Verdict::DeviceLimited;
+            assert!(figures.iter().all(|figure| alone(figure) == confident(figure)));
             let rate = figures[0].conditions.get(RATE);
             let wanted = (others > 0).then_some(Condition::Number(500.0 / 1.1));
             assert_eq!(rate, wanted.as_ref());
