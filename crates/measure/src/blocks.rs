@@ -45,6 +45,12 @@ impl BlockEstimate {
         Some(estimate)
     }
 
+    /// The same in another unit, of which there are so many in one.
+    #[must_use]
+    pub fn scaled(self, by: f64) -> Self {
+        self.map(|value| value * by)
+    }
+
     fn map(self, f: impl Fn(f64) -> f64) -> Self {
         let interval =
             Interval { low: f(self.interval.low), high: f(self.interval.high), ..self.interval };

@@ -31,7 +31,7 @@ fn spec() -> FabricSpec {
         messages: Vec::new(),
         interval: Nanos::from_millis(2),
         duration: Nanos::from_millis(20),
-        blocks: 4,
+        blocks: 6,
         tries: 1,
         ..FabricSpec::quick()
     }

@@ -113,11 +113,11 @@ impl Switch {
         self.ratio > 1.0
     }
 
-    /// What one group's uplink carries; of two groups nothing passes that the other's does not.
-    fn uplink(&self, size: u64) -> f64 {
-        let smallest = self.groups.iter().map(Vec::len).min().unwrap_or(0) as f64;
-        let own = if self.groups.len() == 2 { smallest } else { size as f64 };
-        own / self.ratio * 1e9
+    /// What one group's uplink carries, and what passes through it with all others' beside.
+    fn uplink(&self, size: u64) -> (f64, f64) {
+        let all: usize = self.groups.iter().map(Vec::len).sum();
+        let rate = |ports: f64| ports / self.ratio * 1e9;
+        (rate(size as f64), rate((size as f64).min(all as f64 - size as f64)))
     }
 }
 
@@ -144,7 +144,12 @@ fn tell(seed: u64, largest: usize) -> Told {
     let uplinks = figures.iter().filter(|f| f.metric == Metric::UplinkRate && right);
     let off = uplinks.filter_map(|figure| {
         let Some(Condition::Integer(size)) = figure.conditions.get("group_size") else { panic!() };
-        Some((figure.value? / switch.uplink(*size) - 1.0).abs())
+        let (own, passes) = switch.uplink(*size);
+        // Of two groups nothing tells whose uplink is the narrower, and one as wide as all others together is
+        // never full alone: of those no more is said than what passed.
+        let bound = figure.conditions.contains_key("bound");
+        assert!(bound || groups > 2, "seed {seed}: an uplink's rate of two groups");
+        Some((figure.value? / if bound { passes } else { own } - 1.0).abs())
     });
     let off = off.fold(0.0, f64::max);
     if off > NEAR {

@@ -12,6 +12,7 @@ mod gone;
 mod infer;
 mod nonblocking;
 mod recabling;
+mod reconcile;
 mod scene;
 mod structure;
 

@@ -94,8 +94,11 @@ pub struct PacketLimit {
 pub struct PortGroup {
     /// From 1 on, in the order of hosts.
     pub ports: Vec<usize>,
-    /// What carries their frames to the others; none where it was never the limit.
+    /// What carries their frames to the others; none where it was never surely the limit. Of two groups each is
+    /// given what passes between them.
     pub uplink: Option<Rate>,
+    /// What it carries at least, where nothing filled it alone.
+    pub at_least: Option<Rate>,
 }
 
 /// What the table of addresses holds.

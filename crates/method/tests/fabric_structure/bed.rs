@@ -36,6 +36,8 @@ pub struct Model {
     pub deaf: Vec<(usize, usize)>,
     /// The share of every frame that is copied to all ports, as by a switch that knows no address.
     pub flooded: f64,
+    /// The share of all frames that is lost by chance.
+    pub loss: f64,
     /// What every flow loses in the first round that stays inside the groups, as to a host's other work.
     pub disturbed: f64,
 }
@@ -44,7 +46,17 @@ impl Model {
     pub fn new(group_of: Vec<usize>, uplinks: Vec<f64>) -> Self {
         let rates = vec![1.0; group_of.len()];
         let (mute, deaf) = (Vec::new(), Vec::new());
-        Self { group_of, uplinks, rates, noise: 0.02, mute, deaf, flooded: 0.0, disturbed: 0.0 }
+        Self {
+            group_of,
+            uplinks,
+            rates,
+            noise: 0.02,
+            mute,
+            deaf,
+            flooded: 0.0,
+            loss: 0.0,
+            disturbed: 0.0,
+        }
     }
 }
 
@@ -124,6 +136,7 @@ impl Bed {
             list.iter().any(|(p, since)| *p == port && self.trials >= *since)
         };
         let silent = since(&self.model.mute, from) || since(&self.model.deaf, to);
+        let share = share * (1.0 - self.model.loss);
         let noise = self.model.noise * self.normal();
         let sampled = (sent * share * (1.0 - share)).max(0.0).sqrt() * self.normal();
         let came = (sent * share * (1.0 + noise) + sampled).clamp(0.0, sent);
@@ -139,8 +152,8 @@ impl Bed {
             rejected: Rejected::default(),
             sending: load,
             receiving: load,
-            departures: Histogram::new(),
-            arrivals: Histogram::new(),
+            departures: Histogram::growing(),
+            arrivals: Histogram::growing(),
             delays: None,
             longest_burst: 1,
             late: 0,
@@ -155,7 +168,7 @@ fn exchanged(load: Nanos) -> FlowRecord {
         messages: 1000,
         octets: measure::ByteCount(65_536_000),
         elapsed: load,
-        rounds: Histogram::new(),
+        rounds: Histogram::growing(),
         intervals: vec![measure::ByteCount(6_553_600); 10],
         lost: 0,
     };

@@ -9,6 +9,7 @@ use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 
+use super::Uplink;
 use super::bed::Model;
 
 /// A device as drawn.
@@ -75,19 +76,24 @@ impl Case {
         group.len() as f64 / self.ratio
     }
 
-    /// Rates that are off by more than 5 %, or missing where floods could drive the uplink to its limit.
-    /// Of two groups only the narrower uplink shows; one of more than half of all ports never.
+    /// Rates that are off by more than 5 %, or missing where floods could fill that uplink alone. Of two
+    /// groups nothing tells whose uplink is the narrower, and one that carries as much as all others'
+    /// together is never full alone: what each carries at least is told of those.
     pub fn wrong_rates<'a>(
         &'a self,
-        told: &'a BTreeMap<usize, Option<f64>>,
-    ) -> impl Iterator<Item = (usize, Option<f64>)> + 'a {
-        let ports: usize = self.groups.iter().map(Vec::len).sum();
-        let narrowest = self.groups.iter().map(|g| self.uplink(g)).fold(f64::INFINITY, f64::min);
+        told: &'a BTreeMap<usize, Uplink>,
+    ) -> impl Iterator<Item = (usize, Uplink)> + 'a {
+        let all: f64 = self.groups.iter().map(|group| self.uplink(group)).sum();
         self.groups.iter().filter_map(move |group| {
-            let found = told.get(&group[0]).copied().flatten();
-            let truth = if self.groups.len() == 2 { narrowest } else { self.uplink(group) };
-            let drivable = 2 * group.len() <= ports;
-            let near = found.map_or(!drivable, |found| (found / truth - 1.0).abs() <= 0.05);
+            let found = told.get(&group[0]).copied().unwrap_or(Uplink::Unknown);
+            let own = self.uplink(group);
+            let alone = self.groups.len() > 2 && 1.2 * own < all - own;
+            let bound = own.min(all - own);
+            let near = match found {
+                Uplink::Rate { value, .. } => (value / own - 1.0).abs() <= 0.05,
+                Uplink::AtLeast(low) => !alone && (0.9..=1.02).contains(&(low / bound)),
+                Uplink::Unknown => false,
+            };
             (!near).then_some((group[0], found))
         })
     }

@@ -4,6 +4,7 @@
 //! where there is none, and what it costs. Seeds are printed. Never touches the network.
 
 mod bed;
+mod blind;
 mod devices;
 mod recabled;
 
@@ -11,7 +12,9 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 use method::figure::Condition;
-use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec, Testbed as _};
+use method::{
+    Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec, Testbed as _, Verdict,
+};
 
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64;
@@ -25,7 +28,7 @@ struct Told {
     /// Sorted; none where the device is called clean, empty where groups are not told.
     groups: Option<Vec<Vec<usize>>>,
     /// By the group's first port, in ports' rates.
-    uplinks: BTreeMap<usize, Option<f64>>,
+    uplinks: BTreeMap<usize, Uplink>,
     confidence: f64,
     excess: Option<f64>,
     uplink_seen: Option<f64>,
@@ -34,6 +37,35 @@ struct Told {
     local: Option<f64>,
     /// Cables moved, where there were fewer hosts than ports.
     moved: Option<u64>,
+}
+
+/// What was told of an uplink.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Uplink {
+    /// The device's, at 95 %.
+    Rate {
+        value: f64,
+        low: f64,
+        high: f64,
+    },
+    /// Nothing filled it, or nothing tells that it was this one that was full.
+    AtLeast(f64),
+    Unknown,
+}
+
+impl Uplink {
+    fn of(figure: &Figure) -> Self {
+        let gigabits = |rate: Option<f64>| rate.map(|rate| rate / 1e9);
+        let (value, low, high) =
+            (gigabits(figure.value), gigabits(figure.low), gigabits(figure.high));
+        match (value, low, high) {
+            (Some(value), low, high) if figure.verdict == Verdict::DeviceLimited => {
+                Self::Rate { value, low: low.unwrap_or(value), high: high.unwrap_or(value) }
+            }
+            (_, Some(low), None) => Self::AtLeast(low),
+            _ => Self::Unknown,
+        }
+    }
 }
 
 fn spec() -> FabricSpec {
@@ -71,7 +103,7 @@ fn told_by(spec: FabricSpec, bed: &mut Bed, seed: u64) -> Told {
     let groups = text(answer, "groups").map(|names| names.split("; ").map(ports).collect());
     let uplinks = of(Metric::UplinkRate).filter_map(|figure| {
         let first = ports(&text(figure, "group_ports")?)[0];
-        Some((first, figure.value.map(|rate| rate / 1e9)))
+        Some((first, Uplink::of(figure)))
     });
     assert_eq!(answer.n, bed.trials as u64, "every flood was counted");
     Told {
@@ -225,7 +257,8 @@ fn ports_of_mixed_speed_share_uplinks_too() {
     let told = told(&model, 2);
     assert_eq!(told.groups, Some(case.groups));
     for (group, rate) in &told.uplinks {
-        assert!(rate.is_some_and(|rate| (rate / 5.25 - 1.0).abs() < 0.05), "{group}: {rate:?}");
+        let near = |rate: f64| (rate / 5.25 - 1.0).abs() < 0.05;
+        assert!(matches!(rate, Uplink::Rate { value, .. } if near(*value)), "{group}: {rate:?}");
     }
 }
 

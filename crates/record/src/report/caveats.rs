@@ -82,6 +82,7 @@ pub(super) const fn name(caveat: Caveat) -> &'static str {
         Caveat::Confounded => "confounded",
         Caveat::OtherTraffic => "other-traffic",
         Caveat::ShortFlood => "short-flood",
+        Caveat::Contradicted => "contradicted",
     }
 }
 
@@ -236,6 +237,10 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
             "Another trial brought more through at a higher load, and the loss was not seen to grow with \
              the load: no rate is the limit. The loss ratio at the highest load stands beside it; look \
              for a bad cable, a port or a device that drops frames now and then."
+        }
+        Caveat::Contradicted => {
+            "Another figure of the same run contradicts what this one would have said, so nothing is said. \
+             A longer trial, or other arrangements, may tell."
         }
         Caveat::Unsupported => "This test can't be made where it was asked for; the row says why.",
         Caveat::NotFilled => {

@@ -3,7 +3,8 @@
 //! Owns the defaults by profile and the reading of carriers and margins. Never runs a study, and never
 //! says where a text stood: that is the caller's.
 
-use measure::{ByteCount, Nanos};
+use device::Edge;
+use measure::{ByteCount, Nanos, Rate};
 use method::trial::{Carrier, Subject};
 use method::{Arrangement, FabricSpec, Nodes, Profile, Recabling, StudySpec};
 
@@ -12,6 +13,13 @@ use super::study::replace;
 
 /// Frames under way where nothing is said: more than a gigabit link and a switch hold at rest.
 const CREDITS: u16 = 64;
+
+/// A pair exchanges so many messages in a trial, if that is not too long: whether a device is non-blocking is
+/// known to a message, and the margin is a twentieth.
+const MESSAGES: f64 = 150.0;
+
+/// A trial is made no longer for that than this.
+const LONGEST: Nanos = Nanos::from_secs(3);
 
 /// A fabric study with only what was said; the rest comes from the profile.
 #[derive(Debug, Clone, Default)]
@@ -57,6 +65,11 @@ impl FabricAsk {
             spec.duration = Nanos(spec.duration.0 / 10);
             spec.interval = Nanos(spec.interval.0 / 10);
         }
+        if self.duration.is_none() {
+            let message = self.message.unwrap_or(spec.message);
+            let enough = slowest(testbed).map(|rate| long_enough(message, rate));
+            spec.duration = enough.map_or(spec.duration, |enough| enough.max(spec.duration));
+        }
         let infer = self.infer.unwrap_or(self.arrangements.is_empty());
         replace(&mut spec.arrangements, self.arrangements);
         if !self.nodes.is_empty() {
@@ -78,6 +91,23 @@ impl FabricAsk {
         spec.interval = self.interval.unwrap_or_else(|| spec.interval.min(spec.duration));
         spec.blocks = self.blocks.unwrap_or(spec.blocks);
         StudySpec::Fabric(spec)
+    }
+}
+
+/// The time of [`MESSAGES`], or of as many as [`LONGEST`] has.
+fn long_enough(message: ByteCount, rate: Rate) -> Nanos {
+    let seconds = MESSAGES * 8.0 * message.0 as f64 / rate.bits_per_second();
+    Nanos::from_secs_f64(seconds).min(LONGEST)
+}
+
+/// The slowest port's rate, where it is known before anything is built.
+fn slowest(testbed: &Testbed) -> Option<Rate> {
+    match &testbed.source {
+        Source::Virtual(of) => (0..of.profile.edges()).map(|e| of.profile.edge_rate(Edge(e))).min(),
+        Source::Hosts(hosts) => {
+            hosts.hosts.iter().flat_map(|host| &host.ports).filter_map(|port| port.rate).min()
+        }
+        Source::Lab(lab) => lab.rate,
     }
 }
 

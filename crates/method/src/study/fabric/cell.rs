@@ -8,7 +8,7 @@ use super::super::session::Tried;
 use super::FabricSpec;
 use super::scene::Round;
 use crate::record::{BulkRecord, Defect, ExchangeRecord, FlowRecord, ReceiptRecord};
-use crate::trial::Flow;
+use crate::trial::{Flow, FlowKind};
 use crate::{Caveat, Outcome};
 
 /// What one pair got in one trial, in bits of payload a second; where a port is in several pairs, what it
@@ -25,8 +25,11 @@ pub(super) struct Got {
     pub(super) lost: f64,
     /// Whole messages, both ways together; 1 of a stream.
     pub(super) messages: u64,
-    /// The mean as a share of what the slower of the two ports carries.
+    /// All octets that came, of whole messages or not, as a share of what the slower of the two ports
+    /// carries: the mean of both ways.
     pub(super) share: f64,
+    /// Messages that so many octets come to, on average of both ways; of a stream as many as there may be.
+    pub(super) resolution: f64,
     /// Nothing came in the last interval, either way.
     pub(super) stopped: bool,
 }
@@ -65,12 +68,16 @@ impl RoundData {
         let got = |(flow, record): (&Flow, &FlowRecord)| match record {
             _ if silent.contains(&flow.id) => None,
             FlowRecord::Exchange(seen) if is_one_way(seen) => None,
-            FlowRecord::Exchange(seen) => Some(Got::of(seen, spec).times(shared)),
+            FlowRecord::Exchange(seen) => {
+                let FlowKind::Exchange(asked) = &flow.kind else { return None };
+                Some(Got::of(seen, asked.message, spec).times(shared))
+            }
             FlowRecord::Bulk(seen) => Some(Got::of_stream(seen, spec).times(shared)),
             _ => None,
         };
-        let of_link =
-            |(got, link): (Option<Got>, &f64)| got.map(|got| Got { share: got.mean / link, ..got });
+        let of_link = |(got, link): (Option<Got>, &f64)| {
+            got.map(|got| Got { share: got.share / link, ..got })
+        };
         let pairs: Vec<Option<Got>> = flows.map(got).zip(&round.links).map(of_link).collect();
         if pairs.iter().any(Option::is_none) {
             self.troubles.push(Caveat::SilentPairs);
@@ -104,9 +111,15 @@ fn is_one_way(exchange: &ExchangeRecord) -> bool {
 }
 
 impl Got {
-    fn of(exchange: &ExchangeRecord, spec: &FabricSpec) -> Self {
+    fn of(exchange: &ExchangeRecord, message: ByteCount, spec: &FabricSpec) -> Self {
         let ways = [&exchange.forward, &exchange.backward];
         let [forward, backward] = ways.map(|way| 8.0 * way.octets_per_second());
+        let octets =
+            ways.map(|way| way.intervals.iter().map(|octets| octets.0).sum::<u64>() as f64);
+        let rate = |(way, octets): (&&ReceiptRecord, f64)| {
+            8.0 * octets / way.elapsed.min(spec.duration).as_secs_f64().max(1e-9)
+        };
+        let [came, back] = [(&ways[0], octets[0]), (&ways[1], octets[1])].map(rate);
         let lost = |way: &ReceiptRecord| way.lost as f64 / way.elapsed.as_secs_f64().max(1e-9);
         Self {
             mean: f64::midpoint(forward, backward),
@@ -117,7 +130,8 @@ impl Got {
                 .fold(f64::MAX, f64::min),
             lost: ways.map(lost).iter().sum(),
             messages: exchange.forward.messages + exchange.backward.messages,
-            share: 0.0,
+            share: f64::midpoint(came, back),
+            resolution: f64::midpoint(octets[0], octets[1]) / message.0 as f64,
             stopped: ways.iter().all(|way| last(&way.intervals, spec) == 0),
         }
     }
@@ -127,7 +141,16 @@ impl Got {
         let received = stream.streams.first().map_or(&[][..], |stream| &stream.received[..]);
         let worst_interval = slowest(received, spec);
         let stopped = last(received, spec) == 0;
-        Self { mean, slower: mean, worst_interval, lost: 0.0, messages: 1, share: 0.0, stopped }
+        Self {
+            mean,
+            slower: mean,
+            worst_interval,
+            lost: 0.0,
+            messages: 1,
+            share: mean,
+            resolution: f64::INFINITY,
+            stopped,
+        }
     }
 
     fn times(self, pairs: f64) -> Self {
@@ -135,6 +158,7 @@ impl Got {
             mean: self.mean * pairs,
             slower: self.slower * pairs,
             worst_interval: self.worst_interval * pairs,
+            share: self.share * pairs,
             ..self
         }
     }

@@ -11,6 +11,7 @@ use super::super::rows::Row;
 use super::super::ways::Ways;
 use super::cell::{Got, RoundData, Sample};
 use super::nonblocking;
+use super::reconcile;
 use super::scene::{Cell, Round, Scene, wire_limit};
 use super::structure::{self, Structures};
 use super::{Arrangement, FabricSpec, Place};
@@ -34,6 +35,12 @@ fn mean(pairs: &[&Got]) -> Option<f64> {
 
 fn share(pairs: &[&Got]) -> Option<f64> {
     (!pairs.is_empty()).then(|| pairs.iter().map(|got| got.share).sum::<f64>() / pairs.len() as f64)
+}
+
+/// The error of a share, where each of these pairs waits for a message in the middle of it.
+fn of_one_message(pairs: &[&Got]) -> Option<f64> {
+    let of = |got: &&Got| 1.0 / got.resolution.max(1e-9);
+    (!pairs.is_empty()).then(|| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64)
 }
 
 fn minimum(pairs: &[&Got]) -> Option<f64> {
@@ -82,11 +89,19 @@ impl<'a> Rounds<'a> {
         Self(vec![self.0[round]]).by_block(share)
     }
 
-    /// The round with the lowest mean share of its links, by the median of its blocks.
+    /// How far a share of one round is off for want of messages, in its worst block.
+    pub(super) fn error_of(&self, round: usize) -> f64 {
+        let blocks = Self(vec![self.0[round]]).by_block(of_one_message);
+        blocks.into_values().fold(0.0, f64::max)
+    }
+
+    /// The round with the lowest mean share of its links, by the median of its blocks; of such as differ by less
+    /// than a millionth the first.
     pub(super) fn worst(&self) -> Option<usize> {
+        const ALIKE: f64 = 1e6;
         let middle = |at: usize| {
             let shares: Vec<f64> = self.shares_of(at).into_values().collect();
-            Some((at, median(&shares)?))
+            Some((at, (ALIKE * median(&shares)?).round()))
         };
         let all = (0..self.0.len()).filter_map(middle);
         all.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
@@ -142,11 +157,22 @@ pub(super) fn all(
             }
         }
     }
-    for (at, found) in structures {
-        let row = plain_row(spec, &scenes[*at], ways);
-        figures.extend(structure::figures(found, &scenes[*at], row));
+    let mut floods: Vec<Figure> = Vec::new();
+    let mut answers: Vec<Figure> = Vec::new();
+    for (at, scene) in scenes.iter().enumerate() {
+        let row = || plain_row(spec, scene, ways);
+        let found = structures.get(&at);
+        let mut groups =
+            found.map_or_else(Vec::new, |found| structure::figures(found, scene, row()));
+        let mut answer = nonblocking::of(spec, scenes, at, data, ways, seed);
+        if let Some(answer) = &mut answer {
+            reconcile::reconcile(&mut groups, answer);
+        }
+        floods.extend(groups);
+        answers.extend(answer);
     }
-    figures.extend(nonblocking::all(spec, scenes, data, ways, seed));
+    figures.extend(floods);
+    figures.extend(answers);
     figures
 }
 

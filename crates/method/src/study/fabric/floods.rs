@@ -50,6 +50,8 @@ pub(super) struct Flooding<'a, 'b> {
     pub(super) outruns: bool,
     /// The port of each host.
     pub(super) seats: Vec<usize>,
+    /// How many times longer than usual floods last.
+    pub(super) stretch: u64,
 }
 
 impl Floods for Flooding<'_, '_> {
@@ -59,7 +61,8 @@ impl Floods for Flooding<'_, '_> {
         flows: &[(usize, usize)],
         length: Length,
     ) -> Result<Option<Vec<Flooded>>, TestbedError> {
-        let duration = self.duration(flows, length);
+        let usual = self.duration(flows, length);
+        let duration = Nanos(usual.0 * self.stretch).min(LONGEST.max(usual));
         let asked: Vec<Flow> =
             (1..).zip(flows).map(|(id, flow)| self.flow(id, *flow, length)).collect();
         let tried = self.session.run(Ask {
@@ -81,6 +84,10 @@ impl Floods for Flooding<'_, '_> {
         };
         self.session.cabling = self.scene.ports.iter().zip(seats).map(cable).collect();
         self.seats = seats.to_vec();
+    }
+
+    fn stretch(&mut self, by: u64) {
+        self.stretch = by;
     }
 
     fn rate(&self, port: usize) -> u64 {
@@ -164,7 +171,8 @@ impl Flooding<'_, '_> {
                 }
                 None => seen.sent as f64 / most as f64,
             };
-            Some(Flooded { from: *from, to: *to, offered, sent: seen.sent, came: came(seen) })
+            let (sent, came) = (seen.sent, came(seen));
+            Some(Flooded { from: *from, to: *to, offered, sent, came, kept_up: kept_up(seen) })
         });
         Some(seen.collect())
     }
@@ -176,13 +184,25 @@ impl Flooding<'_, '_> {
 fn came(seen: &DatagramsRecord) -> u64 {
     let lost = seen.received.lost(seen.sent);
     let came = seen.sent - lost;
-    let (sending, receiving) = (seen.sending.as_secs_f64(), seen.receiving.as_secs_f64());
-    let waited = if receiving > sending { 1.0 - sending / receiving } else { 0.0 };
+    let waited = 1.0 - in_step(seen);
     if lost as f64 > waited * seen.sent as f64 {
         (came as f64 * (1.0 - waited)).round() as u64
     } else {
         came
     }
+}
+
+/// The receiving rate as a share of the sending rate. A queue that swallows what an uplink does not carry
+/// leaves the count whole, and not the rate.
+fn kept_up(seen: &DatagramsRecord) -> f64 {
+    let came = (seen.sent - seen.received.lost(seen.sent)) as f64 / seen.sent.max(1) as f64;
+    came * in_step(seen)
+}
+
+/// The time of sending as a share of the time of receiving, where that was longer.
+fn in_step(seen: &DatagramsRecord) -> f64 {
+    let (sending, receiving) = (seen.sending.as_secs_f64(), seen.receiving.as_secs_f64());
+    if receiving > sending { sending / receiving } else { 1.0 }
 }
 
 fn sent(record: &FlowRecord) -> u64 {

@@ -5,6 +5,7 @@
 //! leave their groups, and one in which none does. Only those rounds decide whether the device blocks. Never times anything, and never believes
 //! a group that fresh rounds contradict.
 
+mod alternatives;
 mod evidence;
 mod pairs;
 mod refine;
@@ -12,7 +13,11 @@ mod rounds;
 mod sinks;
 mod sittings;
 mod unseen;
+mod uplinks;
 
+use std::collections::BTreeMap;
+
+use measure::blocks::BlockEstimate;
 use rand::seq::SliceRandom as _;
 use rand_pcg::Pcg64;
 
@@ -21,9 +26,16 @@ use evidence::{Belief, DRIVEN, Round};
 use sinks::{SEEN, SURE, Scatter, Sink, alike};
 pub(super) use sittings::{Cabled, infer_in_sittings};
 pub(super) use unseen::SURELY;
+pub(super) use uplinks::{Bound, Uplink};
 
 /// A loss below this is no blocking: less than any oversubscription worth a name.
 const LEAST_LOSS: f64 = 0.03;
+
+/// By more than this what came may not lag behind what was sent where nothing is said to be short.
+const MOST_QUEUED: f64 = 0.02;
+
+/// How many times longer floods get, one after the other, where a queue may hide what is short.
+const STRETCHES: [u64; 3] = [1, 4, 16];
 
 /// How often one sink is flooded before it has to do.
 const MOST_REPEATS: usize = 6;
@@ -49,6 +61,8 @@ pub(super) struct Flooded {
     pub(super) sent: u64,
     /// Frames that came.
     pub(super) came: u64,
+    /// The receiving rate as a share of the sending rate.
+    pub(super) kept_up: f64,
 }
 
 /// How long a flood lasts.
@@ -73,6 +87,9 @@ pub(super) trait Floods {
     /// Has each host's cable end at the port of its place; where every port has a host there is nothing
     /// to do.
     fn plug(&mut self, _seats: &[usize]) {}
+
+    /// Has all floods last so many times longer than usual from now on.
+    fn stretch(&mut self, _by: u64) {}
 
     /// A port's rate, or 0 where it is not known.
     fn rate(&self, port: usize) -> u64;
@@ -104,12 +121,19 @@ pub(super) enum Finding {
         /// A group oversubscribed by more than this share would have been seen, with 99 in 100.
         excess: f64,
     },
+    /// Nothing was lost, but what came did not keep up with what was sent, however long it lasted.
+    Queued {
+        /// What came, as a share of what was sent in the same time, in the worst round.
+        kept_up: f64,
+    },
     /// Flows are held up.
     Blocking {
         /// Empty where they can't be told.
         groups: Vec<Group>,
         /// That all groups are right.
         confidence: f64,
+        /// Of two groups: what the narrower of their uplinks carries, whichever that is.
+        between: Option<BlockEstimate>,
         /// What flows of the worst round got, on average.
         share: f64,
     },
@@ -119,9 +143,7 @@ pub(super) enum Finding {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Group {
     pub(super) ports: Vec<usize>,
-    /// What the uplink carries each way, in the slowest port's rates; none where nothing drove it to
-    /// its limit.
-    pub(super) uplink: Option<f64>,
+    pub(super) uplink: Uplink,
 }
 
 /// Why nothing can be told of a port.
@@ -141,10 +163,23 @@ pub(super) fn infer(
     floods: &mut dyn Floods,
     chance: Pcg64,
 ) -> Result<Inferred, TestbedError> {
-    let mut inference = Inference::new(ports, floods, chance);
-    let finding = inference.run()?;
-    let Inference { trials, missing, local_share, .. } = inference;
-    Ok(Inferred { finding, trials, missing, local_share, cabled: None })
+    let mut spent = 0;
+    let mut stretches = STRETCHES.into_iter().peekable();
+    loop {
+        floods.stretch(stretches.next().unwrap_or(1));
+        let mut inference = Inference::new(ports, floods, chance.clone());
+        let finding = inference.run()?;
+        let kept_up = inference.kept_up();
+        let Inference { trials, missing, local_share, .. } = inference;
+        spent += trials;
+        // A queue that takes what an uplink does not carry is full the sooner the longer it lasts.
+        let queued = matches!(finding, Finding::Clean { .. }) && kept_up < 1.0 - MOST_QUEUED;
+        if queued && stretches.peek().is_some() {
+            continue;
+        }
+        let finding = if queued { Finding::Queued { kept_up } } else { finding };
+        return Ok(Inferred { finding, trials: spent, missing, local_share, cabled: None });
+    }
 }
 
 struct Inference<'a> {
@@ -158,7 +193,8 @@ struct Inference<'a> {
     /// How far a share is off, beside the chance of which frames came.
     noise: f64,
     rounds: Vec<Round>,
-    sinks: Vec<Sink>,
+    /// By their ports.
+    sinks: BTreeMap<usize, Sink>,
     /// Each sink, and the levels of those that sent into it.
     told: Vec<(usize, Vec<Option<usize>>)>,
     /// Sinks whose senders were surely not all alike.
@@ -177,7 +213,7 @@ impl<'a> Inference<'a> {
             trials: 0,
             noise: 0.02,
             rounds: Vec::new(),
-            sinks: Vec::new(),
+            sinks: BTreeMap::new(),
             told: Vec::new(),
             sure: 0,
             local_share: None,
@@ -212,10 +248,12 @@ impl Inference<'_> {
                 }
             }
             belief = self.refined(belief);
+            belief = self.challenged(belief)?;
             if belief.groups() == before {
                 break;
             }
         }
+        self.fill_uplinks(&mut belief)?;
         Ok(self.concluded(&belief))
     }
 
@@ -347,38 +385,32 @@ impl Inference<'_> {
     /// while classes show but not surely, while what looks like one could still be two, and until repeats
     /// have told how far floods scatter.
     fn flood_sink(&mut self, port: usize) -> Result<Vec<Option<usize>>, TestbedError> {
-        let mut sink = Sink::new(self.ports);
         let mut found = None;
         for _ in 0..MOST_REPEATS {
-            let senders: Vec<usize> = self.alive.iter().copied().filter(|p| *p != port).collect();
-            let flows: Vec<(usize, usize)> = senders.iter().map(|from| (*from, port)).collect();
-            let seen = self.flood("sink", &flows, Length::Sink(senders.len()))?;
-            let heard: u64 = seen.iter().map(|flow| flow.came).sum();
-            if seen.iter().any(|flow| flow.came == 0) && heard > 20 * seen.len() as u64 {
-                self.look_again(&[])?;
-            }
-            let there: Vec<Flooded> =
-                seen.into_iter().filter(|flow| self.alive.contains(&flow.from)).collect();
-            sink.take(&there, self.noise);
-            let scatter = Scatter::of(self.sinks.iter().chain([&sink]));
+            let seen = self.flood_into(port)?;
+            self.take_into(port, &seen);
+            let (sink, scatter) = (&self.sinks[&port], self.scatter());
             found = sink.levels(scatter);
             let sure = found.as_ref().is_some_and(|(_, separation)| *separation >= SURE);
-            let clear = sure || (found.is_none() && excess_of(&sink, scatter) < LEAST_SEEN);
+            let clear = sure || (found.is_none() && excess_of(sink, scatter) < LEAST_SEEN);
             if clear && scatter.is_known() {
                 break;
             }
         }
         let sure = |(_, separation): &(_, f64)| *separation >= SURE;
         self.sure += u64::from(found.as_ref().is_some_and(sure));
+        let sink = &self.sinks[&port];
         let one = || (0..self.ports).map(|port| sink.heard(port).then_some(0)).collect();
-        let levels = found.map_or_else(one, |(levels, _)| levels);
-        self.sinks.push(sink);
-        Ok(levels)
+        Ok(found.map_or_else(one, |(levels, _)| levels))
+    }
+
+    fn take_into(&mut self, port: usize, seen: &[Flooded]) {
+        self.sinks.entry(port).or_insert_with(|| Sink::new(self.ports)).take(seen, self.noise);
     }
 
     /// How far all floods of sinks scatter.
     fn scatter(&self) -> Scatter {
-        Scatter::of(self.sinks.iter())
+        Scatter::of(self.sinks.values())
     }
 
     /// Fresh rounds: everything leaves its group; then one group at a time; then nothing does.
@@ -389,8 +421,9 @@ impl Inference<'_> {
             self.round("crossing", &flows)?;
         }
         if groups.len() > 2 {
+            let sizes: Vec<f64> = groups.iter().map(|group| group.len() as f64).collect();
             for which in 0..groups.len() {
-                let flows = rounds::alone(groups, which, &mut self.chance);
+                let flows = rounds::alone(groups, which, &sizes, &mut self.chance);
                 self.round("one group", &flows)?;
             }
         }
@@ -405,40 +438,54 @@ impl Inference<'_> {
         self.rounds.iter().filter_map(|r| mean_share(&r.flows)).fold(1.0, f64::min)
     }
 
+    /// The lowest mean receiving rate of any one-to-one round, as a share of the sending rate.
+    fn kept_up(&self) -> f64 {
+        let mean = |round: &Round| {
+            round.flows.iter().map(|flow| flow.kept_up).sum::<f64>() / round.flows.len() as f64
+        };
+        self.rounds.iter().map(mean).fold(1.0, f64::min)
+    }
+
     /// Every port reaches the sink alike: no group shows.
     fn one_group(&self) -> Finding {
         let worst = self.worst_share();
         if worst < 1.0 - LEAST_LOSS {
-            return Finding::Blocking { groups: Vec::new(), confidence: 0.0, share: worst };
+            return Finding::Blocking {
+                groups: Vec::new(),
+                confidence: 0.0,
+                between: None,
+                share: worst,
+            };
         }
-        let excess = self.sinks.first().map_or(f64::INFINITY, |s| excess_of(s, self.scatter()));
+        let excess =
+            self.sinks.values().next().map_or(f64::INFINITY, |s| excess_of(s, self.scatter()));
         Finding::Clean { groups: Vec::new(), excess }
     }
 
     fn concluded(&self, belief: &Belief) -> Finding {
         let groups = belief.groups();
         let worst = self.worst_share();
-        let uplink = |group: usize| {
-            let short = belief.uplinks[group]
-                < (1.0 - LEAST_LOSS) * belief.asked(group, &self.rounds)
-                && belief.gain(group, &self.rounds, self.noise) > DRIVEN;
-            short.then(|| belief.uplink(group, &self.rounds))
-        };
-        let uplinks: Vec<Option<f64>> = (0..groups.len()).map(uplink).collect();
+        let short = (0..groups.len()).any(|group| self.is_short(belief, group));
         // Where traffic that stays in its group is held up too, it is not the uplinks that are short.
         let local = self.local_share.is_none_or(|share| share > 1.0 - 2.0 * LEAST_LOSS);
         // One port alone shares nothing: what is wrong with it is not its group.
         let shared = groups.iter().all(|group| group.len() > 1);
         let whole = local && shared && 2 * groups.len() <= self.alive.len().max(4);
-        if whole && uplinks.iter().any(Option::is_some) {
+        if whole && short {
             let confidence = self.confidence(belief);
+            let between = self.between_two(belief);
             let group = |(ports, uplink)| Group { ports, uplink };
-            let groups = groups.into_iter().zip(uplinks).map(group).collect();
-            return Finding::Blocking { groups, confidence, share: worst };
+            let groups = groups.into_iter().zip(self.uplinks(belief)).map(group).collect();
+            return Finding::Blocking { groups, confidence, between, share: worst };
         }
         // Something held flows up, and no uplink that is believed in explains it.
         if worst < 1.0 - LEAST_LOSS {
-            return Finding::Blocking { groups: Vec::new(), confidence: 0.0, share: worst };
+            return Finding::Blocking {
+                groups: Vec::new(),
+                confidence: 0.0,
+                between: None,
+                share: worst,
+            };
         }
         Finding::Clean { excess: self.least_seen(&groups), groups }
     }

@@ -12,40 +12,42 @@ use measure::quantile::median;
 use super::super::rows::CONFIDENCE;
 use super::super::ways::Ways;
 use super::figures::{Data, Rounds, cables, most, plain_row};
+use super::reconcile::judge;
 use super::scene::{Cell, Scene};
 use super::{Arrangement, FabricSpec};
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use crate::verdict::Evidence;
+use crate::{Caveat, Figure, Metric, Unit};
 
 /// An arrangement's share of what one pair alone gets.
 struct Share {
     name: String,
     ratio: BlockEstimate,
+    /// By how much the ratio may be off for what each pair waits for, a message: as a share of it.
+    error: f64,
     /// The direct cables' own share, where they were measured: what the tester keeps up.
     tester: f64,
 }
 
-/// One row for each subject.
-pub(super) fn all(
+/// The row of a subject; none of a bare cable, which is nothing that could block.
+pub(super) fn of(
     spec: &FabricSpec,
     scenes: &[Scene],
+    at: usize,
     data: &Data,
     ways: &Ways,
     seed: u64,
-) -> Vec<Figure> {
-    let subjects = ways.subjects();
-    let of = scenes.iter().enumerate().filter(|(_, scene)| subjects.contains(&scene.way));
-    // A bare cable is nothing that could block.
-    let of = of.filter(|(_, scene)| ways.subject(scene.way).is_some());
-    let of = of.filter(|(_, scene)| scene.cells.iter().any(is_matching));
-    of.map(|(at, scene)| {
-        let shares = shares(spec, scenes, (at, scene), data, ways, seed);
-        let mut figure = figure(spec, scene, shares, ways);
-        if is_missing_pairs(data, at) && !figure.caveats.contains(&Caveat::SilentPairs) {
-            figure.caveats.push(Caveat::SilentPairs);
-        }
-        figure
-    })
-    .collect()
+) -> Option<Figure> {
+    let scene = &scenes[at];
+    let subject = ways.subjects().contains(&scene.way) && ways.subject(scene.way).is_some();
+    if !subject || !scene.cells.iter().any(is_matching) {
+        return None;
+    }
+    let shares = shares(spec, scenes, (at, scene), data, ways, seed);
+    let mut figure = figure(spec, scene, shares, ways);
+    if is_missing_pairs(data, at) && !figure.caveats.contains(&Caveat::SilentPairs) {
+        figure.caveats.push(Caveat::SilentPairs);
+    }
+    Some(figure)
 }
 
 fn is_missing_pairs(data: &Data, scene: usize) -> bool {
@@ -83,14 +85,16 @@ fn shares(
         let Some((few_index, few)) = alone(cell) else { continue };
         let rounds = Rounds::of(data, at, *index);
         let Some(worst) = rounds.worst() else { continue };
-        let reference = Rounds::of(data, at, *few_index).shares();
-        let ratio = paired(&rounds.shares_of(worst), &reference, seed);
+        let one = Rounds::of(data, at, *few_index);
+        let ratio = paired(&rounds.shares_of(worst), &one.shares(), seed);
+        // Each is up to a message short, the one or the other.
+        let error = rounds.error_of(worst).max(one.error_of(0));
         let tester = match (of_cables(cell), of_cables(few)) {
             (Some(all), Some(one)) if one > 0.0 => (all / one).min(1.0),
             _ => 1.0,
         };
         let name = cell.rounds[worst].name.clone();
-        shares.extend(ratio.map(|ratio| Share { name, ratio, tester }));
+        shares.extend(ratio.map(|ratio| Share { name, ratio, error, tester }));
     }
     shares
 }
@@ -117,21 +121,30 @@ fn figure(spec: &FabricSpec, scene: &Scene, shares: Vec<Share>, ways: &Ways) -> 
         figure.blocks = 0;
         return figure;
     };
-    let Share { name, ratio, tester } = worst;
-    let answer = answer(&ratio, spec.margin, tester, ways.share_machine());
+    let Share { name, ratio, error, tester } = worst;
+    let range = Range {
+        low: ratio.interval.low * (1.0 - error),
+        value: ratio.value,
+        high: ratio.interval.high * (1.0 + error),
+        certain: ratio.interval.confidence >= CONFIDENCE,
+    };
+    let answer = range.answer(spec.margin, tester, ways.share_machine());
     row.n = ratio.blocks as u64;
     row.conditions.extend([
         ("worst_arrangement".to_owned(), name.into()),
-        ("share_of_one_pair".to_owned(), ratio.value.into()),
-        ("share_low".to_owned(), ratio.interval.low.into()),
-        ("share_high".to_owned(), ratio.interval.high.into()),
+        ("share_of_one_pair".to_owned(), range.value.into()),
+        ("share_low".to_owned(), range.low.into()),
+        ("share_high".to_owned(), range.high.into()),
         ("tester_share".to_owned(), tester.into()),
+        ("message_error".to_owned(), error.into()),
     ]);
-    row.verdict = match answer {
-        Some(false) => Verdict::DeviceLimited,
-        Some(true) => Verdict::TesterLimited,
-        None => Verdict::Undetermined,
+    // One pair alone, through the same ports, is its own control.
+    let evidence = match answer {
+        Some(false) => Evidence::Sight { seen: true, in_control: Some(false) },
+        Some(true) => Evidence::Bound,
+        None => Evidence::Nothing,
     };
+    row.verdict = judge(&evidence);
     if answer.is_none() {
         row.caveats.insert(Caveat::NotResolved);
     }
@@ -141,50 +154,61 @@ fn figure(spec: &FabricSpec, scene: &Scene, shares: Vec<Share>, ways: &Ways) -> 
     figure
 }
 
-/// Yes where the whole interval is within the margin; no where all of it lies below, and also below
-/// what the tester loses by itself with as many pairs. One block can't tell; and where hosts do the
-/// device's work too they are slower with it in the path: once the cables fill their `shared` machine,
-/// nothing tells who gave.
-fn answer(ratio: &BlockEstimate, margin: f64, tester: f64, shared: bool) -> Option<bool> {
-    let floor = 1.0 - margin;
-    if ratio.blocks < 2 {
-        None
-    } else if ratio.interval.low >= floor {
-        Some(true)
-    } else if shared && tester < floor {
-        None
-    } else if ratio.interval.high < floor * tester {
-        Some(false)
-    } else {
-        None
+/// A share, from where to where it may lie.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    low: f64,
+    value: f64,
+    high: f64,
+    /// Whether there were blocks enough for that.
+    certain: bool,
+}
+
+impl Range {
+    /// Yes where the whole range is within the margin; no where all of it lies below, and also below
+    /// what the tester loses by itself with as many pairs. Too few blocks can't tell, and where all pairs get
+    /// more than one alone it is not the device that is seen. Where hosts do the device's work too they are
+    /// slower with it in the path: once the cables fill their `shared` machine, nothing tells who gave.
+    fn answer(self, margin: f64, tester: f64, shared: bool) -> Option<bool> {
+        let floor = 1.0 - margin;
+        if !self.certain || self.value > 1.0 + margin {
+            None
+        } else if self.low >= floor {
+            Some(true)
+        } else if shared && tester < floor {
+            None
+        } else if self.high < floor * tester {
+            Some(false)
+        } else {
+            None
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use measure::Interval;
-
     use super::*;
 
     #[test]
     fn answers() {
-        // The interval, what the tester keeps, the blocks; the answer. Where the hosts share the
-        // device's machine, no `no` beside a tester that gives way by itself.
+        // The range, what the tester keeps, whether there were blocks enough; the answer. Where the hosts share
+        // the device's machine, no `no` beside a tester that gives way by itself.
         let table = [
-            ((0.97, 1.01), 1.0, 6, Some(true)),
-            ((0.30, 0.40), 1.0, 6, Some(false)),
-            ((0.93, 0.97), 1.0, 6, None),
-            ((0.30, 0.40), 0.35, 6, None),
-            ((0.20, 0.25), 0.35, 6, Some(false)),
-            ((0.30, 0.40), 1.0, 1, None),
+            ((0.97, 1.01), 1.0, true, Some(true)),
+            ((0.30, 0.40), 1.0, true, Some(false)),
+            ((0.93, 0.97), 1.0, true, None),
+            ((0.30, 0.40), 0.35, true, None),
+            ((0.20, 0.25), 0.35, true, Some(false)),
+            ((0.30, 0.40), 1.0, false, None),
+            ((0.97, 1.01), 1.0, false, None),
+            ((1.09, 1.14), 1.0, true, None),
         ];
-        for ((low, high), tester, blocks, expected) in table {
-            let interval = Interval { low, high, confidence: 0.95 };
-            let ratio = BlockEstimate { value: f64::midpoint(low, high), interval, blocks };
-            let what = format!("{low} {high} {tester} {blocks}");
-            assert_eq!(answer(&ratio, 0.05, tester, false), expected, "{what}");
+        for ((low, high), tester, certain, expected) in table {
+            let range = Range { low, value: f64::midpoint(low, high), high, certain };
+            let what = format!("{range:?} {tester}");
+            assert_eq!(range.answer(0.05, tester, false), expected, "{what}");
             let shared = expected.filter(|yes| *yes || tester >= 0.95);
-            assert_eq!(answer(&ratio, 0.05, tester, true), shared, "{what}");
+            assert_eq!(range.answer(0.05, tester, true), shared, "{what}");
         }
     }
 }

@@ -5,18 +5,23 @@
 
 use std::collections::BTreeMap;
 
-use measure::{Nanos, Rate};
+use measure::blocks::BlockEstimate;
+use measure::{Interval, Nanos, Rate};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64;
 
 use super::super::rows::Row;
 use super::super::session::{Session, TRIAL_OVERHEAD};
 use super::floods::Flooding;
-use super::infer::{Cabled, Fault, Finding, Group, Inferred, SURELY, infer, infer_in_sittings};
+use super::infer::{
+    Bound, Cabled, Fault, Finding, Group, Inferred, SURELY, Uplink, infer, infer_in_sittings,
+};
+use super::reconcile::judge;
 use super::scene::Scene;
 use super::{FabricSpec, Recabling};
 use crate::topology::Topology;
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
+use crate::verdict::Evidence;
+use crate::{Caveat, Figure, Metric, TestbedError, Unit};
 
 /// By scene.
 pub(super) type Structures = BTreeMap<usize, Inferred>;
@@ -56,7 +61,7 @@ pub(super) fn all(
         let chance = Pcg64::seed_from_u64(seed);
         let outruns = !topology.is_simulated();
         let mut flooding =
-            Flooding { session, scene, rates, chance: chance.clone(), outruns, seats };
+            Flooding { session, scene, rates, chance: chance.clone(), outruns, seats, stretch: 1 };
         let told = if few {
             infer_in_sittings((scene.names.len(), scene.ports.len()), &mut flooding, chance)?
         } else {
@@ -91,11 +96,18 @@ pub(super) fn figures(found: &Inferred, scene: &Scene, row: Row) -> Vec<Figure> 
             row.caveats.insert(Caveat::NoValidTrial);
             vec![row.single(Metric::PortGroups, Unit::Count, None)]
         }
+        Finding::Queued { kept_up } => {
+            row.caveats.insert(Caveat::NotResolved);
+            row.conditions.insert("kept_up".to_owned(), (*kept_up).into());
+            vec![row.single(Metric::PortGroups, Unit::Count, None)]
+        }
         Finding::Clean { groups, excess } => clean(row, scene, groups, *excess),
-        Finding::Blocking { groups, confidence, share } => {
-            row.verdict = Verdict::DeviceLimited;
+        Finding::Blocking { groups, confidence, between, share } => {
+            // Groups are told only where traffic that stays inside them is not held up.
+            let in_control = (!groups.is_empty()).then_some(false);
+            row.verdict = judge(&Evidence::Sight { seen: true, in_control });
             row.conditions.insert("worst_share".to_owned(), (*share).into());
-            blocking(row, scene, groups, *confidence)
+            blocking(row, scene, groups, (*confidence, *between))
         }
     }
 }
@@ -124,7 +136,7 @@ fn tell_cabling(row: &mut Row, cabled: Cabled, scene: &Scene) {
 
 /// Nothing says that a device without a short uplink has but one group: only that no group was held up.
 fn clean(mut row: Row, scene: &Scene, groups: &[Vec<usize>], excess: f64) -> Vec<Figure> {
-    row.verdict = Verdict::TesterLimited;
+    row.verdict = judge(&Evidence::Bound);
     row.caveats.insert(Caveat::DeviceNotDriven);
     if excess.is_finite() {
         row.conditions.insert("excess_seen".to_owned(), excess.into());
@@ -136,7 +148,12 @@ fn clean(mut row: Row, scene: &Scene, groups: &[Vec<usize>], excess: f64) -> Vec
     vec![row.single(Metric::PortGroups, Unit::Count, None)]
 }
 
-fn blocking(mut row: Row, scene: &Scene, groups: &[Group], confidence: f64) -> Vec<Figure> {
+fn blocking(
+    mut row: Row,
+    scene: &Scene,
+    groups: &[Group],
+    (confidence, between): (f64, Option<BlockEstimate>),
+) -> Vec<Figure> {
     if groups.is_empty() {
         row.caveats.insert(Caveat::NotResolved);
         return vec![row.single(Metric::PortGroups, Unit::Count, None)];
@@ -148,7 +165,17 @@ fn blocking(mut row: Row, scene: &Scene, groups: &[Group], confidence: f64) -> V
     if confidence < 0.95 {
         row.caveats.insert(Caveat::NotResolved);
     }
-    let mut figures = vec![row.single(Metric::PortGroups, Unit::Count, Some(groups.len() as f64))];
+    let mut answer = row.clone();
+    if let Some((between, link)) = between.zip(scene.link) {
+        let Interval { low, high, .. } = between.interval;
+        let rates = [("", between.value), ("_low", low), ("_high", high)];
+        let of = |(end, ports): (&str, f64)| {
+            (format!("between_groups{end}_bits_per_s"), (ports * link.0 as f64).into())
+        };
+        answer.conditions.extend(rates.map(of));
+    }
+    let count = Some(groups.len() as f64);
+    let mut figures = vec![answer.single(Metric::PortGroups, Unit::Count, count)];
     for (at, group) in groups.iter().enumerate() {
         figures.push(uplink(row.clone(), scene, at, group));
     }
@@ -163,14 +190,34 @@ fn uplink(mut row: Row, scene: &Scene, at: usize, group: &Group) -> Figure {
     row.conditions.insert("group".to_owned(), (at as u64 + 1).into());
     row.conditions.insert("group_ports".to_owned(), named(&group.ports, scene).into());
     row.conditions.insert("group_size".to_owned(), (group.ports.len() as u64).into());
-    if let Some(ports) = group.uplink {
-        row.conditions.insert("uplink_ports".to_owned(), ports.into());
-    } else {
-        row.verdict = Verdict::Undetermined;
-        row.caveats.insert(Caveat::DeviceNotDriven);
+    let in_bits = |ports: f64| scene.link.map(|link| ports * link.0 as f64);
+    match group.uplink {
+        Uplink::Rate(rate) => {
+            row.conditions.insert("uplink_ports".to_owned(), rate.value.into());
+            let bits = scene.link.map(|link| rate.scaled(link.0 as f64));
+            let mut figure = row.of_estimate(Metric::UplinkRate, Unit::BitsPerSecond, bits);
+            figure.blocks = rate.blocks as u32;
+            figure
+        }
+        Uplink::AtLeast(ports, bound) => {
+            let by = match bound {
+                Bound::Ports => "its ports",
+                Bound::OtherUplinks => "the other groups' uplinks",
+                Bound::OneOfTwo => "the narrower of the two groups' uplinks",
+            };
+            row.verdict = judge(match bound {
+                Bound::Ports => &Evidence::Bound,
+                Bound::OtherUplinks | Bound::OneOfTwo => &Evidence::Nothing,
+            });
+            row.conditions.insert("bound".to_owned(), "at least".into());
+            row.conditions.insert("bounded_by".to_owned(), by.into());
+            row.conditions.insert("uplink_ports".to_owned(), ports.into());
+            row.caveats.insert(Caveat::DeviceNotDriven);
+            let mut figure = row.single(Metric::UplinkRate, Unit::BitsPerSecond, in_bits(ports));
+            figure.low = figure.value;
+            figure
+        }
     }
-    let rate = group.uplink.zip(scene.link).map(|(ports, link)| ports * link.0 as f64);
-    row.single(Metric::UplinkRate, Unit::BitsPerSecond, rate)
 }
 
 fn named_all(groups: &[Vec<usize>], scene: &Scene) -> String {

@@ -57,6 +57,17 @@ impl DataSheet {
         let mut out = String::from("groups = [\n");
         for group in &self.groups {
             let ports: Vec<String> = group.ports.iter().map(ToString::to_string).collect();
+            match (group.at_least, group.uplink) {
+                (Some(_), Some(_)) => {
+                    out.push_str(
+                        "  # What passes between the two groups: either's uplink may be wider.\n",
+                    );
+                }
+                (Some(rate), None) => {
+                    let _ = writeln!(out, "  # Its uplink was not filled: at least {}bit.", rate.0);
+                }
+                _ => {}
+            }
             let _ = write!(out, "  {{ ports = \"{}\"", ports.join(","));
             if let Some(uplink) = group.uplink {
                 let _ = write!(out, ", uplink = \"{}bit\"", uplink.0);

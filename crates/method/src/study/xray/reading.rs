@@ -238,14 +238,18 @@ fn groups(figures: &[Figure]) -> Vec<PortGroup> {
     for (at, group) in text(told, "group_of_ports").split(' ').enumerate() {
         let Ok(group) = group.parse::<usize>() else { continue };
         while groups.len() < group {
-            groups.push(PortGroup { ports: Vec::new(), uplink: None });
+            groups.push(PortGroup { ports: Vec::new(), uplink: None, at_least: None });
         }
         groups[group - 1].ports.push(at + 1);
     }
+    // Between two groups the narrower uplink decides, whichever that is.
+    let between = number(told, "between_groups_bits_per_s").map(|rate| Rate(rate.round() as u64));
     for figure in of(figures, Metric::UplinkRate) {
         let group = number(figure, "group").map(|group| group as usize);
         let Some(group) = group.and_then(|group| groups.get_mut(group - 1)) else { continue };
-        group.uplink = figure.value.map(|rate| Rate(rate.round() as u64));
+        let rate = figure.value.map(|rate| Rate(rate.round() as u64));
+        let bound = text(figure, "bound") == "at least";
+        (group.uplink, group.at_least) = if bound { (between, rate) } else { (rate, None) };
     }
     groups
 }

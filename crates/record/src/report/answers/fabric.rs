@@ -24,6 +24,12 @@ fn structure(figure: &Figure, figures: &[Figure]) -> String {
     let subject = Who::of_figure(figure).in_words();
     let percent = |name| reading::number(figure, name).map(words::percent);
     let trials = reading::number(figure, "trials").unwrap_or(0.0);
+    if let Some(kept_up) = percent("kept_up") {
+        return format!(
+            "Whether ports of {subject} share an uplink that is short is not shown: nothing was lost, but what \
+             came had {kept_up} of the rate at which it was sent, and a queue took the rest."
+        );
+    }
     let missing = reading::text(figure, "ports_missing")
         .map_or_else(String::new, |ports| format!(" Nothing can be told of {ports}."));
     let told = match (reading::text(figure, "groups"), percent("excess_seen")) {
@@ -100,21 +106,28 @@ fn cabled(figure: &Figure) -> String {
 fn rates(figure: &Figure, figures: &[Figure]) -> String {
     let who = Who::of_figure(figure);
     let of_same = |f: &&Figure| Who::of_figure(f) == who;
-    let rates: Vec<Option<f64>> =
-        reading::of(figures, Metric::UplinkRate).filter(of_same).map(|f| f.value).collect();
-    if let [Some(first), ..] = rates[..]
-        && rates.iter().all(|rate| rate.is_some_and(|rate| (rate / first - 1.0).abs() < 0.05))
+    let uplinks: Vec<&Figure> = reading::of(figures, Metric::UplinkRate).filter(of_same).collect();
+    let at_least = |f: &Figure| reading::text(f, "bound").is_some();
+    if let [first, ..] = uplinks[..]
+        && let Some(rate) = first.value
+        && uplinks.iter().all(|f| {
+            at_least(f) == at_least(first)
+                && f.value.is_some_and(|own| (own / rate - 1.0).abs() < 0.05)
+        })
     {
-        return words::bit_rate(first);
+        return said(first, at_least(first));
     }
-    let said =
-        |rate: &Option<f64>| rate.map_or_else(|| "an unknown rate".to_owned(), words::bit_rate);
-    let said: Vec<String> = rates.iter().map(said).collect();
+    let said: Vec<String> = uplinks.iter().map(|figure| said(figure, at_least(figure))).collect();
     match said.split_last() {
         Some((last, [])) => last.clone(),
         Some((last, others)) => format!("{} and {last}", others.join(", ")),
         None => "an unknown rate".to_owned(),
     }
+}
+
+fn said(uplink: &Figure, at_least: bool) -> String {
+    let rate = uplink.value.map_or_else(|| "an unknown rate".to_owned(), words::bit_rate);
+    if at_least { format!("at least {rate}") } else { rate }
 }
 
 fn told(figure: &Figure) -> String {

@@ -79,7 +79,9 @@ fn legend(out: &mut String, y: f64, group: usize, uplink: &Figure) {
         || "its uplink was not driven to its limit".to_owned(),
         |rate| {
             let ports = reading::number(uplink, "uplink_ports").unwrap_or(0.0);
-            format!("its uplink carries {} each way, {ports:.1} ports' rate", words::bit_rate(rate))
+            let at_least = reading::text(uplink, "bound").map_or("", |_| "at least ");
+            let rate = words::bit_rate(rate);
+            format!("its uplink carries {at_least}{rate} each way, {ports:.1} ports' rate")
         },
     );
     let _ = write!(

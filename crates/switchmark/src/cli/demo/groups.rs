@@ -54,8 +54,10 @@ pub fn told(figures: &[Figure]) -> String {
     }
     let rates = figures.iter().filter(|figure| figure.metric == Metric::UplinkRate);
     for (group, rate) in groups.split("; ").zip(rates) {
-        let rate =
-            rate.value.map_or_else(|| "no rate".to_owned(), |r| format!("{:.2} Gbit/s", r / 1e9));
+        let bound = if rate.conditions.contains_key("bound") { "at least " } else { "" };
+        let rate = rate
+            .value
+            .map_or_else(|| "no rate".to_owned(), |r| format!("{bound}{:.2} Gbit/s", r / 1e9));
         let _ = writeln!(out, "  found  {group}: {rate}");
     }
     out

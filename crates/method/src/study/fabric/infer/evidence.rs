@@ -102,17 +102,17 @@ impl Belief {
             seen.uplinks[group] = self.carried(group, rounds).into_iter().fold(0.0, f64::max);
         }
         for belief in [&mut seen, self as &mut Self] {
-            belief.climb(rounds, noise);
+            belief.climb(rounds, noise, None);
         }
         if seen.misfit(rounds, noise) <= self.misfit(rounds, noise) {
             *self = seen;
         }
     }
 
-    /// One uplink after another.
-    fn climb(&mut self, rounds: &[Round], noise: f64) {
+    /// One uplink after another, but the one that is held.
+    fn climb(&mut self, rounds: &[Round], noise: f64, held: Option<usize>) {
         for _ in 0..3 {
-            for group in 0..self.uplinks.len() {
+            for group in (0..self.uplinks.len()).filter(|group| Some(*group) != held) {
                 self.fit_one(group, rounds, noise);
             }
         }
@@ -150,41 +150,45 @@ impl Belief {
         other
     }
 
-    /// What each round asked of a group's uplink, one way, and what it carried.
-    fn loads(&self, group: usize, rounds: &[Round]) -> Vec<(f64, f64)> {
-        let mut all = Vec::new();
-        for round in rounds {
-            let (mut out, mut into) = ((0.0, 0.0), (0.0, 0.0));
-            for flow in &round.flows {
-                let way = match self.across(flow) {
-                    Some((from, _)) if from == group => &mut out,
-                    Some((_, to)) if to == group => &mut into,
-                    _ => continue,
-                };
-                way.0 += flow.offered;
-                way.1 += flow.offered * flow.share();
+    /// What a round asked of a group's uplink, flow by flow, and what of it came: the way out, and the way in.
+    fn ways<'r>(&self, group: usize, round: &'r Round) -> [Vec<&'r Flooded>; 2] {
+        let mut ways = [Vec::new(), Vec::new()];
+        for flow in &round.flows {
+            match self.across(flow) {
+                Some((from, _)) if from == group => ways[0].push(flow),
+                Some((_, to)) if to == group => ways[1].push(flow),
+                _ => {}
             }
-            all.extend([out, into].into_iter().filter(|(_, carried)| *carried > 0.0));
         }
-        all
+        ways
+    }
+
+    /// What each flow carried through a group's uplink, one way and the other.
+    pub(super) fn carried_of(&self, group: usize, round: &Round) -> [Vec<f64>; 2] {
+        self.ways(group, round).map(|flows| flows.into_iter().map(Flooded::carried).collect())
     }
 
     fn carried(&self, group: usize, rounds: &[Round]) -> Vec<f64> {
-        self.loads(group, rounds).into_iter().map(|(_, carried)| carried).collect()
+        let of =
+            |round: &Round| self.carried_of(group, round).map(|flows| flows.iter().sum::<f64>());
+        rounds.iter().flat_map(of).filter(|carried| *carried > 0.0).collect()
     }
 
     /// The most that any round asked a group's uplink to carry, one way.
     pub(super) fn asked(&self, group: usize, rounds: &[Round]) -> f64 {
-        self.loads(group, rounds).into_iter().map(|(asked, _)| asked).fold(0.0, f64::max)
+        let sum = |flows: Vec<&Flooded>| flows.into_iter().map(|flow| flow.offered).sum();
+        let of = |round: &Round| self.ways(group, round).map(sum);
+        rounds.iter().flat_map(of).fold(0.0, f64::max)
     }
 
-    /// What a group's uplink carries: the median of what all its flows got together in the rounds that overfilled
-    /// it and no other uplink on their way, else what fits best. The fit asks what each got, and flows that
-    /// share an uplink need not get the same.
-    pub(super) fn uplink(&self, group: usize, rounds: &[Round]) -> f64 {
-        let carried: Vec<f64> =
-            rounds.iter().flat_map(|round| self.carried_alone(group, round)).collect();
-        measure::quantile::median(&carried).unwrap_or(self.uplinks[group])
+    /// What all flows of a group got together in each round that overfilled its uplink and no other on their way;
+    /// of both ways the mean. The fit asks what each got, and flows that share an uplink need not get the same.
+    pub(super) fn filled_alone(&self, group: usize, rounds: &[Round]) -> Vec<f64> {
+        let of = |round: &Round| {
+            let carried = self.carried_alone(group, round);
+            (!carried.is_empty()).then(|| carried.iter().sum::<f64>() / carried.len() as f64)
+        };
+        rounds.iter().filter_map(of).collect()
     }
 
     /// What a round carried out of a group and into it, each where that way alone was overfilled. Of two groups the
@@ -194,23 +198,41 @@ impl Belief {
         const FREE: f64 = 1.05;
         let two = self.uplinks.len() == 2;
         let (out, into) = self.rooms(round);
-        let of = |own: &[f64], other: &[f64], ends: fn((usize, usize)) -> (usize, usize)| {
-            let flows = round.flows.iter().filter_map(|flow| {
-                let (near, far) = ends(self.across(flow)?);
-                (near == group).then_some((far, flow.offered * flow.share()))
-            });
-            let flows: Vec<(usize, f64)> = flows.collect();
-            let alone = two || flows.iter().all(|(far, _)| other[*far] > FREE);
-            let carried: f64 = flows.iter().map(|(_, carried)| carried).sum();
-            (own[group] < FULL && alone && carried > 0.0).then_some(carried)
+        let [leaving, coming] = self.ways(group, round);
+        let far = |flow: &Flooded, ends: fn((usize, usize)) -> usize| self.across(flow).map(ends);
+        let alone = |flows: &[&Flooded], other: &[f64], end| {
+            let free = |flow: &&Flooded| far(flow, end).is_some_and(|far| other[far] > FREE);
+            two || flows.iter().all(free)
         };
-        let ways = [of(&out, &into, |ends| ends), of(&into, &out, |(from, to)| (to, from))];
-        ways.into_iter().flatten().collect()
+        let out = (out[group] < FULL && alone(&leaving, &into, |ends| ends.1)).then_some(leaving);
+        let (out_rooms, _) = self.rooms(round);
+        let into =
+            (into[group] < FULL && alone(&coming, &out_rooms, |ends| ends.0)).then_some(coming);
+        let sum = |flows: Vec<&Flooded>| flows.into_iter().map(Flooded::carried).sum::<f64>();
+        [out, into].into_iter().flatten().map(sum).filter(|carried| *carried > 0.0).collect()
     }
 
-    /// By how much the rounds fit better with a group's uplink than without its limit.
+    /// By how much the rounds fit better with a group's uplink than without its limit, where all others may then
+    /// carry what fits best: what one group's way out explains, others' ways in may too.
     pub(super) fn gain(&self, group: usize, rounds: &[Round], noise: f64) -> f64 {
-        self.with(group, f64::INFINITY).misfit(rounds, noise) - self.misfit(rounds, noise)
+        let without = self.with(group, f64::INFINITY);
+        let mut seen = without.clone();
+        for other in (0..seen.uplinks.len()).filter(|other| without.uplinks[*other].is_finite()) {
+            seen.uplinks[other] = self.carried(other, rounds).into_iter().fold(0.0, f64::max);
+        }
+        let refitted = [without, seen].into_iter().map(|mut belief| {
+            if belief.uplinks.len() > 2 {
+                belief.climb(rounds, noise, Some(group));
+            }
+            belief.misfit(rounds, noise)
+        });
+        refitted.fold(f64::INFINITY, f64::min) - self.misfit(rounds, noise)
+    }
+
+    /// What each group takes from the others at most: what its ports send, or its uplink carries.
+    pub(super) fn rooms_of_groups(&self) -> Vec<f64> {
+        let sizes = self.groups().into_iter().map(|group| group.len() as f64);
+        sizes.zip(&self.uplinks).map(|(size, uplink)| size.min(*uplink)).collect()
     }
 }
 
@@ -236,6 +258,11 @@ impl Flooded {
         self.came as f64 / self.sent.max(1) as f64
     }
 
+    /// What came of it, in the unit of what it sent.
+    pub(super) fn carried(&self) -> f64 {
+        self.offered * self.share()
+    }
+
     /// Half the squared deviations from a share, clipped.
     pub(super) fn misfit(&self, share: f64, noise: f64) -> f64 {
         let expected = (share * self.sent as f64).max(1.0);
@@ -250,7 +277,8 @@ mod tests {
     use super::*;
 
     fn flow(from: usize, to: usize, share: f64) -> Flooded {
-        Flooded { from, to, offered: 1.0, sent: 10_000, came: (share * 10_000.0) as u64 }
+        let came = (share * 10_000.0) as u64;
+        Flooded { from, to, offered: 1.0, sent: 10_000, came, kept_up: share }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The belief that fits everything measured best, and how sure each port's group is.
+//! The belief that fits everything measured best.
 //!
 //! Owns the search: single ports that change their group, and groups that become one. Never runs a
 //! flood.
@@ -13,14 +13,14 @@ const WORTH_A_MOVE: f64 = 3.0;
 
 impl Inference<'_> {
     /// Minus the log-likelihood of all rounds and all floods of sinks.
-    fn cost(&self, belief: &Belief) -> f64 {
+    pub(super) fn cost(&self, belief: &Belief) -> f64 {
         let groups = belief.groups();
         belief.misfit(&self.rounds, self.noise) + self.cost_of_sinks(&groups)
     }
 
-    fn cost_of_sinks(&self, groups: &[Vec<usize>]) -> f64 {
+    pub(super) fn cost_of_sinks(&self, groups: &[Vec<usize>]) -> f64 {
         let scatter = self.scatter();
-        self.sinks.iter().map(|sink| sink.misfit_of(groups, scatter)).sum()
+        self.sinks.values().map(|sink| sink.misfit_of(groups, scatter)).sum()
     }
 
     /// Moves ports and joins groups while that fits better.
@@ -49,14 +49,6 @@ impl Inference<'_> {
         let worth = WORTH_A_MOVE + (moves.len().max(1) as f64).ln();
         let best = moves.into_iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
         (best.0 < cost - worth).then(|| compact(&best.1))
-    }
-
-    fn moves<'b>(&'b self, belief: &'b Belief) -> impl Iterator<Item = (usize, usize)> + 'b {
-        let there = self.alive.iter().filter(|port| belief.group_of[**port] != NONE);
-        there.flat_map(|port| {
-            let others = (0..belief.uplinks.len()).filter(|to| belief.group_of[*port] != *to);
-            others.map(|to| (*port, to))
-        })
     }
 
     /// Two groups that are as well one, for what a second one costs. Each two are tried with what the uplinks of
@@ -90,34 +82,20 @@ impl Inference<'_> {
     /// By how much two groups must fit better than one to be believed: those of a group's ports that lie
     /// furthest from the others always fit a little better by themselves. The price of each parameter more, a mean
     /// in each sink that heard both and an uplink, and the logarithm of the number of ways to choose so many ports.
-    fn price(&self, one: &[usize], other: &[usize], each: f64) -> f64 {
+    pub(super) fn price(&self, one: &[usize], other: &[usize], each: f64) -> f64 {
         let way = |port: usize| ((one.len() + port) as f64 / port as f64).ln();
         let ways: f64 = (1..=other.len()).map(way).sum();
         let heard = |sink: &&Sink, group: &[usize]| group.iter().any(|port| sink.heard(*port));
-        let means = self.sinks.iter().filter(|sink| heard(sink, one) && heard(sink, other)).count();
+        let means =
+            self.sinks.values().filter(|sink| heard(sink, one) && heard(sink, other)).count();
         ways + (means + 1) as f64 * each
     }
 
     /// Half of the logarithm of the number of readings (Schwarz, "Estimating the dimension of a model", 1978).
-    fn price_of_a_parameter(&self) -> f64 {
+    pub(super) fn price_of_a_parameter(&self) -> f64 {
         let of = |sink: &Sink| self.alive.iter().filter(|port| sink.heard(**port)).count();
-        let readings: usize = self.sinks.iter().map(of).sum();
+        let readings: usize = self.sinks.values().map(of).sum();
         0.5 * (readings.max(1) as f64).ln()
-    }
-
-    /// That every port is in its group: of each port, how much worse everything fits with it in the
-    /// best other one.
-    pub(super) fn confidence(&self, belief: &Belief) -> f64 {
-        let cost = self.cost(belief);
-        let mut right = 1.0;
-        for port in self.alive.iter().filter(|port| belief.group_of[**port] != NONE) {
-            let own = belief.group_of[*port];
-            let others = (0..belief.uplinks.len()).filter(|to| *to != own);
-            let wrong: f64 =
-                others.map(|to| (cost - self.cost(&moved(belief, *port, to))).exp()).sum();
-            right /= 1.0 + wrong;
-        }
-        right
     }
 }
 
@@ -128,7 +106,7 @@ fn moved(belief: &Belief, port: usize, to: usize) -> Belief {
 }
 
 /// Without groups that have no port, and in the order of their first ports.
-fn compact(belief: &Belief) -> Belief {
+pub(super) fn compact(belief: &Belief) -> Belief {
     let mut there: Vec<usize> =
         (0..belief.uplinks.len()).filter(|g| belief.group_of.contains(g)).collect();
     there.sort_by_key(|group| belief.group_of.iter().position(|of| of == group));

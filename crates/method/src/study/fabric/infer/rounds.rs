@@ -95,17 +95,21 @@ fn around_the_largest(groups: &mut [Vec<usize>], chance: &mut Pcg64) -> Vec<Flow
     (0..rounds).map(round).collect()
 }
 
-/// All of one group with as many ports elsewhere, both ways, evenly over the others: nobody else's
+/// All of one group with as many ports elsewhere, both ways, over the others by what each takes: nobody else's
 /// uplink is asked for much.
-pub(super) fn alone(groups: &[Vec<usize>], which: usize, chance: &mut Pcg64) -> Flows {
+pub(super) fn alone(
+    groups: &[Vec<usize>],
+    which: usize,
+    rooms: &[f64],
+    chance: &mut Pcg64,
+) -> Flows {
     let mut own = groups[which].clone();
     own.shuffle(chance);
     let mut elsewhere: Vec<(f64, usize)> = Vec::new();
     for (at, group) in groups.iter().enumerate().filter(|(at, _)| *at != which) {
         let mut group = group.clone();
         group.shuffle(chance);
-        let size = group.len() as f64;
-        let place = |i: usize| (i as f64 + 0.5 + 0.01 * at as f64) / size;
+        let place = |i: usize| (i as f64 + 0.5 + 0.01 * at as f64) / rooms[at];
         elsewhere.extend(group.iter().enumerate().map(|(i, port)| (place(i), *port)));
     }
     elsewhere.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -157,7 +161,8 @@ mod tests {
                 assert!(flows.iter().all(|(a, b)| of(*a) != of(*b)), "{sizes:?}: {flows:?}");
             }
             for which in 0..groups.len() {
-                let flows = alone(&groups, which, &mut chance);
+                let rooms: Vec<f64> = groups.iter().map(|group| group.len() as f64).collect();
+                let flows = alone(&groups, which, &rooms, &mut chance);
                 assert!(once(&flows) && !flows.is_empty(), "{sizes:?}");
                 assert!(
                     flows.iter().all(|(a, b)| (of(*a) == Some(which)) != (of(*b) == Some(which)))

@@ -95,6 +95,33 @@ impl Sink {
         self.floods += f64::from(u8::from(!flows.is_empty()));
     }
 
+    /// How many floods there were.
+    pub(super) const fn count(&self) -> usize {
+        self.floods as usize
+    }
+
+    /// Of some ports those that got less and those that got more, where it parts them best; two at least of each.
+    pub(super) fn cut(&self, ports: &[usize], of_all: Scatter) -> Option<[Vec<usize>; 2]> {
+        let factor = self.factor(of_all);
+        let mut by: Vec<(f64, usize)> = ports
+            .iter()
+            .filter_map(|port| Some((self.reading(*port, factor)?.value, *port)))
+            .collect();
+        by.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mean = |some: &[(f64, usize)]| {
+            some.iter().map(|(value, _)| value).sum::<f64>() / some.len() as f64
+        };
+        let between = |at: &usize| {
+            let (low, high) = by.split_at(*at);
+            let off = mean(high) - mean(low);
+            off * off * (low.len() * high.len()) as f64
+        };
+        let last = by.len().checked_sub(2)?;
+        let best = (2..=last).max_by(|a, b| between(a).total_cmp(&between(b)))?;
+        let ports = |some: &[(f64, usize)]| some.iter().map(|(_, port)| *port).collect();
+        Some([ports(&by[..best]), ports(&by[best..])])
+    }
+
     /// Whether a port sent into it.
     pub(super) fn heard(&self, port: usize) -> bool {
         self.of[port].weight > 0.0
@@ -209,6 +236,7 @@ mod tests {
             offered: 1.0,
             sent: 20_000,
             came: (level * (1.0 + 0.01 * (from % 3) as f64)) as u64,
+            kept_up: 1.0,
         };
         levels.iter().enumerate().map(flow).collect()
     }

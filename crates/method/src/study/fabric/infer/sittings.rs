@@ -14,6 +14,7 @@ use super::super::recabling::{Known, Sittings};
 use super::evidence::{Belief, Round};
 use super::sinks::SEEN;
 use super::unseen::{Devices, Sat, uplink_told};
+use super::uplinks::REPEATS;
 use super::{Finding, Floods, Inference, Inferred, LEAST_LOSS, Length, noise, rounds};
 use crate::TestbedError;
 
@@ -94,7 +95,7 @@ impl Inference<'_> {
         let by_chance = match &finding {
             Finding::Blocking { groups, .. } => groups.is_empty() && !self.surely_held_up(),
             Finding::Clean { .. } => true,
-            Finding::Nothing => false,
+            Finding::Nothing | Finding::Queued { .. } => false,
         };
         let nothing_short = Finding::Clean { groups: Vec::new(), excess: f64::INFINITY };
         Ok(if by_chance { nothing_short } else { finding })
@@ -168,8 +169,11 @@ impl Inference<'_> {
                 group.iter().filter(seated).copied().collect()
             };
             let seated: Vec<Vec<usize>> = groups.iter().map(here).collect();
-            let flows = rounds::alone(&seated, which, &mut self.chance);
-            self.round("one group", &flows)?;
+            let sizes: Vec<f64> = seated.iter().map(|group| group.len() as f64).collect();
+            for _ in 0..REPEATS {
+                let flows = rounds::alone(&seated, which, &sizes, &mut self.chance);
+                self.round("one group", &flows)?;
+            }
             let flows = rounds::inside(&seated, &mut self.chance);
             let inside = self.round("inside", &flows)?;
             let share = super::mean_share(&inside);
