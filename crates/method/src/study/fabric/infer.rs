@@ -8,6 +8,7 @@
 mod alternatives;
 mod evidence;
 mod pairs;
+mod queued;
 mod refine;
 mod rounds;
 mod sinks;
@@ -23,6 +24,7 @@ use rand_pcg::Pcg64;
 
 use crate::TestbedError;
 use evidence::{Belief, DRIVEN, Round};
+pub(super) use queued::infer;
 use sinks::{SEEN, SURE, Scatter, Sink, alike};
 pub(super) use sittings::{Cabled, infer_in_sittings};
 pub(super) use unseen::SURELY;
@@ -30,12 +32,6 @@ pub(super) use uplinks::{Bound, Uplink};
 
 /// A loss below this is no blocking: less than any oversubscription worth a name.
 const LEAST_LOSS: f64 = 0.03;
-
-/// By more than this what came may not lag behind what was sent where nothing is said to be short.
-const MOST_QUEUED: f64 = 0.02;
-
-/// How many times longer floods get, one after the other, where a queue may hide what is short.
-const STRETCHES: [u64; 3] = [1, 4, 16];
 
 /// How often one sink is flooded before it has to do.
 const MOST_REPEATS: usize = 6;
@@ -155,31 +151,6 @@ pub(super) enum Fault {
     Deaf,
     /// Both.
     Dead,
-}
-
-/// Tells the groups among so many ports.
-pub(super) fn infer(
-    ports: usize,
-    floods: &mut dyn Floods,
-    chance: Pcg64,
-) -> Result<Inferred, TestbedError> {
-    let mut spent = 0;
-    let mut stretches = STRETCHES.into_iter().peekable();
-    loop {
-        floods.stretch(stretches.next().unwrap_or(1));
-        let mut inference = Inference::new(ports, floods, chance.clone());
-        let finding = inference.run()?;
-        let kept_up = inference.kept_up();
-        let Inference { trials, missing, local_share, .. } = inference;
-        spent += trials;
-        // A queue that takes what an uplink does not carry is full the sooner the longer it lasts.
-        let queued = matches!(finding, Finding::Clean { .. }) && kept_up < 1.0 - MOST_QUEUED;
-        if queued && stretches.peek().is_some() {
-            continue;
-        }
-        let finding = if queued { Finding::Queued { kept_up } } else { finding };
-        return Ok(Inferred { finding, trials: spent, missing, local_share, cabled: None });
-    }
 }
 
 struct Inference<'a> {
@@ -436,14 +407,6 @@ impl Inference<'_> {
     /// What flows of the worst round got, on average.
     fn worst_share(&self) -> f64 {
         self.rounds.iter().filter_map(|r| mean_share(&r.flows)).fold(1.0, f64::min)
-    }
-
-    /// The lowest mean receiving rate of any one-to-one round, as a share of the sending rate.
-    fn kept_up(&self) -> f64 {
-        let mean = |round: &Round| {
-            round.flows.iter().map(|flow| flow.kept_up).sum::<f64>() / round.flows.len() as f64
-        };
-        self.rounds.iter().map(mean).fold(1.0, f64::min)
     }
 
     /// Every port reaches the sink alike: no group shows.
