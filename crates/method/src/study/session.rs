@@ -36,6 +36,9 @@ const MORE_RESIDUAL: u64 = 4;
 /// A device that holds more than this is not waited for.
 const LONGEST_RESIDUAL: Nanos = Nanos::from_secs(30);
 
+/// So many frames of a slow device may be on their way when the sender stops.
+const SLOW_FRAMES: f64 = 4.0;
+
 /// So often a trial is run again because the device had not emptied.
 const MOST_WAITS: u32 = 7;
 
@@ -153,7 +156,11 @@ impl Tried {
                 flow.received.unique.checked_sub(1).filter(|gaps| *gaps > 0 && missing > 0)?;
             let gap = flow.receiving.as_secs_f64() / gaps as f64;
             let until_closed = flow.receiving.as_secs_f64() + 2.0 * gap >= closed;
-            until_closed.then(|| Nanos::from_secs_f64(1.25 * missing as f64 * gap))
+            // A device whose frames are further apart than the receivers wait may still have had the last.
+            let no_last = flow.received.highest.is_none_or(|highest| highest + 1 < flow.sent);
+            let slow = residual.as_secs_f64() < SLOW_FRAMES * gap;
+            (until_closed || (no_last && slow))
+                .then(|| Nanos::from_secs_f64(1.25 * missing as f64 * gap))
         };
         let longest = self.measured().filter_map(waited).max()?;
         let more = longest.clamp(residual * 3 / 2, residual * MORE_RESIDUAL);

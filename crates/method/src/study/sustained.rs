@@ -56,6 +56,8 @@ pub(super) struct Delivery {
     span: f64,
     /// The same over the longer of sending and receiving.
     pub(super) out: f64,
+    /// A flood whose sender was made to wait: it sent what the path took, and no more.
+    held_back: bool,
 }
 
 impl Delivery {
@@ -75,6 +77,7 @@ impl Delivery {
             came: 0.0,
             span: 0.0,
             out: offered.0,
+            held_back: false,
         };
         let kept = |flow: &DatagramsRecord| {
             flow.receiving_rate().0 / flow.sending_rate().0.max(f64::MIN_POSITIVE)
@@ -87,6 +90,11 @@ impl Delivery {
             own.out = (offered.0 * kept(worst)).min(offered.0);
         }
         own
+    }
+
+    /// Of a flood whose sender was made to wait.
+    pub(super) fn of_held_back(self) -> Self {
+        Self { held_back: true, ..self }
     }
 
     /// Frames that the path did not bring through in the time of the load.
@@ -116,7 +124,7 @@ impl Delivery {
     }
 
     fn saturated(&self) -> bool {
-        self.short() > 0 && self.span > 0.0 && self.came > 0.0
+        (self.short() > 0 || self.held_back) && self.span > 0.0 && self.came > 0.0
     }
 }
 
@@ -188,13 +196,22 @@ impl Deliveries {
     /// The load and length of a further trial, where those that saturated the path are all of a length
     /// and so can't tell a rate from a bucket.
     pub(super) fn another_length(&self) -> Option<(f64, Nanos)> {
-        let saturated = || self.0.iter().filter(|one| one.saturated());
+        let saturated = || self.0.iter().filter(|one| one.saturated() && !one.held_back);
         let lowest = saturated().map(|one| one.offered).min_by(f64::total_cmp)?;
         if self.bucket().is_some() {
             return None;
         }
+        let out = saturated().map(|one| one.out).max_by(f64::total_cmp)?;
         let longest = saturated().map(|one| one.duration).max()?;
-        Some((lowest * 1.5, (longest * 4).min(longest.max(LONGEST_AGAIN) * 2)))
+        Some(((lowest * 1.5).min(out * 2.0), longer(longest)))
+    }
+
+    /// The length of a further flood, where nothing but floods whose sender was held back tells of the
+    /// path, and all of these were of a length.
+    pub(super) fn another_flood(&self) -> Option<Nanos> {
+        let lossless = self.0.iter().all(|one| one.held_back || !one.saturated());
+        let longest = self.0.iter().filter(|one| one.held_back).map(|one| one.duration).max()?;
+        (lossless && self.bucket().is_none()).then(|| longer(longest))
     }
 
     /// Rate and bucket of the saturated path, frames a second and frames.
@@ -287,6 +304,11 @@ impl Deliveries {
         let by_chance = ratio * (clean as f64) < EXPECTED_LOSSES;
         by_chance.then(|| (best.offered, best.lost as f64 / best.sent.max(1) as f64))
     }
+}
+
+/// Of another length than the longest so far.
+fn longer(longest: Nanos) -> Nanos {
+    (longest * 4).min(longest.max(LONGEST_AGAIN) * 2)
 }
 
 /// Rate and bucket from the means of the shorter and of the longer trials.

@@ -20,7 +20,7 @@ use crate::record::{DatagramsRecord, Defect, Side};
 use crate::search;
 use crate::study::{Profile, burst};
 use crate::trial::{Datagrams, Destination, Event, Flow, FlowKind, Gate, Role, Schedule};
-use crate::validity::tester_losses;
+use crate::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
 
 /// A flood that lost this share on the path is an overload however it was paced.
@@ -206,14 +206,26 @@ impl<'s, 't> Rig<'s, 't> {
         let flows: Seen<'_> = tried.measured().collect();
         let on_path = lost_on_path(tried);
         let far_over = on_path as f64 > FAR_OVER * sent(&flows) as f64;
+        let load = (offered(&flows), tried.trial.phases.load);
+        let delivery = Delivery::of(&flows, load, self.spec.precision);
         if far_over && on_path == lost(&flows) {
-            let load = (offered(&flows), tried.trial.phases.load);
-            let delivery = Delivery::of(&flows, load, self.spec.precision);
             self.overloads.insert(cell, delivery.seen());
             self.floods.entry(cell).or_default().push(delivery);
-        } else {
-            self.overloads.remove(&cell);
+            return;
         }
+        self.overloads.remove(&cell);
+        let wanted: u64 = flows.iter().map(|flow| flow.offered).sum();
+        let refused = wanted.saturating_sub(sent(&flows)) as f64;
+        if refused > OFFERED_LOAD_TOLERANCE * wanted as f64 && lost(&flows) == 0 {
+            self.floods.entry(cell).or_default().push(delivery.of_held_back());
+        }
+    }
+
+    /// Another flood, of that length.
+    pub(super) fn flood_for(&mut self, cell: Cell, length: Nanos) -> Result<(), TestbedError> {
+        let flood = Offer::new(ForwardingTest::Flood, cell, Schedule::Greedy, length);
+        self.offer(&Offer { test: "saturation", ..flood })?;
+        Ok(())
     }
 
     /// What came of the floods that the path and not the tester limited.

@@ -231,6 +231,11 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, enough: f64) -> Result<Searched, Te
     // Nothing is learnt from a paced trial there that the flood has not told.
     let overload = rig.overload(cell).filter(|_| max.0 >= most.0);
     searched.deliveries.extend(rig.floods(cell));
+    if let Some(length) = searched.deliveries.another_flood() {
+        let known = rig.floods(cell).len();
+        rig.flood_for(cell, length)?;
+        searched.deliveries.extend(rig.floods(cell).split_off(known));
+    }
     if overload.is_none() {
         max = FrameRate(max.0.min(rig.most_paced(cell, max)?.0));
     }

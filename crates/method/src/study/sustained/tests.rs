@@ -22,6 +22,7 @@ fn through(path: (f64, f64, f64), offered: f64, seconds: f64) -> Delivery {
         came: came - 1.0,
         span,
         out: ((came - 1.0) / span).min(offered),
+        held_back: false,
     }
 }
 
@@ -65,7 +66,23 @@ fn two_lengths_tell_the_rate_from_the_bucket() {
     let alike = Deliveries(alike.to_vec());
     assert_eq!(alike.bucket(), None);
     let (rate, duration) = alike.another_length().expect("of another length");
-    assert_eq!((rate, duration), (2_250.0, Nanos::from_secs(4)));
+    assert_eq!(duration, Nanos::from_secs(4));
+    assert!((2_000.0..=2_400.0).contains(&rate), "no more than twice what came out: {rate}");
+}
+
+#[test]
+fn floods_whose_sender_waits_tell_a_bucket_too() {
+    // The path makes the sender wait: it sends what a bucket of 200 and 1,000/s let it.
+    let flood =
+        |seconds: f64| through((1e9, 0.0, 0.0), 1_000.0 + 200.0 / seconds, seconds).of_held_back();
+    let alone = Deliveries(vec![flood(0.3)]);
+    assert_eq!(alone.another_flood(), Some(Nanos::from_millis(1_200)));
+    assert_eq!(alone.another_length(), None);
+    let two = Deliveries(vec![flood(0.3), flood(1.2), through((1e9, 0.0, 0.0), 1_099.0, 2.0)]);
+    assert_eq!(two.another_flood(), None);
+    let result = GoalResult { relevant_upper: None, ..result(Some(1_099.0), 0.0) };
+    let low = two.bracket(&result, &goal()).low.expect("it passed");
+    assert!((985.0..=1_001.0).contains(&low), "{low}");
 }
 
 #[test]
