@@ -20,8 +20,8 @@ pub fn check(studies: &[StudySpec], topology: &Topology) -> Result<(), Misfit> {
             Some((subject.device.clone(), variant.clone()))
         });
         applied.extend(varied);
-        let as_found = subjects.iter().filter(|subject| subject.variant.is_none());
-        let lost = as_found.filter_map(|s| Some((&s.device, applied.get(&s.device)?))).next();
+        let mut as_found = subjects.iter().filter(|subject| subject.variant.is_none());
+        let lost = as_found.find_map(|s| Some((&s.device, applied.get(&s.device)?)));
         if let Some((device, variant)) = lost {
             return Err(no_way_back(device, variant));
         }
@@ -61,11 +61,11 @@ mod tests {
     use super::*;
 
     fn study(variants: &[Option<&str>]) -> StudySpec {
-        let subject = |variant: &Option<&str>| Subject {
+        let subject = |variant: Option<&str>| Subject {
             device: "sw1".to_owned(),
             variant: variant.map(str::to_owned),
         };
-        let subjects = variants.iter().map(subject).collect();
+        let subjects = variants.iter().copied().map(subject).collect();
         StudySpec::Latency(LatencySpec { subjects, ..LatencySpec::quick() })
     }
 
