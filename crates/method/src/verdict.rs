@@ -9,8 +9,6 @@ mod rates;
 #[cfg(test)]
 mod simulated;
 
-use measure::Interval;
-
 use crate::Verdict;
 
 pub use delays::Delays;
@@ -104,36 +102,6 @@ impl Evidence<'_> {
             Self::Sight { .. } | Self::Nothing => Verdict::Undetermined,
         };
         setting.allows(judged)
-    }
-}
-
-/// Of two bare medians, for callers that have not been converted yet.
-pub fn of_rate(device: Option<f64>, bypass: Option<f64>, driven: bool) -> Verdict {
-    let Some(device) = device else { return Verdict::Undetermined };
-    let bound = |rate: f64| Bracket { low: Some(rate), high: Some(rate) };
-    let rates = Rates::Brackets { device: bound(device), bypass: bypass.map(bound) };
-    RateEvidence::of(rates, Driven::if_lost(driven)).verdict(false)
-}
-
-/// Of two intervals, for callers that have not been converted yet.
-pub fn of_delay(device: Option<Interval>, bypass: Option<Interval>) -> Verdict {
-    let certain = |interval: &Interval| interval.confidence >= CONFIDENCE;
-    match (device.filter(certain), bypass.filter(certain)) {
-        (Some(device), Some(bypass)) if device.low > bypass.high => Verdict::DeviceLimited,
-        (Some(_), Some(_)) => Verdict::TesterLimited,
-        _ => Verdict::Undetermined,
-    }
-}
-
-/// Of two bare shares, for callers that have not been converted yet.
-pub fn of_loss(device: Option<f64>, bypass: Option<f64>) -> Verdict {
-    match (device, bypass) {
-        (Some(0.0), _) => Verdict::TesterLimited,
-        (Some(device), Some(bypass)) if bypass >= TESTER_SHARE * device => Verdict::TesterLimited,
-        (Some(device), Some(bypass)) if bypass <= (1.0 - TESTER_SHARE) * device => {
-            Verdict::DeviceLimited
-        }
-        _ => Verdict::Undetermined,
     }
 }
 

@@ -84,7 +84,10 @@ fn a_switch_that_does_not_block_passes_every_pattern_at_line_rate() {
         let of = [("test", test.as_str())];
         let found = one(&figures, Metric::Throughput, &of);
         near(found.value, ports * line(512), 0.005);
-        assert_eq!(found.verdict, Verdict::TesterLimited, "{test:?}");
+        // Trials as short as these know their rate to a few tenths of a per cent: line rate, or a
+        // bound just below it.
+        let whose = [Verdict::LinkLimited, Verdict::TesterLimited];
+        assert!(whose.contains(&found.verdict), "{test:?}: {found:?}");
         assert!(found.caveats.contains(&Caveat::SearchCeiling), "{test:?}");
         let frmol = one(&figures, Metric::Received, &[of[0], ("rate", "frmol")]);
         near(frmol.value, ports * line(512), 0.02);

@@ -37,6 +37,13 @@ pub struct Bracket {
     pub high: Option<f64>,
 }
 
+impl Bracket {
+    /// What one trial counted: nothing is left open.
+    pub const fn exactly(rate: Option<f64>) -> Self {
+        Self { low: rate, high: rate }
+    }
+}
+
 /// Rates of the device's path and of its bypass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rates<'a> {

@@ -11,6 +11,7 @@ use super::SwitchTest;
 use super::rig::{Board, Offer, Rig, Stream, arrived, slowest_sender};
 use crate::search::{Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, Step, begin};
 use crate::trial::{Destination, Gate, Role, Schedule};
+use crate::verdict::{self, Driven};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit};
 
 const TEST: SwitchTest = SwitchTest::Broadcast;
@@ -127,9 +128,10 @@ fn throughput(
             row.caveats.insert(Caveat::NoValidTrial);
         }
     }
-    let driven = failure.is_some_and(|failure| failure.by == FailedBy::Loss);
+    let lost = failure.is_some_and(|failure| failure.by == FailedBy::Loss);
+    let found = verdict::Bracket { low: value, high: bracket.high.filter(|_| lost) };
     row.n = result.map_or(0, |result| result.trials.into());
-    row.verdict = rig.verdict(board, size, (value, driven));
+    row.verdict = rig.verdict(board, size, (found, Driven::if_lost(lost)), rig.line_rate(size));
     row.conditions.insert("goal".to_owned(), GoalName::Rfc2544.as_str().into());
     row.conditions.insert("interval".to_owned(), "search bracket".into());
     row.conditions.insert("from".to_owned(), board.ports[FROM].to_string().into());

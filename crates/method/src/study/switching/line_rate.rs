@@ -11,6 +11,7 @@ use super::rig::{Board, Count, Offer, Rig, flooded};
 use super::throughput::streams;
 use super::{Pattern, SwitchTest};
 use crate::trial::Gate;
+use crate::verdict::{Bracket, Driven};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit};
 
 const TEST: SwitchTest = SwitchTest::LineRate;
@@ -58,7 +59,12 @@ fn one(
     let (senders, _) = pattern.senders(ports);
     row.n = count.sent;
     let each = count.received / senders as f64;
-    row.verdict = rig.verdict(board, size, (Some(each), count.lost > 0));
+    row.verdict = rig.verdict(
+        board,
+        size,
+        (Bracket::exactly(Some(each)), Driven::if_lost(count.lost > 0)),
+        None,
+    );
     let mut figures = vec![
         row.single(Metric::Offered, Unit::FramesPerSecond, Some(count.offered)),
         row.single(Metric::Received, Unit::FramesPerSecond, Some(count.received)),

@@ -19,8 +19,8 @@ use crate::trial::{
     Datagrams, Destination, Flow, FlowKind, Gate, Headers, Reception, Role, Schedule,
 };
 use crate::validity::tester_losses;
-use crate::verdict::{Evidence, Setting, Standing};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict, verdict};
+use crate::verdict::{Bracket, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
+use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
 
 /// A study under way.
 pub(super) struct Rig<'s, 't> {
@@ -211,15 +211,21 @@ impl<'s, 't> Rig<'s, 't> {
         self.line_rate(size).or_else(cable).filter(|rate| rate.0 > 0.0)
     }
 
-    /// Whose limit a rate of each port shows, of one trial or one search beside one flood of the cables.
+    /// Whose limit a rate of each port shows, of one trial or one search beside one flood of the cables;
+    /// `link` is what the media carry of it.
     pub(super) fn verdict(
         &self,
         board: &Board,
         size: FrameSize,
-        (each, driven): (Option<f64>, bool),
+        (device, driven): (Bracket, Driven),
+        link: Option<FrameRate>,
     ) -> Verdict {
-        let cable = self.cables.get(&(board.way, size)).copied();
-        self.session.ways.verdict(board.way, || verdict::of_rate(each, cable, driven))
+        let cable = self.cables.get(&(board.way, size));
+        let bypass = cable.map(|cable| Bracket::exactly(Some(*cable)));
+        let rates = Rates::Brackets { device, bypass };
+        let link = link.map(|rate| rate.0);
+        let rate = RateEvidence { link, ..RateEvidence::of(rates, driven) };
+        self.session.ways.judge(board.way, &Evidence::Rate(rate))
     }
 
     /// Whose doing it is that something was seen, or was not, which a control did not show: of what only a

@@ -12,10 +12,12 @@ use super::rig::{
     Board, Count, Offer, Rig, Stream, flooded, paused, slowest_sender, tester_dropped,
 };
 use super::{Pattern, SwitchTest};
+use crate::figure::Condition;
 use crate::record::DatagramsRecord;
 use crate::search::{Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, Step, begin};
 use crate::study::Profile;
 use crate::trial::{Gate, Schedule};
+use crate::verdict::{self, Driven};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit};
 
 /// What all trials of one size came to.
@@ -248,7 +250,7 @@ fn tell(
     figures.extend(rates(rig, board, (&row, size), ("frmol", mol, all)));
     figures.extend(rates(rig, board, (&row, size), ("mfr", found.highest, all)));
     let astray = found.mol.map(|(_, frames)| frames as f64);
-    row.verdict = rig.verdict(board, size, (None, false));
+    row.verdict = rig.verdict(board, size, (verdict::Bracket::exactly(None), Driven::No), None);
     figures.push(row.single(Metric::Flooded, Unit::Count, astray));
     figures
 }
@@ -264,12 +266,20 @@ fn throughput(
     let failure = result.and_then(|result| result.relevant_upper);
     let bracket = found.bracket();
     let value = bracket.low.filter(|_| bracket.loss.is_none());
-    let driven = failure.is_some_and(|failure| match failure.by {
-        FailedBy::Loss => true,
-        FailedBy::Tester => found.held_back.contains(&failure.rate.0),
-    });
+    let driven = match failure {
+        Some(failure) if failure.by == FailedBy::Loss => Driven::Lost,
+        Some(failure) if found.held_back.contains(&failure.rate.0) => Driven::HeldBack,
+        _ => Driven::No,
+    };
+    // What the media carry of the pattern, for each sender.
+    let media = match row.conditions.get("pattern_frames_per_s") {
+        Some(Condition::Number(all_senders)) => Some(FrameRate(all_senders / all)),
+        _ => None,
+    };
     row.n = result.map_or(0, |result| result.trials.into());
-    row.verdict = rig.verdict(board, size, (value, driven));
+    let high = bracket.high.filter(|_| driven != Driven::No);
+    let bounds = verdict::Bracket { low: value, high };
+    row.verdict = rig.verdict(board, size, (bounds, driven), media);
     row.caveats.extend(result.into_iter().flat_map(|result| bracket.doubts(result)));
     if result.is_none() {
         row.caveats.insert(Caveat::NoValidTrial);
@@ -299,8 +309,9 @@ fn rates(
     let mut row = row.clone();
     row.conditions.insert("rate".to_owned(), name.into());
     row.n = count.map_or(0, |count| count.sent);
-    let driven = count.is_some_and(|count| count.lost > 0);
-    row.verdict = rig.verdict(board, size, (count.map(|count| count.received / all), driven));
+    let driven = Driven::if_lost(count.is_some_and(|count| count.lost > 0));
+    let each = verdict::Bracket::exactly(count.map(|count| count.received / all));
+    row.verdict = rig.verdict(board, size, (each, driven), None);
     let of = |value: fn(&Count) -> f64| count.as_ref().map(value);
     vec![
         row.single(Metric::Offered, Unit::FramesPerSecond, of(|count| count.offered)),
