@@ -56,7 +56,8 @@ pub fn least(shape: Shape) -> f64 {
 pub fn blocks_for(figures: usize, interleaved: bool) -> usize {
     let shape = |n| if interleaved { Shape::Interleaved(n) } else { Shape::Apart(n, n) };
     let enough = |n: &usize| least(shape(*n)) * figures.max(1) as f64 <= ERROR;
-    (1..).find(enough).unwrap_or(usize::MAX)
+    // A chance halves with each block, at least: 64 of them decide any number of figures.
+    (1..=64).find(enough).unwrap_or(64)
 }
 
 /// On which scale two sides are compared.

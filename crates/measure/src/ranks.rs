@@ -13,6 +13,9 @@ use crate::{Interval, normal};
 /// Up to so many blocks a side the distributions are exact; beyond, normal, which is then as good.
 const EXACT: usize = 60;
 
+/// The cumulated chances of signed ranks, by the number of pairs: asked for in every verdict.
+static SIGNED_RANKS: [OnceLock<Vec<f64>>; EXACT + 1] = [const { OnceLock::new() }; EXACT + 1];
+
 /// By how much one side exceeds another, with all that ranks can tell of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shift {
@@ -108,9 +111,7 @@ impl Law {
             let mean = n * (n + 1.0) / 4.0;
             return Self::Normal { mean, deviation: (mean * (2.0 * n + 1.0) / 6.0).sqrt() };
         }
-        // The same for all pairs of that number, and asked for in every verdict.
-        static KNOWN: [OnceLock<Vec<f64>>; EXACT + 1] = [const { OnceLock::new() }; EXACT + 1];
-        Self::Exact(Cow::Borrowed(KNOWN[n].get_or_init(|| cumulated(&signed_ranks(n)))))
+        Self::Exact(Cow::Borrowed(SIGNED_RANKS[n].get_or_init(|| cumulated(&signed_ranks(n)))))
     }
 
     /// How many of all differences are positive, of two sides of m and n: the ways to lay m things

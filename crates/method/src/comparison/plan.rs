@@ -64,7 +64,7 @@ mod tests {
         let study = |blocks, devices: usize| {
             let subject = |at| Subject { device: format!("sw{at}"), variant: None };
             let subjects = (0..devices).map(subject).collect();
-            StudySpec::Latency(LatencySpec { blocks, subjects, ..LatencySpec::quick() })
+            StudySpec::Latency(LatencySpec { subjects, blocks, ..LatencySpec::quick() })
         };
         for (blocks, devices, said) in [
             (10, 1, None),
