@@ -160,7 +160,9 @@ fn judge(size: FrameSize, frame: f64, points: Vec<Point>, (blocks, queues): (u32
         }
         _ => None,
     };
-    let fit = if shared == Some(true) {
+    // One burst alone says nothing of how far another would have been from it.
+    let repeated = points.iter().all(|point| point.repeats.len() > 1);
+    let fit = if shared == Some(true) && repeated {
         threshold::fit(&measured(&points, frame, f64::from(queues)))
     } else {
         None
