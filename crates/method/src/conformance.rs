@@ -10,7 +10,7 @@ use measure::{FrameMix, FrameSize, Nanos};
 
 use crate::figure::Condition;
 use crate::topology::HostPort;
-use crate::{Figure, ForwardingSpec, Metric, Profile, Topology, Verdict};
+use crate::{Caveat, Figure, ForwardingSpec, Metric, Profile, Topology, Verdict};
 
 pub use switching::switching;
 
@@ -183,6 +183,7 @@ fn soundness(figures: &[&Figure]) -> (String, bool) {
     let count = |is: fn(&Figure) -> bool| figures.iter().filter(|figure| is(figure)).count();
     let valued = count(|figure| figure.value.is_some());
     let nothing = count(found_nothing);
+    let irregular = count(|figure| figure.caveats.contains(&Caveat::Irregular));
     let open = count(is_open);
     if all == 0 {
         return ("no figures".to_owned(), false);
@@ -193,6 +194,9 @@ fn soundness(figures: &[&Figure]) -> (String, bool) {
     }
     if nothing > 0 {
         parts.push(format!("{nothing} of {all} found nothing that passed"));
+    }
+    if irregular > 0 {
+        parts.push(format!("{irregular} of {all} irregular"));
     }
     if open > 0 {
         parts.push(format!("{open} of {all} undetermined"));

@@ -420,6 +420,7 @@ fn trials_of_a_second_do_not_conform_and_neither_does_a_throughput_of_nothing() 
     assert_eq!(kept(&strict, second), [false, true]);
     assert_eq!(kept(&strict, |f| f.value = Some(0.0)), [false; 2]);
     assert_eq!(kept(&strict, |f| f.value = None), [false; 2]);
+    assert_eq!(kept(&strict, |f| f.caveats.push(Caveat::Irregular)), [false; 2]);
     assert_eq!(kept(&strict, |f| f.verdict = Verdict::Undetermined), [false; 2]);
 }
 

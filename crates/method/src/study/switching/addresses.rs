@@ -47,7 +47,8 @@ pub(super) fn caching(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure
     row.caveats.extend(match found.limit {
         Limit::Untold(doubt) => Some(doubt),
         Limit::Tried => Some(Caveat::SearchCeiling),
-        Limit::Full(_) => None,
+        // Not even one.
+        Limit::Full(_) => known.is_none().then_some(Caveat::Irregular),
     });
     row.verdict = match found.limit {
         Limit::Full(_) if known.is_some() => rig.sight(board, true),

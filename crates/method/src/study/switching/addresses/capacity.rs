@@ -58,7 +58,7 @@ pub(super) fn find(
     trials: &mut Trials<'_, '_, '_, '_>,
     most: u64,
 ) -> Result<Capacity, TestbedError> {
-    let mut learn_rate = trials.rig.spec.learn_rate;
+    let mut learn_rate = trials.rig.spec.learn_rate.min(trials.link_rate());
     let mut known = None;
     let done = |known, limit, learn_rate| Ok(Capacity { known, limit, learn_rate });
     if !trials.floods_are_seen()? {

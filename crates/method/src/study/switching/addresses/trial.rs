@@ -101,6 +101,12 @@ impl<'r, 's, 't, 'b> Trials<'r, 's, 't, 'b> {
         Self { rig, board, test, rate: FrameRate(TEST_RATE.min(line)), made: 0 }
     }
 
+    /// Frames a second that the learning port's link carries with ease.
+    pub(super) fn link_rate(&self) -> u64 {
+        let line = self.rig.highest(self.board, FrameSize::MIN);
+        line.map_or(u64::MAX, |line| (line.0 / 2.0).max(1.0) as u64)
+    }
+
     /// The control: whether frames to stations that never spoke are heard at the monitoring port.
     /// Where they are not, a full table looks like one with room.
     pub(super) fn floods_are_seen(&mut self) -> Result<bool, TestbedError> {
