@@ -137,6 +137,13 @@ impl Subjects {
     ) -> Result<Option<String>, SubjectError> {
         let device = &subject.device;
         let now = self.states.get(device);
+        // What an earlier process left it in is no state that is known now, but not as it was found either.
+        if let (None, None, None, Some(variant)) =
+            (lab, &subject.variant, now, self.left_in.get(device))
+        {
+            let (device, variant) = (device.clone(), variant.clone());
+            return Err(SubjectError::NoWayBack { device, variant });
+        }
         if subject.variant.as_ref() == now.map(|state| &state.variant) {
             return Ok(now.and_then(|state| state.probe.clone()));
         }
@@ -154,13 +161,7 @@ impl Subjects {
                 self.states.insert(device.clone(), before);
                 return Err(SubjectError::NoWayBack { device, variant });
             }
-            (None, None, None) => match self.left_in.get(device) {
-                Some(variant) => {
-                    let (device, variant) = (device.clone(), variant.clone());
-                    return Err(SubjectError::NoWayBack { device, variant });
-                }
-                None => None,
-            },
+            (None, None, None) => None,
         };
         if let Some(variant) = subject.variant.clone() {
             self.states.insert(device.clone(), State { variant, probe: probe.clone() });
