@@ -314,6 +314,26 @@ fn a_microburst_finds_the_buffer_in_frames() {
 }
 
 #[test]
+fn what_is_lost_at_any_load_is_no_microburst() {
+    for loss in ["1e-2", "1e-3", "1e-6"] {
+        let lines = format!("buffer = {{ per_port = \"51200B\" }}\nloss = {loss}");
+        let figures = measure(switch(5, &lines), &spec(&[SwitchTest::Microburst], 512));
+        let found: Vec<&Figure> =
+            figures.iter().filter(|figure| figure.metric == Metric::Microburst).collect();
+        // As without loss, or left open; within a frame a sender.
+        for (figure, truth) in found.iter().zip([132.0, 594.0]) {
+            match figure.value {
+                Some(value) => assert!((value - truth).abs() <= 6.0, "{loss}: {figure:#?}"),
+                None => assert_eq!(figure.verdict, Verdict::Undetermined, "{loss}: {figure:#?}"),
+            }
+        }
+        let told = found.iter().filter(|figure| figure.value.is_some()).count();
+        assert_eq!(found.len(), 2, "{loss}");
+        assert!(told == 2 || loss != "1e-6", "{found:#?}");
+    }
+}
+
+#[test]
 fn incast_fills_the_egress_and_delays_what_comes_to_it() {
     let spec =
         SwitchingSpec { final_duration: Nanos::from_secs(2), ..spec(&[SwitchTest::Incast], 1518) };
