@@ -34,9 +34,10 @@ const WIDE: f64 = 0.02;
 /// How far, relative, a trial's forwarding rate may be above a limit found without contradicting it.
 const CONTRADICTION: f64 = 0.005;
 
-/// Losses that a constant loss ratio would have left in the trials that had none: below, their having
-/// none is no evidence that the loss grows with the load (e^-7 is one in a thousand).
-const EXPECTED_LOSSES: f64 = 7.0;
+/// How likely, by a loss ratio that is the same at any load, so few losses at or below a limit must be
+/// at most for the loss to be one that grows with the load. A search tries some dozens of loads, each with
+/// a chance of its own.
+const BY_CHANCE: f64 = 1e-5;
 
 /// One valid trial of constant load. Rates are of one sending port, each way.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -237,7 +238,7 @@ impl Deliveries {
     /// What a search's result comes to beside all trials.
     pub(super) fn bracket(&self, result: &GoalResult, goal: &Goal) -> Bracket {
         let failure = result.relevant_upper;
-        let high = failure.map(|failure| failure.rate.0);
+        let high = failure.map(|failure| failure.rate.0 * (1.0 + self.one_frame(failure.rate.0)));
         let Some(lower) = result.relevant_lower.map(|rate| rate.0) else {
             return Bracket {
                 high,
@@ -260,6 +261,14 @@ impl Deliveries {
             loss: if by_loss { self.loss_not_by_load(Some(lower), high, goal) } else { None },
             buffered: (notable && by_loss).then_some(swallowed),
         }
+    }
+
+    /// Of the trials that failed at a load, the share that one frame is: so much higher a path's rate may
+    /// be where the trial's edges cost a frame.
+    fn one_frame(&self, load: f64) -> f64 {
+        let at = |one: &&Delivery| (one.offered / load - 1.0).abs() < 1e-9 && one.short() > 0;
+        let most = self.0.iter().filter(at).map(|one| one.sent).max();
+        most.map_or(0.0, |sent| 1.0 / sent.max(1) as f64)
     }
 
     /// The longest trial at that load that met the goal.
@@ -285,25 +294,45 @@ impl Deliveries {
             return None;
         }
         // Loads that it has been seen to forward, above the limit, and what was lost at them.
-        let carried: Vec<&Delivery> = self
-            .0
-            .iter()
-            .filter(|one| low.is_none_or(|low| one.offered > low))
-            .filter(|one| one.offered <= out(best) * (1.0 + CONTRADICTION))
-            .collect();
-        let total = |of: fn(&Delivery) -> u64| carried.iter().map(|one| of(one)).sum::<u64>();
-        let (sent, short) = (total(|one| one.sent), total(Delivery::short));
-        let ratio = short as f64 / sent.max(1) as f64;
-        let clean: u64 = self
-            .0
-            .iter()
-            .filter(|one| low.is_some_and(|low| one.offered <= low * (1.0 + 1e-9)))
-            .filter(|one| one.short() == 0)
-            .map(|one| one.sent)
-            .sum();
-        let by_chance = ratio * (clean as f64) < EXPECTED_LOSSES;
-        by_chance.then(|| (best.offered, best.lost as f64 / best.sent.max(1) as f64))
+        let above = |one: &&Delivery| {
+            low.is_none_or(|low| one.offered > low)
+                && one.offered <= out(best) * (1.0 + CONTRADICTION)
+        };
+        let carried = || self.0.iter().filter(above);
+        let highest = carried().max_by(|a, b| a.offered.total_cmp(&b.offered)).unwrap_or(best);
+        let ratio = share(carried());
+        // All trials up to it, and not only those without loss: the search stopped where it had luck.
+        let below = |one: &&Delivery| low.is_some_and(|low| one.offered <= low * (1.0 + 1e-9));
+        let (mut sent, mut short) = (0, 0);
+        for one in self.0.iter().filter(below) {
+            sent += one.sent;
+            short += one.short();
+        }
+        let by_chance = poisson_at_most(short, ratio * sent as f64) > BY_CHANCE;
+        let lost = highest.lost as f64 / highest.sent.max(1) as f64;
+        by_chance.then_some((highest.offered, lost))
     }
+}
+
+/// The share of these trials' frames that was not brought through.
+fn share<'a>(trials: impl Iterator<Item = &'a Delivery>) -> f64 {
+    let (sent, short) =
+        trials.fold((0, 0), |(sent, short), one| (sent + one.sent, short + one.short()));
+    short as f64 / sent.max(1) as f64
+}
+
+/// How likely so many events or fewer are where `mean` are expected.
+fn poisson_at_most(events: u64, mean: f64) -> f64 {
+    if events as f64 >= mean {
+        return 1.0;
+    }
+    let mut term = -mean;
+    let mut sum = term.exp();
+    for event in 1..=events {
+        term += mean.ln() - (event as f64).ln();
+        sum += term.exp();
+    }
+    sum
 }
 
 /// Of another length than the longest so far.

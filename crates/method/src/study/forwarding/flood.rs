@@ -21,6 +21,12 @@ use crate::{Caveat, Figure, Metric, TestbedError, Unit};
 
 const TEST: ForwardingTest = ForwardingTest::Flood;
 
+/// Fewer frames than this tell no rate: the first and the last are too much of it.
+const FEW_FRAMES: f64 = 200.0;
+
+/// No flood is made longer than this for its number of frames.
+const LONGEST_FLOOD: Nanos = Nanos::from_secs(5);
+
 /// All blocks of one cell.
 #[derive(Debug, Clone, Default)]
 struct Side {
@@ -80,16 +86,30 @@ impl Sample {
 /// Every cell in every block, then the figures.
 pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
     let mut sides: BTreeMap<Cell, Side> = BTreeMap::new();
+    let mut lengths: BTreeMap<Cell, Nanos> = BTreeMap::new();
     for block in 0..rig.spec.blocks {
         let mut order = rig.cells();
         rig.session.shuffle_block(&mut order, |cell| cell.way);
         for cell in order {
-            let offer = Offer::new(TEST, cell, Schedule::Greedy, rig.spec.duration);
-            let tried = rig.offer(&offer.in_block(block))?;
+            let length = lengths.entry(cell).or_insert(rig.spec.duration);
+            let flood = |length| Offer::new(TEST, cell, Schedule::Greedy, length).in_block(block);
+            let mut tried = rig.offer(&flood(*length))?;
+            if let Some(longer) = long_enough(&tried, *length) {
+                *length = longer;
+                tried = rig.offer(&flood(longer))?;
+            }
             sides.entry(cell).or_default().take(&tried);
         }
     }
     Ok(rig.cells().into_iter().flat_map(|cell| figures(rig, cell, &sides)).collect())
+}
+
+/// How long a flood has to last to bring some frames through, where it did not; within bounds.
+fn long_enough(tried: &Tried, length: Nanos) -> Option<Nanos> {
+    let came = tried.measured().map(|flow| flow.received.unique).min()?;
+    let more = FEW_FRAMES / came.max(1) as f64;
+    let longer = Nanos::from_secs_f64(length.as_secs_f64() * more).min(LONGEST_FLOOD);
+    (tried.valid().is_some() && longer > length && came < FEW_FRAMES as u64).then_some(longer)
 }
 
 impl Side {

@@ -101,7 +101,7 @@ fn the_bracket_holds_the_rate_behind_a_bucket() {
 #[test]
 fn nothing_passed_is_no_value_but_an_upper_end() {
     let bracket = Deliveries::default().bracket(&result(None, 13.0), &goal());
-    assert_eq!((bracket.low, bracket.high), (None, Some(13.0)));
+    assert_eq!((bracket.low, bracket.high), (None, Some(13.0)), "no trial, no frame of it");
     assert!(bracket.doubts(&result(None, 13.0)).contains(&Caveat::Irregular));
 }
 
@@ -119,7 +119,11 @@ fn a_limit_that_other_trials_contradict_is_none() {
     assert!(bracket.doubts(&result(Some(2e5), 2.01e5)).contains(&Caveat::LossNotByLoad));
     // The same with a loss that grows: at 200,000 none of a million, above it one in a thousand.
     let trials = vec![at(1e6, 10_000), at(4e5, 800), at(2.01e5, 201), at(2e5, 0), at(2e5, 0)];
+    assert!(poisson_at_most(0, 5.0) - (-5.0_f64).exp() < 1e-12);
+    assert!((poisson_at_most(2, 5.0) - 0.124_652).abs() < 1e-6);
+    assert_eq!(poisson_at_most(9, 5.0), 1.0, "no fewer than expected");
+    assert!(poisson_at_most(20_000, 40_000.0) < 1e-300);
     let bracket = Deliveries(trials).bracket(&result(Some(2e5), 2.01e5), &goal());
     assert_eq!(bracket.loss, None, "the loss grows with the load");
-    assert_eq!(bracket.low, Some(2e5));
+    assert_eq!(bracket.low, Some(2e5), "and the limit stands");
 }
