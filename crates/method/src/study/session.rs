@@ -36,6 +36,9 @@ const MORE_RESIDUAL: u64 = 4;
 /// A device that holds more than this is not waited for.
 const LONGEST_RESIDUAL: Nanos = Nanos::from_secs(30);
 
+/// RFC 2544 §23.
+const RFC_RESIDUAL: Nanos = Nanos::from_secs(2);
+
 /// So many frames of a slow device may be on their way when the sender stops.
 const SLOW_FRAMES: f64 = 4.0;
 
@@ -150,6 +153,11 @@ impl Tried {
     fn emptied_after(&self) -> Option<Nanos> {
         let Phases { load, residual, .. } = self.trial.phases;
         let closed = (load + residual).as_secs_f64();
+        // Nothing at all within a shortened residual time: it gets the RFC's two seconds.
+        let nothing = self.measured().any(|flow| flow.sent > 0 && flow.received.unique == 0);
+        if nothing && residual < RFC_RESIDUAL {
+            return Some(RFC_RESIDUAL);
+        }
         let waited = |flow: &DatagramsRecord| {
             let missing = flow.received.lost(flow.sent);
             let gaps =

@@ -149,6 +149,10 @@ impl Subjects {
         }
         // Whatever happens, it is no longer known to be where it was.
         let before = self.states.remove(device);
+        // A command that fails may have done half of its work: the way back is no shorter for it.
+        if let (None, Some(variant)) = (lab, &subject.variant) {
+            self.left_in.insert(device.clone(), variant.clone());
+        }
         let probe = match (lab, &subject.variant, before) {
             (Some(lab), variant, _) => {
                 lab.apply(device, variant.as_deref())
