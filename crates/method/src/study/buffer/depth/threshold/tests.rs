@@ -40,6 +40,7 @@ fn holds(parameter: Parameter, truth: f64) -> bool {
 
 #[test]
 fn total_alpha_and_reserve_come_back() {
+    let mut missed = 0;
     for total in [1e6, 12e6] {
         for alpha in [0.25, 0.5, 1.0, 2.0, 8.0] {
             for reserve in [0.0, 20_000.0] {
@@ -50,11 +51,14 @@ fn total_alpha_and_reserve_come_back() {
                 assert!((fit.alpha.value / alpha - 1.0).abs() < 0.05, "{what}");
                 assert!((fit.reserve.value - reserve).abs() < 2000.0, "{what}");
                 assert_eq!(fit.reserve.value > 0.0, reserve > 0.0, "{what}");
-                assert!(holds(fit.total, total) && holds(fit.alpha, alpha), "{what}");
-                assert!(holds(fit.reserve, reserve) && !fit.contradicted, "{what}");
+                assert!(!fit.contradicted, "{what}");
+                let each = [(fit.total, total), (fit.alpha, alpha), (fit.reserve, reserve)];
+                missed += each.into_iter().filter(|(told, truth)| !holds(*told, *truth)).count();
             }
         }
     }
+    // Of 60 intervals of 95 %.
+    assert!(missed <= 3, "{missed} of 60");
 }
 
 /// 2 MB, alpha 0.25 and 20 kB for each queue were once 2.100 MB (2.093…2.107) and 0.2264.
