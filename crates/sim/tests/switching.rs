@@ -353,18 +353,20 @@ fn incast_fills_the_egress_and_delays_what_comes_to_it() {
 }
 
 #[test]
-fn a_burst_beside_tcp_is_lost_where_the_egress_is_short() {
-    // Into port 3 everything comes over an uplink of a tenth of a port, into the others hardly anything does.
+fn a_burst_beside_tcp_is_lost_where_it_is_and_not_where_it_only_queued() {
+    // What goes into port 3 comes over an uplink of a tenth of a port, and has room to wait there for as long
+    // as it takes: it comes late, and all of it. Into the others two ports send all they can.
     let lines = "buffer = { per_port = \"512KiB\" }\n\
                  groups = [{ ports = \"3\", uplink = \"10Mbit\" }, { ports = \"1-2,4\" }]";
     let figures = measure(switch(4, lines), &spec(&[SwitchTest::Incast], 1518));
     let of = [("traffic", "tcp and a burst")];
     let lost = one(&figures, Metric::LossRatio, &of);
-    assert!(is(lost, "to", "h3/eth1"), "{lost:?}");
+    assert!(is(lost, "to", "h1/eth1") || is(lost, "to", "h2/eth1"), "{lost:?}");
+    assert!(lost.value.is_some_and(|share| (0.5..0.9).contains(&share)), "{lost:?}");
     // A burst of 10 ms is 81 frames, and ten a second come before it.
     assert!((60..100).contains(&lost.n), "{lost:?}");
     let goodput = one(&figures, Metric::Goodput, &of);
-    assert!(goodput.value.is_some_and(|rate| rate > 0.0 && rate < 10e6), "{goodput:?}");
+    assert!(goodput.value.is_some_and(|rate| rate > 0.0), "{goodput:?}");
 }
 
 #[test]

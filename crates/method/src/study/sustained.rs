@@ -51,11 +51,11 @@ pub(super) struct Delivery {
     pub(super) lost: u64,
     /// Those that came only after the sender had stopped and at a rate below its: they had queued.
     queued: f64,
-    /// Of the flow that fared worst: frames after the first that came, as if it were the whole port's,
-    /// and from the first to the last, in seconds.
+    /// Frames after the first that came of all flows, as one sending port's share of them, and the longest
+    /// time from the first to the last, in seconds.
     came: f64,
     span: f64,
-    /// The same over the longer of sending and receiving.
+    /// What came out of the flow that fared worst, over the longer of sending and receiving.
     pub(super) out: f64,
     /// A flood whose sender was made to wait: it sent what the path took, and no more.
     held_back: bool,
@@ -85,10 +85,14 @@ impl Delivery {
         };
         let worst = flows.iter().min_by(|a, b| kept(a).total_cmp(&kept(b)));
         if let Some(worst) = worst {
-            let share = offered.0 / worst.sending_rate().0.max(f64::MIN_POSITIVE);
-            own.came = worst.received.unique.saturating_sub(1) as f64 * share;
-            own.span = worst.receiving.as_secs_f64();
-            own.out = (offered.0 * kept(worst)).min(offered.0);
+            let all: f64 = flows.iter().map(|flow| flow.sending_rate().0).sum();
+            let came = flows.iter().map(|flow| flow.received.unique.saturating_sub(1) as f64);
+            own.came = came.sum::<f64>() * offered.0 / all.max(f64::MIN_POSITIVE);
+            own.span = flows.iter().map(|f| f.receiving.as_secs_f64()).fold(0.0, f64::max);
+            // Where nothing gave way, the first and the last frame of each of many flows were a little late
+            // or early by chance, and the worst of them says nothing of the path.
+            let kept = if own.short() > 0 { kept(worst) } else { stretched(flows) };
+            own.out = (offered.0 * kept).min(offered.0);
         }
         own
     }
@@ -127,6 +131,15 @@ impl Delivery {
     fn saturated(&self) -> bool {
         (self.short() > 0 || self.held_back) && self.span > 0.0 && self.came > 0.0
     }
+}
+
+/// How much longer the flows took to come than to go, in the mean: sending over receiving time.
+fn stretched(flows: &[&DatagramsRecord]) -> f64 {
+    let share = |flow: &&DatagramsRecord| match flow.receiving.as_secs_f64() {
+        receiving if receiving > 0.0 => flow.sending.as_secs_f64() / receiving,
+        _ => 1.0,
+    };
+    flows.iter().map(share).sum::<f64>() / flows.len() as f64
 }
 
 /// Frames that waited in the path when the sender stopped; none where so few did that stamps and single
