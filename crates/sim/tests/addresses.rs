@@ -136,7 +136,9 @@ impl Tally {
         println!(
             "{what}: {devices} devices, {right} right, {at_least} at least, {open} open, wrong:"
         );
-        wrong.iter().for_each(|one| println!("  {one}"));
+        for one in wrong {
+            println!("  {one}");
+        }
         assert!(wrong.is_empty(), "{} wrong claims", wrong.len());
         // A tenth, and of few devices one.
         assert!(*open <= devices.div_ceil(10), "{open} of {devices} left open");

@@ -65,7 +65,7 @@ pub(super) fn all(
         let told = if few {
             infer_in_sittings((scene.names.len(), scene.ports.len()), &mut flooding, chance)?
         } else {
-            infer(scene.ports.len(), &mut flooding, chance)?
+            infer(scene.ports.len(), &mut flooding, &chance)?
         };
         session.cabling.clear();
         found.insert(at, told);

@@ -121,7 +121,7 @@ fn a_limit_that_other_trials_contradict_is_none() {
     let trials = vec![at(1e6, 10_000), at(4e5, 800), at(2.01e5, 201), at(2e5, 0), at(2e5, 0)];
     assert!(poisson_at_most(0, 5.0) - (-5.0_f64).exp() < 1e-12);
     assert!((poisson_at_most(2, 5.0) - 0.124_652).abs() < 1e-6);
-    assert_eq!(poisson_at_most(9, 5.0), 1.0, "no fewer than expected");
+    assert!(poisson_at_most(9, 5.0) > 0.999_999, "no fewer than expected");
     assert!(poisson_at_most(20_000, 40_000.0) < 1e-300);
     let bracket = Deliveries(trials).bracket(&result(Some(2e5), 2.01e5), &goal());
     assert_eq!(bracket.loss, None, "the loss grows with the load");

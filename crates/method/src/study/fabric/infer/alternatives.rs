@@ -56,7 +56,7 @@ impl Inference<'_> {
     /// One flood into a port of these that was a sink least often.
     fn flood_side(&mut self, side: &[usize]) -> Result<(), TestbedError> {
         let there = side.iter().copied().filter(|port| self.alive.contains(port));
-        let often = |port: &usize| self.sinks.get(port).map_or(0, |sink| sink.count());
+        let often = |port: &usize| self.sinks.get(port).map_or(0, super::sinks::Sink::count);
         let Some(port) = there.min_by_key(often) else { return Ok(()) };
         let seen = self.flood_into(port)?;
         self.take_into(port, &seen);

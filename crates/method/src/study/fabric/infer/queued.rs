@@ -19,7 +19,7 @@ const STRETCHES: [u64; 3] = [1, 4, 16];
 pub(in super::super) fn infer(
     ports: usize,
     floods: &mut dyn Floods,
-    chance: Pcg64,
+    chance: &Pcg64,
 ) -> Result<Inferred, TestbedError> {
     let mut spent = 0;
     let mut stretches = STRETCHES.into_iter().peekable();
