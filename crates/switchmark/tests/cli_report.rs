@@ -135,15 +135,15 @@ fn scratch(name: &str) -> std::path::PathBuf {
     folder
 }
 
-/// Two studies of twelve trials each: broken off nowhere, at once, in the first and in the second.
+/// Two studies of twenty trials each: broken off nowhere, at once, in the first and in the second.
 #[test]
 fn an_unfinished_run_shows_what_there_is() {
     let folder = scratch("cli_report");
     for (lives, finished, shown) in [
-        (24, true, &["icmp", "udp"][..]),
+        (40, true, &["icmp", "udp"][..]),
         (0, false, &[]),
-        (7, false, &["icmp"]),
-        (17, false, &["icmp", "udp"]),
+        (11, false, &["icmp"]),
+        (28, false, &["icmp", "udp"]),
     ] {
         let store = folder.join(format!("{lives}.db"));
         broken_off(&store, lives);

@@ -376,7 +376,9 @@ fn of_goal(
         add("loss_ratio_allowed", goal.loss_ratio.into());
         add("conditional_throughput_frames_per_s", through.0.into());
     }
-    let high = bracket.high.filter(|_| bracket.loss.is_none());
+    // A load that only the tester could not offer bounds nobody from above.
+    let bounded = bracket.loss.is_none() && own.driven(goal.name) != Driven::No;
+    let high = bracket.high.filter(|_| bounded);
     let mut figures = Vec::new();
     for (direction, ways) in shares(rig.spec) {
         let mut row = row.clone();

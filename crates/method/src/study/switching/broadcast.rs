@@ -137,7 +137,7 @@ fn throughput(
     row.conditions.insert("from".to_owned(), board.ports[FROM].to_string().into());
     let mut figure = row.single(Metric::Throughput, Unit::FramesPerSecond, value);
     figure.low = value;
-    figure.high = bracket.high.filter(|_| bracket.loss.is_none());
+    figure.high = bracket.high.filter(|_| lost && bracket.loss.is_none());
     figure
 }
 
