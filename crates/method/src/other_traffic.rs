@@ -30,6 +30,9 @@ const BACKGROUND: f64 = 20.0;
 /// …and so many a second.
 const BACKGROUND_FPS: f64 = 20.0;
 
+/// Every program of a machine uses it, and its one counter counts both ends of a flow.
+const LOOPBACK: &str = "lo";
+
 /// Kernel counters leave the FCS out; some drivers' don't.
 const FCS: f64 = 4.0;
 
@@ -58,7 +61,7 @@ pub struct OtherTraffic {
 /// acknowledgements) is bounded by what the other end's port sent, so that a port in a TCP flow is judged by
 /// what it received only, and what the device lost hides as much. Frames that a device floods for want of
 /// an address count as the trial's where another flow of it crosses the device. Ports are left out whose
-/// storage is not the testbed's own, and ports without counters.
+/// storage is not the testbed's own, ports without counters, and the loopback.
 pub fn other_traffic(
     trial: &Trial,
     flows: &[FlowRecord],
@@ -69,7 +72,8 @@ pub fn other_traffic(
     let measured = trial.flows.iter().filter(|flow| flow.role == Role::Measured);
     let of_measured: BTreeSet<&PortRef> =
         measured.flat_map(|flow| [&flow.from, &flow.to]).collect();
-    of_measured.into_iter().filter_map(|port| books.others_at(port)).collect()
+    let told_apart = of_measured.into_iter().filter(|port| port.port != LOOPBACK);
+    told_apart.filter_map(|port| books.others_at(port)).collect()
 }
 
 /// Frames and what they hold, without FCS.
