@@ -440,9 +440,14 @@ impl DatagramsRecord {
     /// Frames that came only after the sender had stopped, beyond their own delay: they had queued on the
     /// way, because what comes out of the path is slower than what went in.
     pub fn queued(&self) -> f64 {
+        self.received.unique as f64 * (1.0 - self.in_step())
+    }
+
+    /// The sending time as a share of the receiving time, at most 1: below it, what came out of the path
+    /// was slower than what went in.
+    pub fn in_step(&self) -> f64 {
         let (sending, receiving) = (self.sending.as_secs_f64(), self.receiving.as_secs_f64());
-        let after = if receiving > sending { 1.0 - sending / receiving } else { 0.0 };
-        self.received.unique as f64 * after
+        if receiving > sending { sending / receiving } else { 1.0 }
     }
 
     /// The lost share of the frames sent, 0…1; zero when none was sent.

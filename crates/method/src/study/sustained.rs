@@ -15,6 +15,12 @@ use crate::record::DatagramsRecord;
 use crate::search::{FailedBy, Goal, GoalResult, Seen};
 use crate::validity::EDGE;
 
+/// A flood that lost this share on the path is an overload however it was paced.
+pub(super) const FAR_OVER: f64 = 0.2;
+
+/// How far below its best a paced sender is surely able to keep a load.
+pub(super) const PACING_MARGIN: f64 = 0.02;
+
 /// Of two lengths of trial the longer is at least so many times the other.
 const TWO_LENGTHS: f64 = 2.0;
 

@@ -184,7 +184,7 @@ impl Flooding<'_, '_> {
 fn came(seen: &DatagramsRecord) -> u64 {
     let lost = seen.received.lost(seen.sent);
     let came = seen.sent - lost;
-    let waited = 1.0 - in_step(seen);
+    let waited = 1.0 - seen.in_step();
     if lost as f64 > waited * seen.sent as f64 {
         (came as f64 * (1.0 - waited)).round() as u64
     } else {
@@ -196,13 +196,7 @@ fn came(seen: &DatagramsRecord) -> u64 {
 /// leaves the count whole, and not the rate.
 fn kept_up(seen: &DatagramsRecord) -> f64 {
     let came = (seen.sent - seen.received.lost(seen.sent)) as f64 / seen.sent.max(1) as f64;
-    came * in_step(seen)
-}
-
-/// The time of sending as a share of the time of receiving, where that was longer.
-fn in_step(seen: &DatagramsRecord) -> f64 {
-    let (sending, receiving) = (seen.sending.as_secs_f64(), seen.receiving.as_secs_f64());
-    if receiving > sending { sending / receiving } else { 1.0 }
+    came * seen.in_step()
 }
 
 fn sent(record: &FlowRecord) -> u64 {

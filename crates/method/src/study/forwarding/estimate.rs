@@ -5,8 +5,8 @@
 
 use measure::{FrameRate, Nanos};
 
+use super::super::sustained::PACING_MARGIN;
 use super::frames::Frames;
-use super::rig::PACING_MARGIN;
 use super::throughput::{rounds, search_for};
 use super::{ForwardingSpec, ForwardingTest, back_to_back, loss_curve, reset};
 use crate::search::{Attempt, Goal, LoadRange, Seen, Step};

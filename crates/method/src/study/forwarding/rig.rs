@@ -10,7 +10,7 @@ use measure::{FrameRate, Nanos};
 
 use super::super::rows::Row;
 use super::super::session::{Ask, Session, Tried};
-use super::super::sustained::Delivery;
+use super::super::sustained::{Delivery, FAR_OVER, PACING_MARGIN};
 use super::super::ways::{Conditions, Way};
 use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest, reset};
@@ -22,12 +22,6 @@ use crate::study::{Profile, burst};
 use crate::trial::{Datagrams, Destination, Event, Flow, FlowKind, Gate, Role, Schedule};
 use crate::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
-
-/// A flood that lost this share on the path is an overload however it was paced.
-const FAR_OVER: f64 = 0.2;
-
-/// How far below its best a paced sender is surely able to keep a load.
-pub(super) const PACING_MARGIN: f64 = 0.02;
 
 /// A study under way, and what its tests tell each other.
 pub(super) struct Rig<'s, 't> {

@@ -7,7 +7,7 @@ use measure::{FrameRate, FrameSize};
 
 use super::super::rows::Row;
 use super::super::session::Tried;
-use super::super::sustained::{Bracket, Deliveries, Delivery};
+use super::super::sustained::{Bracket, Deliveries, Delivery, FAR_OVER, PACING_MARGIN};
 use super::rig::{
     Board, Count, Offer, Rig, Stream, flooded, paused, slowest_sender, tester_dropped,
 };
@@ -43,12 +43,6 @@ impl Found {
         self.result.as_ref().and_then(of).unwrap_or_default()
     }
 }
-
-/// How far below its best a paced sender is surely able to keep a load.
-const PACING_MARGIN: f64 = 0.02;
-
-/// A flood that lost this share is an overload however it was paced.
-const FAR_OVER: f64 = 0.2;
 
 /// Every size.
 pub(super) fn run(
