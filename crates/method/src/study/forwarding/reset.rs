@@ -5,6 +5,7 @@
 //! Never resets a device that the testbed has no hook for, never calls one back that did not come, and
 //! never takes the tester's own gaps for an outage.
 
+use measure::quantile::median;
 use measure::{FrameRate, Nanos};
 
 use super::super::rows::Row;
@@ -34,6 +35,16 @@ pub(super) const fn controls(resets: u32) -> u32 {
 const BEYOND: f64 = 2.0;
 /// The same of fewer resets.
 const FAR_BEYOND: f64 = 10.0;
+
+/// Frames that a device at its limit has inside when it goes down: they are lost too, and as many come late
+/// when it is back.
+const INSIDE: f64 = 2.0;
+
+/// A reset comes after so many frames, that some have come before it.
+const BEFORE: f64 = 16.0;
+
+/// And the trial lasts so many times longer.
+const TIMES_BEFORE: u64 = 4;
 
 /// By how much a sender may fall short beyond the gap that the reset made, relative to the gap.
 const SHORT: f64 = 0.02;
@@ -125,11 +136,11 @@ fn interruptions(
     resets: bool,
     notes: &mut Notes,
 ) -> Result<Vec<Interruption>, TestbedError> {
-    let duration = rig.spec.reset_duration;
+    let before = Nanos::from_secs_f64(BEFORE / rate.0).max(rig.spec.duration);
+    let duration = rig.spec.reset_duration.max(Nanos(before.0 * TIMES_BEFORE));
     let mut offer = Offer::new(TEST, cell, Schedule::Paced(rate), duration).in_block(block);
     if resets {
-        let at = Nanos(rig.spec.duration.0.min(duration.0 / 4));
-        offer.events.push(Event { at, deed: Deed::Reset });
+        offer.events.push(Event { at: before, deed: Deed::Reset });
     } else {
         offer.test = CONTROL;
     }
@@ -157,8 +168,9 @@ struct Trials {
 /// What the device was away for, of one estimate.
 #[derive(Debug, PartialEq)]
 enum Outage {
-    /// So long each time, give or take what the tester alone shows.
-    Shown { each: Vec<f64>, error: f64 },
+    /// So long each time beyond what the tester alone typically shows; in any one trial that may have
+    /// been its longest (`shorter` by so much), or nothing (`longer`).
+    Shown { each: Vec<f64>, shorter: f64, longer: f64 },
     /// No longer than so, if at all.
     AtMost(f64),
     /// Nothing to tell it by, or no control.
@@ -173,7 +185,9 @@ impl Outage {
         };
         let clear = if resets.len() >= REPEATS as usize { BEYOND } else { FAR_BEYOND };
         if resets.iter().all(|one| *one > clear * own) {
-            Self::Shown { each: resets.iter().map(|one| one - own).collect(), error: own }
+            let typical = median(controls).unwrap_or(own);
+            let each = resets.iter().map(|one| one - typical).collect();
+            Self::Shown { each, shorter: own - typical, longer: typical }
         } else {
             Self::AtMost(longest)
         }
@@ -219,23 +233,25 @@ fn of_direction(
 
 impl Outage {
     fn figure(&self, rig: &Rig<'_, '_>, (cell, rate): (Cell, FrameRate), mut row: Row) -> Figure {
+        // Where no frame was due nothing was seen.
+        let spacing = 1e9 / rate.0;
         let (metric, unit) = (Metric::ResetTime, Unit::Nanoseconds);
         // No cable is reset: what a device does without a reset is the control.
         let setting = Setting { standing: Standing::Beside, ..rig.session.ways.setting(cell.way) };
         let sight = |seen| Evidence::Sight { seen, in_control: Some(false) }.verdict(setting);
         match self {
-            Self::Shown { each, error } => {
+            Self::Shown { each, shorter, longer } => {
                 row.verdict = sight(true);
                 let mut figure = row.over_blocks(metric, unit, each);
-                figure.high = figure.high.map(|high| high + error);
+                figure.low = figure.low.map(|low| low - shorter - (1.0 + INSIDE) * spacing);
+                figure.high = figure.high.map(|high| high + longer + spacing);
                 figure
             }
             Self::AtMost(longest) => {
                 row.verdict = sight(false);
                 row.caveats.insert(Caveat::NotResolved);
                 let mut figure = row.single(metric, unit, None);
-                // Where no frame is lost none was due meanwhile.
-                figure.high = Some(longest.max(1e9 / rate.0));
+                figure.high = Some(longest + spacing);
                 figure
             }
             Self::Untold => row.single(metric, unit, None),
@@ -303,7 +319,13 @@ mod tests {
             (
                 &[900e3, 850e3, 1_000e3],
                 &own,
-                Outage::Shown { each: vec![500e3, 450e3, 600e3], error: 400e3 },
+                Outage::Shown { each: vec![720e3, 670e3, 820e3], shorter: 220e3, longer: 180e3 },
+            ),
+            // One control in which the tester lost the processor moves the interval, not the value.
+            (
+                &[500e6, 500e6, 500e6],
+                &[0.0, 62e6, 0.0, 0.0],
+                Outage::Shown { each: vec![500e6; 3], shorter: 62e6, longer: 0.0 },
             ),
             // Of one or two, further off.
             (&[900e3, 850e3], &own, Outage::AtMost(900e3)),
