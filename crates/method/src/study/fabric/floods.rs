@@ -171,8 +171,9 @@ impl Flooding<'_, '_> {
                 }
                 None => seen.sent as f64 / most as f64,
             };
-            let (sent, came) = (seen.sent, came(seen));
-            Some(Flooded { from: *from, to: *to, offered, sent, came, kept_up: kept_up(seen) })
+            let (from, to, sent, came) = (*from, *to, seen.sent, came(seen));
+            let (kept_up, in_step) = (kept_up(seen), seen.in_step());
+            Some(Flooded { from, to, offered, sent, came, kept_up, in_step })
         });
         Some(seen.collect())
     }

@@ -59,6 +59,8 @@ pub(super) struct Flooded {
     pub(super) came: u64,
     /// The receiving rate as a share of the sending rate.
     pub(super) kept_up: f64,
+    /// The sending time as a share of the receiving time.
+    pub(super) in_step: f64,
 }
 
 /// How long a flood lasts.

@@ -163,14 +163,17 @@ impl Belief {
         ways
     }
 
-    /// What each flow carried through a group's uplink, one way and the other.
-    pub(super) fn carried_of(&self, group: usize, round: &Round) -> [Vec<f64>; 2] {
-        self.ways(group, round).map(|flows| flows.into_iter().map(Flooded::carried).collect())
+    /// What passed a group's uplink, one way and the other, and by how much noise of a flow's own may have added.
+    pub(super) fn passed_of(&self, group: usize, round: &Round, noise: f64) -> [(f64, f64); 2] {
+        self.ways(group, round).map(|flows| {
+            let squares: f64 = flows.iter().map(|flow| flow.carried().powi(2)).sum();
+            (passed(&flows), noise * squares.sqrt())
+        })
     }
 
     fn carried(&self, group: usize, rounds: &[Round]) -> Vec<f64> {
-        let of =
-            |round: &Round| self.carried_of(group, round).map(|flows| flows.iter().sum::<f64>());
+        let sum = |flows: Vec<&Flooded>| flows.into_iter().map(Flooded::carried).sum::<f64>();
+        let of = |round: &Round| self.ways(group, round).map(sum);
         rounds.iter().flat_map(of).filter(|carried| *carried > 0.0).collect()
     }
 
@@ -191,6 +194,13 @@ impl Belief {
         rounds.iter().filter_map(of).collect()
     }
 
+    /// How many frames came of a flow through a group's uplink, in the mean.
+    pub(super) fn frames_of_flows(&self, group: usize, rounds: &[Round]) -> f64 {
+        let flows = || rounds.iter().flat_map(|round| self.ways(group, round)).flatten();
+        let came: u64 = flows().map(|flow| flow.came).sum();
+        (came as f64 / flows().count().max(1) as f64).max(1.0)
+    }
+
     /// What a round carried out of a group and into it, each where that way alone was overfilled. Of two groups the
     /// one's way out and the other's way in are one.
     fn carried_alone(&self, group: usize, round: &Round) -> Vec<f64> {
@@ -208,8 +218,8 @@ impl Belief {
         let (out_rooms, _) = self.rooms(round);
         let into =
             (into[group] < FULL && alone(&coming, &out_rooms, |ends| ends.0)).then_some(coming);
-        let sum = |flows: Vec<&Flooded>| flows.into_iter().map(Flooded::carried).sum::<f64>();
-        [out, into].into_iter().flatten().map(sum).filter(|carried| *carried > 0.0).collect()
+        let passed = |flows: Vec<&Flooded>| passed(&flows);
+        [out, into].into_iter().flatten().map(passed).filter(|carried| *carried > 0.0).collect()
     }
 
     /// By how much the rounds fit better with a group's uplink than without its limit, where all others may then
@@ -252,6 +262,13 @@ fn beside(value: f64, cost: impl Fn(f64) -> f64) -> f64 {
     if cost(found) < cost(value) { found } else { value }
 }
 
+/// What came of flows that share a queue, each second until the last of it had come: what waited there when the
+/// flood ended came too, but nothing carried it meanwhile.
+fn passed(flows: &[&Flooded]) -> f64 {
+    let slowest = flows.iter().map(|flow| flow.in_step).fold(1.0, f64::min);
+    slowest * flows.iter().map(|flow| flow.offered * flow.kept_up / flow.in_step).sum::<f64>()
+}
+
 impl Flooded {
     /// The part of what was sent that came.
     pub(super) fn share(&self) -> f64 {
@@ -278,7 +295,7 @@ mod tests {
 
     fn flow(from: usize, to: usize, share: f64) -> Flooded {
         let came = (share * 10_000.0) as u64;
-        Flooded { from, to, offered: 1.0, sent: 10_000, came, kept_up: share }
+        Flooded { from, to, offered: 1.0, sent: 10_000, came, kept_up: share, in_step: 1.0 }
     }
 
     #[test]

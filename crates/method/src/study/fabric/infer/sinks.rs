@@ -237,6 +237,7 @@ mod tests {
             sent: 20_000,
             came: (level * (1.0 + 0.01 * (from % 3) as f64)) as u64,
             kept_up: 1.0,
+            in_step: 1.0,
         };
         levels.iter().enumerate().map(flow).collect()
     }

@@ -71,7 +71,7 @@ impl Inference<'_> {
     /// What flows between the groups got of one another's uplinks, where there are two.
     pub(super) fn between_two(&self, belief: &Belief) -> Option<BlockEstimate> {
         let two = belief.uplinks.len() == 2 && self.is_short(belief, 0);
-        two.then(|| estimate(&belief.filled_alone(0, &self.rounds))).flatten()
+        two.then(|| self.rate(belief, 0)).flatten()
     }
 
     /// What each group's uplink carries, or carries at least.
@@ -83,7 +83,7 @@ impl Inference<'_> {
                 let bound = if short { Bound::OneOfTwo } else { Bound::Ports };
                 return Uplink::AtLeast(low, bound);
             }
-            let rate = estimate(&belief.filled_alone(group, &self.rounds)).filter(|_| short);
+            let rate = self.rate(belief, group).filter(|_| short);
             let held_up = low < (1.0 - LEAST_LOSS) * belief.asked(group, &self.rounds);
             let bound = if held_up { Bound::OtherUplinks } else { Bound::Ports };
             rate.map_or(Uplink::AtLeast(low, bound), Uplink::Rate)
@@ -94,17 +94,20 @@ impl Inference<'_> {
     /// The most that any round carried through a group's uplink one way, less what chance may have added.
     fn carried_surely(&self, belief: &Belief, group: usize) -> f64 {
         let of = |round: &Round| {
-            belief.carried_of(group, round).into_iter().map(|flows| {
-                let sum: f64 = flows.iter().sum();
-                let squares: f64 = flows.iter().map(|carried| carried * carried).sum();
-                sum - DEVIATIONS * self.noise * squares.sqrt()
-            })
+            let ways = belief.passed_of(group, round, self.noise);
+            ways.map(|(passed, noise)| passed - DEVIATIONS * noise)
         };
         self.rounds.iter().flat_map(of).fold(0.0, f64::max)
     }
-}
 
-/// At 95 % or not at all.
-fn estimate(carried: &[f64]) -> Option<BlockEstimate> {
-    BlockEstimate::of(carried, CONFIDENCE).filter(|e| e.interval.confidence >= CONFIDENCE)
+    /// At 95 % or not at all, and give or take the frame that each flow's first and last are counted by.
+    fn rate(&self, belief: &Belief, group: usize) -> Option<BlockEstimate> {
+        let rates = belief.filled_alone(group, &self.rounds);
+        let mut estimate = BlockEstimate::of(&rates, CONFIDENCE)
+            .filter(|estimate| estimate.interval.confidence >= CONFIDENCE)?;
+        let frames = belief.frames_of_flows(group, &self.rounds);
+        estimate.interval.low *= 1.0 - 1.0 / frames;
+        estimate.interval.high *= 1.0 + 1.0 / frames;
+        Some(estimate)
+    }
 }
