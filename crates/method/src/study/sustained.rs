@@ -34,6 +34,9 @@ const BUCKET_SHARE: f64 = 0.005;
 /// A trial for the sake of its length is no longer than twice this, or twice the others.
 const LONGEST_AGAIN: Nanos = Nanos::from_secs(4);
 
+/// By so many standard deviations of their mean flows are late together.
+const DEVIATIONS: f64 = 3.0;
+
 /// A bracket of more than this share of its upper end is called wide, whatever the search's own width.
 const WIDE: f64 = 0.02;
 
@@ -80,7 +83,7 @@ impl Delivery {
             duration,
             sent: flows.iter().map(|flow| flow.sent).sum(),
             lost: flows.iter().map(|flow| flow.received.lost(flow.sent)).sum(),
-            queued: flows.iter().map(|flow| backlog(flow, width)).sum(),
+            queued: backlog(flows, width),
             came: 0.0,
             span: 0.0,
             out: offered.0,
@@ -149,11 +152,34 @@ fn stretched(flows: &[&DatagramsRecord]) -> f64 {
 }
 
 /// Frames that waited in the path when the sender stopped; none where so few did that stamps and single
-/// late frames explain them.
-fn backlog(flow: &DatagramsRecord, width: f64) -> f64 {
-    let queued = flow.queued();
-    let edge = flow.sending_rate().0 * EDGE.as_secs_f64();
-    if queued > width * flow.sent as f64 + edge { queued } else { 0.0 }
+/// late frames explain them. Of many flows that take turns in one queue each comes a turn sooner or later
+/// by chance, which their mean does not: it has to be beyond what they differ by, or one flow's own backlog
+/// beyond a turn.
+fn backlog(flows: &[&DatagramsRecord], width: f64) -> f64 {
+    let edge = |flow: &DatagramsRecord| flow.sending_rate().0 * EDGE.as_secs_f64();
+    let noted = |flow: &DatagramsRecord| width * flow.sent as f64 + edge(flow);
+    let many = flows.len() > 1;
+    let turn = if many { 1.0 } else { 0.0 };
+    let own = |flow: &&&DatagramsRecord| flow.queued() > noted(flow) + turn;
+    let alone: f64 = flows.iter().filter(own).map(|flow| flow.queued()).sum();
+    if !many {
+        return alone;
+    }
+    let each: Vec<f64> = flows.iter().map(|flow| late_frames(flow)).collect();
+    let count = each.len() as f64;
+    let all: f64 = each.iter().sum();
+    let mean = all / count;
+    let variance = each.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let by_chance = DEVIATIONS * (variance * count).sqrt();
+    let together = all - by_chance > flows.iter().map(|flow| noted(flow)).sum();
+    if together { all.max(alone) } else { alone }
+}
+
+/// Frames' worth of time by which a flow took longer to come than to go; less than nothing where it took
+/// shorter.
+fn late_frames(flow: &DatagramsRecord) -> f64 {
+    let (sending, receiving) = (flow.sending.as_secs_f64(), flow.receiving.as_secs_f64());
+    if receiving > 0.0 { flow.received.unique as f64 * (1.0 - sending / receiving) } else { 0.0 }
 }
 
 /// All valid trials of one way and frame size.
