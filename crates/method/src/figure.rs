@@ -359,6 +359,6 @@ pub enum Caveat {
     /// More came through at a higher load, and the loss was not seen to grow with the load: no rate is the
     /// limit, and the loss ratio is the figure.
     LossNotByLoad,
-    /// Another figure of the same run contradicts what this one would have said.
+    /// Another figure or trial of the same run contradicts what this one says.
     Contradicted,
 }

@@ -6,6 +6,7 @@
 
 pub mod buffer;
 mod burst;
+mod consistency;
 mod doubts;
 pub mod fabric;
 pub mod forwarding;

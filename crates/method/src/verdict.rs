@@ -25,9 +25,9 @@ pub const LINE_RATE: f64 = 0.999;
 /// Of every interval that a verdict rests on. Fewer repetitions than reach it decide nothing.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// What is left of a verdict where other people's frames crossed the tester's ports: what may be their doing
-/// is not the device's own, while a bound stays one.
-pub(crate) const fn beside_others(judged: Verdict) -> Verdict {
+/// What is left of a verdict where other people's frames crossed the tester's ports, or where a trial did what
+/// the figure says can't be: what may be another's doing is not the device's own, while a bound stays one.
+pub(crate) const fn in_doubt(judged: Verdict) -> Verdict {
     match judged {
         Verdict::DeviceLimited => Verdict::Undetermined,
         Verdict::LinkLimited | Verdict::TesterLimited | Verdict::Undetermined => judged,

@@ -1,13 +1,14 @@
 //! A testbed around a testbed: what records say against the figures that are made of them, whatever the
 //! study.
 //!
-//! Owns the doubts that any trial can raise: other people's traffic, and a flood that was too short. Never
-//! asks for a trial, and never changes a record or a value.
+//! Owns the doubts that any trial can raise: other people's traffic, a flood that was too short, and a load that
+//! did what a throughput says it does not. Never asks for a trial, and never changes a record or a value.
 
 use std::collections::BTreeMap;
 
 use measure::Nanos;
 
+use super::consistency::Witness;
 use crate::figure::Condition;
 use crate::other_traffic::other_traffic;
 use crate::record::{Defect, FlowRecord};
@@ -29,6 +30,7 @@ pub(super) struct Doubting<'a> {
     testbed: &'a mut dyn Testbed,
     /// Of each trial the last try's, which is the one that counts.
     doubts: BTreeMap<Asked, Doubt>,
+    witnesses: Vec<Witness>,
 }
 
 /// One trial, whichever try.
@@ -52,7 +54,7 @@ struct Doubt {
 
 impl<'a> Doubting<'a> {
     pub(super) fn new(testbed: &'a mut dyn Testbed) -> Self {
-        Self { testbed, doubts: BTreeMap::new() }
+        Self { testbed, doubts: BTreeMap::new(), witnesses: Vec::new() }
     }
 
     /// Has every figure say what its trials' records say: those of its device and, since they decide whose
@@ -64,8 +66,12 @@ impl<'a> Doubting<'a> {
             let others = said.iter().filter_map(|doubt| doubt.others).max_by(f64::total_cmp);
             if let Some(rate) = others {
                 figure.conditions.insert(RATE.to_owned(), rate.into());
-                figure.verdict = verdict::beside_others(figure.verdict);
+                figure.verdict = verdict::in_doubt(figure.verdict);
                 add(figure, Caveat::OtherTraffic);
+            }
+            if self.witnesses.iter().any(|witness| witness.contradicts(figure)) {
+                figure.verdict = verdict::in_doubt(figure.verdict);
+                add(figure, Caveat::Contradicted);
             }
             if said.iter().any(|doubt| doubt.short_flood) {
                 add(figure, Caveat::ShortFlood);
@@ -74,6 +80,7 @@ impl<'a> Doubting<'a> {
     }
 
     fn hear(&mut self, trial: &Trial, record: &TrialRecord) {
+        self.witnesses.extend(Witness::of(trial, record));
         let asked = Asked {
             label: trial.label.clone(),
             block: trial.block,

@@ -239,7 +239,7 @@ pub(super) const fn advice(caveat: Caveat) -> &'static str {
              for a bad cable, a port or a device that drops frames now and then."
         }
         Caveat::Contradicted => {
-            "Another figure of the same run contradicts what this one would have said, so nothing is said. \
+            "Another figure or trial of the same run contradicts what this one says, so it is nobody's limit. \
              A longer trial, or other arrangements, may tell."
         }
         Caveat::Unsupported => "This test can't be made where it was asked for; the row says why.",

@@ -52,7 +52,7 @@ pub const fn advice(caveat: Caveat) -> &'static str {
         Caveat::Confounded => {
             "the model's parameters can't be told apart: more ports at once, or less noise"
         }
-        Caveat::Contradicted => "another figure of this run contradicts what it would have said",
+        Caveat::Contradicted => "another figure or trial of this run contradicts it",
         Caveat::NotFilled => "the longest burst still went in: the buffer is at least so large",
         Caveat::Backpressure => "the device made its senders pause, and dropped nothing",
         Caveat::FloodsNotSeen => {

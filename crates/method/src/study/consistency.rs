@@ -1,0 +1,219 @@
+//! Whether a throughput that is about to be published agrees with every trial of its study, whichever test
+//! made it.
+//!
+//! Owns when a record contradicts a bracket. Never repairs one, and never reads what a trial was for.
+
+use measure::Nanos;
+
+use crate::figure::Condition;
+use crate::record::{DatagramsRecord, FlowRecord};
+use crate::search::GoalName;
+use crate::trial::{FlowKind, Path, Role, Schedule, Subject};
+use crate::{Figure, Metric, Outcome, Trial, TrialRecord, Unit};
+
+/// How far, relative, a load may be beyond a bracket's end before it says anything about it.
+const BEYOND: f64 = 0.005;
+
+/// A trial lost frames where it lost more than so many, and more than this share of them.
+const LOST_FRAMES: f64 = 10.0;
+const LOST_SHARE: f64 = 0.01;
+
+/// One load that was offered in even gaps, and what became of it.
+#[derive(Debug)]
+pub(super) struct Witness {
+    subject: Option<Subject>,
+    path: Path,
+    /// Where it went in and out; several flows may share them.
+    ends: (String, String),
+    frame_size: u64,
+    duration: Nanos,
+    /// Frames a second, as it was.
+    offered: f64,
+    sent: u64,
+    lost: u64,
+    /// The least sending time of any flow as a share of its receiving time.
+    in_step: f64,
+}
+
+impl Witness {
+    /// None where the trial was no steady load between two ports, or does not count.
+    pub(super) fn of(trial: &Trial, record: &TrialRecord) -> Option<Self> {
+        // A trial in which something is done to the device shows what that does.
+        if !matches!(record.outcome, Outcome::Valid) || !trial.events.is_empty() {
+            return None;
+        }
+        let mut own: Option<Self> = None;
+        for (flow, seen) in trial.flows.iter().zip(&record.flows) {
+            let (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen), Role::Measured) =
+                (&flow.kind, seen, flow.role)
+            else {
+                return None;
+            };
+            let (Schedule::Paced(_), Some(size)) = (asked.schedule, asked.frames.single()) else {
+                return None;
+            };
+            let ends = (flow.from.to_string(), flow.to.to_string());
+            let size = u64::from(size.octets());
+            let own = own.get_or_insert_with(|| Self::nothing(trial, &ends, size));
+            if own.ends != ends || own.frame_size != size {
+                return None;
+            }
+            own.add(seen);
+        }
+        own.filter(|own| own.sent > 0)
+    }
+
+    fn nothing(trial: &Trial, ends: &(String, String), frame_size: u64) -> Self {
+        Self {
+            subject: trial.subject.clone(),
+            path: trial.path,
+            ends: ends.clone(),
+            frame_size,
+            duration: trial.phases.load,
+            offered: 0.0,
+            sent: 0,
+            lost: 0,
+            in_step: 1.0,
+        }
+    }
+
+    fn add(&mut self, seen: &DatagramsRecord) {
+        self.offered += seen.sending_rate().0;
+        self.sent += seen.sent;
+        self.lost += seen.received.lost(seen.sent);
+        self.in_step = self.in_step.min(seen.in_step());
+    }
+
+    /// Whether the figure says of this load what did not happen: that the path does not sustain it, or
+    /// that it does. Only trials at least as long as the one that decided are heard, for a queue may hide
+    /// in a shorter one what a longer shows.
+    pub(super) fn contradicts(&self, figure: &Figure) -> bool {
+        let Some(claim) = Claim::of(figure) else { return false };
+        if !claim.is_about(self, figure) || self.duration < claim.decided_in {
+            return false;
+        }
+        let above = claim.high.is_some_and(|high| self.offered > high * (1.0 + BEYOND));
+        let below = claim.low.is_some_and(|low| self.offered < low * (1.0 - BEYOND));
+        let whole = self.lost == 0 && self.in_step > 1.0 - BEYOND;
+        let lost = self.lost as f64 > (LOST_SHARE * self.sent as f64).max(LOST_FRAMES);
+        (above && whole) || (below && lost)
+    }
+}
+
+/// What a throughput says, of a goal that allows no loss in any one trial: by others a single trial
+/// decides nothing.
+struct Claim {
+    low: Option<f64>,
+    high: Option<f64>,
+    decided_in: Nanos,
+}
+
+impl Claim {
+    fn of(figure: &Figure) -> Option<Self> {
+        if figure.metric != Metric::Throughput || figure.unit != Unit::FramesPerSecond {
+            return None;
+        }
+        if text(figure, "goal")? != GoalName::Rfc2544.as_str() {
+            return None;
+        }
+        let decided_in = Nanos(number(figure, "final_duration_ns")?);
+        Some(Self { low: figure.low, high: figure.high, decided_in })
+    }
+
+    fn is_about(&self, witness: &Witness, figure: &Figure) -> bool {
+        let path = if witness.path == Path::Bypass { "cable" } else { "device" };
+        let device = witness.subject.as_ref().map(|subject| subject.device.as_str());
+        let variant = witness.subject.as_ref().and_then(|subject| subject.variant.as_deref());
+        text(figure, "path") == Some(path)
+            && text(figure, "from") == Some(&witness.ends.0)
+            && text(figure, "to") == Some(&witness.ends.1)
+            && number(figure, "frame_size") == Some(witness.frame_size)
+            && (path == "cable"
+                || (text(figure, "device"), text(figure, "variant")) == (device, variant))
+    }
+}
+
+fn text<'f>(figure: &'f Figure, name: &str) -> Option<&'f str> {
+    match figure.conditions.get(name) {
+        Some(Condition::Text(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn number(figure: &Figure, name: &str) -> Option<u64> {
+    match figure.conditions.get(name) {
+        Some(Condition::Integer(number)) => Some(*number),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::Verdict;
+
+    fn witness(offered: f64, lost: u64, duration: Nanos) -> Witness {
+        Witness {
+            subject: Some(Subject { device: "sw1".to_owned(), variant: None }),
+            path: Path::Device,
+            ends: ("h1/eth1".to_owned(), "h2/eth1".to_owned()),
+            frame_size: 64,
+            duration,
+            offered,
+            sent: 2_000,
+            lost,
+            in_step: 1.0,
+        }
+    }
+
+    fn throughput(goal: GoalName) -> Figure {
+        let texts = [
+            ("goal", goal.as_str()),
+            ("path", "device"),
+            ("device", "sw1"),
+            ("from", "h1/eth1"),
+            ("to", "h2/eth1"),
+        ];
+        let mut conditions: BTreeMap<String, Condition> =
+            texts.map(|(name, text)| (name.to_owned(), text.into())).into();
+        conditions.insert("frame_size".to_owned(), 64.into());
+        conditions.insert("final_duration_ns".to_owned(), Nanos::from_secs(2).0.into());
+        Figure {
+            metric: Metric::Throughput,
+            quantile: None,
+            unit: Unit::FramesPerSecond,
+            value: Some(1_000.0),
+            low: Some(1_000.0),
+            high: Some(1_010.0),
+            confidence: None,
+            n: 20,
+            blocks: 1,
+            conditions,
+            verdict: Verdict::DeviceLimited,
+            caveats: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_longer_trial_of_any_test_speaks_against_a_bracket() {
+        let (long, short) = (Nanos::from_secs(10), Nanos::from_millis(200));
+        let figure = throughput(GoalName::Rfc2544);
+        for (witness, expected) in [
+            (witness(1_100.0, 0, long), true),
+            (witness(1_100.0, 200, long), false),
+            (witness(1_100.0, 0, short), false),
+            (witness(1_012.0, 0, long), false),
+            (witness(500.0, 100, long), true),
+            (witness(500.0, 5, long), false),
+            (witness(500.0, 0, long), false),
+            (Witness { in_step: 0.9, ..witness(1_100.0, 0, long) }, false),
+            (Witness { path: Path::Bypass, ..witness(1_100.0, 0, long) }, false),
+            (Witness { frame_size: 128, ..witness(1_100.0, 0, long) }, false),
+        ] {
+            assert_eq!(witness.contradicts(&figure), expected, "{witness:?}");
+        }
+        assert!(!witness(1_100.0, 0, long).contradicts(&throughput(GoalName::Ndr)));
+    }
+}
