@@ -149,14 +149,18 @@ impl Tried {
     }
 
     /// The residual time that this trial should have had, where its device had not emptied when the
-    /// receivers closed: frames were missing, and came until then. What comes later spoils the next trial.
-    fn emptied_after(&self) -> Option<Nanos> {
+    /// receivers closed: frames were missing, and came until then. What comes later spoils the next trial:
+    /// where an earlier one left frames behind (`holding`) they may be all that comes.
+    fn emptied_after(&self, holding: bool) -> Option<Nanos> {
         let Phases { load, residual, .. } = self.trial.phases;
         let closed = (load + residual).as_secs_f64();
         // Nothing at all within a shortened residual time: it gets the RFC's two seconds.
         let nothing = self.measured().any(|flow| flow.sent > 0 && flow.received.unique == 0);
         if nothing && residual < RFC_RESIDUAL {
             return Some(RFC_RESIDUAL);
+        }
+        if nothing && holding && residual < LONGEST_RESIDUAL {
+            return Some((residual * MORE_RESIDUAL).min(LONGEST_RESIDUAL));
         }
         let waited = |flow: &DatagramsRecord| {
             let missing = flow.received.lost(flow.sent);
@@ -331,7 +335,7 @@ impl<'a> Session<'a> {
             let tries = trial.attempt + 1 - waits;
             let tried = Tried { trial: trial.clone(), record, tries };
             if waits < MOST_WAITS
-                && let Some(longer) = tried.emptied_after()
+                && let Some(longer) = tried.emptied_after(self.emptying.contains_key(&way))
             {
                 trial.phases.residual = longer;
                 if tried.greedy() {
