@@ -1,5 +1,5 @@
-//! `switchmark demo`: two runs in labs, two modelled buffers and a modelled switch that blocks, one report,
-//! in under two minutes.
+//! `switchmark demo`: two runs in labs, two modelled buffers and a modelled switch that blocks, one report, and
+//! what the program claims of devices whose truth is known; in under two minutes.
 //!
 //! Owns what is shown and how long each part lasts. The second lab's ports are limited by the kernel
 //! to a known rate, and the simulated switch's groups stand in its profile, so that what is found can
@@ -23,7 +23,7 @@ use record::Store;
 use super::options::Data;
 use super::output::{self, Finished};
 use super::session::{self, Start};
-use super::{Failure, Outcome, lone};
+use super::{Failure, Outcome, lone, prove};
 use crate::config::testbed;
 use crate::terminal::numbers;
 
@@ -55,6 +55,7 @@ const FLOOD_BLOCKS: u32 = 6;
 const SEARCH_TRIAL: Nanos = Nanos::from_millis(200);
 const SEARCH_FINAL: Nanos = Nanos::from_secs(1);
 const SEARCH_PRECISION: f64 = 0.005;
+const SELF_TEST: Nanos = Nanos::from_secs(30);
 
 /// Shows.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
@@ -86,9 +87,14 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let (told, off) = runs.get(1).map_or((String::new(), 0), |run| truth(&run.figures));
     let truth = told + &groups::told(&all);
     output::write_report(&runs, &path)?;
-    output::say(&args.data, &format!("{truth}\nreport: {}\n", absolute(&path).display()))?;
+    let tested = prove::self_test(seed, SELF_TEST, &stop, args.data.quiet);
+    let told = format!("{truth}\n{}\nreport: {}\n", tested.sentence, absolute(&path).display());
+    output::say(&args.data, &told)?;
     if off > 0 {
         return Err(OwnFiguresOff { off }.into());
+    }
+    if tested.bad {
+        return Err(OwnClaimsWrong.into());
     }
     Ok(output::outcome(&all))
 }
@@ -101,6 +107,11 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 struct OwnFiguresOff {
     off: usize,
 }
+
+/// The instrument says of devices whose truth it knows what is not so.
+#[derive(Debug, thiserror::Error)]
+#[error("over 1 % of this program's claims about simulated devices are wrong, as listed above")]
+struct OwnClaimsWrong;
 
 /// How far the demo's throughputs may be off what the kernel was told.
 const OFF_PERCENT: f64 = 1.0;

@@ -91,6 +91,27 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(if wrong { Outcome::Wrong } else { Outcome::Done })
 }
 
+/// What the demo asks of itself: as many devices as fit into so long, in virtual time, and what was said of
+/// them. With `bad` where more claims are wrong than the share of wrong claims that is allowed explains.
+pub(super) struct SelfTest {
+    pub(super) sentence: String,
+    pub(super) bad: bool,
+}
+
+/// Holds what the studies claim of simulated devices against the truth.
+pub(super) fn self_test(seed: u64, time: Nanos, stop: &Stop, quiet: bool) -> SelfTest {
+    let narrowed = " --rigor quick".to_owned();
+    let mut proof = Proof { narrowed, ..Proof::bare(seed, quiet) };
+    let draws = Draws { seed, studies: Study::ALL.to_vec(), rigors: vec![Profile::Quick] };
+    simulated::all(&mut proof, &draws, &Budget::new(time, None), stop);
+    let total = proof.certificate.total();
+    let bad = total.wrong_share().is_some_and(|share| share.low > WRONG_ALLOWED);
+    SelfTest { sentence: show::in_short(&proof), bad }
+}
+
+/// The share of claims that may be wrong.
+const WRONG_ALLOWED: f64 = 0.01;
+
 /// The certificate as it grows, and what goes with it.
 pub struct Proof {
     pub(self) certificate: Certificate,
@@ -107,15 +128,20 @@ impl Proof {
         if let Some(folder) = &args.keep {
             std::fs::create_dir_all(folder).map_err(Failure::unusable)?;
         }
-        Ok(Self {
+        let bare = Self::bare(seed, args.data.quiet);
+        Ok(Self { keep: args.keep.clone(), narrowed: narrowed(args), ..bare })
+    }
+
+    fn bare(seed: u64, quiet: bool) -> Self {
+        Self {
             certificate: Certificate::new(),
             seed,
-            keep: args.keep.clone(),
-            narrowed: narrowed(args),
+            keep: None,
+            narrowed: String::new(),
             scenario: None,
-            wait: Wait::new(args.data.quiet),
+            wait: Wait::new(quiet),
             done: 0,
-        })
+        }
     }
 
     /// A device's figures are there; `run` is where they are recorded, or nothing.

@@ -34,6 +34,24 @@ pub fn certificate(proof: &Proof, args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
+/// One sentence, and each claim that is wrong.
+pub fn in_short(proof: &Proof) -> String {
+    let total = proof.certificate.total();
+    let sentence = format!(
+        "Of {} simulated devices of known truth, drawn with seed {}, {} claims were made: {} wrong, and {} \
+         figures left open. `switchmark prove` asks for more, in labs too.",
+        total.devices,
+        proof.seed,
+        total.claims(),
+        total.wrong,
+        total.open
+    );
+    let mut out = String::new();
+    tables::put_wrapped(&mut out, "", &sentence);
+    out.push_str(&wrong(&proof.certificate));
+    out
+}
+
 fn in_json(proof: &Proof) -> serde_json::Value {
     let certificate = &proof.certificate;
     let total = certificate.total();
