@@ -224,6 +224,8 @@ fn of_direction(
         outage.figure(rig, (cell, rate), row)
     };
     let (mut loss, gap) = (of("loss", |told| told.loss), of("gap", |told| Some(told.gap)));
+    // What waited in the device was lost too, and of a load at its limit that may be much.
+    loss.low = loss.low.map(|low| gap.low.map_or(low, |gap| low.min(gap)));
     if told.iter().any(|told| told.loss.is_none()) {
         loss.caveats.push(Caveat::LoadBelowAsked);
         loss.caveats.sort();
