@@ -26,6 +26,22 @@ pub trait Search {
     fn learn(&mut self, seen: Seen);
 }
 
+/// Offers whatever a search asks for, until it has its answers; none where a load could not be offered at all.
+pub fn carry_out<E>(
+    search: &mut dyn Search,
+    mut offer: impl FnMut(Attempt) -> Result<Option<Seen>, E>,
+) -> Result<Option<Vec<GoalResult>>, E> {
+    loop {
+        match search.next() {
+            Step::Try(attempt) => match offer(attempt)? {
+                Some(seen) => search.learn(seen),
+                None => return Ok(None),
+            },
+            Step::Done(results) => return Ok(Some(results)),
+        }
+    }
+}
+
 /// What a search wants.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {

@@ -132,6 +132,12 @@ impl Delivery {
         self.lost == 0 && self.queued > 0.0
     }
 
+    /// The share of its load that a trial can't tell from none: its edges' worth of time, and one frame.
+    fn unresolved(&self) -> f64 {
+        let edge = EDGE.as_secs_f64() / self.duration.as_secs_f64();
+        edge.max(1.0 / self.sent.max(1) as f64).min(1.0)
+    }
+
     /// The share that was not brought through.
     pub(super) fn short_ratio(&self) -> f64 {
         self.short() as f64 / self.sent.max(1) as f64
@@ -197,9 +203,16 @@ pub(super) struct Bracket {
     pub(super) loss: Option<(f64, f64)>,
     /// Frames that the path swallowed beyond its rate, where they are more than the bracket's width.
     pub(super) buffered: Option<f64>,
+    /// By this share of it `low` may be too high: a backlog that small does not show in a trial so short.
+    pub(super) unresolved: f64,
 }
 
 impl Bracket {
+    /// What the path sustains for sure.
+    pub(super) fn surely(&self) -> Option<f64> {
+        self.low.map(|low| low * (1.0 - self.unresolved))
+    }
+
     /// What is to be said of a search's bounds.
     pub(super) fn doubts(&self, result: &GoalResult) -> Vec<Caveat> {
         let by_loss = result.relevant_upper.is_some_and(|failure| failure.by == FailedBy::Loss);
@@ -305,6 +318,7 @@ impl Deliveries {
             high: high.map(|high| high.max(low)),
             loss: if by_loss { self.loss_not_by_load(Some(lower), high, goal) } else { None },
             buffered: (notable && by_loss).then_some(swallowed),
+            unresolved: passed.map_or(0.0, Delivery::unresolved),
         }
     }
 

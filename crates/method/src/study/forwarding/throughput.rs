@@ -16,7 +16,7 @@ use super::rig::{Cell, Direction, Found, Notes, Offer, Rig, offered, paused, see
 use super::{ForwardingSpec, ForwardingTest, SearchKind};
 use crate::search::{
     Attempt, BinarySearch, FEW_FRAMES, FailedBy, Goal, GoalName, GoalResult, LoadRange, Search,
-    Seen, Step, begin,
+    Seen, Step, begin, carry_out,
 };
 use crate::study::Profile;
 use crate::trial::Schedule;
@@ -249,20 +249,12 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, enough: f64) -> Result<Searched, Te
             }
         }
         let strictest = goals.iter().map(|goal| goal.loss_ratio).fold(1.0, f64::min);
-        loop {
-            let attempt = match search.next() {
-                Step::Try(attempt) => attempt,
-                Step::Done(results) => {
-                    searched.results.extend(results);
-                    break;
-                }
-            };
-            let Some(seen) = attempt_load(rig, cell, (attempt, strictest), &mut searched)? else {
-                searched.notes.caveats.push(Caveat::NoValidTrial);
-                return Ok(searched);
-            };
-            search.learn(seen);
-        }
+        let offer = |attempt| attempt_load(rig, cell, (attempt, strictest), &mut searched);
+        let Some(results) = carry_out(search.as_mut(), offer)? else {
+            searched.notes.caveats.push(Caveat::NoValidTrial);
+            return Ok(searched);
+        };
+        searched.results.extend(results);
     }
     tell_rate_from_bucket(rig, cell, &mut searched)?;
     Ok(searched)
@@ -379,11 +371,12 @@ fn of_goal(
     // A load that only the tester could not offer bounds nobody from above.
     let bounded = bracket.loss.is_none() && own.driven(goal.name) != Driven::No;
     let high = bracket.high.filter(|_| bounded);
+    let low = bracket.surely().filter(|_| value.is_some());
     let mut figures = Vec::new();
     for (direction, ways) in shares(rig.spec) {
         let mut row = row.clone();
         set_direction(&mut row, direction);
-        figures.extend(of_direction(rig, cell, &row, (value, high), ways));
+        figures.extend(of_direction(rig, cell, &row, (value, low, high), ways));
     }
     if let Some((load, ratio)) = bracket.loss {
         row.conditions.insert("offered_frames_per_s".to_owned(), load.into());
@@ -396,13 +389,13 @@ fn of_direction(
     rig: &Rig<'_, '_>,
     cell: Cell,
     row: &Row,
-    (value, high): (Option<f64>, Option<f64>),
+    (value, low, high): (Option<f64>, Option<f64>, Option<f64>),
     ways: f64,
 ) -> Vec<Figure> {
     let value = value.map(|value| value * ways);
     let mut frames = row.single(Metric::Throughput, Unit::FramesPerSecond, value);
     // Without a load that passed there is an upper end, and no value: nothing was tried below.
-    frames.low = value;
+    frames.low = low.map(|low| low * ways);
     frames.high = high.map(|high| high * ways);
     let bits: Vec<Figure> = rig.frames[cell.frames].in_bits(&frames).collect();
     std::iter::once(frames).chain(bits).collect()

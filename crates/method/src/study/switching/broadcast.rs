@@ -9,7 +9,9 @@ use super::super::session::Tried;
 use super::super::sustained::{Bracket, Deliveries, Delivery};
 use super::SwitchTest;
 use super::rig::{Board, Offer, Rig, Stream, arrived, slowest_sender};
-use crate::search::{Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, Step, begin};
+use crate::search::{
+    Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, begin, carry_out,
+};
 use crate::trial::{Destination, Gate, Role, Schedule};
 use crate::verdict::{self, Driven};
 use crate::{Caveat, Figure, Metric, TestbedError, Unit};
@@ -68,17 +70,7 @@ fn search(
     let Some(line) = rig.highest(board, size) else { return Ok(None) };
     let mut search = begin(&[goal], LoadRange::below(line, goal.final_duration));
     let mut deliveries = Deliveries::default();
-    loop {
-        let attempt = match search.next() {
-            Step::Try(attempt) => attempt,
-            Step::Done(results) => {
-                let bracketed = |result: GoalResult| {
-                    let bracket = deliveries.bracket(&result, &goal);
-                    (result, bracket)
-                };
-                return Ok(results.into_iter().next().map(bracketed));
-            }
-        };
+    let results = carry_out(search.as_mut(), |attempt| {
         let offer = Offer {
             label: format!("{} {size} {:.0}/s", TEST.as_str(), attempt.rate.0),
             streams: streams(rig, board.ports.len(), (size, attempt.rate), 1),
@@ -88,13 +80,16 @@ fn search(
         let tried = rig.offer(board, offer)?;
         if let Some(one) = delivery(&tried, board, (attempt, goal.width)) {
             deliveries.push(one);
-            search.learn(one.seen());
-        } else if tried.beyond_tester() {
-            search.learn(Seen::BeyondTester { lossless: tried.lossless_load() });
-        } else {
-            return Ok(None);
+            return Ok(Some(one.seen()));
         }
-    }
+        let beyond = || Seen::BeyondTester { lossless: tried.lossless_load() };
+        Ok::<_, TestbedError>(tried.beyond_tester().then(beyond))
+    })?;
+    let bracketed = |result: GoalResult| {
+        let bracket = deliveries.bracket(&result, &goal);
+        (result, bracket)
+    };
+    Ok(results.and_then(|results| results.into_iter().next()).map(bracketed))
 }
 
 /// Of a valid trial; the loss is that of the port that missed most.
@@ -136,7 +131,7 @@ fn throughput(
     row.conditions.insert("interval".to_owned(), "search bracket".into());
     row.conditions.insert("from".to_owned(), board.ports[FROM].to_string().into());
     let mut figure = row.single(Metric::Throughput, Unit::FramesPerSecond, value);
-    figure.low = value;
+    figure.low = bracket.surely().filter(|_| value.is_some());
     figure.high = bracket.high.filter(|_| lost && bracket.loss.is_none());
     figure
 }

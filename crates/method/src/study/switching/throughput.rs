@@ -14,7 +14,9 @@ use super::rig::{
 use super::{Pattern, SwitchTest};
 use crate::figure::Condition;
 use crate::record::DatagramsRecord;
-use crate::search::{Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, Step, begin};
+use crate::search::{
+    Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, begin, carry_out,
+};
 use crate::study::Profile;
 use crate::trial::{Gate, Schedule};
 use crate::verdict::{self, Driven};
@@ -116,21 +118,12 @@ fn search(
     if let Some(seen) = known {
         search.learn(seen);
     }
-    loop {
-        let attempt = match search.next() {
-            Step::Try(attempt) => attempt,
-            Step::Done(results) => {
-                found.result = results.into_iter().next();
-                break;
-            }
-        };
-        let seen = attempt_load(rig, board, (test, pattern), (size, attempt), &mut found)?;
-        let Some(seen) = seen else {
-            found.broken = true;
-            return Ok(found);
-        };
-        search.learn(seen);
-    }
+    let offer = |attempt| attempt_load(rig, board, (test, pattern), (size, attempt), &mut found);
+    let Some(results) = carry_out(search.as_mut(), offer)? else {
+        found.broken = true;
+        return Ok(found);
+    };
+    found.result = results.into_iter().next();
     if let Some((rate, duration)) = found.deliveries.another_length() {
         let attempt = Attempt { rate: FrameRate(rate.min(most)), duration };
         attempt_load(rig, board, (test, pattern), (size, attempt), &mut found)?;
@@ -288,7 +281,7 @@ fn throughput(
     row.conditions.insert("final_duration_ns".to_owned(), last.0.into());
     let mut figure =
         row.single(Metric::Throughput, Unit::FramesPerSecond, value.map(|value| value * all));
-    figure.low = figure.value;
+    figure.low = bracket.surely().filter(|_| value.is_some()).map(|low| low * all);
     // A load that only the tester could not offer bounds nobody from above.
     let bounded = bracket.loss.is_none() && driven != Driven::No;
     figure.high = bracket.high.filter(|_| bounded).map(|high| high * all);
