@@ -12,6 +12,7 @@ use rand_pcg::Pcg64;
 
 use measure::{FrameRate, Nanos};
 
+use crate::other_traffic::other_traffic;
 use crate::record::{DatagramsRecord, Defect, FlowRecord};
 use crate::trial::{Cable, Event, Flow, FlowKind, Gate, Offloads, Phases, Role, Subject};
 use crate::{Outcome, Testbed, TestbedError, Trial, TrialRecord};
@@ -159,7 +160,7 @@ impl Tried {
         if nothing && residual < RFC_RESIDUAL {
             return Some(RFC_RESIDUAL);
         }
-        if nothing && holding && residual < LONGEST_RESIDUAL {
+        if holding && (nothing || self.came_beside_others()) && residual < LONGEST_RESIDUAL {
             return Some((residual * MORE_RESIDUAL).min(LONGEST_RESIDUAL));
         }
         let waited = |flow: &DatagramsRecord| {
@@ -177,6 +178,13 @@ impl Tried {
         let longest = self.measured().filter_map(waited).max()?;
         let more = longest.clamp(residual * 3 / 2, residual * MORE_RESIDUAL);
         (residual < LONGEST_RESIDUAL).then(|| more.min(LONGEST_RESIDUAL))
+    }
+
+    /// Whether frames were missing while others than the trial's own came.
+    fn came_beside_others(&self) -> bool {
+        let record = &self.record;
+        let others = || other_traffic(&self.trial, &record.flows, &record.ports, &record.hosts);
+        self.measured().any(|flow| flow.received.lost(flow.sent) > 0) && !others().is_empty()
     }
 
     /// Whether it is a flood.
@@ -335,7 +343,8 @@ impl<'a> Session<'a> {
             let tries = trial.attempt + 1 - waits;
             let tried = Tried { trial: trial.clone(), record, tries };
             if waits < MOST_WAITS
-                && let Some(longer) = tried.emptied_after(self.emptying.contains_key(&way))
+                && let Some(longer) =
+                    tried.emptied_after(waits > 0 || self.emptying.contains_key(&way))
             {
                 trial.phases.residual = longer;
                 if tried.greedy() {
