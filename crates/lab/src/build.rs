@@ -81,6 +81,10 @@ impl Lab {
             lab.netlink(&node.name, |kernel| furnish(kernel, node, mtu))?;
             lab.inside(&node.name, || forward(node))??;
         }
+        for device in lab.plan.dropping() {
+            let ports = device.ports.iter().map(|port| port.interface.as_str());
+            lab.plan.drops.install((&device.name, lab.namespace(&device.name)?), ports)?;
+        }
         lab.boot(cables)?;
         for node in lab.nodes() {
             lab.settle(node)?;

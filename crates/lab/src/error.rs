@@ -37,6 +37,15 @@ pub enum LabError {
         #[source]
         cause: NetlinkError,
     },
+    /// The device can't be told which frames to drop.
+    #[error("set up the drop rules of {node} by nft")]
+    Drops {
+        /// The device.
+        node: String,
+        /// What nft said, or why it did not run.
+        #[source]
+        cause: io::Error,
+    },
     /// No host or device has this name.
     #[error("find node {name}: the lab has {}", .known.join(", "))]
     NoSuchNode {
@@ -146,6 +155,17 @@ impl LabError {
                 return Some("xdp (of routers only) and rps need root".to_owned());
             }
             Self::Kernel { deed, cause, .. } => (*deed, cause),
+            Self::Drops { cause, .. } if cause.kind() == io::ErrorKind::NotFound => {
+                return Some("apt install nftables".to_owned());
+            }
+            Self::Drops { .. } => {
+                return Some(
+                    "the kernel needs nf_tables of bridges, with limit and numgen \
+                     (CONFIG_NF_TABLES_BRIDGE, NFT_LIMIT, NFT_NUMGEN): load its modules as root; \
+                     where nft itself is old, apt install nftables"
+                        .to_owned(),
+                );
+            }
             Self::NotSingleThreaded { .. } => {
                 return Some("this is a fault of the program: enter before any thread".to_owned());
             }

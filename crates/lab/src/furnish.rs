@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
-use netlink::{Netlink, NetlinkError, NextHop, Tbf};
+use netlink::{Netlink, NetlinkError, NextHop, TokenBucket};
 
 use crate::error::LabError;
-use crate::limit::PortLimit;
+use crate::limit::{PortLimit, Shaper};
 use crate::plan::{InterfacePlan, NodePlan, RoutePlan, TWIN_PREFIX, fits_ipv6, twin};
 use crate::sysctl;
 
@@ -79,9 +79,12 @@ pub(crate) fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result
             kernel.set_master(index, *bridge)?;
         }
         if let Some(limit) = plan.limit {
-            let PortLimit { rate, burst, queue, overhead } = limit;
-            let tbf = Tbf { rate, burst, limit: queue, overhead };
-            kernel.set_tbf(index, &tbf)?;
+            let PortLimit { rate, burst, queue, overhead, shaper } = limit;
+            let bucket = TokenBucket { rate, burst, limit: queue, overhead };
+            match shaper {
+                Shaper::Tbf => kernel.set_tbf(index, &bucket)?,
+                Shaper::Htb => kernel.set_htb(index, &bucket)?,
+            }
         }
         if let Some(address) = plan.address {
             add_address(kernel, index, address, families)?;

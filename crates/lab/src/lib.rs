@@ -7,6 +7,7 @@
 //! never changes a sysctl or link outside its own namespaces, and knows nothing of studies.
 
 mod build;
+mod drops;
 mod emulated;
 mod equipment;
 mod error;
@@ -21,12 +22,13 @@ mod variant;
 pub mod vm;
 
 pub use build::Lab;
+pub use drops::{Drops, Policer, RandomLoss};
 pub use emulated::{
     EdgeReading, EmulatedSpec, Emulation, EmulatorReading, HOST_QUEUE_FRAMES, LATE,
 };
 pub use equipment::{Cause, Equipment, FramePort, Guard, Switchboard, XdpForwarder};
 pub use error::LabError;
-pub use limit::PortLimit;
+pub use limit::{PortLimit, Shaper};
 pub use namespace::Namespace;
 pub use plan::{
     BLOCK_ADDRESSES, CablePlan, DeviceKind, DevicePlan, DevicePortPlan, FarEnd, HostPlan,

@@ -5,6 +5,30 @@
 use measure::{ByteCount, Rate};
 use serde::{Deserialize, Serialize};
 
+/// What holds a port to its rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shaper {
+    /// A token bucket filter.
+    #[default]
+    Tbf,
+    /// A hierarchical token bucket with one class for all frames. It counts as tbf counts.
+    Htb,
+}
+
+impl Shaper {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Tbf, Self::Htb];
+
+    /// As it is written, and as the kernel calls it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tbf => "tbf",
+            Self::Htb => "htb",
+        }
+    }
+}
+
 /// A token bucket on a port's way out.
 ///
 /// **What the rate counts**: the frame from its Ethernet header to its last payload octet, *without*
@@ -23,6 +47,9 @@ pub struct PortLimit {
     /// What each frame counts beyond its octets, in octets.
     #[serde(default)]
     pub overhead: u16,
+    /// Which of the kernel's buckets it is.
+    #[serde(default)]
+    pub shaper: Shaper,
 }
 
 /// Ethernet header: what a frame is larger than its IP packet, without FCS.
@@ -61,7 +88,8 @@ impl PortLimit {
         let frame = u64::from(mtu) + HEADER_OCTETS;
         let burst = ByteCount(octets_over(rate, BURST_NS).max(frame));
         let fitting = ByteCount(octets_over(rate, QUEUE_NS).max(QUEUE_FRAMES * frame));
-        Self { rate, burst, queue: queue.unwrap_or(fitting), overhead: 0 }
+        let queue = queue.unwrap_or(fitting);
+        Self { rate, burst, queue, overhead: 0, shaper: Shaper::Tbf }
     }
 
     /// What a port of a switch does, where the rate is a wire's, counted with FCS, preamble and gap: a
@@ -84,7 +112,14 @@ impl PortLimit {
             burst: ByteCount(octets_over(rate, WIRE_BURST_NS).max(2 * frame)),
             queue: ByteCount(INTERFACE_FRAMES * frame),
             overhead: WIRE_OVERHEAD,
+            shaper: Shaper::Tbf,
         }
+    }
+
+    /// The same by another bucket of the kernel's.
+    #[must_use]
+    pub fn by(self, shaper: Shaper) -> Self {
+        Self { shaper, ..self }
     }
 }
 

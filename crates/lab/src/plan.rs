@@ -13,6 +13,7 @@ use measure::Rate;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
+use crate::drops::Drops;
 use crate::emulated::EmulatedSpec;
 use crate::limit::PortLimit;
 use crate::spec::{LabDevice, LabSpec, VmSpec};
@@ -27,6 +28,8 @@ pub struct LabPlan {
     pub ipv6: bool,
     /// The limit of each device port towards its host; in a cable lab, of each end.
     pub limit: Option<PortLimit>,
+    /// What each of [`Self::dropping`] drops.
+    pub drops: Drops,
     /// `h1`, `h2`, …: what a study sees.
     pub hosts: Vec<HostPlan>,
     /// What can be measured, in the order of the spec: `bridge`, `router`, `routers`; none for a cable.
@@ -255,6 +258,15 @@ impl LabPlan {
             LabDevice::Emulated(spec) => Some(spec),
             _ => None,
         }
+    }
+
+    /// The devices that drop frames on purpose: all that are the kernel's bridge, where that was asked.
+    pub fn dropping(&self) -> impl Iterator<Item = &DevicePlan> {
+        let bridge = |device: &&DevicePlan| {
+            self.subject_of(&device.name).is_some_and(|it| it.device == LabDevice::Bridge)
+        };
+        let devices = if self.drops.is_none() { &[][..] } else { &self.devices };
+        devices.iter().filter(bridge)
     }
 
     /// The subject that a device belongs to.

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use measure::{ByteCount, Rate};
 
+use crate::drops::Drops;
 use crate::emulated::EmulatedSpec;
+use crate::limit::Shaper;
 use crate::vm::{Acceleration, MAX_PORTS};
 
 /// A device to stand between the hosts of a lab.
@@ -129,6 +131,10 @@ pub struct LabSpec {
     pub rate: Option<Rate>,
     /// How much may wait at each limited port; absent, what [`crate::PortLimit::new`] finds fit.
     pub queue: Option<ByteCount>,
+    /// By what the kernel holds those ports to the rate.
+    pub shaper: Shaper,
+    /// What each bridge of kind [`LabDevice::Bridge`] drops besides.
+    pub drops: Drops,
     /// The largest IP packet of every link, in octets.
     pub mtu: u32,
     /// Whether the hosts of a pair are also joined by a cable of their own, past all devices.
@@ -143,7 +149,16 @@ impl LabSpec {
 
     /// As [`Self::new`], with several devices side by side.
     pub fn of(devices: Vec<LabDevice>) -> Self {
-        Self { devices, hosts: 2, rate: None, queue: None, mtu: DEFAULT_MTU, bypass: true }
+        Self {
+            devices,
+            hosts: 2,
+            rate: None,
+            queue: None,
+            shaper: Shaper::default(),
+            drops: Drops::default(),
+            mtu: DEFAULT_MTU,
+            bypass: true,
+        }
     }
 
     /// Whether the hosts are joined in pairs and nothing else.
@@ -171,6 +186,12 @@ impl LabSpec {
         self.check_groups()?;
         if !MTU_RANGE.contains(&self.mtu) {
             return Err(SpecError::Mtu { mtu: self.mtu });
+        }
+        if self.shaper != Shaper::default() && self.rate.is_none() {
+            return Err(SpecError::ShaperWithoutRate { shaper: self.shaper });
+        }
+        if !self.drops.is_none() && !self.devices.contains(&LabDevice::Bridge) {
+            return Err(SpecError::DropsWithoutBridge);
         }
         match (self.rate, self.queue) {
             (Some(rate), _) if rate.0 < LEAST_RATE => Err(SpecError::Rate { rate }),
@@ -342,6 +363,15 @@ pub enum SpecError {
         /// As asked.
         queue: ByteCount,
     },
+    /// Nothing is shaped at a port without a limit.
+    #[error("a lab shaped by {}: a shaper needs a rate", .shaper.as_str())]
+    ShaperWithoutRate {
+        /// As asked.
+        shaper: Shaper,
+    },
+    /// Only a bridge can be told to drop frames.
+    #[error("a lab with random loss or policing: they are a bridge's, and it has none")]
+    DropsWithoutBridge,
     /// Less than one frame, or more than the kernel can count.
     #[error("a lab with a queue of {queue}: it holds at least a frame of mtu {mtu}, at most 4GiB")]
     Queue {

@@ -10,8 +10,11 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::time::Duration;
 
-use lab::{BridgesSpec, FarEnd, Lab, LabDevice, LabSpec, Privilege, privilege};
-use measure::{ByteCount, Rate};
+use lab::{
+    BridgesSpec, Drops, FarEnd, Lab, LabDevice, LabSpec, Policer, Privilege, RandomLoss, Shaper,
+    privilege,
+};
+use measure::{ByteCount, FrameRate, Rate};
 use nix::sys::socket::{setsockopt, sockopt};
 
 mod ends;
@@ -75,11 +78,7 @@ fn a_reset_interrupts_one_subject_only() {
 
 #[test]
 fn sent_is_received_and_dropped() {
-    let Some(_machine) = machine() else { return };
-    if privilege() != Privilege::Root {
-        eprintln!("skipped: a receive buffer beyond the limit needs root");
-        return;
-    }
+    let Some(_machine) = machine_of_root() else { return };
     for device in LabDevice::ALL {
         // Before bridges in groups a sender is held back by its own wire, so what bites is between them.
         let device = match device {
@@ -97,26 +96,8 @@ fn sent_is_received_and_dropped() {
         let pair = promised_pairs(&lab).remove(0);
         // Both ends have spoken, so that no switch floods.
         echo(&lab, &pair, 18);
-        let (sender, receiver) = (
-            socket(&lab, &pair.asking.0, pair.asking.1),
-            socket(&lab, &pair.answering.0, pair.answering.1),
-        );
-        // Room for all, so that no drop is the socket's however long the receiver is kept waiting.
-        setsockopt(&receiver, sockopt::RcvBufForce, &(16 << 20)).unwrap();
         let before = drops(&lab);
-        let count = 3000;
-        let destination = local(&receiver);
-        let received = std::thread::scope(|scope| {
-            let counting = scope.spawn(|| {
-                receiver.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-                let mut buffer = [0; 2048];
-                std::iter::from_fn(|| receiver.recv(&mut buffer).ok()).count() as u64
-            });
-            for _ in 0..count {
-                sender.send_to(&[0; 1000], destination).unwrap();
-            }
-            counting.join().unwrap()
-        });
+        let (count, received) = flood(&lab, &pair);
         let dropped = drops(&lab) - before;
         eprintln!("{device:?}: {count} sent = {received} received + {dropped} dropped");
         assert_eq!(count, received + dropped, "{device:?}: {received} received, {dropped} dropped");
@@ -132,6 +113,116 @@ fn drops(lab: &Lab) -> u64 {
     };
     lab.nodes().map(of).sum()
 }
+
+#[test]
+fn a_class_of_htb_holds_a_port_to_its_rate() {
+    let Some(_machine) = machine_of_root() else { return };
+    let spec = LabSpec {
+        rate: Some(Rate(20_000_000)),
+        queue: Some(ByteCount(20_000)),
+        shaper: Shaper::Htb,
+        ..LabSpec::new(LabDevice::Bridge)
+    };
+    let lab = Lab::build(&spec).unwrap();
+    let pair = promised_pairs(&lab).remove(0);
+    echo(&lab, &pair, 18);
+    let (sent, received) = flood(&lab, &pair);
+    let queues = lab.netlink("bridge", netlink::Netlink::qdiscs).unwrap();
+    let of = |kind: &str, root| -> u64 {
+        let like = queues.iter().filter(|queue| queue.kind == kind && queue.root == root);
+        like.map(|queue| u64::from(queue.stats.drops)).sum()
+    };
+    // The root's count holds its class's.
+    assert_eq!((of("htb", true), of("bfifo", false)), (sent - received, sent - received));
+    assert!(sent > received, "the limit never bit");
+    let shown = |what: &[&str]| shown(&lab, "tc", what);
+    let Some(class) = shown(&["-s", "class", "show", "dev", "p2"]) else { return };
+    eprintln!("{sent} sent, {received} received: {class}");
+    assert!(class.contains("class htb 1:1 root leaf 2:"), "{class}");
+    assert!(class.contains("rate 20Mbit ceil 20Mbit"), "{class}");
+    assert!(class.contains(&format!("(dropped {}", sent - received)), "{class}");
+    let queue = shown(&["-s", "qdisc", "show", "dev", "p2"]).unwrap();
+    assert!(queue.contains("direct_packets_stat 0"), "every frame was in the class: {queue}");
+    assert!(queue.contains("bfifo 2: parent 1:1 limit 20000b"), "{queue}");
+}
+
+/// Each rule's count beside what did not arrive.
+#[test]
+fn what_is_dropped_at_random_or_policed_is_counted() {
+    let Some(_machine) = machine_of_root() else { return };
+    if let Err(error) = Drops::try_here() {
+        eprintln!("skipped: {error}: {:?}", error.hint());
+        return;
+    }
+    let policer = Policer::of_rate(FrameRate(10_000.0));
+    let check = |drops: Drops, what: &str| {
+        let lab = Lab::build(&LabSpec { drops, ..LabSpec::new(LabDevice::Bridge) }).unwrap();
+        let pair = promised_pairs(&lab).remove(0);
+        let (sent, received) = flood(&lab, &pair);
+        let Some(rules) = shown(&lab, "nft", &["list", "ruleset"]) else { return };
+        let counts = rules.lines().filter_map(|line| line.split_once("counter packets "));
+        let counts = counts.filter_map(|(_, rest)| rest.split(' ').next()?.parse::<u64>().ok());
+        let dropped: u64 = counts.sum();
+        eprintln!("{what}: {sent} sent, {received} received, {dropped} dropped");
+        assert_eq!(sent - received, dropped, "{what}: {rules}");
+        assert!(dropped > 0 && received > 0, "{what}: {rules}");
+        if let Some(loss) = drops.loss {
+            let expected = sent as f64 * loss.share();
+            // Five standard deviations of a binomial count.
+            let room = 5.0 * (expected * (1.0 - loss.share())).sqrt();
+            assert!((dropped as f64 - expected).abs() < room, "{what}: {expected} expected");
+        }
+    };
+    check(Drops { loss: RandomLoss::of_share(0.1), police: None }, "random loss of 10 %");
+    check(Drops { loss: None, police: policer }, "policed at 10,000 frames/s");
+    // Nothing of it is this machine's own.
+    let own = Command::new("nft").args(["list", "tables"]).output();
+    let own = own.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()).unwrap_or_default();
+    assert!(!own.contains("switchmark"), "{own}");
+}
+
+/// What a program says in the bridge's namespace; nothing where there is no such program.
+fn shown(lab: &Lab, program: &str, arguments: &[&str]) -> Option<String> {
+    let output = lab.inside("bridge", || Command::new(program).args(arguments).output()).unwrap();
+    let said = output.ok().map(|it| String::from_utf8_lossy(&it.stdout).into_owned());
+    if said.is_none() {
+        eprintln!("skipped: no {program} to ask");
+    }
+    said
+}
+
+/// As [`machine`], where a socket can be given room for a whole flood.
+fn machine_of_root() -> Option<std::sync::MutexGuard<'static, ()>> {
+    if privilege() == Privilege::Root {
+        return machine();
+    }
+    eprintln!("skipped: a receive buffer beyond the limit needs root");
+    None
+}
+
+/// Sends as fast as can be: how many frames, and how many arrived.
+fn flood(lab: &Lab, pair: &ends::Pair) -> (u64, u64) {
+    let sender = socket(lab, &pair.asking.0, pair.asking.1);
+    let receiver = socket(lab, &pair.answering.0, pair.answering.1);
+    // Room for all, so that no drop is the socket's however long the receiver is kept waiting.
+    setsockopt(&receiver, sockopt::RcvBufForce, &(16 << 20)).unwrap();
+    let destination = local(&receiver);
+    let received = std::thread::scope(|scope| {
+        let counting = scope.spawn(|| {
+            receiver.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+            let mut buffer = [0; 2048];
+            std::iter::from_fn(|| receiver.recv(&mut buffer).ok()).count() as u64
+        });
+        for _ in 0..FLOOD {
+            sender.send_to(&[0; 1000], destination).unwrap();
+        }
+        counting.join().unwrap()
+    });
+    (FLOOD, received)
+}
+
+/// Frames of [`flood`].
+const FLOOD: u64 = 3000;
 
 #[test]
 fn a_block_leads_to_its_host() {

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use lab::{
-    BLOCK_ADDRESSES, BridgesSpec, DeviceKind, FarEnd, HostPlan, HostPortPlan, LabDevice, LabPlan,
-    LabSpec, MAX_DEVICES, MAX_HOSTS, NodePlan,
+    BLOCK_ADDRESSES, BridgesSpec, DeviceKind, Drops, FarEnd, HostPlan, HostPortPlan, LabDevice,
+    LabPlan, LabSpec, MAX_DEVICES, MAX_HOSTS, NodePlan, RandomLoss, Shaper,
 };
 use measure::{ByteCount, Rate};
 
@@ -338,6 +338,20 @@ fn limits_stand_at_the_device_and_in_a_cable_lab_at_the_hosts() {
 }
 
 #[test]
+fn a_shaper_is_that_of_every_limited_port() {
+    let rate = Some(Rate(1_000_000_000));
+    let (shaper, drops) = (Shaper::Htb, Drops { loss: RandomLoss::of_share(0.1), police: None });
+    let spec = LabSpec { rate, shaper, ..LabSpec::of(vec![LabDevice::Bridge, LabDevice::Router]) };
+    let plan = LabSpec { drops, ..spec }.plan().unwrap();
+    let interfaces = plan.nodes.iter().flat_map(|node| &node.interfaces);
+    let limits: Vec<_> = interfaces.filter_map(|interface| interface.limit).collect();
+    assert_eq!(limits.len(), 4);
+    assert!(limits.iter().all(|limit| limit.shaper == Shaper::Htb), "{limits:?}");
+    let dropping: Vec<&str> = plan.dropping().map(|device| device.name.as_str()).collect();
+    assert_eq!((dropping, plan.drops), (vec!["bridge"], drops));
+}
+
+#[test]
 fn bridges_share_out_the_hosts_and_an_uplink_leads_from_each() {
     let (rate, uplink) = (Some(Rate(20_000_000)), Some(Rate(40_000_000)));
     let device = LabDevice::Bridges(BridgesSpec { groups: 3, uplink });
@@ -390,6 +404,15 @@ fn what_can_not_be() {
     check(
         LabSpec { queue: Some(ByteCount(4096)), ..spec.clone() },
         "a lab with a queue of 4KiB: a queue needs a rate",
+    );
+    check(
+        LabSpec { shaper: Shaper::Htb, ..spec.clone() },
+        "a lab shaped by htb: a shaper needs a rate",
+    );
+    let drops = Drops { loss: RandomLoss::of_share(0.1), police: None };
+    check(
+        LabSpec { drops, ..LabSpec::new(LabDevice::Router) },
+        "a lab with random loss or policing: they are a bridge's, and it has none",
     );
     check(
         LabSpec { queue: Some(ByteCount(4096)), rate: Some(Rate(1_000_000)), ..spec },

@@ -126,6 +126,10 @@ impl NetlinkError {
             (Self::Refused { deed: "set token bucket filter on", .. }, Some(Errno::ENOENT)) => {
                 "this kernel lacks the tbf queue: load the module sch_tbf as root"
             }
+            (
+                Self::Refused { deed: "set hierarchical token bucket on", .. },
+                Some(Errno::ENOENT),
+            ) => "this kernel lacks the HTB queue: load the module sch_htb as root",
             (Self::Refused { deed: "set netem on", .. }, Some(Errno::ENOENT)) => {
                 "this kernel lacks the netem queue: load the module sch_netem as root"
             }

@@ -11,6 +11,7 @@ mod detour;
 mod error;
 mod ethtool;
 mod generic;
+mod htb;
 mod link;
 mod neighbour;
 mod netdev;
@@ -25,7 +26,7 @@ pub use link::{Link, LinkStats};
 pub use netdev::{Napi, Netdev, XdpFeatures};
 pub use nic::{Coalescing, Nic, Pause, Rings};
 pub use offload::{Offloads, PreviousFeatures};
-pub use qdisc::{Qdisc, QdiscHandle, QdiscStats, Tbf};
+pub use qdisc::{Qdisc, QdiscHandle, QdiscStats, TokenBucket};
 pub use route::{NextHop, Route};
 
 use conversation::Conversation;

@@ -13,15 +13,15 @@ use netlink_packet_route::tc::{
 use crate::conversation::Errand;
 use crate::{Netlink, NetlinkError};
 
-/// A token bucket filter: a rate, how far it may be exceeded at once, and how much may wait.
+/// A token bucket: a rate, how far it may be exceeded at once, and how much may wait.
 ///
 /// The kernel counts a frame as its Ethernet header and everything behind it, *without* FCS,
 /// preamble and gap: a 64-byte frame of RFC 2544 counts 60.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tbf {
+pub struct TokenBucket {
     /// In bits a second; rounded down to whole bytes a second.
     pub rate: Rate,
-    /// The bucket: what may go at once after a pause. A frame larger than this is dropped.
+    /// The bucket: what may go at once after a pause. Of tbf, a frame larger than this is dropped.
     pub burst: ByteCount,
     /// How many bytes may wait; the frame that would exceed it is dropped.
     pub limit: ByteCount,
@@ -75,10 +75,10 @@ pub struct QdiscStats {
 }
 
 impl Netlink {
-    /// Makes `tbf` a link's outermost queue, in place of what was there.
-    pub fn set_tbf(&mut self, index: u32, tbf: &Tbf) -> Result<(), NetlinkError> {
+    /// Makes a token bucket filter a link's outermost queue, in place of what was there.
+    pub fn set_tbf(&mut self, index: u32, bucket: &TokenBucket) -> Result<(), NetlinkError> {
         let errand = Errand { deed: "set token bucket filter on", object: &index };
-        let options = tbf_options(errand, tbf)?;
+        let options = tbf_options(errand, bucket)?;
         let mut message = TcMessage::with_index(index as i32);
         message.header.parent = TcHandle::ROOT;
         message.header.handle = TcHandle { major: 1, minor: 0 };
@@ -109,41 +109,79 @@ const PARAMETERS: u16 = 1;
 const RATE64: u16 = 4;
 /// `TCA_TBF_BURST`, in bytes: exact, where the parameters hold it as a rounded time.
 const BURST: u16 = 6;
+
+fn tbf_options(errand: Errand<'_>, bucket: &TokenBucket) -> Result<Vec<TcOption>, NetlinkError> {
+    let rate = RateSpec::new(errand, bucket)?;
+    let (burst, limit) = (bucket.whole_burst(errand)?, bucket.whole_limit(errand)?);
+
+    // tc_tbf_qopt: rate and peak rate (tc_ratespec, 12 bytes each), limit, buffer, mtu.
+    let mut parameters = [0; 36];
+    parameters[..12].copy_from_slice(&rate.octets);
+    parameters[24..28].copy_from_slice(&limit.to_ne_bytes());
+    parameters[28..32].copy_from_slice(&rate.ticks(burst).to_ne_bytes());
+
+    let option = |kind, value: &[u8]| TcOption::Other(DefaultNla::new(kind, value.to_vec()));
+    let mut options = vec![option(PARAMETERS, &parameters), option(BURST, &burst.to_ne_bytes())];
+    options.extend(rate.wide().map(|wide| option(RATE64, &wide.to_ne_bytes())));
+    Ok(options)
+}
+
+impl TokenBucket {
+    /// The burst as the kernel counts it.
+    pub(crate) fn whole_burst(&self, errand: Errand<'_>) -> Result<u32, NetlinkError> {
+        whole(errand, "a burst", self.burst)
+    }
+
+    /// The limit as the kernel counts it.
+    pub(crate) fn whole_limit(&self, errand: Errand<'_>) -> Result<u32, NetlinkError> {
+        whole(errand, "a limit", self.limit)
+    }
+}
+
+fn whole(errand: Errand<'_>, quantity: &str, bytes: ByteCount) -> Result<u32, NetlinkError> {
+    u32::try_from(bytes.0)
+        .ok()
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| errand.unsuitable(format!("{quantity} of {bytes} is outside 1B…4GiB")))
+}
+
 /// `TC_LINKLAYER_ETHERNET`; with it the kernel wants no rate table.
 const ETHERNET: u8 = 1;
 /// A tick of the packet scheduler, `PSCHED_SHIFT`.
 const TICK_NS: u128 = 64;
 
-fn tbf_options(errand: Errand<'_>, tbf: &Tbf) -> Result<Vec<TcOption>, NetlinkError> {
-    let bytes_per_second = tbf.rate.0 / 8;
-    if bytes_per_second == 0 {
-        return Err(errand.unsuitable("the rate is below one byte a second"));
-    }
-    let whole = |quantity: &str, bytes: ByteCount| {
-        u32::try_from(bytes.0)
-            .ok()
-            .filter(|bytes| *bytes > 0)
-            .ok_or_else(|| errand.unsuitable(format!("{quantity} of {bytes} is outside 1B…4GiB")))
-    };
-    let (burst, limit) = (whole("a burst", tbf.burst)?, whole("a limit", tbf.limit)?);
-    let burst_ns = u128::from(burst) * 1_000_000_000 / u128::from(bytes_per_second);
-    let ticks = u32::try_from(burst_ns / TICK_NS).unwrap_or(u32::MAX).max(1);
-    let rate32 = u32::try_from(bytes_per_second).unwrap_or(u32::MAX);
+/// A rate as queues are told it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RateSpec {
+    bytes_per_second: u64,
+    /// A `struct tc_ratespec`.
+    pub octets: [u8; 12],
+}
 
-    // tc_tbf_qopt: rate and peak rate (tc_ratespec, 12 bytes each), limit, buffer, mtu.
-    let mut parameters = [0; 36];
-    parameters[1] = ETHERNET;
-    parameters[2..4].copy_from_slice(&tbf.overhead.to_ne_bytes());
-    parameters[8..12].copy_from_slice(&rate32.to_ne_bytes());
-    parameters[24..28].copy_from_slice(&limit.to_ne_bytes());
-    parameters[28..32].copy_from_slice(&ticks.to_ne_bytes());
-
-    let option = |kind, value: &[u8]| TcOption::Other(DefaultNla::new(kind, value.to_vec()));
-    let mut options = vec![option(PARAMETERS, &parameters), option(BURST, &burst.to_ne_bytes())];
-    if bytes_per_second > u64::from(u32::MAX) {
-        options.push(option(RATE64, &bytes_per_second.to_ne_bytes()));
+impl RateSpec {
+    pub fn new(errand: Errand<'_>, bucket: &TokenBucket) -> Result<Self, NetlinkError> {
+        let bytes_per_second = bucket.rate.0 / 8;
+        if bytes_per_second == 0 {
+            return Err(errand.unsuitable("the rate is below one byte a second"));
+        }
+        let narrow = u32::try_from(bytes_per_second).unwrap_or(u32::MAX);
+        let mut octets = [0; 12];
+        octets[1] = ETHERNET;
+        octets[2..4].copy_from_slice(&bucket.overhead.to_ne_bytes());
+        octets[8..12].copy_from_slice(&narrow.to_ne_bytes());
+        Ok(Self { bytes_per_second, octets })
     }
-    Ok(options)
+
+    /// How long so many bytes take, in ticks.
+    pub fn ticks(&self, bytes: u32) -> u32 {
+        let nanos = u128::from(bytes) * 1_000_000_000 / u128::from(self.bytes_per_second);
+        u32::try_from(nanos / TICK_NS).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Bytes a second, where 32 bits can't hold them.
+    pub fn wide(&self) -> Option<u64> {
+        (self.bytes_per_second > u64::from(u32::MAX)).then_some(self.bytes_per_second)
+    }
 }
 
 /// `TCA_STATS_PKT64`: frames in 64 bits, given once 32 no longer hold them.
@@ -203,8 +241,8 @@ mod tests {
     /// The options as kind and octets.
     fn options(rate: u64, burst: u64, limit: u64) -> Vec<(u16, Vec<u8>)> {
         let (rate, burst, limit) = (Rate(rate), ByteCount(burst), ByteCount(limit));
-        let tbf = Tbf { rate, burst, limit, overhead: 0 };
-        let options = tbf_options(Errand { deed: "limit", object: &1 }, &tbf).unwrap();
+        let bucket = TokenBucket { rate, burst, limit, overhead: 0 };
+        let options = tbf_options(Errand { deed: "limit", object: &1 }, &bucket).unwrap();
         let octets = |option: &TcOption| {
             let mut octets = vec![0; option.value_len()];
             option.emit_value(&mut octets);

@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use measure::{ByteCount, Rate};
-use netlink::{Netlink, NextHop, Offloads, Tbf};
+use netlink::{Netlink, NextHop, Offloads, TokenBucket};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 
@@ -124,16 +124,52 @@ fn a_limit_is_set_and_changed() {
         // The last is more than 32 bits of bytes a second.
         for rate in [8, 10_000_000, 1_000_000_000, 100_000_000_000] {
             let (burst, limit) = (ByteCount(10_000), ByteCount(20_000));
-            let tbf = Tbf { rate: Rate(rate), burst, limit, overhead: 0 };
+            let tbf = TokenBucket { rate: Rate(rate), burst, limit, overhead: 0 };
             kernel.set_tbf(index, &tbf).unwrap();
             let queues = kernel.qdiscs().unwrap();
             let queue = queues.iter().find(|queue| queue.index == index).unwrap();
             assert_eq!((queue.kind.as_str(), queue.root, queue.handle.major), ("tbf", true, 1));
             assert_eq!(queue.stats, netlink::QdiscStats::default());
         }
-        let none = Tbf { rate: Rate(0), burst: ByteCount(1), limit: ByteCount(1), overhead: 0 };
+        let none =
+            TokenBucket { rate: Rate(0), burst: ByteCount(1), limit: ByteCount(1), overhead: 0 };
         let error = kernel.set_tbf(index, &none).unwrap_err();
         assert!(error.to_string().contains("below one byte a second"), "{error}");
+    });
+}
+
+#[test]
+fn a_class_holds_a_links_rate() {
+    alone(|kernel| {
+        kernel.create_veth("a", "b").unwrap();
+        let index = kernel.link("a").unwrap().index;
+        let bucket = TokenBucket {
+            rate: Rate(100_000_000_000),
+            burst: ByteCount(12_500_000),
+            limit: ByteCount(20_000),
+            overhead: 0,
+        };
+        kernel.set_htb(index, &bucket).unwrap();
+        let queues = kernel.qdiscs().unwrap();
+        let on_link = queues.iter().filter(|queue| queue.index == index);
+        let mut seen: Vec<_> =
+            on_link.map(|queue| (queue.handle.major, queue.kind.as_str(), queue.root)).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, [(1, "htb", true), (2, "bfifo", false)]);
+        // By another's reading of what the kernel was told.
+        let show = |what: &[&str]| {
+            let output = std::process::Command::new("tc").args(what).output();
+            output.ok().map(|it| String::from_utf8_lossy(&it.stdout).into_owned())
+        };
+        let shown = show(&["-d", "class", "show", "dev", "a"]);
+        let Some(class) = shown else { return eprintln!("skipped: no tc to ask") };
+        for word in ["htb 1:1 root leaf 2:", "rate 100Gbit ceil 100Gbit", "linklayer ethernet"] {
+            assert!(class.contains(word), "{word}: {class}");
+        }
+        let queues = show(&["qdisc", "show", "dev", "a"]).unwrap();
+        for word in ["htb 1: root", "default 0x1", "bfifo 2: parent 1:1 limit 20000b"] {
+            assert!(queues.contains(word), "{word}: {queues}");
+        }
     });
 }
 
@@ -226,7 +262,7 @@ fn what_arrives_takes_the_detour_and_later_does_not() {
         kernel.create_ifb("detour").unwrap();
         let detour = kernel.link("detour").unwrap().index;
         let (rate, burst, limit) = (Rate(1_000_000), ByteCount(2_000), ByteCount(1_000_000));
-        kernel.set_tbf(detour, &Tbf { rate, burst, limit, overhead: 0 }).unwrap();
+        kernel.set_tbf(detour, &TokenBucket { rate, burst, limit, overhead: 0 }).unwrap();
         kernel.set_up(detour).unwrap();
         kernel.lead_arrivals(near, detour).unwrap();
         assert!(kernel.leads_arrivals(near).unwrap());

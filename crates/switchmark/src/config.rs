@@ -12,6 +12,7 @@ pub mod forwarding;
 pub mod frame_rate;
 pub mod hooks;
 pub mod lab_name;
+pub mod lab_ports;
 pub mod plan;
 pub mod profile;
 pub mod resolved;

@@ -10,7 +10,7 @@ use method::{Profile, SearchKind, StudySpec};
 use proptest::prelude::*;
 use switchmark::config::hooks::{Ready, ReadyBy};
 use switchmark::config::resolved::Source;
-use switchmark::config::{SourceText, lab_name, plan, study, testbed};
+use switchmark::config::{SourceText, Testbed, lab_name, plan, study, testbed};
 
 const TESTBED: &str = r#"
 [[host]]
@@ -227,6 +227,24 @@ fn machines_are_made_from_the_file_that_names_them() {
     assert_eq!(vm.kernel, Path::new("some/where/k/vmlinuz"));
     assert_eq!(vm.modules.as_deref(), Some(Path::new("/m")));
     assert_eq!((vm.name.as_deref(), vm.role), (Some("rt"), VmRole::Router));
+}
+
+#[test]
+fn a_table_says_of_ports_what_a_labs_name_says() {
+    let text = "[lab]\ndevice = \"bridge\"\nrate = \"1Gbit\"\nqueue = \"64KiB\"\nshaper = \"htb\"\n\
+                loss = 0.001\npolice = \"10kpps\"\n";
+    let lab = |made: Testbed| match made.source {
+        Source::Lab(lab) => lab,
+        other => panic!("{other:?}"),
+    };
+    let file = testbed::from_source("lab.toml", &SourceText::file("lab.toml", text));
+    let name = "lab:bridge,rate=1Gbit,queue=64KiB,shaper=htb,loss=0.001,police=10kpps";
+    let name = testbed::from_argument("--testbed", name);
+    assert_eq!(lab(file.expect("a lab")), lab(name.expect("a lab")));
+    let misspelt = text.replace("htb", "hbt");
+    let fault = testbed::from_source("lab.toml", &SourceText::file("lab.toml", &misspelt));
+    let fault = format!("{:?}", fault.expect_err("no such shaper"));
+    assert!(fault.contains("did you mean `htb`?"), "{fault}");
 }
 
 fn faults_of_testbeds() -> String {

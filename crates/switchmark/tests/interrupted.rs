@@ -394,9 +394,14 @@ fn draw(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-fn queue(rate: &str) -> netlink::Tbf {
+fn queue(rate: &str) -> netlink::TokenBucket {
     let rate = rate.parse().expect("a rate");
-    netlink::Tbf { rate, burst: ByteCount(100_000), limit: ByteCount(1_000_000), overhead: 0 }
+    netlink::TokenBucket {
+        rate,
+        burst: ByteCount(100_000),
+        limit: ByteCount(1_000_000),
+        overhead: 0,
+    }
 }
 
 fn set_queue(kernel: &mut Netlink, interface: &str, rate: &str) -> Result<(), NetlinkError> {

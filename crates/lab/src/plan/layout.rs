@@ -80,12 +80,13 @@ fn block(i: u8) -> Ipv4Addr {
 }
 
 pub(super) fn lay_out(spec: &LabSpec) -> LabPlan {
-    let limit = spec.rate.map(|rate| PortLimit::new(rate, spec.queue, spec.mtu));
+    let limit = spec.rate.map(|rate| PortLimit::new(rate, spec.queue, spec.mtu).by(spec.shaper));
     let numbers: Vec<u8> = (1..=spec.hosts as u8).collect();
     let mut plan = LabPlan {
         mtu: spec.mtu,
         ipv6: fits_ipv6(spec.mtu),
         limit,
+        drops: spec.drops,
         hosts: numbers.iter().map(|i| HostPlan { name: host(*i), ports: Vec::new() }).collect(),
         subjects: Vec::new(),
         devices: Vec::new(),
@@ -202,7 +203,7 @@ impl Site<'_> {
         let name = self.free_name(device);
         self.bridge(device);
         let (place, mtu) = (self.place, self.plan.mtu);
-        let switch_port = |rate: Rate| PortLimit::of_switch(rate, spec.queue, mtu);
+        let switch_port = |rate: Rate| PortLimit::of_switch(rate, spec.queue, mtu).by(spec.shaper);
         let (port, uplink) = (spec.rate.map(switch_port), bridges.uplink.map(switch_port));
         for &i in self.numbers {
             self.host_interface(i).limit = spec.rate.map(|rate| PortLimit::of_wire(rate, mtu));

@@ -12,7 +12,7 @@ use netlink::{Link, Netlink, NetlinkError};
 use serde::{Deserialize, Serialize};
 
 use crate::build::{forward, furnish, prepare};
-use crate::{LabError, NodePlan};
+use crate::{InterfacePlan, LabError, NodePlan, Shaper};
 
 /// Where the orders are. A first process that finds no such file is in no machine of ours.
 pub const ORDERS_FILE: &str = "/switchmark-orders.json";
@@ -39,8 +39,10 @@ impl Orders {
     pub(super) fn drivers(node: &NodePlan) -> Vec<&'static str> {
         let mut drivers = vec!["virtio_pci", "virtio_net"];
         drivers.extend((!node.bridges.is_empty()).then_some("bridge"));
-        let limited = node.interfaces.iter().any(|port| port.limit.is_some());
-        drivers.extend(limited.then_some("sch_tbf"));
+        for (shaper, driver) in [(Shaper::Tbf, "sch_tbf"), (Shaper::Htb, "sch_htb")] {
+            let by = |port: &InterfacePlan| port.limit.is_some_and(|limit| limit.shaper == shaper);
+            drivers.extend(node.interfaces.iter().any(by).then_some(driver));
+        }
         drivers
     }
 

@@ -14,7 +14,7 @@ use measure::{ByteCount, Rate};
 
 use super::resolved::{Source, Testbed};
 use super::source::Fault;
-use super::{profile, suggest};
+use super::{lab_ports, profile, suggest};
 
 /// What stands before a lab's name.
 pub const PREFIX: &str = "lab:";
@@ -291,7 +291,7 @@ pub fn scale_of(value: &Word<'_>) -> Result<f64, Fault> {
 fn options() -> Vec<&'static str> {
     let of_models = OF_MODELS.into_iter().chain(Parameter::ALL.map(Parameter::as_str));
     let of_models = of_models.filter(|name| !OPTIONS.contains(name));
-    OPTIONS.into_iter().chain(of_models).collect()
+    OPTIONS.into_iter().chain(lab_ports::OPTIONS).chain(of_models).collect()
 }
 
 /// The two sides of `option=value`; `known` is what a person might have meant.
@@ -349,6 +349,7 @@ fn set(config: &mut LabSpec, key: &Word<'_>, value: &Word<'_>) -> Result<(), Fau
                 Ok(())
             })?;
         }
+        other if lab_ports::set(config, other, value)? => {}
         other => {
             let parameter = Parameter::named(other).ok_or_else(|| {
                 let hint = suggest::hint(other, &options());
@@ -498,6 +499,17 @@ mod tests {
     }
 
     #[test]
+    fn ports_shape_police_and_lose() {
+        let text = "lab:bridge+router,rate=1Gbit,shaper=htb,loss=0.001,police=10kpps";
+        let lab = in_no_place(text).unwrap();
+        let loss = lab.drops.loss.map(|loss| loss.frames_per_million);
+        let police = lab.drops.police.map(|it| (it.frames_per_second, it.burst_frames));
+        assert_eq!((lab.shaper, loss), (lab::Shaper::Htb, Some(1000)));
+        assert_eq!(police, Some((10_000, 30)));
+        assert_eq!(in_no_place("lab:bridge,rate=1Gbit,shaper=tbf").unwrap().shaper.as_str(), "tbf");
+    }
+
+    #[test]
     fn bridges_share_out_the_hosts() {
         let text = "lab:bridges,uplink=40Mbit,hosts=12,groups=3,rate=20Mbit";
         let bridges = BridgesSpec { groups: 3, uplink: Some(Rate(40_000_000)) };
@@ -553,6 +565,13 @@ mod tests {
             ("lab:bridge,buffer=1MiB", "buffer"),
             ("lab:bridge,groups=2", "groups"),
             ("lab:bridge,uplink=1Gbit", "uplink"),
+            ("lab:bridge,rate=1Gbit,shaper=hbt", "hbt"),
+            ("lab:bridge,shaper=htb", "lab:bridge,shaper=htb"),
+            ("lab:bridge,loss=0.6", "0.6"),
+            ("lab:bridge,loss=1e-7", "1e-7"),
+            ("lab:bridge,police=1000", "1000"),
+            ("lab:bridge,police=2Mpps", "2Mpps"),
+            ("lab:router,police=1kpps", "lab:router,police=1kpps"),
             ("lab:bridges,hosts=12,groups=1", "1"),
             ("lab:bridges,hosts=12,uplink=1", "1"),
             ("lab:bridges,hosts=2,groups=3", "lab:bridges,hosts=2,groups=3"),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use dataplane::counters::{self, InterfaceCounters};
 use dataplane::xdp;
 use lab::{
-    Cause, DevicePlan, EmulatedSpec, Equipment, FarEnd, Guard, HostPlan, HostPortPlan, Lab,
+    Cause, DevicePlan, Drops, EmulatedSpec, Equipment, FarEnd, Guard, HostPlan, HostPortPlan, Lab,
     LabError, LabPlan, LabSpec, SubjectPlan, XdpForwarder,
 };
 use method::Trial;
@@ -152,6 +152,10 @@ fn device(lab: &Lab, subject: &SubjectPlan) -> Option<Device> {
     }
     if let Some(limit) = limit {
         facts.insert("port_burst".to_owned(), limit.burst.to_string());
+        facts.insert("port_shaper".to_owned(), limit.shaper.as_str().to_owned());
+    }
+    if plan.dropping().any(|device| device.name == first.name) {
+        facts.extend(drops(plan.drops));
     }
     let model = plan.emulated(&first.name);
     if let Some(EmulatedSpec { profile, seed }) = model {
@@ -171,6 +175,15 @@ fn device(lab: &Lab, subject: &SubjectPlan) -> Option<Device> {
         port_queue: limit.map(|l| l.queue),
         facts,
     })
+}
+
+/// What a device drops on purpose.
+fn drops(drops: Drops) -> impl Iterator<Item = (String, String)> {
+    let loss = drops.loss.map(|loss| ("random_loss", loss.share().to_string()));
+    let police = drops.police.map(|it| ("policed_frames_per_s", it.passes().0.to_string()));
+    let burst = drops.police.map(|it| ("police_burst_frames", it.burst_frames.to_string()));
+    let all = [loss, police, burst].into_iter().flatten();
+    all.map(|(name, value)| (name.to_owned(), value))
 }
 
 /// The devices that a trial's flows cross: none for one past all of them.

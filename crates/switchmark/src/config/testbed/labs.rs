@@ -14,6 +14,7 @@ use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use toml::Spanned;
 
 use crate::config::lab_name::{self, Word};
+use crate::config::lab_ports;
 use crate::config::source::Fault;
 use crate::config::typed::Text;
 
@@ -24,6 +25,9 @@ pub(super) struct LabFile {
     hosts: Option<Spanned<u64>>,
     rate: Option<Text>,
     queue: Option<Text>,
+    shaper: Option<Text>,
+    loss: Option<Spanned<f64>>,
+    police: Option<Text>,
     mtu: Option<Spanned<u64>>,
     bypass: Option<bool>,
     groups: Option<Spanned<u64>>,
@@ -157,9 +161,26 @@ impl LabFile {
         if let Some((text, span)) = self.queue.as_ref().map(word) {
             config.queue = Some(lab_name::queue(&Word { text: &text, span })?);
         }
+        self.set_ports(&mut config)?;
         config.bypass = self.bypass.unwrap_or(config.bypass);
         self.join_bridges(&mut config)?;
         lab_name::finish(config, &self.device.span())
+    }
+
+    /// What ports do beyond a rate and a queue, by the options of a lab's name.
+    fn set_ports(&self, config: &mut LabSpec) -> Result<(), Fault> {
+        let word = |text: &Text| (text.get_ref().clone(), text.span());
+        let loss = self.loss.as_ref().map(|loss| (loss.get_ref().to_string(), loss.span()));
+        let all = [
+            ("shaper", self.shaper.as_ref().map(word)),
+            ("loss", loss),
+            ("police", self.police.as_ref().map(word)),
+        ];
+        for (key, said) in all {
+            let Some((text, span)) = said else { continue };
+            lab_ports::set(config, key, &Word { text: &text, span })?;
+        }
+        Ok(())
     }
 
     /// `groups` and `uplink` are of the devices called `bridges`: there must be one.
