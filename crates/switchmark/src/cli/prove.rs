@@ -20,7 +20,7 @@ use method::prove::{Certificate, Place};
 use method::{Figure, Profile};
 
 use self::budget::Budget;
-use self::case::{Case, Study, World};
+use self::case::{Case, Kind, Study, World};
 use self::draw::Draws;
 use super::options::{self, ProfileArg};
 use super::{Failure, Outcome, lone, output, session};
@@ -121,6 +121,8 @@ pub struct Proof {
     scenario: Option<PathBuf>,
     wait: Wait,
     done: u64,
+    /// Whether no frames can be dropped by nft here.
+    without_nft: bool,
 }
 
 impl Proof {
@@ -141,6 +143,7 @@ impl Proof {
             scenario: None,
             wait: Wait::new(quiet),
             done: 0,
+            without_nft: false,
         }
     }
 
@@ -185,6 +188,11 @@ impl Proof {
     /// Something can't be told here.
     pub fn skip(&mut self, what: &str, why: &str) {
         self.certificate.skip(what, why);
+    }
+
+    /// Whether this host can't be such a device; which kinds these are has been said.
+    pub fn lacks(&self, case: &Case) -> bool {
+        self.without_nft && case.world == World::Kernel && draw::BY_NFT.contains(&case.kind)
     }
 
     /// The next world's devices are counted from nothing.
@@ -288,10 +296,21 @@ fn worlds(proof: &mut Proof, asked: impl Fn(World) -> bool) -> Result<(Vec<World
         let what = format!("{}: all studies but forwarding", world.as_str());
         proof.skip(&what, "asked of the simulator only");
     }
-    if worlds.contains(&World::Kernel) {
-        proof.skip("kernel: HTB, policing, random loss", "labs limit ports by token buckets only");
+    if worlds.contains(&World::Kernel)
+        && let Err(error) = lab::Drops::try_here()
+    {
+        let kinds = draw::BY_NFT.map(Kind::as_str).join(", ");
+        proof.skip(&format!("kernel: {kinds}"), &reason(&error));
+        proof.without_nft = true;
     }
     Ok((worlds, session::prepare(&[])?))
+}
+
+/// What went wrong, why, and what to do about it, in a line.
+fn reason(error: &lab::LabError) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    let hint = error.hint().map(|hint| format!(" ({hint})"));
+    format!("{error}{}{}", cause.unwrap_or_default(), hint.unwrap_or_default())
 }
 
 fn draws(seed: u64, world: World, args: &Args) -> Draws {

@@ -152,6 +152,10 @@ pub enum Kind {
     MuchSlower,
     /// The kernel's token bucket, with a queue that drains at once.
     TokenBucket,
+    /// The kernel's hierarchical token bucket.
+    Htb,
+    /// Frames beyond a rate are dropped at once: a bucket without a queue.
+    Policed,
 }
 
 impl Kind {
@@ -176,6 +180,8 @@ impl Kind {
             Self::LittleSlower => "a little slower",
             Self::MuchSlower => "much slower",
             Self::TokenBucket => "token bucket",
+            Self::Htb => "htb",
+            Self::Policed => "policed",
         }
     }
 }

@@ -15,6 +15,8 @@ use method::Profile;
 use super::case::{Case, Kind, Study, World};
 use super::chance::Chance;
 
+pub use kernel::BY_NFT;
+
 /// What is drawn.
 #[derive(Debug, Clone)]
 pub struct Draws {

@@ -37,6 +37,9 @@ pub fn all(
         }
         proof.progress(world, budget);
         let case = draws.case(world, number);
+        if proof.lacks(&case) {
+            continue;
+        }
         match within(budget, stop, |own| ask(proof, number, &case, own, data)) {
             Ok(()) => failed = 0,
             Err(_) if stop.asked() || budget.is_overdrawn() => return,
