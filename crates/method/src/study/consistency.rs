@@ -89,7 +89,7 @@ impl Witness {
     /// in a shorter one what a longer shows.
     pub(super) fn contradicts(&self, figure: &Figure) -> bool {
         let Some(claim) = Claim::of(figure) else { return false };
-        if !claim.is_about(self, figure) || self.duration < claim.decided_in {
+        if !self.is_of(figure) || self.duration < claim.decided_in {
             return false;
         }
         let above = claim.high.is_some_and(|high| self.offered > high * (1.0 + BEYOND));
@@ -97,6 +97,20 @@ impl Witness {
         let whole = self.lost == 0 && self.in_step > 1.0 - BEYOND;
         let lost = self.lost as f64 > (LOST_SHARE * self.sent as f64).max(LOST_FRAMES);
         (above && whole) || (below && lost)
+    }
+
+    /// Whether the figure is of the same way and frames.
+    fn is_of(&self, figure: &Figure) -> bool {
+        let path = if self.path == Path::Bypass { "cable" } else { "device" };
+        let subject = self.subject.as_ref();
+        let device = subject.map(|subject| subject.device.as_str());
+        let variant = subject.and_then(|subject| subject.variant.as_deref());
+        text(figure, "path") == Some(path)
+            && text(figure, "from") == Some(&self.ends.0)
+            && text(figure, "to") == Some(&self.ends.1)
+            && number(figure, "frame_size") == Some(self.frame_size)
+            && (path == "cable"
+                || (text(figure, "device"), text(figure, "variant")) == (device, variant))
     }
 }
 
@@ -118,18 +132,6 @@ impl Claim {
         }
         let decided_in = Nanos(number(figure, "final_duration_ns")?);
         Some(Self { low: figure.low, high: figure.high, decided_in })
-    }
-
-    fn is_about(&self, witness: &Witness, figure: &Figure) -> bool {
-        let path = if witness.path == Path::Bypass { "cable" } else { "device" };
-        let device = witness.subject.as_ref().map(|subject| subject.device.as_str());
-        let variant = witness.subject.as_ref().and_then(|subject| subject.variant.as_deref());
-        text(figure, "path") == Some(path)
-            && text(figure, "from") == Some(&witness.ends.0)
-            && text(figure, "to") == Some(&witness.ends.1)
-            && number(figure, "frame_size") == Some(witness.frame_size)
-            && (path == "cable"
-                || (text(figure, "device"), text(figure, "variant")) == (device, variant))
     }
 }
 
