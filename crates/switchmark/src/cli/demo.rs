@@ -201,7 +201,14 @@ fn truth(figures: &[Figure]) -> (String, usize) {
         off += usize::from(is_off(figure, told));
         let value = figure.value.map_or_else(
             || "no value".to_owned(),
-            |rate| format!("{} ({:+.2} %)", numbers::grouped(rate), (rate / told - 1.0) * 100.0),
+            |rate| {
+                let found = numbers::grouped(rate);
+                // What the tester could do at most, on a machine that had other work.
+                match figure.verdict {
+                    Verdict::TesterLimited => format!("at least {found}"),
+                    _ => format!("{found} ({:+.2} %)", (rate / told - 1.0) * 100.0),
+                }
+            },
         );
         let told = numbers::grouped(told);
         let _ =
