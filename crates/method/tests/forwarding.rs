@@ -53,7 +53,9 @@ fn throughput_is_found_within_the_precision_of_the_truth() {
         let hidden = capacity + 100.0 / 2.0;
         assert!(value <= hidden + 1.0, "{capacity}: {value}");
         assert!(value >= capacity * (1.0 - 1.5 * spec.precision), "{capacity}: {value}");
-        assert_eq!(figure.low, Some(value));
+        // A millisecond's backlog does not show in two seconds.
+        let low = figure.low.expect("a lower end");
+        assert!(low < value && low > value * (1.0 - 0.001), "{capacity}: {low} of {value}");
         if let Some(high) = figure.high {
             assert!(high >= capacity, "{capacity}: {high}");
         }
