@@ -285,9 +285,12 @@ fn what_arrives_takes_the_detour_and_later_does_not() {
 
         kernel.restore_arrivals(near).unwrap();
         assert!(!kernel.leads_arrivals(near).unwrap());
-        let before = through(kernel).packets;
+        // A few small frames of the kernel's own (of IPv6) may still wait in the detour's queue
+        // and leave it now; not one of ours is among what came through since.
+        let before = through(kernel).bytes;
         send_and_count(&there, &here, 20);
-        assert_eq!(through(kernel).packets, before, "none came this way");
+        let since = through(kernel).bytes - before;
+        assert!(since < 1000, "none of 1000 octets came this way: {since}");
         kernel.remove_link(detour).unwrap();
         assert!(kernel.link("detour").unwrap_err().is_absent());
     });
