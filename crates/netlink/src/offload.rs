@@ -101,21 +101,31 @@ impl Netlink {
         fixed(interface, kept.map(|(name, _)| (*name).to_owned()).collect())
     }
 
-    /// Turns off everything that merges or splits frames, and reads back that it is off. Fails where
-    /// the driver fixes one that matters to TCP or UDP.
-    pub fn offloads_off(&mut self, interface: &str) -> Result<PreviousFeatures, NetlinkError> {
+    /// What [`Self::offloads_off`] would change and leave. Fails where the driver fixes a feature that
+    /// matters to TCP or UDP.
+    pub fn offloads_to_turn_off(
+        &mut self,
+        interface: &str,
+    ) -> Result<PreviousFeatures, NetlinkError> {
         let before = self.ethtool.features(interface)?;
         let on = |name: &&String| Offloads::covers(name) && before[*name].active;
         let (change, keep): (Vec<_>, Vec<_>) =
             before.keys().filter(on).partition(|name| before[*name].changeable);
         let stuck = keep.iter().filter(|name| ESSENTIAL.contains(&name.as_str()));
         fixed(interface, stuck.map(|name| (*name).clone()).collect())?;
-        let wanted: Vec<_> = change.iter().map(|name| (name.as_str(), false)).collect();
-        self.set_features(interface, &wanted)?;
         Ok(PreviousFeatures {
             changed: change.into_iter().map(|name| (name.clone(), true)).collect(),
             left_on: keep.into_iter().cloned().collect(),
         })
+    }
+
+    /// Turns off everything that merges or splits frames, and reads back that it is off; what it was.
+    pub fn offloads_off(&mut self, interface: &str) -> Result<PreviousFeatures, NetlinkError> {
+        let previous = self.offloads_to_turn_off(interface)?;
+        let wanted: Vec<_> =
+            previous.changed.iter().map(|(name, _)| (name.as_str(), false)).collect();
+        self.set_features(interface, &wanted)?;
+        Ok(previous)
     }
 
     /// Gives the features back the values they had.

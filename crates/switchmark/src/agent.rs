@@ -11,8 +11,11 @@ mod duty;
 mod examine;
 mod facts;
 mod fault;
+mod found;
+mod hold;
 mod interrupts;
 mod leash;
+mod leave;
 mod offloads;
 mod settings;
 mod sides;
@@ -21,7 +24,6 @@ mod sysfs;
 mod trial;
 
 use std::io::{self, Read, Write};
-use std::process::ExitCode;
 use std::sync::mpsc;
 use std::thread;
 
@@ -36,45 +38,31 @@ use crate::protocol::{
 };
 
 /// Serves the controller at stdin and stdout until it says goodbye or its end of the pipe closes.
-pub fn main() -> ExitCode {
-    if let Err(fault) = leash::fasten() {
-        eprintln!("agent: {}", in_words(&fault));
-        return ExitCode::FAILURE;
-    }
-    match serve() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
-            eprintln!("agent: {}", in_words(&fault));
-            ExitCode::FAILURE
-        }
-    }
+pub fn main() -> ! {
+    let reins = Reins::default();
+    leave::leave_after(&reins, || {
+        leash::fasten()?;
+        serve(&reins)
+    })
 }
 
 /// Requests are handled in order on this thread. Another one listens, so that the end of the pipe
 /// and an abort are noticed while a request is being handled.
-fn serve() -> Result<(), AgentFault> {
+fn serve(reins: &Reins) -> Result<(), AgentFault> {
     let mut stdout = io::stdout().lock();
     if !greet(&mut io::stdin().lock(), &mut stdout)? {
         return Ok(());
     }
-    let (reins, heard) = (Reins::default(), Heard::default());
-    leash::watch(&reins, heard.clone())?;
+    let heard = Heard::default();
+    leash::watch(reins, heard.clone())?;
     let (orders, requests) = mpsc::channel();
     let listening = reins.clone();
-    thread::Builder::new()
-        .name("listener".into())
-        .spawn(move || {
-            let end = listen(&mut io::stdin().lock(), &orders, (&listening, &heard));
-            listening.let_go();
-            if let Err(fault) = &end {
-                eprintln!("agent: {}", in_words(fault));
-            }
-            // The main thread may be inside a flow's set-up: it is not asked, the process ends.
-            std::process::exit(i32::from(end.is_err()));
-        })
-        .map_err(|cause| AgentFault::Thread { name: "listener".into(), cause })?;
+    // This thread may be inside a flow's set-up when the pipe ends: it is not asked, the process ends.
+    leave::tie("listener", reins, move || {
+        listen(&mut io::stdin().lock(), &orders, (&listening, &heard))
+    })?;
 
-    let mut duty = Duty::new(reins);
+    let mut duty = Duty::new(reins.clone());
     loop {
         let Request { id, ask } = match requests.recv_timeout(duty.patience()) {
             Ok(request) => request,

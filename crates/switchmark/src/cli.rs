@@ -34,6 +34,8 @@ mod xray;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use crate::speak::tell;
 pub use doctor::{Calibration, Finding, Highest, Kept, Limits, Paced, State, Unavailable};
 pub use failure::Failure;
 
@@ -167,6 +169,6 @@ pub fn main() -> ExitCode {
 /// A wrong argument: the parser's own words, its advice in the form of all our advice. Exit code 2.
 fn refuse(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
-    eprint!("{}", text.replace("For more information, try '--help'.", "hint: try '--help'"));
+    tell(&text.replace("For more information, try '--help'.", "hint: try '--help'"));
     ExitCode::from(2)
 }

@@ -24,6 +24,7 @@ mod muster;
 mod numbers;
 mod opened;
 mod orders;
+mod patient;
 mod readiness;
 mod simulated;
 mod site;

@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 
 use crate::agent;
 use crate::protocol::{HostFacts, in_words};
+use crate::speak::tell;
 
 const COUNTERS: &str = "counters";
 const FACTS: &str = "facts";
@@ -53,7 +54,7 @@ pub fn called() -> Option<ExitCode> {
     if arguments.next().is_none_or(|name| name != vm::EMULATOR_NAME) {
         return None;
     }
-    eprintln!("error: {}", in_words(&vm::become_emulator(arguments)));
+    tell(&format!("error: {}\n", in_words(&vm::become_emulator(arguments))));
     Some(ExitCode::FAILURE)
 }
 

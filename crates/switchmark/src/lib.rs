@@ -4,10 +4,15 @@
 //! testbed, its records go to the journal and its figures to the terminal. Never does arithmetic on
 //! figures.
 
+// These panic where stdout or stderr is gone, and then whoever should have stopped something has not.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
+
 pub mod agent;
 pub mod cli;
 pub mod config;
 pub mod controller;
+mod fio_options;
 pub mod guest;
 pub mod protocol;
+mod speak;
 pub mod terminal;

@@ -172,14 +172,14 @@ fn the_end_of_stdin_ends_a_trial_under_way() {
 /// An agent that may load the loopback, toward itself.
 fn bound() -> Subject {
     let mut agent = Subject::greeted();
-    assert_eq!(agent.ask(Ask::Terms { terms: terms() }), Ok(Answer::Agreed));
+    assert_eq!(agent.ask(Ask::Terms { terms: terms() }), Ok(Answer::Agreed { mended: Vec::new() }));
     agent
 }
 
 fn terms() -> Terms {
     let own = AddressRange { first: HOME, count: 1 };
     let (interfaces, longest) = (vec!["lo".to_owned()], Nanos::from_secs(2 * 3600));
-    Terms { addresses: vec![own], interfaces, longest, rate: None }
+    Terms { addresses: vec![own], interfaces, longest, rate: None, lasting: false }
 }
 
 fn prepare(agent: &mut Subject, flow: u16) -> u16 {
@@ -349,7 +349,7 @@ fn nobody_is_answered_from_everywhere() {
     terms.interfaces.clear();
     let all = std::fs::read_dir("/sys/class/net").expect("interfaces").flatten();
     terms.interfaces.extend(all.map(|entry| entry.file_name().to_string_lossy().into_owned()));
-    assert_eq!(agent.ask(Ask::Terms { terms }), Ok(Answer::Agreed));
+    assert_eq!(agent.ask(Ask::Terms { terms }), Ok(Answer::Agreed { mended: Vec::new() }));
     let anywhere = ReceiverOrder::Receiver(ReceiverSpec {
         local: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         peer: HOME,
@@ -412,7 +412,7 @@ fn without_terms_there_is_no_trial_and_terms_are_said_once() {
     let asked = Ask::Prepare { receivers: vec![reflector(1)], interfaces: Vec::new() };
     let refusal = agent.ask(asked).expect_err("it was told nothing");
     assert!(refusal.contains("no terms were said"), "{refusal}");
-    assert_eq!(agent.ask(Ask::Terms { terms: terms() }), Ok(Answer::Agreed));
+    assert_eq!(agent.ask(Ask::Terms { terms: terms() }), Ok(Answer::Agreed { mended: Vec::new() }));
     let refusal = agent.ask(Ask::Terms { terms: terms() }).expect_err("once");
     assert!(refusal.contains("said once"), "{refusal}");
 }
@@ -423,7 +423,7 @@ fn strangers_and_other_interfaces_are_no_part_of_a_flow() {
         let mut agent = Subject::greeted();
         let mut terms = terms();
         change(&mut terms);
-        assert_eq!(agent.ask(Ask::Terms { terms }), Ok(Answer::Agreed));
+        assert_eq!(agent.ask(Ask::Terms { terms }), Ok(Answer::Agreed { mended: Vec::new() }));
         let nothing = Ask::Prepare { receivers: Vec::new(), interfaces: Vec::new() };
         assert!(agent.ask(nothing).is_ok());
         let refusal = agent.ask(Ask::Connect { senders: vec![order] }).expect_err(says);

@@ -165,7 +165,7 @@ fn ask() -> impl Strategy<Value = Ask> {
             |(first, count, interfaces, longest, limited)| {
                 let addresses = vec![AddressRange { first, count }];
                 let rate = limited.then(|| "1Gbit".parse().unwrap());
-                Ask::Terms { terms: Terms { addresses, interfaces, longest, rate } }
+                Ask::Terms { terms: Terms { addresses, interfaces, longest, rate, lasting: true } }
             }
         ),
         names().prop_map(|interfaces| Ask::Offloads { interfaces, change: OffloadChange::Off }),
@@ -242,7 +242,8 @@ fn answer() -> impl Strategy<Value = Answer> {
     let facts = btree_map("[a-z_]{1,8}", ".{0,12}", 0..4);
     let counts = btree_map("[a-z_]{1,8}", any::<u64>(), 0..4);
     prop_oneof![
-        Just(Answer::Agreed),
+        Just(Answer::Agreed { mended: vec!["offloads of eth1".into()] }),
+        Just(Answer::Holding),
         Just(Answer::Connected),
         Just(Answer::Started),
         Just(Answer::Aborted),

@@ -1,7 +1,7 @@
 //! Delay added to what arrives at a port: made for a run, checked before each trial, taken away again.
 //!
-//! Owns what it made: an ifb link with netem for each port, and the port's ingress queue. Never touches an
-//! ingress queue or a link that was there before, and never forgets one that it could not take away.
+//! Owns what is made: an ifb link with netem for each port, and the port's ingress queue; that it was not
+//! there is [`super::found`]'s to remember. Never touches an ingress queue or a link that was there before.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use measure::Nanos;
 use netlink::{Netem, Netlink, NetlinkError};
 
 use super::fault::AgentFault;
-use super::leash;
+use super::found::{Found, Notes};
 
 /// netem counts in steps of so much: a delay reads back shorter by less than that.
 const STEP: Nanos = Nanos(64);
@@ -24,8 +24,6 @@ struct Detour {
     link: u32,
     name: String,
     netem: Netem,
-    /// Whether frames are led through it.
-    leads: bool,
 }
 
 impl Delays {
@@ -33,6 +31,7 @@ impl Delays {
     /// waits at, by port. Of a port that has its delay already it is checked that it still does.
     pub fn add(
         &mut self,
+        notes: &mut Notes,
         ports: &BTreeMap<String, u32>,
         delay: Nanos,
     ) -> Result<BTreeMap<String, String>, AgentFault> {
@@ -40,23 +39,23 @@ impl Delays {
         for (interface, limit) in ports {
             let netem = Netem { delay, limit: *limit };
             let deed = if self.0.contains_key(interface) { "check" } else { "add" };
-            // A killed agent takes nothing away: from here on only the end of stdin ends it.
-            leash::slacken()?;
-            let made = Netlink::open().and_then(|mut kernel| {
-                if deed == "add" {
-                    self.make(&mut kernel, interface, netem)?;
-                }
-                Ok((self.stands(&mut kernel, interface, netem)?, self.0[interface].name.clone()))
-            });
-            let (stands, name) = made.map_err(|cause| {
+            let failed = |cause| AgentFault::Delay { deed, interface: interface.clone(), cause };
+            let mut kernel = Netlink::open().map_err(failed)?;
+            let standing = if deed == "add" {
+                self.make(&mut kernel, notes, interface, netem)
+            } else {
+                Ok(())
+            };
+            let stands =
+                standing.and_then(|()| self.stands(&mut kernel, interface, netem).map_err(failed));
+            if stands.is_err() {
                 // The first error is the one to tell.
-                let _ = self.remove(interface);
-                AgentFault::Delay { deed, interface: interface.clone(), cause }
-            })?;
-            if !stands {
+                let _ = self.remove(notes, interface);
+            }
+            if !stands? {
                 return Err(AgentFault::DelayGone { interface: interface.clone(), delay });
             }
-            through.insert(interface.clone(), name);
+            through.insert(interface.clone(), self.0[interface].name.clone());
         }
         Ok(through)
     }
@@ -64,20 +63,27 @@ impl Delays {
     fn make(
         &mut self,
         kernel: &mut Netlink,
+        notes: &mut Notes,
         interface: &str,
         netem: Netem,
-    ) -> Result<(), NetlinkError> {
-        let port = kernel.link(interface)?.index;
+    ) -> Result<(), AgentFault> {
+        let owned = interface.to_owned();
+        let failed = |cause| AgentFault::Delay { deed: "add", interface: owned.clone(), cause };
+        let port = kernel.link(interface).map_err(failed)?.index;
         let name = format!("swm{port}");
-        kernel.create_ifb(&name)?;
-        let link = kernel.link(&name)?.index;
-        let detour = Detour { port, link, name, netem, leads: false };
-        let detour = self.0.entry(interface.to_owned()).or_insert(detour);
-        kernel.set_netem(link, &netem)?;
-        kernel.set_up(link)?;
-        kernel.lead_arrivals(port, link)?;
-        detour.leads = true;
-        Ok(())
+        // Only what is not there yet is noted as made here; the kernel refuses the rest.
+        if kernel.link(&name).is_err() {
+            notes.note(Found::NoLink { name: name.clone() })?;
+        }
+        kernel.create_ifb(&name).map_err(failed)?;
+        let link = kernel.link(&name).map_err(failed)?.index;
+        self.0.insert(interface.to_owned(), Detour { port, link, name, netem });
+        kernel.set_netem(link, &netem).map_err(failed)?;
+        kernel.set_up(link).map_err(failed)?;
+        if !kernel.leads_arrivals(port).map_err(failed)? {
+            notes.note(Found::NoIngress { interface: interface.to_owned() })?;
+        }
+        kernel.lead_arrivals(port, link).map_err(failed)
     }
 
     /// Whether the kernel still has it as it was made.
@@ -98,39 +104,12 @@ impl Delays {
         Ok(led && detour.netem == wanted && set.is_some_and(|set| exact(&set)))
     }
 
-    /// Whether nothing is left of it.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Takes all away, as far as it goes; the first failure is told.
-    pub fn remove_all(&mut self) -> Result<(), AgentFault> {
-        let names: Vec<String> = self.0.keys().cloned().collect();
-        let mut first = Ok(());
-        for name in &names {
-            first = first.and(self.remove(name));
-        }
-        first
-    }
-
-    fn remove(&mut self, interface: &str) -> Result<(), AgentFault> {
-        let Some(detour) = self.0.get_mut(interface) else { return Ok(()) };
-        let gone = |result: Result<(), NetlinkError>| match result {
-            Err(error) if error.is_absent() => Ok(()),
-            other => other,
-        };
-        let taken = Netlink::open().and_then(|mut kernel| {
-            if detour.leads {
-                gone(kernel.restore_arrivals(detour.port))?;
-                detour.leads = false;
-            }
-            gone(kernel.remove_link(detour.link))
-        });
-        taken.map_err(|cause| {
-            let (deed, interface) = ("take away", interface.to_owned());
-            AgentFault::Delay { deed, interface, cause }
-        })?;
-        self.0.remove(interface);
-        Ok(())
+    fn remove(&mut self, notes: &mut Notes, interface: &str) -> Result<(), AgentFault> {
+        let name = self.0.remove(interface).map(|detour| detour.name);
+        notes.undo_those(|found| match found {
+            Found::NoIngress { interface: of } => of == interface,
+            Found::NoLink { name: of } => Some(of) == name.as_ref(),
+            _ => false,
+        })
     }
 }

@@ -1,10 +1,10 @@
 //! What the agent does for each request, one after another.
 //!
-//! Owns the trial under way, the offloads that were changed and the delay that was added. Never reads or writes a pipe.
+//! Owns the trial under way, and what is to be put back when the agent ends. Never reads or writes a pipe.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use dataplane::knock::{self, Ear, Sign};
@@ -14,11 +14,10 @@ use measure::Nanos;
 use super::bounds::Bounds;
 use super::delays::Delays;
 use super::fault::AgentFault;
-use super::leash;
-use super::offloads::Offloads;
-use super::settings::Settings;
+use super::found::{self, Notes};
+use super::hold::Hold;
 use super::trial::{LONGEST_TRIAL, Trial};
-use super::{Handled, examine, facts, storage};
+use super::{Handled, examine, facts, offloads, settings};
 use crate::protocol::{Answer, Ask, OffloadChange};
 
 /// A trial that was prepared and never started is given up after this: its data ports must not stay.
@@ -32,31 +31,7 @@ const IDLE_FOR: Duration = Duration::from_hours(1);
 #[derive(Clone, Default)]
 pub struct Reins {
     halt: Arc<Mutex<Halt>>,
-    changes: Arc<Mutex<Changes>>,
-}
-
-/// What is to be put back on this host.
-#[derive(Default)]
-struct Changes {
-    offloads: Offloads,
-    delays: Delays,
-    settings: Settings,
-}
-
-impl Changes {
-    /// As far as it goes; the first failure is told.
-    fn undo(&mut self) -> Result<(), AgentFault> {
-        let removed = self.delays.remove_all();
-        let restored = self.offloads.restore_all();
-        removed.and(restored).and(self.settings.restore_all())
-    }
-
-    /// An agent that changed nothing may be killed.
-    fn tie(&self) -> Result<(), AgentFault> {
-        let untouched =
-            self.offloads.is_empty() && self.delays.is_empty() && self.settings.is_empty();
-        if untouched { leash::tighten() } else { Ok(()) }
-    }
+    notes: Arc<Mutex<Notes>>,
 }
 
 impl Reins {
@@ -65,14 +40,24 @@ impl Reins {
         self.halt.lock().unwrap_or_else(PoisonError::into_inner).ask();
     }
 
-    /// Ends the trial under way and puts back what was changed: the process is about to exit.
-    pub fn let_go(&self) {
+    /// Ends the trial under way and puts back what was changed.
+    pub fn let_go(&self) -> Result<(), AgentFault> {
         self.halt();
-        storage::remove_laid_out();
-        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(fault) = changes.undo() {
-            eprintln!("agent: {}", crate::protocol::in_words(&fault));
-        }
+        self.notes().undo()
+    }
+
+    /// The same for the last time: whoever would change something afterwards waits for the process's end.
+    pub fn let_go_for_good(&self) -> Result<(), AgentFault> {
+        self.halt();
+        let mut notes = self.notes();
+        let undone = notes.undo();
+        std::mem::forget(notes);
+        undone
+    }
+
+    /// What is to be put back.
+    pub fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn fresh_halt(&self) -> Halt {
@@ -86,14 +71,17 @@ impl Reins {
 pub struct Duty {
     reins: Reins,
     bounds: Option<Bounds>,
+    delays: Delays,
+    hold: Hold,
     ears: Vec<Ear>,
     trial: Option<Trial>,
 }
 
 impl Duty {
     /// With nothing under way.
-    pub const fn new(reins: Reins) -> Self {
-        Self { reins, bounds: None, ears: Vec::new(), trial: None }
+    pub fn new(reins: Reins) -> Self {
+        let (delays, hold) = (Delays::default(), Hold::default());
+        Self { reins, bounds: None, delays, hold, ears: Vec::new(), trial: None }
     }
 
     /// How long to wait for the next request before [`Self::abandon`].
@@ -121,13 +109,21 @@ impl Duty {
                     let reason = "terms are said once, and hold";
                     return Err(AgentFault::Order { ask: "terms", reason });
                 }
+                self.reins.notes().lasts(terms.lasting);
                 self.bounds = Some(Bounds::new(terms));
-                Ok(Answer::Agreed)
+                Ok(Answer::Agreed { mended: found::mend() })
+            }
+            Ask::Hold { interfaces, holder } => {
+                for interface in &interfaces {
+                    self.bounds("hold")?.check_interface(interface)?;
+                }
+                self.hold = Hold::default();
+                self.hold = Hold::take(&interfaces, &holder)?;
+                Ok(Answer::Holding)
             }
             Ask::Examine { interfaces } => Ok(Answer::Facts(examine::gather(&interfaces))),
             Ask::Change { settings } => {
-                let mut changes = self.reins.changes.lock().unwrap_or_else(PoisonError::into_inner);
-                changes.settings.change(&settings)?;
+                settings::change(&mut self.reins.notes(), &settings)?;
                 Ok(Answer::Changed)
             }
             Ask::Listen { interfaces, mark } => self.listen(&interfaces, mark),
@@ -146,7 +142,8 @@ impl Duty {
             Ask::Connect { senders } => {
                 self.prepared("connect")?;
                 self.bounds("connect")?.check_senders(&senders)?;
-                self.prepared("connect")?.send(&senders)?;
+                let reins = self.reins.clone();
+                self.prepared("connect")?.send(&senders, &reins)?;
                 Ok(Answer::Connected)
             }
             Ask::Start { window } => {
@@ -165,7 +162,7 @@ impl Duty {
             }
             Ask::Goodbye => {
                 self.trial = None;
-                self.reins.let_go();
+                self.reins.let_go()?;
                 Ok(Answer::Farewell)
             }
         }
@@ -219,20 +216,17 @@ impl Duty {
     }
 
     fn offloads(&self, interfaces: &[String], change: OffloadChange) -> Handled {
-        let mut changes = self.reins.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = self.reins.notes();
         let changed = match change {
-            OffloadChange::Off => changes.offloads.turn_off(interfaces)?,
-            OffloadChange::Restore => changes.offloads.restore(interfaces)?,
+            OffloadChange::Off => offloads::turn_off(&mut notes, interfaces)?,
+            OffloadChange::Restore => offloads::restore(&mut notes, interfaces)?,
         };
-        changes.tie()?;
         Ok(Answer::Offloads { changed })
     }
 
-    fn delay(&self, ports: &BTreeMap<String, u32>, delay: Nanos) -> Handled {
-        let mut changes = self.reins.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        let added = changes.delays.add(ports, delay);
-        changes.tie()?;
-        Ok(Answer::Delayed { through: added? })
+    fn delay(&mut self, ports: &BTreeMap<String, u32>, delay: Nanos) -> Handled {
+        let mut notes = self.reins.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Answer::Delayed { through: self.delays.add(&mut notes, ports, delay)? })
     }
 }
 

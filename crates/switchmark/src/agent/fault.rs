@@ -151,6 +151,31 @@ pub enum AgentFault {
     /// A file that agents do not write.
     #[error(transparent)]
     NotSettable(#[from] crate::protocol::NotSettable),
+    /// A setting of the machine that another agent changed and will put back.
+    #[error(
+        "write {path}: another agent changed it and has yet to put it back; wait until it has ended"
+    )]
+    OthersSetting {
+        /// Which.
+        path: String,
+    },
+    /// What was found could not be put back.
+    #[error("put back {what}")]
+    Restore {
+        /// In words.
+        what: String,
+        /// Why.
+        #[source]
+        cause: netlink::NetlinkError,
+    },
+    /// Another run uses this port.
+    #[error("use `{interface}`: it is held by {holder}; wait until that has ended, or end it")]
+    Held {
+        /// The port.
+        interface: String,
+        /// By whom.
+        holder: String,
+    },
     /// A port's setting.
     #[error("set up `{interface}`")]
     Setting {
@@ -244,6 +269,7 @@ impl AgentFault {
                 | Self::Rate { .. }
                 | Self::Unbounded { .. }
                 | Self::Long { .. }
+                | Self::Held { .. }
         )
     }
 

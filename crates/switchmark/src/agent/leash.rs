@@ -18,6 +18,7 @@ use nix::unistd::getppid;
 
 use super::duty::Reins;
 use super::fault::AgentFault;
+use super::leave::{self, End};
 use crate::protocol::{LEASE, LOST_TOUCH};
 
 /// How often the silence is measured.
@@ -72,26 +73,15 @@ pub fn watch(reins: &Reins, heard: Heard) -> Result<(), AgentFault> {
         signals.add(signal);
     }
     signals.thread_block().map_err(AgentFault::Leash)?;
-    let told = reins.clone();
-    tie("signals", move || {
-        if let Ok(signal) = signals.wait() {
-            told.let_go();
-            eprintln!("agent: ended by {signal}");
-        }
-        std::process::exit(1);
+    leave::tie("signals", reins, move || match signals.wait() {
+        Ok(signal) => End::because(1, format!("ended by {signal}")),
+        Err(_) => End::because(1, "signals can't be waited for"),
     })?;
-    let lost = reins.clone();
-    tie("lease", move || {
+    leave::tie("lease", reins, move || {
         wait_for_silence(&heard);
-        lost.let_go();
-        eprintln!("agent: the controller was silent for {} ms", LEASE.as_millis());
-        std::process::exit(LOST_TOUCH.into());
+        let silence = LEASE.as_millis();
+        End::because(LOST_TOUCH, format!("the controller was silent for {silence} ms"))
     })
-}
-
-fn tie(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), AgentFault> {
-    let started = thread::Builder::new().name(name.to_owned()).spawn(work);
-    started.map(drop).map_err(|cause| AgentFault::Thread { name: name.to_owned(), cause })
 }
 
 fn wait_for_silence(heard: &Heard) {

@@ -1,76 +1,54 @@
 //! Segmentation and receive offloads: turned off for a trial, put back afterwards.
 //!
-//! Owns the memory of what was found, and what the ports are. Never changes a feature that it was not
-//! told to, and never forgets one that it could not restore.
+//! Owns what the ports are; what was found on them is [`super::found`]'s to remember. Never changes a feature
+//! that it was not told to.
 
 use std::collections::BTreeMap;
 
-use netlink::{Netlink, NetlinkError, PreviousFeatures};
+use netlink::{Netlink, NetlinkError};
 
 use super::fault::AgentFault;
-use super::leash;
+use super::found::{Found, Notes};
 use super::sysfs::{self, Sysfs};
 
 /// By port, each feature that was changed, and its state now.
 pub type Changed = BTreeMap<String, BTreeMap<String, bool>>;
 
-/// What was found on the ports whose offloads are off.
-#[derive(Default)]
-pub struct Offloads(BTreeMap<String, PreviousFeatures>);
-
-impl Offloads {
-    /// Turns off whatever merges or splits frames. A port whose offloads are off already costs
-    /// nothing, so that every trial may ask.
-    pub fn turn_off(&mut self, interfaces: &[String]) -> Result<Changed, AgentFault> {
-        let mut changed = Changed::new();
-        for name in interfaces {
-            if self.0.contains_key(name) {
-                continue;
-            }
-            // A killed agent restores nothing: from here on only the end of stdin ends it.
-            leash::slacken()?;
-            let previous = Netlink::open()
-                .and_then(|mut netlink| netlink.offloads_off(name))
-                .map_err(fault("turn off", name))?;
-            changed.insert(name.clone(), states(&previous, |_| false));
-            self.0.insert(name.clone(), previous);
+/// Turns off whatever merges or splits frames. A port whose offloads are off already costs nothing, so
+/// that every trial may ask.
+pub fn turn_off(notes: &mut Notes, interfaces: &[String]) -> Result<Changed, AgentFault> {
+    let mut changed = Changed::new();
+    for name in interfaces {
+        if notes.has(|found| is_of(found, name)) {
+            continue;
         }
-        Ok(changed)
+        let mut kernel = Netlink::open().map_err(fault("turn off", name))?;
+        let before = kernel.offloads_to_turn_off(name).map_err(fault("turn off", name))?.changed;
+        notes.note(Found::Offloads { interface: name.clone(), features: before })?;
+        let previous = kernel.offloads_off(name).map_err(fault("turn off", name))?;
+        let states = previous.changed.into_iter().map(|(feature, _)| (feature, false));
+        changed.insert(name.clone(), states.collect());
     }
-
-    /// Puts back what was found on these ports.
-    pub fn restore(&mut self, interfaces: &[String]) -> Result<Changed, AgentFault> {
-        let mut changed = Changed::new();
-        for name in interfaces {
-            let Some(previous) = self.0.get(name) else { continue };
-            Netlink::open()
-                .and_then(|mut netlink| netlink.restore(name, previous))
-                .map_err(fault("restore", name))?;
-            changed.insert(name.clone(), states(previous, |was| was));
-            self.0.remove(name);
-        }
-        Ok(changed)
-    }
-
-    /// Whether nothing is changed.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Puts everything back, as far as it goes; the first failure is told.
-    pub fn restore_all(&mut self) -> Result<(), AgentFault> {
-        let names: Vec<String> = self.0.keys().cloned().collect();
-        let mut first = Ok(());
-        for name in &names {
-            let restored = self.restore(std::slice::from_ref(name)).map(drop);
-            first = first.and(restored);
-        }
-        first
-    }
+    Ok(changed)
 }
 
-fn states(previous: &PreviousFeatures, now: impl Fn(bool) -> bool) -> BTreeMap<String, bool> {
-    previous.changed.iter().map(|(feature, was)| (feature.clone(), now(*was))).collect()
+/// Puts back what was found on these ports.
+pub fn restore(notes: &mut Notes, interfaces: &[String]) -> Result<Changed, AgentFault> {
+    let of_these = |found: &Found| interfaces.iter().any(|name| is_of(found, name));
+    let mut changed = Changed::new();
+    for found in notes.all() {
+        if let Found::Offloads { interface, features } = found
+            && of_these(found)
+        {
+            changed.insert(interface.clone(), features.iter().cloned().collect());
+        }
+    }
+    notes.undo_those(of_these)?;
+    Ok(changed)
+}
+
+fn is_of(found: &Found, interface: &str) -> bool {
+    matches!(found, Found::Offloads { interface: of, .. } if of == interface)
 }
 
 fn fault(deed: &'static str, interface: &str) -> impl FnOnce(NetlinkError) -> AgentFault {

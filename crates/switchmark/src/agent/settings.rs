@@ -1,57 +1,45 @@
 //! Settings of the host that were changed on request, and what they were.
 //!
-//! Owns the memory of what was found. Never changes what is not on the list of [`Setting`], and restores
-//! in the reverse order, so that the oldest value is the one that stays.
+//! Owns how each is read and written; what was found is [`super::found`]'s to remember. Never changes what is
+//! not on the list of [`Setting`].
 
 use std::fs;
 
 use netlink::{Coalescing, Netlink, NetlinkError, Pause};
 
 use super::fault::AgentFault;
-use super::{interrupts, leash};
+use super::found::{self, Found, Notes};
+use super::interrupts;
 use crate::protocol::Setting;
 
-/// What was found, in the order in which it was changed.
-#[derive(Default)]
-pub struct Settings(Vec<Setting>);
-
-impl Settings {
-    /// Whether nothing is changed.
-    pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Changes one after another.
-    pub fn change(&mut self, wanted: &[Setting]) -> Result<(), AgentFault> {
-        for setting in wanted {
-            setting.check()?;
-            if let Some(number) = setting.interrupt()
-                && !interrupts::is_ours(number)
-            {
-                return Err(AgentFault::OthersInterrupt { number });
-            }
-            let before = found(setting)?;
-            // A killed agent restores nothing: from here on only the other ties end it.
-            leash::slacken()?;
-            self.0.push(before);
-            apply(setting)?;
+/// Changes one after another. What is as wanted already is left alone, and so are settings of the machine
+/// that another agent changed and has yet to put back.
+pub fn change(notes: &mut Notes, wanted: &[Setting]) -> Result<(), AgentFault> {
+    for setting in wanted {
+        setting.check()?;
+        if let Some(number) = setting.interrupt()
+            && !interrupts::is_ours(number)
+        {
+            return Err(AgentFault::OthersInterrupt { number });
         }
-        Ok(())
-    }
-
-    /// Puts everything back, as far as it goes; the first failure is told.
-    pub fn restore_all(&mut self) -> Result<(), AgentFault> {
-        let mut first = Ok(());
-        while let Some(before) = self.0.pop() {
-            let restored = apply(&before);
-            first = first.and(restored);
+        let before = now(setting)?;
+        if before == *setting {
+            continue;
         }
-        first
+        if let Setting::File { path, .. } = setting
+            && found::is_held(setting)
+            && !notes.has(|noted| noted.is_of(setting))
+        {
+            return Err(AgentFault::OthersSetting { path: path.clone() });
+        }
+        notes.note(Found::Setting(before))?;
+        apply(setting)?;
     }
+    Ok(())
 }
 
 /// The setting with the value that it has now.
-fn found(setting: &Setting) -> Result<Setting, AgentFault> {
+fn now(setting: &Setting) -> Result<Setting, AgentFault> {
     Ok(match setting {
         Setting::File { path, .. } => {
             let text = fs::read_to_string(path).map_err(|cause| AgentFault::File {
@@ -83,6 +71,14 @@ fn found(setting: &Setting) -> Result<Setting, AgentFault> {
             Setting::Pause { interface: interface.clone(), negotiated, rx, tx }
         }
     })
+}
+
+/// Writes the value that was found; a port that is gone needs nothing.
+pub fn restore(found: &Setting) -> Result<(), AgentFault> {
+    match apply(found) {
+        Err(AgentFault::Setting { cause, .. }) if cause.is_absent() => Ok(()),
+        restored => restored,
+    }
 }
 
 fn apply(setting: &Setting) -> Result<(), AgentFault> {

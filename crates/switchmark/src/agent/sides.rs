@@ -6,6 +6,7 @@ use std::net::IpAddr;
 
 use dataplane::{FlowError, Halt, Window, bulk, datagram, echo, exchange};
 
+use super::duty::Reins;
 use super::fault::AgentFault;
 use super::storage;
 use crate::protocol::{ReceiverOrder, SenderOrder, SideReport};
@@ -65,7 +66,7 @@ impl Side {
     }
 
     /// Opens a sending side and lets it learn its path.
-    pub fn send(order: &SenderOrder) -> Result<Self, AgentFault> {
+    pub fn send(order: &SenderOrder, reins: &Reins) -> Result<Self, AgentFault> {
         let (side, flow) = (sending(order), order.flow());
         check_addresses(side, flow, order.addresses())?;
         let opened = match order {
@@ -76,7 +77,7 @@ impl Side {
             }),
             SenderOrder::Source(spec) => bulk::Source::connect(spec).map(Self::Source),
             SenderOrder::Caller(spec) => exchange::Caller::connect(spec).map(Self::Caller),
-            SenderOrder::Client(spec) => storage::Client::prepare(spec).map(Self::Client),
+            SenderOrder::Client(spec) => storage::Client::prepare(spec, reins).map(Self::Client),
         };
         opened.map_err(|cause| AgentFault::Open { side, flow, cause })
     }

@@ -22,7 +22,6 @@ use nix::unistd::Pid;
 
 pub use client::Client;
 pub use keeper::Keeper;
-pub use target::remove_laid_out;
 
 /// How often a wait looks whether it was asked to end.
 const GLANCE: Nanos = Nanos::from_millis(20);

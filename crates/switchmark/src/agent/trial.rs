@@ -10,6 +10,7 @@ use dataplane::counters::{self, CountersError, HostChange, HostSnapshot, Interfa
 use dataplane::{Halt, Window, clock};
 use measure::Nanos;
 
+use super::duty::Reins;
 use super::fault::AgentFault;
 use super::sides::Side;
 use crate::protocol::{
@@ -71,9 +72,9 @@ impl Trial {
     }
 
     /// Opens the sending sides; each learns its path.
-    pub fn send(&mut self, orders: &[SenderOrder]) -> Result<(), AgentFault> {
+    pub fn send(&mut self, orders: &[SenderOrder], reins: &Reins) -> Result<(), AgentFault> {
         for order in orders {
-            self.sides.push((order.flow(), Side::send(order)?));
+            self.sides.push((order.flow(), Side::send(order, reins)?));
         }
         Ok(())
     }

@@ -3,12 +3,14 @@
 //!
 //! Owns only the choice between the three.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
+
+use crate::speak::tell;
 
 /// `agent`
 #[derive(Debug, clap::Args)]
@@ -33,7 +35,7 @@ pub fn run(args: &Args) -> ExitCode {
         return lead(program, rest);
     }
     if args.lab_host.is_none() {
-        return crate::agent::main();
+        crate::agent::main();
     }
     // Two ties, for either may fail alone: the kernel's, and the pipe that closes.
     if prctl::set_pdeathsig(Signal::SIGKILL).is_err() {
@@ -46,7 +48,9 @@ pub fn run(args: &Args) -> ExitCode {
         return ExitCode::FAILURE;
     }
     // From here on `lab exec` finds this process; only then is the lab said to be up.
-    println!("{STANDS}");
+    if writeln!(std::io::stdout(), "{STANDS}").is_err() {
+        return ExitCode::FAILURE;
+    }
     let mut end = [0; 1];
     while std::io::stdin().read(&mut end).is_ok_and(|n| n > 0) {}
     ExitCode::SUCCESS
@@ -59,6 +63,6 @@ fn lead(program: &str, rest: &[String]) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let cause = Command::new(program).args(rest).exec();
-    eprintln!("start {program}: {cause}");
+    tell(&format!("start {program}: {cause}\n"));
     ExitCode::from(127)
 }

@@ -6,7 +6,6 @@ mod junit;
 mod sides;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -20,6 +19,7 @@ use super::options::Data;
 use super::{Failure, Outcome, lone, output};
 use crate::config::ConfigError;
 use crate::config::source::plain;
+use crate::speak;
 use crate::terminal::tables;
 use sides::{Sides, operation, share};
 
@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let (reference, subject) = sides.both();
     let compared = compare(&subject, &reference, args.margin.unwrap_or(MARGIN));
     if args.data.json {
-        writeln!(std::io::stdout().lock(), "{:#}", in_json(&sides, &compared))?;
+        speak::print_json(&in_json(&sides, &compared))?;
     }
     output::say(&args.data, &text(&sides, &compared))?;
     if let Some(latency) = args.operation {

@@ -9,6 +9,7 @@ mod buffers;
 mod groups;
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use measure::{FrameMix, FrameSize, Nanos, Rate};
@@ -25,6 +26,7 @@ use super::output::{self, Finished};
 use super::session::{self, Start};
 use super::{Failure, Outcome, lone, prove};
 use crate::config::testbed;
+use crate::speak;
 use crate::terminal::numbers;
 
 /// `demo`
@@ -81,7 +83,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let all: Vec<Figure> = runs.iter().flat_map(|r| r.figures.iter().cloned()).collect();
     if args.data.json {
-        print_json(&runs, &all);
+        print_json(&runs, &all)?;
     }
     let path = directory.join(REPORT);
     let (told, off) = runs.get(1).map_or((String::new(), 0), |run| truth(&run.figures));
@@ -116,13 +118,14 @@ struct OwnClaimsWrong;
 /// How far the demo's throughputs may be off what the kernel was told.
 const OFF_PERCENT: f64 = 1.0;
 
-fn print_json(runs: &[Finished], all: &[Figure]) {
+fn print_json(runs: &[Finished], all: &[Figure]) -> io::Result<()> {
     if let Some(first) = runs.first() {
         let mut object = record::figures_json(&first.meta, all);
         let ids: Vec<&str> = runs.iter().map(|r| r.meta.id.as_str()).collect();
         object["runs"] = ids.into();
-        println!("{object:#}");
+        speak::print_json(&object)?;
     }
+    Ok(())
 }
 
 fn absolute(path: &Path) -> PathBuf {

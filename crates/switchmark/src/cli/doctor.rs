@@ -23,6 +23,7 @@ use super::{Failure, Outcome, lone, options, session};
 use crate::config::testbed;
 use crate::controller::{LiveTestbed, Stop};
 use crate::protocol::Setting;
+use crate::speak;
 use crate::terminal;
 
 /// How often it is looked whether the user wants an end.
@@ -93,7 +94,7 @@ fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Fa
     told(args, &terminal::readiness::render(&name, &findings), &object)?;
     if args.fix {
         std::io::stdout().lock().flush()?;
-        eprintln!("settings are kept until Ctrl-C, and then put back");
+        speak::tell("settings are kept until Ctrl-C, and then put back\n");
         while !stop.asked() {
             std::thread::park_timeout(KEEPING);
         }
@@ -122,12 +123,12 @@ fn look(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
 
 fn told(args: &Args, text: &str, object: &serde_json::Value) -> Result<Outcome, Failure> {
     if args.json {
-        writeln!(std::io::stdout().lock(), "{object:#}")?;
+        speak::print_json(object)?;
         if !args.quiet {
-            std::io::stderr().lock().write_all(text.as_bytes())?;
+            speak::tell(text);
         }
     } else {
-        std::io::stdout().lock().write_all(text.as_bytes())?;
+        speak::print(text)?;
     }
     Ok(Outcome::Done)
 }

@@ -13,6 +13,7 @@ use super::options::Data;
 use super::{Failure, Outcome, output, report};
 use crate::config::ConfigError;
 use crate::config::source::plain;
+use crate::speak;
 
 /// `export`
 #[derive(Debug, clap::Args)]
@@ -52,7 +53,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let store = Store::open(&output::store_path(&args.data)?)?;
     let run = report::replay(&store, &args.run)?;
     if args.data.json {
-        writeln!(std::io::stdout().lock(), "{:#}", record::figures_json(&run.meta, &run.figures))?;
+        speak::print_json(&record::figures_json(&run.meta, &run.figures))?;
         return Ok(Outcome::Done);
     }
     let octets = match args.format {

@@ -12,6 +12,7 @@ use record::StoreError;
 
 use crate::config::ConfigError;
 use crate::controller::{LaunchError, SshError};
+use crate::speak::tell;
 
 /// A verb's failure. Not an `Error` itself, so that any error turns into one by `?`.
 #[derive(Debug)]
@@ -49,7 +50,7 @@ impl Failure {
 
     /// Prints it on stderr and gives the exit code.
     pub fn report(&self) -> ExitCode {
-        eprint!("{}", self.render());
+        tell(&self.render());
         ExitCode::from(self.code)
     }
 

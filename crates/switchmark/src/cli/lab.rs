@@ -22,6 +22,7 @@ use crate::config::resolved::Source;
 use crate::config::{ConfigError, testbed};
 use crate::controller::{Ports, Stop};
 use crate::guest;
+use crate::speak::{print, tell};
 use crate::terminal::{self, tables::Grid};
 
 /// `lab`
@@ -74,7 +75,7 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
     for device in lab.plan().devices.iter().filter(|d| lab.machine(&d.name).is_none()) {
         hosts.push((device.name.clone(), stand(&lab, &device.name, &id)?));
     }
-    println!("{}", told(lab.plan(), &hosts, (&id, &limits)));
+    print(&format!("{}\n", told(lab.plan(), &hosts, (&id, &limits))))?;
     hold(&signals, &mut hosts)?;
     for (_, mut child) in hosts {
         let _ = child.kill();
@@ -95,7 +96,7 @@ fn limits_of_models(config: &LabSpec) -> String {
         Ok(limits) => format!("\n{}\n\n", terminal::emulator::sentence(&limits)),
         Err(failure) => {
             let why = failure.render();
-            eprint!("warning: what emulated devices can do here was not measured\n{why}");
+            tell(&format!("warning: what emulated devices can do here was not measured\n{why}"));
             String::new()
         }
     }
@@ -109,11 +110,11 @@ fn hold(signals: &SigSet, hosts: &mut Vec<(String, Child)>) -> Result<(), Failur
         for (name, mut child) in hosts.drain(..) {
             match child.try_wait()? {
                 None => left.push((name, child)),
-                Some(status) => eprintln!(
+                Some(status) => tell(&format!(
                     "warning: the process {} that stood in `{name}` ended ({status}); it can't be \
-                     entered any more\nhint: Ctrl-C, and bring the lab up again",
+                     entered any more\nhint: Ctrl-C, and bring the lab up again\n",
                     child.id()
-                ),
+                )),
             }
         }
         *hosts = left;

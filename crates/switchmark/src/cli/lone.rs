@@ -17,6 +17,12 @@ pub fn run_id(now: Timestamp) -> String {
     format!("{}-{first:02x}{second:02x}", now.strftime("%Y%m%d-%H%M%S"))
 }
 
+/// `run 20261121-140312-3f9a (process 4711 on lab-3)`: who holds a port, as another run is told.
+pub fn holder(run: &str) -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("run {run} (process {} on {})", std::process::id(), host.trim())
+}
+
 /// Nanoseconds since 1970.
 pub fn unix_ns(now: Timestamp) -> u64 {
     u64::try_from(now.as_nanosecond()).unwrap_or(0)

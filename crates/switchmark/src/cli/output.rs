@@ -3,7 +3,6 @@
 //! Owns which stream gets what. Never computes a figure.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -21,6 +20,7 @@ use super::options::Data;
 use super::{Failure, Outcome, lone};
 use crate::config::source::plain;
 use crate::config::{ConfigError, fit};
+use crate::speak;
 use crate::terminal::{numbers, tables};
 
 /// A run that has ended, with everything it showed.
@@ -52,8 +52,7 @@ pub fn store_path(data: &Data) -> Result<PathBuf, ConfigError> {
 /// Prints a run's figures and gives the exit code.
 pub fn show(run: &Finished, data: &Data) -> Result<Outcome, Failure> {
     if data.json {
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "{:#}", record::figures_json(&run.meta, &run.figures))?;
+        speak::print_json(&record::figures_json(&run.meta, &run.figures))?;
     }
     say(data, &text(run))?;
     Ok(outcome(&run.figures))
@@ -64,9 +63,10 @@ pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
     if data.json && data.quiet {
         Ok(())
     } else if data.json {
-        std::io::stderr().lock().write_all(text.as_bytes())
+        speak::tell(text);
+        Ok(())
     } else {
-        std::io::stdout().lock().write_all(text.as_bytes())
+        speak::print(text)
     }
 }
 

@@ -2,14 +2,13 @@
 //!
 //! Never changes it.
 
-use std::io::Write as _;
-
 use jiff::Timestamp;
 use record::{RunSummary, Store};
 use serde_json::json;
 
 use super::options::Data;
 use super::{Failure, Outcome, output};
+use crate::speak;
 use crate::terminal::tables::Grid;
 
 /// `runs`
@@ -23,17 +22,14 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let path = output::store_path(&args.data)?;
     let runs = Store::open(&path)?.runs()?;
-    let mut out = std::io::stdout().lock();
     if args.data.json {
-        writeln!(
-            out,
-            "{:#}",
-            json!({ "schema": record::rows::SCHEMA, "verb": "runs", "runs": runs })
+        speak::print_json(
+            &json!({ "schema": record::rows::SCHEMA, "verb": "runs", "runs": runs }),
         )?;
     } else if let Some(table) = table(&runs) {
-        writeln!(out, "{table}")?;
+        speak::print(&format!("{table}\n"))?;
     } else {
-        writeln!(out, "no runs in {}", path.display())?;
+        speak::print(&format!("no runs in {}\n", path.display()))?;
     }
     Ok(Outcome::Done)
 }

@@ -19,6 +19,7 @@ use super::{Failure, Outcome, lone, signals};
 use crate::config::resolved::{Source, Testbed};
 use crate::config::{ConfigError, fit, testbed, way_back};
 use crate::controller::{Facts, Opened, Stop};
+use crate::speak::tell;
 use crate::terminal::numbers;
 use crate::terminal::progress::Watched;
 
@@ -154,14 +155,16 @@ pub fn carry_out(
         Start::Again(meta) => meta.seed,
         Start::New { seed, .. } => *seed,
     };
-    let opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
+    let mut opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
     let meta = match start {
         Start::Again(meta) => {
+            opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
             store.set_status(&meta.id, &RunStatus::Running)?;
             *meta
         }
         Start::New { verb, studies, seed } => {
             let meta = describe(verb, studies, seed, &opened)?;
+            opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
             foretell(&meta, data.quiet);
             store.create_run(&meta)?;
             meta
@@ -237,7 +240,7 @@ fn studies(
 /// What a campaign will take, before it takes it, and what a run of several devices can decide.
 fn foretell(meta: &RunMeta, quiet: bool) {
     if let Some(said) = before_start(&meta.studies).filter(|_| !quiet) {
-        eprintln!("comparison: {said}");
+        tell(&format!("comparison: {said}\n"));
     }
     for study in &meta.studies {
         let StudySpec::Campaign(spec) = study else { continue };
@@ -249,12 +252,12 @@ fn foretell(meta: &RunMeta, quiet: bool) {
             1 => ", set up by hand once".to_owned(),
             many => format!(", {many} changes by hand at most"),
         };
-        eprintln!(
-            "campaign: {} cells and an A/A control in {} blocks at most: {} of trials{hands}",
+        tell(&format!(
+            "campaign: {} cells and an A/A control in {} blocks at most: {} of trials{hands}\n",
             spec.cells.len(),
             spec.blocks,
             numbers::span(spec.estimate(&meta.topology)),
-        );
+        ));
     }
 }
 

@@ -8,6 +8,7 @@ use std::thread;
 use nix::sys::signal::{SigSet, Signal};
 
 use crate::controller::Stop;
+use crate::speak::speak;
 
 /// Turns SIGINT, SIGTERM and SIGHUP into `stop`.
 pub fn watch(stop: &Stop) -> std::io::Result<()> {
@@ -23,8 +24,8 @@ pub fn watch(stop: &Stop) -> std::io::Result<()> {
                 // The kernel removes the lab with this process; the journal lost nothing.
                 std::process::exit(1);
             }
-            eprintln!("{signal}: ending the trial under way; once more to end at once");
             stop.ask();
+            speak(&format!("{signal}: ending the trial under way; once more to end at once"));
         }
     })?;
     Ok(())

@@ -1,7 +1,7 @@
 //! A job file of fio's as a storage flow's job.
 //!
-//! Owns which options are the study's own (its times, its output, its threads) and which a job may not
-//! have, because they run commands or write files. Never reads a file that the job file names.
+//! Owns the file's form, and the options that are the study's own words for a job; which others a job may
+//! have is [`crate::fio_options`]'s. Never reads a file that the job file names.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,20 +10,7 @@ use measure::ByteCount;
 use method::trial::{Pattern, Storage};
 
 use super::source::Fault;
-
-/// Options that the study sets itself, whatever the file says.
-const OURS: [&str; 10] = [
-    "time_based",
-    "group_reporting",
-    "thread",
-    "ramp_time",
-    "loops",
-    "output",
-    "output-format",
-    "lat_percentiles",
-    "clat_percentiles",
-    "name",
-];
+use crate::fio_options::{self, Admitted};
 
 /// A job as its file has it, and for how long it asks to run.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,25 +86,16 @@ fn resolve(lines: &[Line<'_>]) -> Result<FioJob, Fault> {
             "numjobs" => job.numjobs = number(1..=1024)? as u16,
             "iodepth" => job.iodepth = number(1..=4096)? as u16,
             "runtime" => file.runtime = Some((*value).to_owned()),
-            "directory" => {
-                let hint = "name the file itself by `filename`, so that it can be looked at first";
-                return Err(fault("a job's files may not be made up by fio".into(), hint));
-            }
             "include" => {
                 return Err(fault("a job may not name another file".into(), "put its lines here"));
             }
-            _ if name.starts_with("exec_")
-                || name.starts_with("write_")
-                || name.starts_with("verify") =>
-            {
-                let hint = "leave it out: a measured job runs no commands and writes nothing but its \
-                            storage";
-                return Err(fault(format!("a job may not have `{name}`"), hint));
-            }
-            _ if OURS.contains(name) => {}
-            _ => {
-                job.options.insert((*name).to_owned(), (*value).to_owned());
-            }
+            _ => match fio_options::admit(name, value) {
+                Ok(Admitted::Passed(value)) => {
+                    job.options.insert((*name).to_owned(), value);
+                }
+                Ok(Admitted::Ours) => {}
+                Err(refused) => return Err(fault(refused.message, &refused.hint)),
+            },
         }
     }
     Ok(file)
@@ -164,18 +142,9 @@ pub fn pattern(text: &str, mix: u8, span: &Range<usize>) -> Result<(Pattern, u8)
     }
 }
 
-/// `4k`, `64KiB`, `4096`: fio's steps are of 1024 whichever way they are written.
+/// The size of an operation, or of what a server holds.
 pub fn octets(text: &str, span: &Range<usize>) -> Result<ByteCount, Fault> {
-    let plain = text.trim().to_ascii_lowercase();
-    let plain = plain.trim_end_matches('b').trim_end_matches('i');
-    let (digits, step) = match plain.char_indices().last() {
-        Some((at, 'k')) => (&plain[..at], 10),
-        Some((at, 'm')) => (&plain[..at], 20),
-        Some((at, 'g')) => (&plain[..at], 30),
-        _ => (plain, 0),
-    };
-    let read = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << step));
-    read.map(ByteCount).ok_or_else(|| {
+    fio_options::octets(text.trim()).ok_or_else(|| {
         Fault::new(span.clone(), format!("`{text}` is no size"), "give one size, such as 4k")
     })
 }
@@ -194,7 +163,7 @@ mod tests {
         assert_eq!((job.numjobs, job.iodepth), (8, 1));
         assert_eq!(runtime.as_deref(), Some("600"));
         let kept: Vec<_> = job.options.iter().map(|(n, v)| format!("{n}={v}")).collect();
-        assert_eq!(kept, ["direct=1", "size=4GB"]);
+        assert_eq!(kept, ["direct=1", "size=4294967296"]);
     }
 
     #[test]
@@ -208,7 +177,9 @@ mod tests {
             ("[a]\nrw=trim\n", "not a pattern"),
             ("[a]\nbs=4k,8k\n", "no size"),
             ("[a]\nnumjobs=0\n", "no numjobs"),
-            ("[a]\ndirectory=/mnt\n", "made up by fio"),
+            ("[a]\ndirectory=/mnt\n", "may not have `directory`"),
+            ("[a]\nsize=200%\n", "not what `size` takes"),
+            ("[a]\nunlink=1\n", "may not have `unlink`"),
         ] {
             let text = text.replace("include other", "include=other");
             let fault = parse(&text).unwrap_err();

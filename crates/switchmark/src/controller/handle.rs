@@ -16,15 +16,16 @@ use dataplane::clock;
 use measure::Nanos;
 
 use super::heart::{Heart, Line};
+use super::patient::Patient;
 use crate::protocol::{
-    self, Answer, Ask, Complaint, Hello, LOST_TOUCH, Message, MessageError, ProtocolError, Reply,
-    Request,
+    self, Answer, Ask, Complaint, FrameError, Hello, LOST_TOUCH, Message, MessageError,
+    ProtocolError, Reply, Request,
 };
 
 /// An agent starts in milliseconds; a crowded machine takes longer.
 const GREETING: Duration = Duration::from_secs(10);
 /// After its stdin closes, an agent has this long to restore what it changed.
-const LEAVING: Duration = Duration::from_secs(1);
+const LEAVING: Duration = Duration::from_secs(3);
 /// The exit status of an ssh whose connection broke.
 const SSH_LOST: i32 = 255;
 /// How often an exit is looked for.
@@ -147,6 +148,13 @@ pub struct Agent {
     last_id: u64,
 }
 
+/// An agent takes an order at once, were it of megabytes.
+const TAKING: Duration = Duration::from_secs(10);
+/// An agent answers only what it was asked, one request after another: of one that says more no more is read.
+const UNREAD: usize = 16;
+/// What an agent says for people to read is cut to this.
+const MOST_WORDS: usize = 4096;
+
 /// A request that was sent and not yet answered.
 #[derive(Debug, Clone, Copy)]
 pub struct Pending {
@@ -163,7 +171,7 @@ impl Agent {
         let stdout = child.stdout.take();
         let stderr = child.stderr.take();
         let tail = Tail::default();
-        let (say, heard) = mpsc::channel();
+        let (say, heard) = mpsc::sync_channel(UNREAD);
         // Made before the threads, so that a failure below still ends the child.
         let mut agent =
             Self { host: host.to_owned(), child, line, heard, tail: Arc::clone(&tail), last_id: 0 };
@@ -179,7 +187,7 @@ impl Agent {
                 .spawn(move || keep_tail(&mut stderr, &tail))
                 .map_err(thread)?;
         }
-        agent.write(&Message::Hello(Hello::ours()))?;
+        agent.write(&Message::Hello(Hello::ours()), Pending { id: 0, ask: "hello" })?;
         match agent.hear_within(GREETING, "hello")? {
             Message::Hello(theirs) => theirs.check().map_err(|e| agent.broken(e.into()))?,
             other => return Err(agent.out_of_turn("hello", &other)),
@@ -211,7 +219,7 @@ impl Agent {
     pub fn post(&mut self, ask: Ask) -> Result<Pending, AgentError> {
         self.last_id += 1;
         let pending = Pending { id: self.last_id, ask: ask.name() };
-        self.write(&Message::Request(Request { id: pending.id, ask }))?;
+        self.write(&Message::Request(Request { id: pending.id, ask }), pending)?;
         Ok(pending)
     }
 
@@ -247,7 +255,8 @@ impl Agent {
     }
 
     fn refused(&self, pending: Pending, complaint: Complaint) -> AgentError {
-        let (host, reason) = (self.host.clone(), complaint.words);
+        let (host, mut reason) = (self.host.clone(), complaint.words);
+        reason.truncate(reason.floor_char_boundary(MOST_WORDS));
         if complaint.unavailable {
             return AgentError::Unavailable { host, reason };
         }
@@ -264,13 +273,21 @@ impl Agent {
         self.broken(MessageError::OutOfTurn { expected, got: "another answer" }.into())
     }
 
-    fn write(&mut self, message: &Message) -> Result<(), AgentError> {
+    fn write(&mut self, message: &Message, pending: Pending) -> Result<(), AgentError> {
         let line = Arc::clone(&self.line);
         let mut line = line.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = line.as_mut().map(|pipe| protocol::write(pipe, message));
+        let send = |pipe| protocol::write(&mut Patient::new(pipe, TAKING.into()), message);
+        let written = line.as_mut().map(send);
         drop(line);
         match written {
             Some(Ok(())) => Ok(()),
+            // What it has of the message is no message: nothing more can be said to it.
+            Some(Err(ProtocolError::Frame(FrameError::Pipe { cause, .. })))
+                if cause.kind() == std::io::ErrorKind::TimedOut =>
+            {
+                self.hang_up();
+                Err(self.late(pending, TAKING))
+            }
             // A broken pipe says less than how the process ended.
             None | Some(Err(ProtocolError::Frame(_))) => Err(self.died()),
             Some(Err(cause)) => Err(self.broken(cause)),
@@ -345,12 +362,12 @@ impl Drop for Agent {
 }
 
 /// Passes messages on until the pipe ends or breaks.
-fn hear(from: &mut impl Read, say: &mpsc::Sender<Heard>) {
+fn hear(from: &mut impl Read, say: &mpsc::SyncSender<Heard>) {
     loop {
         let heard = match protocol::read(from) {
             Ok(Some(message)) => Ok(message),
             // An agent killed while it wrote leaves half a frame: that is its end, not a bad peer.
-            Ok(None) | Err(ProtocolError::Frame(protocol::FrameError::Truncated { .. })) => return,
+            Ok(None) | Err(ProtocolError::Frame(FrameError::Truncated { .. })) => return,
             Err(cause) => Err(cause),
         };
         let broken = heard.is_err();

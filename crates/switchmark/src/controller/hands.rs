@@ -4,7 +4,7 @@
 //! Owns the words that are shown and the wait for an answer: a line on standard input, which may also
 //! come from a program that moves cables. Never guesses that a cable was moved.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, BufRead as _};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use method::trial::{ByHand, Cable};
 use method::{TestbedError, Trial};
 
 use super::Stop;
+use crate::speak::tell;
 
 /// How often the user's wish to stop is looked at.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -47,10 +48,7 @@ impl Hands {
 
     fn ask(&mut self, text: &str, trial: &Trial, stop: &Stop) -> Result<(), TestbedError> {
         self.steps += 1;
-        let mut out = io::stderr().lock();
-        // Whoever closed it sees no words, and gives no answer either.
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        drop(out);
+        tell(text);
         self.wait(trial, stop)
     }
 

@@ -23,6 +23,7 @@ use super::launcher::{Launcher, Program};
 use super::testbed::ControllerError;
 use crate::config::resolved::{HostConfig, Limits, Reach};
 use crate::protocol::{Answer, Ask, Terms};
+use crate::speak::speak;
 
 /// So many machines are reached at once.
 const MOST_AT_ONCE: usize = 64;
@@ -144,9 +145,17 @@ impl Muster {
         topology: &Topology,
         crew: &mut Crew,
     ) -> Result<(), ControllerError> {
-        let terms = terms(topology, host, &self.limits);
+        let lasting = self.reaches.contains_key(host);
+        let terms = terms(topology, host, &self.limits, lasting);
         match crew.ask(host, Ask::Terms { terms }, AGREEING) {
-            Ok(Answer::Agreed) => Ok(()),
+            Ok(Answer::Agreed { mended }) => {
+                for what in mended {
+                    speak(&format!(
+                        "host `{host}`: put back {what}, left changed by an agent that was killed"
+                    ));
+                }
+                Ok(())
+            }
             Ok(_) => Err(failed(host, crew.unexpected(host, "agreed"))),
             Err(cause) => Err(failed(host, cause)),
         }
@@ -158,7 +167,7 @@ fn failed(host: &str, cause: impl std::error::Error + Send + Sync + 'static) -> 
 }
 
 /// Flows between the testbed's addresses, over the host's test ports.
-fn terms(topology: &Topology, host: &str, limits: &Limits) -> Terms {
+fn terms(topology: &Topology, host: &str, limits: &Limits, lasting: bool) -> Terms {
     let ports = || topology.hosts.iter().flat_map(|host| &host.ports);
     let one = |first| AddressRange { first, count: 1 };
     let mut addresses: Vec<AddressRange> = ports().map(|port| one(port.address)).collect();
@@ -171,5 +180,6 @@ fn terms(topology: &Topology, host: &str, limits: &Limits) -> Terms {
         interfaces: own.flat_map(|port| port.interfaces.clone()).collect(),
         longest: limits.trial.unwrap_or(LONGEST),
         rate: limits.rate,
+        lasting,
     }
 }

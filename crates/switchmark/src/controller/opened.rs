@@ -55,6 +55,14 @@ impl Opened {
         }
     }
 
+    /// Keeps other runs from the hosts' test ports. A model is nobody else's.
+    pub fn hold(&mut self, holder: &str) -> Result<(), ControllerError> {
+        match self {
+            Self::Live(live, ..) => live.hold(holder),
+            Self::Virtual(_) => Ok(()),
+        }
+    }
+
     /// What every reader should know of where it ran.
     pub fn notes(&self) -> Vec<String> {
         match self {

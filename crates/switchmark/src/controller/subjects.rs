@@ -17,6 +17,7 @@ use method::trial::Subject;
 use super::Stop;
 use super::command::{self, CommandError};
 use crate::config::hooks::{Hooks, Ready, ReadyBy, VariantHook};
+use crate::speak::speak;
 
 /// So often a variant may hang, its command or the wait for it to come up: a third time would too.
 const MOST_HANGS: u32 = 2;
@@ -245,7 +246,9 @@ fn say_when_slow<T: Send>(
     thread::scope(|threads| {
         threads.spawn(move || {
             if waiting.recv_timeout(WORTH_SAYING.as_duration()) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("device `{device}`: variant `{variant}` is applied, within {limit}");
+                speak(&format!(
+                    "device `{device}`: variant `{variant}` is applied, within {limit}"
+                ));
             }
         });
         let result = work();

@@ -34,6 +34,8 @@ use crate::protocol::{Answer, Ask, in_words};
 /// machine may take longer, so a start that came too late is ordered again with more time.
 const LEADS: [Nanos; 3] =
     [Nanos::from_millis(40), Nanos::from_millis(160), Nanos::from_millis(640)];
+/// Longer than an agent that lost touch takes to let go of its ports.
+const HOLDING: Duration = Duration::from_secs(10);
 /// Facts are a few dozen files.
 const FACTS: Duration = Duration::from_secs(10);
 
@@ -111,6 +113,8 @@ pub struct LiveTestbed {
     gone: Gone,
     /// Hosts whose agents lost touch: another is started before the next trial.
     away: BTreeSet<String>,
+    /// For whom the test ports are held.
+    holder: Option<String>,
 }
 
 impl LiveTestbed {
@@ -178,6 +182,7 @@ impl LiveTestbed {
             numbers: Numbers::default(),
             gone: Gone::default(),
             away: BTreeSet::new(),
+            holder: None,
         }
     }
 
@@ -203,6 +208,28 @@ impl LiveTestbed {
             self.facts.devices.insert(device.name.clone(), facts);
         }
         Ok(())
+    }
+
+    /// Keeps other runs from the test ports for as long as this testbed is up; told by `holder` where one
+    /// of them is held already.
+    pub fn hold(&mut self, holder: &str) -> Result<(), ControllerError> {
+        self.holder = Some(holder.to_owned());
+        let hosts: Vec<String> = self.topology.hosts.iter().map(|host| host.name.clone()).collect();
+        hosts.iter().try_for_each(|host| self.hold_on(host))
+    }
+
+    fn hold_on(&mut self, name: &str) -> Result<(), ControllerError> {
+        let Some(holder) = self.holder.clone() else { return Ok(()) };
+        let own = self.topology.hosts.iter().filter(|host| host.name == name);
+        let interfaces = own.flat_map(|h| &h.ports).flat_map(|p| p.interfaces.clone()).collect();
+        let failed = |cause: Mishap| ControllerError::Agent {
+            host: name.to_owned(),
+            cause: Box::new(cause),
+        };
+        match self.crew.ask(name, Ask::Hold { interfaces, holder }, HOLDING).map_err(failed)? {
+            Answer::Holding => Ok(()),
+            _ => Err(failed(self.crew.unexpected(name, "holding"))),
+        }
     }
 
     /// A run goes on that put these devices into these variants.
@@ -267,7 +294,8 @@ impl LiveTestbed {
     fn reach_again(&mut self, trial: &Trial) -> Result<(), TestbedError> {
         while let Some(host) = self.away.first().cloned() {
             let lab = self.lab.as_ref();
-            if let Err(error) = self.muster.again(&host, &self.topology, lab, &mut self.crew) {
+            let again = self.muster.again(&host, &self.topology, lab, &mut self.crew);
+            if let Err(error) = again.and_then(|()| self.hold_on(&host)) {
                 if self.crew.stop().asked() {
                     return Err(TestbedError::Interrupted);
                 }

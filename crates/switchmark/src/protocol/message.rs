@@ -17,7 +17,7 @@ use super::usage::Usage;
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 8;
+pub const PROTOCOL: u32 = 9;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -97,6 +97,13 @@ pub enum Ask {
     Terms {
         /// The limits.
         terms: Terms,
+    },
+    /// Keeps other runs from these ports until the agent ends. Answered by `holding`.
+    Hold {
+        /// Test ports.
+        interfaces: Vec<String>,
+        /// Who holds them, as another is told.
+        holder: String,
     },
     /// Changes or restores segmentation and receive offloads. Answered by `offloads`.
     Offloads {
@@ -181,6 +188,7 @@ impl Ask {
             Self::Clock => "clock",
             Self::Facts { .. } => "facts",
             Self::Terms { .. } => "terms",
+            Self::Hold { .. } => "hold",
             Self::Offloads { .. } => "offloads",
             Self::Delay { .. } => "delay",
             Self::Examine { .. } => "examine",
@@ -253,7 +261,12 @@ pub enum Answer {
         knocks: BTreeMap<String, BTreeMap<u16, u32>>,
     },
     /// To `terms`.
-    Agreed,
+    Agreed {
+        /// What an agent that was killed had left changed, and was put back now; in words.
+        mended: Vec<String>,
+    },
+    /// To `hold`.
+    Holding,
     /// To `offloads`.
     Offloads {
         /// By port, each feature that differs now from before the request, and its state.

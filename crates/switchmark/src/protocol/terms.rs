@@ -19,6 +19,10 @@ pub struct Terms {
     pub longest: Nanos,
     /// The most that one interface may be asked to send; none is no limit.
     pub rate: Option<Rate>,
+    /// Whether the host stays when the testbed goes, as a lab's does not: then what is changed on it is
+    /// written down where the next agent sees it.
+    #[serde(default)]
+    pub lasting: bool,
 }
 
 impl Terms {
@@ -60,6 +64,7 @@ mod tests {
             interfaces: Vec::new(),
             longest: Nanos(1),
             rate: None,
+            lasting: false,
         };
         let check = |first: &str, count, covered| {
             assert_eq!(terms.cover_all(range(first, count)), covered, "{first} and {count}");

@@ -14,6 +14,7 @@ use measure::Nanos;
 use method::{TRIAL_OVERHEAD, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::numbers;
+use crate::speak::{plain, speak};
 
 const PATIENCE: Duration = Duration::from_secs(2);
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -54,14 +55,14 @@ impl Wait {
             Shown::Bar(bar) => {
                 bar.set_draw_target(ProgressDrawTarget::stderr());
                 bar.set_position((share.min(1.0) * 1000.0) as u64);
-                bar.set_prefix(done.to_owned());
-                bar.set_message(now_at.to_owned());
+                bar.set_prefix(plain(done).into_owned());
+                bar.set_message(plain(now_at).into_owned());
                 bar.tick();
             }
             Shown::Lines { last } => {
                 if since(now, *last) >= LINE_EVERY {
                     *last = now;
-                    eprintln!("{done}: {now_at}");
+                    speak(&format!("{done}: {now_at}"));
                 }
             }
             Shown::Nothing => {}

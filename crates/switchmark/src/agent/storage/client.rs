@@ -3,6 +3,7 @@
 //! Owns the job's text, which goes to fio over its stdin. Never writes a file of its own, and never
 //! starts fio at a storage that was not looked at first.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Child, Stdio};
@@ -15,6 +16,8 @@ use method::trial::{Pattern, Storage};
 
 use super::keeper::{EXPORT, export_name};
 use super::{contents, end, find, last_words, leashed, scratch, target, wait};
+use crate::agent::duty::Reins;
+use crate::fio_options::{self, Admitted};
 use crate::protocol::ClientSpec;
 
 /// fio says when it is over; where it does not for so long beyond its time, it hangs.
@@ -31,13 +34,13 @@ pub struct Client {
 
 impl Client {
     /// Looks at the storage, and lays out a file that is not there yet.
-    pub fn prepare(spec: &ClientSpec) -> Result<Self, FlowError> {
-        check(&spec.job)?;
+    pub fn prepare(spec: &ClientSpec, reins: &Reins) -> Result<Self, FlowError> {
+        let spec = ClientSpec { job: admitted(&spec.job)?, ..spec.clone() };
         find("fio")?;
-        if target::must_be_laid_out(&spec.job)? {
-            lay_out(spec)?;
+        if target::must_be_laid_out(&spec.job, reins)? {
+            lay_out(&spec, reins)?;
         }
-        Ok(Self { spec: spec.clone() })
+        Ok(Self { spec })
     }
 
     /// Runs fio from the window's start for as long as the window's load lasts.
@@ -48,13 +51,20 @@ impl Client {
             std::thread::park_timeout(left.min(super::GLANCE).as_duration());
         }
         let job = format!("{}time_based=1\nruntime={}ms\n", text(&self.spec), load.0 / 1_000_000);
-        let printed = fio(&job, &self.spec, window.stop + OVERTIME, halt)?;
+        let held: &[_] = if target::only_reads(&self.spec.job) { &["--readonly"] } else { &[] };
+        let printed = fio(&job, &self.spec, held, window.stop + OVERTIME, halt)?;
         record(&self.spec.job, printed)
     }
 }
 
 /// Runs fio with this job. What it printed is kept in journals, and an export's name has the trial's token.
-fn fio(job: &str, spec: &ClientSpec, until: Nanos, halt: &Halt) -> Result<String, FlowError> {
+fn fio(
+    job: &str,
+    spec: &ClientSpec,
+    flags: &[&str],
+    until: Nanos,
+    halt: &Halt,
+) -> Result<String, FlowError> {
     let secret = export_name(spec.identity);
     let contents = |file: &_| contents(file).map(|text| text.replace(&secret, EXPORT));
     let [output, complaints] = [scratch()?, scratch()?];
@@ -62,6 +72,7 @@ fn fio(job: &str, spec: &ClientSpec, until: Nanos, halt: &Halt) -> Result<String
         file.try_clone().map(Stdio::from).map_err(|e| FlowError::kernel("open", "a pipe", e))
     };
     let mut child = leashed(&find("fio")?)
+        .args(flags)
         .args(["--output-format=json+", "-"])
         .stdin(Stdio::piped())
         .stdout(pipe(&output)?)
@@ -102,25 +113,41 @@ fn watch(child: &mut Child, until: Nanos, halt: &Halt) -> Result<bool, FlowError
 }
 
 /// Fills a file that is to be, so that no trial measures that.
-fn lay_out(spec: &ClientSpec) -> Result<(), FlowError> {
+fn lay_out(spec: &ClientSpec, reins: &Reins) -> Result<(), FlowError> {
     let octets = target::size(&spec.job);
     let patience = Nanos::from_secs(10 + octets.unwrap_or(0) / SLOWEST_LAYOUT);
-    target::will_be_ours(&spec.job);
+    target::make(&spec.job, reins)?;
     let job = format!("{}create_only=1\n", text(spec));
-    fio(&job, spec, clock::monotonic() + patience, &Halt::new()).map(drop)
+    fio(&job, spec, &[], clock::monotonic() + patience, &Halt::new()).map(drop)
 }
 
-/// Names and values go into a file of lines: neither may end one.
-fn check(job: &Storage) -> Result<(), FlowError> {
-    let own = [("ioengine", &job.ioengine), ("filename", &job.filename)];
-    let all = job.options.iter().map(|(name, value)| (name.as_str(), value)).chain(own);
-    for (name, value) in all {
-        let named = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !named || name.is_empty() || value.chars().any(char::is_control) {
-            return Err(FlowError::Unsuitable(format!("`{name}={value}` is no option of fio's")));
+/// The job with the options that are known to do no harm, as a job file's are, whoever asks.
+fn admitted(job: &Storage) -> Result<Storage, FlowError> {
+    let mut options = BTreeMap::new();
+    for (name, value) in &job.options {
+        match fio_options::admit(name, value) {
+            Ok(Admitted::Passed(value)) => {
+                options.insert(name.clone(), value);
+            }
+            Ok(Admitted::Ours) => {}
+            Err(refused) => {
+                return Err(FlowError::Unsuitable(format!(
+                    "{}: {}",
+                    refused.message, refused.hint
+                )));
+            }
         }
     }
-    Ok(())
+    // A line of its own for each: neither may end it, or begin a comment.
+    let place = job.filename.replace(':', "");
+    let engine = job.ioengine.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if !engine || !fio_options::is_plain_path(&place) {
+        let (engine, place) = (&job.ioengine, &job.filename);
+        return Err(FlowError::Unsuitable(format!(
+            "fio reads `{engine}` or `{place}` as more than that"
+        )));
+    }
+    Ok(Storage { options, ..job.clone() })
 }
 
 /// The job as fio reads it; what is ours comes last and holds.

@@ -1,18 +1,21 @@
 //! What a job would write over, told before fio is started.
 //!
-//! Owns the rule: what is there is never written over unless that was allowed, what can't be looked into
-//! counts as being there, and a path whose folder does not exist is refused. Files that were laid out by
-//! this process are its own, and go with it.
+//! Owns the rule: what is there is never written over, made longer or removed unless that was allowed,
+//! what can't be looked into counts as being there, and a path whose folder does not exist is refused.
+//! Files that this process made are its own, and go with it; one that was there is not, were it empty.
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::FileTypeExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::io;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::path::Path;
 
 use dataplane::FlowError;
-use measure::ByteCount;
 use method::trial::Storage;
+
+use crate::agent::duty::Reins;
+use crate::agent::found::Found;
+use crate::fio_options;
+use crate::protocol::in_words;
 
 /// Engines whose `filename` is a path of this host's.
 const OF_PATHS: [&str; 10] = [
@@ -23,51 +26,36 @@ const OF_PATHS: [&str; 10] = [
 const OF_NETWORKS: [&str; 8] =
     ["nbd", "rbd", "rados", "http", "nfs", "gfapi", "gfapi_async", "libiscsi"];
 
-/// What this process laid out, for as long as it lives.
-static LAID_OUT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-
-/// Removes the files that this process laid out.
-pub fn remove_laid_out() {
-    let mut ours = LAID_OUT.lock().unwrap_or_else(PoisonError::into_inner);
-    for path in std::mem::take(&mut *ours) {
-        let _ = fs::remove_file(path);
-    }
+/// Makes the job's file, which must not be there: from now on it is this agent's, and goes with it.
+pub(super) fn make(job: &Storage, reins: &Reins) -> Result<(), FlowError> {
+    let failed = |e: io::Error| FlowError::kernel("make", &job.filename, e);
+    let path = &job.filename;
+    let file = fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
+    let of = file.metadata().map_err(failed)?;
+    let made = Found::NoFile { path: path.clone(), device: of.dev(), inode: of.ino() };
+    let noted = reins.notes().note(made);
+    noted.map_err(|fault| FlowError::Unsuitable(in_words(&fault)))
 }
 
-/// From now on the job's file is this process's.
-pub(super) fn will_be_ours(job: &Storage) {
-    let mut ours = LAID_OUT.lock().unwrap_or_else(PoisonError::into_inner);
-    ours.insert(PathBuf::from(&job.filename));
+/// Whether it is a file that this agent made, and still the same one.
+fn is_ours(path: &str, of: &fs::Metadata, reins: &Reins) -> bool {
+    let here = Found::NoFile { path: path.to_owned(), device: of.dev(), inode: of.ino() };
+    reins.notes().has(|found| *found == here)
 }
 
-fn is_ours(path: &Path) -> bool {
-    LAID_OUT.lock().unwrap_or_else(PoisonError::into_inner).contains(path)
+/// Whether fio is to be held to reading: whatever the job's options come to, it opens nothing for writing
+/// and makes nothing longer.
+pub(super) const fn only_reads(job: &Storage) -> bool {
+    job.rwmixread == 100 && !job.allow_destroy
 }
 
 /// The job's `size`.
 pub(super) fn size(job: &Storage) -> Option<u64> {
-    let said: ByteCount = job.options.get("size").and_then(|text| octets(text))?;
-    Some(said.0)
-}
-
-/// `4GB`, `64k`, `1048576` as fio has them: steps of 1024.
-fn octets(text: &str) -> Option<ByteCount> {
-    let text = text.trim().trim_end_matches(['b', 'B']).trim_end_matches('i');
-    let at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (digits, unit) = text.split_at(at);
-    let step = match unit.to_ascii_lowercase().as_str() {
-        "" => 0,
-        "k" => 10,
-        "m" => 20,
-        "g" => 30,
-        "t" => 40,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << step).map(ByteCount)
+    job.options.get("size").and_then(|text| fio_options::octets(text)).map(|octets| octets.0)
 }
 
 /// Whether the job's file is to be made first; refuses what must not be touched.
-pub(super) fn must_be_laid_out(job: &Storage) -> Result<bool, FlowError> {
+pub(super) fn must_be_laid_out(job: &Storage, reins: &Reins) -> Result<bool, FlowError> {
     let refuse = |why: String| {
         let asked = format!("storage `{}` by fio's engine `{}`", job.filename, job.ioengine);
         Err(FlowError::Unavailable { asked, why })
@@ -91,8 +79,12 @@ pub(super) fn must_be_laid_out(job: &Storage) -> Result<bool, FlowError> {
         return refuse("that engine is not one of a storage's".into());
     }
     let path = Path::new(&job.filename);
-    if !path.is_absolute() || job.filename.contains(':') {
-        return refuse("name one file or device by its whole path, without a colon".into());
+    if !path.is_absolute() || !fio_options::is_plain_path(&job.filename) {
+        return refuse(
+            "name one file or device by its whole path, without colons, quotes, `$`, `\\`, `;` and `#`: \
+             fio reads more than a path into them"
+                .into(),
+        );
     }
     let Ok(found) = fs::metadata(path) else {
         let folder = path.parent().is_some_and(Path::is_dir);
@@ -111,31 +103,31 @@ pub(super) fn must_be_laid_out(job: &Storage) -> Result<bool, FlowError> {
     if !(kind.is_file() || kind.is_block_device()) {
         return refuse("it is neither a file nor a block device".into());
     }
-    if job.allow_destroy || is_ours(path) {
+    if job.allow_destroy || is_ours(&job.filename, &found, reins) {
         return Ok(false);
     }
-    // fio would make a file longer that is shorter than the job's size, even to read it.
-    let longer = kind.is_file() && size(job).is_some_and(|size| found.len() < size);
-    if writes && (kind.is_block_device() || found.len() > 0) {
+    if writes {
         return refuse(
-            "it is not empty, and the job would write over it: allow that by --allow-destroy"
+            "it is there, and the job would write over it: allow that by --allow-destroy, or name a file \
+             that does not exist yet"
                 .into(),
         );
     }
-    if longer && found.len() > 0 {
+    if kind.is_file() && (found.len() == 0 || size(job).is_some_and(|size| found.len() < size)) {
         return refuse(
-            "it is shorter than the job's `size`, and fio would make it longer: allow that by \
-             --allow-destroy, or say a smaller size"
+            "it is shorter than what the job reads, and would have to be made longer: say a smaller \
+             size, or name a file that does not exist yet"
                 .into(),
         );
     }
-    Ok(longer)
+    Ok(false)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
+    use measure::ByteCount;
     use method::trial::Pattern;
 
     use super::*;
@@ -167,7 +159,7 @@ mod tests {
         let far = folder.join("not/there");
         let check =
             |engine: &str, path: &Path, mix: u8, allowed: bool, expected: Result<bool, &str>| {
-                let told = must_be_laid_out(&job(engine, path, mix, allowed));
+                let told = must_be_laid_out(&job(engine, path, mix, allowed), &Reins::default());
                 match (told, expected) {
                     (Ok(told), Ok(expected)) => {
                         assert_eq!(told, expected, "{engine} {path:?} {mix}");
@@ -178,10 +170,11 @@ mod tests {
                     (told, _) => panic!("{engine} {path:?} {mix}: {told:?}"),
                 }
             };
-        check("psync", &full, 50, false, Err("not empty"));
+        check("psync", &full, 50, false, Err("it is there"));
         check("psync", &full, 50, true, Ok(false));
         check("psync", &full, 100, false, Ok(false));
-        check("psync", &empty, 50, false, Ok(true));
+        check("psync", &empty, 50, false, Err("it is there"));
+        check("psync", &empty, 100, false, Err("shorter"));
         check("psync", &none, 50, false, Ok(true));
         check("psync", &far, 50, false, Err("no such path"));
         check("psync", &far, 50, true, Err("no such path"));
@@ -195,11 +188,25 @@ mod tests {
     }
 
     #[test]
-    fn sizes_as_fio_has_them() {
-        for (text, octets_of) in
-            [("4GB", Some(4 << 30)), ("64k", Some(65_536)), ("1MiB", Some(1 << 20)), ("x", None)]
-        {
-            assert_eq!(octets(text).map(|octets| octets.0), octets_of, "{text}");
-        }
+    fn only_what_was_made_here_is_removed() {
+        let folder = std::env::temp_dir().join(format!("switchmark-made-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (ours, theirs) = (folder.join("ours"), folder.join("theirs"));
+        let reins = Reins::default();
+        let make = |path: &Path| make(&job("psync", path, 50, false), &reins);
+        let asked = |path: &Path| must_be_laid_out(&job("psync", path, 50, false), &reins);
+        fs::write(&theirs, b"").unwrap();
+        assert!(make(&theirs).is_err(), "it was there");
+        make(&ours).unwrap();
+        assert!(!asked(&ours).unwrap(), "it is there now");
+        reins.let_go().unwrap();
+        assert!(!ours.exists());
+        // Another's under the name of ours, as after somebody moved a file there.
+        make(&ours).unwrap();
+        fs::rename(&theirs, &ours).unwrap();
+        assert!(asked(&ours).is_err());
+        reins.let_go().unwrap();
+        assert!(ours.exists(), "not the file that was made here");
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

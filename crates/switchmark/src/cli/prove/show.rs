@@ -3,7 +3,6 @@
 //! Never counts: it writes down what the certificate says.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use jiff::Timestamp;
 use measure::Interval;
@@ -12,6 +11,7 @@ use serde_json::json;
 
 use super::{Args, Proof};
 use crate::cli::{Failure, lone, output};
+use crate::speak;
 use crate::terminal::tables::{self, Grid};
 
 /// So many wrong claims are printed; all of them are in the JSON and on the page.
@@ -20,7 +20,7 @@ const MOST_SHOWN: usize = 20;
 /// Shows it as asked.
 pub fn certificate(proof: &Proof, args: &Args) -> Result<(), Failure> {
     if args.data.json {
-        writeln!(std::io::stdout().lock(), "{:#}", in_json(proof))?;
+        speak::print_json(&in_json(proof))?;
     }
     output::say(&args.data, &text(proof))?;
     if let Some(path) = &args.report {

@@ -3,7 +3,6 @@
 //! Owns which stream gets what. Shows points that ran to their end, and says how many did not.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -15,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::cli::options::Data;
 use crate::cli::{Failure, lone, output};
+use crate::speak;
 use crate::terminal::tables;
 
 /// A sweep, as far as it came.
@@ -74,7 +74,7 @@ impl Swept {
     /// Prints it, and writes the page where one is asked for.
     pub fn show(&self, data: &Data, report: Option<&Path>) -> Result<(), Failure> {
         if data.json {
-            writeln!(std::io::stdout().lock(), "{:#}", self.json())?;
+            speak::print_json(&self.json())?;
         }
         output::say(data, &self.text())?;
         let Some(path) = report else { return Ok(()) };

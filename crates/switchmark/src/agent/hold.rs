@@ -1,0 +1,95 @@
+//! One run at a time on a test port.
+//!
+//! Two runs that share a port disturb each other without knowing, and the first that ends turns offloads on
+//! under the second. A port is held by a name among the network namespace's abstract sockets, which the kernel
+//! gives to one process at a time and takes back with it. Owns those names. Never waits for another run.
+
+use std::io;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::thread;
+use std::time::Duration;
+
+use dataplane::clock;
+use measure::Nanos;
+
+use super::fault::AgentFault;
+
+/// An agent of the same run that lost touch ends within its lease, and takes a while to restore.
+const OWN_PREDECESSOR: Nanos = Nanos::from_secs(5);
+const GLANCE: Duration = Duration::from_millis(50);
+/// The kernel's most for a socket's name, less what stands before the holder.
+const LONGEST: usize = 60;
+
+/// The ports that are held, for as long as it lives.
+#[derive(Debug, Default)]
+pub struct Hold(
+    #[expect(dead_code, reason = "the kernel knows them as long as they are open")]
+    Vec<UnixDatagram>,
+);
+
+impl Hold {
+    /// All of these ports, or none: told by whose run another is held.
+    pub fn take(interfaces: &[String], holder: &str) -> Result<Self, AgentFault> {
+        let holder: String = holder.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+        let mut held = Vec::new();
+        for interface in interfaces {
+            held.push(take_one(interface, &holder)?);
+            // Beside it who holds it: a name that says nothing to the kernel.
+            held.extend(bind(&format!("{}{holder}", beside(interface))));
+        }
+        Ok(Self(held))
+    }
+}
+
+fn take_one(interface: &str, holder: &str) -> Result<UnixDatagram, AgentFault> {
+    let until = clock::monotonic() + OWN_PREDECESSOR;
+    loop {
+        match bind(&format!("switchmark/{interface}")) {
+            Ok(socket) => return Ok(socket),
+            Err(e) if e.kind() == io::ErrorKind::AddrInUse => {
+                let by = holder_of(interface);
+                let own = by.as_deref() == Some(holder);
+                if !own || clock::monotonic() >= until {
+                    let holder = by.unwrap_or_else(|| "another run".into());
+                    return Err(AgentFault::Held { interface: interface.to_owned(), holder });
+                }
+                thread::park_timeout(GLANCE);
+            }
+            Err(cause) => {
+                return Err(AgentFault::File { deed: "hold", path: interface.to_owned(), cause });
+            }
+        }
+    }
+}
+
+fn beside(interface: &str) -> String {
+    format!("switchmark/{interface}/")
+}
+
+fn bind(name: &str) -> io::Result<UnixDatagram> {
+    UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?)
+}
+
+/// As the kernel lists the names of this network namespace.
+fn holder_of(interface: &str) -> Option<String> {
+    let text = std::fs::read_to_string("/proc/self/net/unix").ok()?;
+    let mark = format!("@{}", beside(interface));
+    let found = text.lines().find_map(|line| line.split_once(&mark))?;
+    Some(found.1.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_has_one_holder_who_is_told_by_name() {
+        let port = format!("t{}", std::process::id());
+        let held = Hold::take(std::slice::from_ref(&port), "run 1 of a@b").unwrap();
+        let refused = Hold::take(std::slice::from_ref(&port), "run 2 of c@d").unwrap_err();
+        assert!(refused.to_string().contains("held by run 1 of a@b"), "{refused}");
+        drop(held);
+        Hold::take(std::slice::from_ref(&port), "run 2 of c@d").unwrap();
+    }
+}

@@ -1,0 +1,85 @@
+//! Words for people and programs, on stdout and stderr: the one boundary that they all cross.
+//!
+//! Owns two promises. What comes from elsewhere (a file, a name, another machine's words) can't command the
+//! terminal: whatever is not text is written out. And speaking on stderr never panics: a terminal that was
+//! closed and a pipe that nobody reads lose the words, and what the speaker does is done whether anybody
+//! hears of it. The macros that print panic then; nothing of this crate uses them.
+
+use std::borrow::Cow;
+use std::io::{self, Write as _};
+use std::os::fd::AsFd as _;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use serde::Serialize;
+
+/// A pipe that has room has it for this many octets at least (POSIX's PIPE_BUF is 512, Linux's 4096).
+const MOST: usize = 4096;
+
+/// Prints a text on stdout.
+pub fn print(text: &str) -> io::Result<()> {
+    io::stdout().lock().write_all(plain(text).as_bytes())
+}
+
+/// Prints an object on stdout, as JSON that people can read.
+pub fn print_json(object: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(object)?;
+    // Outside of strings JSON has no such characters.
+    let text = escaped(&text, |c| format!("\\u{:04x}", u32::from(c)));
+    writeln!(io::stdout().lock(), "{text}")
+}
+
+/// Writes a text on stderr, however long it and the reader take.
+pub fn tell(text: &str) {
+    let _ = io::stderr().lock().write_all(plain(text).as_bytes());
+}
+
+/// Says one line on stderr, cut to what a pipe takes at once, and never waits.
+pub fn speak(words: &str) {
+    let stderr = io::stderr();
+    let mut wait = [PollFd::new(stderr.as_fd(), PollFlags::POLLOUT)];
+    let ready = poll(&mut wait, PollTimeout::ZERO).is_ok_and(|count| count > 0)
+        && wait[0].revents().is_some_and(|seen| {
+            seen.contains(PollFlags::POLLOUT)
+                && !seen.intersects(PollFlags::POLLERR | PollFlags::POLLNVAL)
+        });
+    if ready {
+        let words = plain(words);
+        let cut = words.floor_char_boundary(MOST - 1);
+        let _ = nix::unistd::write(&stderr, format!("{}\n", &words[..cut]).as_bytes());
+    }
+}
+
+/// The text with whatever is none written out: `\u{1b}`.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| c.escape_unicode().to_string())
+}
+
+fn escaped(text: &str, written: impl Fn(char) -> String) -> Cow<'_, str> {
+    if !text.contains(commands) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if commands(c) { out.push_str(&written(c)) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
+/// Control characters, and those that turn the direction of writing, so that a line reads as another.
+fn commands(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    (c.is_control() && c != '\n' && c != '\t') || turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_commands_a_terminal_is_written_out() {
+        assert_eq!(plain("a\u{1b}]0;PWNED\u{7}b\n"), "a\\u{1b}]0;PWNED\\u{7}b\n");
+        assert_eq!(plain("\u{9b}2J \u{202e}"), "\\u{9b}2J \\u{202e}");
+        assert_eq!(plain("10 µs, 日本\ta\n"), "10 µs, 日本\ta\n");
+    }
+}
