@@ -15,6 +15,7 @@ pub mod delay;
 pub mod fisher;
 pub mod histogram;
 pub mod interval;
+pub mod name;
 mod normal;
 mod proportion;
 pub mod quantile;

@@ -9,6 +9,7 @@ use netlink_packet_core::{DecodeError, DefaultNla, NlasIterator};
 use crate::NetlinkError;
 use crate::conversation::Errand;
 use crate::generic::{Family, attribute, nest, text};
+use crate::link::check_name;
 
 const FEATURES_GET: u8 = 11;
 const FEATURES_SET: u8 = 12;
@@ -50,6 +51,7 @@ impl Ethtool {
     /// Every feature that the kernel knows, as it stands on the interface.
     pub fn features(&mut self, interface: &str) -> Result<BTreeMap<String, Feature>, NetlinkError> {
         let errand = Errand { deed: "read features of", object: &interface };
+        check_name(errand, interface)?;
         let header = attribute(HEADER_DEV_NAME, &text(interface));
         let request = self.0.message(FEATURES_GET, &[nest(FEATURES_HEADER, &[header])])?;
         let answers = self.0.conversation.ask(errand, request, 0)?;
@@ -67,6 +69,7 @@ impl Ethtool {
         wanted: &[(&str, bool)],
     ) -> Result<(), NetlinkError> {
         let errand = Errand { deed: "set features of", object: &interface };
+        check_name(errand, interface)?;
         let header = [
             attribute(HEADER_DEV_NAME, &text(interface)),
             attribute(HEADER_FLAGS, &FLAG_OMIT_REPLY.to_ne_bytes()),

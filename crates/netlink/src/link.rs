@@ -369,7 +369,7 @@ fn as_link(message: &RouteNetlinkMessage) -> Option<Link> {
 
 /// IFNAMSIZ is 16 with the terminating zero; `/`, `:` and white space the kernel refuses with a bare
 /// EINVAL.
-fn check_name(errand: Errand<'_>, name: &str) -> Result<(), NetlinkError> {
+pub(crate) fn check_name(errand: Errand<'_>, name: &str) -> Result<(), NetlinkError> {
     let fits = (1..16).contains(&name.len())
         && name != "."
         && name != ".."

@@ -7,6 +7,7 @@ use netlink_packet_core::{DefaultNla, NlasIterator};
 use crate::conversation::Errand;
 use crate::ethtool::{FLAG_OMIT_REPLY, HEADER_DEV_NAME, HEADER_FLAGS, each_bit};
 use crate::generic::{attribute, nest, text};
+use crate::link::check_name;
 use crate::{Netlink, NetlinkError};
 
 const HEADER: u16 = 1;
@@ -140,6 +141,7 @@ impl Netlink {
 
     fn ethtool_get(&mut self, command: u8, interface: &str) -> Result<Attributes, NetlinkError> {
         let errand = Errand { deed: "read settings of", object: &interface };
+        check_name(errand, interface)?;
         let header = nest(HEADER, &[attribute(HEADER_DEV_NAME, &text(interface))]);
         let request = self.ethtool.family().message(command, &[header])?;
         let answers = self.ethtool.family().conversation.ask(errand, request, 0)?;
@@ -161,6 +163,7 @@ impl Netlink {
         values: &[DefaultNla],
     ) -> Result<(), NetlinkError> {
         let errand = Errand { deed, object: &interface };
+        check_name(errand, interface)?;
         let header = [
             attribute(HEADER_DEV_NAME, &text(interface)),
             attribute(HEADER_FLAGS, &FLAG_OMIT_REPLY.to_ne_bytes()),

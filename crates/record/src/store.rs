@@ -7,11 +7,14 @@ mod error;
 mod schema;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{DirBuilder, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use method::{Outcome, Trial, TrialRecord};
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, params};
 use serde::de::DeserializeOwned;
 
 use crate::run::{RunMeta, RunStatus, RunSummary};
@@ -27,6 +30,30 @@ pub struct Store {
     db: Connection,
 }
 
+/// A store that nothing outlives.
+const IN_MEMORY: &str = ":memory:";
+
+/// The file, or the folder in which SQLite keeps others beside it while it is open, can't be written.
+fn is_for_want_of_rights(cause: &rusqlite::Error) -> bool {
+    matches!(cause.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
+}
+
+/// The address under which SQLite takes a file for one that never changes.
+fn constant(path: &Path) -> String {
+    let mut address = "file:".to_owned();
+    for octet in path.as_os_str().as_encoded_bytes() {
+        match octet {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => {
+                address.push(char::from(*octet));
+            }
+            other => {
+                let _ = write!(address, "%{other:02x}");
+            }
+        }
+    }
+    address + "?immutable=1"
+}
+
 /// A trial as it is kept, not yet decoded.
 #[derive(Debug)]
 pub(crate) struct StoredTrial {
@@ -38,13 +65,22 @@ pub(crate) struct StoredTrial {
 
 impl Store {
     /// Opens the store at `path`, creating it and its directory where they are missing and bringing
-    /// an older file up to date. The path `:memory:` gives a store that nothing outlives.
+    /// an older file up to date. The path `:memory:` gives a store that
+    /// nothing outlives.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-            std::fs::create_dir_all(directory)
+            // What was measured, and on which hosts, is nobody else's business unless its owner says so.
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(directory)
                 .map_err(|cause| StoreError::Directory { path: directory.to_owned(), cause })?;
         }
         let failed = |cause| StoreError::Open { path: path.to_owned(), cause };
+        if path != Path::new(IN_MEMORY) {
+            // SQLite says why where this fails, and gives the files beside it the same mode.
+            let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        }
         let db = Connection::open(path).map_err(failed)?;
         let mut store = Self { path: path.to_owned(), db };
         // First of all, so that another program's database is left as it was found.
@@ -54,6 +90,45 @@ impl Store {
             store.migrate()?;
         }
         Ok(store)
+    }
+
+    /// Opens the store at `path` only to read it: an archive, or a folder that others write. A store that is
+    /// not there yet, in a folder that is, is empty.
+    pub fn read(path: &Path) -> Result<Self, StoreError> {
+        let failed = |cause| StoreError::Open { path: path.to_owned(), cause };
+        let readable = || Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+        if !path.exists() {
+            let folder = path.parent().filter(|d| !d.as_os_str().is_empty());
+            let db = if folder.is_none_or(Path::is_dir) {
+                Self::open(Path::new(IN_MEMORY))?.db
+            } else {
+                readable().map_err(failed)?
+            };
+            return Ok(Self { path: path.to_owned(), db });
+        }
+        match Self::open(path) {
+            Err(StoreError::Open { cause, .. }) if is_for_want_of_rights(&cause) => {}
+            opened => return opened,
+        }
+        let beside = path.with_file_name(format!(
+            "{}-wal",
+            path.file_name().unwrap_or_default().to_string_lossy()
+        ));
+        // Where no other process has trials that are not in the file yet, it is as good as a constant;
+        // SQLite could not even lock it otherwise.
+        let settled = !beside.metadata().is_ok_and(|of| of.len() > 0);
+        let db = if settled {
+            let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+            Connection::open_with_flags(constant(path), flags)
+        } else {
+            readable()
+        };
+        let store = Self { path: path.to_owned(), db: db.map_err(failed)? };
+        if store.check_version()? {
+            Ok(store)
+        } else {
+            Err(StoreError::Older { path: path.to_owned() })
+        }
     }
 
     /// Where it lies.
@@ -374,7 +449,7 @@ impl Store {
 }
 
 fn busy(cause: &rusqlite::Error) -> bool {
-    cause.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+    cause.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
 }
 
 fn summary_from(row: &Row<'_>) -> rusqlite::Result<RunSummary> {

@@ -445,3 +445,41 @@ fn ten_thousand_trials_resume_in_one_pass() {
     }
     assert_eq!((journal.counts().replayed, ran.get()), (10_000, 0));
 }
+
+/// Root writes wherever it likes, so an archive is one here by its file system: a read-only view of the folder
+/// in a mount namespace of the test's own.
+#[test]
+fn an_archive_is_read_where_nothing_can_be_written() {
+    let place = Place::new("archive");
+    let path = place.store();
+    let store = Store::open(&path).expect("a store");
+    store.create_run(&meta("archived")).expect("a run");
+    drop(store);
+    let of = |path: &Path| {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777
+    };
+    assert_eq!(of(&path), 0o600, "nobody else's business");
+    let folder = place.0.clone();
+    let read = std::thread::spawn(move || {
+        use nix::mount::{MsFlags, mount};
+        use nix::sched::{CloneFlags, unshare};
+        if unshare(CloneFlags::CLONE_NEWNS).is_err() {
+            eprintln!("skipped: a mount namespace needs root");
+            return None;
+        }
+        let none = None::<&str>;
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("private");
+        mount(Some(&folder), &folder, none, MsFlags::MS_BIND, none).expect("a view");
+        let flags = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
+        mount(none, &folder, none, flags, none).expect("read-only");
+        assert!(std::fs::write(folder.join("x"), b"").is_err(), "it can't be written");
+        Some(Store::read(&path).and_then(|store| store.runs()).map(|runs| runs.len()))
+    });
+    if let Some(runs) = read.join().expect("no panic") {
+        assert_eq!(runs.expect("an archive is read"), 1);
+    }
+    let none = place.0.join("none.db");
+    assert!(Store::read(&none).and_then(|store| store.runs()).expect("empty").is_empty());
+    assert!(!none.exists(), "reading makes nothing");
+}

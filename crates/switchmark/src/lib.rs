@@ -11,6 +11,7 @@ pub mod agent;
 pub mod cli;
 pub mod config;
 pub mod controller;
+mod files;
 mod fio_options;
 pub mod guest;
 pub mod protocol;

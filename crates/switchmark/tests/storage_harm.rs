@@ -157,15 +157,19 @@ fn draw(rng: &mut Pcg64, names: &[String], folder: &Path) -> Draw {
 
 impl Draw {
     fn text(&self) -> String {
-        let mut text = format!("[job]\nioengine={}\nrw={}\nbs=4k\n", self.engine, self.pattern);
-        text += &format!("filename={}\n", self.filename.display());
-        if !self.size.is_empty() {
-            text += &format!("size={}\n", self.size);
-        }
-        for (name, value) in &self.options {
-            text += &format!("{name}={value}\n");
-        }
-        text
+        let filename = self.filename.display().to_string();
+        let size = [("size", self.size)];
+        let own = [
+            ("ioengine", self.engine),
+            ("rw", self.pattern),
+            ("bs", "4k"),
+            ("filename", &filename),
+        ];
+        let options = self.options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let size = size.into_iter().filter(|(_, size)| !size.is_empty());
+        let lines = own.into_iter().chain(size).chain(options);
+        let lines: Vec<String> = lines.map(|(name, value)| format!("{name}={value}")).collect();
+        format!("[job]\n{}\n", lines.join("\n"))
     }
 
     /// As a controller might say it that checks nothing.

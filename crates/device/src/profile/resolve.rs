@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
-use measure::{ByteCount, Nanos, Rate};
+use measure::{ByteCount, Nanos, Rate, name};
 use toml::Spanned;
 
 use super::data::{self, Broken, Buffer, Device, Group, HostCable, Kind, MacTable, Mode, Stalls};
@@ -48,14 +48,23 @@ pub(super) fn profile(text: &str, load: Load<'_>) -> Result<Profile, ProfileErro
     Ok(if scale < 1.0 { profile.scaled(scale) } else { profile })
 }
 
+/// A name that can stand in a port's and in a list.
+pub(super) fn check_name(name: &Spanned<String>) -> Result<(), ProfileError> {
+    if name::is_name(name.get_ref()) {
+        return Ok(());
+    }
+    fault(name.span(), format!("`{}` can't be a name", name.get_ref()), name::RULE)
+}
+
 /// One device. `whole` is shown where a key is missing.
 pub(super) fn device(table: &file::Sheet, whole: &Range<usize>) -> Result<Device, ProfileError> {
-    let name = needed(table.name.as_ref(), whole, "name", "\"sw1\"")?.get_ref();
+    let name = needed(table.name.as_ref(), whole, "name", "\"sw1\"")?;
+    check_name(name)?;
     let ports = needed(table.ports.as_ref(), whole, "ports", "48")?;
     let rate = needed(table.rate.as_ref(), whole, "rate", "\"1Gbit\"")?;
     within(ports, &(1..=MOST_PORTS), "the number of ports")?;
     above_zero(rate, "a port with a rate of 0 sends nothing")?;
-    let mut device = Device::plain(name, *ports.get_ref(), *rate.get_ref());
+    let mut device = Device::plain(name.get_ref(), *ports.get_ref(), *rate.get_ref());
     if let Some(delay) = &table.link_delay {
         device.link_delay = checked_delay(delay, "link_delay")?;
     }

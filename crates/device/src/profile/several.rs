@@ -9,7 +9,9 @@ use measure::Nanos;
 use toml::Spanned;
 
 use super::data::{Device, Kind, Link, PortAt};
-use super::resolve::{Load, MOST_PORTS, above_zero, checked_delay, device, fault, needed};
+use super::resolve::{
+    Load, MOST_PORTS, above_zero, check_name, checked_delay, device, fault, needed,
+};
 use super::{Profile, ProfileError, file};
 
 pub(super) fn network(
@@ -49,6 +51,7 @@ pub(super) fn network(
         let hint = "leave ports without a [[link]]: hosts are attached there";
         return fault(whole.clone(), "no port is left for a host", hint);
     }
+    check_name(name)?;
     Ok(Profile::of_network(name.get_ref(), devices, links))
 }
 
@@ -74,10 +77,7 @@ fn only_a_frame(file: &file::Sheet) -> Result<(), ProfileError> {
 fn one_device(table: &Spanned<file::Sheet>, load: Load<'_>) -> Result<Device, ProfileError> {
     let (keys, whole) = (table.get_ref(), table.span());
     let name = needed(keys.name.as_ref(), &whole, "name", "\"sw1\"")?;
-    if name.get_ref().contains('/') || name.get_ref().is_empty() {
-        let hint = "a cable's end is written as name/port";
-        return fault(name.span(), format!("`{}` can't be a name", name.get_ref()), hint);
-    }
+    check_name(name)?;
     alone(keys, &whole)?;
     let Some(other) = &keys.profile else { return device(keys, &name.span()) };
     if let Some((key, span)) = keys.first_of_device() {

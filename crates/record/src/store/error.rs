@@ -39,6 +39,15 @@ pub enum StoreError {
         /// Ours.
         known: i64,
     },
+    /// The file was written by an older version, and can't be brought up to date where it is.
+    #[error(
+        "open store {}: it is of an older version and can't be brought up to date where it is",
+        path.display()
+    )]
+    Older {
+        /// The file.
+        path: PathBuf,
+    },
     /// Something could not be kept.
     #[error("write {what} to store {}", path.display())]
     Write {
@@ -115,6 +124,9 @@ impl StoreError {
             Self::Foreign { .. } => Some("name another file with --store FILE"),
             Self::Newer { .. } => {
                 Some("use the newer switchmark that wrote it, or another file with --store FILE")
+            }
+            Self::Older { .. } => {
+                Some("`cp` it, with its -wal file where there is one, and name the copy")
             }
             Self::Decode { .. } => None,
             Self::NoRun { .. } => Some("`switchmark runs` lists the runs of a store"),

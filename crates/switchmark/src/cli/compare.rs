@@ -19,6 +19,7 @@ use super::options::Data;
 use super::{Failure, Outcome, lone, output};
 use crate::config::ConfigError;
 use crate::config::source::plain;
+use crate::files;
 use crate::speak;
 use crate::terminal::tables;
 use sides::{Sides, operation, share};
@@ -57,7 +58,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     for path in args.report.iter().chain(&args.junit) {
         output::check_report(path)?;
     }
-    let store = Store::open(&output::store_path(&args.data)?)?;
+    let store = Store::read(&output::store_path(&args.data)?)?;
     let sides = Sides::load(&store, &args.runs, args.baseline.as_deref())?;
     let (reference, subject) = sides.both();
     let compared = compare(&subject, &reference, args.margin.unwrap_or(MARGIN));
@@ -82,7 +83,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         output::say(&args.data, &format!("report: {}\n", path.display()))?;
     }
     if let Some(path) = &args.junit {
-        std::fs::write(path, junit::of(&compared)).map_err(|cause| {
+        files::write(path, junit::of(&compared).as_bytes()).map_err(|cause| {
             let message = format!("write {}: {}", path.display(), plain(&cause));
             ConfigError::bare(message, "name a writable place")
         })?;

@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     parts.extend(buffers::runs());
     parts.push(groups::run()?);
     for (place, studies) in parts {
-        let start = Start::New { verb: "demo", studies, seed };
+        let start = Start::New { verb: "demo", studies, seed, long: true };
         let finished = session::carry_out(&store, &place, start, &stop, &args.data)?;
         output::say(&args.data, &output::text(&finished))?;
         output::say(&args.data, "\n")?;

@@ -50,7 +50,7 @@ enum Format {
 
 /// Writes to stdout.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
-    let store = Store::open(&output::store_path(&args.data)?)?;
+    let store = Store::read(&output::store_path(&args.data)?)?;
     let run = report::replay(&store, &args.run)?;
     if args.data.json {
         speak::print_json(&record::figures_json(&run.meta, &run.figures))?;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use measure::name;
 use method::figure::Condition;
 use method::topology::{Device, DeviceKind};
 use method::{Figure, ImportedSpec, StudySpec, Topology};
@@ -16,6 +17,7 @@ use super::output::{self, Finished};
 use super::{Failure, Outcome, lone};
 use crate::config::ConfigError;
 use crate::config::source::plain;
+use crate::files;
 
 /// So many lines that were not understood are quoted; all are counted.
 const MOST_QUOTED: usize = 3;
@@ -46,6 +48,12 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         output::check_report(path)?;
     }
     let stem = || args.files[0].file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    if let Some(said) = args.device.as_ref().filter(|said| !name::is_name(said)) {
+        return Err(
+            ConfigError::bare(format!("`{said}` can't be a device's name"), name::RULE).into()
+        );
+    }
+    let stem = || stem().map(|stem| name::made_of(&stem));
     let device = args.device.clone().or_else(stem).unwrap_or_else(|| "device".to_owned());
     let mut taken = Taken::default();
     for path in &args.files {
@@ -80,7 +88,7 @@ struct Taken {
 impl Taken {
     fn file(&mut self, path: &Path, device: &str, way: &str) -> Result<(), ConfigError> {
         let named = path.display().to_string();
-        let octets = std::fs::read(path).map_err(|cause| {
+        let octets = files::output(path).map_err(|cause| {
             ConfigError::bare(format!("read {named}: {}", plain(&cause)), "name a tool's output")
         })?;
         let read = import::read(&octets).map_err(|problem| {

@@ -38,6 +38,9 @@ pub struct Measuring {
     /// Go on with an interrupted run; its own plan, testbed and seed are used
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
+    /// Begin also what would take more than three days
+    #[arg(long)]
+    pub yes: bool,
     /// Write an HTML report
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,

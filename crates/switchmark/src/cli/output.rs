@@ -20,6 +20,7 @@ use super::options::Data;
 use super::{Failure, Outcome, lone};
 use crate::config::source::plain;
 use crate::config::{ConfigError, fit};
+use crate::files;
 use crate::speak;
 use crate::terminal::{numbers, tables};
 
@@ -210,7 +211,7 @@ pub fn write_report(runs: &[Finished], path: &Path) -> Result<(), Failure> {
 
 /// Writes a page that is made.
 pub fn write_page(html: &str, path: &Path) -> Result<(), Failure> {
-    std::fs::write(path, html).map_err(|cause| {
+    files::write(path, html.as_bytes()).map_err(|cause| {
         let message = format!("write report {}: {}", path.display(), plain(&cause));
         Failure::from(ConfigError::bare(message, "name a writable place; the run itself is kept"))
     })

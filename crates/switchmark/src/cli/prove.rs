@@ -25,6 +25,7 @@ use self::draw::Draws;
 use super::options::{self, ProfileArg};
 use super::{Failure, Outcome, lone, output, session};
 use crate::controller::Stop;
+use crate::files;
 use crate::speak::tell;
 use crate::terminal::numbers;
 use crate::terminal::progress::Wait;
@@ -161,7 +162,7 @@ impl Proof {
         if wrong && let Some(folder) = &self.keep {
             let name = format!("{}-{}-{}-{number}.toml", place.world, place.study, self.seed);
             let path = folder.join(name.replace(' ', "-"));
-            if let Err(error) = std::fs::write(&path, case.write(&again)) {
+            if let Err(error) = files::write(&path, case.write(&again).as_bytes()) {
                 tell(&format!("warning: {} is not kept: {error}\n", path.display()));
             }
         }

@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(path) = &args.out {
         output::check_report(path)?;
     }
-    let store = Store::open(&output::store_path(&args.data)?)?;
+    let store = Store::read(&output::store_path(&args.data)?)?;
     if let Some(swept) = sweep(&store, &args.run)? {
         swept.show(&args.data, args.out.as_deref())?;
         return Ok(output::outcome(&swept.figures()));

@@ -21,7 +21,9 @@ pub struct Args {
 /// Lists.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let path = output::store_path(&args.data)?;
-    let runs = Store::open(&path)?.runs()?;
+    // Before the first run there is not even a folder.
+    let nothing_yet = args.data.store.is_none() && !path.exists();
+    let runs = if nothing_yet { Vec::new() } else { Store::read(&path)?.runs()? };
     if args.data.json {
         speak::print_json(
             &json!({ "schema": record::rows::SCHEMA, "verb": "runs", "runs": runs }),

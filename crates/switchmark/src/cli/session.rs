@@ -35,6 +35,9 @@ pub struct Request {
     pub seed: Option<u64>,
 }
 
+/// What takes longer is only begun when that is said.
+const LONGEST: Nanos = Nanos::from_secs(3 * 24 * 3600);
+
 /// A verb that makes one run, and no more.
 pub fn run(
     measuring: &Measuring,
@@ -77,7 +80,8 @@ pub fn one(
         check(&request)?;
         let stop = prepare(&[&request.testbed])?;
         let seed = measuring.seed.or(request.seed).unwrap_or_else(lone::seed);
-        let start = Start::New { verb: request.verb, studies: request.studies, seed };
+        let Request { verb, studies, .. } = request;
+        let start = Start::New { verb, studies, seed, long: measuring.yes };
         (request.testbed, start, stop)
     };
     let finished = carry_out(&Store::open(&path)?, &place, start, &stop, data)?;
@@ -138,6 +142,8 @@ pub enum Start {
         studies: Vec<StudySpec>,
         /// Of every random choice.
         seed: u64,
+        /// However long it takes.
+        long: bool,
     },
     /// As it was asked for then.
     Again(Box<RunMeta>),
@@ -162,7 +168,8 @@ pub fn carry_out(
             store.set_status(&meta.id, &RunStatus::Running)?;
             *meta
         }
-        Start::New { verb, studies, seed } => {
+        Start::New { verb, studies, seed, long } => {
+            is_short_enough(&studies, opened.topology(), long)?;
             let meta = describe(verb, studies, seed, &opened)?;
             opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
             foretell(&meta, data.quiet);
@@ -259,6 +266,22 @@ fn foretell(meta: &RunMeta, quiet: bool) {
             numbers::span(spec.estimate(&meta.topology)),
         ));
     }
+}
+
+/// Refuses what would go on for days, which is a slip more often than a wish.
+fn is_short_enough(
+    studies: &[StudySpec],
+    topology: &Topology,
+    long: bool,
+) -> Result<(), ConfigError> {
+    let estimate = estimate(studies, topology);
+    if long || estimate <= LONGEST {
+        return Ok(());
+    }
+    let said = format!("this would take about {}", numbers::span(estimate));
+    let hint =
+        "ask for fewer repetitions, sizes or hosts or shorter trials; --yes begins it all the same";
+    Err(ConfigError::bare(said, hint))
 }
 
 /// How long all of it should take.

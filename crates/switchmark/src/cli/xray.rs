@@ -19,6 +19,7 @@ use super::{Failure, Outcome};
 use crate::config::resolved::{Source, Testbed};
 use crate::config::{ConfigError, fit, testbed};
 use crate::controller::Stop;
+use crate::files;
 use crate::terminal::numbers;
 use crate::terminal::tables::Grid;
 
@@ -66,7 +67,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut runs = vec![finished];
     let mut near = true;
     if let Some(path) = &args.out {
-        std::fs::write(path, &written).map_err(Failure::unusable)?;
+        files::write(path, written.as_bytes()).map_err(Failure::unusable)?;
         output::say(data, &format!("\nprofile: {}\n", path.display()))?;
         if args.verify {
             let found = of_twin(&sheet, path, (runs[0].meta.seed, &stop), data)?;
@@ -100,7 +101,7 @@ fn of_twin(
     let request = request(testbed::from_argument("--out", &name)?);
     session::check(&request)?;
     let store = Store::open(&output::store_path(data)?)?;
-    let start = Start::New { verb: request.verb, studies: request.studies, seed };
+    let start = Start::New { verb: request.verb, studies: request.studies, seed, long: true };
     session::carry_out(&store, &request.testbed, start, stop, data)
 }
 

@@ -9,6 +9,7 @@ use std::path::Path;
 use device::Profile;
 
 use super::source::{ConfigError, Fault, SourceText, plain};
+use crate::files;
 
 /// Reads a profile that is named in another text, at `span`; its path is relative to `base`. A file
 /// that can't be read is that text's fault, what is wrong inside it is shown there.
@@ -19,7 +20,7 @@ pub fn named(path: &str, span: Range<usize>, base: &Path) -> Result<Profile, Fau
         return Err(fault("a profile's path is missing".to_owned()));
     }
     let path = base.join(path);
-    match std::fs::read_to_string(&path) {
+    match files::text(&path) {
         Ok(text) => {
             read(&SourceText::file(path.display().to_string(), text)).map_err(Fault::elsewhere)
         }
@@ -32,7 +33,7 @@ pub fn read(source: &SourceText) -> Result<Profile, ConfigError> {
     let base = Path::new(&source.name).parent().unwrap_or(Path::new(""));
     let load = |name: &str| {
         let path = base.join(name);
-        std::fs::read_to_string(&path)
+        files::text(&path)
             .map_err(|cause| format!("read profile {}: {}", path.display(), plain(&cause)))
     };
     Profile::parse(&source.text, &load)

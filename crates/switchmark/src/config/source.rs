@@ -6,6 +6,11 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use crate::files;
+
+/// Of a longer line only the part around the place is shown.
+const WIDEST: usize = 160;
+
 /// What is wrong with a text, and where: byte offsets, not yet lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -76,7 +81,7 @@ impl SourceText {
     /// Reads a file; a file that can't be read, or is no text, is bad input.
     pub fn read(path: &std::path::Path) -> Result<Self, ConfigError> {
         let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
+        match files::text(path) {
             Ok(text) => Ok(Self::file(name, text)),
             Err(cause) => Err(ConfigError::bare(
                 format!("read {name}: {}", plain(&cause)),
@@ -104,6 +109,7 @@ impl SourceText {
         let line = self.text[line_start..line_end].trim_end_matches('\r').replace('\t', " ");
         let column = self.text[line_start..start].chars().count() + 1;
         let width = self.text[start..end.min(line_end)].chars().count().max(1);
+        let (line, caret, width) = window(&line, column - 1, width);
 
         let margin = " ".repeat(number.to_string().len());
         let mut out = String::new();
@@ -114,9 +120,21 @@ impl SourceText {
         }
         let _ = writeln!(out, "{margin} |");
         let _ = writeln!(out, "{number} | {line}");
-        let _ = writeln!(out, "{margin} | {}{}", " ".repeat(column - 1), "^".repeat(width));
+        let _ = writeln!(out, "{margin} | {}{}", " ".repeat(caret), "^".repeat(width));
         out
     }
+}
+
+/// As much of a line around `caret` as a screen shows, the caret's place in that, and how wide it may be.
+fn window(line: &str, caret: usize, width: usize) -> (String, usize, usize) {
+    if line.chars().count() <= WIDEST {
+        return (line.to_owned(), caret, width);
+    }
+    let from = caret.saturating_sub(WIDEST / 2);
+    let shown: String = line.chars().skip(from).take(WIDEST).collect();
+    let before = if from > 0 { "…" } else { "" };
+    let caret = caret - from + before.chars().count();
+    (format!("{before}{shown}…"), caret, width.min(WIDEST + 1 - caret.min(WIDEST)))
 }
 
 /// The kernel's words without the error number, in lower case.

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
-use measure::Nanos;
+use measure::{Nanos, name};
 use method::topology::{CableEnd, PortRef};
 use serde::Deserialize;
 use toml::Spanned;
@@ -175,30 +175,47 @@ fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
     Ok(HostsConfig { hosts, devices, hooks, delay: Nanos::ZERO, limits })
 }
 
+/// One controller keeps an agent on each.
+const MOST_HOSTS: usize = 4096;
+
 fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
     let hosts = file.host.iter().map(|h| ("host", &h.name));
     let devices = file.device.iter().map(|d| ("device", &d.name));
     let mut seen = HashMap::new();
-    for (what, name) in hosts.chain(devices) {
-        let text = name.get_ref().as_str();
-        if text.is_empty() || text.contains(['/', ':', ',']) || text.contains(char::is_whitespace) {
+    for (what, given) in hosts.chain(devices) {
+        let text = given.get_ref().as_str();
+        if !name::is_name(text) {
             return Err(Fault::new(
-                name.span(),
+                given.span(),
                 format!("`{text}` can't be the name of a {what}"),
-                "names are not empty and have no slash, colon, comma or blank",
+                name::RULE,
             ));
         }
         if let Some(other) = seen.insert(text, what) {
             return Err(Fault::new(
-                name.span(),
+                given.span(),
                 format!("there is already a {other} called `{text}`"),
                 "hosts and devices share one set of names: rename one of the two",
             ));
         }
     }
+    if let Some(beyond) = file.host.get(MOST_HOSTS) {
+        return Err(Fault::new(
+            beyond.name.span(),
+            format!("the file has {} hosts", file.host.len()),
+            "at most 4096 take part in one testbed",
+        ));
+    }
     for host in &file.host {
         let mut seen = HashSet::new();
         for port in &host.port {
+            if !is_interface(port.name.get_ref()) {
+                return Err(Fault::new(
+                    port.name.span(),
+                    format!("`{}` can't be an interface", port.name.get_ref()),
+                    "a port's name is its interface's: 1 to 15 octets, no slash, colon or blank",
+                ));
+            }
             if !seen.insert(port.name.get_ref()) {
                 let (host, port_name) = (host.name.get_ref(), port.name.get_ref());
                 return Err(Fault::new(
@@ -210,6 +227,11 @@ fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// As Linux has them (IFNAMSIZ is 16, with a zero at its end).
+fn is_interface(text: &str) -> bool {
+    name::is_name(text) && text.len() < 16 && ![".", ".."].contains(&text)
 }
 
 fn host_of(host: &HostFile, file: &TestbedFile) -> Result<HostConfig, Fault> {
@@ -258,6 +280,13 @@ fn is_node(text: &str) -> bool {
 /// option.
 fn is_destination(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-@:%[]".contains(c);
+    // ssh reads `%` before its commands do; it is wanted in an address with a zone only: [fe80::1%eth0].
+    let bracketed = text.split_once('[').is_some_and(|(before, rest)| {
+        !before.contains('%') && rest.split_once(']').is_some_and(|(_, after)| !after.contains('%'))
+    });
+    if text.contains('%') && !bracketed {
+        return false;
+    }
     let host = text.rsplit_once('@').map_or(text, |(_, host)| host);
     !text.starts_with('-')
         && text.chars().all(plain)

@@ -1,8 +1,10 @@
-//! Labs that are up, found by the command lines of the processes that stand in their hosts.
+//! Labs that are up, found by the processes that stand in their hosts: this program's, of this user.
 //!
-//! Reads `/proc` and nothing else.
+//! Reads `/proc` and nothing else. Never trusts a command line alone: whoever enters a namespace brings his
+//! rights with him, so that another's look-alike would lead root into a place of its own.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 
 /// A process that stands in a node of a lab.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,11 +24,23 @@ pub fn standing() -> Vec<Standing> {
         .filter_map(|entry| {
             let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
             let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-            read(pid, &line)
+            read(pid, &line).filter(|_| is_ours(pid))
         })
         .collect();
     all.sort_by(|a, b| (&a.lab, &a.host).cmp(&(&b.lab, &b.host)));
     all
+}
+
+/// Whether a process is this user's and runs this very program.
+fn is_ours(pid: u32) -> bool {
+    let user = |path: &str| {
+        let status = fs::read_to_string(path).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+        line.split_whitespace().next()?.parse::<u32>().ok()
+    };
+    let program = |path: &str| fs::metadata(path).ok().map(|of| (of.dev(), of.ino()));
+    let same = user(&format!("/proc/{pid}/status")) == user("/proc/self/status");
+    same && program(&format!("/proc/{pid}/exe")) == program("/proc/self/exe")
 }
 
 /// `PROGRAM agent --lab-host h1 --lab 1234`, words ended by zeros.
@@ -44,6 +58,13 @@ fn read(pid: u32, line: &[u8]) -> Option<Standing> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_look_alike_is_not_ours() {
+        assert!(is_ours(std::process::id()));
+        // The first process is another's program, whoever runs this.
+        assert!(!is_ours(1));
+    }
 
     #[test]
     fn only_our_own_command_line_is_taken() {

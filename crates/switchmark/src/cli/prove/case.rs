@@ -256,7 +256,7 @@ impl Case {
             let hint = "`switchmark prove --keep DIR` writes such files";
             ConfigError::bare(format!("read scenario {}: {message}", path.display()), hint)
         };
-        let text = std::fs::read_to_string(path).map_err(|error| bad(error.to_string()))?;
+        let text = crate::files::text(path).map_err(|error| bad(error.to_string()))?;
         Ok(toml::from_str(&text).map_err(|error| bad(error.message().to_owned()))?)
     }
 

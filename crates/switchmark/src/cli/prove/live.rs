@@ -65,7 +65,7 @@ pub fn ask(
     let store = Store::open(&output::store_path(data)?)?;
     let place = case.testbed()?;
     let studies = vec![case.spec(&place)?];
-    let start = Start::New { verb: "prove", studies, seed: case.seed };
+    let start = Start::New { verb: "prove", studies, seed: case.seed, long: true };
     // The certificate's own progress is enough.
     let quiet = Data { quiet: true, ..data.clone() };
     let finished = session::carry_out(&store, &place, start, stop, &quiet)?;

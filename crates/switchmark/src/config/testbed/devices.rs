@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use measure::Nanos;
+use measure::{Nanos, name};
 use method::topology::{Device, DeviceKind};
 use serde::Deserialize;
 use toml::Spanned;
@@ -112,21 +112,20 @@ fn hooks_of(file: &DeviceFile) -> Result<DeviceHooks, Fault> {
     Ok(DeviceHooks { variants, reset: file.reset.as_ref().map(command).transpose()? })
 }
 
-fn name_is_usable(name: &Text) -> Result<(), Fault> {
-    let text = name.get_ref().as_str();
+fn name_is_usable(given: &Text) -> Result<(), Fault> {
+    let text = given.get_ref().as_str();
     if text == AS_FOUND {
         return Err(Fault::new(
-            name.span(),
+            given.span(),
             format!("`{AS_FOUND}` is a device that no variant was applied to"),
             "give the variant another name",
         ));
     }
-    let unusable = |c: char| c.is_whitespace() || matches!(c, '/' | ':' | ',');
-    if text.is_empty() || text.contains(unusable) {
+    if !name::is_name(text) {
         return Err(Fault::new(
-            name.span(),
+            given.span(),
             format!("`{text}` can't be the name of a variant"),
-            "names are not empty and have no slash, colon, comma or blank",
+            name::RULE,
         ));
     }
     Ok(())
