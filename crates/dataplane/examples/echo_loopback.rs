@@ -30,6 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let identity = Identity { token: std::process::id(), flow: 1 };
     let reflector = (carrier != Carrier::Icmp).then(|| {
         let spec = ReflectorSpec {
+            pace: Pace::Greedy,
             protocol: carrier,
             local: HERE,
             peer: HERE,

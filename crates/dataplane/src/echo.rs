@@ -26,11 +26,14 @@ use self::tally::{Departures, Tally};
 use crate::{FlowError, Halt, Identity, Window};
 
 /// When requests go out.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
-    /// As fast as it goes.
+    /// The next when the answer is in.
+    #[default]
     Greedy,
+    /// The same, and no sooner than so many nanoseconds after the last.
+    Within(f64),
     /// One every so many nanoseconds (a fraction matters at high rates).
     Every(f64),
 }
@@ -57,7 +60,7 @@ pub struct Payloads {
 }
 
 /// What a reflector answers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReflectorSpec {
     /// UDP or TCP; the kernel answers ICMP.
     pub protocol: Carrier,
@@ -69,6 +72,9 @@ pub struct ReflectorSpec {
     pub identity: Identity,
     /// The size a request must have, and an answer has.
     pub frame_size: FrameSize,
+    /// How often it will be asked; [`Pace::Greedy`] where nobody says.
+    #[serde(default)]
+    pub pace: Pace,
     /// TCP only: what they carry instead.
     #[serde(default)]
     pub payloads: Option<Payloads>,
@@ -187,8 +193,9 @@ impl Asker {
         // application sees, its wake-up included.
         let stamped = match spec.pace {
             Pace::Greedy => false,
+            Pace::Within(gap_ns) if gap_ns.is_finite() && gap_ns >= 0.0 => false,
             Pace::Every(gap_ns) if gap_ns.is_finite() && gap_ns >= 1.0 => true,
-            Pace::Every(gap_ns) => {
+            Pace::Within(gap_ns) | Pace::Every(gap_ns) => {
                 return Err(FlowError::Unsuitable(format!("ask every {gap_ns} ns")));
             }
         };
@@ -209,15 +216,26 @@ impl Asker {
     /// Asks from the window's start to its stop, and waits for stragglers until it closes.
     pub fn run(mut self, window: Window, halt: &Halt) -> Result<AskerReport, FlowError> {
         let departures = match self.pace {
-            Pace::Greedy => Departures::Greedy { last: None },
+            Pace::Greedy | Pace::Within(_) => Departures::Greedy { last: None },
             Pace::Every(gap_ns) => Departures::Every { start: window.start, gap_ns },
         };
         let mut tally = Tally::new(departures, window);
         let end = match self.pace {
-            Pace::Greedy => closed::run(&mut self.line, &mut tally, self.learned, window, halt)?,
+            Pace::Greedy => self.closed(Nanos::ZERO, &mut tally, window, halt)?,
+            Pace::Within(gap_ns) => self.closed(Nanos(gap_ns as u64), &mut tally, window, halt)?,
             Pace::Every(gap_ns) => open::run(&mut self.line, &mut tally, gap_ns, window, halt)?,
         };
         Ok(tally.close(self.line.frame_size, window.start, end))
+    }
+
+    fn closed(
+        &mut self,
+        gap: Nanos,
+        tally: &mut Tally,
+        window: Window,
+        halt: &Halt,
+    ) -> Result<Nanos, FlowError> {
+        closed::run(&mut self.line, tally, (self.learned, gap), window, halt)
     }
 }
 

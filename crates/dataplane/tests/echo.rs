@@ -47,6 +47,7 @@ fn asker(carrier: Carrier, port: u16, octets: u32, pace: Pace) -> AskerSpec {
 
 fn reflector(protocol: Carrier, octets: u32) -> ReflectorSpec {
     ReflectorSpec {
+        pace: Pace::Greedy,
         protocol,
         local: HERE,
         peer: HERE,

@@ -45,6 +45,7 @@ fn connect(
     let frame_size = FrameSize::new(octets).unwrap();
     let reflector = (carrier != Carrier::Icmp).then(|| {
         let spec = ReflectorSpec {
+            pace: Pace::Greedy,
             protocol: carrier,
             local: HERE,
             peer: HERE,

@@ -4,6 +4,7 @@
 //! message asks for, and never trusts a length or a byte that it reads.
 
 mod frame;
+mod load;
 mod message;
 mod orders;
 mod setting;
@@ -14,6 +15,7 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 pub use frame::{FRAME_LIMIT, FrameError};
+pub use load::{WIRE_OCTETS, echo_bits, per_second};
 pub use message::{
     Answer, Ask, Collected, Complaint, FlowReport, Hello, HostFacts, Message, MessageError,
     OffloadChange, PROTOCOL, Reply, Request, decode, encode,

@@ -112,6 +112,7 @@ fn size(octets: u32) -> FrameSize {
 
 fn reflector(flow: u16) -> ReceiverOrder {
     ReceiverOrder::Reflector(ReflectorSpec {
+        pace: Pace::Greedy,
         protocol: Carrier::Udp,
         local: HOME,
         peer: HOME,

@@ -62,6 +62,7 @@ fn receiver() -> impl Strategy<Value = ReceiverOrder> {
         if echo {
             let protocol = Carrier::Tcp;
             ReceiverOrder::Reflector(ReflectorSpec {
+                pace: echo::Pace::Greedy,
                 protocol,
                 local,
                 peer,

@@ -13,11 +13,12 @@ use crate::{FlowError, Halt, Window, clock};
 /// How long to wait where the way is gone, so that a dead link is not hammered.
 pub(super) const AWAY: Nanos = Nanos::from_millis(1);
 
-/// Asks over `window`; `learned` is a recent round trip. Returns when the load ended.
+/// Asks over `window`; `learned` is a recent round trip, `gap` the least time between two requests. Returns
+/// when the load ended.
 pub(super) fn run(
     line: &mut Line,
     tally: &mut Tally,
-    learned: Nanos,
+    (learned, gap): (Nanos, Nanos),
     window: Window,
     halt: &Halt,
 ) -> Result<Nanos, FlowError> {
@@ -48,6 +49,9 @@ pub(super) fn run(
             patience.learn(rtt);
         }
         sequence += 1;
+        if gap > Nanos::ZERO {
+            pause_until(window.stop.min(sent + gap), halt);
+        }
     }
     let end = clock::monotonic().min(window.stop);
     collect(line.inbound.as_mut(), tally, window, &|| halt.asked())

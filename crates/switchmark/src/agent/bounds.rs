@@ -6,16 +6,18 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use dataplane::datagram::{AddressRange, Pace, SenderSpec};
-use dataplane::echo::AskerSpec;
 use measure::Nanos;
 use netlink::Netlink;
 
 use super::fault::AgentFault;
-use crate::protocol::{ReceiverOrder, SenderOrder, Terms};
+use crate::protocol::{ReceiverOrder, SenderOrder, Terms, WIRE_OCTETS, echo_bits, per_second};
 
 const UDP: u8 = 17;
-/// Of a frame without its FCS, on the wire: preamble, FCS and gap.
-const OVERHEAD_OCTETS: f64 = 20.0;
+/// Shares of a limit add up to it but for this.
+const ROUNDING: f64 = 1e-6;
+
+/// By interface's number, bits a second.
+pub type Load = BTreeMap<u32, f64>;
 
 /// The terms in force.
 #[derive(Debug)]
@@ -42,29 +44,48 @@ impl Bounds {
         Err(AgentFault::NoTestPort { interface: interface.to_owned() })
     }
 
-    /// Refuses a receiver that would answer strangers, or by an interface that is not to be loaded.
-    pub fn check_receivers(&self, orders: &[ReceiverOrder]) -> Result<(), AgentFault> {
+    /// Refuses a receiver that would answer strangers, or by an interface that is not to be loaded, or more
+    /// than an interface may be asked to send. What its answers come to, by interface.
+    pub fn check_receivers(&self, orders: &[ReceiverOrder]) -> Result<Load, AgentFault> {
+        let mut load = Load::new();
         for order in orders {
-            self.check_ends(order.flow(), order.addresses())?;
-            if let ReceiverOrder::Receiver(spec) = order {
-                let ranges = [spec.spread.sources, spec.spread.destinations];
-                self.check_ranges(order.flow(), &ranges)?;
+            let interface = self.check_ends(order.flow(), order.addresses())?;
+            match order {
+                ReceiverOrder::Receiver(spec) => {
+                    let ranges = [spec.spread.sources, spec.spread.destinations];
+                    self.check_ranges(order.flow(), &ranges)?;
+                }
+                ReceiverOrder::Reflector(spec) => {
+                    let bits = echo_bits(spec.protocol, spec.frame_size, spec.payloads);
+                    let asked = per_second(spec.pace).map(|often| often * bits);
+                    self.add(order.flow(), asked, load.entry(interface).or_default())?;
+                }
+                // Acknowledgements; a source of such a flow is refused where there is a limit.
+                ReceiverOrder::Sink(_) | ReceiverOrder::Waiter(_) | ReceiverOrder::Keeper(_) => {}
             }
         }
-        Ok(())
+        Ok(load)
     }
 
     /// Refuses a sender of which frames would reach strangers, leave by an interface that is not to be
-    /// loaded, or be more than an interface may be asked to send.
-    pub fn check_senders(&self, orders: &[SenderOrder]) -> Result<(), AgentFault> {
-        let mut load: BTreeMap<u32, f64> = BTreeMap::new();
+    /// loaded, or be more than an interface may be asked to send beside what it `answers`.
+    pub fn check_senders(&self, orders: &[SenderOrder], answers: &Load) -> Result<(), AgentFault> {
+        let mut load = answers.clone();
         for order in orders {
             let interface = self.check_ends(order.flow(), order.addresses())?;
             if let SenderOrder::Sender(spec) = order {
                 let ranges = [spec.spread.sources, spec.spread.destinations];
                 self.check_ranges(order.flow(), &ranges)?;
             }
-            self.check_rate(order, load.entry(interface).or_default())?;
+            let asked = match order {
+                SenderOrder::Sender(spec) => datagrams_bits(spec),
+                SenderOrder::Asker(spec) => {
+                    let bits = echo_bits(spec.carrier, spec.frame_size, spec.payloads);
+                    per_second(spec.pace).map(|often| often * bits)
+                }
+                SenderOrder::Source(_) | SenderOrder::Caller(_) | SenderOrder::Client(_) => None,
+            };
+            self.add(order.flow(), asked, load.entry(interface).or_default())?;
         }
         Ok(())
     }
@@ -98,24 +119,12 @@ impl Bounds {
         }
     }
 
-    /// Adds what an order sends to its interface's `load`, in bits a second. Where there is a limit, a
-    /// load that names no rate is refused, but a closed loop of echoes has one frame on its way (of messages,
-    /// more).
-    fn check_rate(&self, order: &SenderOrder, load: &mut f64) -> Result<(), AgentFault> {
+    /// Adds what a flow asks to send to its interface's `load`, in bits a second. Where there is a limit, one
+    /// that names no rate is refused.
+    fn add(&self, flow: u16, asked: Option<f64>, load: &mut f64) -> Result<(), AgentFault> {
         let Some(limit) = self.terms.rate else { return Ok(()) };
-        let flow = order.flow();
-        *load += match order {
-            SenderOrder::Sender(spec) => {
-                datagrams_bits(spec).ok_or(AgentFault::Unbounded { flow, limit })?
-            }
-            SenderOrder::Asker(spec) => {
-                echo_bits(spec).ok_or(AgentFault::Unbounded { flow, limit })?
-            }
-            SenderOrder::Source(_) | SenderOrder::Caller(_) | SenderOrder::Client(_) => {
-                return Err(AgentFault::Unbounded { flow, limit });
-            }
-        };
-        if *load > limit.bits_per_second() {
+        *load += asked.ok_or(AgentFault::Unbounded { flow, limit })?;
+        if *load > limit.bits_per_second() * (1.0 + ROUNDING) {
             return Err(AgentFault::Rate { flow, asked: *load, limit });
         }
         Ok(())
@@ -128,18 +137,5 @@ fn datagrams_bits(spec: &SenderSpec) -> Option<f64> {
         Pace::Falling { from, to, .. } => from.min(to),
         Pace::Greedy | Pace::Burst(_) => return None,
     };
-    Some((spec.frames.mean_octets() + OVERHEAD_OCTETS) * 8.0 * 1e9 / gap_ns.max(1e-3))
-}
-
-fn echo_bits(spec: &AskerSpec) -> Option<f64> {
-    let frame = f64::from(spec.frame_size.octets()) + OVERHEAD_OCTETS;
-    // A message of its own size goes in as many frames of that size as it needs, and one more for what
-    // their headers take.
-    let frames = spec.payloads.map_or(1.0, |payloads| {
-        (f64::from(payloads.request) / f64::from(spec.frame_size.octets())).ceil() + 1.0
-    });
-    match spec.pace {
-        dataplane::echo::Pace::Greedy => spec.payloads.is_none().then_some(0.0),
-        dataplane::echo::Pace::Every(gap_ns) => Some(frames * frame * 8.0 * 1e9 / gap_ns.max(1e-3)),
-    }
+    Some((spec.frames.mean_octets() + WIRE_OCTETS) * 8.0 * 1e9 / gap_ns.max(1e-3))
 }

@@ -11,7 +11,7 @@ use dataplane::knock::{self, Ear, Sign};
 use dataplane::{FlowError, Halt, clock};
 use measure::Nanos;
 
-use super::bounds::Bounds;
+use super::bounds::{Bounds, Load};
 use super::delays::Delays;
 use super::fault::AgentFault;
 use super::found::{self, Notes};
@@ -71,6 +71,8 @@ impl Reins {
 pub struct Duty {
     reins: Reins,
     bounds: Option<Bounds>,
+    /// What the trial's answers ask of the interfaces.
+    answers: Load,
     delays: Delays,
     hold: Hold,
     ears: Vec<Ear>,
@@ -81,7 +83,15 @@ impl Duty {
     /// With nothing under way.
     pub fn new(reins: Reins) -> Self {
         let (delays, hold) = (Delays::default(), Hold::default());
-        Self { reins, bounds: None, delays, hold, ears: Vec::new(), trial: None }
+        Self {
+            reins,
+            bounds: None,
+            answers: Load::new(),
+            delays,
+            hold,
+            ears: Vec::new(),
+            trial: None,
+        }
     }
 
     /// How long to wait for the next request before [`Self::abandon`].
@@ -133,7 +143,7 @@ impl Duty {
             Ask::Heard => self.heard(),
             Ask::Prepare { receivers, interfaces } => {
                 self.trial = None;
-                self.bounds("prepare")?.check_receivers(&receivers)?;
+                self.answers = self.bounds("prepare")?.check_receivers(&receivers)?;
                 let mut trial = Trial::new(self.reins.fresh_halt(), interfaces);
                 let ports = trial.receive(&receivers)?;
                 self.trial = Some(trial);
@@ -141,7 +151,7 @@ impl Duty {
             }
             Ask::Connect { senders } => {
                 self.prepared("connect")?;
-                self.bounds("connect")?.check_senders(&senders)?;
+                self.bounds("connect")?.check_senders(&senders, &self.answers)?;
                 let reins = self.reins.clone();
                 self.prepared("connect")?.send(&senders, &reins)?;
                 Ok(Answer::Connected)

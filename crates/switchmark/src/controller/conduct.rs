@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use dataplane::{Window, clock};
 use lab::Lab;
-use measure::Nanos;
+use measure::{Nanos, Rate};
 use method::record::{DeedRecord, DeviceRecord, FlowRecord, HostUsage, PortCounters, Side};
 use method::topology::PortRef;
 use method::trial::{Flow, FlowKind, Offloads};
@@ -59,6 +59,8 @@ pub struct Conduct<'a> {
     pub delays: &'a mut Delays,
     /// What is asked, and what hosts do of it.
     pub lanes: &'a Lanes<'a>,
+    /// What an interface may be asked to send, where there is a limit.
+    pub rate: Option<Rate>,
     /// How many frames floods may send, and whether that was enough.
     pub numbers: &'a mut Numbers,
     /// How long before the start agents are told of it.
@@ -134,6 +136,7 @@ impl<'a> Conduct<'a> {
             topology: self.topology,
             lanes: self.lanes,
             numbers: *self.numbers,
+            rate: self.rate,
             token: draw_token()?,
             processors: self.lab.map(|lab| self.processors(lab)).unwrap_or_default(),
             allowances: self.allowances(),

@@ -58,6 +58,11 @@ impl Muster {
         Self { program: Program::new(program), reaches, limits }
     }
 
+    /// What the testbed allows.
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// An agent on every host, each told its terms. Those of other machines all at once: each takes as
     /// long as its network does. The others' agents die with the thread that started them, and are
     /// started on this one.

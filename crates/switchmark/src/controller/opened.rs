@@ -66,7 +66,13 @@ impl Opened {
     /// What every reader should know of where it ran.
     pub fn notes(&self) -> Vec<String> {
         match self {
-            Self::Live(live, ..) => live_notes(live.facts()),
+            Self::Live(live, ..) => {
+                let held = live.rate_limit().map(|rate| {
+                    format!("Closed loops keep to the testbed's limit of {rate}: their round trips are true, how often they \
+                             ask is not.")
+                });
+                live_notes(live.facts()).into_iter().chain(held).collect()
+            }
             Self::Virtual(simulated) => simulated.notes(),
         }
     }

@@ -12,14 +12,16 @@ use dataplane::Identity;
 use dataplane::bulk::{SinkSpec, SourceSpec};
 use dataplane::echo::{self, AskerSpec, Carrier, Payloads, ReflectorSpec};
 use dataplane::exchange::{self, CallerSpec, WaiterSpec};
-use measure::{ByteCount, FrameRate};
+use measure::{ByteCount, FrameRate, Rate};
 use method::topology::{PortRef, Topology};
 use method::trial::{self, Exchange, Flow, FlowKind, IpVersion, Messages, Protocol, Schedule};
 
 use super::clocks::Allowances;
 use super::lanes::Lanes;
 use super::numbers::Numbers;
-use crate::protocol::{ClientSpec, KeeperSpec, ReceiverOrder, SenderOrder};
+use crate::protocol::{
+    ClientSpec, KeeperSpec, ReceiverOrder, SenderOrder, WIRE_OCTETS, echo_bits, per_second,
+};
 
 /// A trial can't be carried out on this topology.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -110,6 +112,8 @@ pub struct Scene<'a> {
     pub lanes: &'a Lanes<'a>,
     /// How many frames floods may send.
     pub numbers: Numbers,
+    /// What an interface may be asked to send, where there is a limit.
+    pub rate: Option<Rate>,
     /// Drawn for this trial.
     pub token: u32,
     /// Processors to share out among the hosts' datagram sides, where all hosts are this machine;
@@ -168,6 +172,7 @@ impl Scene<'_> {
                 peer,
                 identity,
                 frame_size: echo.frame_size,
+                pace: self.asking(flow, echo)?,
                 payloads: echo.messages.map(payloads),
             }),
             FlowKind::Datagrams(datagrams) => {
@@ -207,7 +212,7 @@ impl Scene<'_> {
                 },
                 identity,
                 frame_size: echo.frame_size,
-                pace: asking(flow, echo.schedule)?,
+                pace: self.asking(flow, echo)?,
                 payloads: echo.messages.map(payloads),
             }),
             FlowKind::Datagrams(datagrams) => {
@@ -258,6 +263,37 @@ impl Scene<'_> {
         address.ok_or_else(|| OrderError::NoAddress { flow: flow.id, port: port.clone(), version })
     }
 
+    /// A closed loop keeps to the limit, where there is one: to what other flows leave of it at either end,
+    /// shared with the closed loops there.
+    fn asking(&self, flow: &Flow, echo: &trial::Echo) -> Result<echo::Pace, OrderError> {
+        let pace = asking(flow, echo.schedule)?;
+        let (Some(limit), echo::Pace::Greedy) = (self.rate, pace) else { return Ok(pace) };
+        let mut share = limit.bits_per_second();
+        for port in [&flow.from, &flow.to] {
+            let (mut paced, mut closed) = (0.0, 0.0);
+            for other in &self.lanes.trial().flows {
+                if ![&other.from, &other.to].contains(&port) {
+                    continue;
+                }
+                match &other.kind {
+                    FlowKind::Echo(echo) => match per_second(asking(other, echo.schedule)?) {
+                        Some(often) => paced += often * wire_bits(echo),
+                        None => closed += 1.0,
+                    },
+                    FlowKind::Datagrams(d) if other.from == *port => {
+                        if let Schedule::Paced(rate) = d.schedule {
+                            paced += (d.frames.mean_octets() + WIRE_OCTETS) * 8.0 * rate.0;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            share = share.min((limit.bits_per_second() - paced) / closed);
+        }
+        // Where others leave nothing the agents say so.
+        Ok(echo::Pace::Within(wire_bits(echo) * 1e9 / share.max(1e-3)))
+    }
+
     /// Neighbouring hosts, which talk to each other, get different processors, and so do the threads
     /// that share a load.
     fn processor(&self, flow: &Flow, host: &str) -> Option<usize> {
@@ -278,6 +314,10 @@ fn keeper(
         return Err(OrderError::Copies { flow: flow.id });
     }
     Ok(KeeperSpec { local, peer, identity, server: storage.server, disk: storage.disk.clone() })
+}
+
+fn wire_bits(echo: &trial::Echo) -> f64 {
+    echo_bits(carrier(echo.protocol), echo.frame_size, echo.messages.map(payloads))
 }
 
 /// What requests and answers carry that are not a frame each.
@@ -368,7 +408,7 @@ mod tests {
     fn scene<'a>(topology: &'a Topology, lanes: &'a Lanes<'a>) -> Scene<'a> {
         let (processors, allowances) = (vec![2, 5], Allowances::new());
         let numbers = Numbers::default();
-        Scene { topology, lanes, numbers, token: 0xdead_beef, processors, allowances }
+        Scene { topology, lanes, numbers, rate: None, token: 0xdead_beef, processors, allowances }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use dataplane::clock;
 use lab::{Lab, LabError, LabSpec};
-use measure::Nanos;
+use measure::{Nanos, Rate};
 use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::conduct::Conduct;
@@ -242,6 +242,11 @@ impl LiveTestbed {
         &self.facts
     }
 
+    /// What an interface may be asked to send, where there is a limit.
+    pub fn rate_limit(&self) -> Option<Rate> {
+        self.muster.limits().rate
+    }
+
     /// The agents' processes, by host.
     pub fn agents(&self) -> BTreeMap<String, u32> {
         self.crew.pids()
@@ -286,8 +291,8 @@ impl LiveTestbed {
     fn carry_out(&mut self, lanes: &Lanes<'_>, lead: Nanos) -> Result<TrialRecord, Mishap> {
         let (crew, topology, lab) = (&mut self.crew, &self.topology, self.lab.as_ref());
         let (subjects, delays) = (&self.subjects, &mut self.delays);
-        let numbers = &mut self.numbers;
-        Conduct { crew, topology, lab, subjects, delays, lanes, numbers, lead }.run()
+        let (rate, numbers) = (self.muster.limits().rate, &mut self.numbers);
+        Conduct { crew, topology, lab, subjects, delays, lanes, rate, numbers, lead }.run()
     }
 
     /// Another agent on every host whose agent lost touch in the trial before.

@@ -6,7 +6,7 @@
 //! because less came out than went in is lost to the load, though it came later. Never assumes what a
 //! load came to that the tester could not offer.
 
-use measure::FrameRate;
+use measure::{FrameRate, Nanos};
 
 use super::ForwardingTest;
 use super::rig::{
@@ -31,6 +31,13 @@ pub(super) const USUAL_BYPASS_STEPS: u64 = 1;
 /// then lie within the curve, and half of its points where the device loses.
 const ROOM: f64 = 2.0;
 
+/// So many frames tell a share of 1 %: a device far slower than its tester still works on the learning frames
+/// when the load begins, and has others in its hands when it ends, six together.
+const FRAMES_FOR_A_SHARE: f64 = 600.0;
+
+/// A load is not made longer than this for it.
+const LONGEST: Nanos = Nanos::from_secs(10);
+
 /// RFC 2544 §26.3: no coarser than 10 % of the maximum rate.
 const STEP_PERCENT: u32 = 10;
 
@@ -54,6 +61,11 @@ impl Point {
 
     fn lossless(&self) -> bool {
         self.ratio() == Some(0.0)
+    }
+
+    /// Whether it was enough frames for the share that was lost.
+    fn is_resolved(&self) -> bool {
+        self.lossless() || self.frames as f64 >= 0.9 * FRAMES_FOR_A_SHARE
     }
 
     fn count(&self) -> Option<LossCount> {
@@ -145,7 +157,11 @@ fn measure_point(
     cell: Cell,
     schedule: Schedule,
 ) -> Result<Point, TestbedError> {
-    let duration = rig.spec.duration.max(rig.long_enough_for_a_rate(cell));
+    let for_a_share = match schedule {
+        Schedule::Paced(rate) => Nanos::from_secs_f64(FRAMES_FOR_A_SHARE / rate.0).min(LONGEST),
+        _ => Nanos::ZERO,
+    };
+    let duration = rig.spec.duration.max(rig.long_enough_for_a_rate(cell)).max(for_a_share);
     let offer = Offer::new(TEST, cell, schedule, duration);
     let tried = rig.offer(&offer)?;
     let mut point = Point { beyond_tester: tried.beyond_tester(), ..Point::default() };
@@ -183,7 +199,11 @@ fn of_point(
     row.conditions.insert("load_percent".to_owned(), u64::from(percent).into());
     row.conditions.insert("load_reference".to_owned(), reference.name.into());
     let losses = Losses { device: point.count(), bypass: cable };
-    let evidence = if point.beyond_tester { Evidence::Bound } else { Evidence::Loss(losses) };
+    let evidence = match point {
+        _ if point.beyond_tester => Evidence::Bound,
+        _ if point.is_resolved() => Evidence::Loss(losses),
+        _ => Evidence::Nothing,
+    };
     row.verdict = rig.session.ways.judge(cell.way, &evidence);
     if point.seen.is_empty() {
         return vec![row.single(Metric::LossRatio, Unit::Ratio, None)];
