@@ -1,4 +1,4 @@
-//! `cargo xtask check | test | prove | bench | dist`: the same commands for people and for CI.
+//! `cargo xtask check | test | prove | attack | bench | dist`: the same commands for people and for CI.
 //!
 //! Owns what "clean" and "passing" mean and the installing of what tests need. Never holds product
 //! code, and is never shipped.
@@ -8,6 +8,7 @@
     reason = "a developer's tool: it may read the clock and wait for children"
 )]
 
+mod attack;
 mod bare;
 mod bpf;
 mod deny;
@@ -29,6 +30,8 @@ usage: cargo xtask COMMAND
                  --full runs the long statistical profile too
   prove [ARG…]   hold what the studies claim of a hundred simulated devices against what is true of them;
                  --full asks about two thousand, --devices N and --seed S say how many and which
+  attack [ARG…]  throw changed files, bytes, signals and closed pipes at the program for a minute and print what came of
+                 it; --full for an hour, --seconds N and --seed S say how long and which
   bpf            compile the programs that run inside the kernel (clang), where a source changed
   bench [NAME]   run us and the peers interleaved, print ratios (see docs/benchmarks.md)
   dist [TARGET]  what is given to people: the static program, manual, completions, a Debian package
@@ -55,6 +58,7 @@ fn dispatch() -> Result<()> {
         ["test"] => steps::test(false),
         ["test", "--full"] => steps::test(true),
         ["prove", rest @ ..] => steps::prove(rest),
+        ["attack", rest @ ..] => attack::attack(rest),
         ["bpf"] => bpf::build(&steps::root()),
         ["dist"] => dist::dist(None),
         ["dist", "--try"] => bare::attempt(),

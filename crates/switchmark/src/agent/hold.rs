@@ -7,17 +7,9 @@
 use std::io;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
-use std::thread;
-use std::time::Duration;
-
-use dataplane::clock;
-use measure::Nanos;
 
 use super::fault::AgentFault;
 
-/// An agent of the same run that lost touch ends within its lease, and takes a while to restore.
-const OWN_PREDECESSOR: Nanos = Nanos::from_secs(5);
-const GLANCE: Duration = Duration::from_millis(50);
 /// The kernel's most for a socket's name, less what stands before the holder.
 const LONGEST: usize = 60;
 
@@ -34,7 +26,7 @@ impl Hold {
         let holder: String = holder.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
         let mut held = Vec::new();
         for interface in interfaces {
-            held.push(take_one(interface, &holder)?);
+            held.extend(take_one(interface, &holder)?);
             // Beside it who holds it: a name that says nothing to the kernel.
             held.extend(bind(&format!("{}{holder}", beside(interface))));
         }
@@ -42,24 +34,19 @@ impl Hold {
     }
 }
 
-fn take_one(interface: &str, holder: &str) -> Result<UnixDatagram, AgentFault> {
-    let until = clock::monotonic() + OWN_PREDECESSOR;
-    loop {
-        match bind(&format!("switchmark/{interface}")) {
-            Ok(socket) => return Ok(socket),
-            Err(e) if e.kind() == io::ErrorKind::AddrInUse => {
-                let by = holder_of(interface);
-                let own = by.as_deref() == Some(holder);
-                if !own || clock::monotonic() >= until {
-                    let holder = by.unwrap_or_else(|| "another run".into());
-                    return Err(AgentFault::Held { interface: interface.to_owned(), holder });
-                }
-                thread::park_timeout(GLANCE);
+/// None where this very run holds it already: by an agent that lost touch and is about to end, or by another of
+/// its hosts, where two are one machine.
+fn take_one(interface: &str, holder: &str) -> Result<Option<UnixDatagram>, AgentFault> {
+    match bind(&format!("switchmark/{interface}")) {
+        Ok(socket) => Ok(Some(socket)),
+        Err(e) if e.kind() == io::ErrorKind::AddrInUse => match holder_of(interface) {
+            Some(by) if by == holder => Ok(None),
+            by => {
+                let holder = by.unwrap_or_else(|| "another run".into());
+                Err(AgentFault::Held { interface: interface.to_owned(), holder })
             }
-            Err(cause) => {
-                return Err(AgentFault::File { deed: "hold", path: interface.to_owned(), cause });
-            }
-        }
+        },
+        Err(cause) => Err(AgentFault::File { deed: "hold", path: interface.to_owned(), cause }),
     }
 }
 
@@ -89,6 +76,8 @@ mod tests {
         let held = Hold::take(std::slice::from_ref(&port), "run 1 of a@b").unwrap();
         let refused = Hold::take(std::slice::from_ref(&port), "run 2 of c@d").unwrap_err();
         assert!(refused.to_string().contains("held by run 1 of a@b"), "{refused}");
+        // Another host of the first run, on the same machine.
+        Hold::take(std::slice::from_ref(&port), "run 1 of a@b").unwrap();
         drop(held);
         Hold::take(std::slice::from_ref(&port), "run 2 of c@d").unwrap();
     }

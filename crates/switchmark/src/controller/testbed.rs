@@ -34,7 +34,7 @@ use crate::protocol::{Answer, Ask, in_words};
 /// machine may take longer, so a start that came too late is ordered again with more time.
 const LEADS: [Nanos; 3] =
     [Nanos::from_millis(40), Nanos::from_millis(160), Nanos::from_millis(640)];
-/// Longer than an agent that lost touch takes to let go of its ports.
+/// A port is held or not at once.
 const HOLDING: Duration = Duration::from_secs(10);
 /// Facts are a few dozen files.
 const FACTS: Duration = Duration::from_secs(10);
