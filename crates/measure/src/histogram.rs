@@ -45,6 +45,10 @@ impl Default for Histogram {
 }
 
 impl Histogram {
+    /// How wide a bucket is at most, as a share of its values: a value that is read is the highest of its
+    /// bucket, and the one that was recorded may be less by so much.
+    pub const RESOLUTION: f64 = 1.0 / 1024.0;
+
     /// An empty one; all memory is taken here, so that recording never allocates.
     pub fn new() -> Self {
         Self(Held::Roomy(whole()))

@@ -14,11 +14,29 @@ use measure::{FrameRate, Nanos};
 
 use crate::other_traffic::other_traffic;
 use crate::record::{DatagramsRecord, Defect, FlowRecord};
-use crate::trial::{Cable, Event, Flow, FlowKind, Gate, Offloads, Phases, Role, Subject};
+use crate::trial::{
+    Cable, Datagrams, Event, Flow, FlowKind, Gate, Offloads, Phases, Role, Schedule, Subject,
+};
 use crate::{Outcome, Testbed, TestbedError, Trial, TrialRecord};
 
 use super::Profile;
 use super::ways::{Way, Ways};
+
+/// Before a load: six frames of each flow, both ends', so that a device no faster than the load has none of
+/// them left.
+const LEARNING_FRAMES: f64 = 6.0;
+/// A device that needs longer loses some of a load to them.
+const LONGEST_LEARNING: Nanos = Nanos::from_secs(10);
+
+/// How long a device as slow as a paced load works on the learning frames.
+fn for_learning(flows: &[Flow]) -> Nanos {
+    let paced = flows.iter().filter_map(|flow| match &flow.kind {
+        FlowKind::Datagrams(Datagrams { schedule: Schedule::Paced(rate), .. }) => Some(rate.0),
+        _ => None,
+    });
+    let slowest = paced.fold(f64::INFINITY, f64::min);
+    Nanos::from_secs_f64(LEARNING_FRAMES / slowest).min(LONGEST_LEARNING)
+}
 
 /// What starting and collecting a trial costs beside its phases.
 pub const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(60);
@@ -305,6 +323,7 @@ impl<'a> Session<'a> {
         let way = ask.way;
         let mut phases = self.profile.phases(ask.duration);
         phases.residual = phases.residual.max(self.residual);
+        phases.learned = phases.learned.max(for_learning(&ask.flows));
         if ask.gate == Gate::Flood {
             let emptying = self.emptying.get(&way).copied().unwrap_or(Nanos::ZERO);
             phases.residual = phases.residual.max(emptying);

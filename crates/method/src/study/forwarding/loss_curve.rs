@@ -31,8 +31,8 @@ pub(super) const USUAL_BYPASS_STEPS: u64 = 1;
 /// then lie within the curve, and half of its points where the device loses.
 const ROOM: f64 = 2.0;
 
-/// So many frames tell a share of 1 %: a device far slower than its tester still works on the learning frames
-/// when the load begins, and has others in its hands when it ends, six together.
+/// So many frames tell a share of 1 %: a device has some in its hands when the load begins and when it ends,
+/// six together.
 const FRAMES_FOR_A_SHARE: f64 = 600.0;
 
 /// A load is not made longer than this for it.

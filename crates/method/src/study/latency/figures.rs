@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use measure::Histogram;
 use measure::blocks::{BlockEstimate, paired_shift};
 use measure::reading::{Stamp, Stamps};
 
@@ -153,7 +154,17 @@ fn added(
     if device.samples.iter().chain(&bypass.samples).any(few) {
         row.caveats.insert(Caveat::FewSamples);
     }
-    let Some(shift) = shift else {
+    // Each median is the highest value of its bucket.
+    let bucket = |side: fn(&(f64, f64)) -> f64| {
+        pairs.iter().map(side).fold(0.0, f64::max) * Histogram::RESOLUTION
+    };
+    let (down, up) = (bucket(|(device, _)| *device), bucket(|(_, bypass)| *bypass));
+    let widened = |mut shift: BlockEstimate| {
+        shift.interval.low -= down;
+        shift.interval.high += up;
+        shift
+    };
+    let Some(shift) = shift.map(widened) else {
         let mut figure = row.single(Metric::RttAdded, Unit::Nanoseconds, None);
         figure.blocks = 0;
         figure.quantile = Some(q);
