@@ -166,8 +166,10 @@ struct Inference<'a> {
     /// How far a share is off, beside the chance of which frames came.
     noise: f64,
     rounds: Vec<Round>,
-    /// By their ports.
-    sinks: BTreeMap<usize, Sink>,
+    /// By sitting and port: a flood's mean is of those who sat then.
+    sinks: BTreeMap<(usize, usize), Sink>,
+    /// How often cables were moved.
+    sitting: usize,
     /// Each sink, and the levels of those that sent into it.
     told: Vec<(usize, Vec<Option<usize>>)>,
     /// Sinks whose senders were surely not all alike.
@@ -187,6 +189,7 @@ impl<'a> Inference<'a> {
             noise: 0.02,
             rounds: Vec::new(),
             sinks: BTreeMap::new(),
+            sitting: 0,
             told: Vec::new(),
             sure: 0,
             local_share: None,
@@ -362,7 +365,7 @@ impl Inference<'_> {
         for _ in 0..MOST_REPEATS {
             let seen = self.flood_into(port)?;
             self.take_into(port, &seen);
-            let (sink, scatter) = (&self.sinks[&port], self.scatter());
+            let (sink, scatter) = (&self.sinks[&(self.sitting, port)], self.scatter());
             found = sink.levels(scatter);
             let sure = found.as_ref().is_some_and(|(_, separation)| *separation >= SURE);
             let clear = sure || (found.is_none() && excess_of(sink, scatter) < LEAST_SEEN);
@@ -372,13 +375,14 @@ impl Inference<'_> {
         }
         let sure = |(_, separation): &(_, f64)| *separation >= SURE;
         self.sure += u64::from(found.as_ref().is_some_and(sure));
-        let sink = &self.sinks[&port];
+        let sink = &self.sinks[&(self.sitting, port)];
         let one = || (0..self.ports).map(|port| sink.heard(port).then_some(0)).collect();
         Ok(found.map_or_else(one, |(levels, _)| levels))
     }
 
     fn take_into(&mut self, port: usize, seen: &[Flooded]) {
-        self.sinks.entry(port).or_insert_with(|| Sink::new(self.ports)).take(seen, self.noise);
+        let here = self.sinks.entry((self.sitting, port));
+        here.or_insert_with(|| Sink::new(self.ports)).take(seen, self.noise);
     }
 
     /// How far all floods of sinks scatter.

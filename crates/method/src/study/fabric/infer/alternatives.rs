@@ -3,6 +3,8 @@
 //! Owns the alternatives to a belief (a port elsewhere, two groups that are one, one that is two) and the floods
 //! into sinks that tell the likeliest of them from it. Never calls a belief sure that has not been asked.
 
+use rand::seq::SliceRandom as _;
+
 use super::evidence::{Belief, NONE};
 use super::refine::compact;
 use super::{Flooded, Inference, Length};
@@ -56,7 +58,8 @@ impl Inference<'_> {
     /// One flood into a port of these that was a sink least often.
     fn flood_side(&mut self, side: &[usize]) -> Result<(), TestbedError> {
         let there = side.iter().copied().filter(|port| self.alive.contains(port));
-        let often = |port: &usize| self.sinks.get(port).map_or(0, super::sinks::Sink::count);
+        let sink = |port: &usize| self.sinks.get(&(self.sitting, *port));
+        let often = |port: &usize| sink(port).map_or(0, super::sinks::Sink::count);
         let Some(port) = there.min_by_key(often) else { return Ok(()) };
         let seen = self.flood_into(port)?;
         self.take_into(port, &seen);
@@ -65,7 +68,9 @@ impl Inference<'_> {
 
     /// Everybody else floods this port.
     pub(super) fn flood_into(&mut self, port: usize) -> Result<Vec<Flooded>, TestbedError> {
-        let senders: Vec<usize> = self.alive.iter().copied().filter(|p| *p != port).collect();
+        // In another order each time: who begins or ends last may get more, and is to be seen as scatter.
+        let mut senders: Vec<usize> = self.alive.iter().copied().filter(|p| *p != port).collect();
+        senders.shuffle(&mut self.chance);
         let flows: Vec<(usize, usize)> = senders.iter().map(|from| (*from, port)).collect();
         let seen = self.flood("sink", &flows, Length::Sink(senders.len()))?;
         let heard: u64 = seen.iter().map(|flow| flow.came).sum();

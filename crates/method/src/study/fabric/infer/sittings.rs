@@ -125,6 +125,7 @@ impl Inference<'_> {
 
     fn sit(&mut self, seats: &[usize]) {
         self.floods.plug(seats);
+        self.sitting += 1;
         self.alive = seats.iter().copied().filter(|port| !self.is_missing(*port)).collect();
         self.alive.sort_unstable();
     }
