@@ -168,7 +168,6 @@ struct Inference<'a> {
     rounds: Vec<Round>,
     /// By sitting and port: a flood's mean is of those who sat then.
     sinks: BTreeMap<(usize, usize), Sink>,
-    /// How often cables were moved.
     sitting: usize,
     /// Each sink, and the levels of those that sent into it.
     told: Vec<(usize, Vec<Option<usize>>)>,
