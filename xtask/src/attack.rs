@@ -2,7 +2,7 @@
 //!
 //! Owns what is thrown, and what counts as a finding: a panic, an end by a signal, more than five seconds, more
 //! than 200 MB, or anything on this machine that is not as before. Everything runs in a network namespace without
-//! a way out, on copies in a folder of its own. Never gives the program a command to run: corpora have no hooks.
+//! a way out and with a `/run` of its own, on copies in a folder of its own. Never gives the program a command to run: corpora have no hooks.
 
 mod mutate;
 
@@ -15,8 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
-use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 /// And is to be gone within this.
 const HANG: Duration = Duration::from_secs(5);
 /// In kB, as the kernel counts.
-const MOST_MEMORY: i64 = 200_000;
+const MOST_MEMORY: u64 = 200_000;
 const GLANCE: Duration = Duration::from_millis(1);
 
 /// One way in.
@@ -61,9 +61,11 @@ const DOORS: [Door; 9] = [
 #[derive(Debug, Default)]
 struct Count {
     inputs: u64,
-    accepted: u64,
+    refused: u64,
     panics: u64,
     hangs: u64,
+    /// In kB, of the largest process.
+    memory: u64,
 }
 
 /// Everything that is thrown from and at.
@@ -101,13 +103,15 @@ impl Range {
         let host = if cfg!(target_arch = "aarch64") { "aarch64" } else { "x86_64" };
         let with_host = format!("{target}/{host}-unknown-linux-gnu/release/switchmark");
         let program = [PathBuf::from(with_host), format!("{target}/release/switchmark").into()];
-        let program =
-            program.into_iter().find(|path| path.is_file()).context("find the program")?;
+        let built = program.into_iter().find(|path| path.is_file()).context("find the program")?;
         let folder = std::env::temp_dir().join(format!("switchmark-attack-{}", std::process::id()));
         fs::create_dir_all(folder.join("theirs"))?;
         for name in ["a", "b"] {
             fs::write(folder.join("theirs").join(name), vec![7; 65_536])?;
         }
+        // Whatever is built meanwhile is another program.
+        let program = folder.join("switchmark");
+        fs::copy(&built, &program).context("copy the program")?;
         let mut this = Self { program, folder, corpora: BTreeMap::new() };
         this.gather()?;
         Ok(this)
@@ -126,10 +130,13 @@ impl Range {
         let (is_toml, is_testbed, is_job) = (ends(".toml"), ends("testbed.toml"), ends(".fio"));
         self.corpora.insert(Door::Profile, toml("profiles", &is_toml)?);
         self.corpora.insert(Door::Testbed, toml("examples", &is_testbed)?);
-        self.corpora.insert(Door::Plan, toml("examples", &|n| is_toml(n) && !is_testbed(n))?);
+        let plans = toml("examples", &|n| is_toml(n) && !is_testbed(n))?;
+        let plans = plans.into_iter().map(|text| in_a_model(&String::from_utf8_lossy(&text)));
+        self.corpora.insert(Door::Plan, plans.collect());
         let mut jobs = toml("examples", &is_job)?;
         jobs.push(
-            b"[global]\nioengine=psync\nrw=randread\nbs=4k\n[j]\nsize=1m\niodepth=4\n".to_vec(),
+            b"[global]\nioengine=psync\nrw=randread\nbs=4k\nfilename=f\n[j]\nsize=1m\niodepth=4\n"
+                .to_vec(),
         );
         self.corpora.insert(Door::Job, jobs);
         let profile = root.join("profiles/blocking-16.toml");
@@ -150,7 +157,12 @@ impl Range {
     }
 
     fn throw(&self, seed: u64, budget: Duration) -> Result<()> {
-        unshare(CloneFlags::CLONE_NEWNET).context("stand apart from the network, as root")?;
+        let apart = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS;
+        unshare(apart).context("stand apart from the network, as root")?;
+        let (nothing, ours) = (None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE);
+        mount(nothing, "/", nothing, ours, nothing).context("keep mounts to itself")?;
+        let run = mount(Some("tmpfs"), "/run", Some("tmpfs"), MsFlags::empty(), nothing);
+        run.context("have a /run of its own")?;
         let (began, mut dice) = (Instant::now(), Dice::new(seed));
         let before = self.state()?;
         let mut counts: BTreeMap<Door, Count> = BTreeMap::new();
@@ -162,13 +174,12 @@ impl Range {
             let input = mutated(&mut dice, &self.corpora[&door]);
             let count = counts.entry(door).or_default();
             count.inputs += 1;
-            let memory = largest_child()?;
             let end = self.give(door, &input, &mut dice)?;
-            count.accepted += u64::from(matches!(end.code, Some(0 | 3)));
+            count.refused += u64::from(end.code == Some(2));
             count.panics += u64::from(end.panicked);
             count.hangs += u64::from(end.hung);
-            let now = largest_child()?;
-            let fat = now > MOST_MEMORY && now > memory;
+            count.memory = count.memory.max(end.memory);
+            let fat = end.memory > MOST_MEMORY;
             let changed = if number % 500 == 0 { self.state()? != before } else { false };
             if end.panicked || end.hung || fat || changed {
                 let kept = std::env::temp_dir().join(format!("switchmark-finding-{seed}-{number}"));
@@ -177,7 +188,7 @@ impl Range {
                     "{door:?}, input {number}: {}{}{}{} ({})",
                     if end.panicked { "panic " } else { "" },
                     if end.hung { "hang " } else { "" },
-                    if fat { format!("{now} kB ") } else { String::new() },
+                    if fat { format!("{} kB ", end.memory) } else { String::new() },
                     if changed { "not all is as before" } else { "" },
                     kept.display()
                 ));
@@ -187,17 +198,18 @@ impl Range {
             findings.push("not all on this machine is as before".into());
         }
         println!(
-            "\n{:<12} {:>8} {:>9} {:>7} {:>6}",
-            "door", "inputs", "accepted", "panics", "hangs"
+            "\n{:<12} {:>8} {:>9} {:>7} {:>6} {:>10}",
+            "door", "inputs", "refused", "panics", "hangs", "memory, MB"
         );
         for (door, count) in &counts {
-            let Count { inputs, accepted, panics, hangs } = count;
+            let Count { inputs, refused, panics, hangs, memory } = count;
             println!(
-                "{:<12} {inputs:>8} {accepted:>9} {panics:>7} {hangs:>6}",
-                format!("{door:?}")
+                "{:<12} {inputs:>8} {refused:>9} {panics:>7} {hangs:>6} {:>10}",
+                format!("{door:?}"),
+                memory / 1000
             );
         }
-        println!("seed {seed}, {number} inputs, largest process {} MB", largest_child()? / 1000);
+        println!("seed {seed}, {number} inputs, {} findings", findings.len());
         for finding in &findings {
             println!("FOUND {finding}");
         }
@@ -308,14 +320,17 @@ struct End {
     code: Option<i32>,
     panicked: bool,
     hung: bool,
+    /// The most it had, in kB, but for its last millisecond.
+    memory: u64,
 }
 
 fn watch(mut child: Child) -> Result<End> {
     let pid = Pid::from_raw(child.id().cast_signed());
     let readers = [child.stdout.take().map(read_all), child.stderr.take().map(read_all)];
     let (began, mut asked) = (Instant::now(), false);
-    let mut hung = false;
+    let (mut hung, mut memory) = (false, 0);
     let status = loop {
+        memory = peak(pid).unwrap_or(0).max(memory);
         if let Some(status) = child.try_wait()? {
             break status;
         }
@@ -332,7 +347,19 @@ fn watch(mut child: Child) -> Result<End> {
     let mut said = readers.into_iter().flatten().map(|reader| reader.join().unwrap_or_default());
     let panicked = said.any(|text| text.contains("panicked at"));
     let code = status.code();
-    Ok(End { code, panicked: panicked || code == Some(101) || (code.is_none() && !hung), hung })
+    Ok(End {
+        code,
+        panicked: panicked || code == Some(101) || (code.is_none() && !hung),
+        hung,
+        memory,
+    })
+}
+
+/// A living process's largest resident memory so far, in kB.
+fn peak(pid: Pid) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// Nobody's pipe is left full.
@@ -344,14 +371,20 @@ fn read_all(mut from: impl std::io::Read + Send + 'static) -> thread::JoinHandle
     })
 }
 
-/// In kB: the largest of all children so far.
-fn largest_child() -> Result<i64> {
-    Ok(getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss())
-}
-
 fn in_virtual_time(command: &mut Command) -> &mut Command {
     let profile = root().join("profiles/blocking-16.toml");
     command.arg("--testbed").arg(format!("sim:{},hosts=4", profile.display()))
+}
+
+/// A plan about a modelled device, so that the rest of it is read and done.
+fn in_a_model(plan: &str) -> Vec<u8> {
+    let profile = root().join("profiles/blocking-16.toml");
+    let model = format!("testbed = \"sim:{},hosts=4\"", profile.display());
+    let line = |line: &str| {
+        let named = line.trim_start().starts_with("testbed");
+        if named { model.clone() } else { line.to_owned() }
+    };
+    plan.lines().map(line).collect::<Vec<_>>().join("\n").into_bytes()
 }
 
 /// Commands of the user's and ways to other machines and processes are not what is tried.

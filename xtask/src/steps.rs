@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{bpf, deny, edges, packages, tidy};
+use crate::{attack, bpf, deny, edges, packages, tidy};
 
 /// The workspace's root: the folder above this crate's.
 pub fn root() -> PathBuf {
@@ -46,7 +46,13 @@ pub fn test(full: bool) -> Result<()> {
             tests.env("SWITCHMARK_TESTS", "full");
         }
         run(&mut tests)
-    })
+    })?;
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("skipped: attack needs root, to stand apart from the network");
+        return Ok(());
+    }
+    let seconds = if full { ["--seconds", "3600"] } else { ["--seconds", "30"] };
+    step("attack", || attack::attack(&seconds))
 }
 
 /// Simulated devices of known truth: a hundred, or with `--full` two thousand. Whatever else is said

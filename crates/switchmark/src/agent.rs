@@ -30,6 +30,7 @@ use std::thread;
 use duty::{Duty, Reins};
 pub(crate) use facts::gather as gather_facts;
 use fault::AgentFault;
+pub(crate) use found::{left, mend};
 use leash::Heard;
 pub(crate) use offloads::describe as describe_ports;
 

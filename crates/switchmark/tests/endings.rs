@@ -17,6 +17,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use dataplane::datagram::AddressRange;
+use harness::spaces::Spaces;
+use harness::watcher::Watcher;
 use harness::{Scratch, alone, full, open, switchmark};
 use lab::LabDevice;
 use measure::Nanos;
@@ -214,6 +216,41 @@ fn whatever_ends_an_agent_it_goes_and_the_host_is_as_it_was_found() {
     assert_eq!(notes_of_mine(), 0, "no note is left");
 }
 
+#[test]
+fn the_doctor_puts_back_what_a_killed_agent_left() {
+    let Some(_alone) = alone("the doctor puts back", &[]) else { return };
+    let testbed = open(&LabDevice::Cable, None);
+    let lab = testbed.lab().expect("a lab");
+    let features = || lab.netlink("h1", |kernel| kernel.features("eth1")).expect("features");
+    let found = features();
+    let mut agent = Agent::changed(&testbed);
+    end(Way::Killed, &mut agent);
+    assert!(gone_in_time(&mut agent.child).is_some());
+    assert_ne!(features(), found, "nobody put it back");
+    let restore = || {
+        let mut command = Command::new(switchmark());
+        command.args(["doctor", "--restore", "--json", "-q"]).stdout(Stdio::piped());
+        let child = lab.spawn("h1", &mut command).expect("it starts");
+        let output = child.wait_with_output().expect("it ends");
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        told["restored"]["this host"].clone()
+    };
+    assert_eq!(restore(), serde_json::json!(["offloads of eth1"]));
+    assert_eq!(features(), found);
+    assert_eq!(restore(), serde_json::json!([]), "once");
+}
+
+#[test]
+fn what_a_test_leaves_behind_is_seen() {
+    let Some(_alone) = alone("what a test leaves behind", &["ip"]) else { return };
+    let before = Watcher::look();
+    let spaces = Spaces::new(&["left"]);
+    let differences = before.differences();
+    assert!(differences.iter().any(|d| d.starts_with("new: namespace")), "{differences:?}");
+    drop(spaces);
+    assert_eq!(before.differences(), Vec::<String>::new());
+}
+
 /// What agents of this user wrote down and nobody undid.
 fn notes_of_mine() -> usize {
     let entries = std::fs::read_dir("/run/switchmark").into_iter().flatten().flatten();
@@ -234,43 +271,94 @@ fn a_port_is_one_runs_at_a_time() {
     assert_eq!(second.ask(hold("run 2 of lab-4")), Ok(Answer::Holding));
 }
 
-/// A run whose stderr nobody has any more still ends when it is asked to.
+/// How a controller's life ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    Signal(Signal),
+    /// After the other end of its stderr went away.
+    WithoutStderr(Signal),
+    /// After the terminal that it wrote to went away.
+    WithoutTerminal(Signal),
+    /// Of stdout, where the figures go.
+    WithoutStdout(Signal),
+}
+
+const ENDS: [End; 10] = [
+    End::Signal(Signal::SIGINT),
+    End::Signal(Signal::SIGTERM),
+    End::Signal(Signal::SIGHUP),
+    End::Signal(Signal::SIGKILL),
+    End::WithoutStderr(Signal::SIGINT),
+    End::WithoutStderr(Signal::SIGTERM),
+    End::WithoutTerminal(Signal::SIGTERM),
+    End::WithoutTerminal(Signal::SIGHUP),
+    End::WithoutStdout(Signal::SIGTERM),
+    End::WithoutStdout(Signal::SIGKILL),
+];
+
+/// Ends a run at a random moment; within 3 s nothing of it is there any more, whatever it was told on, and it goes on.
 #[test]
-fn a_closed_terminal_stops_no_signal() {
-    let Some(_alone) = alone("a closed terminal", &[]) else { return };
-    let scratch = Scratch::new("closed-terminal");
-    for terminal in [false, true] {
-        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-            let mut command = Command::new(switchmark());
-            command.args(["latency", "--testbed", "lab:cable", "--protocol", "udp"]);
-            command.args(["--size", "64", "-t", "100ms", "--blocks", "100", "--store"]);
-            command.arg(scratch.path(&format!("{terminal}-{signal}.db")));
-            command.stdin(Stdio::null()).stdout(Stdio::null());
-            let mut child = if terminal {
-                let pty = nix::pty::openpty(None, None).expect("a terminal");
-                let child = command.stderr(pty.slave).spawn().expect("it starts");
-                thread::sleep(Duration::from_millis(1500));
-                drop(pty.master);
-                child
-            } else {
-                let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
-                thread::sleep(Duration::from_millis(1500));
+fn whatever_ends_a_run_nothing_of_it_stays_and_it_goes_on() {
+    let Some(_alone) = alone("whatever ends a run", &[]) else { return };
+    let scratch = Scratch::new("ended-runs");
+    let mut rng = Pcg64::seed_from_u64(20_261_123);
+    let endings = if full() { 250 } else { ENDS.len() };
+    let mut resumed = 0;
+    for number in 0..endings {
+        let end = ENDS[number % ENDS.len()];
+        let store = scratch.path(&format!("{number}.db"));
+        let before = Watcher::look();
+        let mut command = Command::new(switchmark());
+        command.args(["latency", "--testbed", "lab:cable", "--protocol", "udp", "--size", "64"]);
+        command.args(["-t", "50ms", "--blocks", "12", "--store"]).arg(&store);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let pty = nix::pty::openpty(None, None).expect("a terminal");
+        match end {
+            End::WithoutTerminal(_) => command.stderr(pty.slave),
+            _ => command.stderr(Stdio::piped()),
+        };
+        let mut child = command.spawn().expect("it starts");
+        // Of the command's own ends none is kept.
+        drop(command);
+        thread::sleep(Duration::from_millis(rng.random_range(50..2_000)));
+        let signal = match end {
+            End::Signal(signal) => signal,
+            End::WithoutStderr(signal) => {
                 drop(child.stderr.take());
-                child
-            };
-            kill(Pid::from_raw(child.id().cast_signed()), signal).expect("it is ours");
-            let gone = gone_in_time(&mut child);
-            if gone.is_none() {
-                let _ = child.kill();
-                let _ = child.wait();
+                signal
             }
-            assert!(
-                gone.is_some(),
-                "{signal} with a closed {}",
-                if terminal { "pty" } else { "pipe" }
-            );
+            End::WithoutTerminal(signal) => {
+                drop(pty.master);
+                signal
+            }
+            End::WithoutStdout(signal) => {
+                drop(child.stdout.take());
+                signal
+            }
+        };
+        kill(Pid::from_raw(child.id().cast_signed()), signal).expect("it is ours");
+        let gone = gone_in_time(&mut child);
+        if gone.is_none() {
+            let _ = child.kill();
+            let _ = child.wait();
         }
+        assert!(gone.is_some(), "{end:?}, ending {number}");
+        assert_eq!(before.differences(), Vec::<String>::new(), "{end:?}, ending {number}");
+        // One that was ended before it began has nothing to go on with.
+        let begun = store.exists().then(|| record::Store::open(&store).expect("it opens"));
+        let begun = begun.is_some_and(|store| !store.runs().expect("runs").is_empty());
+        if begun {
+            let mut again = Command::new(switchmark());
+            again.args(["run", "--resume", "latest", "--json", "-q", "--store"]).arg(&store);
+            let output = again.output().expect("it starts");
+            let told = String::from_utf8_lossy(&output.stderr);
+            let done = matches!(output.status.code(), Some(0 | 3)) || told.contains("is complete");
+            assert!(done, "{end:?}, ending {number}: {:?} {told}", output.status);
+            resumed += 1;
+        }
+        let _ = std::fs::remove_file(&store);
     }
+    println!("{endings} runs ended, {resumed} went on");
 }
 
 /// What an agent was told is no command to the terminal that it ends up on.

@@ -82,7 +82,23 @@ fn no_host_sends_more_than_the_limit() {
     let limits = "[limits]\nrate = \"1Mbit\"\n";
     std::fs::write(&file, host("a", 1, "b") + &host("b", 2, "a") + limits).expect("a file");
     let hosts = ["a", "b"].map(|name| Namespace::named(&space(name)).expect("a namespace"));
+    let job = scratch.path("job.fio");
+    let text = "[j]\nioengine=nbd\nuri=nbd://198.18.0.2:10809/x\nrw=randread\nbs=4k\nsize=1m\n";
+    std::fs::write(&job, text).expect("a file");
+    let job = job.to_str().expect("a plain name");
+    let open_loop = ["latency", "--protocol", "udp", "--size", "64", "-t", "2s", "--open-loop"];
+    let loaded = ["latency", "--protocol", "udp", "--size", "64", "-t", "2s", "--load"];
     for (args, runs) in [
+        // Paced datagrams, and round trips beside them.
+        (&[&loaded[..], &["udp:60pps@1518"]].concat()[..], true),
+        (&[&open_loop[..], &["1200pps"]].concat()[..], true),
+        (&[&open_loop[..], &["5kpps"]].concat()[..], false),
+        // What only a peer's answers or a port's rate hold is refused: bulk TCP, exchanges, bursts, storage.
+        (&[&loaded[..], &["tcp"]].concat()[..], false),
+        (&["fabric", "-t", "1s", "--carrier", "tcp"][..], false),
+        (&["fabric", "-t", "1s", "--carrier", "datagrams"][..], false),
+        (&["buffer", "-t", "1s"][..], false),
+        (&["storage", "--fio", job, "-t", "1s"][..], false),
         (&["latency", "--protocol", "udp", "--size", "64,1518", "-t", "2s"][..], true),
         (&["latency", "--protocol", "tcp", "--size", "64,1518", "-t", "2s"][..], true),
         (&["latency", "--protocol", "icmp", "--size", "64,1518", "-t", "2s"][..], true),

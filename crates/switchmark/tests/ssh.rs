@@ -14,15 +14,19 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use harness::spaces::{Spaces, agents, cable, call, ip, processes, space};
 use harness::{Scratch, alone, conclusion, find, switchmark, told_a_round_trip};
+use lab::Namespace;
 use measure::Nanos;
 use method::record::{Clocks, FlowRecord};
 use method::{Outcome, Trial, TrialRecord};
+use netlink::Netlink;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64;
 use record::{Journal, Store};
 
 const HOSTS: [&str; 2] = ["h1", "h2"];
@@ -369,11 +373,24 @@ fn a_damaged_copy_is_replaced_and_refusals_are_told() {
     let mut octets = fs::read(&program).expect("reads");
     octets.truncate(octets.len() / 2);
     fs::write(&program, octets).expect("writes");
+    let cache = rack.scratch.path("cache-h1").join("switchmark");
+    let older = cache.join("0".repeat(64));
+    fs::create_dir(&older).expect("a folder");
+    fs::write(older.join("switchmark"), "an older version").expect("writes");
     let output = rack.latency(&good);
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{told}");
     let sizes = [fs::metadata(&program), fs::metadata(switchmark())].map(|m| m.expect("is").len());
     assert_eq!(sizes[0], sizes[1], "a copy that was cut off is sent again");
+    assert!(!older.exists(), "older versions go, with what they were allowed");
+
+    // Whoever owns the folder could put another program there.
+    std::os::unix::fs::chown(&cache, Some(65_534), None).expect("root may");
+    let output = rack.latency(&good);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("belongs to another user"), "{told}");
+    std::os::unix::fs::chown(&cache, Some(0), None).expect("root may");
 
     // A user without a key would be asked for a password: it is said, and nothing waits.
     let output = rack.latency(&rack.testbed("ssh://nobody@h2"));
@@ -381,6 +398,44 @@ fn a_damaged_copy_is_replaced_and_refusals_are_told() {
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("ssh://nobody@h2") && told.contains("Permission denied"), "{told}");
     assert!(told.contains("hint: ") && output.stdout.is_empty(), "{told}");
+}
+
+/// However a run over ssh ends, at any moment: within 3 s its hosts have neither a process nor a changed setting of it.
+#[test]
+fn whatever_ends_a_run_its_hosts_are_as_they_were() {
+    let name = "whatever_ends_a_run_its_hosts_are_as_they_were";
+    let Some(_alone) = alone(name, &["ip", "ssh", "sshd", "ssh-keygen"]) else { return };
+    let rack = Rack::new("ssh-endings");
+    let file = rack.testbed("ssh://root@h2");
+    assert_eq!(rack.latency(&file).status.code(), Some(0), "and the programs are there");
+    let features = |host: &&str| {
+        let place = Namespace::named(&space(host)).expect("a namespace");
+        let features = place.enter_with(|| Netlink::open()?.features("eth1"));
+        features.expect("it opens").expect("features")
+    };
+    let state = || HOSTS.iter().map(features).collect::<Vec<_>>();
+    let is_clean = || HOSTS.iter().all(|host| processes(host).len() == 1);
+    let found = state();
+    let mut chance = Pcg64::seed_from_u64(20_261_123);
+    let signals = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGKILL];
+    for number in 0..if harness::full() { 120 } else { 8 } {
+        let signal = signals[number % signals.len()];
+        let mut command = rack.latency_in(&file, "100");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut run = command.spawn().expect("it starts");
+        thread::sleep(Duration::from_millis(chance.random_range(100..3_000)));
+        kill(Pid::from_raw(run.id().cast_signed()), signal).expect("it is ours");
+        let until = Instant::now() + Duration::from_secs(3);
+        let mut gone = false;
+        while !gone && Instant::now() < until {
+            thread::sleep(Duration::from_millis(20));
+            gone = run.try_wait().expect("it can be asked").is_some() && is_clean();
+        }
+        let _ = run.kill();
+        let _ = run.wait();
+        assert!(gone, "{signal}, ending {number}");
+        assert_eq!(state(), found, "{signal}, ending {number}");
+    }
 }
 
 /// Whether this kernel lets a program have a clock of its own.

@@ -207,6 +207,12 @@ impl FabricSpec {
                 let range = "an offset below the number of ports, and at most 10000 bisections";
                 return Err(out_of_range("the arrangement", arrangement, range));
             }
+            let (pairs, at_once) = arrangement.pairs(ports);
+            if pairs > MOST_PAIRS || at_once > MOST_AT_ONCE {
+                let range = "at most 524,800 pairs of ports, as a tournament of 1,024, and 32,768 at once, \
+                             as a mesh of 256: `bisections=N` asks a sample of them";
+                return Err(out_of_range("the arrangement", arrangement, range));
+            }
             if arrangement.is_one_way() && self.carrier != Carrier::Tcp {
                 let range =
                     "both ways over datagrams; one way over TCP, or as `switching` with frames";
@@ -257,6 +263,11 @@ impl FabricSpec {
         Ok(figures::all(self, &scenes, (&data, &structures), &session.ways, seed))
     }
 }
+
+/// What an arrangement's rounds may have together: their names are held all at once.
+const MOST_PAIRS: usize = 1025 * 512;
+/// And at once: a flow's number has 16 bits.
+const MOST_AT_ONCE: usize = 256 * 128;
 
 /// A trial's place: its scene, its cell there, and the round.
 type Place = (usize, usize, usize);

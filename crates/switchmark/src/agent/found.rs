@@ -243,6 +243,13 @@ pub fn mend() -> Vec<String> {
     mended
 }
 
+/// What killed agents left in other network namespaces, or what could not be put back, in words.
+pub fn left() -> Vec<String> {
+    let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
+    let ledgers = entries.filter_map(|entry| read(&mut orphan(&entry.path())?));
+    ledgers.flat_map(|ledger| ledger.found).map(|found| found.told()).collect()
+}
+
 /// Whether a living agent holds this setting of the machine.
 pub fn is_held(setting: &Setting) -> bool {
     let Setting::File { path: wanted, .. } = setting else { return false };

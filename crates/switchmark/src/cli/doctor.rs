@@ -20,6 +20,7 @@ pub use self::emulator::{Effort, Kept, Limits};
 pub use self::generator::{Calibration, Highest, Paced, Unavailable};
 pub use self::readiness::{Finding, State};
 use super::{Failure, Outcome, lone, options, session};
+use crate::agent;
 use crate::config::testbed;
 use crate::controller::{LiveTestbed, Stop};
 use crate::protocol::Setting;
@@ -41,9 +42,13 @@ pub struct Args {
     /// Change what is doubtful or bad and can be put back, and keep it so until Ctrl-C
     #[arg(long, conflicts_with_all = ["generator", "emulator"])]
     fix: bool,
+    /// Put right what a killed agent left changed, on this host or on a testbed's, and check nothing
+    #[arg(long, conflicts_with_all = ["generator", "emulator", "fix"])]
+    restore: bool,
     /// Whose hosts are checked: a lab's name or a testbed file; for the generator, its direct cable
-    #[arg(long, value_name = "T", default_value = "lab:cable")]
-    testbed: String,
+    /// [default: lab:cable; for --restore, this host]
+    #[arg(long, value_name = "T")]
+    testbed: Option<String>,
     /// Length of each trial, in seconds or with a unit
     #[arg(short = 't', long, value_name = "S", default_value = "300ms", value_parser = options::duration)]
     time: Nanos,
@@ -63,9 +68,17 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         let limits = Limits::measure(&place, stop, Effort::whole(args.time, args.quiet))?;
         return told(args, &terminal::emulator::render(&limits), &limits.to_json());
     }
-    let place = testbed::from_argument("--testbed", &args.testbed)?;
+    if args.restore && args.testbed.is_none() {
+        let here = BTreeMap::from([("this host".to_owned(), agent::mend())]);
+        return restored(args, &here, &agent::left());
+    }
+    let named = args.testbed.as_deref().unwrap_or("lab:cable");
+    let place = testbed::from_argument("--testbed", named)?;
     let stop = session::prepare(&[&place])?;
     let mut live = LiveTestbed::open(&place, stop.clone()).map_err(Failure::unusable)?;
+    if args.restore {
+        return restored(args, live.mended(), &[]);
+    }
     if !args.generator {
         return ready(args, &mut live, &stop);
     }
@@ -73,6 +86,17 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     // The lab goes before anything else can fail.
     drop(live);
     told(args, &terminal::generator::render(&calibration), &calibration.to_json())
+}
+
+/// What was put right, and what could not be here.
+fn restored(
+    args: &Args,
+    mended: &BTreeMap<String, Vec<String>>,
+    left: &[String],
+) -> Result<Outcome, Failure> {
+    let object = serde_json::json!({ "restored": mended, "left": left });
+    told(args, &terminal::readiness::restored(mended, left), &object)?;
+    Ok(if left.is_empty() { Outcome::Done } else { Outcome::SomeInvalid })
 }
 
 /// The hosts of a testbed: looked at, put right where that is asked for, and looked at again.

@@ -13,6 +13,7 @@ use sim::HostModel;
 use super::lab_name::{self, Word};
 use super::resolved::{Source, Testbed, VirtualConfig};
 use super::source::Fault;
+use super::testbed::MOST_HOSTS;
 use super::{frame_rate, profile, suggest};
 
 /// What stands before a simulated testbed's name.
@@ -110,6 +111,10 @@ impl Making {
                     format!("give a number from 2 to {edges}"),
                 )
             })?;
+        }
+        if usize::from(self.hosts.count) > MOST_HOSTS {
+            let message = format!("{} hosts; at most {MOST_HOSTS} take part", self.hosts.count);
+            return Err(Fault::new(span.clone(), message, format!("add `hosts={MOST_HOSTS}`")));
         }
         Ok(VirtualConfig { profile: self.profile, hosts: self.hosts })
     }

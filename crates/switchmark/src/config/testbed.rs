@@ -176,7 +176,7 @@ fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
 }
 
 /// One controller keeps an agent on each.
-const MOST_HOSTS: usize = 4096;
+pub const MOST_HOSTS: usize = 4096;
 
 fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
     let hosts = file.host.iter().map(|h| ("host", &h.name));

@@ -43,19 +43,22 @@ pub struct Muster {
     /// Empty in a lab, whose nodes have the hosts' names.
     reaches: BTreeMap<String, Reach>,
     limits: Limits,
+    /// By host: what its agent put right that a killed one had left changed.
+    mended: BTreeMap<String, Vec<String>>,
 }
 
 impl Muster {
     /// For hosts of a lab.
     pub fn of_lab(program: &Path) -> Self {
-        Self { program: Program::new(program), reaches: BTreeMap::new(), limits: Limits::default() }
+        let (program, limits) = (Program::new(program), Limits::default());
+        Self { program, reaches: BTreeMap::new(), limits, mended: BTreeMap::new() }
     }
 
     /// For hosts that exist already.
     pub fn of_hosts(program: &Path, hosts: &[HostConfig], limits: Limits) -> Self {
         let reach = |host: &HostConfig| (host.name.clone(), host.reach.clone());
         let reaches = hosts.iter().map(reach).collect();
-        Self { program: Program::new(program), reaches, limits }
+        Self { program: Program::new(program), reaches, limits, mended: BTreeMap::new() }
     }
 
     /// What the testbed allows.
@@ -63,22 +66,28 @@ impl Muster {
         &self.limits
     }
 
+    /// By host: what its agent put right that a killed one had left changed, in words.
+    pub const fn mended(&self) -> &BTreeMap<String, Vec<String>> {
+        &self.mended
+    }
+
     /// An agent on every host, each told its terms. Those of other machines all at once: each takes as
     /// long as its network does. The others' agents die with the thread that started them, and are
     /// started on this one.
     pub fn all(
-        &self,
+        &mut self,
         topology: &Topology,
         lab: Option<&Lab>,
         crew: &mut Crew,
     ) -> Result<(), ControllerError> {
-        let is_away = |name: &&String| self.reaches.get(*name).is_some_and(Reach::is_away);
+        let this = &*self;
+        let is_away = |name: &&String| this.reaches.get(*name).is_some_and(Reach::is_away);
         let names = topology.hosts.iter().map(|host| &host.name);
         let (away, here): (Vec<_>, Vec<_>) = names.partition(is_away);
         let (heart, stop) = (crew.heart().clone(), crew.stop().clone());
         for group in away.chunks(MOST_AT_ONCE) {
             let started: Vec<_> = thread::scope(|scope| {
-                let one = |name| self.launch(name, lab, &heart, &stop);
+                let one = |name| this.launch(name, lab, &heart, &stop);
                 let threads: Vec<_> =
                     group.iter().map(|name| scope.spawn(move || one(name))).collect();
                 let ends = threads.into_iter().map(thread::ScopedJoinHandle::join);
@@ -100,7 +109,7 @@ impl Muster {
     /// Another agent on a host whose first one lost touch, within [`RETURNING`]; the last attempt's error
     /// where it stays away or the user asks to stop.
     pub fn again(
-        &self,
+        &mut self,
         host: &str,
         topology: &Topology,
         lab: Option<&Lab>,
@@ -145,7 +154,7 @@ impl Muster {
     }
 
     fn agree(
-        &self,
+        &mut self,
         host: &str,
         topology: &Topology,
         crew: &mut Crew,
@@ -154,10 +163,13 @@ impl Muster {
         let terms = terms(topology, host, &self.limits, lasting);
         match crew.ask(host, Ask::Terms { terms }, AGREEING) {
             Ok(Answer::Agreed { mended }) => {
-                for what in mended {
+                for what in &mended {
                     speak(&format!(
                         "host `{host}`: put back {what}, left changed by an agent that was killed"
                     ));
+                }
+                if !mended.is_empty() {
+                    self.mended.entry(host.to_owned()).or_default().extend(mended);
                 }
                 Ok(())
             }

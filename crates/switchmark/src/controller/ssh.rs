@@ -32,13 +32,15 @@ const OPTIONS: [&str; 9] = [
     "ServerAliveCountMax=3",
 ];
 
+/// The folder of our programs there is this user's own, or nothing in it is run or written (`test -O`).
+const OWN: &str = r#"c="${XDG_CACHE_HOME:-$HOME/.cache}/switchmark"; if [ -e "$c" ] && ! [ -O "$c" ]; then echo "$c belongs to another user" >&2; exit 9; fi; d="$c/$1""#;
 /// Which system and processor, and the sum of the program where it is there already.
-const LOOK: &str = r#"sh -c 'uname -s; uname -m; p="${XDG_CACHE_HOME:-$HOME/.cache}/switchmark/$1/switchmark"; if [ -x "$p" ]; then sha256sum < "$p"; fi' look"#;
-/// Takes the program from its standard input; a copy that was cut off never gets the name.
-const PUT: &str = r#"sh -c 'set -e; umask 077; d="${XDG_CACHE_HOME:-$HOME/.cache}/switchmark/$1"; mkdir -p "$d"; t="$d/new.$$"; cat > "$t"; chmod 700 "$t"; mv -f "$t" "$d/switchmark"; sha256sum < "$d/switchmark"' put"#;
+const LOOK: &str = r#"uname -s; uname -m; if [ -O "$d" ] && [ -x "$d/switchmark" ]; then sha256sum < "$d/switchmark"; fi"#;
+/// Takes the program from its standard input; a copy that was cut off never gets the name. Other versions go, with
+/// whatever capabilities they were given.
+const PUT: &str = r#"set -e; umask 077; mkdir -p "$d"; chmod 700 "$c" "$d"; t="$d/new.$$"; cat > "$t"; chmod 700 "$t"; mv -f "$t" "$d/switchmark"; sha256sum < "$d/switchmark"; for o in "$c"/*; do if [ "$o" != "$d" ] && [ -O "$o" ]; then rm -f "$o/switchmark"; rmdir "$o" 2>/dev/null || :; fi; done"#;
 /// Becomes the agent.
-const START: &str =
-    r#"sh -c 'exec "${XDG_CACHE_HOME:-$HOME/.cache}/switchmark/$1/switchmark" agent' start"#;
+const START: &str = r#"exec "$d/switchmark" agent"#;
 
 /// A look is one connection.
 const LOOKING: Nanos = Nanos::from_secs(30);
@@ -133,11 +135,11 @@ pub fn start(destination: &str, program: &Program, stop: &Stop) -> Result<Child,
     agent.spawn().map_err(SshError::Start)
 }
 
-/// `script` is told the sum as its first argument.
+/// `script` is told the sum as its first argument, and finds the folder of the program's copy in `$d`.
 fn ssh(destination: &str, script: &str, sum: &str, stdin: Stdio) -> Command {
     let mut command = Command::new("ssh");
     command.args(OPTIONS).arg("--").arg(format!("ssh://{destination}"));
-    command.arg(format!("{script} {sum}")).stdin(stdin);
+    command.arg(format!("sh -c '{OWN}; {script}' switchmark {sum}")).stdin(stdin);
     command
 }
 

@@ -242,6 +242,11 @@ impl LiveTestbed {
         &self.facts
     }
 
+    /// By host: what its agent put right that a killed one had left changed, in words.
+    pub const fn mended(&self) -> &BTreeMap<String, Vec<String>> {
+        self.muster.mended()
+    }
+
     /// What an interface may be asked to send, where there is a limit.
     pub fn rate_limit(&self) -> Option<Rate> {
         self.muster.limits().rate

@@ -1,8 +1,31 @@
 //! What the doctor found, as people read it: what is wrong first, each with its command. Never judges.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::cli::{Finding, State};
+
+/// What killed agents had left changed: what is right again, by host, and what is not.
+pub fn restored(mended: &BTreeMap<String, Vec<String>>, left: &[String]) -> String {
+    let mut out = String::new();
+    for (host, whats) in mended {
+        for what in whats {
+            let _ = writeln!(out, "{host}: put back {what}");
+        }
+    }
+    if out.is_empty() {
+        out.push_str("nothing to put back\n");
+    }
+    for what in left {
+        let _ = writeln!(out, "not put back: {what}");
+    }
+    if !left.is_empty() {
+        out.push_str(
+            "hint: it belongs to another network namespace: name its testbed with --testbed\n",
+        );
+    }
+    out
+}
 
 /// All of it.
 pub fn render(testbed: &str, findings: &[Finding]) -> String {

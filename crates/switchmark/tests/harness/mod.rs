@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests face the kernel")]
 
 pub mod spaces;
+pub mod watcher;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -22,12 +23,30 @@ use method::trial::{
 };
 use switchmark::config::resolved::{Source, Testbed as ResolvedTestbed};
 use switchmark::controller::{LiveTestbed, Stop};
+use watcher::Watcher;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The lock that keeps labs on one machine from disturbing each other, or `None` where labs can't be
-/// built or a program is missing.
-pub fn alone(test: &str, programs: &[&str]) -> Option<MutexGuard<'static, ()>> {
+/// Keeps labs on one machine from disturbing each other, and fails the test whose end does not leave the machine as it
+/// was.
+pub struct Alone {
+    test: String,
+    before: Watcher,
+    _lock: MutexGuard<'static, ()>,
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        let differences = self.before.differences();
+        for difference in &differences {
+            println!("{}: not as before: {difference}", self.test);
+        }
+        assert!(differences.is_empty() || std::thread::panicking(), "{}: see above", self.test);
+    }
+}
+
+/// None where labs can't be built or a program is missing.
+pub fn alone(test: &str, programs: &[&str]) -> Option<Alone> {
     if lab::privilege() == lab::Privilege::None {
         eprintln!("skipped: {test} needs root to build a lab");
         return None;
@@ -38,7 +57,8 @@ pub fn alone(test: &str, programs: &[&str]) -> Option<MutexGuard<'static, ()>> {
             return None;
         }
     }
-    Some(ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner))
+    let lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    Some(Alone { test: test.to_owned(), before: Watcher::look(), _lock: lock })
 }
 
 /// Where a program is, the administrator's folders included.

@@ -61,6 +61,20 @@ impl Arrangement {
         rounds
     }
 
+    /// Pairs of all its rounds over so many ports, and those that talk at once; no fewer than there are.
+    pub const fn pairs(self, ports: usize) -> (usize, usize) {
+        let half = ports.div_ceil(2);
+        match self {
+            Self::Neighbours | Self::Offset(_) => (half, half),
+            Self::Sweep | Self::Tournament => (ports.saturating_mul(half), half),
+            Self::Bisections(rounds) => (half.saturating_mul(rounds as usize), half),
+            Self::Pattern(Pattern::Mesh) => {
+                (ports.saturating_mul(half), ports.saturating_mul(half))
+            }
+            Self::Pattern(_) => (ports, ports),
+        }
+    }
+
     /// The rounds over so many ports.
     fn rounds(self, ports: usize, seed: u64) -> Vec<Matching> {
         let one = |pairs| vec![Matching { name: self.to_string(), pairs }];
@@ -295,6 +309,14 @@ mod tests {
                 prop_assert_eq!(distinct.len(), ends.len(), "{}", round.name);
                 prop_assert!(ends.iter().all(|end| *end < ports), "{}", round.name);
             }
+        }
+
+        #[test]
+        fn no_more_pairs_than_are_told_before(arrangement in any_arrangement(), ports in 2usize..80, seed: u64) {
+            let rounds = arrangement.rounds_of(ports, ports, seed);
+            let (all, at_once) = arrangement.pairs(ports);
+            prop_assert!(rounds.iter().map(|round| round.pairs.len()).sum::<usize>() <= all);
+            prop_assert!(rounds.iter().all(|round| round.pairs.len() <= at_once));
         }
 
         #[test]

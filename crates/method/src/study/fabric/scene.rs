@@ -8,7 +8,7 @@ use measure::{ByteCount, Rate};
 
 use super::{Arrangement, FabricSpec, Recabling};
 use crate::study::ways::{Way, Ways};
-use crate::topology::{Pair, PortRef, Topology};
+use crate::topology::{Host, HostPort, Pair, PortRef, Topology};
 use crate::trial::{Bulk, Carrier, Exchange, Flow, FlowKind, Path, Role};
 
 /// One way and what is measured on it.
@@ -108,7 +108,13 @@ impl Scene {
 
 /// All in one unit: where one port's rate is not known, no port's is taken for it.
 fn put_links(cells: &mut [Cell], topology: &Topology) {
-    let rate = |port: &PortRef| topology.port(port).and_then(|port| port.rate);
+    let ports = topology.hosts.iter().flat_map(|host| host.ports.iter().map(move |p| (host, p)));
+    let named = |(host, port): (&Host, &HostPort)| {
+        let name = PortRef { host: host.name.clone(), port: port.name.clone() };
+        Some((name, port.rate?))
+    };
+    let rates: BTreeMap<PortRef, Rate> = ports.filter_map(named).collect();
+    let rate = |port: &PortRef| rates.get(port).copied();
     let slower = |pair: &Pair| Some(rate(&pair.from)?.min(rate(&pair.to)?).0 as f64);
     let mut rounds: Vec<&mut Round> = cells.iter_mut().flat_map(|cell| &mut cell.rounds).collect();
     let known = rounds.iter().flat_map(|round| &round.pairs).all(|pair| slower(pair).is_some());
