@@ -85,18 +85,72 @@ pub fn attack(args: &[&str]) -> Result<()> {
     let seconds = number("--seconds", if args.contains(&"--full") { 3600 } else { 60 })?;
     let seed = number("--seed", 1)?;
     step("build", || run(&mut cargo(&["build", "--release", "--package", "switchmark"])))?;
-    let range = Range::new()?;
     let budget = Duration::from_secs(seconds);
+    let throwers = thread::available_parallelism()?.get() as u64;
+    let ranges: Vec<Range> = (0..throwers).map(Range::new).collect::<Result<_>>()?;
     // A namespace is a thread's: the rest of this program stays where it is.
-    let thrown = thread::scope(|scope| {
-        scope.spawn(|| range.throw(seed, budget)).join().expect("the thrower does not panic")
+    let thrown: Vec<Result<Thrown>> = thread::scope(|scope| {
+        let one = |(range, seed)| scope.spawn(move || Range::throw(range, seed, budget));
+        let threads: Vec<_> = ranges.iter().zip(seed..).map(one).collect();
+        let ends = threads.into_iter().map(thread::ScopedJoinHandle::join);
+        ends.map(|end| end.expect("a thrower does not panic")).collect()
     });
-    let cleaned = fs::remove_dir_all(&range.folder);
-    thrown.and(cleaned.context("remove the folder"))
+    for range in &ranges {
+        fs::remove_dir_all(&range.folder).context("remove the folder")?;
+    }
+    let mut all = Thrown::default();
+    for one in thrown {
+        all.add(one?);
+    }
+    println!("\nseeds {seed} to {}", seed + throwers - 1);
+    all.told()
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+struct Thrown {
+    counts: BTreeMap<Door, Count>,
+    findings: Vec<String>,
+}
+
+impl Thrown {
+    fn add(&mut self, other: Self) {
+        for (door, one) in other.counts {
+            let all = self.counts.entry(door).or_default();
+            all.inputs += one.inputs;
+            all.refused += one.refused;
+            all.panics += one.panics;
+            all.hangs += one.hangs;
+            all.memory = all.memory.max(one.memory);
+        }
+        self.findings.extend(other.findings);
+    }
+
+    /// An error where anything was found.
+    fn told(&self) -> Result<()> {
+        println!(
+            "{:<12} {:>8} {:>9} {:>7} {:>6} {:>10}",
+            "door", "inputs", "refused", "panics", "hangs", "memory, MB"
+        );
+        for (door, count) in &self.counts {
+            let Count { inputs, refused, panics, hangs, memory } = count;
+            println!(
+                "{:<12} {inputs:>8} {refused:>9} {panics:>7} {hangs:>6} {:>10}",
+                format!("{door:?}"),
+                memory / 1000
+            );
+        }
+        let inputs: u64 = self.counts.values().map(|count| count.inputs).sum();
+        println!("{inputs} inputs, {} findings", self.findings.len());
+        for finding in &self.findings {
+            println!("FOUND {finding}");
+        }
+        if self.findings.is_empty() { Ok(()) } else { bail!("{} findings", self.findings.len()) }
+    }
 }
 
 impl Range {
-    fn new() -> Result<Self> {
+    fn new(number: u64) -> Result<Self> {
         let built = cargo(&["metadata", "--format-version=1", "--no-deps"]).output()?;
         let metadata: serde_json::Value = serde_json::from_slice(&built.stdout)?;
         let target = metadata["target_directory"].as_str().context("a target directory")?;
@@ -104,7 +158,8 @@ impl Range {
         let with_host = format!("{target}/{host}-unknown-linux-gnu/release/switchmark");
         let program = [PathBuf::from(with_host), format!("{target}/release/switchmark").into()];
         let built = program.into_iter().find(|path| path.is_file()).context("find the program")?;
-        let folder = std::env::temp_dir().join(format!("switchmark-attack-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("switchmark-attack-{}-{number}", std::process::id()));
         fs::create_dir_all(folder.join("theirs"))?;
         for name in ["a", "b"] {
             fs::write(folder.join("theirs").join(name), vec![7; 65_536])?;
@@ -156,7 +211,7 @@ impl Range {
         Ok(())
     }
 
-    fn throw(&self, seed: u64, budget: Duration) -> Result<()> {
+    fn throw(&self, seed: u64, budget: Duration) -> Result<Thrown> {
         let apart = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS;
         unshare(apart).context("stand apart from the network, as root")?;
         let (nothing, ours) = (None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE);
@@ -197,23 +252,7 @@ impl Range {
         if self.state()? != before {
             findings.push("not all on this machine is as before".into());
         }
-        println!(
-            "\n{:<12} {:>8} {:>9} {:>7} {:>6} {:>10}",
-            "door", "inputs", "refused", "panics", "hangs", "memory, MB"
-        );
-        for (door, count) in &counts {
-            let Count { inputs, refused, panics, hangs, memory } = count;
-            println!(
-                "{:<12} {inputs:>8} {refused:>9} {panics:>7} {hangs:>6} {:>10}",
-                format!("{door:?}"),
-                memory / 1000
-            );
-        }
-        println!("seed {seed}, {number} inputs, {} findings", findings.len());
-        for finding in &findings {
-            println!("FOUND {finding}");
-        }
-        if findings.is_empty() { Ok(()) } else { bail!("{} findings", findings.len()) }
+        Ok(Thrown { counts, findings })
     }
 
     fn command(&self, args: &[&str]) -> Command {

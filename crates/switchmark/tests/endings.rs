@@ -28,7 +28,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use switchmark::controller::LiveTestbed;
 use switchmark::protocol::{
-    self, Answer, Ask, Hello, Message, OffloadChange, Reply, Request, Terms,
+    self, Answer, Ask, Hello, Message, OffloadChange, Reply, Request, Setting, Terms,
 };
 
 /// Within which whatever ends is gone.
@@ -46,6 +46,17 @@ impl Agent {
         let mut command = Command::new(switchmark());
         command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = testbed.lab().expect("a lab").spawn("h1", &mut command).expect("an agent");
+        Self::greeted(child)
+    }
+
+    /// The same on the machine itself.
+    fn outside() -> (Self, Vec<String>) {
+        let mut command = Command::new(switchmark());
+        command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::greeted(command.spawn().expect("an agent"))
+    }
+
+    fn greeted(child: Child) -> (Self, Vec<String>) {
         let mut this = Self { child, id: 0 };
         this.say(&Message::Hello(Hello::ours()));
         this.hear();
@@ -249,6 +260,42 @@ fn what_a_test_leaves_behind_is_seen() {
     assert!(differences.iter().any(|d| d.starts_with("new: namespace")), "{differences:?}");
     drop(spaces);
     assert_eq!(before.differences(), Vec::<String>::new());
+}
+
+/// What all namespaces of a machine share is changed and put back by one agent, and by the next where that was killed.
+#[test]
+fn a_setting_of_the_machine_is_one_agents() {
+    const PATH: &str = "/proc/sys/net/core/rmem_max";
+    let Some(_alone) = alone("a setting of the machine", &[]) else { return };
+    let now = || std::fs::read_to_string(PATH).expect("it is there").trim().to_owned();
+    let found = now();
+    let larger = |by: u64| (found.parse::<u64>().expect("octets") + by).to_string();
+    let to = |value: &str| {
+        let setting = Setting::File { path: PATH.to_owned(), value: value.to_owned() };
+        Ask::Change { settings: vec![setting] }
+    };
+    let (mut first, _) = Agent::outside();
+    let (mut second, _) = Agent::outside();
+    assert_eq!(first.ask(to(&larger(4096))), Ok(Answer::Changed));
+    assert_eq!(second.ask(to(&larger(4096))), Ok(Answer::Changed), "it is as wanted");
+    let refused = second.ask(to(&larger(8192))).expect_err("it is another's");
+    assert!(refused.contains(PATH), "{refused}");
+    end(Way::EndOfStdin, &mut second);
+    assert!(gone_in_time(&mut second.child).is_some());
+    assert_eq!(now(), larger(4096), "it put nothing back that it did not change");
+    end(Way::Killed, &mut first);
+    assert!(gone_in_time(&mut first.child).is_some());
+    assert_eq!(now(), larger(4096), "nobody put it back");
+    let testbed = open(&LabDevice::Cable, None);
+    let (_inside, mended) = Agent::start(&testbed);
+    assert_eq!(
+        mended,
+        Vec::<String>::new(),
+        "that namespace can't write it, and says nothing else"
+    );
+    let (_outside, mended) = Agent::outside();
+    assert_eq!(mended, [format!("{PATH} to {found}")]);
+    assert_eq!(now(), found);
 }
 
 /// What agents of this user wrote down and nobody undid.

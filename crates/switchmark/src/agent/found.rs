@@ -190,7 +190,8 @@ impl Notes {
             self.file = None;
             return Ok(());
         }
-        rewrite(file, left).map_err(unwritten)
+        let (boot, network) = place().map_err(unwritten)?;
+        rewrite(file, &Ledger { boot, network, found: left }).map_err(unwritten)
     }
 }
 
@@ -228,17 +229,20 @@ pub fn mend() -> Vec<String> {
     let mut mended = Vec::new();
     for path in entries.flatten().map(|entry| entry.path()) {
         let Some(mut file) = orphan(&path) else { continue };
-        let Some(mut ledger) = read(&mut file).filter(|ledger| ledger.boot == boot) else {
+        let Some(ledger) = read(&mut file).filter(|ledger| ledger.boot == boot) else {
             let _ = fs::remove_file(&path);
             continue;
         };
         let ours = |found: &Found| found.is_the_machines() || ledger.network == network;
-        let words: Vec<String> = ledger.found.iter().filter(|f| ours(f)).map(Found::told).collect();
-        // What fails stays in the file, and is tried again by the next.
-        let mut found = std::mem::take(&mut ledger.found);
+        // What fails stays in the file, and is tried again by the next: some settings of the machine can be
+        // written in its first network namespace only.
+        let mut found = ledger.found.clone();
         let _ = undo(&mut found, ours);
-        mended.extend(words);
-        let _ = if found.is_empty() { fs::remove_file(&path) } else { rewrite(&file, found) };
+        let is_mended = |noted: &&Found| !found.contains(noted);
+        mended.extend(ledger.found.iter().filter(is_mended).map(Found::told));
+        // What is left is still of the namespace that it was found in.
+        let left = Ledger { found, ..ledger };
+        let _ = if left.found.is_empty() { fs::remove_file(&path) } else { rewrite(&file, &left) };
     }
     mended
 }
@@ -280,9 +284,8 @@ fn read(file: &mut File) -> Option<Ledger> {
 }
 
 /// In one write, padded to what was there: whenever this process is killed, the file is whole.
-fn rewrite(file: &File, found: Vec<Found>) -> io::Result<()> {
-    let (boot, network) = place()?;
-    let mut text = serde_json::to_string(&Ledger { boot, network, found })?;
+fn rewrite(file: &File, ledger: &Ledger) -> io::Result<()> {
+    let mut text = serde_json::to_string(ledger)?;
     let before = usize::try_from(file.metadata()?.len()).unwrap_or(0);
     let padding = before.saturating_sub(text.len());
     text.extend(std::iter::repeat_n(' ', padding));
