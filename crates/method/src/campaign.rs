@@ -14,10 +14,11 @@ mod watch;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::Figure;
 use crate::comparison::{Compared, Level as Of, MARGIN, Side, compare};
 use crate::study::{SpecProblem, StudySpec};
-use crate::trial::{ByHand, Subject};
-use crate::{Figure, Testbed, TestbedError, Topology};
+use trial::{ByHand, Subject};
+use trial::{Testbed, TestbedError, Topology};
 
 pub use cells::{Limits, allowed};
 pub use figures::{CELL, FACTORS};

@@ -18,7 +18,7 @@ use measure::comparison::{self, Blocks, Comparison, Decision, Scale};
 use serde::Serialize;
 
 use crate::figure::{Condition, Figure, Metric, Unit, Verdict};
-use crate::trial::Subject;
+use trial::Subject;
 
 pub use attribution::Attribution;
 pub use blocks::per_block;

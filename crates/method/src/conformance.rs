@@ -9,8 +9,9 @@ mod tests_of;
 use measure::{FrameMix, FrameSize, Nanos};
 
 use crate::figure::Condition;
-use crate::topology::HostPort;
-use crate::{Caveat, Figure, ForwardingSpec, Metric, Profile, Topology, Verdict};
+use crate::{Caveat, Figure, ForwardingSpec, Metric, Profile, Verdict};
+use trial::Topology;
+use trial::topology::HostPort;
 
 pub use switching::switching;
 

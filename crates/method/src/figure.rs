@@ -346,7 +346,7 @@ pub enum Caveat {
     /// Parameters of a model that what was measured can't tell apart: each only with its interval.
     Confounded,
     /// Frames that were not the trial's crossed a tester's port meanwhile; `other_traffic_frames_per_s` in
-    /// the conditions says how many. See [`mod@crate::other_traffic`].
+    /// the conditions says how many. See [`mod@trial::other_traffic`].
     OtherTraffic,
     /// A flood ended well before its time: the figure is of a shorter one.
     ShortFlood,

@@ -2,9 +2,9 @@
 //!
 //! Never decides whether a trial is valid; never guesses: what no counter explains is left over.
 
-use crate::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED, sum};
-use crate::record::{DatagramsRecord, FlowRecord, PortCounters, Side, TrialRecord};
-use crate::trial::{Flow, FlowKind, Trial};
+use trial::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED, sum};
+use trial::record::{DatagramsRecord, FlowRecord, PortCounters, Side, TrialRecord};
+use trial::{Flow, FlowKind, Trial};
 
 /// The books of one flow of datagrams.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -25,9 +25,10 @@ pub mod xray;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::Figure;
 use crate::campaign::CampaignSpec;
-use crate::trial::{Phases, Subject};
-use crate::{Figure, Testbed, TestbedError, Topology};
+use trial::{Phases, Subject};
+use trial::{Testbed, TestbedError, Topology};
 
 pub use buffer::depth::DepthSpec;
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};

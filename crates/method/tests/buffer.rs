@@ -7,13 +7,13 @@ use measure::reading::{Rejected, StreamPoint};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameSize, Histogram, Nanos, Rate};
 use method::figure::Condition;
-use method::record::{BulkRecord, DatagramsRecord, DeviceRecord, FlowRecord, StreamRecord};
-use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
-use method::trial::{Flow, FlowKind, Path, Role, Schedule};
 use method::{
-    Background, BufferSpec, Caveat, Figure, Metric, Profile, SpecProblem, StudySpec, Testbed,
-    TestbedError, Topology, Trial, TrialRecord, Verdict, judge,
+    Background, BufferSpec, Caveat, Figure, Metric, Profile, SpecProblem, StudySpec, Verdict,
 };
+use trial::record::{BulkRecord, DatagramsRecord, DeviceRecord, FlowRecord, StreamRecord};
+use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
+use trial::{Flow, FlowKind, Path, Role, Schedule};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 

@@ -12,16 +12,14 @@ use measure::reading::Rejected;
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, Histogram, Nanos, Rate};
 use method::figure::Condition;
-use method::record::{
+use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec, Verdict};
+use trial::record::{
     BulkRecord, DatagramsRecord, DeviceRecord, ExchangeRecord, FlowRecord, ReceiptRecord,
     StreamRecord,
 };
-use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
-use method::trial::{Carrier, Flow, FlowKind, Path};
-use method::{
-    Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec, Testbed, TestbedError,
-    Topology, Trial, TrialRecord, Verdict, judge,
-};
+use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
+use trial::{Carrier, Flow, FlowKind, Path};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 
 /// Ports in groups, each group behind an uplink of so many ports' rate; payload 100 MB/s a port.
 struct Blocking {

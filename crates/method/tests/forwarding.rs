@@ -8,12 +8,13 @@ mod model;
 use measure::{FrameSize, Nanos, Rate};
 use method::figure::Condition;
 use method::search::GoalName;
-use method::trial::{Path, Schedule};
 use method::{
-    Caveat, Figure, ForwardingSpec, ForwardingTest, Metric, StudySpec, TRIAL_OVERHEAD,
-    Testbed as _, Unit, Verdict,
+    Caveat, Figure, ForwardingSpec, ForwardingTest, Metric, StudySpec, TRIAL_OVERHEAD, Unit,
+    Verdict,
 };
 use model::{Model, topology};
+use trial::Testbed as _;
+use trial::{Path, Schedule};
 
 fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
     ForwardingSpec {
@@ -60,7 +61,7 @@ fn throughput_is_found_within_the_precision_of_the_truth() {
             assert!(high >= capacity, "{capacity}: {high}");
         }
         // A load that was only queued is offered once more, in another block.
-        let searched = |t: &&method::Trial| {
+        let searched = |t: &&trial::Trial| {
             t.path == Path::Device && t.label.starts_with("thr") && t.block == 0
         };
         // A flood that the device could not carry by far is the search's first trial.
@@ -222,17 +223,17 @@ fn the_estimate_is_near_what_a_well_behaved_device_takes() {
 fn floods_are_greedy_and_searches_paced() {
     let mut model = Model::new();
     run(&spec(&[ForwardingTest::Throughput]), &mut model);
-    let probes: Vec<&method::Trial> =
+    let probes: Vec<&trial::Trial> =
         model.asked.iter().filter(|t| t.label.starts_with("probe")).collect();
     assert_eq!(
         probes.iter().map(|t| t.path).collect::<std::collections::BTreeSet<Path>>().len(),
         2
     );
     for trial in &model.asked {
-        let method::trial::FlowKind::Datagrams(flow) = &trial.flows[0].kind else { panic!() };
+        let trial::FlowKind::Datagrams(flow) = &trial.flows[0].kind else { panic!() };
         let greedy = flow.schedule == Schedule::Greedy;
         assert_eq!(greedy, trial.label.starts_with("probe"), "{}", trial.label);
-        assert_eq!(greedy, trial.gate == method::trial::Gate::Flood, "{}", trial.label);
+        assert_eq!(greedy, trial.gate == trial::Gate::Flood, "{}", trial.label);
     }
 }
 

@@ -5,13 +5,11 @@
 mod model;
 
 use measure::{FrameSize, Nanos};
-use method::record::FlowRecord;
-use method::trial::Path;
-use method::{
-    Figure, ForwardingSpec, ForwardingTest, Metric, Outcome, StudySpec, Testbed, TestbedError,
-    Topology, Trial, TrialRecord, Unit, Verdict, judge,
-};
+use method::{Figure, ForwardingSpec, ForwardingTest, Metric, StudySpec, Unit, Verdict};
 use model::Model;
+use trial::Path;
+use trial::record::FlowRecord;
+use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 
 /// Frames a second that the device passes, and how many seconds' worth of them it keeps.
 const RATE: f64 = 100.0;

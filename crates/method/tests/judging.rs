@@ -9,13 +9,14 @@ use std::slice;
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
-use method::record::{
+use method::reconcile;
+use trial::record::{
     BulkRecord, DatagramsRecord, Defect, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
 };
-use method::trial::{
+use trial::{
     Backend, Bulk, Datagrams, Deed, Echo, Event, Flow, FlowKind, Gate, Protocol, Role, Schedule,
 };
-use method::{Outcome, Trial, TrialRecord, judge, reconcile};
+use trial::{Outcome, Trial, TrialRecord, judge};
 
 const RATE: f64 = 10_000.0;
 
@@ -432,7 +433,7 @@ fn every_lost_frame_is_put_down_to_somebody() {
             ports: ports.clone(),
             hosts: vec![host("h2", &[("udp_rcvbuf_errors", socket_drops)])],
             start_spread: Nanos::ZERO,
-            device: method::record::DeviceRecord::default(),
+            device: trial::record::DeviceRecord::default(),
         };
         let books = reconcile(&trial(paced(), Gate::Flood), &record).expect("one flow");
         assert_eq!(books.lost, 100);

@@ -7,11 +7,10 @@ mod model;
 
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use method::figure::Condition;
-use method::trial::{FlowKind, Path, Protocol, Schedule};
-use method::{
-    Caveat, Figure, LatencySpec, Load, Metric, SpecProblem, StudySpec, Testbed as _, Unit, Verdict,
-};
+use method::{Caveat, Figure, LatencySpec, Load, Metric, SpecProblem, StudySpec, Unit, Verdict};
 use model::{Model, topology};
+use trial::Testbed as _;
+use trial::{FlowKind, Path, Protocol, Schedule};
 
 fn spec() -> LatencySpec {
     LatencySpec {

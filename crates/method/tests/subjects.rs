@@ -7,12 +7,13 @@ mod model;
 
 use measure::{FrameMix, FrameSize};
 use method::figure::Condition;
-use method::trial::{Backend, FlowKind, Headers, IpVersion, Path, Spread, Subject};
 use method::{
     Caveat, Figure, ForwardingSpec, ForwardingTest, LatencySpec, Metric, SpecProblem, StudySpec,
-    Testbed as _, Unit, Verdict,
+    Unit, Verdict,
 };
 use model::{Model, Way, bench};
+use trial::Testbed as _;
+use trial::{Backend, FlowKind, Headers, IpVersion, Path, Spread, Subject};
 
 fn subject(device: &str, variant: Option<&str>) -> Subject {
     Subject { device: device.to_owned(), variant: variant.map(str::to_owned) }
@@ -268,7 +269,7 @@ mod campaigns {
     use measure::comparison::Decision;
     use method::campaign::{CampaignSpec, Factor, Level, Limits, Means, StopRule, allowed};
     use method::comparison::{Level as Of, MARGIN, Side, compare, per_block};
-    use method::{TestbedError, Topology, Trial, TrialRecord};
+    use trial::{TestbedError, Topology, Trial, TrialRecord};
 
     use super::*;
 
@@ -297,7 +298,7 @@ mod campaigns {
         };
         let limits = Limits { only: Vec::new(), except: except.iter().map(named).collect() };
         let latency = LatencySpec {
-            protocols: vec![method::trial::Protocol::Udp],
+            protocols: vec![trial::Protocol::Udp],
             sizes: vec![FrameSize::MIN],
             ..LatencySpec::quick()
         };
@@ -455,7 +456,7 @@ mod campaigns {
         at: usize,
     }
 
-    impl method::Testbed for Again<'_> {
+    impl trial::Testbed for Again<'_> {
         fn topology(&self) -> &Topology {
             &self.model.topology
         }

@@ -7,14 +7,15 @@ mod model;
 
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use method::figure::Condition;
-use method::record::Clocks;
 use method::search::GoalName;
-use method::trial::{Deed, Gate, Path, Schedule};
 use method::{
-    Caveat, Figure, ForwardingSpec, ForwardingTest, Metric, Profile, SearchKind, StudySpec,
-    Testbed as _, Unit, Verdict, conformance,
+    Caveat, Figure, ForwardingSpec, ForwardingTest, Metric, Profile, SearchKind, StudySpec, Unit,
+    Verdict, conformance,
 };
 use model::{Model, Stamping, datagrams::TAIL_NS};
+use trial::Testbed as _;
+use trial::record::Clocks;
+use trial::{Deed, Gate, Path, Schedule};
 
 /// 64-octet frames, and a link that carries just what the model's tester sends.
 fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
@@ -173,7 +174,7 @@ fn no_burst_is_searched_where_the_device_keeps_up() {
         let figures = run(&spec(&[test]), &mut model);
         let burst = of(&figures, (test, Metric::BackToBack), "device")[0];
         assert_eq!((burst.value, burst.caveats.contains(&doubt)), (None, true), "{capacity}");
-        let bursts = |t: &&method::Trial| t.label.starts_with("back");
+        let bursts = |t: &&trial::Trial| t.label.starts_with("back");
         assert_eq!(model.asked.iter().filter(bursts).count(), 0);
     }
 }
@@ -430,7 +431,7 @@ fn a_burst_is_sent_whole_and_a_fall_has_both_rates() {
     let mut model = Model::new();
     run(&spec(&tests), &mut model);
     let schedules = model.asked.iter().map(|trial| {
-        let method::trial::FlowKind::Datagrams(flow) = &trial.flows[0].kind else { panic!() };
+        let trial::FlowKind::Datagrams(flow) = &trial.flows[0].kind else { panic!() };
         (flow.schedule, trial.phases.load)
     });
     for (schedule, load) in schedules {

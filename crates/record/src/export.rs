@@ -11,8 +11,9 @@ use std::fmt::Write as _;
 
 use measure::Histogram;
 use method::figure::Condition;
-use method::record::FlowRecord;
-use method::{Caveat, Figure, Trial, TrialRecord, Unit, Verdict};
+use method::{Caveat, Figure, Unit, Verdict};
+use trial::record::FlowRecord;
+use trial::{Trial, TrialRecord};
 
 use crate::run::RunMeta;
 pub use flent::{FlentError, flent};
@@ -200,8 +201,8 @@ pub fn histograms(records: &[(Trial, TrialRecord)]) -> String {
         for flow in &record.flows {
             if let FlowRecord::Echo(echo) = flow {
                 let path = match trial.path {
-                    method::trial::Path::Device => "device",
-                    method::trial::Path::Bypass => "bypass",
+                    trial::Path::Device => "device",
+                    trial::Path::Bypass => "bypass",
                 };
                 merged.entry(format!("{} {path}", trial.label)).or_default().merge(&echo.rtt);
             }

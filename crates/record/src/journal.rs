@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use crate::store::{Store, StoreError};
 

@@ -29,7 +29,8 @@ mod trials;
 mod view;
 
 use askama::Template;
-use method::{Figure, Trial, TrialRecord, Verdict};
+use method::{Figure, Verdict};
+use trial::{Trial, TrialRecord};
 
 use crate::run::RunMeta;
 use crate::words;

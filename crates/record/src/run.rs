@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use method::Topology;
 use method::study::StudySpec;
 use serde::{Deserialize, Serialize};
+use trial::Topology;
 
 /// Everything about a run that is known when it starts: enough to resume it and to state its conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -13,9 +13,9 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use method::{Outcome, Trial, TrialRecord};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, params};
 use serde::de::DeserializeOwned;
+use trial::{Outcome, Trial, TrialRecord};
 
 use crate::run::{RunMeta, RunStatus, RunSummary};
 pub use error::StoreError;

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use method::study::StudySpec;
-use method::trial::{Path as Way, Protocol, Subject};
-use method::{Outcome, Testbed, TestbedError, Trial};
 use record::{Journal, ReplayError, RunStatus, Store, StoreError, hint_for};
 use synthetic::{Chance, echo_record, echo_trial, meta, testbed::SyntheticTestbed, topology};
+use trial::{Outcome, Testbed, TestbedError, Trial};
+use trial::{Path as Way, Protocol, Subject};
 
 /// A directory of this test's own, gone afterwards.
 struct Place(PathBuf);
@@ -89,12 +89,12 @@ fn what_was_recorded_is_replayed_after_reopening() {
 /// Whatever happens while a device is put into a variant, or after, whoever goes on knows of it.
 #[test]
 fn the_variant_applied_last_is_known_to_whoever_goes_on() {
-    struct Interrupted(method::Topology);
+    struct Interrupted(trial::Topology);
     impl Testbed for Interrupted {
-        fn topology(&self) -> &method::Topology {
+        fn topology(&self) -> &trial::Topology {
             &self.0
         }
-        fn run(&mut self, _: &Trial) -> Result<method::TrialRecord, TestbedError> {
+        fn run(&mut self, _: &Trial) -> Result<trial::TrialRecord, TestbedError> {
             Err(TestbedError::Interrupted)
         }
     }

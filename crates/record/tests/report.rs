@@ -2,8 +2,9 @@
 
 mod synthetic;
 
-use method::{Caveat, Figure, Metric, Topology, Trial, TrialRecord, Unit, Verdict};
+use method::{Caveat, Figure, Metric, Unit, Verdict};
 use record::{ReportInput, RunMeta, figures_json, report};
+use trial::{Topology, Trial, TrialRecord};
 
 /// Elements that HTML closes by itself.
 const VOID: [&str; 3] = ["meta", "link", "br"];
@@ -232,13 +233,11 @@ fn hostile_names_stay_text() {
     let mut records = synthetic::records(7);
     for (trial, record) in &mut records {
         EVIL.clone_into(&mut trial.label);
-        trial.subject = Some(method::trial::Subject {
-            device: EVIL.to_owned(),
-            variant: Some(EVIL.to_owned()),
-        });
+        trial.subject =
+            Some(trial::Subject { device: EVIL.to_owned(), variant: Some(EVIL.to_owned()) });
         record.device.probe = Some(EVIL.to_owned());
         for flow in &mut record.flows {
-            if let method::FlowRecord::Datagrams(done) = flow {
+            if let trial::FlowRecord::Datagrams(done) = flow {
                 for text in [&mut done.backend, &mut done.backend_reason, &mut done.receiver] {
                     EVIL.clone_into(text);
                 }
@@ -278,7 +277,7 @@ fn a_run_without_results_says_so() {
     let meta = synthetic::meta("empty");
     let html = render(&meta, &[], &[]);
     assert!(html.contains("There is no figure to state"));
-    let trial = synthetic::datagram_trial(64, 1e5, method::trial::Path::Device, 0);
+    let trial = synthetic::datagram_trial(64, 1e5, trial::Path::Device, 0);
     let failed = vec![(trial, synthetic::failed_record(0, "no carrier"))];
     let html = render(&meta, &[], &failed);
     assert!(html.contains("0 valid, 0 invalid, 1 failed") && html.contains("no carrier"));
@@ -332,12 +331,8 @@ fn several_runs_share_one_page() {
 #[test]
 fn rows_have_the_documented_shape() {
     let meta = synthetic::meta("r");
-    let mut figure = synthetic::figure(
-        Metric::Rtt,
-        Unit::Nanoseconds,
-        Some(31_800.0),
-        method::trial::Path::Device,
-    );
+    let mut figure =
+        synthetic::figure(Metric::Rtt, Unit::Nanoseconds, Some(31_800.0), trial::Path::Device);
     figure.quantile = Some(0.5);
     let rows = figures_json(&meta, &[figure]);
     assert_eq!(rows["schema"], "switchmark/1");

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use device::profile::port_mac;
 use device::{Edge, Frame, Network, Profile, chance};
 use measure::{Nanos, Picos};
-use method::topology::{CableEnd, PortRef, Topology};
-use method::trial::{self, Destination, Flow, FlowKind, Protocol, Schedule, Trial};
+use trial::topology::{CableEnd, PortRef, Topology};
+use trial::{Destination, Flow, FlowKind, Protocol, Schedule, Trial};
 
 use crate::bulk::Bulk;
 use crate::conversation::Conversation;
@@ -85,7 +85,7 @@ impl Scene<'_> {
         Ok(names)
     }
 
-    fn port(&self, flow: &Flow, end: &PortRef) -> Result<&method::topology::HostPort, Unfit> {
+    fn port(&self, flow: &Flow, end: &PortRef) -> Result<&trial::topology::HostPort, Unfit> {
         let missing = || Unfit::Trial(format!("flow {}: there is no port `{end}`", flow.id));
         self.topology.port(end).ok_or_else(missing)
     }

@@ -4,8 +4,7 @@
 
 use measure::reading::StreamPoint;
 use measure::{ByteCount, Nanos, Picos, Rate};
-use method::record::{BulkRecord, StreamRecord};
-use method::trial;
+use trial::record::{BulkRecord, StreamRecord};
 
 use crate::ground::{Ground, Window};
 use crate::stream::Stream;

@@ -7,8 +7,8 @@
 use measure::delay::DelayRecorder;
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::{FrameSize, Nanos, Picos};
-use method::record::EchoRecord;
-use method::trial::{self, Protocol, Schedule};
+use trial::record::EchoRecord;
+use trial::{Protocol, Schedule};
 
 use crate::flight::{Kind, Probe};
 use crate::ground::{Ground, Lane, Window};

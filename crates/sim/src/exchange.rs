@@ -4,8 +4,7 @@
 //! (datagrams) and in the streams (TCP).
 
 use measure::{ByteCount, Histogram, Picos};
-use method::record::{ExchangeRecord, ReceiptRecord};
-use method::trial;
+use trial::record::{ExchangeRecord, ReceiptRecord};
 
 use crate::flight::Probe;
 use crate::ground::{Ground, Window};

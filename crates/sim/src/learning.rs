@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use device::{Frame, Mac, Profile};
 use measure::{FrameSize, Nanos, Picos};
-use method::Trial;
-use method::trial::FlowKind;
+use trial::FlowKind;
+use trial::Trial;
 
 use crate::build::ends;
 use crate::flight::LEARNING;

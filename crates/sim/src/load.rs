@@ -6,8 +6,8 @@
 use device::{Frame, Mac};
 use measure::reading::Rejected;
 use measure::{Nanos, Picos};
-use method::record::{Clocks, DatagramsRecord, Delays};
-use method::trial::{Datagrams, Destination, Schedule};
+use trial::record::{Clocks, DatagramsRecord, Delays};
+use trial::{Datagrams, Destination, Schedule};
 
 use crate::durations::Durations;
 use crate::flight::{Kind, Probe};

@@ -12,7 +12,7 @@ use std::net::Ipv4Addr;
 
 use device::{Edge, Frame, Mac};
 use measure::{FrameRate, Picos, Rate};
-use method::PortRef;
+use trial::PortRef;
 
 use crate::jitter::Jitter;
 use crate::load::Stations;

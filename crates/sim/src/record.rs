@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use device::{Edge, PortCounts, Profile};
-use method::record::{FlowRecord, PortCounters, Side};
-use method::topology::Topology;
+use trial::record::{FlowRecord, PortCounters, Side};
+use trial::topology::Topology;
 
 use crate::nic::NicCounts;
 use crate::topology::port_name;

@@ -6,8 +6,7 @@
 
 use device::chance;
 use measure::{ByteCount, Picos};
-use method::record::{OperationsRecord, ServerRecord, StorageRecord};
-use method::trial;
+use trial::record::{OperationsRecord, ServerRecord, StorageRecord};
 
 use crate::conversation::Conversation;
 use crate::disk::{Disk, Ticket};

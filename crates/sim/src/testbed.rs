@@ -9,9 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use device::Profile;
 use measure::Nanos;
-use method::record::{DeedRecord, DeviceRecord};
-use method::trial::Deed;
-use method::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
+use trial::Deed;
+use trial::record::{DeedRecord, DeviceRecord};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 
 use crate::build::{Scene, Unfit};
 use crate::ground::{Lane, Window};

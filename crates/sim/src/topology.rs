@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use device::profile::host_mac;
 use device::{Edge, Mac, Profile};
 use measure::Rate;
-use method::topology::{
+use trial::topology::{
     AddressBlock, CableEnd, Device, DeviceKind, Host, HostPort, PortRef, SIMULATED, Topology,
 };
 

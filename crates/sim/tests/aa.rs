@@ -11,12 +11,13 @@ use measure::{ByteCount, FrameMix, Nanos, Rate};
 use method::comparison::{MARGIN, Side, compare, per_block};
 use method::figure::Condition;
 use method::study::forwarding::{ForwardingSpec, ForwardingTest};
-use method::trial::{Pattern, Storage, StorageServer};
 use method::{
     BufferSpec, DepthSpec, FabricSpec, Figure, LatencySpec, Metric, Nodes, StorageSpec, StudySpec,
-    SwitchTest, SwitchingSpec, Testbed, TestbedError, Topology, Trial, TrialRecord, Verdict,
+    SwitchTest, SwitchingSpec, Verdict,
 };
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
+use trial::{Pattern, Storage, StorageServer};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use trials::{profile, size};
 

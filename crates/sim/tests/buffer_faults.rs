@@ -7,8 +7,9 @@ mod trials;
 
 use measure::{FrameRate, Nanos};
 use method::figure::Condition;
-use method::{Caveat, DepthSpec, Figure, Metric, PortRef};
+use method::{Caveat, DepthSpec, Figure, Metric};
 use sim::{HostModel, VirtualTestbed};
+use trial::PortRef;
 
 use trials::{profile, testbed};
 
@@ -69,7 +70,7 @@ fn two_hosts_are_too_few() {
     let sheet =
         profile("name = \"s\"\nports = 2\nrate = \"1Gbit\"\nbuffer = { per_port = \"1MiB\" }\n");
     let place = testbed(sheet);
-    let problem = short().check(method::Testbed::topology(&place)).expect_err("two hosts");
+    let problem = short().check(trial::Testbed::topology(&place)).expect_err("two hosts");
     assert!(problem.to_string().contains("find 3 hosts"), "{problem}");
 }
 

@@ -6,10 +6,11 @@ mod trials;
 
 use std::fmt::Write as _;
 
+use method::Figure;
 use method::study::xray::{self, Bed, DataSheet};
-use method::{Figure, Testbed as _};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
+use trial::Testbed as _;
 
 use trials::{profile, testbed};
 
@@ -60,7 +61,7 @@ fn random(seed: u64) -> String {
     text
 }
 
-fn figures(text: &str, seed: u64) -> (Vec<Figure>, method::Topology) {
+fn figures(text: &str, seed: u64) -> (Vec<Figure>, trial::Topology) {
     let sheet = profile(text);
     let link = sheet.rate;
     let mut place = testbed(sheet);

@@ -4,10 +4,11 @@ mod trials;
 
 use device::Profile;
 use measure::{FrameMix, FrameRate, Nanos, Picos, Rate};
-use method::record::{Outcome, Side};
-use method::trial::{Deed, Event, Flow, Gate, Schedule};
-use method::{Testbed as _, reconcile};
+use method::reconcile;
 use sim::{HostModel, RESET_TIME, VirtualTestbed};
+use trial::Testbed as _;
+use trial::record::{Outcome, Side};
+use trial::{Deed, Event, Flow, Gate, Schedule};
 
 use trials::{GIGABIT, datagrams, flow, load, run, sum, testbed, trial};
 
@@ -85,7 +86,7 @@ fn two_line_rates_into_one_port_lose_half() {
             flow(id, &from, "h3/eth1", datagrams(1518, Schedule::Greedy))
         })
         .collect();
-    let trial = method::Trial { gate: Gate::Flood, ..trial(flows, Nanos::from_secs(2)) };
+    let trial = trial::Trial { gate: Gate::Flood, ..trial(flows, Nanos::from_secs(2)) };
     let record = run(&mut testbed(Profile::single(4, GIGABIT)), &trial);
     assert_eq!(record.outcome, Outcome::Valid);
     let (one, other) = (load(&record, 0), load(&record, 1));
@@ -113,7 +114,7 @@ fn mixes_bursts_and_falling_loads_come_as_asked() {
     let falling = one(datagrams(64, Schedule::Falling { from, to, after: LOAD / 2 }));
     assert_eq!((falling.offered, falling.sent), (550, 550));
     let mut mix = datagrams(64, Schedule::Greedy);
-    if let method::trial::FlowKind::Datagrams(datagrams) = &mut mix {
+    if let trial::FlowKind::Datagrams(datagrams) = &mut mix {
         datagrams.frames = FrameMix::imix();
     }
     let mixed = one(mix);
@@ -142,7 +143,7 @@ fn a_reset_takes_the_links_away_for_its_time() {
     let flows = vec![flow(1, "h1/eth1", "h2/eth1", datagrams(64, Schedule::Paced(rate)))];
     let at = Nanos::from_millis(500);
     let events = vec![Event { at, deed: Deed::Reset }];
-    let trial = method::Trial { events, gate: Gate::Flood, ..trial(flows, Nanos::from_secs(3)) };
+    let trial = trial::Trial { events, gate: Gate::Flood, ..trial(flows, Nanos::from_secs(3)) };
     let record = run(&mut testbed(Profile::single(2, GIGABIT)), &trial);
     assert_eq!(record.outcome, Outcome::Valid);
     let seen = load(&record, 0);
@@ -165,7 +166,7 @@ fn a_device_that_pauses_its_hosts_loses_nothing_and_says_so() {
     let flows = (1..=2)
         .map(|id| flow(id, &format!("h{id}/eth1"), "h3/eth1", datagrams(1518, Schedule::Greedy)))
         .collect();
-    let trial = method::Trial { gate: Gate::Flood, ..trial(flows, LOAD) };
+    let trial = trial::Trial { gate: Gate::Flood, ..trial(flows, LOAD) };
     let record = run(&mut testbed(trials::profile(text)), &trial);
     let (one, other) = (load(&record, 0), load(&record, 1));
     assert_eq!(one.received.lost(one.sent) + other.received.lost(other.sent), 0);
@@ -197,7 +198,7 @@ fn who_is_asked_to_stop_stops() {
     let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
     let mut testbed = testbed(Profile::single(2, GIGABIT)).with_stop(stop);
     let ended = testbed.run(&trial);
-    assert!(matches!(ended, Err(method::TestbedError::Interrupted)), "{ended:?}");
+    assert!(matches!(ended, Err(trial::TestbedError::Interrupted)), "{ended:?}");
 }
 
 #[test]

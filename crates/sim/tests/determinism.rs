@@ -11,12 +11,10 @@ use std::collections::BTreeMap;
 
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameRate, Histogram, Nanos};
-use method::record::{FlowRecord, OperationsRecord, ReceiptRecord};
-use method::trial::{
-    Bulk, Carrier, Exchange, Flow, FlowKind, Pattern, Protocol, Schedule, Storage,
-};
-use method::{Testbed as _, Trial, TrialRecord};
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
+use trial::record::{FlowRecord, OperationsRecord, ReceiptRecord};
+use trial::{Bulk, Carrier, Exchange, Flow, FlowKind, Pattern, Protocol, Schedule, Storage};
+use trial::{Testbed as _, Trial, TrialRecord};
 
 use trials::{datagrams, echo, flow, profile, trial};
 

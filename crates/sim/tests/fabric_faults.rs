@@ -8,10 +8,11 @@ mod trials;
 
 use measure::Nanos;
 use method::figure::Condition;
-use method::record::Side;
-use method::trial::{Carrier, Exchange, FlowKind};
-use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, Testbed as _};
+use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes};
 use sim::{Death, HostModel, VirtualTestbed};
+use trial::Testbed as _;
+use trial::record::Side;
+use trial::{Carrier, Exchange, FlowKind};
 
 use trials::{flow, profile, trial};
 

@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use measure::Nanos;
 use method::figure::Condition;
-use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec, Testbed};
+use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec};
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
+use trial::Testbed;
 
 use trials::{profile, testbed};
 

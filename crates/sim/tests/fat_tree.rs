@@ -5,8 +5,8 @@ mod trials;
 use std::fmt::Write as _;
 
 use measure::{FrameRate, Nanos};
-use method::record::{FlowRecord, Side};
-use method::trial::{Bulk, Flow, FlowKind, Gate, Schedule};
+use trial::record::{FlowRecord, Side};
+use trial::{Bulk, Flow, FlowKind, Gate, Schedule};
 
 use trials::{datagrams, flow, load, run, sum, testbed, trial};
 
@@ -77,7 +77,7 @@ fn every_frame_of_a_small_one_is_accounted_for() {
     let profile = fat_tree(4);
     let kind = datagrams(512, Schedule::Paced(FrameRate(100_000.0)));
     let trial =
-        method::Trial { gate: Gate::Flood, ..trial(flows(16, &kind), Nanos::from_millis(20)) };
+        trial::Trial { gate: Gate::Flood, ..trial(flows(16, &kind), Nanos::from_millis(20)) };
     let record = run(&mut testbed(profile), &trial);
     let (mut sent, mut received) = (0, 0);
     for at in 0..16 {

@@ -4,9 +4,9 @@ mod trials;
 
 use device::Profile;
 use measure::{ByteCount, Nanos};
-use method::TrialRecord;
-use method::record::{ExchangeRecord, FlowRecord};
-use method::trial::{Carrier, Exchange, Flow, FlowKind};
+use trial::TrialRecord;
+use trial::record::{ExchangeRecord, FlowRecord};
+use trial::{Carrier, Exchange, Flow, FlowKind};
 
 use trials::{GIGABIT, flow, run, testbed, trial};
 

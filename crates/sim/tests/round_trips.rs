@@ -4,9 +4,9 @@ mod trials;
 
 use device::Profile;
 use measure::{FrameRate, Nanos, Picos};
-use method::record::Outcome;
-use method::trial::{Protocol, Schedule};
 use sim::{HostModel, VirtualTestbed};
+use trial::record::Outcome;
+use trial::{Protocol, Schedule};
 
 use trials::{GIGABIT, echo, flow, round_trips, run, testbed, trial};
 

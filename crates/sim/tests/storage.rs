@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 use device::Profile;
 use measure::{ByteCount, Nanos};
-use method::TrialRecord;
 use method::figure::Condition;
-use method::record::{FlowRecord, Outcome, StorageRecord};
-use method::trial::StorageServer;
-use method::trial::{FlowKind, Pattern, Storage};
 use method::{Figure, Metric, StorageSpec};
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
+use trial::StorageServer;
+use trial::TrialRecord;
+use trial::record::{FlowRecord, Outcome, StorageRecord};
+use trial::{FlowKind, Pattern, Storage};
 
 use trials::{GIGABIT, flow, run, trial};
 

@@ -5,10 +5,10 @@ mod trials;
 
 use device::Profile;
 use measure::{ByteCount, FrameRate, Nanos, Rate};
-use method::record::{BulkRecord, FlowRecord, Side};
-use method::trial::{Bulk, FlowKind, Schedule};
-use method::{Testbed as _, TestbedError, TrialRecord};
 use sim::{HostModel, VirtualTestbed};
+use trial::record::{BulkRecord, FlowRecord, Side};
+use trial::{Bulk, FlowKind, Schedule};
+use trial::{Testbed as _, TestbedError, TrialRecord};
 
 use trials::{GIGABIT, datagrams, flow, load, run, sum, testbed, trial};
 

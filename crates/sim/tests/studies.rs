@@ -5,8 +5,8 @@ mod trials;
 use measure::{FrameMix, Nanos};
 use method::figure::Condition;
 use method::study::forwarding::{ForwardingSpec, ForwardingTest};
-use method::trial::Backend;
 use method::{Caveat, Figure, LatencySpec, Metric, Unit, Verdict};
+use trial::Backend;
 
 use trials::{GIGABIT, profile, size, testbed};
 

@@ -32,7 +32,7 @@ fn spec(tests: &[SwitchTest], octets: u32) -> SwitchingSpec {
 
 fn measure(device: device::Profile, spec: &SwitchingSpec) -> Vec<Figure> {
     let mut testbed = testbed(device);
-    spec.check(method::Testbed::topology(&testbed)).expect("it can be asked for");
+    spec.check(trial::Testbed::topology(&testbed)).expect("it can be asked for");
     spec.run(&mut testbed, 7).expect("every trial runs")
 }
 

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use lab::{LabDevice, VmRole};
 use measure::Nanos;
-use method::trial::{Backend, Headers, IpVersion, Reception, Spread};
 use method::{Profile, SearchKind, StudySpec};
 use proptest::prelude::*;
 use switchmark::config::hooks::{Ready, ReadyBy};
 use switchmark::config::resolved::Source;
 use switchmark::config::{SourceText, Testbed, lab_name, plan, study, testbed};
+use trial::{Backend, Headers, IpVersion, Reception, Spread};
 
 const TESTBED: &str = r#"
 [[host]]

@@ -9,15 +9,13 @@ use std::process::{Command, Output};
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
 use measure::{FrameSize, Histogram, Nanos};
-use method::record::EchoRecord;
-use method::trial::{FlowKind, Path, Protocol};
-use method::{
-    FlowRecord, LatencySpec, Outcome, StudySpec, Testbed, TestbedError, Topology, Trial,
-    TrialRecord,
-};
+use method::{LatencySpec, StudySpec};
 use record::{Journal, RunMeta, RunStatus, Store};
 use switchmark::config::resolved::Source;
 use switchmark::config::{SourceText, testbed};
+use trial::record::EchoRecord;
+use trial::{FlowKind, Path, Protocol};
+use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 const RUN: &str = "20261121-140312-5e7d";
 
@@ -82,7 +80,7 @@ impl Testbed for Synthetic {
             ports: Vec::new(),
             hosts: Vec::new(),
             start_spread: Nanos::ZERO,
-            device: method::record::DeviceRecord::default(),
+            device: trial::record::DeviceRecord::default(),
         })
     }
 }

@@ -17,17 +17,17 @@ use std::time::Duration;
 use harness::{alone, lab_of, switchmark as program, valid_but_for_pacing};
 use lab::LabDevice;
 use measure::{ByteCount, FrameRate, FrameSize, Nanos};
-use method::record::{Defect, FlowRecord};
-use method::topology::PortRef;
-use method::trial::{
-    Backend, Bulk, Carrier, Datagrams, Echo, Exchange, Flow, FlowKind, Gate, Offloads, Protocol,
-    Role, Schedule, Trial,
-};
-use method::{Outcome, Testbed, TestbedError, TrialRecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use switchmark::config::resolved::{self, Source};
 use switchmark::controller::{LiveTestbed, Stop};
+use trial::record::{Defect, FlowRecord};
+use trial::topology::PortRef;
+use trial::{
+    Backend, Bulk, Carrier, Datagrams, Echo, Exchange, Flow, FlowKind, Gate, Offloads, Protocol,
+    Role, Schedule, Trial,
+};
+use trial::{Outcome, Testbed, TestbedError, TrialRecord};
 
 fn open(device: &LabDevice) -> LiveTestbed {
     harness::open(device, None)
@@ -138,7 +138,7 @@ fn check_exchange(record: &TrialRecord, message: u64) {
         assert!((end.octets.0..end.octets.0 + message).contains(&seen), "{seen}");
     }
     assert!(ends[0].messages.abs_diff(ends[1].messages) <= 1, "{ends:?}");
-    let hosts = record.ports.iter().filter(|p| p.side == method::record::Side::Tester);
+    let hosts = record.ports.iter().filter(|p| p.side == trial::record::Side::Tester);
     for port in hosts {
         let received = port.counters.get("rx_bytes").copied().unwrap_or(u64::MAX);
         assert!(received > ends[0].octets.0.min(ends[1].octets.0), "{} {received}", port.place);
@@ -151,7 +151,7 @@ fn check_places(testbed: &LiveTestbed, record: &TrialRecord) {
     let pair = testbed.topology().measured_pairs().remove(0);
     assert!(places.contains(&pair.from.to_string().as_str()), "{places:?}");
     assert!(places.contains(&pair.to.to_string().as_str()), "{places:?}");
-    let devices = record.ports.iter().filter(|p| p.side == method::record::Side::Device).count();
+    let devices = record.ports.iter().filter(|p| p.side == trial::record::Side::Device).count();
     assert_eq!(devices > 0, !testbed.topology().devices.is_empty());
     assert_eq!(record.hosts.len(), 2);
 }
@@ -337,7 +337,7 @@ fn hosts_add_delay_or_say_why_not_and_leave_nothing() {
     }
 }
 
-fn port_config(port: &method::topology::HostPort) -> resolved::PortConfig {
+fn port_config(port: &trial::topology::HostPort) -> resolved::PortConfig {
     resolved::PortConfig {
         name: port.name.clone(),
         address: port.address,

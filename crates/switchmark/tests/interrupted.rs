@@ -18,14 +18,14 @@ use std::time::Duration;
 use harness::{Scratch, alone, switchmark, wait_for};
 use lab::Namespace;
 use measure::{ByteCount, Nanos};
-use method::trial::{Backend, Gate};
-use method::{Testbed as _, Trial, TrialRecord};
 use netlink::{Netlink, NetlinkError};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use record::{Journal, Store};
 use switchmark::controller::LiveTestbed;
 use switchmark::protocol::{self, Ask, Hello, Message, OffloadChange, Request};
+use trial::{Backend, Gate};
+use trial::{Testbed as _, Trial, TrialRecord};
 
 /// A model between two hosts, whose frames cross threads and rings of the run's own process.
 const EMULATED: &str =
@@ -181,8 +181,7 @@ fn a_dead_agent_is_a_failed_trial_and_the_run_can_go_on() {
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("hint:") && told.contains("--resume"), "{told}");
     let records = recorded(&store);
-    let failed =
-        records.iter().filter(|(_, r)| matches!(r.outcome, method::Outcome::Failed { .. }));
+    let failed = records.iter().filter(|(_, r)| matches!(r.outcome, trial::Outcome::Failed { .. }));
     assert!(failed.count() <= 1, "at most the trial under way");
     assert!(matches!(resume(&store).status.code(), Some(0 | 3)));
 }
@@ -218,16 +217,16 @@ fn a_host_that_dies_in_a_fabric_run_leaves_the_others_figures() {
 
     let records = recorded(&store);
     let reason = |record: &TrialRecord| match &record.outcome {
-        method::Outcome::Failed { reason } => Some(reason.clone()),
+        trial::Outcome::Failed { reason } => Some(reason.clone()),
         _ => None,
     };
     let failed: Vec<String> = records.iter().filter_map(|(_, r)| reason(r)).collect();
     let death = failed.iter().find(|reason| reason.contains("signal: 9")).expect("it is recorded");
     let dead = death.split('`').nth(1).expect("the host's name").to_owned();
-    let of_dead = |flow: &method::trial::Flow| flow.from.host == dead || flow.to.host == dead;
-    let got = |record: &method::record::FlowRecord| match record {
-        method::record::FlowRecord::Exchange(seen) => seen.forward.octets.0,
-        method::record::FlowRecord::Datagrams(seen) => seen.received.unique,
+    let of_dead = |flow: &trial::Flow| flow.from.host == dead || flow.to.host == dead;
+    let got = |record: &trial::record::FlowRecord| match record {
+        trial::record::FlowRecord::Exchange(seen) => seen.forward.octets.0,
+        trial::record::FlowRecord::Datagrams(seen) => seen.received.unique,
         _ => 0,
     };
     let (mut others, mut of_gone) = (0, 0);
@@ -293,8 +292,7 @@ fn a_controller_that_stands_still_loses_its_agents_and_goes_on_with_others() {
     assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
     let records = recorded(&store);
     assert!(records.len() >= 6 * 2 * 2, "all trials: {}", records.len());
-    let failed =
-        records.iter().filter(|(_, r)| matches!(r.outcome, method::Outcome::Failed { .. }));
+    let failed = records.iter().filter(|(_, r)| matches!(r.outcome, trial::Outcome::Failed { .. }));
     assert!(failed.count() <= 2, "the trial under way, and one that found the other agent gone");
 }
 
@@ -484,9 +482,9 @@ const BESIDE: u64 = 60;
 /// How a trial's record came out; panics where a valid one tells what the kernel did not see.
 fn hold(record: &TrialRecord, (before, after): ((u64, u64), (u64, u64))) -> &'static str {
     match &record.outcome {
-        method::Outcome::Failed { .. } => return "failed",
-        method::Outcome::Invalid { .. } => return "invalid",
-        method::Outcome::Valid => {}
+        trial::Outcome::Failed { .. } => return "failed",
+        trial::Outcome::Invalid { .. } => return "invalid",
+        trial::Outcome::Valid => {}
     }
     let seen = harness::datagrams_of(record);
     let (came, went) = (after.0 - before.0, after.1 - before.1);

@@ -11,12 +11,13 @@ use harness::{Guest, alone, bulk, datagrams, echo, paced, switchmark, trial, wai
 use lab::{LabDevice, LabSpec};
 use measure::{Nanos, Rate};
 use method::figure::Condition;
-use method::record::Defect;
-use method::topology::Pair;
-use method::trial::{Backend, Gate, Protocol, Schedule};
-use method::{Caveat, LatencySpec, Outcome, StudySpec, Testbed as _, TrialRecord, other_traffic};
+use method::{Caveat, LatencySpec, StudySpec};
 use switchmark::config::resolved::{Source, Testbed};
 use switchmark::controller::{LiveTestbed, Stop};
+use trial::record::Defect;
+use trial::topology::Pair;
+use trial::{Backend, Gate, Protocol, Schedule};
+use trial::{Outcome, Testbed as _, TrialRecord, other_traffic};
 
 /// Three hosts on a bridge, whose ports are slow enough for a small load to fill.
 fn three_hosts() -> LiveTestbed {

@@ -9,10 +9,10 @@ mod harness;
 use harness::{alone, datagrams_of, open, paced, size, trial};
 use lab::LabDevice;
 use measure::Nanos;
-use method::record::{Defect, Outcome, PortCounters, Side};
-use method::trial::{Backend, Datagrams, FlowKind, Gate, Schedule};
-use method::{Testbed, TestbedError, TrialRecord};
 use switchmark::controller::LiveTestbed;
+use trial::record::{Defect, Outcome, PortCounters, Side};
+use trial::{Backend, Datagrams, FlowKind, Gate, Schedule};
+use trial::{Testbed, TestbedError, TrialRecord};
 
 const LOAD: Nanos = Nanos::from_millis(200);
 

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use method::{Trial, TrialRecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use record::Store;
 use serde_json::Value;
+use trial::{Trial, TrialRecord};
 
 const SWITCH: &str = r#"
 name = "sw"

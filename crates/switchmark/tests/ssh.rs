@@ -20,14 +20,14 @@ use harness::spaces::{Spaces, agents, cable, call, ip, processes, space};
 use harness::{Scratch, alone, conclusion, find, switchmark, told_a_round_trip};
 use lab::Namespace;
 use measure::Nanos;
-use method::record::{Clocks, FlowRecord};
-use method::{Outcome, Trial, TrialRecord};
 use netlink::Netlink;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use record::{Journal, Store};
+use trial::record::{Clocks, FlowRecord};
+use trial::{Outcome, Trial, TrialRecord};
 
 const HOSTS: [&str; 2] = ["h1", "h2"];
 const FOUR: [&str; 4] = ["h1", "h2", "h3", "h4"];

@@ -17,12 +17,12 @@ use std::process::Command;
 use harness::{Scratch, alone, full, open, trial};
 use lab::LabDevice;
 use measure::Nanos;
-use method::trial::{FlowKind, Gate, Pattern, Storage};
-use method::{Outcome, Testbed as _};
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use switchmark::config::fio_job;
+use trial::{FlowKind, Gate, Pattern, Storage};
+use trial::{Outcome, Testbed as _};
 
 /// All that can be told of a file or folder from outside, but for when it was last read.
 #[derive(Debug, PartialEq, Eq)]

@@ -20,10 +20,11 @@ use harness::{
 use lab::LabDevice;
 use measure::{ByteCount, FrameRate, Nanos, Rate};
 use method::figure::Condition;
-use method::trial::{
+use method::{Figure, Metric, StorageSpec};
+use trial::{
     Backend, FlowKind, Gate, Pattern, Protocol, Reception, Schedule, Storage, StorageServer,
 };
-use method::{Figure, FlowRecord, Metric, Outcome, StorageSpec, Testbed};
+use trial::{FlowRecord, Outcome, Testbed};
 
 /// One captured packet: arrival in seconds, octets on the link without FCS.
 struct Captured {

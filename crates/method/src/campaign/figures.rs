@@ -11,7 +11,8 @@ use super::{CampaignSpec, Means};
 use crate::comparison::cells::{Better, Case, better, case, shared};
 use crate::figure::{Condition, Unit};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
-use crate::{Caveat, Figure, Metric, Topology, Verdict};
+use crate::{Caveat, Figure, Metric, Verdict};
+use trial::Topology;
 
 /// The condition that names a campaign's cell, in all its figures.
 pub const CELL: &str = "cell";

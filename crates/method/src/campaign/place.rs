@@ -6,8 +6,8 @@ use measure::FrameMix;
 
 use super::{CampaignSpec, Factor, Level, Means};
 use crate::study::{SpecProblem, StudySpec};
-use crate::topology::{PortRef, Topology};
-use crate::trial::Subject;
+use trial::Subject;
+use trial::topology::{PortRef, Topology};
 
 /// The testbed without the ports that only other levels of the cell's factors name, and without hosts that
 /// have no port left.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 
-use crate::trial::{ByHand, Subject};
-use crate::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{ByHand, Subject};
+use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 /// In one block a variant may fail so often before its other trials are not run.
 const MOST_FAILURES: u32 = 2;

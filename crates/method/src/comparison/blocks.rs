@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::Figure;
 use crate::study::{ForwardingTest, StudySpec};
-use crate::{Figure, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 /// The figures of each block of a run, in the blocks' order; those that need all blocks at once, such as
 /// a search's, are in none.

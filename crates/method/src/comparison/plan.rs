@@ -57,7 +57,7 @@ pub fn before_start(studies: &[StudySpec]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::LatencySpec;
-    use crate::trial::Subject;
+    use trial::Subject;
 
     #[test]
     fn what_so_many_repetitions_decide() {

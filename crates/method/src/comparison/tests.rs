@@ -6,7 +6,7 @@ use measure::comparison::Decision;
 
 use super::{Compared, MARGIN, Side, compare};
 use crate::figure::{Condition, Figure, Metric, Unit, Verdict};
-use crate::trial::Subject;
+use trial::Subject;
 
 fn rtt(device: &str, path: &str, value: f64) -> Figure {
     let conditions = [("device", device), ("path", path), ("protocol", "udp"), ("load", "idle")];

@@ -7,7 +7,8 @@ use measure::{FrameSize, Nanos};
 
 use super::{Clause, addresses, clause, final_duration, soundness, tester};
 use crate::figure::Condition;
-use crate::{Caveat, Figure, Metric, Profile, SwitchTest, SwitchingSpec, Topology};
+use crate::{Caveat, Figure, Metric, Profile, SwitchTest, SwitchingSpec};
+use trial::Topology;
 
 /// All clauses that bear on the tests made, in the order of the RFCs.
 pub fn switching(spec: &SwitchingSpec, topology: &Topology, figures: &[Figure]) -> Vec<Clause> {

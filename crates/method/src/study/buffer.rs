@@ -21,9 +21,10 @@ use serde::{Deserialize, Serialize};
 use super::session::{Ask, Session, TRIAL_OVERHEAD};
 use super::ways::{Way, Ways};
 use super::{Profile, SpecProblem};
-use crate::topology::PortRef;
-use crate::trial::{Gate, Subject};
-use crate::{Figure, Testbed, TestbedError, Topology};
+use crate::Figure;
+use trial::topology::PortRef;
+use trial::{Gate, Subject};
+use trial::{Testbed, TestbedError, Topology};
 
 use cell::{Cell, CellData};
 use ends::Ends;

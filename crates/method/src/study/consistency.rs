@@ -6,10 +6,11 @@
 use measure::Nanos;
 
 use crate::figure::Condition;
-use crate::record::{DatagramsRecord, FlowRecord};
 use crate::search::GoalName;
-use crate::trial::{FlowKind, Path, Role, Schedule, Subject};
-use crate::{Figure, Metric, Outcome, Trial, TrialRecord, Unit};
+use crate::{Figure, Metric, Unit};
+use trial::record::{DatagramsRecord, FlowRecord};
+use trial::{FlowKind, Path, Role, Schedule, Subject};
+use trial::{Outcome, Trial, TrialRecord};
 
 /// How far, relative, a load may be beyond a bracket's end before it says anything about it.
 const BEYOND: f64 = 0.005;

@@ -10,12 +10,11 @@ use measure::Nanos;
 
 use super::consistency::Witness;
 use crate::figure::Condition;
-use crate::other_traffic::other_traffic;
-use crate::record::{Defect, FlowRecord};
-use crate::trial::{Flow, FlowKind, Path, Role, Schedule, Subject};
-use crate::{
-    Caveat, Figure, Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord, verdict,
-};
+use crate::{Caveat, Figure, verdict};
+use trial::other_traffic::other_traffic;
+use trial::record::{Defect, FlowRecord};
+use trial::{Flow, FlowKind, Path, Role, Schedule, Subject};
+use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 /// A flood that ended earlier than this share of its time before the end was cut short, not merely held up…
 const SHORT_SHARE: f64 = 0.1;
@@ -192,9 +191,9 @@ mod tests {
     use measure::FrameSize;
 
     use super::*;
-    use crate::record::{PortCounters, Side};
-    use crate::trial::{Backend, Datagrams, Gate};
     use crate::{Metric, Unit, Verdict};
+    use trial::record::{PortCounters, Side};
+    use trial::{Backend, Datagrams, Gate};
 
     /// Of 1,000 frames all came in half the time, and `others` more at the receiver's port.
     struct Flooded {

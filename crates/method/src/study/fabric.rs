@@ -23,8 +23,9 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{Ask, Session, TRIAL_OVERHEAD};
 use super::{BLOCKS, Profile, SpecProblem, Ways, problem};
-use crate::trial::{Carrier, Gate, Subject};
-use crate::{Figure, Testbed, TestbedError, Topology};
+use crate::Figure;
+use trial::{Carrier, Gate, Subject};
+use trial::{Testbed, TestbedError, Topology};
 
 pub use arrangement::{Arrangement, Matching};
 pub use recabling::Recabling;

@@ -22,9 +22,10 @@ use serde::{Deserialize, Serialize};
 
 use super::session::Session;
 use super::{BLOCKS, Profile};
+use crate::Figure;
 use crate::search::GoalName;
-use crate::trial::{Backend, Headers, Reception, Subject};
-use crate::{Figure, Testbed, TestbedError};
+use trial::{Backend, Headers, Reception, Subject};
+use trial::{Testbed, TestbedError};
 
 use rig::Rig;
 
@@ -48,7 +49,7 @@ pub struct ForwardingSpec {
     /// What counts.
     pub receiver: Reception,
     /// Threads that share the load each way, each with a queue of its own where there is one.
-    #[serde(default = "crate::trial::one_sender")]
+    #[serde(default = "trial::one_sender")]
     pub senders: u16,
     /// What stands before the payload, and what varies of it.
     pub headers: Headers,

@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 use super::session::{Ask, Session, TRIAL_OVERHEAD};
 use super::ways::Way;
 use super::{BLOCKS, Profile, SpecProblem, Ways, problem};
-use crate::trial::{Gate, Protocol, Schedule, Subject};
-use crate::{Figure, Testbed, TestbedError, Topology};
+use crate::Figure;
+use trial::{Gate, Protocol, Schedule, Subject};
+use trial::{Testbed, TestbedError, Topology};
 
 use cell::{Cell, CellData};
 

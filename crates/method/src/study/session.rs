@@ -12,12 +12,12 @@ use rand_pcg::Pcg64;
 
 use measure::{FrameRate, Nanos};
 
-use crate::other_traffic::other_traffic;
-use crate::record::{DatagramsRecord, Defect, FlowRecord};
-use crate::trial::{
+use trial::other_traffic::other_traffic;
+use trial::record::{DatagramsRecord, Defect, FlowRecord};
+use trial::{
     Cable, Datagrams, Event, Flow, FlowKind, Gate, Offloads, Phases, Role, Schedule, Subject,
 };
-use crate::{Outcome, Testbed, TestbedError, Trial, TrialRecord};
+use trial::{Outcome, Testbed, TestbedError, Trial, TrialRecord};
 
 use super::Profile;
 use super::ways::{Way, Ways};

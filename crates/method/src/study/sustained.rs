@@ -11,9 +11,9 @@
 use measure::{FrameRate, Nanos};
 
 use crate::Caveat;
-use crate::record::DatagramsRecord;
 use crate::search::{FailedBy, Goal, GoalResult, Seen};
-use crate::validity::EDGE;
+use trial::record::DatagramsRecord;
+use trial::validity::EDGE;
 
 /// A flood that lost this share on the path is an overload however it was paced.
 pub(super) const FAR_OVER: f64 = 0.2;

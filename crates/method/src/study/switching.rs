@@ -19,8 +19,9 @@ use serde::{Deserialize, Serialize};
 
 use super::session::Session;
 use super::{Profile, pattern};
-use crate::trial::{Backend, Subject};
-use crate::{Figure, Metric, Testbed, TestbedError, Unit};
+use crate::{Figure, Metric, Unit};
+use trial::{Backend, Subject};
+use trial::{Testbed, TestbedError};
 
 pub use super::pattern::Pattern;
 

@@ -9,10 +9,10 @@ use measure::Rate;
 
 use super::SpecProblem;
 use crate::figure::Condition;
-use crate::topology::{Pair, Topology};
-use crate::trial::{Path, Subject};
 use crate::verdict::{Evidence, Setting, Standing};
 use crate::{Caveat, Verdict};
+use trial::topology::{Pair, Topology};
+use trial::{Path, Subject};
 
 /// A figure's conditions.
 pub(super) type Conditions = BTreeMap<String, Condition>;

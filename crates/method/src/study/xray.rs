@@ -15,7 +15,7 @@ use super::forwarding::{ForwardingSpec, ForwardingTest};
 use super::latency::LatencySpec;
 use super::switching::{SwitchTest, SwitchingSpec};
 use super::{DepthSpec, StudySpec};
-use crate::trial::{Carrier, Protocol};
+use trial::{Carrier, Protocol};
 
 pub use difference::{Difference, compare};
 

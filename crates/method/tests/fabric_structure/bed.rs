@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use measure::reading::Rejected;
 use measure::sequence::SequenceCounts;
 use measure::{Histogram, Nanos, Rate};
-use method::record::{DatagramsRecord, DeviceRecord, ExchangeRecord, FlowRecord, ReceiptRecord};
-use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
-use method::trial::{Cable, Datagrams, FlowKind, Schedule};
-use method::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
+use trial::record::{DatagramsRecord, DeviceRecord, ExchangeRecord, FlowRecord, ReceiptRecord};
+use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
+use trial::{Cable, Datagrams, FlowKind, Schedule};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 
 /// One end's port of a flow.
 type End = fn(&(usize, usize, f64)) -> usize;

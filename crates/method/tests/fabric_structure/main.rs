@@ -12,9 +12,8 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 use method::figure::Condition;
-use method::{
-    Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec, Testbed as _, Verdict,
-};
+use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec, Verdict};
+use trial::Testbed as _;
 
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64;

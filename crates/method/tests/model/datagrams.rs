@@ -6,10 +6,10 @@
 use measure::reading::Rejected;
 use measure::sequence::SequenceCounts;
 use measure::{Histogram, Nanos};
-use method::record::{Clocks, DatagramsRecord, Delays};
-use method::trial::{Datagrams, Schedule};
 use rand::RngExt as _;
 use rand_pcg::Pcg64;
+use trial::record::{Clocks, DatagramsRecord, Delays};
+use trial::{Datagrams, Schedule};
 
 use super::Way;
 

@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameSize, Histogram, Nanos};
-use method::record::{
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64;
+use trial::record::{
     BulkRecord, Clocks, DeviceRecord, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
     StreamRecord,
 };
-use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
-use method::trial::{Echo, Flow, FlowKind, Path, Schedule, Subject};
-use method::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
-use rand::{RngExt as _, SeedableRng as _};
-use rand_pcg::Pcg64;
+use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
+use trial::{Echo, Flow, FlowKind, Path, Schedule, Subject};
+use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 
 use datagrams::{Scene, delays};
 

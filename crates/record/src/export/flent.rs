@@ -4,10 +4,10 @@
 //! a device, or else over a cable. Never interpolates: flent's points are the intervals as they were read.
 
 use measure::Nanos;
-use method::record::{BulkRecord, FlowRecord};
-use method::trial::{Bulk, FlowKind, Path};
-use method::{Trial, TrialRecord};
 use serde_json::{Map, Value, json};
+use trial::record::{BulkRecord, FlowRecord};
+use trial::{Bulk, FlowKind, Path};
+use trial::{Trial, TrialRecord};
 
 use crate::run::RunMeta;
 

@@ -7,7 +7,8 @@ mod over_time;
 
 use std::fmt::Write as _;
 
-use method::{Figure, Metric, Trial, TrialRecord, Unit, Verdict};
+use method::{Figure, Metric, Unit, Verdict};
+use trial::{Trial, TrialRecord};
 
 use super::latency::{n_cell, value_cell};
 use super::subject::{self, Who};

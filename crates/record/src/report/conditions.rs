@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use measure::reading::Stamp;
 use method::figure::Figure;
-use method::record::FlowRecord;
-use method::topology::{CableEnd, DeviceKind};
-use method::trial::{Gate, Offloads, Phases};
-use method::{Topology, Trial, TrialRecord};
+use trial::record::FlowRecord;
+use trial::topology::{CableEnd, DeviceKind};
+use trial::{Gate, Offloads, Phases};
+use trial::{Topology, Trial, TrialRecord};
 
 use super::view::{Block, Cell, Section, Table};
 use super::{ReportInput, caveats, reading};

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use method::trial::Deed;
-use method::{Trial, TrialRecord};
+use trial::Deed;
+use trial::{Trial, TrialRecord};
 
 use super::subject::Who;
 use super::view::{Block, Cell, Section, Table};

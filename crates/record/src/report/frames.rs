@@ -4,7 +4,7 @@
 use measure::{FrameMix, FrameRate, Rate};
 use method::Figure;
 use method::figure::Condition;
-use method::trial::{Datagrams, Headers, IpVersion};
+use trial::{Datagrams, Headers, IpVersion};
 
 use super::reading;
 use super::view::Cell;
@@ -133,7 +133,7 @@ fn headers_of_flow(headers: Headers) -> String {
 #[cfg(test)]
 mod tests {
     use measure::FrameSize;
-    use method::trial::{Backend, Schedule, Spread};
+    use trial::{Backend, Schedule, Spread};
 
     use super::*;
 

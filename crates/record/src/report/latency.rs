@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Histogram;
 use method::figure::Unit;
-use method::record::FlowRecord;
-use method::trial::{FlowKind, Protocol, Role, Schedule};
-use method::{Figure, Metric, Trial, TrialRecord};
+use method::{Figure, Metric};
+use trial::record::FlowRecord;
+use trial::{FlowKind, Protocol, Role, Schedule};
+use trial::{Trial, TrialRecord};
 
 use super::frames::{self, Frames};
 use super::subject::{self, Who};

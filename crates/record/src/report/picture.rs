@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use method::Topology;
-use method::topology::{CableEnd, Device, DeviceKind, HostPort};
+use trial::Topology;
+use trial::topology::{CableEnd, Device, DeviceKind, HostPort};
 
 use super::view::Picture;
 use crate::svg::{escape, shorten};

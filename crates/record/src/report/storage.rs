@@ -6,8 +6,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use method::trial::FlowKind;
-use method::{Figure, Metric, Trial, TrialRecord, Unit, Verdict};
+use method::{Figure, Metric, Unit, Verdict};
+use trial::FlowKind;
+use trial::{Trial, TrialRecord};
 
 use super::latency::value_cell;
 use super::subject::{self, Who};

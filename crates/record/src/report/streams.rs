@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use measure::reading::StreamPoint;
 use method::figure::Unit;
-use method::record::{BulkRecord, FlowRecord, StreamRecord};
-use method::trial::{Bulk, FlowKind, Role};
-use method::{Figure, Metric, Trial, TrialRecord};
+use method::{Figure, Metric};
+use trial::record::{BulkRecord, FlowRecord, StreamRecord};
+use trial::{Bulk, FlowKind, Role};
+use trial::{Trial, TrialRecord};
 
 use super::latency::{n_cell, value_cell};
 use super::subject::{self, Who};

@@ -1,8 +1,9 @@
 //! Whose figure or trial it is: a device in one of its variants, or the direct cable beside it. Owns
 //! the names that tell them apart on a page. Never decides whose limit a figure shows.
 
-use method::trial::{Path, Subject};
-use method::{Figure, Trial};
+use method::Figure;
+use trial::Trial;
+use trial::{Path, Subject};
 
 use super::reading;
 use super::view::Cell;

@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use method::{Figure, Metric, StudySpec, SwitchTest, Trial, TrialRecord, Unit, Verdict};
+use method::{Figure, Metric, StudySpec, SwitchTest, Unit, Verdict};
+use trial::{Trial, TrialRecord};
 
 use super::latency::value_cell;
 use super::subject::Who;

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use method::reconcile::reconcile;
-use method::record::{Defect, FlowRecord, Outcome, PortCounters, Side};
-use method::{Trial, TrialRecord};
+use trial::record::{Defect, FlowRecord, Outcome, PortCounters, Side};
+use trial::{Trial, TrialRecord};
 
 use super::subject::Who;
 use super::view::{Block, Cell, Section, Table};

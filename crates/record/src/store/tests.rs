@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use method::trial::{Gate, Offloads, Path, Phases};
-use method::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Gate, Offloads, Path, Phases};
+use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::*;
 use crate::{Journal, hint_for};
@@ -25,7 +25,7 @@ impl Testbed for Verbose {
             ports: Vec::new(),
             hosts: Vec::new(),
             start_spread: Nanos::ZERO,
-            device: method::record::DeviceRecord::default(),
+            device: trial::record::DeviceRecord::default(),
         })
     }
 }
@@ -102,7 +102,7 @@ fn a_record_that_could_not_be_read_again_is_refused() {
         .run(&trial(0))
         .expect("it answers");
     // JSON has no NaN: it would be written as null and be no number any more.
-    record.hosts.push(method::record::HostUsage {
+    record.hosts.push(trial::record::HostUsage {
         host: "h1".to_owned(),
         busy: f64::NAN,
         softirq: 0.0,

@@ -11,19 +11,17 @@ use std::collections::BTreeMap;
 use measure::reading::{Rejected, Stamp, Stamps, StreamPoint};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos, Rate};
-use method::record::{
+use method::{Caveat, Figure, Metric, Unit, Verdict};
+use record::RunMeta;
+use trial::record::{
     BulkRecord, DatagramsRecord, Defect, EchoRecord, HostUsage, PortCounters, Side, StreamRecord,
 };
-use method::topology::{CableEnd, Device, DeviceKind, Host, HostPort};
-use method::trial::{
+use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort};
+use trial::{
     Backend, Bulk, Datagrams, Echo, FlowKind, Gate, Offloads, Path, Phases, Protocol, Role,
     Schedule,
 };
-use method::{
-    Caveat, Figure, Flow, FlowRecord, Metric, Outcome, PortRef, Topology, Trial, TrialRecord, Unit,
-    Verdict,
-};
-use record::RunMeta;
+use trial::{Flow, FlowRecord, Outcome, PortRef, Topology, Trial, TrialRecord};
 
 /// 2026-11-21 14:03:12 UTC
 pub const BEGAN: u64 = 1_795_269_792_000_000_000;
@@ -201,7 +199,7 @@ fn record(
         ports,
         hosts: usage(chance),
         start_spread: Nanos::from_micros(180),
-        device: method::record::DeviceRecord::default(),
+        device: trial::record::DeviceRecord::default(),
     }
 }
 

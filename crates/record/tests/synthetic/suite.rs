@@ -3,15 +3,16 @@
 
 use measure::{FrameMix, FrameRate, Nanos};
 use method::figure::Condition;
-use method::record::DeedRecord;
 use method::study::{ForwardingSpec, Profile, StudySpec};
-use method::topology::{CableEnd, Device, DeviceKind};
-use method::trial::{
+use method::{Caveat, Figure, Metric, Unit, Verdict};
+use record::RunMeta;
+use trial::record::DeedRecord;
+use trial::topology::{CableEnd, Device, DeviceKind};
+use trial::{
     Backend, Datagrams, Deed, Event, FlowKind, Headers, IpVersion, Path, Role, Schedule, Spread,
     Subject,
 };
-use method::{Caveat, Figure, Metric, Trial, TrialRecord, Unit, Verdict};
-use record::RunMeta;
+use trial::{Trial, TrialRecord};
 
 use super::{Chance, datagram_record};
 

@@ -1,7 +1,7 @@
 //! A testbed that answers with synthetic records and dies when told. Measures nothing.
 
-use method::trial::{FlowKind, Path};
-use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{FlowKind, Path};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::{Chance, bulk_record, datagram_record, echo_record, failed_record};
 

@@ -4,10 +4,10 @@
 
 use device::Profile;
 use measure::{FrameSize, Nanos, Rate};
-use method::record::{DatagramsRecord, EchoRecord, FlowRecord, PortCounters, Side};
-use method::trial::{Backend, Datagrams, Echo, Flow, FlowKind, Gate, Protocol, Role, Schedule};
-use method::{Testbed as _, Trial, TrialRecord};
 use sim::{HostModel, VirtualTestbed};
+use trial::record::{DatagramsRecord, EchoRecord, FlowRecord, PortCounters, Side};
+use trial::{Backend, Datagrams, Echo, Flow, FlowKind, Gate, Protocol, Role, Schedule};
+use trial::{Testbed as _, Trial, TrialRecord};
 
 /// A gigabit.
 pub const GIGABIT: Rate = Rate(1_000_000_000);

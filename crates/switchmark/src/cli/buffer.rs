@@ -5,7 +5,8 @@
 mod paths;
 
 use measure::{FrameSize, Nanos, Rate};
-use method::{Background, BufferPorts, PortRef, StudySpec};
+use method::{Background, BufferPorts, StudySpec};
+use trial::PortRef;
 
 use super::options::{self, Measuring, ProfileArg, Under};
 use super::session::{self, Request};

@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use method::figure::Condition;
-use method::trial::{Protocol, Schedule};
 use method::{
     Figure, ForwardingSpec, ForwardingTest, LatencySpec, Load, Metric, Profile, StudySpec, Unit,
     Verdict,
 };
 use record::Store;
+use trial::{Protocol, Schedule};
 
 use super::options::Data;
 use super::output::{self, Finished};

@@ -13,8 +13,8 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use measure::Nanos;
-use method::Testbed as _;
-use method::topology::PortRef;
+use trial::Testbed as _;
+use trial::topology::PortRef;
 
 pub use self::emulator::{Effort, Kept, Limits};
 pub use self::generator::{Calibration, Highest, Paced, Unavailable};

@@ -3,8 +3,8 @@
 //! Owns its flags; what they leave open comes from the profile.
 
 use measure::ByteCount;
-use method::trial::Carrier;
 use method::{Arrangement, Recabling};
+use trial::Carrier;
 
 use super::options::{Measuring, Repeats, Under};
 use super::session::{self, Request};

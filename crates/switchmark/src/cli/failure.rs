@@ -7,8 +7,9 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use lab::LabError;
-use method::{SpecProblem, TestbedError};
+use method::SpecProblem;
 use record::StoreError;
+use trial::TestbedError;
 
 use crate::config::ConfigError;
 use crate::controller::{LaunchError, SshError};

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use measure::name;
 use method::figure::Condition;
-use method::topology::{Device, DeviceKind};
-use method::{Figure, ImportedSpec, StudySpec, Topology};
+use method::{Figure, ImportedSpec, StudySpec};
 use record::{RunMeta, RunStatus, Store};
+use trial::Topology;
+use trial::topology::{Device, DeviceKind};
 
 use super::options::Data;
 use super::output::{self, Finished};

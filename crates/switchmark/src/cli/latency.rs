@@ -4,7 +4,7 @@
 
 use measure::FrameRate;
 use method::Load;
-use method::trial::Protocol;
+use trial::Protocol;
 
 use super::options::{self, Measuring, Repeats, Sizes, Under};
 use super::session::{self, Request};

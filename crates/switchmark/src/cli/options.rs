@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use measure::{FrameRate, FrameSize, Nanos, UnitError};
 use method::Profile;
-use method::trial::Subject;
+use trial::Subject;
 
 use crate::config::resolved::Testbed;
 use crate::config::subjects::{self, Word};

@@ -9,12 +9,13 @@ use jiff::Timestamp;
 use measure::{FrameMix, FrameSize};
 use method::comparison::per_block;
 use method::conformance::conformance;
-use method::trial::Headers;
 use method::{
-    Caveat, Figure, ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, Topology, Trial,
-    TrialRecord, explain_size, line_rate_in_words,
+    Caveat, Figure, ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, explain_size,
+    line_rate_in_words,
 };
 use record::{ReportInput, RunMeta};
+use trial::Headers;
+use trial::{Topology, Trial, TrialRecord};
 
 use super::options::Data;
 use super::{Failure, Outcome, lone};

@@ -5,8 +5,9 @@
 use std::path::PathBuf;
 
 use measure::Nanos;
-use method::{Caveat, Figure, Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use method::{Caveat, Figure};
 use record::{Journal, RunStatus, Store};
+use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::options::Data;
 use super::output::{self, Finished};
@@ -127,7 +128,7 @@ impl Testbed for Replay<'_> {
             ports: Vec::new(),
             hosts: Vec::new(),
             start_spread: Nanos::ZERO,
-            device: method::record::DeviceRecord::default(),
+            device: trial::record::DeviceRecord::default(),
         })
     }
 }

@@ -10,8 +10,9 @@ use jiff::Timestamp;
 use lab::Privilege;
 use measure::Nanos;
 use method::comparison::before_start;
-use method::{Figure, StudySpec, Testbed as _, TestbedError, Topology};
+use method::{Figure, StudySpec};
 use record::{Journal, RunMeta, RunStatus, Store};
+use trial::{Testbed as _, TestbedError, Topology};
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};

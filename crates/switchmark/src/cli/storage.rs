@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use measure::{ByteCount, Nanos};
-use method::PortRef;
+use trial::PortRef;
 
 use super::options::{Measuring, Repeats, Under};
 use super::session::{self, Request};

@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use lab::{LabDevice, VmRole};
-use method::Topology;
 use method::study::xray::{self, Bed, DataSheet, Difference};
-use method::topology::DeviceKind;
 use record::Store;
+use trial::Topology;
+use trial::topology::DeviceKind;
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};

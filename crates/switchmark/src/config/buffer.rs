@@ -4,8 +4,8 @@
 //! for a testbed's name. Never runs a study, and never says where a text stood.
 
 use measure::{FrameSize, Nanos, Rate, UnitError};
-use method::trial::Subject;
 use method::{Background, BufferPorts, BufferSpec, Profile, StabilityLimits, StudySpec};
+use trial::Subject;
 
 use super::fit::Misfit;
 use super::resolved::{Source, Testbed};

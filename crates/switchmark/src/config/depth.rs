@@ -3,8 +3,9 @@
 //! Owns the defaults by profile and testbed. Never runs a study, and never says where a text stood.
 
 use measure::{FrameSize, Nanos};
-use method::trial::Subject;
-use method::{DepthSpec, PortRef, Profile, StudySpec};
+use method::{DepthSpec, Profile, StudySpec};
+use trial::PortRef;
+use trial::Subject;
 
 use super::fit;
 use super::resolved::Testbed;

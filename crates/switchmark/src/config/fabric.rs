@@ -5,8 +5,8 @@
 
 use device::Edge;
 use measure::{ByteCount, Nanos, Rate};
-use method::trial::{Carrier, Subject};
 use method::{Arrangement, FabricSpec, Nodes, Profile, Recabling, StudySpec};
+use trial::{Carrier, Subject};
 
 use super::resolved::{Source, Testbed};
 use super::study::replace;

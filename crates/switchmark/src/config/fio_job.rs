@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use measure::ByteCount;
-use method::trial::{Pattern, Storage};
+use trial::{Pattern, Storage};
 
 use super::source::Fault;
 use crate::fio_options::{self, Admitted};

@@ -5,9 +5,9 @@
 
 use lab::{LabDevice, LabSpec};
 use measure::{FrameRate, FrameSize, Rate};
-use method::topology::CableEnd;
-use method::trial::{Backend, Headers, IpVersion, Reception, Schedule};
 use method::{Load, StudySpec};
+use trial::topology::CableEnd;
+use trial::{Backend, Headers, IpVersion, Reception, Schedule};
 
 use super::resolved::{Source, Testbed};
 

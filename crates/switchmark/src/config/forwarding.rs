@@ -5,8 +5,8 @@
 
 use measure::{FrameMix, Nanos, Rate};
 use method::search::GoalName;
-use method::trial::{Backend, Headers, Reception, Subject};
 use method::{ForwardingSpec, ForwardingTest, Profile, SearchKind, StudySpec};
+use trial::{Backend, Headers, Reception, Subject};
 
 use super::study::replace;
 

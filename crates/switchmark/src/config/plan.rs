@@ -15,9 +15,9 @@ use std::path::Path;
 
 use measure::FrameSize;
 use method::StudySpec;
-use method::trial::{Headers, Protocol};
 use serde::Deserialize;
 use toml::Spanned;
+use trial::{Headers, Protocol};
 
 use super::resolved::Testbed;
 use super::source::{ConfigError, Fault, SourceText};

@@ -6,9 +6,9 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use lab::LabSpec;
 use measure::{Nanos, Rate};
-use method::Testbed as _;
-use method::topology::{AddressBlock, CableEnd, Device, Host, HostPort, Topology};
 use sim::VirtualTestbed;
+use trial::Testbed as _;
+use trial::topology::{AddressBlock, CableEnd, Device, Host, HostPort, Topology};
 
 use super::hooks::Hooks;
 

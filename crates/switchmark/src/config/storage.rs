@@ -4,8 +4,9 @@
 //! text stood.
 
 use measure::{ByteCount, Nanos};
-use method::trial::{Pattern, Storage, StorageServer, Subject};
-use method::{PortRef, Profile, StorageSpec, StudySpec};
+use method::{Profile, StorageSpec, StudySpec};
+use trial::PortRef;
+use trial::{Pattern, Storage, StorageServer, Subject};
 
 use super::fio_job::{self, FioJob};
 use super::fit::Misfit;

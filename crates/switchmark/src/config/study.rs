@@ -4,8 +4,8 @@
 //! says where a text stood: that is the caller's.
 
 use measure::{FrameRate, FrameSize, Nanos};
-use method::trial::{Protocol, Schedule, Subject};
 use method::{LatencySpec, Load, Profile, StudySpec};
+use trial::{Protocol, Schedule, Subject};
 
 use super::frame_rate;
 

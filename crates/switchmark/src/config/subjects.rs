@@ -2,8 +2,8 @@
 //!
 //! Owns the word for a device that nothing was done to, and the check that a name is known. Pure.
 
-use method::topology::Device;
-use method::trial::Subject;
+use trial::Subject;
+use trial::topology::Device;
 
 use super::fit::Misfit;
 use super::resolved::{Source, Testbed};

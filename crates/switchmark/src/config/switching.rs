@@ -5,8 +5,8 @@
 
 use measure::{FrameSize, Nanos, Rate};
 use method::study::switching::NoSuchTest;
-use method::trial::{Backend, Subject};
 use method::{Profile, StudySpec, SwitchTest, SwitchingSpec};
+use trial::{Backend, Subject};
 
 use super::study::replace;
 

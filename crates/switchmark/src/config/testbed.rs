@@ -14,9 +14,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use measure::{Nanos, name};
-use method::topology::{CableEnd, PortRef};
 use serde::Deserialize;
 use toml::Spanned;
+use trial::topology::{CableEnd, PortRef};
 
 use super::lab_name::{self, Word};
 use super::resolved::{HostConfig, HostsConfig, PortConfig, Reach, Source, Testbed};
@@ -313,7 +313,7 @@ fn port_of(port: &PortFile, file: &TestbedFile) -> Result<PortConfig, Fault> {
 }
 
 fn cable_of(text: &Text, file: &TestbedFile) -> Result<CableEnd, Fault> {
-    let end: PortRef = text.get_ref().parse().map_err(|e: method::topology::NotAPort| {
+    let end: PortRef = text.get_ref().parse().map_err(|e: trial::topology::NotAPort| {
         Fault::new(
             text.span(),
             e.to_string(),

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use method::trial::Subject;
-use method::{StudySpec, Topology};
+use method::StudySpec;
+use trial::Subject;
+use trial::Topology;
 
 use super::fit::Misfit;
 
@@ -56,7 +57,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use method::LatencySpec;
-    use method::topology::{Device, DeviceKind};
+    use trial::topology::{Device, DeviceKind};
 
     use super::*;
 

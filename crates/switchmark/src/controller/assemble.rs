@@ -8,11 +8,11 @@ use dataplane::bulk::{SinkReport, SourceReport};
 use dataplane::datagram::{ReceiverReport, SenderReport};
 use dataplane::echo::{AskerReport, ReflectorReport};
 use dataplane::exchange::EndReport;
-use method::record::{
+use trial::record::{
     BulkRecord, Clocks, DatagramsRecord, Delays, EchoRecord, ExchangeRecord, FlowRecord,
     ReceiptRecord, StorageRecord, StreamRecord,
 };
-use method::trial::{Flow, FlowKind, Protocol};
+use trial::{Flow, FlowKind, Protocol};
 
 use crate::protocol::SideReport;
 
@@ -174,7 +174,7 @@ mod tests {
     use measure::reading::Rejected;
     use measure::sequence::SequenceCounts;
     use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
-    use method::trial::{Backend, Bulk, Carrier, Datagrams, Echo, Exchange, Role, Schedule};
+    use trial::{Backend, Bulk, Carrier, Datagrams, Echo, Exchange, Role, Schedule};
 
     use super::*;
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use measure::clocks::{Ahead, ClockBounds, Exchange};
 use measure::{Histogram, Nanos};
-use method::record::{Clocks as Stamping, DatagramsRecord, Delays};
-use method::trial::Flow;
+use trial::Flow;
+use trial::record::{Clocks as Stamping, DatagramsRecord, Delays};
 
 /// Of trials before; more hardly narrow what is known of a drift.
 const KEPT: usize = 96;

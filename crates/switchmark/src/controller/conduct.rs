@@ -12,12 +12,12 @@ use std::time::Duration;
 use dataplane::{Window, clock};
 use lab::Lab;
 use measure::{Nanos, Rate};
-use method::record::{DeedRecord, DeviceRecord, FlowRecord, HostUsage, PortCounters, Side};
-use method::topology::PortRef;
-use method::trial::{Flow, FlowKind, Offloads};
-use method::{Topology, Trial, TrialRecord, validity};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
+use trial::record::{DeedRecord, DeviceRecord, FlowRecord, HostUsage, PortCounters, Side};
+use trial::topology::PortRef;
+use trial::{Flow, FlowKind, Offloads};
+use trial::{Topology, Trial, TrialRecord, validity};
 
 use super::assemble::{Sides, assemble};
 use super::clocks::{Allowances, Clocks};

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use measure::{FrameSize, Nanos, Rate};
-use method::Topology;
-use method::topology::HostPort;
+use trial::Topology;
+use trial::topology::HostPort;
 
 use super::crew::Crew;
 use super::mishap::Mishap;

@@ -7,9 +7,9 @@ use std::thread;
 use dataplane::{Window, clock};
 use lab::Lab;
 use measure::Nanos;
-use method::Trial;
-use method::record::DeedRecord;
-use method::trial::Deed;
+use trial::Deed;
+use trial::Trial;
+use trial::record::DeedRecord;
 
 use super::Stop;
 use super::subjects::{SubjectError, Subjects};

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use method::record::{Defect, FlowRecord, Outcome};
-use method::trial::{Flow, FlowKind, Gate, Role};
-use method::{Trial, TrialRecord};
+use trial::record::{Defect, FlowRecord, Outcome};
+use trial::{Flow, FlowKind, Gate, Role};
+use trial::{Trial, TrialRecord};
 
 use super::handle::AgentError;
 
@@ -91,7 +91,7 @@ const NO_RECORD: &str = "a host is gone, and of one of its flows there is no rec
 #[cfg(test)]
 mod tests {
     use measure::{ByteCount, Nanos};
-    use method::trial::{Bulk, Carrier, Exchange};
+    use trial::{Bulk, Carrier, Exchange};
 
     use super::*;
 

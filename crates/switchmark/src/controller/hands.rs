@@ -8,8 +8,8 @@ use std::io::{self, BufRead as _};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use method::trial::{ByHand, Cable};
-use method::{TestbedError, Trial};
+use trial::{ByHand, Cable};
+use trial::{TestbedError, Trial};
 
 use super::Stop;
 use crate::speak::tell;

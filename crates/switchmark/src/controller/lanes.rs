@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use measure::{FrameRate, Nanos};
-use method::record::{DatagramsRecord, FlowRecord};
-use method::trial::{Flow, FlowKind, Schedule, Trial};
+use trial::record::{DatagramsRecord, FlowRecord};
+use trial::{Flow, FlowKind, Schedule, Trial};
 
 /// A trial with its flows split.
 #[derive(Debug)]
@@ -162,7 +162,7 @@ impl Lane {
 mod tests {
     use measure::FrameSize;
     use measure::sequence::SequenceCounts;
-    use method::trial::{Backend, Datagrams, Gate, Role};
+    use trial::{Backend, Datagrams, Gate, Role};
 
     use super::*;
 

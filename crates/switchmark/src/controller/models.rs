@@ -11,8 +11,8 @@ use dataplane::{clock, switchboard};
 use device::Cause;
 use lab::{DevicePlan, EdgeReading, EmulatorReading, FramePort, Lab, LabError, Switchboard};
 use measure::Nanos;
-use method::record::{PortCounters, Side};
-use method::validity::{
+use trial::record::{PortCounters, Side};
+use trial::validity::{
     EMULATOR_DELIVERED, EMULATOR_DISPLACED, EMULATOR_ENTERED, EMULATOR_LATE, EMULATOR_OVERFLOW,
     EMULATOR_REFUSED,
 };

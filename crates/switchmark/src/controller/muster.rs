@@ -13,7 +13,7 @@ use dataplane::clock;
 use dataplane::datagram::AddressRange;
 use lab::Lab;
 use measure::Nanos;
-use method::Topology;
+use trial::Topology;
 
 use super::Stop;
 use super::crew::Crew;

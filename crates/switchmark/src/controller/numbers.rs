@@ -4,8 +4,8 @@
 //! its time and not for want of numbers. Never sends anything.
 
 use measure::{FrameRate, Nanos};
-use method::record::FlowRecord;
-use method::trial::{Flow, FlowKind, Schedule};
+use trial::record::FlowRecord;
+use trial::{Flow, FlowKind, Schedule};
 
 /// Enough for most hosts; a faster one makes itself known.
 const FIRST: FrameRate = FrameRate(4e6);
@@ -63,7 +63,7 @@ impl Numbers {
 #[cfg(test)]
 mod tests {
     use measure::FrameSize;
-    use method::trial::{Backend, Datagrams, Role};
+    use trial::{Backend, Datagrams, Role};
 
     use super::*;
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::hands::Hands;
 use super::simulated::Simulated;

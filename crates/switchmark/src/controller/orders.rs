@@ -13,8 +13,8 @@ use dataplane::bulk::{SinkSpec, SourceSpec};
 use dataplane::echo::{self, AskerSpec, Carrier, Payloads, ReflectorSpec};
 use dataplane::exchange::{self, CallerSpec, WaiterSpec};
 use measure::{ByteCount, FrameRate, Rate};
-use method::topology::{PortRef, Topology};
-use method::trial::{self, Exchange, Flow, FlowKind, IpVersion, Messages, Protocol, Schedule};
+use trial::topology::{PortRef, Topology};
+use trial::{Exchange, Flow, FlowKind, IpVersion, Messages, Protocol, Schedule};
 
 use super::clocks::Allowances;
 use super::lanes::Lanes;
@@ -365,8 +365,8 @@ const fn carrier(protocol: Protocol) -> Carrier {
 mod tests {
     use dataplane::datagram;
     use measure::{ByteCount, FrameSize, Nanos};
-    use method::topology::{CableEnd, Host, HostPort};
-    use method::trial::{Backend, Datagrams, Gate, Role, Trial};
+    use trial::topology::{CableEnd, Host, HostPort};
+    use trial::{Backend, Datagrams, Gate, Role, Trial};
 
     use super::*;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use method::topology::{HostPort, PortRef};
+use trial::topology::{HostPort, PortRef};
 
 use super::mishap::Mishap;
 use super::testbed::{ControllerError, LiveTestbed};

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use method::record::{PortCounters, Side};
-use method::trial::Cable;
-use method::{PortRef, Testbed, TestbedError, Topology, Trial, TrialRecord};
 use sim::{HostModel, VirtualTestbed};
+use trial::Cable;
+use trial::record::{PortCounters, Side};
+use trial::{PortRef, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::{Facts, Stop};
 use crate::config::resolved::VirtualConfig;

@@ -15,12 +15,12 @@ use lab::{
     Cause, DevicePlan, Drops, EmulatedSpec, Equipment, FarEnd, Guard, HostPlan, HostPortPlan, Lab,
     LabError, LabPlan, LabSpec, SubjectPlan, XdpForwarder,
 };
-use method::Trial;
-use method::record::{PortCounters, Side};
-use method::topology::{
+use trial::Trial;
+use trial::record::{PortCounters, Side};
+use trial::topology::{
     AddressBlock, CableEnd, Device, DeviceKind, Host, HostPort, PortRef, Topology,
 };
-use method::trial::{Backend, Flow, FlowKind, Reception};
+use trial::{Backend, Flow, FlowKind, Reception};
 
 use super::mishap::Mishap;
 use super::models::Ports;

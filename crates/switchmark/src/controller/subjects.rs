@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use lab::{Lab, LabError};
 use measure::Nanos;
-use method::trial::Subject;
+use trial::Subject;
 
 use super::Stop;
 use super::command::{self, CommandError};

@@ -11,7 +11,7 @@ use std::time::Duration;
 use dataplane::clock;
 use lab::{Lab, LabError, LabSpec};
 use measure::{Nanos, Rate};
-use method::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::conduct::Conduct;
 use super::crew::Crew;

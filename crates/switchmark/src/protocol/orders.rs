@@ -11,9 +11,9 @@ use dataplane::bulk::{SinkReport, SinkSpec, SourceReport, SourceSpec};
 use dataplane::datagram::{ReceiverReport, ReceiverSpec, SenderReport, SenderSpec};
 use dataplane::echo::{AskerReport, AskerSpec, ReflectorReport, ReflectorSpec};
 use dataplane::exchange::{CallerSpec, EndReport, WaiterSpec};
-use method::record::{ServerRecord, StorageRecord};
-use method::trial::{Storage, StorageServer};
 use serde::{Deserialize, Serialize};
+use trial::record::{ServerRecord, StorageRecord};
+use trial::{Storage, StorageServer};
 
 /// The storage host's side of a storage flow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

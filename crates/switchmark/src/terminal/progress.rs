@@ -11,7 +11,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::Timestamp;
 use measure::Nanos;
-use method::{TRIAL_OVERHEAD, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use method::TRIAL_OVERHEAD;
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::numbers;
 use crate::speak::{plain, speak};
@@ -164,8 +165,8 @@ impl<'a> Watched<'a> {
         };
         let share = done.as_secs_f64() / self.estimate.as_secs_f64().max(1e-9);
         let path = match trial.path {
-            method::trial::Path::Device => "",
-            method::trial::Path::Bypass => " (bypass)",
+            trial::Path::Device => "",
+            trial::Path::Bypass => " (bypass)",
         };
         let done = format!("{} trials done, {left}", self.trials);
         self.wait.tell(share, &done, &format!("{}{path}", trial.label));

@@ -8,11 +8,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use method::record::FlowRecord;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use record::{Journal, Store};
+use trial::record::FlowRecord;
 
 use crate::harness::{Scratch, switchmark};
 use crate::largest_kib;

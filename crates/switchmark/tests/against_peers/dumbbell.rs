@@ -9,8 +9,8 @@ use std::process::Command;
 
 use device::Profile;
 use measure::{FrameRate, Nanos};
-use method::record::Side;
-use method::trial::{Backend, Datagrams, FlowKind, Schedule};
+use trial::record::Side;
+use trial::{Backend, Datagrams, FlowKind, Schedule};
 
 use crate::harness::{Scratch, find, size};
 use crate::simulator::{bulk_of, cubic, datagrams_of, frames, testbed, timed, trial};

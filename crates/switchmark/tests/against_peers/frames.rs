@@ -5,9 +5,9 @@
 
 use lab::LabDevice;
 use measure::Nanos;
-use method::Testbed;
-use method::trial::{Backend, Gate, Schedule};
 use switchmark::controller::LiveTestbed;
+use trial::Testbed;
+use trial::{Backend, Gate, Schedule};
 
 use crate::harness::{Guest, Scratch, alone, datagrams, datagrams_of, open, trial};
 use crate::{ROUNDS, median, ratios};

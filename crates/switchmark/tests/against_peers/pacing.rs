@@ -4,8 +4,8 @@
 
 use lab::LabDevice;
 use measure::Nanos;
-use method::Testbed;
-use method::trial::{Backend, Gate};
+use trial::Testbed;
+use trial::{Backend, Gate};
 
 use crate::harness::{alone, datagrams, datagrams_of, open, paced, trial};
 

@@ -4,9 +4,9 @@
 
 use lab::LabDevice;
 use measure::Nanos;
-use method::Testbed;
-use method::trial::{Gate, Protocol};
 use switchmark::controller::LiveTestbed;
+use trial::Testbed;
+use trial::{Gate, Protocol};
 
 use crate::harness::{Guest, alone, echo, echo_of, open, trial};
 use crate::{ROUNDS, median, ratios};

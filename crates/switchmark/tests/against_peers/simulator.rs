@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use device::Profile;
 use measure::{FrameMix, Nanos, Rate};
-use method::record::{FlowRecord, Side};
-use method::trial::{Backend, Bulk, Datagrams, Flow, FlowKind, Gate, Role, Schedule};
-use method::{PortRef, Testbed as _, Trial, TrialRecord};
 use nix::sys::resource::{UsageWho, getrusage};
 use sim::{HostModel, VirtualTestbed};
+use trial::record::{FlowRecord, Side};
+use trial::{Backend, Bulk, Datagrams, Flow, FlowKind, Gate, Role, Schedule};
+use trial::{PortRef, Testbed as _, Trial, TrialRecord};
 
 use crate::harness::{self, size};
 use crate::{dumbbell, fat_tree};
@@ -214,7 +214,7 @@ fn tcp() {
 }
 
 /// Payload that came over the one TCP flow.
-pub fn bulk_of(record: &TrialRecord) -> &method::record::BulkRecord {
+pub fn bulk_of(record: &TrialRecord) -> &trial::record::BulkRecord {
     let bulk = record.flows.iter().find_map(|flow| match flow {
         FlowRecord::Bulk(bulk) => Some(bulk),
         _ => None,

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use device::Profile;
 use measure::{ByteCount, Nanos, Rate};
-use method::trial::Protocol;
 use serde::Deserialize;
+use trial::Protocol;
 
 /// A file.
 #[derive(Debug, Deserialize)]

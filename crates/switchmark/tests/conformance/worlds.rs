@@ -7,12 +7,12 @@ use std::sync::Arc;
 use device::Profile;
 use lab::{EmulatedSpec, LabDevice, LabSpec};
 use measure::FrameMix;
-use method::record::{FlowRecord, TrialRecord};
-use method::trial::{Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Gate, Role, Schedule, Trial};
-use method::{Outcome, Testbed, validity};
 use sim::{HostModel, VirtualTestbed};
 use switchmark::config::resolved::{Source, Testbed as ResolvedTestbed};
 use switchmark::controller::{LiveTestbed, Stop};
+use trial::record::{FlowRecord, TrialRecord};
+use trial::{Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Gate, Role, Schedule, Trial};
+use trial::{Outcome, Testbed, validity};
 
 use crate::harness::{self, size};
 use crate::scenario::{Case, Load, Scenario};
@@ -154,7 +154,7 @@ fn told(outcome: &Outcome) -> String {
 
 fn trial(testbed: &dyn Testbed, scenario: &Scenario, case: &Case, attempt: u32) -> Trial {
     let hosts = &testbed.topology().hosts;
-    let port = |host: usize| method::PortRef {
+    let port = |host: usize| trial::PortRef {
         host: hosts[host].name.clone(),
         port: hosts[host].ports[0].name.clone(),
     };
@@ -186,7 +186,7 @@ fn trial(testbed: &dyn Testbed, scenario: &Scenario, case: &Case, attempt: u32) 
     };
     let flow = Flow { id: 1, from: port(0), to: port(1), role: Role::Measured, kind };
     let trial = harness::trial_of(vec![flow], case.lasts, gate);
-    let phases = method::trial::Phases { residual: RESIDUAL, ..trial.phases };
+    let phases = trial::Phases { residual: RESIDUAL, ..trial.phases };
     Trial { attempt, phases, ..trial }
 }
 

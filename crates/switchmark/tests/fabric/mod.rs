@@ -14,9 +14,10 @@ use std::time::{Duration, Instant};
 use lab::{BridgesSpec, EmulatedSpec, Lab, LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
 use method::figure::Condition;
-use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec, Testbed};
+use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
 use switchmark::controller::{LiveTestbed, Stop};
+use trial::Testbed;
 
 use super::harness;
 

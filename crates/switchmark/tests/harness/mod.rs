@@ -16,13 +16,11 @@ use std::time::Duration;
 
 use lab::{LabDevice, LabSpec};
 use measure::{FrameRate, FrameSize, Nanos, Rate};
-use method::record::{DatagramsRecord, Defect, EchoRecord, FlowRecord, Outcome, TrialRecord};
-use method::topology::Pair;
-use method::trial::{
-    Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Gate, Protocol, Schedule, Trial,
-};
 use switchmark::config::resolved::{Source, Testbed as ResolvedTestbed};
 use switchmark::controller::{LiveTestbed, Stop};
+use trial::record::{DatagramsRecord, Defect, EchoRecord, FlowRecord, Outcome, TrialRecord};
+use trial::topology::Pair;
+use trial::{Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Gate, Protocol, Schedule, Trial};
 use watcher::Watcher;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -135,7 +133,7 @@ pub fn echo_of(record: &TrialRecord) -> &EchoRecord {
 
 /// Sum of a counter over the device's ports.
 pub fn device_counter(record: &TrialRecord, name: &str) -> u64 {
-    let devices = record.ports.iter().filter(|p| p.side == method::record::Side::Device);
+    let devices = record.ports.iter().filter(|p| p.side == trial::record::Side::Device);
     devices.filter_map(|p| p.counters.get(name)).sum()
 }
 

@@ -11,10 +11,10 @@ use super::ends::Ends;
 use super::series::Series;
 use super::{Background, BufferSpec};
 use crate::Caveat;
-use crate::record::{BulkRecord, DatagramsRecord, FlowRecord};
 use crate::study::burst;
-use crate::trial::{Backend, Bulk, Datagrams, Flow, FlowKind, Role, Schedule};
-use crate::validity::taken_by_others;
+use trial::record::{BulkRecord, DatagramsRecord, FlowRecord};
+use trial::validity::taken_by_others;
+use trial::{Backend, Bulk, Datagrams, Flow, FlowKind, Role, Schedule};
 
 /// A case.
 #[derive(Debug, Clone, PartialEq)]

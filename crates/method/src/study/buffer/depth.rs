@@ -20,11 +20,12 @@ use serde::{Deserialize, Serialize};
 
 use super::super::session::TRIAL_OVERHEAD;
 use super::super::ways::Ways;
+use crate::Figure;
 use crate::study::Profile;
 use crate::study::problem::{self, SpecProblem};
-use crate::topology::PortRef;
-use crate::trial::Subject;
-use crate::{Figure, Testbed, TestbedError, Topology};
+use trial::Subject;
+use trial::topology::PortRef;
+use trial::{Testbed, TestbedError, Topology};
 
 use rig::Rig;
 

@@ -4,7 +4,7 @@
 
 use super::BufferSpec;
 use crate::study::SpecProblem;
-use crate::topology::{CableEnd, Pair, PortRef, Topology};
+use trial::topology::{CableEnd, Pair, PortRef, Topology};
 
 /// All ports of one way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +105,7 @@ fn place(device: &str, port: &str) -> String {
 
 /// Each host's first port to a device, and that device.
 pub(super) fn attached(topology: &Topology) -> Vec<(PortRef, String)> {
-    let of_host = |host: &crate::topology::Host| {
+    let of_host = |host: &trial::topology::Host| {
         host.ports.iter().find_map(|port| match &port.cable {
             CableEnd::Device { device, port: far } => {
                 let port = PortRef { host: host.name.clone(), port: port.name.clone() };

@@ -7,7 +7,7 @@ use measure::{Nanos, Rate};
 use super::ends::Ends;
 use super::{Background, BufferSpec};
 use crate::study::problem::{self, SpecProblem};
-use crate::topology::{CableEnd, PortRef, Topology};
+use trial::topology::{CableEnd, PortRef, Topology};
 
 /// The rate of the link that is oversubscribed: as stated, else the receiver's own, else what its
 /// device's ports are limited to.

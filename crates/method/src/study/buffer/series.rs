@@ -5,7 +5,7 @@
 
 use measure::{ByteCount, Nanos};
 
-use crate::record::{BulkRecord, StreamRecord};
+use trial::record::{BulkRecord, StreamRecord};
 
 /// As iperf3 prints them.
 const STEP: Nanos = Nanos::from_secs(1);

@@ -7,9 +7,10 @@ use measure::ByteCount;
 use super::super::session::Tried;
 use super::FabricSpec;
 use super::scene::Round;
-use crate::record::{BulkRecord, Defect, ExchangeRecord, FlowRecord, ReceiptRecord};
-use crate::trial::{Flow, FlowKind};
-use crate::{Caveat, Outcome};
+use crate::Caveat;
+use trial::Outcome;
+use trial::record::{BulkRecord, Defect, ExchangeRecord, FlowRecord, ReceiptRecord};
+use trial::{Flow, FlowKind};
 
 /// What one pair got in one trial, in bits of payload a second; where a port is in several pairs, what it
 /// would get of so many like this one.

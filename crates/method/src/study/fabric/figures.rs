@@ -16,9 +16,9 @@ use super::scene::{Cell, Round, Scene, wire_limit};
 use super::structure::{self, Structures};
 use super::{Arrangement, FabricSpec, Place};
 use crate::study::Profile;
-use crate::trial::Carrier;
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
 use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use trial::Carrier;
 
 /// All rounds of a study.
 pub(super) type Data = BTreeMap<Place, RoundData>;

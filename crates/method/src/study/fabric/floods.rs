@@ -10,10 +10,10 @@ use rand_pcg::Pcg64;
 use super::super::session::{Ask, Session, Tried};
 use super::infer::{Flooded, Floods, Length};
 use super::scene::Scene;
-use crate::record::{DatagramsRecord, Defect, FlowRecord};
-use crate::topology::PortRef;
-use crate::trial::{Backend, Cable, Datagrams, Flow, FlowKind, Gate, Role, Schedule};
-use crate::{Outcome, TestbedError};
+use trial::record::{DatagramsRecord, Defect, FlowRecord};
+use trial::topology::PortRef;
+use trial::{Backend, Cable, Datagrams, Flow, FlowKind, Gate, Role, Schedule};
+use trial::{Outcome, TestbedError};
 
 /// Long enough to fill any buffer of a switch's size, and short enough for many.
 const LOAD: Nanos = Nanos::from_millis(100);

@@ -22,11 +22,11 @@ use measure::blocks::BlockEstimate;
 use rand::seq::SliceRandom as _;
 use rand_pcg::Pcg64;
 
-use crate::TestbedError;
 use evidence::{Belief, DRIVEN, Round};
 pub(super) use queued::infer;
 use sinks::{SEEN, SURE, Scatter, Sink, alike};
 pub(super) use sittings::{Cabled, infer_in_sittings};
+use trial::TestbedError;
 pub(super) use unseen::SURELY;
 pub(super) use uplinks::{Bound, Uplink};
 

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::study::SpecProblem;
-use crate::topology::{Device, DeviceKind, Topology};
+use trial::topology::{Device, DeviceKind, Topology};
 
 /// How few hosts go round how many ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,8 +8,8 @@ use measure::{ByteCount, Rate};
 
 use super::{Arrangement, FabricSpec, Recabling};
 use crate::study::ways::{Way, Ways};
-use crate::topology::{Host, HostPort, Pair, PortRef, Topology};
-use crate::trial::{Bulk, Carrier, Exchange, Flow, FlowKind, Path, Role};
+use trial::topology::{Host, HostPort, Pair, PortRef, Topology};
+use trial::{Bulk, Carrier, Exchange, Flow, FlowKind, Path, Role};
 
 /// One way and what is measured on it.
 #[derive(Debug, Clone)]

@@ -19,9 +19,10 @@ use super::infer::{
 use super::reconcile::judge;
 use super::scene::Scene;
 use super::{FabricSpec, Recabling};
-use crate::topology::Topology;
 use crate::verdict::Evidence;
-use crate::{Caveat, Figure, Metric, TestbedError, Unit};
+use crate::{Caveat, Figure, Metric, Unit};
+use trial::TestbedError;
+use trial::topology::Topology;
 
 /// By scene.
 pub(super) type Structures = BTreeMap<usize, Inferred>;

@@ -11,9 +11,10 @@ use measure::{FrameRate, Nanos};
 use super::ForwardingTest;
 use super::rig::{Cell, Found, Notes, Offer, Rig, lost, seen};
 use crate::study::rows::Row;
-use crate::trial::Schedule;
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit};
+use crate::{Caveat, Figure, Metric, Unit};
+use trial::Schedule;
+use trial::TestbedError;
 
 use burst::{BurstSearch, Longest};
 

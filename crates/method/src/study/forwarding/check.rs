@@ -7,8 +7,8 @@ use measure::{Nanos, Rate};
 use super::{ForwardingSpec, ForwardingTest};
 use crate::study::problem::{self, SpecProblem};
 use crate::study::ways::Ways;
-use crate::topology::{HostPort, Topology};
-use crate::trial::{Backend, IpVersion};
+use trial::topology::{HostPort, Topology};
+use trial::{Backend, IpVersion};
 
 /// More threads than this gain nothing on any host that has so many processors for one port.
 const MOST_SENDERS: u16 = 64;

@@ -12,7 +12,7 @@ use super::{ForwardingSpec, ForwardingTest, back_to_back, loss_curve, reset};
 use crate::search::{Attempt, Goal, LoadRange, Seen, Step};
 use crate::study::session::TRIAL_OVERHEAD;
 use crate::study::ways::Ways;
-use crate::topology::{Device, Topology};
+use trial::topology::{Device, Topology};
 
 /// Of what the tester sends, the share that the usual device forwards.
 const FORWARDED: f64 = 0.37;

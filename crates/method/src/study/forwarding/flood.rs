@@ -13,11 +13,12 @@ use super::ForwardingTest;
 use super::rig::{
     Cell, Direction, Notes, Offer, Rig, directions, lost_on_path, paused, seen, sent, set_direction,
 };
-use crate::record::DatagramsRecord;
-use crate::trial::Schedule;
-use crate::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit};
+use crate::{Caveat, Figure, Metric, Unit};
+use trial::Schedule;
+use trial::TestbedError;
+use trial::record::DatagramsRecord;
+use trial::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
 
 const TEST: ForwardingTest = ForwardingTest::Flood;
 

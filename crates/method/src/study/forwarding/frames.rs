@@ -6,8 +6,8 @@ use measure::{FrameMix, FrameRate, FrameSize, Rate, RateConvention};
 
 use super::super::ways::Conditions;
 use super::ForwardingSpec;
-use crate::trial::{Headers, IpVersion};
 use crate::{Figure, Unit};
+use trial::{Headers, IpVersion};
 
 /// Destination, source, type, and the FCS.
 const ETHERNET: u32 = 18;

@@ -13,11 +13,12 @@ use measure::quantile::{median, quantile};
 
 use super::ForwardingTest;
 use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, lost, seen, set_direction};
-use crate::record::{Clocks, Delays};
 use crate::study::rows::too_few;
-use crate::trial::Schedule;
 use crate::verdict::{Delays as DelayEvidence, Evidence};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use trial::Schedule;
+use trial::TestbedError;
+use trial::record::{Clocks, Delays};
 
 const TEST: ForwardingTest = ForwardingTest::Latency;
 const TOLD: (Metric, Unit) = (Metric::OneWayDelay, Unit::Nanoseconds);

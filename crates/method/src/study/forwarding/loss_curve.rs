@@ -13,11 +13,12 @@ use super::rig::{
     Cell, Direction, Notes, Offer, Rig, directions, lost, lost_on_path, offered, seen,
     set_direction,
 };
-use crate::record::DatagramsRecord;
 use crate::study::sustained::Delivery;
-use crate::trial::Schedule;
 use crate::verdict::{Evidence, LossCount, Losses};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit};
+use crate::{Caveat, Figure, Metric, Unit};
+use trial::Schedule;
+use trial::TestbedError;
+use trial::record::DatagramsRecord;
 
 const TEST: ForwardingTest = ForwardingTest::LossCurve;
 

@@ -5,8 +5,8 @@
 use measure::{FrameRate, Histogram, Nanos};
 
 use super::super::rows::Row;
-use crate::record::DatagramsRecord;
 use crate::{Figure, Metric, Unit, Verdict};
+use trial::record::DatagramsRecord;
 
 /// Where the gaps are read off.
 const QUANTILES: [f64; 4] = [0.01, 0.5, 0.99, 0.999];

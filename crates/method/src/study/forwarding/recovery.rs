@@ -9,10 +9,11 @@ use super::ForwardingTest;
 use super::rig::{
     Cell, Direction, Found, Notes, Offer, Rig, directions, lost, seen, set_direction,
 };
-use crate::record::DatagramsRecord;
-use crate::trial::Schedule;
 use crate::verdict::Evidence;
-use crate::{Caveat, Figure, Metric, TestbedError, Unit};
+use crate::{Caveat, Figure, Metric, Unit};
+use trial::Schedule;
+use trial::TestbedError;
+use trial::record::DatagramsRecord;
 
 const TEST: ForwardingTest = ForwardingTest::Recovery;
 const TOLD: (Metric, Unit) = (Metric::RecoveryTime, Unit::Nanoseconds);

@@ -11,11 +11,12 @@ use measure::{FrameRate, Nanos};
 use super::super::rows::Row;
 use super::ForwardingTest;
 use super::rig::{Cell, Direction, Found, Notes, Offer, Rig, directions, seen, set_direction};
-use crate::record::DatagramsRecord;
-use crate::trial::{Deed, Event, Schedule};
-use crate::validity::EDGE;
 use crate::verdict::{Evidence, Setting, Standing};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use trial::TestbedError;
+use trial::record::DatagramsRecord;
+use trial::validity::EDGE;
+use trial::{Deed, Event, Schedule};
 
 const TEST: ForwardingTest = ForwardingTest::Reset;
 

@@ -14,14 +14,15 @@ use super::super::sustained::{Delivery, FAR_OVER, PACING_MARGIN};
 use super::super::ways::{Conditions, Way};
 use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest, reset};
-use crate::counters::is_pause;
 use crate::reconcile::reconcile;
-use crate::record::{DatagramsRecord, Defect, Side};
 use crate::search;
 use crate::study::{Profile, burst};
-use crate::trial::{Datagrams, Destination, Event, Flow, FlowKind, Gate, Role, Schedule};
-use crate::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use trial::TestbedError;
+use trial::counters::is_pause;
+use trial::record::{DatagramsRecord, Defect, Side};
+use trial::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
+use trial::{Datagrams, Destination, Event, Flow, FlowKind, Gate, Role, Schedule};
 
 /// A study under way, and what its tests tell each other.
 pub(super) struct Rig<'s, 't> {

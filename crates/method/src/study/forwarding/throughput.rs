@@ -19,9 +19,10 @@ use crate::search::{
     Seen, Step, begin, carry_out,
 };
 use crate::study::Profile;
-use crate::trial::Schedule;
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit};
+use crate::{Caveat, Figure, Metric, Unit};
+use trial::Schedule;
+use trial::TestbedError;
 
 const TEST: ForwardingTest = ForwardingTest::Throughput;
 

@@ -10,11 +10,11 @@ use measure::{FrameSize, Nanos};
 use super::super::session::Tried;
 use super::super::ways::Conditions;
 use super::{LatencySpec, Load};
-use crate::record::{BulkRecord, EchoRecord, FlowRecord, TrialRecord};
 use crate::study::burst;
-use crate::topology::Pair;
-use crate::trial::{Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Protocol, Role, Schedule};
 use crate::{Caveat, Metric};
+use trial::record::{BulkRecord, EchoRecord, FlowRecord, TrialRecord};
+use trial::topology::Pair;
+use trial::{Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Protocol, Role, Schedule};
 
 /// The points taken of each block's distributions: minimum and maximum included for round trips,
 /// both tails for the signed differences.

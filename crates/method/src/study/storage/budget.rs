@@ -36,7 +36,7 @@ mod tests {
     use measure::{ByteCount, Nanos};
 
     use super::*;
-    use crate::trial::{Pattern, Storage, StorageServer};
+    use trial::{Pattern, Storage, StorageServer};
 
     fn spec(replicas: usize, server: bool) -> StorageSpec {
         let (read, write) = (Nanos::from_millis(1), Nanos::from_millis(2));

@@ -9,9 +9,9 @@ use super::super::session::Tried;
 use super::super::ways::Conditions;
 use super::StorageSpec;
 use crate::Caveat;
-use crate::record::{EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, StorageRecord};
-use crate::topology::Pair;
-use crate::trial::{Echo, Flow, FlowKind, Messages, Pattern, Protocol, Role, Schedule, Storage};
+use trial::record::{EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, StorageRecord};
+use trial::topology::Pair;
+use trial::{Echo, Flow, FlowKind, Messages, Pattern, Protocol, Role, Schedule, Storage};
 
 /// How much rarer a write's messages are than a read's: by no simple ratio, so that the two seldom leave at
 /// one moment and wait for each other.

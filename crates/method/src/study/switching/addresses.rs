@@ -14,10 +14,11 @@ use measure::FrameSize;
 
 use super::SwitchTest;
 use super::rig::{Board, Rig};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use ::trial::TestbedError;
 
+use self::trial::Trials;
 use capacity::Limit;
-use trial::Trials;
 
 /// The three ports' own addresses are known too.
 const OWN: u64 = 3;

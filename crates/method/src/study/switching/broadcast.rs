@@ -12,9 +12,10 @@ use super::rig::{Board, Offer, Rig, Stream, arrived, slowest_sender};
 use crate::search::{
     Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, begin, carry_out,
 };
-use crate::trial::{Destination, Gate, Role, Schedule};
 use crate::verdict::{self, Driven};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit};
+use crate::{Caveat, Figure, Metric, Unit};
+use trial::TestbedError;
+use trial::{Destination, Gate, Role, Schedule};
 
 const TEST: SwitchTest = SwitchTest::Broadcast;
 

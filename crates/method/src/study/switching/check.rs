@@ -10,7 +10,7 @@ use super::{Pattern, SwitchTest, SwitchingSpec};
 use crate::study::problem::{self, SpecProblem};
 use crate::study::session::TRIAL_OVERHEAD;
 use crate::study::ways::Ways;
-use crate::topology::Topology;
+use trial::topology::Topology;
 
 /// Trials of a search over loads, or of numbers, on the average.
 const SEARCH_TRIALS: u64 = 12;

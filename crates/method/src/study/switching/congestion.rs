@@ -12,8 +12,9 @@ use measure::{FrameRate, FrameSize};
 
 use super::SwitchTest;
 use super::rig::{Board, Count, Offer, Rig, Stream, flooded, paused, tester_dropped};
-use crate::trial::{Gate, Schedule};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use trial::TestbedError;
+use trial::{Gate, Schedule};
 
 use pairs::{Blocking, Pairs, Sides};
 

@@ -10,9 +10,10 @@ use super::super::session::Tried;
 use super::SwitchTest;
 use super::broadcast::delays_of;
 use super::rig::{Board, Count, Offer, Rig, Stream};
-use crate::record::FlowRecord;
-use crate::trial::{Bulk, FlowKind, Gate, Role, Schedule};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit};
+use crate::{Caveat, Figure, Metric, Unit};
+use trial::TestbedError;
+use trial::record::FlowRecord;
+use trial::{Bulk, FlowKind, Gate, Role, Schedule};
 
 const TEST: SwitchTest = SwitchTest::Incast;
 

@@ -10,9 +10,10 @@ use super::congestion::LINE_SHARE;
 use super::rig::{Board, Count, Offer, Rig, flooded};
 use super::throughput::streams;
 use super::{Pattern, SwitchTest};
-use crate::trial::Gate;
 use crate::verdict::{Bracket, Driven};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit};
+use crate::{Caveat, Figure, Metric, Unit};
+use trial::Gate;
+use trial::TestbedError;
 
 const TEST: SwitchTest = SwitchTest::LineRate;
 

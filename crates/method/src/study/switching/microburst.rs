@@ -10,9 +10,10 @@ use measure::{FrameRate, FrameSize, Nanos};
 use super::SwitchTest;
 use super::largest;
 use super::rig::{Board, Offer, Rig, Stream, flooded};
-use crate::record::Outcome;
-use crate::trial::{Gate, Schedule};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use trial::TestbedError;
+use trial::record::Outcome;
+use trial::{Gate, Schedule};
 
 const TEST: SwitchTest = SwitchTest::Microburst;
 

@@ -11,16 +11,15 @@ use super::super::rows::Row;
 use super::super::session::{Ask, Session, Tried};
 use super::super::ways::Way;
 use super::{SwitchTest, SwitchingSpec};
-use crate::counters::{RX_OTHERHOST, RX_PACKETS, is_pause};
-use crate::record::{DatagramsRecord, Defect, FlowRecord, PortCounters, Side, TrialRecord};
 use crate::study::{Profile, burst, pattern};
-use crate::topology::{PortRef, Topology};
-use crate::trial::{
-    Datagrams, Destination, Flow, FlowKind, Gate, Headers, Reception, Role, Schedule,
-};
-use crate::validity::tester_losses;
 use crate::verdict::{Bracket, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit, Verdict};
+use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use trial::TestbedError;
+use trial::counters::{RX_OTHERHOST, RX_PACKETS, is_pause};
+use trial::record::{DatagramsRecord, Defect, FlowRecord, PortCounters, Side, TrialRecord};
+use trial::topology::{PortRef, Topology};
+use trial::validity::tester_losses;
+use trial::{Datagrams, Destination, Flow, FlowKind, Gate, Headers, Reception, Role, Schedule};
 
 /// A study under way.
 pub(super) struct Rig<'s, 't> {

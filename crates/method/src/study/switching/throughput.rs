@@ -13,14 +13,15 @@ use super::rig::{
 };
 use super::{Pattern, SwitchTest};
 use crate::figure::Condition;
-use crate::record::DatagramsRecord;
 use crate::search::{
     Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, begin, carry_out,
 };
 use crate::study::Profile;
-use crate::trial::{Gate, Schedule};
 use crate::verdict::{self, Driven};
-use crate::{Caveat, Figure, Metric, TestbedError, Unit};
+use crate::{Caveat, Figure, Metric, Unit};
+use trial::TestbedError;
+use trial::record::DatagramsRecord;
+use trial::{Gate, Schedule};
 
 /// What all trials of one size came to.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use super::reading::{in_passing, number, on_cables, text};
-use crate::topology::Topology;
 use crate::{Caveat, Figure, Metric, Unit};
+use trial::topology::Topology;
 
 /// One quantity of the device beside the twin's.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,8 +6,8 @@ use measure::{FrameSize, Nanos, Rate};
 
 use super::{Buffer, DataSheet, Forwarding, MacTable, PacketLimit, PortGroup, Shared};
 use crate::figure::Condition;
-use crate::topology::{CableEnd, HostPort, Topology};
 use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use trial::topology::{CableEnd, HostPort, Topology};
 
 /// What links are sold as, bits a second.
 const USUAL_RATES: [u64; 12] = [

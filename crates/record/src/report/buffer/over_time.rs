@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use measure::reading::StreamPoint;
 use method::figure::Unit;
-use method::record::{BulkRecord, FlowRecord};
-use method::trial::{Bulk, FlowKind, Role};
-use method::{Trial, TrialRecord};
+use trial::record::{BulkRecord, FlowRecord};
+use trial::{Bulk, FlowKind, Role};
+use trial::{Trial, TrialRecord};
 
 use super::super::streams;
 use super::super::subject::Who;

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use method::figure::Unit;
-use method::record::FlowRecord;
-use method::trial::{FlowKind, Role, Schedule};
-use method::{Figure, Metric, Trial, TrialRecord};
+use method::{Figure, Metric};
+use trial::record::FlowRecord;
+use trial::{FlowKind, Role, Schedule};
+use trial::{Trial, TrialRecord};
 
 use super::super::frames::{self, Frames};
 use super::super::latency::value_cell;

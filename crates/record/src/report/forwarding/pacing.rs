@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Histogram;
 use method::figure::Unit;
-use method::record::{DatagramsRecord, FlowRecord};
-use method::trial::{FlowKind, Role, Schedule};
-use method::{Figure, Metric, Trial, TrialRecord};
+use method::{Figure, Metric};
+use trial::record::{DatagramsRecord, FlowRecord};
+use trial::{FlowKind, Role, Schedule};
+use trial::{Trial, TrialRecord};
 
 use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
@@ -43,7 +44,7 @@ pub(super) fn blocks(run: &ReportInput<'_>) -> Vec<Block> {
 
 fn datagrams(
     (trial, record): &(Trial, TrialRecord),
-) -> impl Iterator<Item = (&method::trial::Datagrams, &DatagramsRecord)> {
+) -> impl Iterator<Item = (&trial::Datagrams, &DatagramsRecord)> {
     let flows = trial.flows.iter().zip(&record.flows);
     flows.filter_map(|(flow, done)| match (flow.role, &flow.kind, done) {
         (Role::Measured, FlowKind::Datagrams(asked), FlowRecord::Datagrams(done)) => {

@@ -11,8 +11,8 @@ use std::process::{Child, Stdio};
 use dataplane::{FlowError, Halt, Window, clock};
 use import::fio;
 use measure::{Histogram, Nanos};
-use method::record::{OperationsRecord, ServerRecord, StorageRecord};
-use method::trial::{Pattern, Storage};
+use trial::record::{OperationsRecord, ServerRecord, StorageRecord};
+use trial::{Pattern, Storage};
 
 use super::keeper::{EXPORT, export_name};
 use super::{contents, end, find, last_words, leashed, scratch, target, wait};

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::Nanos;
-use method::record::{ServerRecord, ServiceTimes};
-use method::trial::StorageServer;
+use trial::StorageServer;
+use trial::record::{ServerRecord, ServiceTimes};
 
 use super::{GLANCE, contents, end, find, last_words, leashed, scratch};
 use crate::protocol::KeeperSpec;

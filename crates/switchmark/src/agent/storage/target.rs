@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
 use dataplane::FlowError;
-use method::trial::Storage;
+use trial::Storage;
 
 use crate::agent::duty::Reins;
 use crate::agent::found::Found;
@@ -128,7 +128,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use measure::ByteCount;
-    use method::trial::Pattern;
+    use trial::Pattern;
 
     use super::*;
 

@@ -5,9 +5,9 @@
 use measure::{Nanos, UnitError};
 use method::comparison::{Level, Side, per_block};
 use method::figure::Condition;
-use method::trial::Subject;
 use method::{CampaignSpec, Figure, StudySpec};
 use record::{RunMeta, Store};
+use trial::Subject;
 
 use crate::cli::Failure;
 use crate::cli::output::Finished;

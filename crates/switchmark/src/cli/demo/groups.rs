@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use measure::Nanos;
 use method::figure::Condition;
-use method::trial::Carrier;
 use method::{Arrangement, FabricSpec, Figure, Metric, Nodes, StudySpec};
+use trial::Carrier;
 
 use crate::cli::Failure;
 use crate::config::profile;

@@ -10,13 +10,11 @@ use device::Profile;
 use lab::{EmulatedSpec, LabDevice, LabSpec};
 use measure::quantile::median;
 use measure::{FrameMix, FrameRate, FrameSize, Nanos, Rate};
-use method::record::EchoRecord;
-use method::topology::Pair;
-use method::trial::{
-    Backend, Datagrams, Echo, Flow, FlowKind, Gate, Path, Phases, Protocol, Schedule,
-};
-use method::{FlowRecord, Outcome, Testbed, TestbedError, Trial, TrialRecord};
 use serde::Serialize;
+use trial::record::EchoRecord;
+use trial::topology::Pair;
+use trial::{Backend, Datagrams, Echo, Flow, FlowKind, Gate, Path, Phases, Protocol, Schedule};
+use trial::{FlowRecord, Outcome, Testbed, TestbedError, Trial, TrialRecord};
 
 use crate::cli::Failure;
 use crate::config::ConfigError;

@@ -5,11 +5,11 @@
 
 use measure::quantile::median;
 use measure::{FrameMix, FrameRate, FrameSize, Histogram, Nanos};
-use method::record::DatagramsRecord;
-use method::topology::Pair;
-use method::trial::{Backend, Datagrams, Flow, FlowKind, Gate, Phases, Schedule};
-use method::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
 use serde::Serialize;
+use trial::record::DatagramsRecord;
+use trial::topology::Pair;
+use trial::{Backend, Datagrams, Flow, FlowKind, Gate, Phases, Schedule};
+use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
 
 use crate::cli::Failure;
 use crate::config::ConfigError;

@@ -5,9 +5,9 @@
 use std::net::IpAddr;
 
 use measure::{FrameSize, Nanos};
-use method::topology::{CableEnd, Pair, PortRef};
-use method::trial::{Echo, Flow, FlowKind, Gate, Offloads, Protocol, Schedule};
-use method::{FlowRecord, Testbed, TestbedError, Topology, Trial};
+use trial::topology::{CableEnd, Pair, PortRef};
+use trial::{Echo, Flow, FlowKind, Gate, Offloads, Protocol, Schedule};
+use trial::{FlowRecord, Testbed, TestbedError, Topology, Trial};
 
 /// Long enough for an answer.
 const LOAD: Nanos = Nanos::from_millis(100);

@@ -10,8 +10,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use method::Topology;
 use serde::Serialize;
+use trial::Topology;
 
 use super::paths::Passage;
 use crate::controller::Proof;

@@ -4,7 +4,7 @@
 
 use method::SearchKind;
 use method::search::GoalName;
-use method::trial::{Backend, Reception};
+use trial::{Backend, Reception};
 
 /// What a search looks for.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]

@@ -3,7 +3,7 @@
 //! Typed only: what a missing flag means is decided where it is resolved.
 
 use measure::{FrameMix, FrameSize, UnitError};
-use method::trial::{Headers, IpVersion, Spread};
+use trial::{Headers, IpVersion, Spread};
 
 use crate::config::plan::MOST_SPREAD;
 use crate::config::{ConfigError, fit};

@@ -9,10 +9,10 @@ use lab::{EmulatedSpec, LabDevice, LabSpec};
 use measure::{FrameMix, FrameSize, Nanos};
 use method::prove::Truth;
 use method::search::GoalName;
-use method::trial::Protocol;
 use method::{ForwardingTest, Profile, SearchKind, StudySpec, SwitchTest};
 use serde::{Deserialize, Serialize};
 use sim::HostModel;
+use trial::Protocol;
 
 use crate::cli::Failure;
 use crate::config::depth::DepthAsk;

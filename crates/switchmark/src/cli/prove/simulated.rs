@@ -9,7 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use method::comparison::{MARGIN, Side, compare, per_block};
-use method::{Figure, StudySpec, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use method::{Figure, StudySpec};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::Proof;
 use super::budget::Budget;

@@ -11,8 +11,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use measure::Nanos;
-use method::{Figure, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use method::Figure;
 use record::{RunStatus, Store, SweepPoint};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::points::Point;
 use super::swept::{Swept, SweptOne};

@@ -5,9 +5,10 @@
 use std::ops::RangeInclusive;
 
 use measure::{FrameSize, Nanos, Rate};
-use method::{Background, BufferPorts, PortRef, StudySpec};
+use method::{Background, BufferPorts, StudySpec};
 use serde::Deserialize;
 use toml::Spanned;
+use trial::PortRef;
 
 use super::values::{self, ProfileFile, placed};
 use crate::config::buffer::{self, BufferAsk};

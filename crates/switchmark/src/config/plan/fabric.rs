@@ -113,8 +113,8 @@ fn told<T>(text: &Text, read: impl Fn(&str) -> Result<T, String>) -> Result<T, F
 mod tests {
     use std::path::Path;
 
-    use method::trial::Carrier;
     use method::{FabricSpec, Nodes};
+    use trial::Carrier;
 
     use super::super::resolve;
     use super::*;

@@ -4,10 +4,10 @@
 
 use measure::FrameMix;
 use method::search::GoalName;
-use method::trial::{Backend, Headers, IpVersion, Reception, Spread};
 use method::{ForwardingTest, SearchKind, SpecProblem, StudySpec};
 use serde::Deserialize;
 use toml::Spanned;
+use trial::{Backend, Headers, IpVersion, Reception, Spread};
 
 use super::values::{self, ProfileFile, Sizes, placed};
 use crate::config::fit;

@@ -3,9 +3,9 @@
 //! Owns its keys. Never decides a default: what is absent here is the profile's.
 
 use method::StudySpec;
-use method::trial::Headers;
 use serde::Deserialize;
 use toml::Spanned;
+use trial::Headers;
 
 use super::values::{self, ProfileFile, Sizes};
 use crate::config::fit;

@@ -5,9 +5,9 @@
 use std::ops::{Range, RangeInclusive};
 
 use measure::{FrameSize, Nanos, UnitError};
-use method::trial::{Headers, Subject};
 use serde::Deserialize;
 use toml::Spanned;
+use trial::{Headers, Subject};
 
 use crate::config::fit::{self, Misfit};
 use crate::config::resolved::Testbed;

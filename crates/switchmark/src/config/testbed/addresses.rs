@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use method::topology::{AddressBlock, PortRef};
+use trial::topology::{AddressBlock, PortRef};
 
 use super::HostFile;
 use crate::config::resolved::HostConfig;

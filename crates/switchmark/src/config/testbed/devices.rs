@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use measure::{Nanos, name};
-use method::topology::{Device, DeviceKind};
 use serde::Deserialize;
 use toml::Spanned;
+use trial::topology::{Device, DeviceKind};
 
 use crate::config::hooks::{DeviceHooks, Hooks, Ready, ReadyBy, VariantHook};
 use crate::config::source::Fault;

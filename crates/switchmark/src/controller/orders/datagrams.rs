@@ -10,8 +10,8 @@ use dataplane::datagram::{
     Spread, Stations,
 };
 use measure::Nanos;
-use method::topology::PortRef;
-use method::trial::{Backend, Datagrams, Destination, Flow, IpVersion, Reception, Schedule};
+use trial::topology::PortRef;
+use trial::{Backend, Datagrams, Destination, Flow, IpVersion, Reception, Schedule};
 
 use super::super::numbers::MARGIN;
 use super::{OrderError, Scene, gap_ns};

@@ -8,7 +8,7 @@ use measure::FrameSize;
 use super::filling::{Burst, Filling};
 use super::rig::Rig;
 use super::shot::{Drain, Span};
-use crate::TestbedError;
+use trial::TestbedError;
 
 /// The largest cell that is looked for.
 const LARGEST: u32 = 2048;

@@ -8,7 +8,7 @@ use super::outlets::Outlet;
 use super::rig::{Load, OVERFILLED, Overload, Rig, Seen};
 use super::search::Bracket;
 use super::shot::{Drain, Shot, Span, between};
-use crate::TestbedError;
+use trial::TestbedError;
 
 /// The first burst.
 const FIRST: u64 = 64;

@@ -7,7 +7,7 @@ use measure::Rate;
 use super::super::ends::attached;
 use super::DepthSpec;
 use crate::study::SpecProblem;
-use crate::topology::{CableEnd, Pair, PortRef, Topology};
+use trial::topology::{CableEnd, Pair, PortRef, Topology};
 
 /// How an output comes to more than it can send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,12 +11,12 @@ use super::DepthSpec;
 use super::filling::Filling;
 use super::outlets::{Outlet, limited};
 use super::shot::{Drain, Shot};
-use crate::counters::{EMULATOR_LATENESS_MAX, is_pause};
-use crate::record::{Defect, Outcome};
 use crate::study::burst;
-use crate::topology::PortRef;
-use crate::trial::{Backend, Datagrams, Flow, FlowKind, Gate, Role, Schedule};
-use crate::{Testbed, TestbedError, Topology, TrialRecord};
+use trial::counters::{EMULATOR_LATENESS_MAX, is_pause};
+use trial::record::{Defect, Outcome};
+use trial::topology::PortRef;
+use trial::{Backend, Datagrams, Flow, FlowKind, Gate, Role, Schedule};
+use trial::{Testbed, TestbedError, Topology, TrialRecord};
 
 /// Below this an output is not called overfilled: clocks differ, and so do the ends of two spans.
 pub(super) const OVERFILLED: f64 = 1.02;

@@ -11,7 +11,7 @@ use super::outlets::Outlet;
 use super::rig::{Rig, Seen};
 use super::shot::{Drain, Span};
 use super::threshold::{self, Fit, Level, Measured};
-use crate::TestbedError;
+use trial::TestbedError;
 
 /// Frames that a queue should hold for its share to be told; of a model's, which costs no time.
 const FINE: f64 = 1500.0;

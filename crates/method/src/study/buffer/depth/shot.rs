@@ -4,7 +4,7 @@
 
 use measure::{Histogram, Nanos};
 
-use crate::record::DatagramsRecord;
+use trial::record::DatagramsRecord;
 
 /// A number and how far off it may be.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,7 +8,7 @@ use super::Reason::{
     BelowFairShare, HostLimited, NothingLost, Retransmits, Sawtooth, StillGrowing, Variation,
 };
 use super::*;
-use crate::record::{BulkRecord, StreamRecord};
+use trial::record::{BulkRecord, StreamRecord};
 
 /// One second: payload Mbit/s, segments sent again in it, window in kB at its end.
 type Row = (u64, u64, u64);

@@ -8,7 +8,7 @@ use rand::seq::SliceRandom as _;
 use super::evidence::{Belief, NONE};
 use super::refine::compact;
 use super::{Flooded, Inference, Length};
-use crate::TestbedError;
+use trial::TestbedError;
 
 /// A belief that is right with this chance is asked no further.
 const SURE: f64 = 0.998;

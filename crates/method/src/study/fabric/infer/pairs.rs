@@ -7,7 +7,7 @@ use measure::cluster::Likeness;
 
 use super::evidence::Round;
 use super::{Flooded, Inference, LEAST_LOSS, mean_share, rounds};
-use crate::TestbedError;
+use trial::TestbedError;
 
 /// Random rounds in a batch, and batches.
 const ROUNDS_OF_BATCH: usize = 4;

@@ -7,7 +7,7 @@ use rand_pcg::Pcg64;
 
 use super::evidence::Round;
 use super::{Finding, Floods, Inference, Inferred};
-use crate::TestbedError;
+use trial::TestbedError;
 
 /// By more than this what came may not lag behind what was sent where nothing is said to be short.
 const MOST_QUEUED: f64 = 0.02;

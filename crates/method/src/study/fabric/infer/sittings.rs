@@ -16,7 +16,7 @@ use super::sinks::SEEN;
 use super::unseen::{Devices, Sat, uplink_told};
 use super::uplinks::REPEATS;
 use super::{Finding, Floods, Inference, Inferred, LEAST_LOSS, Length, noise, rounds};
-use crate::TestbedError;
+use trial::TestbedError;
 
 /// Two ports told apart once weigh as much as so many floods in which they got the same: those may have
 /// had nothing to tell them by.

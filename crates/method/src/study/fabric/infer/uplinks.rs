@@ -8,7 +8,7 @@ use measure::blocks::BlockEstimate;
 use super::super::super::rows::CONFIDENCE;
 use super::evidence::{Belief, DRIVEN, Round};
 use super::{Inference, LEAST_LOSS, rounds};
-use crate::TestbedError;
+use trial::TestbedError;
 
 /// Floods that must have filled an uplink alone: the least whose range holds the median with 95 in 100.
 pub(super) const REPEATS: usize = 6;

@@ -6,7 +6,8 @@
 
 use super::super::largest::{self, Within};
 use super::trial::{Shown, Speech, Trials, Unknown};
-use crate::{Caveat, TestbedError};
+use crate::Caveat;
+use trial::TestbedError;
 
 /// RFC 2889 §5.8: as many stations as are known for sure, of these the most that are.
 const STATIONS: [u64; 4] = [4_096, 2_048, 1_024, 512];

@@ -7,8 +7,8 @@ use measure::{FrameRate, FrameSize, Nanos};
 
 use super::super::SwitchTest;
 use super::super::rig::{Board, Offer, Rig, Stream, astray, tester_dropped};
-use crate::TestbedError;
-use crate::trial::{Destination, Gate, Role, Schedule};
+use trial::TestbedError;
+use trial::{Destination, Gate, Role, Schedule};
 
 /// The learning, the test and the monitoring port, by their places.
 const LEARNS: usize = 0;

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use method::Topology;
-use method::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef};
+use trial::Topology;
+use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef};
 
 use super::{Finding, State, number};
 use crate::cli::doctor::paths::Passage;

@@ -2,7 +2,7 @@
 //!
 //! Pure. Never asks the host.
 
-use method::topology::HostPort;
+use trial::topology::HostPort;
 
 use super::{Finding, State, Told, file, number};
 use crate::protocol::Setting;

@@ -1,6 +1,6 @@
 //! Each judgement, with facts that hold and facts that are broken on purpose.
 
-use method::topology::{CableEnd, HostPort};
+use trial::topology::{CableEnd, HostPort};
 
 use super::{Finding, State, Told, hosts, ports};
 use crate::protocol::Setting;

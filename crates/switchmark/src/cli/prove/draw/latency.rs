@@ -2,8 +2,8 @@
 
 use measure::Rate;
 use method::prove::{Known, Truth};
-use method::trial::Protocol;
 use method::{Metric, Profile, Unit};
+use trial::Protocol;
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;

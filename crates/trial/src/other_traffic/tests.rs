@@ -6,7 +6,7 @@ use measure::{ByteCount, FrameSize, Histogram, Nanos};
 
 use super::*;
 use crate::record::{BulkRecord, DatagramsRecord, Defect, EchoRecord};
-use crate::trial::{Backend, Bulk, Datagrams, Echo, Gate, Schedule};
+use crate::{Backend, Bulk, Datagrams, Echo, Gate, Schedule};
 use crate::{Outcome, judge};
 
 fn flow(id: u16, (from, to): (&str, &str), kind: FlowKind) -> Flow {

@@ -18,7 +18,7 @@ use crate::counters::{
 };
 use crate::record::{FlowRecord, HostUsage, PortCounters, Side};
 use crate::topology::PortRef;
-use crate::trial::{Destination, Flow, FlowKind, Protocol, Role, Trial};
+use crate::{Destination, Flow, FlowKind, Protocol, Role, Trial};
 
 /// The least share of a port's own frames, or of its own octets, that is other people's traffic.
 pub const SHARE: f64 = 0.02;

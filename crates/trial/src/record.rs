@@ -12,7 +12,7 @@ use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
 pub use self::storage::{OperationsRecord, ServerRecord, ServiceTimes, StorageRecord};
-use crate::trial::FlowKind;
+use crate::FlowKind;
 
 /// One trial's outcome, as the journal keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@
 use crate::record::{PortCounters, Side};
 
 /// Receive-side losses of the host's own NIC and socket layer, and of its own queue: certain.
-pub(crate) const TESTER_LOSS: [&str; 7] = [
+pub const TESTER_LOSS: [&str; 7] = [
     "rx_missed_errors",
     "rx_no_buffer",
     "rx_no_buffer_count",
@@ -26,7 +26,7 @@ pub const EMULATOR_DELIVERED: &str = "emulator_delivered";
 pub const EMULATOR_LATE: &str = "emulator_late";
 
 /// How late the latest frame of an emulated device was, in nanoseconds.
-pub(crate) const EMULATOR_LATENESS_MAX: &str = "emulator_lateness_max_ns";
+pub const EMULATOR_LATENESS_MAX: &str = "emulator_lateness_max_ns";
 
 /// Frames for which an emulated device had no room, because it was kept from its processor.
 pub const EMULATOR_OVERFLOW: &str = "emulator_overflow";
@@ -43,42 +43,44 @@ pub const EMULATOR_ENTERED: &str = "emulator_entered";
 pub const EMULATOR_DISPLACED: &str = "emulator_displaced";
 
 /// Frames that a port received and sent, and their octets; which of them hold the FCS is the driver's choice.
-pub(crate) const RX_PACKETS: &str = "rx_packets";
-pub(crate) const TX_PACKETS: &str = "tx_packets";
-pub(crate) const RX_BYTES: &str = "rx_bytes";
-pub(crate) const TX_BYTES: &str = "tx_bytes";
+pub const RX_PACKETS: &str = "rx_packets";
+/// Frames that left.
+pub const TX_PACKETS: &str = "tx_packets";
+/// Octets that came.
+pub const RX_BYTES: &str = "rx_bytes";
+/// Octets that left.
+pub const TX_BYTES: &str = "tx_bytes";
 
 /// Frames that were for another host's address (kernels from 6.0 on).
-pub(crate) const RX_OTHERHOST: &str = "rx_otherhost_dropped";
+pub const RX_OTHERHOST: &str = "rx_otherhost_dropped";
 
 /// Dropped on the way up: the backlog was full, but also any frame of a protocol nobody speaks.
-pub(crate) const RX_DROPPED: &str = "rx_dropped";
+pub const RX_DROPPED: &str = "rx_dropped";
 
 /// Dropped by the driver on the way out.
-pub(crate) const TX_DROPPED: &str = "tx_dropped";
+pub const TX_DROPPED: &str = "tx_dropped";
 
 /// Dropped by a queueing discipline.
-pub(crate) const QDISC_DROPS: &str = "qdisc_drops";
+pub const QDISC_DROPS: &str = "qdisc_drops";
 
 /// Dropped by the NIC for want of descriptors.
-pub(crate) const RX_MISSED: &str = "rx_missed_errors";
+pub const RX_MISSED: &str = "rx_missed_errors";
 
 /// Whole-host counters of the network namespace: certain.
-pub(crate) const HOST_LOSS: [&str; 2] = ["udp_rcvbuf_errors", "udp_mem_errors"];
+pub const HOST_LOSS: [&str; 2] = ["udp_rcvbuf_errors", "udp_mem_errors"];
 
 /// The machine's backlog drops; every namespace reads the same number.
-pub(crate) const SOFTNET_DROPPED: &str = "softnet_dropped";
+pub const SOFTNET_DROPPED: &str = "softnet_dropped";
 
 /// The link went down or came up.
-pub(crate) const LINK_CHANGES: [&str; 3] =
-    ["carrier_changes", "carrier_up_count", "carrier_down_count"];
+pub const LINK_CHANGES: [&str; 3] = ["carrier_changes", "carrier_up_count", "carrier_down_count"];
 
 /// Whether a counter is about PAUSE frames; drivers agree on no name.
-pub(crate) fn is_pause(name: &str) -> bool {
+pub fn is_pause(name: &str) -> bool {
     name.contains("pause")
 }
 
 /// One counter's sum over all ports of a side.
-pub(crate) fn sum(ports: &[PortCounters], side: Side, name: &str) -> u64 {
+pub fn sum(ports: &[PortCounters], side: Side, name: &str) -> u64 {
     ports.iter().filter(|p| p.side == side).filter_map(|p| p.counters.get(name)).sum()
 }

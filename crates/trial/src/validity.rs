@@ -17,7 +17,7 @@ use crate::record::{
     DatagramsRecord, Defect, EchoRecord, ExchangeRecord, FlowRecord, HostUsage, Outcome,
     PortCounters, ReceiptRecord, Side,
 };
-use crate::trial::{Datagrams, Deed, Echo, Flow, FlowKind, Gate, Role, Schedule, Trial};
+use crate::{Datagrams, Deed, Echo, Flow, FlowKind, Gate, Role, Schedule, Trial};
 
 /// Largest share by which the offered load may differ from what was asked.
 pub const OFFERED_LOAD_TOLERANCE: f64 = 0.001;

@@ -159,7 +159,8 @@ impl Datagrams {
     }
 }
 
-pub(crate) const fn one_sender() -> u16 {
+/// How many threads send a flow where nothing is said.
+pub const fn one_sender() -> u16 {
     1
 }
 

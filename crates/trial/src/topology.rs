@@ -106,7 +106,7 @@ pub struct Device {
     pub port_queue: Option<ByteCount>,
     /// What the user wrote about it: model, firmware, price.
     pub facts: BTreeMap<String, String>,
-    /// The variants it can be put into, by name; see [`crate::trial::Subject`].
+    /// The variants it can be put into, by name; see [`crate::Subject`].
     #[serde(default)]
     pub variants: Vec<String>,
     /// Whether the testbed has a hook to reset it.

@@ -1,0 +1,21 @@
+//! The ground that everybody stands on: where trials run, what a trial asks for, and what its record says.
+//!
+//! Owns topology, flows, trials, records, the gates that make a trial invalid, and the `Testbed` seam. Never
+//! does I/O, never reads a clock, and knows neither a study nor a testbed.
+
+pub mod counters;
+mod flow;
+pub mod other_traffic;
+pub mod record;
+mod testbed;
+pub mod topology;
+mod trial;
+pub mod validity;
+
+pub use flow::*;
+pub use other_traffic::{OtherTraffic, other_traffic};
+pub use record::{FlowRecord, Outcome, TrialRecord};
+pub use testbed::{Testbed, TestbedError};
+pub use topology::{PortRef, Topology};
+pub use trial::*;
+pub use validity::judge;

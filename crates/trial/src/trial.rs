@@ -1,0 +1,176 @@
+//! A trial: a set of flows run together for a while. Data only; this is what a study asks for, what
+//! the journal keys its records by, and what a testbed carries out. Never knows how.
+
+mod cabling;
+
+use measure::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::Flow;
+pub use cabling::Cable;
+
+/// What a study asks a testbed to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// What it is for, in a few words: `rtt udp 64 idle`. Shown while it runs.
+    pub label: String,
+    /// The path it takes: the device, or the direct cable beside it.
+    pub path: Path,
+    /// The device that the measured flows cross, in the state it has to be in; none on a bare cable.
+    #[serde(default)]
+    pub subject: Option<Subject>,
+    /// Which block of the study it belongs to, from 0. The block is the sampling unit.
+    pub block: u32,
+    /// Which try this is, from 0: an invalid trial is asked for again under the next number.
+    pub attempt: u32,
+    /// All flows; they start together.
+    pub flows: Vec<Flow>,
+    /// How long each phase lasts.
+    pub phases: Phases,
+    /// Segmentation and receive offloads of the ports in use.
+    pub offloads: Offloads,
+    /// What makes it invalid.
+    pub gate: Gate,
+    /// What is done to the device while the load runs, in order.
+    #[serde(default)]
+    pub events: Vec<Event>,
+    /// Where cables of hosts have to end at the subject; empty: as the testbed has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cabling: Vec<Cable>,
+    /// What a person has to have seen to, beside cables at the subject.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_hand: Vec<ByHand>,
+}
+
+impl Trial {
+    /// Flows through the device or over a cable of its own, in the quick profile's phases, with offloads off,
+    /// and nothing else asked for.
+    pub fn quick(label: impl Into<String>, flows: Vec<Flow>, load: Nanos, gate: Gate) -> Self {
+        Self {
+            label: label.into(),
+            path: Path::Device,
+            subject: None,
+            block: 0,
+            attempt: 0,
+            flows,
+            phases: Phases::quick(load),
+            offloads: Offloads::Off,
+            gate,
+            events: Vec::new(),
+            cabling: Vec::new(),
+            by_hand: Vec::new(),
+        }
+    }
+}
+
+/// A state of the testbed that only hands lead to: another NIC in the hosts, another cable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByHand {
+    /// What is set: `nic`.
+    pub factor: String,
+    /// To what: `x722`.
+    pub level: String,
+}
+
+/// A device in one of its variants: another kernel, another setting.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Subject {
+    /// The device's name in the topology.
+    pub device: String,
+    /// The variant's name; none is the device as it is found.
+    #[serde(default)]
+    pub variant: Option<String>,
+}
+
+/// Something done to the subject during a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// After the load's start.
+    pub at: Nanos,
+    /// What.
+    pub deed: Deed,
+}
+
+/// What can be done to a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deed {
+    /// It is reset by the testbed's hook (RFC 6201).
+    Reset,
+}
+
+/// Which way a trial's measured flows go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Path {
+    /// Through the device under test (or, where the testbed is only a cable, the cable).
+    Device,
+    /// The direct cable between the same hosts.
+    Bypass,
+}
+
+/// The phases of RFC 2544 §23 around the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phases {
+    /// Wait after the learning frames, before the load.
+    pub learned: Nanos,
+    /// The load itself.
+    pub load: Nanos,
+    /// Receivers stay open this long for residual frames.
+    pub residual: Nanos,
+    /// Rest before the next trial.
+    pub settle: Nanos,
+}
+
+impl Phases {
+    /// The RFC's: two seconds, the load, two seconds, five seconds.
+    pub const fn strict(load: Nanos) -> Self {
+        Self {
+            learned: Nanos::from_secs(2),
+            load,
+            residual: Nanos::from_secs(2),
+            settle: Nanos::from_secs(5),
+        }
+    }
+
+    /// Shortened for a look; figures from it carry a caveat.
+    pub const fn quick(load: Nanos) -> Self {
+        Self {
+            learned: Nanos::from_millis(20),
+            load,
+            residual: Nanos::from_millis(100),
+            settle: Nanos::from_millis(50),
+        }
+    }
+
+    /// All phases together.
+    pub fn total(&self) -> Nanos {
+        self.learned + self.load + self.residual + self.settle
+    }
+}
+
+/// What the kernel may do with several frames at once on the ports in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Offloads {
+    /// TSO, GSO and GRO off, so that a frame is a frame. Restored afterwards.
+    Off,
+    /// As the host has them; only recorded.
+    AsFound,
+}
+
+/// What a moved tester counter means for the trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gate {
+    /// Any tester-side loss, or an offered load off by more than 0.1 %, makes the trial invalid.
+    Strict,
+    /// The same, but for single frames that were late, for processors that other programs had, and for
+    /// measured flows that sent less than asked: for studies that allow for senders that were held up, and
+    /// lose something whatever the hosts do. A connection's own series tells what held it up, and a burst's
+    /// stamps for how long it was.
+    Uneven,
+    /// A flood: the tester is meant to be at its limit, so its own loss makes the figure a lower
+    /// bound instead.
+    Flood,
+}
