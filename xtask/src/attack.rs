@@ -1,8 +1,9 @@
 //! `cargo xtask attack`: the program under bytes, signals and closed pipes that nobody meant.
 //!
-//! Owns what is thrown, and what counts as a finding: a panic, an end by a signal, more than five seconds, more
-//! than 200 MB, or anything on this machine that is not as before. Everything runs in a network namespace without
-//! a way out and with a `/run` of its own, on copies in a folder of its own. Never gives the program a command to run: corpora have no hooks.
+//! Owns what is thrown, and what counts as a finding: a panic, an end by a signal, more than five
+//! seconds, more than 200 MB, or anything on this machine that is not as before. Everything runs in
+//! a network namespace without a way out and with a `/run` of its own, on copies in a folder of its
+//! own. Never gives the program a command to run: corpora have no hooks.
 
 mod mutate;
 
@@ -331,7 +332,8 @@ impl Range {
         watch(child)
     }
 
-    /// What must not change: files that are not the program's, its processes, what it noted, the links here.
+    /// What must not change: files that are not the program's, its processes, what it noted, the
+    /// links here.
     fn state(&self) -> Result<Vec<String>> {
         let mut state = Vec::new();
         for file in files(&self.folder.join("theirs"))? {

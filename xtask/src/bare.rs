@@ -1,7 +1,8 @@
-//! `cargo xtask dist --try`: what `dist` made, made again elsewhere, and run where nothing else is installed.
+//! `cargo xtask dist --try`: what `dist` made, made again elsewhere, and run where nothing else is
+//! installed.
 //!
-//! Owns the second clone, whose path is another, and the bare Debian root, which debootstrap fills from this
-//! machine's own mirror. Never changes what `dist` made.
+//! Owns the second clone, whose path is another, and the bare Debian root, which debootstrap fills
+//! from this machine's own mirror. Never changes what `dist` made.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +16,8 @@ use crate::steps::{self, run, step};
 /// Debian's release, and the variant that holds what no Debian is without.
 const RELEASE: [&str; 2] = ["--variant=minbase", "bookworm"];
 
-/// What is done in the root. The first part has nothing of ours but the program; `/proc` and the devices of
-/// `/dev` are the kernel's.
+/// What is done in the root. The first part has nothing of ours but the program; `/proc` and the
+/// devices of `/dev` are the kernel's.
 const TRIED: &str = r#"
 set -e
 cd "$1"

@@ -1,7 +1,7 @@
 //! The programs that run inside the kernel: built from C by clang, their objects committed.
 //!
-//! Owns the compiler's flags and the list of hashes beside the objects. A build of switchmark needs no
-//! clang; `check` finds an object that is older than its source by the hashes alone.
+//! Owns the compiler's flags and the list of hashes beside the objects. A build of switchmark needs
+//! no clang; `check` finds an object that is older than its source by the hashes alone.
 
 use std::fmt::Write as _;
 use std::fs;

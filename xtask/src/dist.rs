@@ -1,4 +1,5 @@
-//! `cargo xtask dist`: what is given to people: one static program, its manual, completions, a package.
+//! `cargo xtask dist`: what is given to people: one static program, its manual, completions, a
+//! package.
 //!
 //! Owns what is in them and how large the program may be. The same commit gives the same octets: no
 //! path and no time of the building machine gets in. Never uploads anything.
@@ -28,7 +29,8 @@ pub fn dist(target: Option<&str>) -> Result<()> {
     fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
     let named = folder.join(format!("switchmark-{}-{target}", commit.version));
     fs::copy(&program, &named).with_context(|| format!("copy {}", program.display()))?;
-    // Pages and completions come out of a program that runs here; they are the same for every processor.
+    // Pages and completions come out of a program that runs here; they are the same for every
+    // processor.
     let own = [own(MUSL)?, own(GNU)?];
     let runs_here = if own.contains(&target) {
         program
@@ -98,7 +100,8 @@ fn program(target: &str, commit: &Commit) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// Whether no program header asks for an interpreter (ELF-64: e_phoff, e_phentsize, e_phnum; PT_INTERP).
+/// Whether no program header asks for an interpreter (ELF-64: e_phoff, e_phentsize, e_phnum;
+/// PT_INTERP).
 fn is_static(elf: &[u8]) -> bool {
     const PT_INTERP: u32 = 3;
     let two = |at: usize| elf.get(at..at + 2).map(|b| u16::from_le_bytes([b[0], b[1]]));

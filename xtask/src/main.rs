@@ -1,4 +1,5 @@
-//! `cargo xtask check | test | prove | attack | bench | dist`: the same commands for people and for CI.
+//! `cargo xtask check | test | prove | attack | bench | dist`: the same commands for people and for
+//! CI.
 //!
 //! Owns what "clean" and "passing" mean and the installing of what tests need. Never holds product
 //! code, and is never shipped.

@@ -1,7 +1,7 @@
 //! What the tests need beyond cargo, and the installing of it.
 //!
-//! Installs only as root and only what is missing, and says so first. Without root a missing program
-//! is named and its tests say that they are skipped.
+//! Installs only as root and only what is missing, and says so first. Without root a missing
+//! program is named and its tests say that they are skipped.
 
 use std::path::Path;
 use std::process::Command;
@@ -35,8 +35,8 @@ const NEEDED: &[(&str, &str)] = &[
     ("tshark", "tshark"),
 ];
 
-/// A file that only the benchmark beside ns-3 needs, and Debian's package that holds it. Too large to
-/// be installed for the tests.
+/// A file that only the benchmark beside ns-3 needs, and Debian's package that holds it. Too large
+/// to be installed for the tests.
 const FOR_NS3: &[(&str, &str)] =
     &[("/usr/bin/g++", "g++"), ("/usr/include/ns3/core-module.h", "libns3-dev")];
 

@@ -15,8 +15,8 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace").to_owned()
 }
 
-/// Format, lints and house rules. The release profile is shared with `test` and `cargo run --release`,
-/// so that the bundled C code is compiled once.
+/// Format, lints and house rules. The release profile is shared with `test` and `cargo run
+/// --release`, so that the bundled C code is compiled once.
 pub fn check() -> Result<()> {
     step("format", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
     step("tidy", || tidy::check(&root()))?;
@@ -55,8 +55,8 @@ pub fn test(full: bool) -> Result<()> {
     step("attack", || attack::attack(&seconds))
 }
 
-/// Simulated devices of known truth: a hundred, or with `--full` two thousand. Whatever else is said
-/// goes to `switchmark prove` as it is.
+/// Simulated devices of known truth: a hundred, or with `--full` two thousand. Whatever else is
+/// said goes to `switchmark prove` as it is.
 pub fn prove(args: &[&str]) -> Result<()> {
     let (full, mut rest): (Vec<&str>, Vec<&str>) = args.iter().partition(|arg| **arg == "--full");
     if !rest.contains(&"--devices") {

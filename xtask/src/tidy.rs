@@ -1,5 +1,5 @@
-//! House rules that no lint knows: every file has a door sign, none grows into two rooms, no room is
-//! named after nothing.
+//! House rules that no lint knows: every file has a door sign, none grows into two rooms, no room
+//! is named after nothing.
 //!
 //! Reads source as text; never changes it.
 
@@ -10,6 +10,8 @@ use anyhow::{Context, Result, bail};
 
 /// Lines before the tests begin. Past this a file is two rooms.
 const LONGEST_FILE: usize = 500;
+/// What rustfmt allows code, and does not look at in comments.
+const WIDEST_COMMENT: usize = 100;
 const NOT_A_NAME: &[&str] =
     &["core", "common", "utils", "helpers", "misc", "bench", "test", "port"];
 
@@ -57,6 +59,12 @@ fn judge(root: &Path, path: &Path, wrong: &mut Vec<String>) -> Result<()> {
             "{name}: {product_lines} lines before its tests: is it one room or two?"
         ));
     }
+    if !in_tests {
+        wrong.extend(
+            wide_comments(&text)
+                .map(|line| format!("{name}:{line}: a comment wider than {WIDEST_COMMENT}")),
+        );
+    }
     let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
     if NOT_A_NAME.contains(&stem) {
         wrong.push(format!("{name}: `{stem}` says nothing about what is inside"));
@@ -68,4 +76,28 @@ fn judge(root: &Path, path: &Path, wrong: &mut Vec<String>) -> Result<()> {
         wrong.push(format!("{name}: only `dataplane` may hold unsafe code"));
     }
     Ok(())
+}
+
+/// The numbers of lines whose comment is too wide; a link or a table may be.
+fn wide_comments(text: &str) -> impl Iterator<Item = usize> {
+    let is_wide = |line: &str| {
+        let words = line.trim_start();
+        words.starts_with("//")
+            && line.chars().count() > WIDEST_COMMENT
+            && !words.contains("://")
+            && !words.trim_start_matches(['/', '!', ' ']).starts_with('|')
+    };
+    text.lines().enumerate().filter(move |(_, line)| is_wide(line)).map(|(at, _)| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_is_no_wider_than_code() {
+        let wide = format!("/// {}", "x".repeat(97));
+        let text = format!("//! fine\n{wide}\n    // fine\n// https://{}", "x".repeat(120));
+        assert_eq!(wide_comments(&text).collect::<Vec<_>>(), [2]);
+    }
 }

@@ -1,7 +1,7 @@
 //! Round trips between two threads of this host, to hold beside `ping`, `qperf` and `sockperf`.
 //!
-//! `echo_loopback CARRIER FRAME_SIZE LOAD_MS [GAP_NS]` prints sent, lost and the quantiles of one flow
-//! over 127.0.0.1. Never measures a device.
+//! `echo_loopback CARRIER FRAME_SIZE LOAD_MS [GAP_NS]` prints sent, lost and the quantiles of one
+//! flow over 127.0.0.1. Never measures a device.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::thread;

@@ -1,8 +1,9 @@
 //! AF_XDP: frames out and in through rings that the kernel and we share, past the kernel's stack.
 //!
-//! Owns the sockets, their frame memory and rings, and the XDP program that steers a flow's frames to
-//! them. Whole frames only, from the Ethernet header on and without FCS. Never replaces a program that
-//! is already on an interface, and leaves none there: the program goes with its descriptor.
+//! Owns the sockets, their frame memory and rings, and the XDP program that steers a flow's frames
+//! to them. Whole frames only, from the Ethernet header on and without FCS. Never replaces a
+//! program that is already on an interface, and leaves none there: the program goes with its
+//! descriptor.
 
 pub mod receive;
 pub mod transmit;

@@ -46,8 +46,8 @@ pub struct SinkReport {
     /// For each stream, what came before the load's start and after its end: what was still queued
     /// at the sender or under way.
     pub outside: Vec<ByteCount>,
-    /// Connections that were not the flow's: a wrong hello is malformed, a wrong token, flow, stream
-    /// or address is foreign.
+    /// Connections that were not the flow's: a wrong hello is malformed, a wrong token, flow,
+    /// stream or address is foreign.
     pub rejected: Rejected,
 }
 

@@ -20,7 +20,8 @@ pub fn realtime() -> Nanos {
 
 /// How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, of several readings the least doubtful.
 pub(crate) fn realtime_ahead() -> Nanos {
-    /// Two readings of one clock no further apart leave little doubt about the other's between them.
+    /// Two readings of one clock no further apart leave little doubt about the other's between
+    /// them.
     const CLOSE: Nanos = Nanos::from_micros(1);
     const READINGS: u32 = 8;
     let mut best = (Nanos(u64::MAX), Nanos::ZERO);
@@ -47,7 +48,8 @@ fn read(clock: libc::clockid_t) -> Nanos {
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Sleeps until shortly before `at` and spins the rest, so that it returns within about a microsecond.
+/// Sleeps until shortly before `at` and spins the rest, so that it returns within about a
+/// microsecond.
 pub fn wait_until(at: Nanos) {
     /// Timer slack and wake-up of an idle core, with room: below this, spin.
     const SPIN: Nanos = Nanos::from_micros(120);

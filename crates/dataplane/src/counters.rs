@@ -1,8 +1,9 @@
-//! The kernel's counters on this host: of interfaces, of the host's own network stack, of its processors.
+//! The kernel's counters on this host: of interfaces, of the host's own network stack, of its
+//! processors.
 //!
-//! Reads and subtracts; never decides which change spoils a trial. Everything is read in the network
-//! namespace of the calling thread, except the softnet and processor counters, which the machine
-//! has only once.
+//! Reads and subtracts; never decides which change spoils a trial. Everything is read in the
+//! network namespace of the calling thread, except the softnet and processor counters, which the
+//! machine has only once.
 
 mod ethtool;
 mod host;

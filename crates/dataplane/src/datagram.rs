@@ -1,9 +1,11 @@
-//! One-way flows of UDP frames of an exact size: a paced or greedy sender, and a receiver that counts.
+//! One-way flows of UDP frames of an exact size: a paced or greedy sender, and a receiver that
+//! counts.
 //!
-//! Owns how frames leave (a UDP socket, or AF_PACKET past the qdisc), when they leave, and what came
-//! of them by sequence number. Never fragments, never retries a frame whose time has passed, never
-//! counts a packet without the trial's token. Conservation: `offered` >= `sent`, and the receiver's
-//! `unique` plus what was lost is `sent`, because only a frame that the kernel took uses a number.
+//! Owns how frames leave (a UDP socket, or AF_PACKET past the qdisc), when they leave, and what
+//! came of them by sequence number. Never fragments, never retries a frame whose time has passed,
+//! never counts a packet without the trial's token. Conservation: `offered` >= `sent`, and the
+//! receiver's `unique` plus what was lost is `sent`, because only a frame that the kernel took uses
+//! a number.
 
 mod batch;
 mod choice;
@@ -109,8 +111,8 @@ pub enum Addressee {
     NextHop,
     /// Everybody.
     Everybody,
-    /// Stations that do not exist, behind the receiver's interface, in turn: frame i goes to station i
-    /// modulo their count.
+    /// Stations that do not exist, behind the receiver's interface, in turn: frame i goes to
+    /// station i modulo their count.
     Stations(Stations),
 }
 
@@ -163,13 +165,14 @@ pub struct ReceiverSpec {
     pub backend: ReceiverBackend,
     /// Whether the sender stamps by this host's clock, or as if it did, so that delays can be told.
     pub same_clock: bool,
-    /// Sequence numbers run from 0 to below this; memory for them (limit / 8 bytes) is taken at once.
+    /// Sequence numbers run from 0 to below this; memory for them (limit / 8 bytes) is taken at
+    /// once.
     pub limit: u64,
     /// The processor to run on.
     pub cpu: Option<usize>,
-    /// Whether a virtual cable's frames are taken in on `cpu` too, instead of on the sender's: about
-    /// twice as many then get through from a sender that goes by the kernel's stack. Waking that
-    /// processor costs the sender of a light load more than it saves.
+    /// Whether a virtual cable's frames are taken in on `cpu` too, instead of on the sender's:
+    /// about twice as many then get through from a sender that goes by the kernel's stack. Waking
+    /// that processor costs the sender of a light load more than it saves.
     pub relieves_sender: bool,
 }
 
@@ -244,8 +247,8 @@ pub struct SenderSpec {
     /// How long after the window's start it begins: senders that share a load take turns.
     #[serde(default)]
     pub phase: Nanos,
-    /// Added to the time that every frame carries: by how much the receiver's clock is ahead of this host's, at
-    /// least. `xdp-live` can't, and stamps by its own clock.
+    /// Added to the time that every frame carries: by how much the receiver's clock is ahead of
+    /// this host's, at least. `xdp-live` can't, and stamps by its own clock.
     #[serde(default)]
     pub receiver_ahead_ns: i64,
 }
@@ -263,9 +266,9 @@ pub struct SenderReport {
     pub sent: u64,
     /// From before the first frame was handed to the kernel until it had taken the last.
     pub sending: Nanos,
-    /// Gaps between departures: one entry a frame after the first. `xdp-live` reads the clock as the
-    /// driver takes each; the others when a call returned that the kernel took frames by, and frames
-    /// of one call have gap 0.
+    /// Gaps between departures: one entry a frame after the first. `xdp-live` reads the clock as
+    /// the driver takes each; the others when a call returned that the kernel took frames by, and
+    /// frames of one call have gap 0.
     pub departures: Histogram,
     /// Paced: the most frames sent back to back in one go; 1 when never late. Otherwise 0.
     pub longest_burst: u64,

@@ -1,8 +1,8 @@
-//! Round trips: an [`Asker`] sends requests and times the answers of a [`Reflector`] (UDP, TCP) or of
-//! the peer's kernel (ICMP), one after another or on a schedule.
+//! Round trips: an [`Asker`] sends requests and times the answers of a [`Reflector`] (UDP, TCP) or
+//! of the peer's kernel (ICMP), one after another or on a schedule.
 //!
-//! Owns its sockets and the thread that reflects. All times are the asker's own: the reflector never
-//! reads a clock into a packet. A reflector answers nobody but the flow's asker.
+//! Owns its sockets and the thread that reflects. All times are the asker's own: the reflector
+//! never reads a clock into a packet. A reflector answers nobody but the flow's asker.
 
 mod closed;
 mod icmp;
@@ -189,8 +189,8 @@ impl Asker {
     pub fn connect(spec: &AskerSpec) -> Result<Self, FlowError> {
         let local = demand_v4(spec.local)?;
         let remote = demand_v4(spec.remote.ip())?;
-        // An open loop's receiving thread may wait for its turn; a closed loop's round trip is what an
-        // application sees, its wake-up included.
+        // An open loop's receiving thread may wait for its turn; a closed loop's round trip is what
+        // an application sees, its wake-up included.
         let stamped = match spec.pace {
             Pace::Greedy => false,
             Pace::Within(gap_ns) if gap_ns.is_finite() && gap_ns >= 0.0 => false,

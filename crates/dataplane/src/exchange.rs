@@ -1,9 +1,9 @@
 //! Two ends that swap messages, both ways at once, over one TCP connection or in datagrams.
 //!
 //! Owns the two carriers and the rounds: each end sends a message, waits until the other's has come
-//! whole (or, in datagrams, can't any more), and goes on. Times the receipt, never the send: what the
-//! kernel took has not arrived. Never sends a message again, and never sends one before the window's
-//! start or from its stop on.
+//! whole (or, in datagrams, can't any more), and goes on. Times the receipt, never the send: what
+//! the kernel took has not arrived. Never sends a message again, and never sends one before the
+//! window's start or from its stop on.
 
 mod credits;
 mod datagrams;
@@ -93,7 +93,8 @@ pub struct EndReport {
     pub rounds: Histogram,
     /// Payload received in each interval, of messages that never became whole too.
     pub intervals: Vec<ByteCount>,
-    /// Datagrams of messages that the kernel took from this end, credits not among them; 0 over TCP.
+    /// Datagrams of messages that the kernel took from this end, credits not among them; 0 over
+    /// TCP.
     pub parts_sent: u64,
     /// Distinct ones of the peer's that came, until the window closed; 0 over TCP.
     pub parts_received: u64,

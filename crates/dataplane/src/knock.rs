@@ -1,8 +1,8 @@
 //! Frames that prove a cable: sent out of one port by hand, and looked for at others.
 //!
-//! Owns their form: EtherType 0x88B5, which IEEE 802 keeps for local experiments, and a mark that no
-//! stranger knows. Also asks whether somebody else has a port's address (RFC 5227 §2.1.1). Never answers,
-//! and never sends to one station: everybody behind the cable hears it.
+//! Owns their form: EtherType 0x88B5, which IEEE 802 keeps for local experiments, and a mark that
+//! no stranger knows. Also asks whether somebody else has a port's address (RFC 5227 §2.1.1). Never
+//! answers, and never sends to one station: everybody behind the cable hears it.
 
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
@@ -89,8 +89,8 @@ pub fn knock(interface: &str, sign: Sign, size: u32) -> Result<(), FlowError> {
     Ok(())
 }
 
-/// Who else says that it has `address`, within `patience`: their MAC addresses. RFC 5227 §2.1.1: the probe
-/// has no sender's address, so that nobody's table changes.
+/// Who else says that it has `address`, within `patience`: their MAC addresses. RFC 5227 §2.1.1:
+/// the probe has no sender's address, so that nobody's table changes.
 pub fn owners(
     interface: &str,
     address: Ipv4Addr,
@@ -111,7 +111,8 @@ pub fn owners(
     let mut octets = vec![0; LONGEST];
     while let Some(length) = next(&socket, &mut octets, until)? {
         let frame = &octets[..length];
-        // Whoever speaks of the address as its own: an answer, or a probe of its own (RFC 5227 §2.1.1).
+        // Whoever speaks of the address as its own: an answer, or a probe of its own (RFC 5227
+        // §2.1.1).
         let speaks = frame.len() >= 42 && frame[12..14] == ARP && frame[28..32] == address.octets();
         if let Some(mac) = frame.get(22..28).and_then(|octets| octets.try_into().ok())
             && speaks

@@ -2,8 +2,8 @@
 //!
 //! Owns the sockets of a trial's flows, their time stamps and pacing, and the counters that tell
 //! where a frame went. The only crate with `unsafe`. Never decides policy: which flows, how long,
-//! what a loss means. Each flow has two sides; both are made first (`bind`, `connect`), and run over
-//! one [`Window`] on threads of the caller's.
+//! what a loss means. Each flow has two sides; both are made first (`bind`, `connect`), and run
+//! over one [`Window`] on threads of the caller's.
 
 #![allow(
     clippy::disallowed_methods,

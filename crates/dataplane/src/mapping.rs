@@ -92,14 +92,15 @@ impl Mapping {
         unsafe { slice::from_raw_parts_mut(self.start.as_ptr().add(at), count) }
     }
 
-    /// A word that both sides read and write at any time; panics outside, or where it is not aligned.
+    /// A word that both sides read and write at any time; panics outside, or where it is not
+    /// aligned.
     #[inline]
     #[expect(unsafe_code, reason = "mapped memory is reached through a pointer")]
     pub(crate) fn word(&self, at: usize) -> &AtomicU32 {
         self.check(at, size_of::<AtomicU32>());
         assert!(at.is_multiple_of(align_of::<AtomicU32>()), "a word at {at} is not aligned");
-        // SAFETY: within the mapping, which is aligned to a page, and aligned within it; all access to
-        // such words is atomic on both sides.
+        // SAFETY: within the mapping, which is aligned to a page, and aligned within it; all access
+        // to such words is atomic on both sides.
         unsafe { AtomicU32::from_ptr(self.start.as_ptr().add(at).cast()) }
     }
 
@@ -136,7 +137,8 @@ impl Drop for Mapping {
     }
 }
 
-/// Reads a structure that a socket tells about itself; what an older kernel does not tell stays zero.
+/// Reads a structure that a socket tells about itself; what an older kernel does not tell stays
+/// zero.
 #[expect(unsafe_code, reason = "structures that nix has no option for")]
 pub(crate) fn option<T: Plain>(
     socket: BorrowedFd<'_>,
@@ -146,7 +148,8 @@ pub(crate) fn option<T: Plain>(
     // SAFETY: all zeros is a value of a plain type.
     let mut value: T = unsafe { mem::zeroed() };
     let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: `value` is valid for writing `length` octets, and the kernel writes no more than that.
+    // SAFETY: `value` is valid for writing `length` octets, and the kernel writes no more than
+    // that.
     let answer = unsafe {
         libc::getsockopt(socket.as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut length)
     };

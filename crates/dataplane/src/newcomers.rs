@@ -1,8 +1,8 @@
 //! Connections that have still to say whose they are.
 //!
-//! Owns the wait for a hello, and who is turned away: a wrong address at once, rubbish when it comes,
-//! the longest-silent one where too many wait. Never keeps a stranger's connection, and never lets a
-//! stranger's silence hold up a flow.
+//! Owns the wait for a hello, and who is turned away: a wrong address at once, rubbish when it
+//! comes, the longest-silent one where too many wait. Never keeps a stranger's connection, and
+//! never lets a stranger's silence hold up a flow.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -67,7 +67,8 @@ impl Newcomers {
         &self.listener
     }
 
-    /// Waits a moment, and at most until `closed`, for newcomers; those that have said a hello by now.
+    /// Waits a moment, and at most until `closed`, for newcomers; those that have said a hello by
+    /// now.
     pub(crate) fn greeted(&mut self, closed: Nanos) -> io::Result<Vec<(TcpStream, Hello)>> {
         self.accept(closed)?;
         let mut known = Vec::new();

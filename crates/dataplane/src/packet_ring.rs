@@ -1,9 +1,10 @@
 //! A flow's frames from an interface by AF_PACKET's receive ring (TPACKET_V3), beside the stack.
 //!
-//! Owns the socket, its filter, the ring's blocks and the kernel's count of what found no room. Frames
-//! that leave the interface are never seen, and a VLAN tag that the kernel set aside is put back. The
-//! stack sees the same frames too: the caller keeps a UDP socket bound to the flow's port, so that no
-//! port-unreachable is sent, and may [`silence`] it. Never counts: it hands over octets and stamps.
+//! Owns the socket, its filter, the ring's blocks and the kernel's count of what found no room.
+//! Frames that leave the interface are never seen, and a VLAN tag that the kernel set aside is put
+//! back. The stack sees the same frames too: the caller keeps a UDP socket bound to the flow's
+//! port, so that no port-unreachable is sent, and may [`silence`] it. Never counts: it hands over
+//! octets and stamps.
 
 mod block;
 mod filter;
@@ -70,8 +71,9 @@ impl Receive {
         Ok(Self { socket, blocks, handed: 0 })
     }
 
-    /// Hands what has come to `take`: how many frames. Waits for the first block, at most `longest`; the
-    /// kernel hands a block over when it is full, or some milliseconds after its first frame.
+    /// Hands what has come to `take`: how many frames. Waits for the first block, at most
+    /// `longest`; the kernel hands a block over when it is full, or some milliseconds after its
+    /// first frame.
     pub fn receive(
         &mut self,
         longest: Nanos,
@@ -85,8 +87,8 @@ impl Receive {
         Ok(came)
     }
 
-    /// Lets nothing more in and hands the rest to `take`, to the last frame that the kernel counted: how
-    /// many frames of the flow found no room. Takes some milliseconds.
+    /// Lets nothing more in and hands the rest to `take`, to the last frame that the kernel
+    /// counted: how many frames of the flow found no room. Takes some milliseconds.
     pub fn close(mut self, mut take: impl FnMut(Arrival<'_>)) -> io::Result<u64> {
         silence(&self.socket)?;
         let begun = clock::monotonic();
@@ -124,9 +126,9 @@ impl Receive {
     }
 }
 
-/// Lets nothing more into a socket; what is queued stays. For the UDP socket that keeps a flow's port
-/// bound while a ring or AF_XDP receives: the stack's copies cost least when dropped there. Each is
-/// then counted in the host's UdpInErrors, and in the socket's drops.
+/// Lets nothing more into a socket; what is queued stays. For the UDP socket that keeps a flow's
+/// port bound while a ring or AF_XDP receives: the stack's copies cost least when dropped there.
+/// Each is then counted in the host's UdpInErrors, and in the socket's drops.
 pub fn silence(socket: impl AsFd) -> io::Result<()> {
     socket::filter(socket, &mut [filter::NOTHING])
 }

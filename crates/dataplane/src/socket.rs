@@ -46,7 +46,8 @@ pub(crate) fn bound_waits(socket: impl AsFd, longest: Nanos) -> io::Result<()> {
     Ok(())
 }
 
-/// Asks for room for `octets` at the receiving side; past the system's limit where that is permitted.
+/// Asks for room for `octets` at the receiving side; past the system's limit where that is
+/// permitted.
 pub(crate) fn enlarge_receive_buffer(socket: impl AsFd, octets: usize) {
     if setsockopt(&socket, sockopt::RcvBufForce, &octets).is_err() {
         // Within the limit then; what overflows shows in the host's counters.

@@ -20,7 +20,8 @@ pub(crate) fn request(socket: impl AsFd) -> io::Result<()> {
     Ok(setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?)
 }
 
-/// Receives once. The length, and when the kernel had it (monotonic); `None` where it did not stamp.
+/// Receives once. The length, and when the kernel had it (monotonic); `None` where it did not
+/// stamp.
 pub(crate) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize, Option<Nanos>)> {
     let mut control = [0_u8; CONTROL_OCTETS];
     let mut parts = [IoSliceMut::new(buffer)];
@@ -41,7 +42,8 @@ pub(crate) fn receive(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<(usize
 
 /// A recent CLOCK_REALTIME reading on the monotonic clock.
 ///
-/// Being preempted between the two readings makes the result late, never early, and never later than now.
+/// Being preempted between the two readings makes the result late, never early, and never later
+/// than now.
 pub(crate) fn to_monotonic(stamp: Nanos) -> Nanos {
     let age = clock::realtime().saturating_sub(stamp);
     clock::monotonic().saturating_sub(age)

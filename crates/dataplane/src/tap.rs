@@ -1,9 +1,9 @@
 //! TAP devices: a network interface whose cable ends in a descriptor.
 //!
 //! Owns the one call that makes one. The interface appears in the namespace in which the calling
-//! thread stands, and is gone once every copy of its descriptor is closed. A frame is a frame on it:
-//! no packet information, no virtio header, and so no offload that the far end would have to undo.
-//! Never names, addresses or takes up what it made beyond the name it is given.
+//! thread stands, and is gone once every copy of its descriptor is closed. A frame is a frame on
+//! it: no packet information, no virtio header, and so no offload that the far end would have to
+//! undo. Never names, addresses or takes up what it made beyond the name it is given.
 
 use std::ffi::CString;
 use std::fs::OpenOptions;

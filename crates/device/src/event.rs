@@ -16,8 +16,8 @@ pub enum Event {
         /// Which; a router has written its own and the next hop's address into it.
         frame: Frame,
     },
-    /// A frame was flooded: so many copies were made beyond the first, each of which is delivered or
-    /// dropped under the frame's own tag.
+    /// A frame was flooded: so many copies were made beyond the first, each of which is delivered
+    /// or dropped under the frame's own tag.
     Copied {
         /// When.
         at: Picos,

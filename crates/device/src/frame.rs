@@ -1,4 +1,5 @@
-//! A frame as the model sees it: lengths and addresses, and a handle on what its driver keeps of it.
+//! A frame as the model sees it: lengths and addresses, and a handle on what its driver keeps of
+//! it.
 //!
 //! Never holds octets.
 

@@ -1,8 +1,8 @@
 //! Devices and the cables among them, as one thing with edges where hosts are.
 //!
-//! Owns the order of what happens inside. A driver hands frames in at an edge and lets time pass; it
-//! gets back what left, in the order of time. A single switch is a network of one device. Never looks
-//! ahead of the time that it was told.
+//! Owns the order of what happens inside. A driver hands frames in at an edge and lets time pass;
+//! it gets back what left, in the order of time. A single switch is a network of one device. Never
+//! looks ahead of the time that it was told.
 //!
 //! On a cable a frame is its preamble (8 octets), its octets, and a gap (12): it begins with the
 //! preamble, and its last bit is there L + 8 octets later.
@@ -35,13 +35,13 @@ use pause::Signal;
 use queue::Server;
 use schedule::Schedule;
 
-/// A place where a host's cable ends, from 0: the edges are numbered as the profile's ports are, port
-/// 1 first; in a network of several devices, those ports that no cable between devices takes.
+/// A place where a host's cable ends, from 0: the edges are numbered as the profile's ports are,
+/// port 1 first; in a network of several devices, those ports that no cable between devices takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge(pub u16);
 
-/// What a network has counted since it began. Over all edges `entered + copies = delivered + dropped +
-/// standing`, at every instant.
+/// What a network has counted since it began. Over all edges `entered + copies = delivered +
+/// dropped + standing`, at every instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PortCounts {
     /// Frames that entered at the edge.
@@ -84,8 +84,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Everything idle and nothing learned; `seed` is of the profile's stalls and losses, and of who
-    /// comes first when frames arrive at one moment.
+    /// Everything idle and nothing learned; `seed` is of the profile's stalls and losses, and of
+    /// who comes first when frames arrive at one moment.
     pub fn new(profile: &Profile, seed: u64) -> Self {
         build::network(profile, seed)
     }
@@ -105,10 +105,10 @@ impl Network {
         }
     }
 
-    /// A host puts a frame on its cable: it begins to leave the host at `now`, and its last bit does
-    /// when the cable's rate allows. `now` never goes back, and the host begins the next frame (of
-    /// this edge) no earlier than L + 20 octets later, and not while it is told to pause: both are the
-    /// host's to keep.
+    /// A host puts a frame on its cable: it begins to leave the host at `now`, and its last bit
+    /// does when the cable's rate allows. `now` never goes back, and the host begins the next frame
+    /// (of this edge) no earlier than L + 20 octets later, and not while it is told to pause: both
+    /// are the host's to keep.
     #[inline]
     pub fn submit(&mut self, now: Picos, edge: Edge, frame: Frame) {
         debug_assert!(now >= self.now, "a frame from the past");

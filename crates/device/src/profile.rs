@@ -50,8 +50,8 @@ impl Profile {
         resolve::profile(text, load)
     }
 
-    /// One switch that stores and forwards without a latency of its own, with a queue of 1 MiB at each
-    /// port.
+    /// One switch that stores and forwards without a latency of its own, with a queue of 1 MiB at
+    /// each port.
     pub fn single(ports: u16, rate: Rate) -> Self {
         Self::of_device(Device::plain("switch", ports, rate))
     }
@@ -123,7 +123,8 @@ impl Profile {
         self.device_of(edge).link_delay
     }
 
-    /// Whether it forwards by IPv4 address: then a host sends to its router's port, not to its peer.
+    /// Whether it forwards by IPv4 address: then a host sends to its router's port, not to its
+    /// peer.
     pub fn is_router(&self) -> bool {
         self.devices[0].kind == Kind::Router
     }
@@ -134,9 +135,9 @@ impl Profile {
     }
 
     /// All rates, the packet limit, the learning rate and the buffers multiplied by `by`; delays,
-    /// latencies, stalls and cells stay. So oversubscription, the time a full buffer takes to drain,
-    /// and that time against a path's RTT keep their ratios. A buffer holds at least two of the
-    /// longest frames, at which the ratio ends.
+    /// latencies, stalls and cells stay. So oversubscription, the time a full buffer takes to
+    /// drain, and that time against a path's RTT keep their ratios. A buffer holds at least two of
+    /// the longest frames, at which the ratio ends.
     #[must_use]
     pub fn scaled(&self, by: f64) -> Self {
         let mut scaled = self.clone();
@@ -151,8 +152,8 @@ impl Profile {
         scaled
     }
 
-    /// Every device's buffer replaced: `size` where it is shared among the ports, and `size` for each
-    /// queue where it is not. What was reserved stays, or shrinks to fit.
+    /// Every device's buffer replaced: `size` where it is shared among the ports, and `size` for
+    /// each queue where it is not. What was reserved stays, or shrinks to fit.
     #[must_use]
     pub fn with_buffer(&self, size: ByteCount) -> Self {
         let mut changed = self.clone();

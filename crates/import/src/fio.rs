@@ -1,7 +1,8 @@
-//! fio's JSON, of one host or of its client mode; `json+` with its bins. Also for our own runs of fio.
+//! fio's JSON, of one host or of its client mode; `json+` with its bins. Also for our own runs of
+//! fio.
 //!
-//! Owns the merging of jobs: means by their counts, distributions by their bins; percentiles of several
-//! jobs are never averaged.
+//! Owns the merging of jobs: means by their counts, distributions by their bins; percentiles of
+//! several jobs are never averaged.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,8 @@ pub struct Operations {
     pub per_second: f64,
     /// Their octets.
     pub octets: u64,
-    /// From submission to completion: the mean of all in nanoseconds; none where fio did not measure it.
+    /// From submission to completion: the mean of all in nanoseconds; none where fio did not
+    /// measure it.
     pub mean: Option<f64>,
     /// Of it, until the operation was on its way: the mean in nanoseconds.
     pub submitting: Option<f64>,
@@ -34,13 +36,13 @@ pub struct Operations {
     pub ends: Option<(f64, f64)>,
     /// `json+` only: how many operations took so many nanoseconds, the middle of fio's bin.
     pub bins: BTreeMap<u64, u64>,
-    /// Whether the bins are of the whole time from submission to completion, and not of the part after
-    /// the operation was on its way.
+    /// Whether the bins are of the whole time from submission to completion, and not of the part
+    /// after the operation was on its way.
     pub whole: bool,
 }
 
-/// A run of fio's, from what it printed (`--output-format=json` or `json+`); text before the object, such
-/// as an engine's greeting, is passed over. Kinds without an operation are left out.
+/// A run of fio's, from what it printed (`--output-format=json` or `json+`); text before the
+/// object, such as an engine's greeting, is passed over. Kinds without an operation are left out.
 pub fn run(text: &str) -> Result<Vec<Operations>, ImportError> {
     let begin = text.find('{').ok_or(ImportError::Missing { tool: "fio", what: "JSON" })?;
     let parsed: Result<Value, _> = serde_json::from_str(&text[begin..]);

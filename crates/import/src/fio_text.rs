@@ -1,7 +1,8 @@
 //! fio's text for people.
 //!
-//! Owns the integrity check that Little's law allows: with so many operations under way all the time,
-//! operations a second follow from their mean latency. Never reads what fio computed from those again.
+//! Owns the integrity check that Little's law allows: with so many operations under way all the
+//! time, operations a second follow from their mean latency. Never reads what fio computed from
+//! those again.
 
 use method::{Caveat, Metric, Unit};
 
@@ -214,7 +215,8 @@ pub(crate) struct Part {
     pub count: u64,
 }
 
-/// Operations a second and mean latency, of each kind and of all, and what Little's law makes of them.
+/// Operations a second and mean latency, of each kind and of all, and what Little's law makes of
+/// them.
 pub(crate) fn put_all(found: &mut Found, row: &Row, parts: &[Part], under_way: f64) {
     let parts: Vec<&Part> = parts.iter().filter(|part| part.per_second > 0.0).collect();
     let all: f64 = parts.iter().map(|part| part.per_second).sum();

@@ -1,4 +1,5 @@
-//! From a tool's numbers to figures: the row's shape and the caveats that every imported figure has.
+//! From a tool's numbers to figures: the row's shape and the caveats that every imported figure
+//! has.
 //!
 //! Never reads text.
 

@@ -1,7 +1,8 @@
-//! iperf3's JSON, of all its generations: with and without sums of both sides, `--bidir`, `--json-stream`.
+//! iperf3's JSON, of all its generations: with and without sums of both sides, `--bidir`,
+//! `--json-stream`.
 //!
-//! Owns which sum is what arrived. Never takes `end.sum` of UDP where the two sides are told apart: it
-//! mixes the sender's count with the receiver's losses.
+//! Owns which sum is what arrived. Never takes `end.sum` of UDP where the two sides are told apart:
+//! it mixes the sender's count with the receiver's losses.
 
 use method::{Caveat, Metric, Unit};
 use serde_json::{Map, Value};

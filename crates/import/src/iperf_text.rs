@@ -1,7 +1,7 @@
 //! iperf's text, of versions 2 and 3: lines of an interval and its sum.
 //!
-//! Owns which of many lines is the result: the receiver's where it is told, the sum of all streams where
-//! there is one, the longest interval. Never adds a loss to one that the tool did not see.
+//! Owns which of many lines is the result: the receiver's where it is told, the sum of all streams
+//! where there is one, the longest interval. Never adds a loss to one that the tool did not see.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ struct Line {
 }
 
 impl Line {
-    /// `[SUM]   0.00-60.00  sec  1.32 GBytes   190 Mbits/sec  0.016 ms  3584655/25799702 (14%)  receiver`
+    /// `[SUM] 0.00-60.00 sec 1.32 GBytes 190 Mbits/sec 0.016 ms 3584655/25799702 (14%) receiver`
     fn of(line: &str) -> Option<Self> {
         let (id, rest) = line.strip_prefix('[')?.split_once(']')?;
         let (from, rest) = rest.trim_start().split_once('-')?;

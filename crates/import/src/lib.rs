@@ -1,7 +1,9 @@
-//! Other tools' output as figures: iperf 2 and 3, fio, qperf, ping, sockperf, irtt, flent, and our own rows.
+//! Other tools' output as figures: iperf 2 and 3, fio, qperf, ping, sockperf, irtt, flent, and our
+//! own rows.
 //!
-//! Owns the recognition of a file by its content, and one module a tool. Each figure carries what its tool
-//! leaves in doubt. Never opens a file, and never guesses: a line that is not understood is named.
+//! Owns the recognition of a file by its content, and one module a tool. Each figure carries what
+//! its tool leaves in doubt. Never opens a file, and never guesses: a line that is not understood
+//! is named.
 
 pub mod fio;
 mod fio_text;

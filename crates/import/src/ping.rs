@@ -1,7 +1,7 @@
 //! ping's text: of Linux (iputils), of BSD and macOS, and of busybox.
 //!
-//! Owns the reading of its summary and of its replies' lines. Never trusts a mean to be a median: only
-//! replies give quantiles.
+//! Owns the reading of its summary and of its replies' lines. Never trusts a mean to be a median:
+//! only replies give quantiles.
 
 use method::{Caveat, Metric, Unit};
 
@@ -73,7 +73,8 @@ fn line(line: &str, seen: &mut Seen, found: &mut Found) -> bool {
         return true;
     }
     if line.contains("packets transmitted,") {
-        // `100 packets transmitted, 100 received, 0% packet loss, time 101357ms`, or `packets received`
+        // `100 packets transmitted, 100 received, 0% packet loss, time 101357ms`, or `packets
+        // received`
         let part = |at: usize| line.split(',').nth(at).and_then(leading).map(|(count, _)| count);
         if let (Some(sent), Some(received)) = (part(0), part(1)) {
             seen.received = received as u64;

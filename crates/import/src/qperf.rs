@@ -1,6 +1,7 @@
 //! qperf's text: a test's name, then `name = value unit`.
 //!
-//! Owns the doubling: qperf divides the time by the messages of both ends, which is half a round trip.
+//! Owns the doubling: qperf divides the time by the messages of both ends, which is half a round
+//! trip.
 
 use method::{Caveat, Metric, Unit};
 

@@ -1,6 +1,7 @@
 //! Our own rows, such as another machine's run or figures that were only published as numbers.
 //!
-//! Never takes a verdict over: whose limit a figure shows is told anew from what is imported beside it.
+//! Never takes a verdict over: whose limit a figure shows is told anew from what is imported beside
+//! it.
 
 use method::{Caveat, Figure};
 use serde_json::Value;

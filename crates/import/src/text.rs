@@ -1,6 +1,7 @@
 //! Text of one tool or of several, one after the other, as it is pasted from a terminal.
 //!
-//! Owns which lines are nobody's, and that they are named. Each tool's reader marks what it understood.
+//! Owns which lines are nobody's, and that they are named. Each tool's reader marks what it
+//! understood.
 
 use crate::found::Found;
 use crate::{ImportError, Imported, fio_text, iperf_text, ping, qperf, sockperf};

@@ -1,8 +1,8 @@
 //! Building what a plan says, and holding it.
 //!
-//! Owns the namespaces and machines of a lab. Everything is built from inside them, so that a failure
-//! half way leaves nothing: the descriptors close and the kernel takes the links away. Never touches
-//! the namespace of the caller.
+//! Owns the namespaces and machines of a lab. Everything is built from inside them, so that a
+//! failure half way leaves nothing: the descriptors close and the kernel takes the links away.
+//! Never touches the namespace of the caller.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command};
@@ -24,7 +24,8 @@ use crate::variant::{CHECKSUM, State};
 use crate::vm::{Cable, Image, Machine};
 
 /// How often, and with what pause, a node's links are looked at until they are settled: about five
-/// seconds together, where the kernel takes a few milliseconds and, by its own rule, up to one second.
+/// seconds together, where the kernel takes a few milliseconds and, by its own rule, up to one
+/// second.
 const SETTLE_ATTEMPTS: u32 = 1000;
 const SETTLE_PAUSE: Duration = Duration::from_millis(5);
 
@@ -162,9 +163,9 @@ impl Lab {
         }
     }
 
-    /// Takes a device down for a while and up again, as a reset would (RFC 6201): all its ports lose
-    /// their carrier, and what it learned is gone. A virtual machine boots anew, however long that
-    /// takes. Returns when the device forwards again; a variant stays as it is.
+    /// Takes a device down for a while and up again, as a reset would (RFC 6201): all its ports
+    /// lose their carrier, and what it learned is gone. A virtual machine boots anew, however long
+    /// that takes. Returns when the device forwards again; a variant stays as it is.
     #[expect(clippy::disallowed_methods, reason = "a device is down for as long as was asked")]
     pub fn reset(&self, device: &str, down: Duration) -> Result<(), LabError> {
         let subject = self.subject(device)?;

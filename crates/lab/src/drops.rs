@@ -1,7 +1,7 @@
 //! Frames that a bridge drops on purpose: at random, and beyond a rate. By nftables.
 //!
-//! Owns the rules' text, what each passes, and the one call of `nft`. The rules live in the device's
-//! namespace and go with it. Never drops ARP, by which a host finds another.
+//! Owns the rules' text, what each passes, and the one call of `nft`. The rules live in the
+//! device's namespace and go with it. Never drops ARP, by which a host finds another.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -67,8 +67,8 @@ impl Policer {
     /// The highest rate: above it a frame's price in whole nanoseconds is no longer exact to 0.1 %.
     pub const MOST: f64 = 1e6;
 
-    /// That rate in whole frames, and a burst of 3 ms, no less than five frames; none where the rate is
-    /// out of range.
+    /// That rate in whole frames, and a burst of 3 ms, no less than five frames; none where the
+    /// rate is out of range.
     pub fn of_rate(rate: FrameRate) -> Option<Self> {
         let frames = rate.0.round();
         (1.0..=Self::MOST).contains(&frames).then(|| {
@@ -89,8 +89,8 @@ impl Drops {
         self.loss.is_none() && self.police.is_none()
     }
 
-    /// As `nft -f` reads it. Frames are taken where the bridge has chosen their way out; each port has
-    /// a policer of its own, as it has a bucket of its own.
+    /// As `nft -f` reads it. Frames are taken where the bridge has chosen their way out; each port
+    /// has a policer of its own, as it has a bucket of its own.
     fn rules<'a>(self, ports: impl Iterator<Item = &'a str>) -> String {
         let mut text = String::from(
             "table bridge switchmark {\n chain forward {\n  \

@@ -1,9 +1,9 @@
 //! The emulated device: a model of a switch or router, turned in real time with real frames.
 //!
 //! Owns the thread that carries frames between the ports of a device's namespace and the model, and
-//! what it says of itself: what it counted, and how late its frames were. The thread lives as long as
-//! the value and touches nothing but the ports that it was handed. Never decides where a frame goes:
-//! `device` does; and never whether a trial may be used.
+//! what it says of itself: what it counted, and how late its frames were. The thread lives as long
+//! as the value and touches nothing but the ports that it was handed. Never decides where a frame
+//! goes: `device` does; and never whether a trial may be used.
 
 mod displacement;
 mod driver;
@@ -139,8 +139,8 @@ struct Asked {
 }
 
 impl Emulation {
-    /// Starts a model, whose ports are in the order of its edges, on a processor of its own where this
-    /// process may use more than one.
+    /// Starts a model, whose ports are in the order of its edges, on a processor of its own where
+    /// this process may use more than one.
     fn start(
         device: &str,
         model: &Model<'_>,

@@ -1,7 +1,7 @@
 //! What a lab is handed by the program that builds it, because it may know of no other crate.
 //!
-//! Owns the three seams: what virtual machines are started with, who forwards by XDP, and by what an
-//! emulated device's frames come and go. Never calls any by itself.
+//! Owns the three seams: what virtual machines are started with, who forwards by XDP, and by what
+//! an emulated device's frames come and go. Never calls any by itself.
 
 use std::any::Any;
 use std::error::Error;
@@ -33,19 +33,19 @@ pub type Cause = Box<dyn Error + Send + Sync>;
 /// Forwards frames between a router's ports before its kernel's stack sees them. Only called with
 /// the rights of root: a user namespace has not those that it takes.
 pub trait XdpForwarder: fmt::Debug + Send + Sync {
-    /// Begins to forward among these interfaces, until the guard is dropped. Called on a thread that
-    /// stands in the router's namespace.
+    /// Begins to forward among these interfaces, until the guard is dropped. Called on a thread
+    /// that stands in the router's namespace.
     fn forward(&self, interfaces: &[String]) -> Result<Guard, Cause>;
 
-    /// Lets this interface take frames that the far end of its cable redirects to it, until the guard
-    /// is dropped. Called on a thread that stands in its namespace.
+    /// Lets this interface take frames that the far end of its cable redirects to it, until the
+    /// guard is dropped. Called on a thread that stands in its namespace.
     fn accept(&self, interface: &str) -> Result<Guard, Cause>;
 }
 
 /// Opens the ports by which real frames reach an emulated device and leave it.
 pub trait Switchboard: fmt::Debug + Send + Sync {
-    /// Opens the port at an interface, for frames of up to `largest` octets without FCS; `ports` are
-    /// opened in all. Called on a thread that stands in the interface's namespace.
+    /// Opens the port at an interface, for frames of up to `largest` octets without FCS; `ports`
+    /// are opened in all. Called on a thread that stands in the interface's namespace.
     fn open(
         &self,
         interface: &str,
@@ -59,12 +59,12 @@ pub trait Switchboard: fmt::Debug + Send + Sync {
 
 /// One port. Frames are whole, from their Ethernet header on, without FCS.
 pub trait FramePort: fmt::Debug + Send {
-    /// Hands over at most `most` frames that have come, each with the time at which the kernel had it:
-    /// how many. Never waits.
+    /// Hands over at most `most` frames that have come, each with the time at which the kernel had
+    /// it: how many. Never waits.
     fn receive(&mut self, most: usize, take: &mut dyn FnMut(&[u8], Nanos)) -> usize;
 
-    /// Sends frames in their order, as many as go with one call: how many were taken, the first ones.
-    /// An error is about the first one, which is lost. Never waits.
+    /// Sends frames in their order, as many as go with one call: how many were taken, the first
+    /// ones. An error is about the first one, which is lost. Never waits.
     fn send(&mut self, frames: &mut dyn Iterator<Item = &[u8]>) -> io::Result<usize>;
 
     /// Frames that found no room since the port was opened, because nobody read in time.

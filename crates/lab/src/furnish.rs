@@ -1,8 +1,8 @@
 //! What every node of a lab is told, whether a namespace or a virtual machine's kernel.
 //!
-//! Owns the settings, addresses, neighbours and routes of one node, IPv4 and IPv6 alike, in the order
-//! in which no link ever speaks of itself: an idle lab carries no frame. Called on a thread, or as the
-//! process, that stands in the node; touches nothing beside it.
+//! Owns the settings, addresses, neighbours and routes of one node, IPv4 and IPv6 alike, in the
+//! order in which no link ever speaks of itself: an idle lab carries no frame. Called on a thread,
+//! or as the process, that stands in the node; touches nothing beside it.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -14,8 +14,8 @@ use crate::limit::{PortLimit, Shaper};
 use crate::plan::{InterfacePlan, NodePlan, RoutePlan, TWIN_PREFIX, fits_ipv6, twin};
 use crate::sysctl;
 
-/// For all links and those to come: nothing is asked, announced, learned or lost with the link. Each
-/// would be a frame of the kernel's own between ours, or an address gone after a pulled cable.
+/// For all links and those to come: nothing is asked, announced, learned or lost with the link.
+/// Each would be a frame of the kernel's own between ours, or an address gone after a pulled cable.
 const IPV6_LINK_SETTINGS: [(&str, &str); 8] = [
     // No address but those given: none from the Ethernet address, none from a router.
     ("addr_gen_mode", "1"),

@@ -1,10 +1,12 @@
-//! Hosts, cables and devices on this machine, out of nothing but the kernel, an emulator and a model.
+//! Hosts, cables and devices on this machine, out of nothing but the kernel, an emulator and a
+//! model.
 //!
-//! Owns the namespaces, virtual cables, bridges, routers, virtual machines, emulated devices and port
-//! limits of a lab, what its devices can be put into, and the general business of entering a
-//! namespace. A lab is planned first, without touching anything, and then built. What it made lives in file descriptors of this process: dropping the [`Lab`], or the death
-//! of the process by whatever signal, removes all of it. Never writes a name under `/var/run/netns`,
-//! never changes a sysctl or link outside its own namespaces, and knows nothing of studies.
+//! Owns the namespaces, virtual cables, bridges, routers, virtual machines, emulated devices and
+//! port limits of a lab, what its devices can be put into, and the general business of entering a
+//! namespace. A lab is planned first, without touching anything, and then built. What it made lives
+//! in file descriptors of this process: dropping the [`Lab`], or the death of the process by
+//! whatever signal, removes all of it. Never writes a name under `/var/run/netns`, never changes a
+//! sysctl or link outside its own namespaces, and knows nothing of studies.
 
 mod build;
 mod drops;

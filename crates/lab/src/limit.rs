@@ -31,10 +31,10 @@ impl Shaper {
 
 /// A token bucket on a port's way out.
 ///
-/// **What the rate counts**: the frame from its Ethernet header to its last payload octet, *without*
-/// FCS, preamble and gap, because that is what the kernel's queues see. A frame of 1518 octets
-/// (RFC 2544) counts 1514, one of 64 counts 60. A port of this rate therefore forwards
-/// `rate / (8 * (frame size - 4))` frames a second, which is more than a real link of that rate does.
+/// **What the rate counts**: the frame from its Ethernet header to its last payload octet,
+/// *without* FCS, preamble and gap, because that is what the kernel's queues see. A frame of 1518
+/// octets (RFC 2544) counts 1514, one of 64 counts 60. A port of this rate therefore forwards `rate
+/// / (8 * (frame size - 4))` frames a second, which is more than a real link of that rate does.
 /// Only a limit that [`Self::of_wire`] made counts these too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortLimit {
@@ -75,16 +75,18 @@ const INTERFACE_FRAMES: u64 = 1000;
 impl PortLimit {
     /// The limit for ports of `rate` that carry packets up to `mtu`.
     ///
-    /// A trial of T seconds can pass `rate * T + burst + queue` bytes: a full bucket at its start and
-    /// a full queue that drains after its end. The burst is 1 ms at the rate and the queue, where not
-    /// given, 2 ms, so that a trial of two seconds shows at most 0.15 % more than the rate. Neither
-    /// is less than two frames: a bucket of one is full whenever a frame may go, and what the kernel's
-    /// timer is late by is lost to it (1.3 % were, at 7.7 Mbit/s and 1518 octets). With jumbo frames
-    /// that floor takes over below 144 Mbit/s, and at 10 Mbit/s it comes to 1.4 % of two seconds.
+    /// A trial of T seconds can pass `rate * T + burst + queue` bytes: a full bucket at its start
+    /// and a full queue that drains after its end. The burst is 1 ms at the rate and the queue,
+    /// where not given, 2 ms, so that a trial of two seconds shows at most 0.15 % more than the
+    /// rate. Neither is less than two frames: a bucket of one is full whenever a frame may go, and
+    /// what the kernel's timer is late by is lost to it (1.3 % were, at 7.7 Mbit/s and 1518
+    /// octets). With jumbo frames that floor takes over below 144 Mbit/s, and at 10 Mbit/s it comes
+    /// to 1.4 % of two seconds.
     ///
     /// The price of a short queue: a greedy sender that is kept off its core for longer than burst
-    /// and queue together leaves the port idle, and a paced one that catches up afterwards overflows
-    /// it. On a busy machine give a longer `queue`, and a longer trial to keep its share small.
+    /// and queue together leaves the port idle, and a paced one that catches up afterwards
+    /// overflows it. On a busy machine give a longer `queue`, and a longer trial to keep its share
+    /// small.
     pub fn new(rate: Rate, queue: Option<ByteCount>, mtu: u32) -> Self {
         let frame = u64::from(mtu) + HEADER_OCTETS;
         let burst = ByteCount(octets_over(rate, BURST_NS).max(LEAST_FRAMES * frame));
@@ -93,10 +95,10 @@ impl PortLimit {
         Self { rate, burst, queue, overhead: 0, shaper: Shaper::Tbf }
     }
 
-    /// What a port of a switch does, where the rate is a wire's, counted with FCS, preamble and gap: a
-    /// bucket as [`Self::new`]'s, and a queue of 10 ms at the rate where not given, no less than two
-    /// frames. It swallows what senders on a busy machine send late and at once, and adds 2 % to what
-    /// passes in half a second.
+    /// What a port of a switch does, where the rate is a wire's, counted with FCS, preamble and
+    /// gap: a bucket as [`Self::new`]'s, and a queue of 10 ms at the rate where not given, no less
+    /// than two frames. It swallows what senders on a busy machine send late and at once, and adds
+    /// 2 % to what passes in half a second.
     pub fn of_switch(rate: Rate, queue: Option<ByteCount>, mtu: u32) -> Self {
         let plain = Self::new(rate, queue, mtu);
         let fitting = ByteCount((plain.queue.0).max(octets_over(rate, SWITCH_QUEUE_NS)));
@@ -104,8 +106,8 @@ impl PortLimit {
     }
 
     /// What a network interface of that rate does to its host: it takes frames at the speed of the
-    /// wire, counted with FCS, preamble and gap, and lets a thousand wait. So a sender is held up, and
-    /// loses nothing that its socket did not allow.
+    /// wire, counted with FCS, preamble and gap, and lets a thousand wait. So a sender is held up,
+    /// and loses nothing that its socket did not allow.
     pub fn of_wire(rate: Rate, mtu: u32) -> Self {
         let frame = u64::from(mtu) + HEADER_OCTETS + u64::from(WIRE_OVERHEAD);
         Self {

@@ -2,8 +2,8 @@
 //!
 //! Owns names, addresses, Ethernet addresses and routes of every node; the same spec gives the same
 //! plan. Pure: reads and changes nothing. Addresses come from 198.18.0.0/15, which RFC 2544 C.2.2
-//! sets aside for measuring devices: 198.18 across the devices, 198.19 for direct cables and blocks.
-//! Only IPv4 addresses are written down: each has its [`twin`] of IPv6.
+//! sets aside for measuring devices: 198.18 across the devices, 198.19 for direct cables and
+//! blocks. Only IPv4 addresses are written down: each has its [`twin`] of IPv6.
 
 mod layout;
 
@@ -32,7 +32,8 @@ pub struct LabPlan {
     pub drops: Drops,
     /// `h1`, `h2`, …: what a study sees.
     pub hosts: Vec<HostPlan>,
-    /// What can be measured, in the order of the spec: `bridge`, `router`, `routers`; none for a cable.
+    /// What can be measured, in the order of the spec: `bridge`, `router`, `routers`; none for a
+    /// cable.
     pub subjects: Vec<SubjectPlan>,
     /// What they are made of: `bridge`, `router`, `r1` and `r2`.
     pub devices: Vec<DevicePlan>,
@@ -63,13 +64,13 @@ pub struct HostPortPlan {
     /// The length of its subnet, in bits.
     pub prefix: u8,
     /// The first of [`BLOCK_ADDRESSES`] that every path leads to this host's end of it: nobody owns
-    /// them, so that flows may vary them. The same on each of the host's ports, since a frame's path
-    /// is chosen by the port that it leaves by.
+    /// them, so that flows may vary them. The same on each of the host's ports, since a frame's
+    /// path is chosen by the port that it leaves by.
     pub block: Ipv4Addr,
     /// Where each of `interfaces` leads, in the same order. All are of one kind.
     pub far_ends: Vec<FarEnd>,
-    /// The rate to which the host's own sending is limited: in a cable lab with a rate, and towards an
-    /// emulated device. A device port's limit is in [`DevicePortPlan`].
+    /// The rate to which the host's own sending is limited: in a cable lab with a rate, and towards
+    /// an emulated device. A device port's limit is in [`DevicePortPlan`].
     pub rate: Option<Rate>,
 }
 
@@ -260,7 +261,8 @@ impl LabPlan {
         }
     }
 
-    /// The devices that drop frames on purpose: all that are the kernel's bridge, where that was asked.
+    /// The devices that drop frames on purpose: all that are the kernel's bridge, where that was
+    /// asked.
     pub fn dropping(&self) -> impl Iterator<Item = &DevicePlan> {
         let bridge = |device: &&DevicePlan| {
             self.subject_of(&device.name).is_some_and(|it| it.device == LabDevice::Bridge)

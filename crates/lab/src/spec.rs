@@ -30,12 +30,14 @@ pub enum LabDevice {
     Emulated(EmulatedSpec),
 }
 
-/// Bridges that share out the hosts, each with an uplink to one more bridge: a switch of several modules.
+/// Bridges that share out the hosts, each with an uplink to one more bridge: a switch of several
+/// modules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BridgesSpec {
     /// How many, 2…8, no more than hosts: each has as many hosts as the next, or one more.
     pub groups: u16,
-    /// What each uplink carries, each way, counted as on a wire; without it, whatever the kernel does.
+    /// What each uplink carries, each way, counted as on a wire; without it, whatever the kernel
+    /// does.
     pub uplink: Option<Rate>,
 }
 
@@ -111,8 +113,8 @@ pub const MAX_GROUPS: u16 = 8;
 /// The most devices side by side; the addresses are shared out among so many.
 pub const MAX_DEVICES: usize = 8;
 /// 9000: with it a link carries every frame size up to 9018 octets, Ethernet header and FCS
-/// included, without fragments. It is not the habitual 1500, because a lab's cables cost nothing and
-/// a size that does not fit would have to be refused.
+/// included, without fragments. It is not the habitual 1500, because a lab's cables cost nothing
+/// and a size that does not fit would have to be refused.
 pub const DEFAULT_MTU: u32 = 9000;
 /// A byte a second.
 const LEAST_RATE: u64 = 8;

@@ -1,7 +1,7 @@
 //! Variants of a device: the same device with its forwarding path set otherwise.
 //!
-//! Owns what each variant changes, takes it back, and reads after every change what the kernel shows
-//! of it. Never touches a device that is a virtual machine, nor anything outside the lab.
+//! Owns what each variant changes, takes it back, and reads after every change what the kernel
+//! shows of it. Never touches a device that is a virtual machine, nor anything outside the lab.
 
 mod queues;
 
@@ -78,24 +78,25 @@ pub(crate) struct State {
 }
 
 impl LabDevice {
-    /// The variants that such a device can be put into, where the program may do all that they take.
+    /// The variants that such a device can be put into, where the program may do all that they
+    /// take.
     pub fn variants(&self) -> Vec<&'static str> {
         Variant::ALL.into_iter().filter(|v| v.fits(self)).map(Variant::as_str).collect()
     }
 }
 
 impl Lab {
-    /// The variants that a device can be put into, here: not into `xdp` or `rps` without root. Empty for
-    /// an unknown device.
+    /// The variants that a device can be put into, here: not into `xdp` or `rps` without root.
+    /// Empty for an unknown device.
     pub fn variants(&self, device: &str) -> Vec<String> {
         let Some(subject) = self.plan().subject(device) else { return Vec::new() };
         let fitting = Variant::ALL.into_iter().filter(|variant| self.fits(subject, *variant));
         fitting.map(|variant| variant.as_str().to_owned()).collect()
     }
 
-    /// Puts a device into a variant, or, with none, back into its plain state. Takes the one that it
-    /// is in back first. Where that fails, or the kernel does not show what was set, the device is left
-    /// in its plain state as far as possible.
+    /// Puts a device into a variant, or, with none, back into its plain state. Takes the one that
+    /// it is in back first. Where that fails, or the kernel does not show what was set, the device
+    /// is left in its plain state as far as possible.
     pub fn apply(&self, device: &str, variant: Option<&str>) -> Result<(), LabError> {
         let subject = self.subject(device)?;
         let wanted = variant.map(|name| self.find(subject, name)).transpose()?;
@@ -157,7 +158,8 @@ impl Lab {
     fn fits(&self, subject: &SubjectPlan, variant: Variant) -> bool {
         let may = match variant {
             Variant::Xdp => self.xdp_hook().is_some(),
-            // The kernel asks for the right over the machine's own network, not over the namespace's.
+            // The kernel asks for the right over the machine's own network, not over the
+            // namespace's.
             Variant::Rps => privilege() == Privilege::Root,
             _ => true,
         };
@@ -169,10 +171,10 @@ impl Lab {
         (privilege() == Privilege::Root).then_some(hook)
     }
 
-    /// Lets the ports of these devices take frames that a host redirects into its cable, and those of
-    /// all others no longer. A virtual cable's end refuses them by itself; to take them costs
-    /// ordinary frames a copy, so it is done for those trials only that send such. Where it can't be
-    /// done, nothing changes: who sends must look before.
+    /// Lets the ports of these devices take frames that a host redirects into its cable, and those
+    /// of all others no longer. A virtual cable's end refuses them by itself; to take them costs
+    /// ordinary frames a copy, so it is done for those trials only that send such. Where it can't
+    /// be done, nothing changes: who sends must look before.
     ///
     /// Behind a device that forwards by XDP every host's interface takes them, but for those in
     /// `spoken_for`, as host and interface: these are left to a program that a receiver attaches.
@@ -320,8 +322,8 @@ impl Lab {
         Ok(())
     }
 
-    /// A checksum that the sender left to be completed never would be, because a redirected frame has
-    /// lost the note that says so: senders complete them.
+    /// A checksum that the sender left to be completed never would be, because a redirected frame
+    /// has lost the note that says so: senders complete them.
     fn forward_by_xdp(&self, subject: &SubjectPlan, state: &mut State) -> Result<(), LabError> {
         let Some(hook) = self.xdp_hook() else { return Ok(()) };
         for node in &subject.devices {
@@ -362,8 +364,8 @@ impl Lab {
         Ok(())
     }
 
-    /// How many links the flows from one host to another behind two routers take, at most, by IPv4 and
-    /// by IPv6.
+    /// How many links the flows from one host to another behind two routers take, at most, by IPv4
+    /// and by IPv6.
     fn paths_taken(&self, from: &str, subject: &SubjectPlan) -> Result<usize, LabError> {
         let address = |host: &crate::HostPlan| {
             let port = host.ports.iter().find(|port| is_port_of(port.far_end(), subject));

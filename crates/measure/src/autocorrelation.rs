@@ -1,8 +1,8 @@
 //! How many independent samples a series is worth: n / (1 + 2 * sum of its autocorrelations).
 //!
-//! Owns the truncation of that sum: Geyer's initial positive sequence ("Practical Markov Chain Monte
-//! Carlo", Statistical Science 7, 1992). Cost is bounded for any series: long-lived correlation is
-//! followed through means of pairs of neighbours, not through ever more lags.
+//! Owns the truncation of that sum: Geyer's initial positive sequence ("Practical Markov Chain
+//! Monte Carlo", Statistical Science 7, 1992). Cost is bounded for any series: long-lived
+//! correlation is followed through means of pairs of neighbours, not through ever more lags.
 
 /// Lags looked at before neighbours are averaged; a pass costs at most this many products a value.
 const LAGS: usize = 256;
@@ -12,10 +12,10 @@ const LAGS: usize = 256;
 /// Between 1 and the series' length: a series of negative correlation is not credited with more
 /// samples than it has. A constant series counts as independent.
 ///
-/// The autocorrelations are summed in pairs (lags 2k and 2k + 1) until a pair is not positive. Where
-/// none of the first 256 lags ends the sum, the series is replaced by the means of its neighbours,
-/// which keeps the variance of its mean, and the sum begins again; so two million values cost at most
-/// about 512 products each.
+/// The autocorrelations are summed in pairs (lags 2k and 2k + 1) until a pair is not positive.
+/// Where none of the first 256 lags ends the sum, the series is replaced by the means of its
+/// neighbours, which keeps the variance of its mean, and the sum begins again; so two million
+/// values cost at most about 512 products each.
 pub fn effective_samples(series: &[f64]) -> f64 {
     let n = series.len();
     if n < 4 {

@@ -1,5 +1,5 @@
-//! Figures over blocks. The block is the sampling unit, never the packet: each block gives one value,
-//! or one pair of values measured side by side, and the interval is over blocks.
+//! Figures over blocks. The block is the sampling unit, never the packet: each block gives one
+//! value, or one pair of values measured side by side, and the interval is over blocks.
 //!
 //! Never decides whether a difference matters; that takes a margin, which belongs to the study.
 
@@ -11,8 +11,8 @@ use crate::{Interval, bootstrap};
 /// From this many blocks on a paired interval is the BCa bootstrap's; below, a bootstrap of so few
 /// values covers less than it says, so the order statistics' exact interval is taken.
 ///
-/// At ten to twenty blocks BCa is narrower than the exact interval and covers 93.6 to 94.0 % where it
-/// states 95 % (simulated: `tests/coverage.rs`).
+/// At ten to twenty blocks BCa is narrower than the exact interval and covers 93.6 to 94.0 % where
+/// it states 95 % (simulated: `tests/coverage.rs`).
 pub const BOOTSTRAP_BLOCKS: usize = 10;
 
 /// A figure over blocks.
@@ -27,7 +27,8 @@ pub struct BlockEstimate {
 }
 
 impl BlockEstimate {
-    /// From one value a block, in any order, with the order statistics' interval; `None` when empty.
+    /// From one value a block, in any order, with the order statistics' interval; `None` when
+    /// empty.
     pub fn of(values: &[f64], confidence: f64) -> Option<Self> {
         Some(Self {
             value: median(values)?,
@@ -58,8 +59,8 @@ impl BlockEstimate {
     }
 }
 
-/// How many times b a is, from pairs (a, b) measured in the same block: exp of the median log-ratio.
-/// `None` when there is no pair, or a value is not a positive finite number.
+/// How many times b a is, from pairs (a, b) measured in the same block: exp of the median
+/// log-ratio. `None` when there is no pair, or a value is not a positive finite number.
 pub fn paired_ratio(pairs: &[(f64, f64)], confidence: f64, seed: u64) -> Option<BlockEstimate> {
     let usable = |value: f64| value > 0.0 && value.is_finite();
     if !pairs.iter().all(|(a, b)| usable(*a) && usable(*b)) {

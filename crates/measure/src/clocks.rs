@@ -1,10 +1,11 @@
-//! How far one clock stands from another, from stamps exchanged between them, with a bound that holds.
+//! How far one clock stands from another, from stamps exchanged between them, with a bound that
+//! holds.
 //!
-//! Owns the set of straight lines that the exchanges allow (Zhang, Liu and Xia, *Clock Synchronization
-//! Algorithms for Network Measurements*, 2002): a message can't arrive before it was sent, so each exchange
-//! bounds the offset from both sides, and the shortest bound it tightest. Nothing is assumed of how a round trip
-//! is shared out between its two ways. Never reads a clock, and never guesses where no line fits: then a clock
-//! jumped.
+//! Owns the set of straight lines that the exchanges allow (Zhang, Liu and Xia, *Clock
+//! Synchronization Algorithms for Network Measurements*, 2002): a message can't arrive before it
+//! was sent, so each exchange bounds the offset from both sides, and the shortest bound it
+//! tightest. Nothing is assumed of how a round trip is shared out between its two ways. Never reads
+//! a clock, and never guesses where no line fits: then a clock jumped.
 
 use crate::Nanos;
 
@@ -12,8 +13,8 @@ use crate::Nanos;
 const STEEPEST: f64 = 600e-6;
 /// Stamps are whole nanoseconds, and lines are in floating point.
 const SLACK_NS: f64 = 1.0;
-/// Every two bounds make a line, and every line is held against every bound: of more exchanges those with the
-/// shortest round trips, in so many stretches of time, are taken.
+/// Every two bounds make a line, and every line is held against every bound: of more exchanges
+/// those with the shortest round trips, in so many stretches of time, are taken.
 const MOST: usize = 48;
 
 /// A message there and back, stamped four times.
@@ -44,8 +45,8 @@ pub struct ClockBounds {
     origin: Nanos,
     /// What their clock shows beyond ours at the origin, roughly; keeps the floats small.
     base_ns: i64,
-    /// The corners of the set of lines: what is beyond `base_ns` at `origin`, and by how much it grows each
-    /// nanosecond.
+    /// The corners of the set of lines: what is beyond `base_ns` at `origin`, and by how much it
+    /// grows each nanosecond.
     corners: Vec<(f64, f64)>,
 }
 
@@ -85,8 +86,8 @@ struct Bound {
 }
 
 impl ClockBounds {
-    /// Every straight line that the exchanges allow; `None` where there is none, or no exchange: a clock jumped
-    /// or was slewed meanwhile, and nothing is known of it.
+    /// Every straight line that the exchanges allow; `None` where there is none, or no exchange: a
+    /// clock jumped or was slewed meanwhile, and nothing is known of it.
     pub fn of(exchanges: &[Exchange]) -> Option<Self> {
         Self::within(exchanges, STEEPEST)
     }
@@ -119,8 +120,8 @@ impl ClockBounds {
         (!corners.is_empty()).then_some(Self { origin, base_ns, corners })
     }
 
-    /// How far their clock is ahead at an instant of ours. Before the first exchange and after the last the
-    /// bounds part, as fast as a drift may be unknown.
+    /// How far their clock is ahead at an instant of ours. Before the first exchange and after the
+    /// last the bounds part, as fast as a drift may be unknown.
     pub fn ahead(&self, ours: Nanos) -> Ahead {
         let at = difference(ours, self.origin) as f64;
         let values = self.corners.iter().map(|(ahead, drift)| ahead + drift * at);
@@ -178,8 +179,8 @@ mod tests {
 
     use super::*;
 
-    /// A clock that is `ahead_ns` ahead at our time zero and gains `drift` each nanosecond; ways of at least
-    /// `there` and `back`, each with an exponential tail of that mean.
+    /// A clock that is `ahead_ns` ahead at our time zero and gains `drift` each nanosecond; ways of
+    /// at least `there` and `back`, each with an exponential tail of that mean.
     struct World {
         ahead_ns: i64,
         drift: f64,
@@ -248,7 +249,8 @@ mod tests {
         assert_eq!(ClockBounds::of(&all), None, "ahead by 200 µs for a while");
     }
 
-    /// Offsets, drifts and lopsided ways of known truth: how often the bound holds, and how wide it is.
+    /// Offsets, drifts and lopsided ways of known truth: how often the bound holds, and how wide it
+    /// is.
     #[test]
     fn the_bound_holds() {
         for (there, back) in [(20e3, 20e3), (20e3, 120e3), (120e3, 20e3)] {

@@ -1,7 +1,8 @@
-//! Which of many readings belong together: classes along a line, and average-link clustering with a permutation test for the number of classes.
+//! Which of many readings belong together: classes along a line, and average-link clustering with a
+//! permutation test for the number of classes.
 //!
-//! Owns the arithmetic only. Never decides how far apart is far enough for a verdict; a caller with a
-//! question says that.
+//! Owns the arithmetic only. Never decides how far apart is far enough for a verdict; a caller with
+//! a question says that.
 
 /// A reading, and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,15 +18,16 @@ pub struct Reading {
 pub struct Classes {
     /// Each reading's class, from 0 for the lowest.
     pub of: Vec<usize>,
-    /// How far the nearest two neighbours' means lie apart, in standard deviations of one reading: the
-    /// larger of what the readings say of themselves and of what they spread within the two classes.
+    /// How far the nearest two neighbours' means lie apart, in standard deviations of one reading:
+    /// the larger of what the readings say of themselves and of what they spread within the two
+    /// classes.
     pub separation: f64,
 }
 
-/// The most classes of up to `most` of which every two neighbours lie `least` standard deviations apart
-/// or more; none where not even two do. For each number of classes the cut is the one with the least
-/// weighted sum of squares within (Fisher, "On grouping for maximum homogeneity", 1958). Readings of one
-/// normal class are cut too, into two at a separation below 2.7.
+/// The most classes of up to `most` of which every two neighbours lie `least` standard deviations
+/// apart or more; none where not even two do. For each number of classes the cut is the one with
+/// the least weighted sum of squares within (Fisher, "On grouping for maximum homogeneity", 1958).
+/// Readings of one normal class are cut too, into two at a separation below 2.7.
 pub fn classes(readings: &[Reading], most: usize, least: f64) -> Option<Classes> {
     let mut order: Vec<usize> = (0..readings.len()).collect();
     order.sort_by(|a, b| readings[*a].value.total_cmp(&readings[*b].value));
@@ -111,8 +113,9 @@ impl Likeness {
         one.iter().map(like).sum::<f64>() / (one.len() * other.len()) as f64
     }
 
-    /// Joins the two most alike groups, by the mean over their pairs, until none are more alike than
-    /// `least` (Sokal and Michener, 1958: UPGMA). Each group ascending, in the order of their first.
+    /// Joins the two most alike groups, by the mean over their pairs, until none are more alike
+    /// than `least` (Sokal and Michener, 1958: UPGMA). Each group ascending, in the order of their
+    /// first.
     pub fn groups(&self, least: f64) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = (0..self.count).map(|at| vec![at]).collect();
         loop {

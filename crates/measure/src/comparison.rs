@@ -1,8 +1,9 @@
-//! Is one better than the other: different, equivalent or inconclusive, from blocks and a margin below
-//! which a difference does not matter.
+//! Is one better than the other: different, equivalent or inconclusive, from blocks and a margin
+//! below which a difference does not matter.
 //!
-//! Owns the decision, the scale it is made on and Holm's correction. The block is the sampling unit, never
-//! the packet. Never says whose doing a difference is: that takes a bypass, and belongs to whoever knows of one.
+//! Owns the decision, the scale it is made on and Holm's correction. The block is the sampling
+//! unit, never the packet. Never says whose doing a difference is: that takes a bypass, and belongs
+//! to whoever knows of one.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,8 +43,8 @@ impl Blocks<'_> {
     }
 }
 
-/// The smallest two-sided chance that ranks of so many blocks can have: one outcome of 2^n for pairs, of
-/// all the ways to mix two sides otherwise.
+/// The smallest two-sided chance that ranks of so many blocks can have: one outcome of 2^n for
+/// pairs, of all the ways to mix two sides otherwise.
 pub fn least(shape: Shape) -> f64 {
     let one = match shape {
         Shape::Interleaved(n) => 0.5_f64.powi(n as i32),
@@ -52,7 +53,8 @@ pub fn least(shape: Shape) -> f64 {
     (2.0 * one).min(1.0)
 }
 
-/// How many blocks a side it takes that one of so many figures can be decided with all of them corrected.
+/// How many blocks a side it takes that one of so many figures can be decided with all of them
+/// corrected.
 pub fn blocks_for(figures: usize, interleaved: bool) -> usize {
     let shape = |n| if interleaved { Shape::Interleaved(n) } else { Shape::Apart(n, n) };
     let enough = |n: &usize| least(shape(*n)) * figures.max(1) as f64 <= ERROR;
@@ -116,8 +118,8 @@ pub struct Comparison {
     /// The chance of such blocks were the difference at or beyond the margin; two one-sided tests,
     /// doubled, so that it speaks as the 95 % interval does.
     pub p_equivalent: f64,
-    /// Cliff's delta, -1…1: how much more often the subject's block is the larger than the smaller; of
-    /// interleaved blocks, within each block.
+    /// Cliff's delta, -1…1: how much more often the subject's block is the larger than the smaller;
+    /// of interleaved blocks, within each block.
     pub dominance: f64,
     /// What may be said.
     pub decision: Decision,
@@ -129,8 +131,8 @@ pub const ERROR: f64 = 0.05;
 /// Of the interval.
 pub const CONFIDENCE: f64 = 1.0 - ERROR;
 
-/// Compares. `margin` is a share of the reference: 0.01 for one in a hundred. `None` where a side has no
-/// block, or a value is not finite.
+/// Compares. `margin` is a share of the reference: 0.01 for one in a hundred. `None` where a side
+/// has no block, or a value is not finite.
 pub fn compare(blocks: Blocks<'_>, margin: f64) -> Option<Comparison> {
     let (subject, reference): (Vec<f64>, Vec<f64>) = match blocks {
         Blocks::Interleaved(pairs) => pairs.iter().copied().unzip(),
@@ -175,7 +177,8 @@ pub fn compare(blocks: Blocks<'_>, margin: f64) -> Option<Comparison> {
         dominance,
         decision: Decision::Inconclusive,
     };
-    // Without any noise at all, as between two equal counts of zero, ties with a margin of zero are equality.
+    // Without any noise at all, as between two equal counts of zero, ties with a margin of zero are
+    // equality.
     let same = interval.low >= -limit && interval.high <= limit && interval.low >= interval.high;
     if same && interval.confidence >= CONFIDENCE {
         comparison.p_equivalent = 0.0;
@@ -185,9 +188,10 @@ pub fn compare(blocks: Blocks<'_>, margin: f64) -> Option<Comparison> {
 }
 
 impl Comparison {
-    /// About how many blocks a side it would take to decide this figure among so many, of noise like
-    /// that seen: the interval shrinks with the root of their number, and has to fit between what was
-    /// found and the margin. `None` where it was decided, or where no sensible number would do.
+    /// About how many blocks a side it would take to decide this figure among so many, of noise
+    /// like that seen: the interval shrinks with the root of their number, and has to fit between
+    /// what was found and the margin. `None` where it was decided, or where no sensible number
+    /// would do.
     pub fn blocks_needed(&self, figures: usize, interleaved: bool) -> Option<usize> {
         const SENSIBLE: f64 = 1_000.0;
         if self.decision != Decision::Inconclusive {
@@ -228,8 +232,9 @@ fn mean_sign(values: impl Iterator<Item = f64>) -> f64 {
     if count > 0.0 { sum / count } else { 0.0 }
 }
 
-/// Holm's step-down correction (Scand. J. Statist. 6, 1979) of all differences that were looked for at
-/// once, and the decisions that are left. Equivalence is not a discovery among many and needs none.
+/// Holm's step-down correction (Scand. J. Statist. 6, 1979) of all differences that were looked for
+/// at once, and the decisions that are left. Equivalence is not a discovery among many and needs
+/// none.
 pub fn holm(comparisons: &mut [Comparison]) {
     let mut order: Vec<usize> = (0..comparisons.len()).collect();
     order.sort_by(|a, b| comparisons[*a].p_different.total_cmp(&comparisons[*b].p_different));
@@ -242,12 +247,13 @@ pub fn holm(comparisons: &mut [Comparison]) {
     }
 }
 
-/// The correction of all differences that were looked for at once: [`holm`]'s where so many blocks can
-/// decide so many figures; else the figure at `primary` alone at the full error, and the others by Holm
-/// behind it, only once it differs (a gate: Westfall & Krishen, J. Stat. Plan. Inference 99, 2001). Which
-/// of the two it is depends on the numbers of blocks and of figures, never on what was measured, so that
-/// either way some difference is found where there is none in 5 % of comparisons at most.
-/// Figures with so few blocks that nothing could decide them are no part of it.
+/// The correction of all differences that were looked for at once: [`holm`]'s where so many blocks
+/// can decide so many figures; else the figure at `primary` alone at the full error, and the others
+/// by Holm behind it, only once it differs (a gate: Westfall & Krishen, J. Stat. Plan. Inference
+/// 99, 2001). Which of the two it is depends on the numbers of blocks and of figures, never on what
+/// was measured, so that either way some difference is found where there is none in 5 % of
+/// comparisons at most. Figures with so few blocks that nothing could decide them are no part of
+/// it.
 pub fn correct(comparisons: &mut [Comparison], primary: usize) {
     let able: Vec<usize> =
         (0..comparisons.len()).filter(|at| comparisons[*at].p_least <= ERROR).collect();
@@ -271,9 +277,9 @@ pub fn correct(comparisons: &mut [Comparison], primary: usize) {
     }
 }
 
-/// How well a value repeats from block to block: half the width of the interval for its typical value, as
-/// a share of that value. What two sides differ by below it, the tester could make alone. `None` where the
-/// blocks don't tell, or a value is not positive.
+/// How well a value repeats from block to block: half the width of the interval for its typical
+/// value, as a share of that value. What two sides differ by below it, the tester could make alone.
+/// `None` where the blocks don't tell, or a value is not positive.
 pub fn repeatability(blocks: &[f64]) -> Option<f64> {
     if blocks.len() < 2 || !blocks.iter().all(|value| *value > 0.0) {
         return None;

@@ -31,8 +31,8 @@ pub struct DelaySummary {
 }
 
 impl DelayRecorder {
-    /// Keeps the first `capacity` delays (8 octets each) as they are, to tell how they depend on each
-    /// other; the histograms take any number.
+    /// Keeps the first `capacity` delays (8 octets each) as they are, to tell how they depend on
+    /// each other; the histograms take any number.
     pub fn new(capacity: usize) -> Self {
         // Written once, so that its pages are there before the first packet is.
         let mut kept = vec![1.0; capacity];
@@ -75,8 +75,8 @@ impl DelayRecorder {
         self.rtt.count()
     }
 
-    /// The distributions, and the effective number of samples. Where more delays came than were kept,
-    /// the later ones are taken to depend on each other as the kept ones do.
+    /// The distributions, and the effective number of samples. Where more delays came than were
+    /// kept, the later ones are taken to depend on each other as the kept ones do.
     pub fn finish(self) -> DelaySummary {
         let effective = if self.kept.is_empty() {
             // Nothing is known of their dependence: claim the least that delays can be worth.

@@ -1,7 +1,9 @@
-//! Fisher's distribution of the ratio of two mean squares, as far as fits of models need it. Never an
-//! approximation with magic constants: a continued fraction for the distribution, bisection for its inverse.
+//! Fisher's distribution of the ratio of two mean squares, as far as fits of models need it. Never
+//! an approximation with magic constants: a continued fraction for the distribution, bisection for
+//! its inverse.
 //!
-//! Owns nothing but the arithmetic. With one degree of freedom above, its root is Student's t, of both tails.
+//! Owns nothing but the arithmetic. With one degree of freedom above, its root is Student's t, of
+//! both tails.
 
 use std::f64::consts::PI;
 

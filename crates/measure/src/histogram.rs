@@ -45,8 +45,8 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// How wide a bucket is at most, as a share of its values: a value that is read is the highest of its
-    /// bucket, and the one that was recorded may be less by so much.
+    /// How wide a bucket is at most, as a share of its values: a value that is read is the highest
+    /// of its bucket, and the one that was recorded may be less by so much.
     pub const RESOLUTION: f64 = 1.0 / 1024.0;
 
     /// An empty one; all memory is taken here, so that recording never allocates.
@@ -54,8 +54,8 @@ impl Histogram {
         Self(Held::Roomy(whole()))
     }
 
-    /// An empty one that takes memory as values come: a tenth of [`Self::new`]'s as long as they stay
-    /// below some microseconds. Equal to any other that holds the same, and the same text.
+    /// An empty one that takes memory as values come: a tenth of [`Self::new`]'s as long as they
+    /// stay below some microseconds. Equal to any other that holds the same, and the same text.
     pub fn growing() -> Self {
         let growing = hdrhistogram::Histogram::new(SIGNIFICANT_DIGITS);
         Self(Held::Roomy(growing.expect("a constant number of digits")))
@@ -189,9 +189,9 @@ impl Histogram {
         BASE64.encode(bytes)
     }
 
-    /// From base64 HdrHistogram V2 of any bounds, not compressed; what does not fit ours is clamped.
-    /// Any text may come, from a peer or a file: none panics, and none takes more memory than its
-    /// bounds at five digits need (about 50 MB).
+    /// From base64 HdrHistogram V2 of any bounds, not compressed; what does not fit ours is
+    /// clamped. Any text may come, from a peer or a file: none panics, and none takes more memory
+    /// than its bounds at five digits need (about 50 MB).
     pub fn from_base64(text: &str) -> Result<Self, HistogramError> {
         let bytes = BASE64.decode(text).map_err(|e| HistogramError(e.to_string()))?;
         let payload = check_claims(&bytes)?;
@@ -244,9 +244,9 @@ fn is_of_our_bounds(bytes: &[u8]) -> bool {
     bytes.get(8..40) == Some(&ours[..])
 }
 
-/// Refuses what the decoder would believe. It takes memory for the length that a header claims, up to
-/// 4 GiB, before it looks whether the octets are there; it inflates compressed ones without a limit;
-/// and it negates the most negative number, which overflows. What is left are the counts.
+/// Refuses what the decoder would believe. It takes memory for the length that a header claims, up
+/// to 4 GiB, before it looks whether the octets are there; it inflates compressed ones without a
+/// limit; and it negates the most negative number, which overflows. What is left are the counts.
 fn check_claims(bytes: &[u8]) -> Result<&[u8], HistogramError> {
     const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
     const HEADER: usize = 40;

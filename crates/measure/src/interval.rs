@@ -1,4 +1,5 @@
-//! An interval around a figure. What computes one lives in the modules beside; this is only its shape.
+//! An interval around a figure. What computes one lives in the modules beside; this is only its
+//! shape.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +10,8 @@ pub struct Interval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Probability that the procedure covers the truth, 0…1. Where too few samples exist for what was
-    /// asked, this is what could be had, not what was wanted.
+    /// Probability that the procedure covers the truth, 0…1. Where too few samples exist for what
+    /// was asked, this is what could be had, not what was wanted.
     pub confidence: f64,
 }
 

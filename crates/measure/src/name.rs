@@ -1,7 +1,7 @@
 //! What may be the name of a host, a device, a variant or a profile, wherever it comes from.
 //!
-//! Owns the rule, and the words that tell it. Names are joined to ports by a slash (`sw1/1`), stand in lists and
-//! commands, and are printed to terminals.
+//! Owns the rule, and the words that tell it. Names are joined to ports by a slash (`sw1/1`), stand
+//! in lists and commands, and are printed to terminals.
 
 /// The longest, in octets: a host's in DNS (RFC 1035, section 2.3.4).
 const LONGEST: usize = 63;

@@ -1,8 +1,8 @@
 //! Intervals for quantiles that assume nothing of the distribution: two order statistics, chosen by
 //! the exact binomial law (David & Nagaraja, "Order Statistics", §7.1).
 //!
-//! Never widens a claim: where the samples are too few for the confidence asked, the interval is the
-//! whole range and states the confidence it really has.
+//! Never widens a claim: where the samples are too few for the confidence asked, the interval is
+//! the whole range and states the confidence it really has.
 
 use crate::binomial::Binomial;
 use crate::{Histogram, Interval};
@@ -18,8 +18,8 @@ pub struct Ranks {
     pub confidence: f64,
 }
 
-/// The ranks whose samples enclose quantile `q` of the population with at least `confidence`, out of
-/// `n` independent samples.
+/// The ranks whose samples enclose quantile `q` of the population with at least `confidence`, out
+/// of `n` independent samples.
 ///
 /// Each end gets half of the allowed error. Where one end can't have it (its tail is heavier than
 /// that even at the extreme), the extreme is taken there and the other end gets what is left.
@@ -62,7 +62,8 @@ pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     sorted.get(rank - 1).copied()
 }
 
-/// An interval for quantile `q` (0…1) from independent samples in ascending order; `None` when empty.
+/// An interval for quantile `q` (0…1) from independent samples in ascending order; `None` when
+/// empty.
 pub fn quantile_interval(sorted: &[f64], q: f64, confidence: f64) -> Option<Interval> {
     debug_assert!(sorted.is_sorted(), "samples must be in ascending order");
     if sorted.is_empty() {

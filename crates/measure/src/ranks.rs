@@ -1,9 +1,11 @@
-//! Shifts by ranks: the Hodges-Lehmann estimate, its exact interval and its exact tests, of paired blocks
-//! (Wilcoxon's signed ranks) and of two separate sets of blocks (the rank sum of Mann and Whitney).
+//! Shifts by ranks: the Hodges-Lehmann estimate, its exact interval and its exact tests, of paired
+//! blocks (Wilcoxon's signed ranks) and of two separate sets of blocks (the rank sum of Mann and
+//! Whitney).
 //!
-//! Owns the two exact distributions. Assumes nothing of the blocks' noise but that it is symmetric where
-//! they are paired, and of one shape where they are not (Hollander, Wolfe & Chicken, "Nonparametric
-//! Statistical Methods", 3rd ed., §3.1-3.3, §4.1-4.3). Never decides whether a shift matters.
+//! Owns the two exact distributions. Assumes nothing of the blocks' noise but that it is symmetric
+//! where they are paired, and of one shape where they are not (Hollander, Wolfe & Chicken,
+//! "Nonparametric Statistical Methods", 3rd ed., §3.1-3.3, §4.1-4.3). Never decides whether a shift
+//! matters.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -37,8 +39,8 @@ enum Law {
 }
 
 impl Shift {
-    /// Of pairs that were measured in the same block, from their differences. `None` without any, or
-    /// where one is not finite.
+    /// Of pairs that were measured in the same block, from their differences. `None` without any,
+    /// or where one is not finite.
     pub fn of_pairs(differences: &[f64]) -> Option<Self> {
         if differences.is_empty() || !differences.iter().all(|d| d.is_finite()) {
             return None;
@@ -50,8 +52,8 @@ impl Shift {
         Some(Self { elementary: ascending(walsh.collect()), law: Law::of_signed_ranks(n) })
     }
 
-    /// By how much blocks of `a` exceed blocks of `b` that were measured apart. `None` where a side is
-    /// empty or a value is not finite.
+    /// By how much blocks of `a` exceed blocks of `b` that were measured apart. `None` where a side
+    /// is empty or a value is not finite.
     pub fn of_sides(a: &[f64], b: &[f64]) -> Option<Self> {
         if a.is_empty() || b.is_empty() || !a.iter().chain(b).all(|value| value.is_finite()) {
             return None;
@@ -67,8 +69,8 @@ impl Shift {
         f64::midpoint(self.elementary[(n - 1) / 2], self.elementary[n / 2])
     }
 
-    /// The narrowest exact interval with at least that confidence, 0…1; where so few blocks can't have
-    /// it, the whole range with the confidence that it does have.
+    /// The narrowest exact interval with at least that confidence, 0…1; where so few blocks can't
+    /// have it, the whole range with the confidence that it does have.
     pub fn interval(&self, confidence: f64) -> Interval {
         let n = self.elementary.len();
         let tail = (1.0 - confidence.clamp(0.0, 1.0)) / 2.0;
@@ -83,8 +85,8 @@ impl Shift {
         }
     }
 
-    /// The chance of blocks that speak so clearly for a shift above `threshold`, were it no larger than
-    /// that: the one-sided p-value.
+    /// The chance of blocks that speak so clearly for a shift above `threshold`, were it no larger
+    /// than that: the one-sided p-value.
     pub fn chance_if_not_above(&self, threshold: f64) -> f64 {
         // Ties with the threshold count against the claim.
         let at_or_below = self.elementary.partition_point(|value| *value <= threshold);
@@ -174,8 +176,8 @@ fn cumulated(chance: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
 
-    /// Published critical values (Hollander, Wolfe & Chicken, tables A.4 and A.6), which R's `psignrank`
-    /// and `pwilcox` give too.
+    /// Published critical values (Hollander, Wolfe & Chicken, tables A.4 and A.6), which R's
+    /// `psignrank` and `pwilcox` give too.
     #[test]
     fn chances_as_tables_have_them() {
         for (n, sum, chance) in [(6, 0, 0.015_625), (10, 8, 0.024_414_062_5), (8, 3, 0.019_531_25)]

@@ -1,5 +1,5 @@
-//! The shapes of single readings: what was rejected at a data port, who stamped a packet, one look at
-//! a TCP sender. The data plane takes them and a record keeps them; nothing is computed here.
+//! The shapes of single readings: what was rejected at a data port, who stamped a packet, one look
+//! at a TCP sender. The data plane takes them and a record keeps them; nothing is computed here.
 
 use serde::{Deserialize, Serialize};
 

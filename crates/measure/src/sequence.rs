@@ -1,8 +1,8 @@
 //! Which frames came, how often and in which order, told by their sequence numbers.
 //!
-//! Reordering is RFC 4737's: a first arrival below the next expected number is reordered. A duplicate
-//! never hides a loss: unique arrivals are counted apart, over the whole trial and not a window.
-//! Never decides what a loss means.
+//! Reordering is RFC 4737's: a first arrival below the next expected number is reordered. A
+//! duplicate never hides a loss: unique arrivals are counted apart, over the whole trial and not a
+//! window. Never decides what a loss means.
 
 use serde::{Deserialize, Serialize};
 

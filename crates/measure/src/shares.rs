@@ -1,6 +1,8 @@
-//! How sure a share is that was counted: so many of so many (Clopper & Pearson, Biometrika 26, 1934).
+//! How sure a share is that was counted: so many of so many (Clopper & Pearson, Biometrika 26,
+//! 1934).
 //!
-//! Owns the exact interval. Never assumes that events come alone: where they come in runs, count runs.
+//! Owns the exact interval. Never assumes that events come alone: where they come in runs, count
+//! runs.
 
 use crate::Interval;
 use crate::binomial::Binomial;
@@ -9,7 +11,8 @@ use crate::binomial::Binomial;
 const HALVINGS: u32 = 60;
 
 /// An interval for the share behind `count` of `of` independent events, with at least `confidence`;
-/// `None` of nothing. Where none of them was counted it still reaches up to about 3.7 / `of` at 95 %.
+/// `None` of nothing. Where none of them was counted it still reaches up to about 3.7 / `of` at 95
+/// %.
 pub fn share_interval(count: u64, of: u64, confidence: f64) -> Option<Interval> {
     if of == 0 || count > of {
         return None;

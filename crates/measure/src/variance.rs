@@ -1,7 +1,8 @@
-//! Which of several factors explains what share of the spread: NIC, switch, cable, or mere repetition.
+//! Which of several factors explains what share of the spread: NIC, switch, cable, or mere
+//! repetition.
 //!
-//! Owns the components of variance of a campaign whose cells are combinations of levels, measured in
-//! blocks; combinations may be missing. Never takes logarithms: the caller chooses the scale.
+//! Owns the components of variance of a campaign whose cells are combinations of levels, measured
+//! in blocks; combinations may be missing. Never takes logarithms: the caller chooses the scale.
 
 mod fit;
 
@@ -48,10 +49,10 @@ pub struct Shares {
 }
 
 /// Takes the variance apart. A factor's sum of squares is its mean over all orders of entering the
-/// factors (Lindeman, Merenda & Gold 1980), which is the classical one where nothing is missing; noise is
-/// taken out of it by its degrees of freedom, so that a factor without effect has a share of zero on
-/// average. `None` with fewer than three blocks, fewer than two cells, more than [`MOST_FACTORS`], a value
-/// that is not finite, or values that don't differ at all.
+/// factors (Lindeman, Merenda & Gold 1980), which is the classical one where nothing is missing;
+/// noise is taken out of it by its degrees of freedom, so that a factor without effect has a share
+/// of zero on average. `None` with fewer than three blocks, fewer than two cells, more than
+/// [`MOST_FACTORS`], a value that is not finite, or values that don't differ at all.
 pub fn shares(observations: &[Observation], factors: usize) -> Option<Shares> {
     let mut blocks: Vec<usize> = observations.iter().map(|one| one.block).collect();
     blocks.sort_unstable();

@@ -1,9 +1,9 @@
-//! Campaigns: studies carried out in every allowed combination of factors' levels, in blocks of random
-//! order, each with an A/A control and, where there is one, the direct cable.
+//! Campaigns: studies carried out in every allowed combination of factors' levels, in blocks of
+//! random order, each with an A/A control and, where there is one, the direct cable.
 //!
-//! Owns the request, the blocks' order and when to stop. A cell is a study on a part of the testbed, so
-//! studies know nothing of campaigns. Never stops because something was found: only on an interval's
-//! width or on time (docs/methods/comparison.md).
+//! Owns the request, the blocks' order and when to stop. A cell is a study on a part of the
+//! testbed, so studies know nothing of campaigns. Never stops because something was found: only on
+//! an interval's width or on time (docs/methods/comparison.md).
 
 mod cells;
 mod figures;
@@ -26,7 +26,8 @@ pub use figures::{CELL, FACTORS};
 use figures::Ran;
 use watch::Watch;
 
-/// In place of a factor's level: the second time that the first cell is measured, under another name.
+/// In place of a factor's level: the second time that the first cell is measured, under another
+/// name.
 pub const CONTROL: &str = "control";
 
 /// The level of a device that nothing was done to.
@@ -40,8 +41,8 @@ pub const FEWEST_BLOCKS: u32 = 6;
 pub struct CampaignSpec {
     /// What is varied.
     pub factors: Vec<Factor>,
-    /// The allowed combinations: a level of each factor, by number. The first is measured twice in each
-    /// block, as the A/A control.
+    /// The allowed combinations: a level of each factor, by number. The first is measured twice in
+    /// each block, as the A/A control.
     pub cells: Vec<Vec<usize>>,
     /// So many blocks at most.
     pub blocks: u32,
@@ -49,7 +50,8 @@ pub struct CampaignSpec {
     pub repetitions: u32,
     /// When to stop before.
     pub stop: StopRule,
-    /// What is measured in each cell of each block, once: the studies' own blocks and subjects don't count.
+    /// What is measured in each cell of each block, once: the studies' own blocks and subjects
+    /// don't count.
     pub studies: Vec<StudySpec>,
 }
 
@@ -88,8 +90,8 @@ pub enum Means {
     Variant(Option<String>),
     /// Frames of this size are sent.
     Size(FrameSize),
-    /// These ports are used, and none that only other levels of the factor name: `h1/eth1`, or `eth1` of
-    /// every host, or all of a host's, `h1`.
+    /// These ports are used, and none that only other levels of the factor name: `h1/eth1`, or
+    /// `eth1` of every host, or all of a host's, `h1`.
     Ports(Vec<String>),
     /// A person sees to it.
     Hands,

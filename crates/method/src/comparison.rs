@@ -1,7 +1,8 @@
 //! Two sides compared: the same figures of two runs, or of two devices within one.
 //!
 //! Owns which figures are compared, which of two values is the better, the margin, whose doing a
-//! difference is, and the sentence that says it all. Pure; the statistics are `measure::comparison`'s.
+//! difference is, and the sentence that says it all. Pure; the statistics are
+//! `measure::comparison`'s.
 
 mod attribution;
 mod blocks;
@@ -194,7 +195,8 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
     Compared { subject, reference, interleaved, rows, attribution, sentence }
 }
 
-/// The figure that a comparison is about first: the first of the run's that a study asks for itself.
+/// The figure that a comparison is about first: the first of the run's that a study asks for
+/// itself.
 fn primary(rows: &[Row]) -> usize {
     let own = |row: &Row| match row.metric {
         Metric::Rtt | Metric::OneWayDelay | Metric::IoLatency => row.quantile == Some(0.5),

@@ -177,8 +177,8 @@ fn final_duration(figure: &Figure) -> Option<Nanos> {
     number(figure, "final_duration_ns").map(|ns| Nanos(ns as u64))
 }
 
-/// How many figures are results, in words, and whether all are: a value that is not 0 where 0 would mean
-/// that the procedure found nothing, and of a claim also whose it is.
+/// How many figures are results, in words, and whether all are: a value that is not 0 where 0 would
+/// mean that the procedure found nothing, and of a claim also whose it is.
 fn soundness(figures: &[&Figure]) -> (String, bool) {
     let all = figures.len();
     let count = |is: fn(&Figure) -> bool| figures.iter().filter(|figure| is(figure)).count();

@@ -4,8 +4,8 @@
 
 use measure::{FrameRate, FrameSize, Rate};
 
-/// `82-octet frame = IP length 64 = UDP payload 36; line rate at 1Gbit 1,225,490 frames/s`. Where nobody
-/// knows what the link carries, nothing is said of it.
+/// `82-octet frame = IP length 64 = UDP payload 36; line rate at 1Gbit 1,225,490 frames/s`. Where
+/// nobody knows what the link carries, nothing is said of it.
 pub fn explain_size(size: FrameSize, link: Option<Rate>) -> String {
     let (ip, payload) = (size.ip_length(), size.udp_payload_v4());
     let line = line_rate_in_words(link.map(|link| (link, link.line_rate(size))));

@@ -1,6 +1,6 @@
-//! A figure: one row shape for JSON, CSV, the terminal and the report. Every figure carries its n, an
-//! interval, its conditions, a verdict and its caveats.
-//! Never computes one: studies do, and a report only shows them.
+//! A figure: one row shape for JSON, CSV, the terminal and the report. Every figure carries its n,
+//! an interval, its conditions, a verdict and its caveats. Never computes one: studies do, and a
+//! report only shows them.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +25,8 @@ pub struct Figure {
     /// The interval's upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// The confidence of the interval, 0…1; none of a search's bracket or a range, which the condition
-    /// `interval` names.
+    /// The confidence of the interval, 0…1; none of a search's bracket or a range, which the
+    /// condition `interval` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// Samples behind it: packets for a distribution, trials for a search.
@@ -42,15 +42,17 @@ pub struct Figure {
     pub caveats: Vec<Caveat>,
 }
 
-/// Below this an interval is not one: its ends are only the smallest and the largest that were seen.
+/// Below this an interval is not one: its ends are only the smallest and the largest that were
+/// seen.
 pub const LEAST_CONFIDENCE: f64 = 0.90;
 
 /// What the condition `interval` says of such ends.
 pub const RANGE: &str = "range";
 
 impl Figure {
-    /// Takes an interval's ends. So few repetitions that their whole range covers the truth less often
-    /// than [`LEAST_CONFIDENCE`] have no interval, only that [`RANGE`]; a single one has not even that.
+    /// Takes an interval's ends. So few repetitions that their whole range covers the truth less
+    /// often than [`LEAST_CONFIDENCE`] have no interval, only that [`RANGE`]; a single one has not
+    /// even that.
     pub fn set_interval(&mut self, interval: Option<Interval>) {
         let interval = interval.filter(|i| i.confidence > 0.0 || i.low < i.high);
         self.low = interval.map(|i| i.low);
@@ -100,7 +102,8 @@ impl From<f64> for Condition {
     }
 }
 
-/// Names of what is measured; docs/reference says what each means, and an old one keeps its meaning.
+/// Names of what is measured; docs/reference says what each means, and an old one keeps its
+/// meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -151,13 +154,15 @@ pub enum Metric {
     /// Payload a second each way of a pair of ports that exchange messages; `statistic` in the
     /// conditions says of which pairs.
     PairGoodput,
-    /// How many groups of ports share an uplink that is short; `groups` in the conditions lists them.
+    /// How many groups of ports share an uplink that is short; `groups` in the conditions lists
+    /// them.
     PortGroups,
     /// What a group's uplink carries.
     UplinkRate,
     /// Whether every arrangement of pairs gets what one pair alone gets: 1 yes, 0 no.
     Nonblocking,
-    /// Whether TCP was stable at its fair share: 1 yes, 0 no; `reasons` in the conditions say why not.
+    /// Whether TCP was stable at its fair share: 1 yes, 0 no; `reasons` in the conditions say why
+    /// not.
     Stable,
     /// TCP segments sent again for each gigabyte of payload, after the ramp-up.
     RetransmitsPerGigabyte,
@@ -171,7 +176,8 @@ pub enum Metric {
     CwndCuts,
     /// Bandwidth-delay product: the link's rate times the smallest round trip.
     Bdp,
-    /// A buffer's size; `estimator` in the conditions names how it was told, `bound` what it bounds.
+    /// A buffer's size; `estimator` in the conditions names how it was told, `bound` what it
+    /// bounds.
     Buffer,
     /// Whether outputs share a buffer: 1 yes, 0 each has its own.
     BufferShared,
@@ -203,8 +209,8 @@ pub enum Metric {
     AddressLearningRate,
     /// Frames of the longest burst without loss, of many ports into few (RFC 8239 §4).
     Microburst,
-    /// How many times one side's value another's is; `of` in the conditions names the metric, `decision`
-    /// what may be said.
+    /// How many times one side's value another's is; `of` in the conditions names the metric,
+    /// `decision` what may be said.
     Ratio,
     /// By how much one side exceeds another, where a ratio can't be had.
     Difference,
@@ -213,8 +219,8 @@ pub enum Metric {
     VarianceShare,
     /// Reads and writes of a storage a second; `operation` in the conditions says of which.
     Iops,
-    /// How long one of them takes, from submission to completion; `part` in the conditions says of which
-    /// part of its way.
+    /// How long one of them takes, from submission to completion; `part` in the conditions says of
+    /// which part of its way.
     IoLatency,
     /// How much longer one takes through the device than over the direct cable, block by block;
     /// `estimate` says how that was told.
@@ -314,14 +320,15 @@ pub enum Caveat {
     NotResettable,
     /// It lost frames until the trial's end: it may not have recovered.
     NotRecovered,
-    /// The longest burst that the trial's time allows still went in: the buffer is at least so large.
+    /// The longest burst that the trial's time allows still went in: the buffer is at least so
+    /// large.
     NotFilled,
     /// The device made its senders pause, and dropped nothing.
     Backpressure,
     /// Some pairs exchanged nothing at all, either way; the figure is of the others.
     SilentPairs,
-    /// Other programs had the hosts' processors while something was lost: the tester may have been the
-    /// reason.
+    /// Other programs had the hosts' processors while something was lost: the tester may have been
+    /// the reason.
     BusyHosts,
     /// Nothing was sent: the figure is a model's, in virtual time.
     Simulated,
@@ -335,9 +342,11 @@ pub enum Caveat {
     GapLoss,
     /// Operations a second and their latency contradict each other by more than 2 % (Little's law).
     Inconsistent,
-    /// Frames to stations that nobody knows were not seen flooded: a full table would look like room.
+    /// Frames to stations that nobody knows were not seen flooded: a full table would look like
+    /// room.
     FloodsNotSeen,
-    /// How many stations were known depends on how fast they spoke: table or learning was the limit.
+    /// How many stations were known depends on how fast they spoke: table or learning was the
+    /// limit.
     LearningConfounded,
     /// Losses or floods that a full address table does not explain.
     TableNotShown,
@@ -345,19 +354,20 @@ pub enum Caveat {
     LackOfFit,
     /// Parameters of a model that what was measured can't tell apart: each only with its interval.
     Confounded,
-    /// Frames that were not the trial's crossed a tester's port meanwhile; `other_traffic_frames_per_s` in
-    /// the conditions says how many. See [`mod@trial::other_traffic`].
+    /// Frames that were not the trial's crossed a tester's port meanwhile;
+    /// `other_traffic_frames_per_s` in the conditions says how many. See
+    /// [`mod@trial::other_traffic`].
     OtherTraffic,
     /// A flood ended well before its time: the figure is of a shorter one.
     ShortFlood,
-    /// Even the lowest load that a trial resolves did not pass, or what follows from a load stands on a
-    /// rate of which that is true (RFC 9971 §5.4.2, irregular goal result).
+    /// Even the lowest load that a trial resolves did not pass, or what follows from a load stands
+    /// on a rate of which that is true (RFC 9971 §5.4.2, irregular goal result).
     Irregular,
-    /// A queue or a token bucket took in more frames than the bracket is wide; `buffered_bytes` in the
-    /// conditions says how much. It is not counted as a rate.
+    /// A queue or a token bucket took in more frames than the bracket is wide; `buffered_bytes` in
+    /// the conditions says how much. It is not counted as a rate.
     Buffered,
-    /// More came through at a higher load, and the loss was not seen to grow with the load: no rate is the
-    /// limit, and the loss ratio is the figure.
+    /// More came through at a higher load, and the loss was not seen to grow with the load: no rate
+    /// is the limit, and the loss ratio is the figure.
     LossNotByLoad,
     /// Another figure or trial of the same run contradicts what this one says.
     Contradicted,

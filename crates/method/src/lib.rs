@@ -1,7 +1,7 @@
 //! What is measured, how it is decided, and what the result may be called.
 //!
-//! Owns figures, verdicts, caveats, the studies and the searches. Never does I/O, never reads a clock, and
-//! knows no testbed: a study sees only `Testbed::run(&Trial) -> TrialRecord`.
+//! Owns figures, verdicts, caveats, the studies and the searches. Never does I/O, never reads a
+//! clock, and knows no testbed: a study sees only `Testbed::run(&Trial) -> TrialRecord`.
 
 pub mod campaign;
 pub mod comparison;

@@ -1,7 +1,8 @@
 //! The search seam: which load to try next, given what the loads so far came to.
 //!
-//! A search knows rates, durations and losses; never a trial, a path or a testbed. It may be fed any
-//! answers, noisy or contradictory, and ends all the same, with one result for each of its goals.
+//! A search knows rates, durations and losses; never a trial, a path or a testbed. It may be fed
+//! any answers, noisy or contradictory, and ends all the same, with one result for each of its
+//! goals.
 
 mod binary;
 mod goal;
@@ -26,7 +27,8 @@ pub trait Search {
     fn learn(&mut self, seen: Seen);
 }
 
-/// Offers whatever a search asks for, until it has its answers; none where a load could not be offered at all.
+/// Offers whatever a search asks for, until it has its answers; none where a load could not be
+/// offered at all.
 pub fn carry_out<E>(
     search: &mut dyn Search,
     mut offer: impl FnMut(Attempt) -> Result<Option<Seen>, E>,
@@ -69,8 +71,8 @@ pub enum Seen {
         offered: FrameRate,
         /// Frames sent.
         sent: u64,
-        /// Frames that the path did not bring through in the time of the load, at most `sent`: those that
-        /// never came, and those that queued because less came out than went in.
+        /// Frames that the path did not bring through in the time of the load, at most `sent`:
+        /// those that never came, and those that queued because less came out than went in.
         lost: u64,
     },
     /// The tester could not do it: neither a success nor a loss of the device.
@@ -99,7 +101,8 @@ pub struct GoalResult {
     pub trials: u32,
     /// The load phases of all those trials together.
     pub traffic_time: Nanos,
-    /// Not both bounds were found, or not within the goal's width, or the upper one is the tester's.
+    /// Not both bounds were found, or not within the goal's width, or the upper one is the
+    /// tester's.
     pub irregular: bool,
 }
 
@@ -133,12 +136,14 @@ pub struct LoadRange {
 /// Frames that a trial on the way should have: fewer tell a rate too coarsely to steer by.
 pub(crate) const FEW_FRAMES: f64 = 20.0;
 
-/// Frames that a trial needs at least to have a rate that is no accident of its first and last frame.
+/// Frames that a trial needs at least to have a rate that is no accident of its first and last
+/// frame.
 const FEWEST_FRAMES: f64 = 4.0;
 
 impl LoadRange {
-    /// Down to what a trial of the longest duration resolves (RFC 9971 §4.6.2 asks no more of the lowest
-    /// load): a share of the highest would pass for a limit wherever the tester is that much faster.
+    /// Down to what a trial of the longest duration resolves (RFC 9971 §4.6.2 asks no more of the
+    /// lowest load): a share of the highest would pass for a limit wherever the tester is that much
+    /// faster.
     pub fn below(max: FrameRate, longest: Nanos) -> Self {
         let min = FEWEST_FRAMES / longest.as_secs_f64().max(1e-3);
         Self { min: FrameRate(min.min(max.0)), max }
@@ -154,8 +159,8 @@ pub struct Estimate {
     pub traffic_time: Nanos,
 }
 
-/// What [`begin`]'s search takes against a device that forwards a little over a third of the highest
-/// load and loses the rest.
+/// What [`begin`]'s search takes against a device that forwards a little over a third of the
+/// highest load and loses the rest.
 pub fn estimate(goals: &[Goal]) -> Estimate {
     const FORWARDED: f64 = 0.37;
     const MAX: f64 = 1e6;
@@ -173,9 +178,10 @@ pub fn estimate(goals: &[Goal]) -> Estimate {
     Estimate { trials, traffic_time }
 }
 
-/// How far apart bounds may be, relative to the upper, where that is the tester's and ragged: the tester
-/// has offered as much at another time. What passed is a lower bound either way, of which a verdict asks
-/// for no more than this share, and a closer look would only trace how the tester's limit moves.
+/// How far apart bounds may be, relative to the upper, where that is the tester's and ragged: the
+/// tester has offered as much at another time. What passed is a lower bound either way, of which a
+/// verdict asks for no more than this share, and a closer look would only trace how the tester's
+/// limit moves.
 const RAGGED_WIDTH: f64 = 1.0 - TESTER_SHARE;
 
 /// The share of the frames sent that never came.

@@ -45,8 +45,8 @@ pub use switching::{SwitchTest, SwitchingSpec};
 use doubts::Doubting;
 use ways::Ways;
 
-/// Repetitions of everything, where nothing is said. Six reach a 95 % interval; ten also leave a chance
-/// of error of 5 % where two devices are compared in up to 25 figures.
+/// Repetitions of everything, where nothing is said. Six reach a 95 % interval; ten also leave a
+/// chance of error of 5 % where two devices are compared in up to 25 figures.
 pub const BLOCKS: u32 = 10;
 
 /// A study and everything it was asked for.
@@ -90,7 +90,8 @@ impl StudySpec {
         }
     }
 
-    /// The devices that are named, each in the state that is asked for; none: the first as it is found.
+    /// The devices that are named, each in the state that is asked for; none: the first as it is
+    /// found.
     pub fn subjects(&self) -> Vec<Subject> {
         match self {
             Self::Latency(spec) => spec.subjects.clone(),

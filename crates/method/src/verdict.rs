@@ -1,4 +1,5 @@
-//! Whose limit a figure shows: the only place that makes a [`Verdict`], and it makes it from evidence.
+//! Whose limit a figure shows: the only place that makes a [`Verdict`], and it makes it from
+//! evidence.
 //!
 //! Owns the rules and their numbers, the same for every study. Never looks at a record and never
 //! takes two bare medians: a study says what it saw, and how often.
@@ -25,8 +26,9 @@ pub const LINE_RATE: f64 = 0.999;
 /// Of every interval that a verdict rests on. Fewer repetitions than reach it decide nothing.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// What is left of a verdict where other people's frames crossed the tester's ports, or where a trial did what
-/// the figure says can't be: what may be another's doing is not the device's own, while a bound stays one.
+/// What is left of a verdict where other people's frames crossed the tester's ports, or where a
+/// trial did what the figure says can't be: what may be another's doing is not the device's own,
+/// while a bound stays one.
 pub(crate) const fn in_doubt(judged: Verdict) -> Verdict {
     match judged {
         Verdict::DeviceLimited => Verdict::Undetermined,

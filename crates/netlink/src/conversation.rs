@@ -1,7 +1,7 @@
 //! Ask, and read until the answer is complete.
 //!
-//! Owns one netlink socket and its sequence numbers. Each request is acknowledged, so that an answer
-//! always ends; every wait is bounded. Never knows what a message means.
+//! Owns one netlink socket and its sequence numbers. Each request is acknowledged, so that an
+//! answer always ends; every wait is bounded. Never knows what a message means.
 
 use std::fmt::Debug;
 use std::io;
@@ -88,7 +88,8 @@ impl Conversation {
         let prepare = |socket: &mut Socket| -> io::Result<()> {
             socket.bind_auto()?;
             socket.connect(&SocketAddr::new(0, 0))?;
-            // Each of these three came with some Linux 4.x; without them answers are only less exact.
+            // Each of these three came with some Linux 4.x; without them answers are only less
+            // exact.
             let _ = socket.set_ext_ack(true);
             let _ = socket.set_cap_ack(true);
             let _ = socket.set_netlink_get_strict_chk(true);

@@ -1,9 +1,9 @@
-//! A detour for frames that arrive: out of a link of the kind ifb, whose queue may delay them, before
-//! their host sees them.
+//! A detour for frames that arrive: out of a link of the kind ifb, whose queue may delay them,
+//! before their host sees them.
 //!
-//! Owns the ingress queue with its one filter, and netem. Takes nobody else's ingress queue: where a
-//! link has one, the kernel's refusal is the answer. Programs at a link's XDP hook and packet sockets
-//! see frames before the detour, and undelayed.
+//! Owns the ingress queue with its one filter, and netem. Takes nobody else's ingress queue: where
+//! a link has one, the kernel's refusal is the answer. Programs at a link's XDP hook and packet
+//! sockets see frames before the detour, and undelayed.
 
 use measure::Nanos;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, Nla as _};
@@ -23,9 +23,9 @@ pub struct Netem {
 }
 
 impl Netlink {
-    /// Leads every frame that arrives at `index` through the link `to`, of the kind ifb, from which it
-    /// comes back as if it had arrived only then. Fails where the link has an ingress queue already;
-    /// where the filter fails the queue is taken away again.
+    /// Leads every frame that arrives at `index` through the link `to`, of the kind ifb, from which
+    /// it comes back as if it had arrived only then. Fails where the link has an ingress queue
+    /// already; where the filter fails the queue is taken away again.
     pub fn lead_arrivals(&mut self, index: u32, to: u32) -> Result<(), NetlinkError> {
         let errand = Errand { deed: "add ingress queue to", object: &index };
         let request = RouteNetlinkMessage::NewQueueDiscipline(ingress(index));
@@ -141,7 +141,8 @@ fn ingress(index: u32) -> TcMessage {
 /// gives one.
 const ANY_PROTOCOL: u32 = 0x0003_u16.to_be() as u32;
 
-/// A filter of the kind u32 that every frame matches, with one action: out of `to`, and nowhere else.
+/// A filter of the kind u32 that every frame matches, with one action: out of `to`, and nowhere
+/// else.
 fn redirection(index: u32, to: u32) -> TcMessage {
     let mut message = TcMessage::with_index(index as i32);
     message.header.parent = TcHandle { major: u16::MAX, minor: TcHandle::MIN_INGRESS };
@@ -206,7 +207,8 @@ mod tests {
     /// As `strace -e sendmsg -xx tc …` of iproute2 6.1 shows them, behind the netlink header.
     #[test]
     fn the_requests_are_those_of_tc() {
-        // tc filter add dev lo ingress protocol all u32 match u32 0 0 action mirred egress redirect dev lo
+        // tc filter add dev lo ingress protocol all u32 match u32 0 0 action mirred egress redirect
+        // dev lo
         let expected: &[u8] = b"\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\xf2\xff\xff\xff\x00\x03\x00\x00\
             \x08\x00\x01\x00u32\x00\x60\x00\x02\x00\
             \x38\x00\x07\x00\x34\x00\x01\x00\x0b\x00\x01\x00mirred\x00\x00\x24\x00\x02\x80\x20\x00\x02\x00\

@@ -1,8 +1,8 @@
 //! The hierarchical token bucket: a link's rate held by one class for all frames.
 //!
-//! Owns the octets of HTB's queue and class, for which the packet crate has no type, and the first-in
-//! first-out queue within. Never builds a hierarchy, and never changes a queue that is there: it goes
-//! with its link.
+//! Owns the octets of HTB's queue and class, for which the packet crate has no type, and the
+//! first-in first-out queue within. Never builds a hierarchy, and never changes a queue that is
+//! there: it goes with its link.
 
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -20,9 +20,9 @@ const CLASS: TcHandle = TcHandle { major: 1, minor: 1 };
 const LEAF: TcHandle = TcHandle { major: 2, minor: 0 };
 
 impl Netlink {
-    /// Makes a hierarchical token bucket with one class a link's outermost queue, in place of what the
-    /// link came with. It counts a frame as [`TokenBucket`] says; a frame is let through while any
-    /// token is left, so that up to one frame more than the burst passes at once.
+    /// Makes a hierarchical token bucket with one class a link's outermost queue, in place of what
+    /// the link came with. It counts a frame as [`TokenBucket`] says; a frame is let through while
+    /// any token is left, so that up to one frame more than the burst passes at once.
     pub fn set_htb(&mut self, index: u32, bucket: &TokenBucket) -> Result<(), NetlinkError> {
         let errand = Errand { deed: "set hierarchical token bucket on", object: &index };
         let (class, limit) = (class_options(errand, bucket)?, bucket.whole_limit(errand)?);

@@ -47,7 +47,8 @@ pub struct Link {
 macro_rules! link_stats {
     ($($(#[$doc:meta])* $field:ident,)*) => {
         /// The kernel's `rtnl_link_stats64`, counted since the link was made. What a field means in
-        /// detail is the driver's affair; see the kernel's `Documentation/networking/statistics.rst`.
+        /// detail is the driver's affair; see the kernel's
+        /// `Documentation/networking/statistics.rst`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         pub struct LinkStats { $($(#[$doc])* pub $field: u64,)* }
 
@@ -229,8 +230,8 @@ impl Netlink {
         self.create_link(errand, name, InfoKind::Bridge, data)
     }
 
-    /// Makes a link that hands back whatever is sent out of it as arrived where it came from; down. Its
-    /// queue stands between.
+    /// Makes a link that hands back whatever is sent out of it as arrived where it came from; down.
+    /// Its queue stands between.
     pub fn create_ifb(&mut self, name: &str) -> Result<(), NetlinkError> {
         let errand = Errand { deed: "create ifb", object: &name };
         check_name(errand, name)?;
@@ -251,8 +252,8 @@ impl Netlink {
         self.route.ask(errand, RouteNetlinkMessage::DelLink(message), 0).map(drop)
     }
 
-    /// Lets a bridge learn at most so many addresses (Linux 6.7); 0 is no limit. An older kernel takes no
-    /// notice, and says nothing.
+    /// Lets a bridge learn at most so many addresses (Linux 6.7); 0 is no limit. An older kernel
+    /// takes no notice, and says nothing.
     pub fn limit_learned(&mut self, bridge: u32, addresses: u32) -> Result<(), NetlinkError> {
         let errand = Errand { deed: "limit what is learned by bridge", object: &bridge };
         let data = InfoData::Bridge(vec![InfoBridge::FdbMaxLearned(addresses)]);
@@ -289,10 +290,10 @@ impl Netlink {
         self.set_flags("take down link", index, LinkFlags::Up, LinkFlags::empty())
     }
 
-    /// Keeps a link from speaking of itself: it neither asks for Ethernet addresses nor answers those
-    /// who ask (ARP, neighbour discovery), and, where it was silenced before it got an address or
-    /// began to forward, it joins no multicast group that it would have to report. Whom it shall
-    /// reach it must be told; see [`Self::add_permanent_neighbour`].
+    /// Keeps a link from speaking of itself: it neither asks for Ethernet addresses nor answers
+    /// those who ask (ARP, neighbour discovery), and, where it was silenced before it got an
+    /// address or began to forward, it joins no multicast group that it would have to report. Whom
+    /// it shall reach it must be told; see [`Self::add_permanent_neighbour`].
     pub fn set_silent(&mut self, index: u32) -> Result<(), NetlinkError> {
         let which = LinkFlags::Noarp | LinkFlags::Multicast;
         self.set_flags("silence link", index, which, LinkFlags::Noarp)
@@ -367,8 +368,8 @@ fn as_link(message: &RouteNetlinkMessage) -> Option<Link> {
     }
 }
 
-/// IFNAMSIZ is 16 with the terminating zero; `/`, `:` and white space the kernel refuses with a bare
-/// EINVAL.
+/// IFNAMSIZ is 16 with the terminating zero; `/`, `:` and white space the kernel refuses with a
+/// bare EINVAL.
 pub(crate) fn check_name(errand: Errand<'_>, name: &str) -> Result<(), NetlinkError> {
     let fits = (1..16).contains(&name.len())
         && name != "."

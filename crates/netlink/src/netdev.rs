@@ -1,8 +1,8 @@
 //! The netdev family of generic netlink: what an interface can do with XDP frames, and the pollers
 //! (NAPI) that take frames in for it.
 //!
-//! Owns the bytes of NETDEV_CMD_DEV_GET and NETDEV_CMD_NAPI_*. Needs Linux 6.3, and 6.17 to give one
-//! poller a thread. Never chooses a processor.
+//! Owns the bytes of NETDEV_CMD_DEV_GET and NETDEV_CMD_NAPI_*. Needs Linux 6.3, and 6.17 to give
+//! one poller a thread. Never chooses a processor.
 
 use netlink_packet_core::{DecodeError, NlasIterator};
 

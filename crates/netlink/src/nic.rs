@@ -1,6 +1,8 @@
-//! What a network card is set to: speed, rings, coalescing, PAUSE, time stamping; by ethtool's netlink.
+//! What a network card is set to: speed, rings, coalescing, PAUSE, time stamping; by ethtool's
+//! netlink.
 //!
-//! Owns the bytes of these messages. What a driver does not tell is absent. Never decides what is good.
+//! Owns the bytes of these messages. What a driver does not tell is absent. Never decides what is
+//! good.
 
 use netlink_packet_core::{DefaultNla, NlasIterator};
 
@@ -116,7 +118,8 @@ impl Netlink {
         self.ethtool_set(RINGS_SET, "set rings of", interface, &values)
     }
 
-    /// Sets coalescing of what is received. A driver that knows no adaptive mode is not asked for it.
+    /// Sets coalescing of what is received. A driver that knows no adaptive mode is not asked for
+    /// it.
     pub fn set_coalescing(
         &mut self,
         interface: &str,

@@ -101,8 +101,8 @@ impl Netlink {
         fixed(interface, kept.map(|(name, _)| (*name).to_owned()).collect())
     }
 
-    /// What [`Self::offloads_off`] would change and leave. Fails where the driver fixes a feature that
-    /// matters to TCP or UDP.
+    /// What [`Self::offloads_off`] would change and leave. Fails where the driver fixes a feature
+    /// that matters to TCP or UDP.
     pub fn offloads_to_turn_off(
         &mut self,
         interface: &str,
@@ -119,7 +119,8 @@ impl Netlink {
         })
     }
 
-    /// Turns off everything that merges or splits frames, and reads back that it is off; what it was.
+    /// Turns off everything that merges or splits frames, and reads back that it is off; what it
+    /// was.
     pub fn offloads_off(&mut self, interface: &str) -> Result<PreviousFeatures, NetlinkError> {
         let previous = self.offloads_to_turn_off(interface)?;
         let wanted: Vec<_> =

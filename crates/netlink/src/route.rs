@@ -36,8 +36,8 @@ pub struct Route {
 }
 
 impl Netlink {
-    /// Adds a route to `destination`/`prefix`; fails where there is one. Several next hops share the
-    /// flows equally; `source` is what an unbound socket sends from.
+    /// Adds a route to `destination`/`prefix`; fails where there is one. Several next hops share
+    /// the flows equally; `source` is what an unbound socket sends from.
     pub fn add_route(
         &mut self,
         destination: IpAddr,

@@ -1,9 +1,9 @@
 //! The journal: a testbed around a testbed that records every trial and replays what is recorded.
 //!
 //! Resuming a run is running its studies again over the same journal: what is recorded comes back
-//! unrun, and the first trial that isn't goes to the testbed inside. Analysing a run again is the same
-//! without a testbed inside. Never decides what is asked; a study that asks otherwise than the record
-//! has it is told so.
+//! unrun, and the first trial that isn't goes to the testbed inside. Analysing a run again is the
+//! same without a testbed inside. Never decides what is asked; a study that asks otherwise than the
+//! record has it is told so.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -143,8 +143,8 @@ impl<'a> Journal<'a> {
                 asked: trial.label.clone(),
             });
         }
-        // A failure with finished trials behind it is part of the history that the study reacted to.
-        // One at the end is where the run broke off: with a testbed at hand, it is tried again.
+        // A failure with finished trials behind it is part of the history that the study reacted
+        // to. One at the end is where the run broke off: with a testbed at hand, it is tried again.
         if stored.failed && self.inner.is_some() && self.next >= self.resume_point {
             return Ok(None);
         }
@@ -169,7 +169,8 @@ impl Testbed for Journal<'_> {
         }
         let inner =
             self.inner.as_mut().ok_or_else(|| TestbedError::JournalEnds { label: label() })?;
-        // Before it is applied: whoever goes on with this run has to know of it, however it breaks off.
+        // Before it is applied: whoever goes on with this run has to know of it, however it breaks
+        // off.
         let varied = trial.subject.as_ref().and_then(|subject| {
             let variant = subject.variant.as_deref()?;
             Some((subject.device.as_str(), variant))

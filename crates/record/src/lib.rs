@@ -1,8 +1,8 @@
 //! What was measured, kept and shown: the journal of trials, the rows of figures, the report.
 //!
-//! Owns the SQLite store and its schema, the `Journal` (a testbed that records and replays another),
-//! the one JSON object a verb prints, and the HTML report with its plots. Never measures, never reads
-//! a clock, never draws randomness: run ids and times come from the caller.
+//! Owns the SQLite store and its schema, the `Journal` (a testbed that records and replays
+//! another), the one JSON object a verb prints, and the HTML report with its plots. Never measures,
+//! never reads a clock, never draws randomness: run ids and times come from the caller.
 
 pub mod export;
 pub mod journal;

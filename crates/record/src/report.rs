@@ -1,8 +1,8 @@
 //! The report: one HTML file that holds a run's answers, plots, tables and conditions.
 //!
-//! It asks nothing of the network, reads without scripts and prints; a short script only shows values
-//! under the pointer sooner. What stands in it was measured: this module selects and words, and
-//! computes nothing but merged histograms, sums and rates in other conventions.
+//! It asks nothing of the network, reads without scripts and prints; a short script only shows
+//! values under the pointer sooner. What stands in it was measured: this module selects and words,
+//! and computes nothing but merged histograms, sums and rates in other conventions.
 
 mod answers;
 mod buffer;
@@ -73,8 +73,8 @@ struct RunView {
     sections: Vec<Section>,
 }
 
-/// The first screen's sentences with their verdicts, for whoever tells the same elsewhere. Values keep
-/// to their units by no-break spaces.
+/// The first screen's sentences with their verdicts, for whoever tells the same elsewhere. Values
+/// keep to their units by no-break spaces.
 pub fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
     answers::sentences(figures)
 }

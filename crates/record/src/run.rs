@@ -8,7 +8,8 @@ use method::study::StudySpec;
 use serde::{Deserialize, Serialize};
 use trial::Topology;
 
-/// Everything about a run that is known when it starts: enough to resume it and to state its conditions.
+/// Everything about a run that is known when it starts: enough to resume it and to state its
+/// conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunMeta {
     /// Short and sortable: `20261121-140312-3f9a`. The caller has the clock and the randomness.

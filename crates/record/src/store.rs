@@ -1,7 +1,7 @@
 //! The store: one SQLite file that holds runs and their trials, each trial in its own transaction.
 //!
-//! Owns the file, its schema and every SQL statement. Figures are not kept: they are a pure function
-//! of the records. Never decides which trial comes next; that is the study's.
+//! Owns the file, its schema and every SQL statement. Figures are not kept: they are a pure
+//! function of the records. Never decides which trial comes next; that is the study's.
 
 mod error;
 mod schema;
@@ -33,7 +33,8 @@ pub struct Store {
 /// A store that nothing outlives.
 const IN_MEMORY: &str = ":memory:";
 
-/// The file, or the folder in which SQLite keeps others beside it while it is open, can't be written.
+/// The file, or the folder in which SQLite keeps others beside it while it is open, can't be
+/// written.
 fn is_for_want_of_rights(cause: &rusqlite::Error) -> bool {
     matches!(cause.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
 }
@@ -69,7 +70,8 @@ impl Store {
     /// nothing outlives.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-            // What was measured, and on which hosts, is nobody else's business unless its owner says so.
+            // What was measured, and on which hosts, is nobody else's business unless its owner
+            // says so.
             DirBuilder::new()
                 .recursive(true)
                 .mode(0o700)
@@ -92,8 +94,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the store at `path` only to read it: an archive, or a folder that others write. A store that is
-    /// not there yet, in a folder that is, is empty.
+    /// Opens the store at `path` only to read it: an archive, or a folder that others write. A
+    /// store that is not there yet, in a folder that is, is empty.
     pub fn read(path: &Path) -> Result<Self, StoreError> {
         let failed = |cause| StoreError::Open { path: path.to_owned(), cause };
         let readable = || Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
@@ -114,8 +116,8 @@ impl Store {
             "{}-wal",
             path.file_name().unwrap_or_default().to_string_lossy()
         ));
-        // Where no other process has trials that are not in the file yet, it is as good as a constant;
-        // SQLite could not even lock it otherwise.
+        // Where no other process has trials that are not in the file yet, it is as good as a
+        // constant; SQLite could not even lock it otherwise.
         let settled = !beside.metadata().is_ok_and(|of| of.len() > 0);
         let db = if settled {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
@@ -164,13 +166,14 @@ impl Store {
         self.db.pragma_update(None, "foreign_keys", true)?;
         // A reader (`runs`, `report`) never blocks the writer of a running trial.
         self.switch_to_write_ahead()?;
-        // NORMAL would keep the file intact but could lose the last trials when power fails. A trial
-        // takes a hundred milliseconds or more, so one fsync each is cheap.
+        // NORMAL would keep the file intact but could lose the last trials when power fails. A
+        // trial takes a hundred milliseconds or more, so one fsync each is cheap.
         self.db.pragma_update(None, "synchronous", "FULL")
     }
 
     /// Of two that switch a new file at once one is told that it is busy, without the wait that
-    /// [`BUSY_TIMEOUT`] asks for: a wait there could last for ever, each holding what the other needs.
+    /// [`BUSY_TIMEOUT`] asks for: a wait there could last for ever, each holding what the other
+    /// needs.
     #[expect(clippy::disallowed_methods, reason = "a wait for another process, not a measurement")]
     fn switch_to_write_ahead(&self) -> rusqlite::Result<()> {
         let pause = Duration::from_millis(5);
@@ -310,7 +313,8 @@ impl Store {
         }
     }
 
-    /// The ordinal behind the run's last finished (valid or invalid) trial, which is where it resumes.
+    /// The ordinal behind the run's last finished (valid or invalid) trial, which is where it
+    /// resumes.
     pub(crate) fn resume_point(&self, run: &str) -> Result<u64, StoreError> {
         let sql = "SELECT coalesce(max(ordinal) + 1, 0) FROM trial
                    WHERE run = ?1 AND outcome <> 'failed'";
@@ -336,8 +340,9 @@ impl Store {
             .map_err(|e| self.read_error(format!("trial {ordinal} of run {run}"), e))
     }
 
-    /// Keeps one trial in one transaction. Failed trials at or behind `ordinal` step aside: they are
-    /// what a resumed run tries again. A finished one there is an error (two controllers on one run).
+    /// Keeps one trial in one transaction. Failed trials at or behind `ordinal` step aside: they
+    /// are what a resumed run tries again. A finished one there is an error (two controllers on one
+    /// run).
     ///
     /// Returns the record as it will be read back, so that a finding doesn't depend on whether its
     /// records are fresh or replayed.
@@ -387,7 +392,8 @@ impl Store {
         Ok(read_back)
     }
 
-    /// Notes that a run (full id) is about to put a device into a variant: from here on it may be in it.
+    /// Notes that a run (full id) is about to put a device into a variant: from here on it may be
+    /// in it.
     pub(crate) fn note_applied(
         &self,
         run: &str,
@@ -483,8 +489,8 @@ const fn outcome_word(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// FNV-1a of a trial's JSON, 64 bits in hex: stable between versions, for people who query the file.
-/// Whether two trials are the same is decided on the trials themselves.
+/// FNV-1a of a trial's JSON, 64 bits in hex: stable between versions, for people who query the
+/// file. Whether two trials are the same is decided on the trials themselves.
 fn hash_hex(text: &str) -> String {
     let hash = text
         .bytes()

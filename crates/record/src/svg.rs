@@ -1,8 +1,8 @@
 //! Plots and pictures as SVG text, small enough to own: axes with round ticks, lines, points with
 //! interval whiskers, a legend, and a value on every point for a pointer to find.
 //!
-//! Colours are CSS variables of the page (`--c0`…), so that dark mode and print choose them. What tells
-//! series apart is never colour alone: shape and dash do too. Knows no figure and no trial.
+//! Colours are CSS variables of the page (`--c0`…), so that dark mode and print choose them. What
+//! tells series apart is never colour alone: shape and dash do too. Knows no figure and no trial.
 
 mod plot;
 mod scale;
@@ -13,7 +13,8 @@ pub(crate) use scale::{Axis, Scale};
 /// How many colours (and shapes) there are before they repeat.
 pub(crate) const PALETTE: usize = 7;
 
-/// Text for an SVG, XML or HTML context, attributes included. Control characters, which XML forbids, go.
+/// Text for an SVG, XML or HTML context, attributes included. Control characters, which XML
+/// forbids, go.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -63,7 +63,8 @@ pub(crate) fn interval(figure: &Figure) -> Option<String> {
     Some(format!("{} {}", confidence(figure), join(&ends, suffix)))
 }
 
-/// `4.10 µs (95 % CI 3.80…4.40 µs)`; without a value `below 4.40 µs` where that is known, else a dash.
+/// `4.10 µs (95 % CI 3.80…4.40 µs)`; without a value `below 4.40 µs` where that is known, else a
+/// dash.
 pub(crate) fn with_interval(figure: &Figure) -> String {
     match (figure.value, interval(figure)) {
         (None, _) => match figure.high {

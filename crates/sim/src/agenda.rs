@@ -1,8 +1,8 @@
 //! Who acts next: one moment for each actor, the earliest on top.
 //!
 //! Owns the order of a trial's moments. A tournament: setting an actor's moment costs at most the
-//! logarithm of their number, and usually one or two comparisons. Of actors with the same moment the
-//! one with the lower number comes first, so that the order is the same on every machine.
+//! logarithm of their number, and usually one or two comparisons. Of actors with the same moment
+//! the one with the lower number comes first, so that the order is the same on every machine.
 
 use measure::Picos;
 

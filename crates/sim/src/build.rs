@@ -1,6 +1,7 @@
 //! From a trial to ports and flows, ready to start.
 //!
-//! Owns the checks that a live testbed's agents make, and who gets which alarm. Never starts anything.
+//! Owns the checks that a live testbed's agents make, and who gets which alarm. Never starts
+//! anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 

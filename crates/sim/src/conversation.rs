@@ -1,7 +1,7 @@
 //! Requests and answers over one TCP connection: which of them a stream's octets make whole.
 //!
-//! Owns the order on each way. Answers may come in another order than requests. Never knows what either
-//! is about.
+//! Owns the order on each way. Answers may come in another order than requests. Never knows what
+//! either is about.
 
 use std::collections::VecDeque;
 

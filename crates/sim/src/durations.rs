@@ -1,8 +1,8 @@
 //! Durations on their way into a histogram: a row of them, put in many at a time.
 //!
-//! Owns the row. A flow's gaps lie kilobytes apart in its histogram, so with a thousand flows in turn
-//! each one would wait for memory; a row takes sixteen to a cache line, and those waits fall together.
-//! Never changes what the histogram holds in the end: there order does not matter.
+//! Owns the row. A flow's gaps lie kilobytes apart in its histogram, so with a thousand flows in
+//! turn each one would wait for memory; a row takes sixteen to a cache line, and those waits fall
+//! together. Never changes what the histogram holds in the end: there order does not matter.
 
 use measure::{Histogram, Nanos};
 

@@ -1,8 +1,8 @@
 //! Round trips: requests one after another or on schedule, and their answers.
 //!
-//! Owns an asker's loop and books, as a live asker keeps them: a closed loop gives an answer up after
-//! RFC 6298's time, an open one counts from the time the request was due. Over TCP nothing is given
-//! up, as the carrier repeats it.
+//! Owns an asker's loop and books, as a live asker keeps them: a closed loop gives an answer up
+//! after RFC 6298's time, an open one counts from the time the request was due. Over TCP nothing is
+//! given up, as the carrier repeats it.
 
 use measure::delay::DelayRecorder;
 use measure::reading::{Rejected, Stamp, Stamps};

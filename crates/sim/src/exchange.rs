@@ -29,7 +29,8 @@ struct End {
     intervals: Vec<ByteCount>,
 }
 
-/// An exchange flow. End 0 is the flow's `from`, end 1 its `to`; stream and parcels i are sent by end i.
+/// An exchange flow. End 0 is the flow's `from`, end 1 its `to`; stream and parcels i are sent by
+/// end i.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     message: u64,
@@ -102,7 +103,8 @@ impl Exchange {
         }
     }
 
-    /// Payload of end `from` is in order at the other end of its stream: `more`, and so much in all.
+    /// Payload of end `from` is in order at the other end of its stream: `more`, and so much in
+    /// all.
     pub(crate) fn progress(
         &mut self,
         ground: &mut Ground,

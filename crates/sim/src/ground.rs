@@ -1,7 +1,8 @@
-//! What all flows of a trial stand on: the hour, the agenda, the hosts' ports and what is under way.
+//! What all flows of a trial stand on: the hour, the agenda, the hosts' ports and what is under
+//! way.
 //!
-//! Owns how a frame gets from a flow to its port and how an arrival waits for its host. Never knows a
-//! flow.
+//! Owns how a frame gets from a flow to its port and how an arrival waits for its host. Never knows
+//! a flow.
 
 use std::collections::VecDeque;
 

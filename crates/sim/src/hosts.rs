@@ -46,8 +46,8 @@ pub struct DiskModel {
     pub at_once: u16,
 }
 
-/// How long an operation takes once it is begun: a part that is always the same, and one that is drawn
-/// from an exponential distribution with this mean.
+/// How long an operation takes once it is begun: a part that is always the same, and one that is
+/// drawn from an exponential distribution with this mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServiceTime {
     /// Always.

@@ -1,10 +1,11 @@
-//! How late a host's processor is with what it hands over: up to a frame's time, drawn from the seed.
+//! How late a host's processor is with what it hands over: up to a frame's time, drawn from the
+//! seed.
 //!
-//! Owns the draws. Each depends on the seed, on who sends and on a count alone, so that it is the same
-//! however the driver looks at it. Never changes an order, and never the long-run rate.
+//! Owns the draws. Each depends on the seed, on who sends and on a count alone, so that it is the
+//! same however the driver looks at it. Never changes an order, and never the long-run rate.
 //!
-//! Without it flows whose frames come at one rhythm keep in step, and of two into one full queue the
-//! same one always finds it full (Floyd and Jacobson, 1992: traffic phase effects).
+//! Without it flows whose frames come at one rhythm keep in step, and of two into one full queue
+//! the same one always finds it full (Floyd and Jacobson, 1992: traffic phase effects).
 
 use device::chance;
 use measure::Picos;

@@ -1,7 +1,7 @@
 //! A load of datagrams: its schedule at the sender, and the books that its receiver keeps.
 //!
-//! Owns a flow's counts, as a live tester's: a frame uses a number only once its port took it. Never
-//! decides when its port is free.
+//! Owns a flow's counts, as a live tester's: a frame uses a number only once its port took it.
+//! Never decides when its port is free.
 
 use device::{Frame, Mac};
 use measure::reading::Rejected;
@@ -28,7 +28,8 @@ enum Pace {
     Turns { turns: Late, next: u64 },
 }
 
-/// Turns, each handed over a little after its time: less than until the next, so that none overtakes.
+/// Turns, each handed over a little after its time: less than until the next, so that none
+/// overtakes.
 #[derive(Debug, Clone, Copy)]
 struct Late {
     turns: Turns,
@@ -111,8 +112,8 @@ impl Sizes {
     }
 }
 
-/// Both ends of a datagram flow. What each touches for a frame lies together: of a thousand loads in
-/// turn none stays in the processor's nearest memory.
+/// Both ends of a datagram flow. What each touches for a frame lies together: of a thousand loads
+/// in turn none stays in the processor's nearest memory.
 #[derive(Debug)]
 pub(crate) struct Load {
     departing: Departing,
@@ -150,8 +151,8 @@ struct Arriving {
 }
 
 impl Load {
-    /// From one end of `lane` to the port `to` at its other; `shortest` is what the shortest frame takes
-    /// of the line.
+    /// From one end of `lane` to the port `to` at its other; `shortest` is what the shortest frame
+    /// takes of the line.
     pub(crate) fn new(
         asked: &Datagrams,
         (lane, to): (Lane, u32),
@@ -249,8 +250,8 @@ impl Load {
         Some(load.leave(ground))
     }
 
-    /// The frame that leaves now, of a load on schedule, and when the next is due. No frame where the
-    /// load is over, or where so many are overdue that the queue would not have taken this one.
+    /// The frame that leaves now, of a load on schedule, and when the next is due. No frame where
+    /// the load is over, or where so many are overdue that the queue would not have taken this one.
     #[inline]
     pub(crate) fn turn(&mut self, ground: &mut Ground) -> (Option<Frame>, Picos) {
         let now = ground.now;

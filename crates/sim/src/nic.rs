@@ -2,9 +2,9 @@
 //!
 //! Owns the line's rate and gap, the host's packet limit, PAUSE, and the order of those who want to
 //! send: first what was handed down (answers, acknowledgements, requests), then paced frames whose
-//! time has come, then in turn the streams and loads that always have more. So TCP never fills its own
-//! host's queue: it is asked for a segment when the line is free, as small queues make Linux do.
-//! Also owns how late its host is with what it hands over. Never knows what a frame means.
+//! time has come, then in turn the streams and loads that always have more. So TCP never fills its
+//! own host's queue: it is asked for a segment when the line is free, as small queues make Linux
+//! do. Also owns how late its host is with what it hands over. Never knows what a frame means.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -22,9 +22,9 @@ const PREAMBLE_AND_GAP: u64 = 20;
 /// Ethernet's header and FCS around an IP packet.
 const ETHERNET: u64 = 18;
 
-/// The part of a frame's time by which TCP may miss the moment in which a busy line comes free. Its mean
-/// is a ten-thousandth: as little as two clocks differ by (IEEE 802.3: 100 ppm), and they do not keep
-/// in step either.
+/// The part of a frame's time by which TCP may miss the moment in which a busy line comes free. Its
+/// mean is a ten-thousandth: as little as two clocks differ by (IEEE 802.3: 100 ppm), and they do
+/// not keep in step either.
 const MISSED: u64 = 5000;
 
 /// Where the port's cable ends.
@@ -151,7 +151,8 @@ impl Nic {
         }
     }
 
-    /// How long a full queue takes to leave: a paced frame later than this would not have been taken.
+    /// How long a full queue takes to leave: a paced frame later than this would not have been
+    /// taken.
     pub(crate) fn patience(&self) -> Picos {
         self.to_send(self.room)
     }

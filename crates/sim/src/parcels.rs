@@ -1,8 +1,8 @@
 //! One way of an exchange over datagrams: a message cut into frames, and credits for them.
 //!
-//! Owns the numbering (frame n belongs to message n / parts), the frames under way and what is given
-//! up. A frame is credited once it, or a later one, has come; nothing is sent again. Never knows the
-//! other way.
+//! Owns the numbering (frame n belongs to message n / parts), the frames under way and what is
+//! given up. A frame is credited once it, or a later one, has come; nothing is sent again. Never
+//! knows the other way.
 
 use measure::Picos;
 
@@ -20,7 +20,8 @@ const CREDITS_SHARE: u64 = 4;
 /// How long an end waits for anything before it gives a message up, and takes credits for lost.
 const PATIENCE: Picos = Picos(200_000_000_000);
 
-/// What tells a credit from a part of a message in a probe's mark; the sending end is the lowest bit.
+/// What tells a credit from a part of a message in a probe's mark; the sending end is the lowest
+/// bit.
 const CREDIT: u32 = 2;
 
 /// What an arrival came to.
@@ -51,8 +52,8 @@ pub(crate) struct Parcels {
     /// The next frame to send, and where the message under way ends.
     next: u64,
     goal: u64,
-    /// All below this are under way no more, as was heard last; beyond `next` where the receiver has
-    /// given up what was never sent.
+    /// All below this are under way no more, as was heard last; beyond `next` where the receiver
+    /// has given up what was never sent.
     credited: u64,
     credit_heard: Picos,
     /// At the receiver: the message waited for, what came of it, and the next number to come.

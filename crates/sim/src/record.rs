@@ -28,8 +28,8 @@ impl Baseline {
         Self { edges: edges.map(|edge| world.network.counts(Edge(edge))).collect() }
     }
 
-    /// Each port's counters since then: those in use of hosts', and, where frames cross the device, all
-    /// of its ports that have a host.
+    /// Each port's counters since then: those in use of hosts', and, where frames cross the device,
+    /// all of its ports that have a host.
     pub(crate) fn changes(
         &self,
         world: &World,

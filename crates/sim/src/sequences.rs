@@ -1,8 +1,8 @@
 //! Which of a flow's numbers came, in little memory: the gaps are remembered and not the numbers.
 //!
-//! Owns the counting of RFC 4737's reordering, as [`measure::sequence`] defines it, for trials of any
-//! length. Exact as long as a frame is not overtaken across more than [`MOST_GAPS`] gaps; a frame later
-//! than that counts as one that came for the first time.
+//! Owns the counting of RFC 4737's reordering, as [`measure::sequence`] defines it, for trials of
+//! any length. Exact as long as a frame is not overtaken across more than [`MOST_GAPS`] gaps; a
+//! frame later than that counts as one that came for the first time.
 
 use std::collections::VecDeque;
 

@@ -2,7 +2,8 @@
 //! servers that it copies writes to.
 //!
 //! Owns the operations and the client's books. A write is over once the server's own disk and every
-//! replica have it, all side by side. What a disk takes is its own, and a connection's its streams'.
+//! replica have it, all side by side. What a disk takes is its own, and a connection's its
+//! streams'.
 
 use device::chance;
 use measure::{ByteCount, Picos};

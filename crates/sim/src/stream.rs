@@ -1,8 +1,8 @@
 //! One way of a TCP connection on the wire: the two state machines, and the frames between them.
 //!
-//! Owns which frame a segment or an acknowledgement becomes. Where the same end also sends payload, an
-//! acknowledgement goes along with it, as a kernel's does. Never decides what is sent or why: `tcp` and
-//! the flow do.
+//! Owns which frame a segment or an acknowledgement becomes. Where the same end also sends payload,
+//! an acknowledgement goes along with it, as a kernel's does. Never decides what is sent or why:
+//! `tcp` and the flow do.
 
 use device::Frame;
 use measure::Picos;
@@ -128,8 +128,8 @@ impl Stream {
         self.course.data.frame((segment.octets + TCP_OVERHEAD).max(SHORTEST), tag)
     }
 
-    /// What its receiver has to say, for a segment that leaves the same end now. SACK blocks take room
-    /// that a full segment has not.
+    /// What its receiver has to say, for a segment that leaves the same end now. SACK blocks take
+    /// room that a full segment has not.
     #[inline]
     pub(crate) fn along(&mut self, ground: &mut Ground) -> Option<(u32, Ack)> {
         let ack = match self.owed.take() {
@@ -153,8 +153,8 @@ impl Stream {
         }
     }
 
-    /// A segment came: how much payload is newly in order, and how much is in all. What the receiver
-    /// has to say waits for [`Self::settle`] or [`Self::along`].
+    /// A segment came: how much payload is newly in order, and how much is in all. What the
+    /// receiver has to say waits for [`Self::settle`] or [`Self::along`].
     pub(crate) fn receive(&mut self, ground: &mut Ground, segment: &Segment) -> (u64, u64) {
         self.settle(ground);
         self.owed = self.receiver.receive(ground.now, segment);

@@ -1,8 +1,9 @@
 //! One TCP connection's two ends, as far as one way of payload goes: what to send and when.
 //!
-//! Owns sequence space, congestion control, loss recovery and their timers. Sans-IO: the caller passes
-//! time in, carries segments and acknowledgements, and asks when to call again. Octet numbers are
-//! 64 bits wide and begin at 0; there is no handshake and no close. Never knows a frame or a host.
+//! Owns sequence space, congestion control, loss recovery and their timers. Sans-IO: the caller
+//! passes time in, carries segments and acknowledgements, and asks when to call again. Octet
+//! numbers are 64 bits wide and begin at 0; there is no handshake and no close. Never knows a frame
+//! or a host.
 
 mod control;
 mod meters;

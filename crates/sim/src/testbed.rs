@@ -1,8 +1,9 @@
-//! A testbed whose trials take no time: hosts around a modelled device, and direct cables beside it.
+//! A testbed whose trials take no time: hosts around a modelled device, and direct cables beside
+//! it.
 //!
-//! Owns the turn from a trial to its record, in the phases of RFC 2544 §23. Each trial begins with an
-//! idle device that is shown its hosts' addresses. Never keeps anything from one trial to the next but
-//! the virtual clock: chance is seeded by the testbed's seed and the trial's own name.
+//! Owns the turn from a trial to its record, in the phases of RFC 2544 §23. Each trial begins with
+//! an idle device that is shown its hosts' addresses. Never keeps anything from one trial to the
+//! next but the virtual clock: chance is seeded by the testbed's seed and the trial's own name.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -37,9 +38,9 @@ pub struct VirtualTestbed {
 }
 
 impl VirtualTestbed {
-    /// Hosts `h1`… at the edges of `profile` from the first on, each with a port `eth1` to the device
-    /// and, in pairs, a port `direct` on a cable of the same rate to the other: the topology that a
-    /// lab has. `seed` is of whatever in the profile is left to chance.
+    /// Hosts `h1`… at the edges of `profile` from the first on, each with a port `eth1` to the
+    /// device and, in pairs, a port `direct` on a cable of the same rate to the other: the topology
+    /// that a lab has. `seed` is of whatever in the profile is left to chance.
     pub fn new(name: &str, profile: Profile, hosts: HostModel, seed: u64) -> Self {
         let topology = topology::of(name, &profile, &hosts);
         Self { topology, profile, hosts, seed, stop: None, clock: Nanos(EPOCH) }
@@ -123,8 +124,8 @@ impl Testbed for VirtualTestbed {
         &self.topology
     }
 
-    /// A congestion control that is not modelled can't be had; whatever else can't be carried out is a
-    /// failed record.
+    /// A congestion control that is not modelled can't be had; whatever else can't be carried out
+    /// is a failed record.
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         let record = match self.conduct(trial) {
             Ok(record) => record,

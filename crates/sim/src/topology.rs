@@ -1,7 +1,8 @@
-//! What a study may know of a virtual testbed: hosts, ports and addresses, named as a lab names them.
+//! What a study may know of a virtual testbed: hosts, ports and addresses, named as a lab names
+//! them.
 //!
-//! Owns the names and addresses; those of hosts at a router are the device model's plan. Host numbers i
-//! count from 1, pairs k from 0:
+//! Owns the names and addresses; those of hosts at a router are the device model's plan. Host
+//! numbers i count from 1, pairs k from 0:
 //!
 //! | what | address | MAC |
 //! |---|---|---|

@@ -1,5 +1,5 @@
-//! When the frames of a paced load are due: frame i at start + i * gap, floor(load / gap) of them, as
-//! every tester here counts them. A falling load is two of these, one after the other.
+//! When the frames of a paced load are due: frame i at start + i * gap, floor(load / gap) of them,
+//! as every tester here counts them. A falling load is two of these, one after the other.
 //!
 //! Pure arithmetic; never an event for a frame that can be reckoned.
 

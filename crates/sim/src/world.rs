@@ -1,7 +1,8 @@
 //! Everything that moves in one trial: the network, the hosts' ports and the flows.
 //!
-//! Owns whose turn it is and who hears of an arrival. Events inside the network come before a host's
-//! of the same moment, and hosts' in the order of their numbers. Never decides what a flow does.
+//! Owns whose turn it is and who hears of an arrival. Events inside the network come before a
+//! host's of the same moment, and hosts' in the order of their numbers. Never decides what a flow
+//! does.
 
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -331,8 +332,8 @@ impl Hosts {
         }
     }
 
-    /// A segment came to the end of its stream. What is said to it goes along with what the same end
-    /// sends, if it has anything to send.
+    /// A segment came to the end of its stream. What is said to it goes along with what the same
+    /// end sends, if it has anything to send.
     #[inline]
     fn receive(&mut self, number: u32, segment: &Segment) {
         let stream = &mut self.flows.streams[number as usize];

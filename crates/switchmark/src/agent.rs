@@ -1,9 +1,9 @@
 //! What runs on a host: takes orders on stdin, runs the trial's flows, answers on stdout.
 //!
-//! Owns a host's part of one trial at a time. Never listens on a control port, never writes anything
-//! but protocol to stdout, never decides what to run, never sends beyond its terms, and never outlives its
-//! controller: when stdin ends, or the controller's beats do, it halts every flow, restores what it
-//! changed, and exits.
+//! Owns a host's part of one trial at a time. Never listens on a control port, never writes
+//! anything but protocol to stdout, never decides what to run, never sends beyond its terms, and
+//! never outlives its controller: when stdin ends, or the controller's beats do, it halts every
+//! flow, restores what it changed, and exits.
 
 mod bounds;
 mod delays;
@@ -58,7 +58,8 @@ fn serve(reins: &Reins) -> Result<(), AgentFault> {
     leash::watch(reins, heard.clone())?;
     let (orders, requests) = mpsc::channel();
     let listening = reins.clone();
-    // This thread may be inside a flow's set-up when the pipe ends: it is not asked, the process ends.
+    // This thread may be inside a flow's set-up when the pipe ends: it is not asked, the process
+    // ends.
     leave::tie("listener", reins, move || {
         listen(&mut io::stdin().lock(), &orders, (&listening, &heard))
     })?;

@@ -1,8 +1,8 @@
 //! The side that asks: brings agents up, hands out a trial's flows, and gathers what came of them.
 //!
-//! Owns the agents' processes, the common start and [`LiveTestbed`], and the choice between that and a
-//! model ([`Opened`]). Never sends or receives a probe itself, and never judges a figure: what makes a
-//! trial valid is `method`'s.
+//! Owns the agents' processes, the common start and [`LiveTestbed`], and the choice between that
+//! and a model ([`Opened`]). Never sends or receives a probe itself, and never judges a figure:
+//! what makes a trial valid is `method`'s.
 
 mod assemble;
 mod clocks;

@@ -1,7 +1,7 @@
 //! Files that people name: read within limits, written whole.
 //!
-//! Owns both. Never takes memory for more than a limit, never waits for ever for a pipe that says nothing, and
-//! never leaves half a file where a whole one was.
+//! Owns both. Never takes memory for more than a limit, never waits for ever for a pipe that says
+//! nothing, and never leaves half a file where a whole one was.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};

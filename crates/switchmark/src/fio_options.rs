@@ -1,8 +1,10 @@
-//! Which options a job of fio's may have, and in which form: an allow-list, each with why it does no harm.
+//! Which options a job of fio's may have, and in which form: an allow-list, each with why it does
+//! no harm.
 //!
-//! Owns the rule for a job file and for what reaches an agent, which are the same. fio has options that
-//! cut, grow, replace and delete files, run programs and leave logs, and every version has more of them:
-//! what is not named here is refused. Never knows what a job does with what it may have.
+//! Owns the rule for a job file and for what reaches an agent, which are the same. fio has options
+//! that cut, grow, replace and delete files, run programs and leave logs, and every version has
+//! more of them: what is not named here is refused. Never knows what a job does with what it may
+//! have.
 
 use measure::ByteCount;
 
@@ -148,8 +150,8 @@ const ALLOWED: &[(&str, &[(&str, Takes)])] = &[
     ),
 ];
 
-/// Options that the study sets itself or has no use for, whatever the file says: its times, its output,
-/// and the order of jobs, of which there is one.
+/// Options that the study sets itself or has no use for, whatever the file says: its times, its
+/// output, and the order of jobs, of which there is one.
 const OURS: [&str; 23] = [
     "clat_percentiles",
     "description",
@@ -308,8 +310,8 @@ pub fn octets(text: &str) -> Option<ByteCount> {
     digits.parse::<u64>().ok()?.checked_mul(1 << step).map(ByteCount)
 }
 
-/// Whether fio reads this path as it stands: no characters that end a line, begin a comment, part two
-/// files or stand for something else (`$HOME`, `\:`).
+/// Whether fio reads this path as it stands: no characters that end a line, begin a comment, part
+/// two files or stand for something else (`$HOME`, `\:`).
 pub fn is_plain_path(text: &str) -> bool {
     let special = |c: char| c.is_control() || ";#$\\:\"'`".contains(c);
     text == text.trim() && !text.contains(special)

@@ -1,10 +1,10 @@
 //! This program where no user calls it: as the emulator's forerunner, and as the only process of a
 //! virtual machine under test.
 //!
-//! Owns the words that the controller and a machine's first process exchange, on both sides, and the
-//! moment before the command line is looked at in which it is seen who called. Never is anything of
-//! it reached from a command line: one needs a first word that no shell gives by accident, the other
-//! to be process 1 of a system with a machine's orders in it.
+//! Owns the words that the controller and a machine's first process exchange, on both sides, and
+//! the moment before the command line is looked at in which it is seen who called. Never is
+//! anything of it reached from a command line: one needs a first word that no shell gives by
+//! accident, the other to be process 1 of a system with a machine's orders in it.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -44,8 +44,8 @@ pub enum GuestError {
     },
 }
 
-/// Whether somebody other than a user started this program, and if so, how that ended. As a machine's
-/// first process it does not end.
+/// Whether somebody other than a user started this program, and if so, how that ended. As a
+/// machine's first process it does not end.
 pub fn called() -> Option<ExitCode> {
     if vm::is_first_process() {
         vm::serve(answer);
@@ -68,8 +68,8 @@ pub fn emulator(program: &Path) -> Emulator {
 }
 
 /// The counters of a machine's ports, as an agent would read those of a host. What the machine did
-/// not take from a cable counts as dropped by its port, as the far end of a virtual cable would count
-/// it; what its host did not take, as dropped on the way out.
+/// not take from a cable counts as dropped by its port, as the far end of a virtual cable would
+/// count it; what its host did not take, as dropped on the way out.
 pub fn counters(machine: &Machine) -> Result<Vec<InterfaceCounters>, GuestError> {
     let mut ports: Vec<InterfaceCounters> = ask(machine, COUNTERS)?;
     let losses = machine.losses()?;
@@ -82,8 +82,8 @@ pub fn counters(machine: &Machine) -> Result<Vec<InterfaceCounters>, GuestError>
     Ok(ports)
 }
 
-/// What a machine's kernel tells of itself and of its ports: release, build, whether it is a real-time
-/// kernel, offloads.
+/// What a machine's kernel tells of itself and of its ports: release, build, whether it is a
+/// real-time kernel, offloads.
 pub fn facts(machine: &Machine) -> Result<HostFacts, GuestError> {
     ask(machine, FACTS)
 }

@@ -27,8 +27,8 @@ pub use usage::Usage;
 
 /// How often a controller says that it is still there.
 pub const BEAT: Duration = Duration::from_millis(250);
-/// An agent that heard nothing for so long has lost its controller. Nothing is sent two seconds after the
-/// controller's end.
+/// An agent that heard nothing for so long has lost its controller. Nothing is sent two seconds
+/// after the controller's end.
 pub const LEASE: Duration = Duration::from_millis(1500);
 /// The exit status of an agent that lost its controller.
 pub const LOST_TOUCH: u8 = 3;

@@ -1,9 +1,10 @@
 //! Words for people and programs, on stdout and stderr: the one boundary that they all cross.
 //!
-//! Owns two promises. What comes from elsewhere (a file, a name, another machine's words) can't command the
-//! terminal: whatever is not text is written out. And speaking on stderr never panics: a terminal that was
-//! closed and a pipe that nobody reads lose the words, and what the speaker does is done whether anybody
-//! hears of it. The macros that print panic then; nothing of this crate uses them.
+//! Owns two promises. What comes from elsewhere (a file, a name, another machine's words) can't
+//! command the terminal: whatever is not text is written out. And speaking on stderr never panics:
+//! a terminal that was closed and a pipe that nobody reads lose the words, and what the speaker
+//! does is done whether anybody hears of it. The macros that print panic then; nothing of this
+//! crate uses them.
 
 use std::borrow::Cow;
 use std::io::{self, Write as _};
@@ -12,7 +13,8 @@ use std::os::fd::AsFd as _;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Serialize;
 
-/// A pipe that has room has it for this many octets at least (POSIX's PIPE_BUF is 512, Linux's 4096).
+/// A pipe that has room has it for this many octets at least (POSIX's PIPE_BUF is 512, Linux's
+/// 4096).
 const MOST: usize = 4096;
 
 /// Prints a text on stdout.
@@ -65,7 +67,8 @@ fn escaped(text: &str, written: impl Fn(char) -> String) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Control characters, and those that turn the direction of writing, so that a line reads as another.
+/// Control characters, and those that turn the direction of writing, so that a line reads as
+/// another.
 fn commands(c: char) -> bool {
     let turns =
         matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -1,4 +1,5 @@
-//! Names of kernel counters and what a movement of each means, once for validity and reconciliation.
+//! Names of kernel counters and what a movement of each means, once for validity and
+//! reconciliation.
 //!
 //! Never reads a counter; unknown names mean nothing here.
 //!
@@ -31,8 +32,8 @@ pub const EMULATOR_LATENESS_MAX: &str = "emulator_lateness_max_ns";
 /// Frames for which an emulated device had no room, because it was kept from its processor.
 pub const EMULATOR_OVERFLOW: &str = "emulator_overflow";
 
-/// Frames of an emulated device that the host they were for had no room for: its kernel did not come
-/// to taking them in.
+/// Frames of an emulated device that the host they were for had no room for: its kernel did not
+/// come to taking them in.
 pub const EMULATOR_REFUSED: &str = "emulator_refused";
 
 /// Frames of hosts that had the wire to an emulated device.
@@ -42,7 +43,8 @@ pub const EMULATOR_ENTERED: &str = "emulator_entered";
 /// see [`crate::validity::UNTIMELY_TOLERANCE`].
 pub const EMULATOR_DISPLACED: &str = "emulator_displaced";
 
-/// Frames that a port received and sent, and their octets; which of them hold the FCS is the driver's choice.
+/// Frames that a port received and sent, and their octets; which of them hold the FCS is the
+/// driver's choice.
 pub const RX_PACKETS: &str = "rx_packets";
 /// Frames that left.
 pub const TX_PACKETS: &str = "tx_packets";

@@ -1,4 +1,5 @@
-//! A flow: one conversation between two ports, of one of five kinds. Data only; never knows how a host does it.
+//! A flow: one conversation between two ports, of one of five kinds. Data only; never knows how a
+//! host does it.
 
 mod datagrams;
 mod storage;
@@ -74,7 +75,8 @@ pub struct Echo {
     pub messages: Option<Messages>,
 }
 
-/// What a request and its answer carry, cut into as many frames as they need: an operation's own sizes.
+/// What a request and its answer carry, cut into as many frames as they need: an operation's own
+/// sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Messages {
     /// Payload of a request.
@@ -138,8 +140,9 @@ pub struct Bulk {
     pub interval: Nanos,
 }
 
-/// Two ports that swap messages: each end sends one, waits until the other's has come whole, and goes
-/// on, as a message-passing program's neighbours do. A round so lasts as long as the slower way.
+/// Two ports that swap messages: each end sends one, waits until the other's has come whole, and
+/// goes on, as a message-passing program's neighbours do. A round so lasts as long as the slower
+/// way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Exchange {
     /// Payload of one message.
@@ -156,8 +159,8 @@ pub struct Exchange {
 pub enum Carrier {
     /// One connection for both ways, Nagle off: what is lost is sent again.
     Tcp,
-    /// UDP frames of the largest size, at most so many under way that the peer has not credited: what
-    /// is lost stays lost and is counted, and its message is given up.
+    /// UDP frames of the largest size, at most so many under way that the peer has not credited:
+    /// what is lost stays lost and is counted, and its message is given up.
     Datagrams {
         /// Frames under way.
         credits: u16,

@@ -1,7 +1,8 @@
-//! The ground that everybody stands on: where trials run, what a trial asks for, and what its record says.
+//! The ground that everybody stands on: where trials run, what a trial asks for, and what its
+//! record says.
 //!
-//! Owns topology, flows, trials, records, the gates that make a trial invalid, and the `Testbed` seam. Never
-//! does I/O, never reads a clock, and knows neither a study nor a testbed.
+//! Owns topology, flows, trials, records, the gates that make a trial invalid, and the `Testbed`
+//! seam. Never does I/O, never reads a clock, and knows neither a study nor a testbed.
 
 pub mod counters;
 mod flow;

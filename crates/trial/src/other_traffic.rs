@@ -1,8 +1,9 @@
-//! Frames at the tester's own ports that are not the trial's: somebody else uses the link meanwhile.
+//! Frames at the tester's own ports that are not the trial's: somebody else uses the link
+//! meanwhile.
 //!
-//! Pure: a trial and its counts in, frames a second out. Never says whose frames they are, and never how
-//! far they moved a figure. What it can't count it holds to be the trial's own, so that no trial is blamed
-//! for frames that may be its own: less is seen than is there, never more.
+//! Pure: a trial and its counts in, frames a second out. Never says whose frames they are, and
+//! never how far they moved a figure. What it can't count it holds to be the trial's own, so that
+//! no trial is blamed for frames that may be its own: less is seen than is there, never more.
 
 #[cfg(test)]
 mod tests;
@@ -36,7 +37,8 @@ const LOOPBACK: &str = "lo";
 /// Kernel counters leave the FCS out; some drivers' don't.
 const FCS: f64 = 4.0;
 
-/// A receiver stops counting when its time is over, and the port's counters are read a moment later.
+/// A receiver stops counting when its time is over, and the port's counters are read a moment
+/// later.
 const READ_LATE_SECONDS: f64 = 0.005;
 
 /// No card cuts up frames whose mean is below this, in octets…
@@ -54,14 +56,15 @@ pub struct OtherTraffic {
     pub rate: FrameRate,
 }
 
-/// The ports of measured flows that other people's frames crossed, beyond [`SHARE`] of the port's own
-/// frames or octets and beyond what any port hears and says: each with their rate.
+/// The ports of measured flows that other people's frames crossed, beyond [`SHARE`] of the port's
+/// own frames or octets and beyond what any port hears and says: each with their rate.
 ///
 /// A flow of datagrams and a round trip without TCP are counted exactly. What TCP sends (segments,
-/// acknowledgements) is bounded by what the other end's port sent, so that a port in a TCP flow is judged by
-/// what it received only, and what the device lost hides as much. Frames that a device floods for want of
-/// an address count as the trial's where another flow of it crosses the device. Ports are left out whose
-/// storage is not the testbed's own, ports without counters, and the loopback.
+/// acknowledgements) is bounded by what the other end's port sent, so that a port in a TCP flow is
+/// judged by what it received only, and what the device lost hides as much. Frames that a device
+/// floods for want of an address count as the trial's where another flow of it crosses the device.
+/// Ports are left out whose storage is not the testbed's own, ports without counters, and the
+/// loopback.
 pub fn other_traffic(
     trial: &Trial,
     flows: &[FlowRecord],
@@ -219,9 +222,9 @@ impl Books<'_> {
         Some(own)
     }
 
-    /// What left a port for `receiving` beyond the flows that are counted: all that TCP can have sent from
-    /// there. None where its counter does not see each frame that leaves, as under some drivers' XDP, or
-    /// where the card cuts large ones up.
+    /// What left a port for `receiving` beyond the flows that are counted: all that TCP can have
+    /// sent from there. None where its counter does not see each frame that leaves, as under some
+    /// drivers' XDP, or where the card cuts large ones up.
     fn uncounted_out(&self, port: &PortRef, receiving: &PortCounters) -> Option<Amount> {
         let counters = self.counters(port)?;
         let mut counted_out = Amount::default();
@@ -292,7 +295,8 @@ fn to_everybody(flow: &Flow, record: &FlowRecord) -> Amount {
     }
 }
 
-/// A storage that is not made for the trial may have its data on hosts that the testbed does not know.
+/// A storage that is not made for the trial may have its data on hosts that the testbed does not
+/// know.
 fn is_of_others(flow: &Flow) -> bool {
     matches!(&flow.kind, FlowKind::Storage(storage) if storage.server.is_none())
 }

@@ -125,8 +125,9 @@ pub enum Defect {
         /// Frames sent.
         sent: u64,
     },
-    /// The sender was held up and caught up, and frames were lost: no more than it sent late, so that
-    /// the loss may be its doing, or with so many sent late that how many are lost says little.
+    /// The sender was held up and caught up, and frames were lost: no more than it sent late, so
+    /// that the loss may be its doing, or with so many sent late that how many are lost says
+    /// little.
     Late {
         /// The flow.
         flow: u16,
@@ -144,15 +145,16 @@ pub enum Defect {
         /// By how much.
         by: u64,
     },
-    /// Frames were lost while other programs, or the hypervisor, had more of the tester's processors
-    /// than was left over: the loss may be that of frames which nobody came to carrying.
+    /// Frames were lost while other programs, or the hypervisor, had more of the tester's
+    /// processors than was left over: the loss may be that of frames which nobody came to carrying.
     ForeignLoad {
         /// The host.
         host: String,
         /// Of all its processors' time, 0…1.
         share: f64,
     },
-    /// Frames that were not the trial's crossed a port of its flows: see [`mod@crate::other_traffic`].
+    /// Frames that were not the trial's crossed a port of its flows: see
+    /// [`mod@crate::other_traffic`].
     OtherTraffic {
         /// The port.
         place: String,
@@ -188,8 +190,8 @@ pub enum FlowRecord {
 }
 
 impl FlowRecord {
-    /// Of a flow one end of which is not there: nothing was sent, and nothing came. None of kinds that
-    /// are nothing without both.
+    /// Of a flow one end of which is not there: nothing was sent, and nothing came. None of kinds
+    /// that are nothing without both.
     pub fn nothing(kind: &FlowKind) -> Option<Self> {
         match kind {
             FlowKind::Exchange(_) => {
@@ -288,7 +290,8 @@ pub struct DatagramsRecord {
     pub sending: Nanos,
     /// From first to last arrival, at the receiver.
     pub receiving: Nanos,
-    /// Gaps between departures (by the sender's clock, one entry a frame; frames of one batch have gap 0).
+    /// Gaps between departures (by the sender's clock, one entry a frame; frames of one batch have
+    /// gap 0).
     pub departures: Histogram,
     /// Gaps between arrivals.
     pub arrivals: Histogram,
@@ -297,9 +300,11 @@ pub struct DatagramsRecord {
     pub delays: Option<Delays>,
     /// The longest run of frames sent back to back to catch up.
     pub longest_burst: u64,
-    /// Frames that left over 500 µs after their time: all that should have left meanwhile came at once.
+    /// Frames that left over 500 µs after their time: all that should have left meanwhile came at
+    /// once.
     pub late: u64,
-    /// Dropped at the receiving socket, as its own counter tells: the tester's loss, not the device's.
+    /// Dropped at the receiving socket, as its own counter tells: the tester's loss, not the
+    /// device's.
     pub socket_drops: u64,
 }
 
@@ -308,7 +313,8 @@ pub struct DatagramsRecord {
 pub struct Delays {
     /// Whose clocks stamped the two ends.
     pub clocks: Clocks,
-    /// Arrival less departure; where nothing is known of two clocks, less the smallest (RFC 5481's PDV).
+    /// Arrival less departure; where nothing is known of two clocks, less the smallest (RFC 5481's
+    /// PDV).
     pub histogram: Histogram,
 }
 
@@ -365,7 +371,8 @@ pub struct ReceiptRecord {
     pub messages: u64,
     /// Their payload.
     pub octets: ByteCount,
-    /// From the load's start to the last receipt, or to the load's end where one was being waited for.
+    /// From the load's start to the last receipt, or to the load's end where one was being waited
+    /// for.
     pub elapsed: Nanos,
     /// For each message: from the end's own sending to the receipt. Its own clock stamped both.
     pub rounds: Histogram,
@@ -430,21 +437,22 @@ impl DatagramsRecord {
         rate_of(self.sent, self.sending)
     }
 
-    /// The forwarding rate: distinct arrivals after the first, over the time they took or the time of
-    /// sending, whichever is longer. Frames still queued when the sender stops so don't raise it, and
-    /// it never exceeds the sending rate: received + lost <= sent holds of rates as of counts.
+    /// The forwarding rate: distinct arrivals after the first, over the time they took or the time
+    /// of sending, whichever is longer. Frames still queued when the sender stops so don't raise
+    /// it, and it never exceeds the sending rate: received + lost <= sent holds of rates as of
+    /// counts.
     pub fn receiving_rate(&self) -> FrameRate {
         rate_of(self.received.unique, self.receiving.max(self.sending))
     }
 
-    /// Frames that came only after the sender had stopped, beyond their own delay: they had queued on the
-    /// way, because what comes out of the path is slower than what went in.
+    /// Frames that came only after the sender had stopped, beyond their own delay: they had queued
+    /// on the way, because what comes out of the path is slower than what went in.
     pub fn queued(&self) -> f64 {
         self.received.unique as f64 * (1.0 - self.in_step())
     }
 
-    /// The sending time as a share of the receiving time, at most 1: below it, what came out of the path
-    /// was slower than what went in.
+    /// The sending time as a share of the receiving time, at most 1: below it, what came out of the
+    /// path was slower than what went in.
     pub fn in_step(&self) -> f64 {
         let (sending, receiving) = (self.sending.as_secs_f64(), self.receiving.as_secs_f64());
         if receiving > sending { sending / receiving } else { 1.0 }

@@ -30,7 +30,8 @@ pub struct Topology {
 pub struct Host {
     /// `h1`
     pub name: String,
-    /// How an agent gets there: `lab`, `local`, `netns:NAME`, `pid:N`; [`SIMULATED`] where there is none.
+    /// How an agent gets there: `lab`, `local`, `netns:NAME`, `pid:N`; [`SIMULATED`] where there is
+    /// none.
     pub reach: String,
     /// Its test ports.
     pub ports: Vec<HostPort>,
@@ -144,8 +145,8 @@ impl Topology {
         self.hosts.iter().find(|h| h.name == name)
     }
 
-    /// The slowest link's rate, where all of them are known: what stands beside a figure must hold of
-    /// whichever link it was measured on.
+    /// The slowest link's rate, where all of them are known: what stands beside a figure must hold
+    /// of whichever link it was measured on.
     pub fn link_rate(&self) -> Option<Rate> {
         let ports = self.hosts.iter().flat_map(|host| &host.ports);
         let rates: Option<Vec<Rate>> = ports.map(|port| port.rate).collect();
@@ -197,9 +198,9 @@ impl Topology {
         self.hosts.iter().filter_map(first).collect()
     }
 
-    /// The first port of each host that leads to the device, in the order of the device's own ports:
-    /// what is to be paired up by where it is plugged in. Without a device, that of each host that
-    /// leads to another host, in the hosts' order.
+    /// The first port of each host that leads to the device, in the order of the device's own
+    /// ports: what is to be paired up by where it is plugged in. Without a device, that of each
+    /// host that leads to another host, in the hosts' order.
     pub fn ports_of(&self, device: Option<&str>) -> Vec<PortRef> {
         let Some(device) = device else {
             return self.ports(|port| matches!(port.cable, CableEnd::Host(_)));

@@ -16,7 +16,8 @@ pub struct Trial {
     pub label: String,
     /// The path it takes: the device, or the direct cable beside it.
     pub path: Path,
-    /// The device that the measured flows cross, in the state it has to be in; none on a bare cable.
+    /// The device that the measured flows cross, in the state it has to be in; none on a bare
+    /// cable.
     #[serde(default)]
     pub subject: Option<Subject>,
     /// Which block of the study it belongs to, from 0. The block is the sampling unit.
@@ -43,8 +44,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Flows through the device or over a cable of its own, in the quick profile's phases, with offloads off,
-    /// and nothing else asked for.
+    /// Flows through the device or over a cable of its own, in the quick profile's phases, with
+    /// offloads off, and nothing else asked for.
     pub fn quick(label: impl Into<String>, flows: Vec<Flow>, load: Nanos, gate: Gate) -> Self {
         Self {
             label: label.into(),
@@ -165,10 +166,10 @@ pub enum Offloads {
 pub enum Gate {
     /// Any tester-side loss, or an offered load off by more than 0.1 %, makes the trial invalid.
     Strict,
-    /// The same, but for single frames that were late, for processors that other programs had, and for
-    /// measured flows that sent less than asked: for studies that allow for senders that were held up, and
-    /// lose something whatever the hosts do. A connection's own series tells what held it up, and a burst's
-    /// stamps for how long it was.
+    /// The same, but for single frames that were late, for processors that other programs had, and
+    /// for measured flows that sent less than asked: for studies that allow for senders that were
+    /// held up, and lose something whatever the hosts do. A connection's own series tells what held
+    /// it up, and a burst's stamps for how long it was.
     Uneven,
     /// A flood: the tester is meant to be at its limit, so its own loss makes the figure a lower
     /// bound instead.

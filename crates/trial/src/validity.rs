@@ -27,12 +27,13 @@ pub const OFFERED_LOAD_TOLERANCE: f64 = 0.001;
 pub const EMULATOR_LATE_TOLERANCE: f64 = 0.05;
 
 /// Largest share of frames that may have reached the device at another time than they were to, in a
-/// trial that lost some: so much, at most, may the lost share be wrong by. It holds of frames that the
-/// sender sent late, and of those that an emulated device's model was shown late.
+/// trial that lost some: so much, at most, may the lost share be wrong by. It holds of frames that
+/// the sender sent late, and of those that an emulated device's model was shown late.
 pub const UNTIMELY_TOLERANCE: f64 = 0.01;
 
-/// Other programs' share of a host's processors, the hypervisor's among it, from which on a loss may
-/// be theirs, if that is also more than was left over. Below it is what any system does by itself.
+/// Other programs' share of a host's processors, the hypervisor's among it, from which on a loss
+/// may be theirs, if that is also more than was left over. Below it is what any system does by
+/// itself.
 pub const FOREIGN_SHARE: f64 = 0.1;
 
 /// How well a program knows when its first and last frame left: it may have been woken late for
@@ -41,11 +42,11 @@ pub const EDGE: Nanos = Nanos::from_millis(1);
 
 /// Judges a trial that ran to its end. `flows` are in the trial's order.
 ///
-/// Under [`Gate::Flood`] only a link that flapped and a flow that arrived nowhere make it invalid, and
-/// where flows wait for answers an emulated device that fell behind: what it does late they send late.
-/// Under [`Gate::Uneven`] all counts that strict trials do, but for late frames, busy processors and other
-/// people's frames. Under neither of these two gates do those spoil a trial: figures say so.
-/// A device that is reset during the trial may take its links down.
+/// Under [`Gate::Flood`] only a link that flapped and a flow that arrived nowhere make it invalid,
+/// and where flows wait for answers an emulated device that fell behind: what it does late they
+/// send late. Under [`Gate::Uneven`] all counts that strict trials do, but for late frames, busy
+/// processors and other people's frames. Under neither of these two gates do those spoil a trial:
+/// figures say so. A device that is reset during the trial may take its links down.
 pub fn judge(
     trial: &Trial,
     flows: &[FlowRecord],
@@ -81,10 +82,10 @@ pub fn judge(
 
 /// Every counter that shows a loss on the tester's side, whatever the gate.
 ///
-/// Three counters can't tell the trial's frames from others: `rx_dropped` also counts protocols that
-/// nobody speaks (a switch's spanning tree), `tx_dropped` and `softnet_dropped` may be the device's
-/// where hosts and device share a kernel. They count only when one of the trial's own frames is
-/// missing; `tx_dropped` only beyond what the device's ports dropped on receipt, and
+/// Three counters can't tell the trial's frames from others: `rx_dropped` also counts protocols
+/// that nobody speaks (a switch's spanning tree), `tx_dropped` and `softnet_dropped` may be the
+/// device's where hosts and device share a kernel. They count only when one of the trial's own
+/// frames is missing; `tx_dropped` only beyond what the device's ports dropped on receipt, and
 /// `softnet_dropped` only where no port tells its own share of it by `rx_dropped`.
 pub fn tester_losses(
     trial: &Trial,
@@ -134,8 +135,9 @@ pub fn tester_losses(
     found
 }
 
-/// What an emulated device says of itself that makes its figures doubtful, where `lost` frames did not
-/// come. A frame that its model was shown late leaves a queue idle before, and meets others after.
+/// What an emulated device says of itself that makes its figures doubtful, where `lost` frames did
+/// not come. A frame that its model was shown late leaves a queue idle before, and meets others
+/// after.
 fn emulator_defects(port: &PortCounters, lost: u64) -> Vec<Defect> {
     let told = |name: &str| port.counters.get(name).copied().unwrap_or(0);
     let exceeds = |name: &str, share: f64, of: &str| told(name) as f64 > share * told(of) as f64;
@@ -181,7 +183,8 @@ fn others_frames(
 }
 
 /// The share of a host's processors that other programs and the hypervisor had, 0…1, where it is
-/// [`FOREIGN_SHARE`] or more, and more than was left over: else the scheduler had a place for everybody.
+/// [`FOREIGN_SHARE`] or more, and more than was left over: else the scheduler had a place for
+/// everybody.
 pub fn taken_by_others(host: &HostUsage) -> Option<f64> {
     let (share, left) = (host.foreign + host.stolen, 1.0 - host.busy - host.stolen);
     (share >= FOREIGN_SHARE && share > left).then_some(share)
@@ -231,7 +234,8 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
     if arrived == 0 {
         return Ok(vec![Defect::NothingReceived { flow: flow.id }]);
     }
-    // What a measured flow sent stands in its record; a load beside it is what was asked for, or nothing.
+    // What a measured flow sent stands in its record; a load beside it is what was asked for, or
+    // nothing.
     let uneven = |defect: &Defect| match defect {
         Defect::Late { .. } | Defect::Burst { .. } => true,
         Defect::OfferedLoad { .. } => flow.role == Role::Measured,
@@ -302,9 +306,9 @@ fn paced_load(
         let (longest, limit) = (record.longest_burst, asked.burst_limit);
         defects.push(Defect::Burst { flow: id, longest, limit });
     }
-    // A device has to hold what comes at once after a pause: as many frames as were late.
-    // So many more than the device would have lost by itself may be gone: those that found its queue
-    // full, for each of which it was idle before.
+    // A device has to hold what comes at once after a pause: as many frames as were late. So many
+    // more than the device would have lost by itself may be gone: those that found its queue full,
+    // for each of which it was idle before.
     let lost = record.received.lost(record.sent);
     let many = record.late as f64 > UNTIMELY_TOLERANCE * record.sent as f64;
     if lost > 0 && (lost <= record.late || many) {

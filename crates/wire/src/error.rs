@@ -48,7 +48,8 @@ pub enum WireError {
         /// What it carries instead.
         found: &'static str,
     },
-    /// A frame of this length can't hold the headers and the probe, or can't be told in an IP header.
+    /// A frame of this length can't hold the headers and the probe, or can't be told in an IP
+    /// header.
     #[error("build a udp frame: {octets} octets without fcs is outside {least}…{most}")]
     FrameLength {
         /// What was asked for.

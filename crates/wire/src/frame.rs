@@ -1,8 +1,8 @@
-//! A whole frame of ours, ready to go: Ethernet, 802.1Q tag where asked for, IPv4 or IPv6, UDP, probe,
-//! zeros.
+//! A whole frame of ours, ready to go: Ethernet, 802.1Q tag where asked for, IPv4 or IPv6, UDP,
+//! probe, zeros.
 //!
-//! Everything but sequence and time is written once. Never sends, and never asks for an address: the
-//! caller has resolved both MAC addresses.
+//! Everything but sequence and time is written once. Never sends, and never asks for an address:
+//! the caller has resolved both MAC addresses.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -39,8 +39,8 @@ pub struct UdpFrame {
 }
 
 impl UdpFrame {
-    /// A frame of `octets_without_fcs` octets, the tag included, with sequence and time 0. Only the low
-    /// 12 bits of `vlan` have room.
+    /// A frame of `octets_without_fcs` octets, the tag included, with sequence and time 0. Only the
+    /// low 12 bits of `vlan` have room.
     pub fn new(
         endpoints: &UdpEndpoints,
         vlan: Option<u16>,
@@ -80,9 +80,9 @@ impl UdpFrame {
 
     /// Sets sequence and time, and the UDP checksum with them.
     ///
-    /// The checksum is a true one, though IPv4 allows none: six additions a frame are cheap, receivers
-    /// that merge datagrams (UDP GRO) want it, and a device that damages a payload is found out. Over
-    /// IPv6 it is mandatory (RFC 8200 §8.1).
+    /// The checksum is a true one, though IPv4 allows none: six additions a frame are cheap,
+    /// receivers that merge datagrams (UDP GRO) want it, and a device that damages a payload is
+    /// found out. Over IPv6 it is mandatory (RFC 8200 §8.1).
     #[inline]
     pub fn stamp(&mut self, sequence: u32, time_ns: u64) {
         let datagram = &mut self.octets[self.udp_at..];

@@ -64,8 +64,8 @@ impl IcmpEcho {
         Ok((header, payload))
     }
 
-    /// Writes the header into the first [`Self::LEN`] octets of `message`, whose payload is already in
-    /// place, with the checksum over all of it; panics where there are fewer.
+    /// Writes the header into the first [`Self::LEN`] octets of `message`, whose payload is already
+    /// in place, with the checksum over all of it; panics where there are fewer.
     pub fn emit(&self, message: &mut [u8]) {
         message[field::TYPE] = match self.kind {
             IcmpEchoKind::Request => 8,

@@ -65,8 +65,8 @@ impl Ipv6Header {
         Ok((header, payload))
     }
 
-    /// Writes the header into the first [`Self::LEN`] octets; panics where there are fewer. Only the
-    /// low 20 bits of the flow label have room.
+    /// Writes the header into the first [`Self::LEN`] octets; panics where there are fewer. Only
+    /// the low 20 bits of the flow label have room.
     pub fn emit(&self, into: &mut [u8]) {
         let first = 6 << 28 | u32::from(self.traffic_class) << 20 | self.flow_label & 0x000f_ffff;
         put_u32(into, field::VERSION_CLASS_LABEL, first);

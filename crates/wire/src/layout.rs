@@ -1,9 +1,9 @@
 //! Which headers a frame of ours has, and so where each of them begins: the one place for these
 //! numbers. Lengths are without FCS.
 //!
-//! Owns the quick look that a receiver takes at each frame: it reads what tells one flow's frame from
-//! another's, at places known beforehand. Never verifies a checksum: a virtual cable carries UDP
-//! checksums that nobody filled in, and damage on a real one is the FCS's to tell.
+//! Owns the quick look that a receiver takes at each frame: it reads what tells one flow's frame
+//! from another's, at places known beforehand. Never verifies a checksum: a virtual cable carries
+//! UDP checksums that nobody filled in, and damage on a real one is the FCS's to tell.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -57,13 +57,14 @@ impl FrameLayout {
         self.udp_at() + UdpHeader::LEN
     }
 
-    /// The shortest frame that holds the headers and a probe: 60 octets over IPv4, 80 over IPv6, and 4
-    /// more with a tag.
+    /// The shortest frame that holds the headers and a probe: 60 octets over IPv4, 80 over IPv6,
+    /// and 4 more with a tag.
     pub const fn min_octets(self) -> usize {
         self.header_octets() + Probe::LEN
     }
 
-    /// The longest that the IP header can tell: IPv4's length covers itself, IPv6's what follows it.
+    /// The longest that the IP header can tell: IPv4's length covers itself, IPv6's what follows
+    /// it.
     pub const fn max_octets(self) -> usize {
         self.ip_at() + u16::MAX as usize + if self.ipv6 { Ipv6Header::LEN } else { 0 }
     }
@@ -73,8 +74,8 @@ impl FrameLayout {
         if self.ipv6 { EtherType::IPV6 } else { EtherType::IPV4 }
     }
 
-    /// Reads a frame of this layout; none for a frame of another, and for one that ends too early. What
-    /// follows the datagram is padding, and is left out.
+    /// Reads a frame of this layout; none for a frame of another, and for one that ends too early.
+    /// What follows the datagram is padding, and is left out.
     #[inline]
     pub fn glance(self, frame: &[u8]) -> Option<Glance<'_>> {
         let frame = match frame.get(..self.header_octets()) {

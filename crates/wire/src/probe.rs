@@ -59,8 +59,8 @@ impl Probe {
         put_u64(into, field::TIME, self.time_ns);
     }
 
-    /// Writes sequence and time alone into an emitted probe, for the hot path; panics where there are
-    /// fewer than [`Self::LEN`] octets.
+    /// Writes sequence and time alone into an emitted probe, for the hot path; panics where there
+    /// are fewer than [`Self::LEN`] octets.
     #[inline]
     pub fn stamp(emitted: &mut [u8], sequence: u32, time_ns: u64) {
         let emitted = &mut emitted[..Self::LEN];

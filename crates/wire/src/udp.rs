@@ -36,7 +36,8 @@ impl UdpHeader {
     /// The checksum's place, for frames that are stamped again and again.
     pub(crate) const CHECKSUM: Range<usize> = field::CHECKSUM;
 
-    /// The header and the datagram's payload, what may follow it cut off. Does not verify the checksum.
+    /// The header and the datagram's payload, what may follow it cut off. Does not verify the
+    /// checksum.
     pub fn parse(datagram: &[u8]) -> Result<(Self, &[u8]), WireError> {
         let (header, _) = split("a udp header", datagram, Self::LEN)?;
         let length = u16_at(header, field::LENGTH);

@@ -11,7 +11,8 @@ mod field {
     pub const ETHER_TYPE: Range<usize> = 2..4;
 }
 
-/// Priority, drop eligibility and VLAN of a frame, and the type of what it carries (IEEE 802.1Q §9.6).
+/// Priority, drop eligibility and VLAN of a frame, and the type of what it carries (IEEE 802.1Q
+/// §9.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VlanTag {
     /// Priority code point, 0…7.
@@ -41,8 +42,8 @@ impl VlanTag {
         Ok((tag, payload))
     }
 
-    /// Writes the tag into the first [`Self::LEN`] octets; panics where there are fewer. Only the low
-    /// 3 bits of the priority and 12 of the identifier have room.
+    /// Writes the tag into the first [`Self::LEN`] octets; panics where there are fewer. Only the
+    /// low 3 bits of the priority and 12 of the identifier have room.
     pub fn emit(&self, into: &mut [u8]) {
         let control = u16::from(self.priority & 7) << 13
             | u16::from(self.drop_eligible) << 12

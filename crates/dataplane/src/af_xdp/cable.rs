@@ -185,8 +185,8 @@ impl Cable {
     }
 }
 
-/// Looks until `done` says so, for two seconds at most: the kernel counts and hands over when it gets
-/// to it.
+/// Looks until `done` says so, for two seconds at most: the kernel counts and hands over when it
+/// gets to it.
 pub(crate) fn soon(mut done: impl FnMut() -> bool) -> bool {
     let begun = clock::monotonic();
     loop {

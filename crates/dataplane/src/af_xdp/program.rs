@@ -23,9 +23,9 @@ pub(super) struct Steering {
     pub how: &'static str,
 }
 
-/// Attaches the program for `selection` to the interface with number `index`; a queue's socket is the
-/// one at its place in `sockets`. In the driver where it can, else in the stack; never beside or in
-/// place of another's.
+/// Attaches the program for `selection` to the interface with number `index`; a queue's socket is
+/// the one at its place in `sockets`. In the driver where it can, else in the stack; never beside
+/// or in place of another's.
 pub(super) fn steer(
     index: u32,
     name: &str,

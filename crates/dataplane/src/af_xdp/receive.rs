@@ -1,8 +1,8 @@
 //! A flow's frames from every queue of an interface, by AF_XDP, before the kernel's stack.
 //!
-//! Owns one socket a queue, with frame memory of its own, and the XDP program that steers the flow's
-//! frames to them. Everything else on the interface reaches the kernel as before. Never counts: it
-//! hands over octets and stamps. What found no room is told by `close`.
+//! Owns one socket a queue, with frame memory of its own, and the XDP program that steers the
+//! flow's frames to them. Everything else on the interface reaches the kernel as before. Never
+//! counts: it hands over octets and stamps. What found no room is told by `close`.
 
 use std::fmt;
 use std::io;
@@ -48,8 +48,8 @@ struct Line {
 
 impl Receive {
     /// Takes every queue of the interface with number `index`, for frames of up to `largest` octets
-    /// without FCS; with a clause that says how frames come. Frames queue from now on. Unfit where BPF
-    /// is not permitted, another's program or socket is there, or frames exceed a page.
+    /// without FCS; with a clause that says how frames come. Frames queue from now on. Unfit where
+    /// BPF is not permitted, another's program or socket is there, or frames exceed a page.
     pub fn bind(
         index: u32,
         name: &str,
@@ -93,7 +93,8 @@ impl Receive {
         Ok(self.fetch(&mut take))
     }
 
-    /// Takes the program away and hands the rest to `take`: how many frames of the flow found no room.
+    /// Takes the program away and hands the rest to `take`: how many frames of the flow found no
+    /// room.
     pub fn close(mut self, mut take: impl FnMut(Arrival<'_>)) -> io::Result<u64> {
         self.steering = None;
         while self.fetch(&mut take) > 0 {}

@@ -106,9 +106,9 @@ impl Socket {
         Ok(offsets)
     }
 
-    /// Binds to a queue, with the kernel's wake-up flags: zero-copy where the driver can, unless `copy`
-    /// forbids it. Waits a moment for a queue that is taken: the kernel frees one some time after its
-    /// socket was closed.
+    /// Binds to a queue, with the kernel's wake-up flags: zero-copy where the driver can, unless
+    /// `copy` forbids it. Waits a moment for a queue that is taken: the kernel frees one some time
+    /// after its socket was closed.
     pub(super) fn bind(&self, to: Place<'_>, copy: bool) -> io::Result<()> {
         let begun = clock::monotonic();
         loop {

@@ -1,9 +1,10 @@
 //! A way out for whole frames by one AF_XDP socket on one queue, past the stack and the qdisc.
 //!
 //! Owns the frame memory, the transmit and completion rings, and the count of frames that left. One
-//! thread owns one of these, and one queue has at most one. Where the kernel copies, a frame that was
-//! not taken is withdrawn: its entry is written anew with the next frame, so none leaves after its
-//! time. Never waits except in `drain`, and never lets go of a frame's memory before it is completed.
+//! thread owns one of these, and one queue has at most one. Where the kernel copies, a frame that
+//! was not taken is withdrawn: its entry is written anew with the next frame, so none leaves after
+//! its time. Never waits except in `drain`, and never lets go of a frame's memory before it is
+//! completed.
 
 use std::fmt;
 use std::io;
@@ -47,7 +48,8 @@ pub struct Transmit {
     chunk: usize,
     /// Addresses of chunks that hold no frame under way.
     free: Vec<u64>,
-    /// The first entry that the kernel has not taken; where it copies, ours to write until it is told.
+    /// The first entry that the kernel has not taken; where it copies, ours to write until it is
+    /// told.
     next: u32,
     /// Frames of one call to the kernel.
     batch: usize,
@@ -70,9 +72,10 @@ fn chunk_of(largest: usize) -> Result<u32, Unfit> {
 }
 
 impl Transmit {
-    /// Binds to the lowest queue that no other AF_XDP socket has, of the interface with number `index`,
-    /// for frames of up to `largest` octets without FCS; with a clause that says how frames leave.
-    /// Unfit where frames exceed a page, where AF_XDP is not permitted, or where all queues are taken.
+    /// Binds to the lowest queue that no other AF_XDP socket has, of the interface with number
+    /// `index`, for frames of up to `largest` octets without FCS; with a clause that says how
+    /// frames leave. Unfit where frames exceed a page, where AF_XDP is not permitted, or where all
+    /// queues are taken.
     pub fn open(index: u32, name: &str, largest: usize) -> Result<(Self, String), Unfit> {
         let chunk = chunk_of(largest)?;
         let mut queue = 0;
@@ -100,7 +103,8 @@ impl Transmit {
             Err(e) => return Ok(Err(e)),
         };
         let mut why = "the driver has no zero-copy";
-        // Some drivers bind and then send nothing until an XDP program is there. An empty call tells.
+        // Some drivers bind and then send nothing until an XDP program is there. An empty call
+        // tells.
         if way.zero_copy && way.wake().is_err() {
             drop(way);
             way = match Self::bind(to, chunk, true)? {
@@ -139,8 +143,9 @@ impl Transmit {
             libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t,
         )
         .map_err(unmapped)?;
-        // A kernel that knows this option also tells at once which frames of a call it took. An older
-        // one does not, so there frames go one a call: a dropped one would leave a hole in the numbers.
+        // A kernel that knows this option also tells at once which frames of a call it took. An
+        // older one does not, so there frames go one a call: a dropped one would leave a hole in
+        // the numbers.
         let tells = socket.set(XDP_MAX_TX_SKB_BUDGET, &BATCH).is_ok();
         let room = FRAMES as usize * FRAME_CHARGE;
         if setsockopt(&socket, sockopt::SndBufForce, &room).is_err() {
@@ -167,11 +172,11 @@ impl Transmit {
         }))
     }
 
-    /// Hands frames over in their order: how many were taken, from the first on. Fewer than there are
-    /// when one was refused, and the rest may be offered again. Errors, where none was taken: ENOBUFS
-    /// when the driver dropped the first one (it counts as offered and has not left), WouldBlock when
-    /// there is no room, ENETDOWN when the interface is down, EMSGSIZE when a frame exceeds a chunk. A
-    /// drop after frames that were taken is told by the next call.
+    /// Hands frames over in their order: how many were taken, from the first on. Fewer than there
+    /// are when one was refused, and the rest may be offered again. Errors, where none was taken:
+    /// ENOBUFS when the driver dropped the first one (it counts as offered and has not left),
+    /// WouldBlock when there is no room, ENETDOWN when the interface is down, EMSGSIZE when a frame
+    /// exceeds a chunk. A drop after frames that were taken is told by the next call.
     pub fn send<'a>(&mut self, mut frames: impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         if let Some(dropped) = self.dropped.take() {
             return Err(dropped);
@@ -251,8 +256,8 @@ impl Transmit {
         self.completion.release();
     }
 
-    /// Writes frames, at most a batch, from the first entry on that is ours: how many. None where there
-    /// are no more, or no room.
+    /// Writes frames, at most a batch, from the first entry on that is ours: how many. None where
+    /// there are no more, or no room.
     #[inline]
     fn load<'a>(&mut self, frames: &mut impl Iterator<Item = &'a [u8]>) -> io::Result<usize> {
         let mut at = if self.zero_copy { self.ring.put_so_far() } else { self.next };
@@ -302,8 +307,8 @@ impl Transmit {
         }
     }
 
-    /// Has the kernel copy and send the `loaded` entries from `next` on: how many left, and why not all.
-    /// The kernel takes frames during our calls only, so that `next` is exact between them.
+    /// Has the kernel copy and send the `loaded` entries from `next` on: how many left, and why not
+    /// all. The kernel takes frames during our calls only, so that `next` is exact between them.
     fn push(&mut self, loaded: usize) -> (usize, Option<io::Error>) {
         self.ring.publish();
         let begin = self.next;

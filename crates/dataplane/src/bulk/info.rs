@@ -1,7 +1,7 @@
 //! One look at a TCP sender: the kernel's tcp_info, read as a [`StreamPoint`].
 //!
-//! Owns the layout, because libc's stops before the fields that tell who was the limit. A kernel that
-//! returns a shorter structure leaves the rest zero. Never interprets.
+//! Owns the layout, because libc's stops before the fields that tell who was the limit. A kernel
+//! that returns a shorter structure leaves the rest zero. Never interprets.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -99,8 +99,8 @@ impl TcpInfo {
         ByteCount(self.bytes_acked.saturating_sub(SYN + hello::OCTETS as u64).min(written))
     }
 
-    /// As a point of the series, `at` after the load's start. A round-trip time that is not known yet
-    /// is zero.
+    /// As a point of the series, `at` after the load's start. A round-trip time that is not known
+    /// yet is zero.
     pub(super) fn point(&self, at: Nanos, written: u64) -> StreamPoint {
         let micros = |value: u64| Nanos(value.saturating_mul(1_000));
         let min_rtt = if self.min_rtt == u32::MAX { 0 } else { self.min_rtt };

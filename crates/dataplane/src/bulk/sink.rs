@@ -91,8 +91,8 @@ impl Sink {
 }
 
 impl Counted {
-    /// Reads until the stream ends or breaks, the window closes or a halt is asked for. A break needs
-    /// no error here: the source has it, and what came until then stands.
+    /// Reads until the stream ends or breaks, the window closes or a halt is asked for. A break
+    /// needs no error here: the source has it, and what came until then stands.
     fn read(&mut self, tcp: &TcpStream, window: Window, interval: Nanos, halt: &Halt) {
         let load = window.stop.saturating_sub(window.start);
         self.intervals = vec![0; load.0.div_ceil(interval.0) as usize];

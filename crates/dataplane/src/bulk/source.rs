@@ -1,8 +1,8 @@
 //! The sending side of bulk flows: one thread a stream that writes, and one that looks at tcp_info.
 //!
-//! Writes nothing before the window's start and nothing from its stop on; what the kernel had queued
-//! by then drains until the window's close and is cut off there. A stream that breaks during the
-//! load is an error; one that the sink closes afterwards is not.
+//! Writes nothing before the window's start and nothing from its stop on; what the kernel had
+//! queued by then drains until the window's close and is cut off there. A stream that breaks during
+//! the load is an error; one that the sink closes afterwards is not.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -71,8 +71,8 @@ impl Load<'_> {
 }
 
 impl Source {
-    /// Connects every stream; the sink need only be bound. A congestion control that is not to be had
-    /// is unsuitable, and the error lists those that are.
+    /// Connects every stream; the sink need only be bound. A congestion control that is not to be
+    /// had is unsuitable, and the error lists those that are.
     pub fn connect(spec: &SourceSpec) -> Result<Self, FlowError> {
         if spec.interval == Nanos::ZERO || spec.streams == 0 {
             return Err(FlowError::Unsuitable(format!(

@@ -1,5 +1,5 @@
-//! A driver's own counters by the ethtool ioctl, of which only PAUSE frames are kept: a link partner
-//! that asked for silence explains a missing frame, and no other counter tells.
+//! A driver's own counters by the ethtool ioctl, of which only PAUSE frames are kept: a link
+//! partner that asked for silence explains a missing frame, and no other counter tells.
 //!
 //! Never changes a setting. A driver without such counters is no error.
 

@@ -17,8 +17,8 @@ const SNMP: &str = "/proc/thread-self/net/snmp";
 /// The same for IPv6; absent where the kernel has none.
 const SNMP6: &str = "/proc/thread-self/net/snmp6";
 
-/// Which of `/proc/net/snmp` are kept: protocol, the kernel's name, ours. Those of UDP over IPv6, which
-/// are beside them under `Udp6` and the kernel's name, are added.
+/// Which of `/proc/net/snmp` are kept: protocol, the kernel's name, ours. Those of UDP over IPv6,
+/// which are beside them under `Udp6` and the kernel's name, are added.
 const SNMP_COUNTERS: [(&str, &str, &str); 6] = [
     ("Udp", "InErrors", "udp_in_errors"),
     ("Udp", "RcvbufErrors", "udp_rcvbuf_errors"),
@@ -51,8 +51,8 @@ pub struct HostChange {
     pub softirq: f64,
     /// Share that a hypervisor took away, 0…1.
     pub stolen: f64,
-    /// Share that programs took which are no kin, 0…1: at least so much. Zero where kin were not asked
-    /// for.
+    /// Share that programs took which are no kin, 0…1: at least so much. Zero where kin were not
+    /// asked for.
     pub foreign: f64,
     /// The counters that moved, and by how much: `softnet_dropped`, `softnet_time_squeeze`,
     /// `udp_in_errors`, `udp_rcvbuf_errors`, `udp_sndbuf_errors`, `udp_in_csum_errors`,
@@ -149,8 +149,8 @@ fn parse_softnet(text: &str, into: &mut BTreeMap<String, u64>) -> Result<(), Cou
     Ok(())
 }
 
-/// Pairs of lines: `Udp: InDatagrams NoPorts …` above `Udp: 12 0 …`. A counter that this kernel does
-/// not have is left out.
+/// Pairs of lines: `Udp: InDatagrams NoPorts …` above `Udp: 12 0 …`. A counter that this kernel
+/// does not have is left out.
 fn parse_snmp(text: &str, into: &mut BTreeMap<String, u64>) -> Result<(), CountersError> {
     for (protocol, theirs, ours) in SNMP_COUNTERS {
         let mut rows = text.lines().filter_map(|l| l.strip_prefix(protocol)?.strip_prefix(':'));

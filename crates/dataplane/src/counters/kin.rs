@@ -1,8 +1,8 @@
 //! Processor time of the programs that a trial consists of, so that what others took can be told.
 //!
-//! Reads `/proc`. Kin are the process that started this one and all that descend from it: the agents of
-//! a lab, the program that holds the lab, its virtual machines; and the kernel's threads that take
-//! frames in. Never counts a process that began after it looked, nor one that has ended.
+//! Reads `/proc`. Kin are the process that started this one and all that descend from it: the
+//! agents of a lab, the program that holds the lab, its virtual machines; and the kernel's threads
+//! that take frames in. Never counts a process that began after it looked, nor one that has ended.
 
 use std::fs;
 

@@ -25,7 +25,8 @@ type Control = [u64; 4];
 pub(super) struct SendBatch {
     parts: Vec<libc::iovec>,
     headers: Vec<libc::mmsghdr>,
-    /// Where frame i goes, modulo how many there are; empty where the socket is bound to the one place.
+    /// Where frame i goes, modulo how many there are; empty where the socket is bound to the one
+    /// place.
     exits: Vec<libc::sockaddr_ll>,
 }
 
@@ -55,8 +56,8 @@ pub(super) struct Arrival<'a> {
 unsafe impl Send for SendBatch {}
 
 #[expect(unsafe_code, reason = "the kernel's headers hold pointers")]
-// SAFETY: the pointers in `parts` and `headers` are written before each call; `arrival` reads through
-// them only memory that the batch itself owns and that never moves.
+// SAFETY: the pointers in `parts` and `headers` are written before each call; `arrival` reads
+// through them only memory that the batch itself owns and that never moves.
 unsafe impl Send for ReceiveBatch {}
 
 impl SendBatch {
@@ -65,15 +66,15 @@ impl SendBatch {
         Self::by_each(Vec::new())
     }
 
-    /// The same for a packet socket: frame i goes by the interface with number `exits[i]`, modulo how
-    /// many there are.
+    /// The same for a packet socket: frame i goes by the interface with number `exits[i]`, modulo
+    /// how many there are.
     pub(super) fn by_each(exits: Vec<u32>) -> Self {
         let exits = exits.into_iter().map(super::socket::exit).collect();
         Self { parts: vec![no_part(); SLOTS], headers: vec![no_header(); SLOTS], exits }
     }
 
-    /// Hands the frames, at most [`SLOTS`] of them and numbered from `first` on, to the kernel: how many
-    /// it took, at least one.
+    /// Hands the frames, at most [`SLOTS`] of them and numbered from `first` on, to the kernel: how
+    /// many it took, at least one.
     #[expect(unsafe_code, reason = "sendmmsg without an allocation a call")]
     pub(super) fn send<'a>(
         &mut self,
@@ -117,8 +118,8 @@ impl ReceiveBatch {
         }
     }
 
-    /// Takes what is queued: how many messages. Blocks for the first one only when asked to, and then
-    /// no longer than the socket's own bound.
+    /// Takes what is queued: how many messages. Blocks for the first one only when asked to, and
+    /// then no longer than the socket's own bound.
     #[expect(unsafe_code, reason = "recvmmsg without an allocation a call")]
     pub(super) fn receive(&mut self, socket: BorrowedFd<'_>, block: bool) -> io::Result<usize> {
         for index in 0..SLOTS {
@@ -134,8 +135,8 @@ impl ReceiveBatch {
         }
         // MSG_TRUNC makes the kernel tell a message's real length though it copies only the head.
         let wait = if block { libc::MSG_WAITFORONE } else { libc::MSG_DONTWAIT };
-        // SAFETY: every header points to a name, a part and a control buffer of its own, each of the
-        // length stated beside it, and all of it outlives the call.
+        // SAFETY: every header points to a name, a part and a control buffer of its own, each of
+        // the length stated beside it, and all of it outlives the call.
         let came = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),

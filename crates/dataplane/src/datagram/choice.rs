@@ -27,13 +27,13 @@ const BY_SPEED: [SenderBackend; 4] =
     [SenderBackend::XdpLive, SenderBackend::AfXdp, SenderBackend::Packet, SenderBackend::Udp];
 
 /// The steadiest first. At 100,000 frames a second the 99th percentile of the gaps, which should be
-/// 10 us, was 10.5 to 17 us by packet socket and AF_XDP, and 10 to 22 us by the kernel's own sender,
-/// each of whose calls costs some microseconds.
+/// 10 us, was 10.5 to 17 us by packet socket and AF_XDP, and 10 to 22 us by the kernel's own
+/// sender, each of whose calls costs some microseconds.
 const BY_PACE: [SenderBackend; 4] =
     [SenderBackend::Packet, SenderBackend::AfXdp, SenderBackend::XdpLive, SenderBackend::Udp];
 
-/// Gaps below this take the fastest backend even for a paced load: a system call for each frame or two
-/// would not keep up.
+/// Gaps below this take the fastest backend even for a paced load: a system call for each frame or
+/// two would not keep up.
 const SHORT_GAP_NS: f64 = 4_000.0;
 
 type Opened = (Backend, String);

@@ -141,8 +141,8 @@ pub(crate) fn check(ipv6: bool, vlan: Option<u16>, frames: &FrameMix) -> Result<
     Ok(())
 }
 
-/// How many frames to prepare, so that each has its number's size and headers, and no call holds one
-/// twice.
+/// How many frames to prepare, so that each has its number's size and headers, and no call holds
+/// one twice.
 fn slots(period: u64, spec: &SenderSpec) -> Result<u64, FlowError> {
     let count = period * (SLOTS as u64).div_ceil(period);
     let octets = count as f64 * spec.frames.mean_octets();

@@ -1,10 +1,11 @@
 //! Super-frames by a connected UDP socket: the kernel takes up to 64 payloads of one size at once
 //! and cuts them into datagrams of their own (UDP_SEGMENT).
 //!
-//! Owns the memory of the super-frames and the refusal of loads that they would falsify: what leaves
-//! is bursts of up to 64 frames at the rate of the line, so it serves overload of one frame size only.
-//! A super-frame is taken whole or not at all, and counts as its frames. What the driver drops of one
-//! after it was cut is not told by the kernel and counts as sent. Never waits, never numbers.
+//! Owns the memory of the super-frames and the refusal of loads that they would falsify: what
+//! leaves is bursts of up to 64 frames at the rate of the line, so it serves overload of one frame
+//! size only. A super-frame is taken whole or not at all, and counts as its frames. What the driver
+//! drops of one after it was cut is not told by the kernel and counts as sent. Never waits, never
+//! numbers.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -39,8 +40,8 @@ pub(super) struct SuperFrames {
 // SAFETY: the pointers in `parts` and `headers` are written before each call and not used after it.
 unsafe impl Send for SuperFrames {}
 
-/// Has the way's own socket cut what it sends; with a clause about how it sends. Only a load without
-/// pace, of one frame size and one pair of ports and addresses, and an interface that cuts
+/// Has the way's own socket cut what it sends; with a clause about how it sends. Only a load
+/// without pace, of one frame size and one pair of ports and addresses, and an interface that cuts
 /// super-frames before they leave it, are fit.
 pub(super) fn open(spec: &SenderSpec, way: &Way) -> Result<(SuperFrames, String), Unfit> {
     let size = check(spec)?;
@@ -134,8 +135,8 @@ impl SuperFrames {
             header.msg_hdr.msg_iovlen = 1;
             messages += 1;
         }
-        // SAFETY: the first `messages` headers point to one part each, which points to whole payloads;
-        // all of it outlives the call.
+        // SAFETY: the first `messages` headers point to one part each, which points to whole
+        // payloads; all of it outlives the call.
         let taken =
             unsafe { libc::sendmmsg(socket.as_raw_fd(), self.headers.as_mut_ptr(), messages, 0) };
         let taken = usize::try_from(taken).map_err(|_| io::Error::last_os_error())?;

@@ -83,8 +83,8 @@ impl Intake {
         }))
     }
 
-    /// By a packet ring on the interface that has the flow's address, or on all of them where none can
-    /// be named for it.
+    /// By a packet ring on the interface that has the flow's address, or on all of them where none
+    /// can be named for it.
     pub(super) fn ring(
         reserved: &[UdpSocket],
         first: u16,

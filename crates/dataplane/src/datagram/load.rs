@@ -1,10 +1,11 @@
 //! The loops that put a load on its way: greedy, paced, or a burst.
 //!
-//! Owns the sender's counts. A frame uses a number only once the kernel took it, so numbers run from 0
-//! without holes. A paced frame that the kernel drops, or whose time passes while the way out is
-//! closed, is offered and not sent; it is never tried again. Two things may end shortly after the
-//! window's stop: a greedy batch begun before it, and the catching-up of a paced load whose sender was
-//! held up near the end, which keeps to the burst limit and has a grace of 10 ms at most.
+//! Owns the sender's counts. A frame uses a number only once the kernel took it, so numbers run
+//! from 0 without holes. A paced frame that the kernel drops, or whose time passes while the way
+//! out is closed, is offered and not sent; it is never tried again. Two things may end shortly
+//! after the window's stop: a greedy batch begun before it, and the catching-up of a paced load
+//! whose sender was held up near the end, which keeps to the burst limit and has a grace of 10 ms
+//! at most.
 
 use std::thread;
 use std::time::Duration;
@@ -23,7 +24,8 @@ use crate::{FlowError, Halt, Window, clock};
 const CLOSED_PAUSE: Duration = Duration::from_millis(1);
 
 /// How long a paced load may catch up after its stop, and what share of the residual time that may
-/// take: another program's time slice, but never so long that receivers close before the last frame.
+/// take: another program's time slice, but never so long that receivers close before the last
+/// frame.
 const GRACE: Nanos = Nanos::from_millis(10);
 const GRACE_SHARE: u64 = 4;
 
@@ -32,8 +34,8 @@ const BATCH_LONG: Nanos = Nanos::from_micros(500);
 const BATCH_SHORT: Nanos = Nanos::from_micros(150);
 
 /// Below this a wait spins, so that a processor that a paced load keeps coming back to never goes
-/// idle: waking an idle one takes a virtual machine up to some milliseconds, about once a second, and
-/// a NIC's host some microseconds each time. Above it a load is light enough for either.
+/// idle: waking an idle one takes a virtual machine up to some milliseconds, about once a second,
+/// and a NIC's host some microseconds each time. Above it a load is light enough for either.
 const SPIN: Nanos = Nanos::from_millis(1);
 
 /// The same before the load begins: longer than a scheduler's slice, so that a sender knows by then
@@ -208,8 +210,9 @@ impl Load<'_> {
 }
 
 impl Tally {
-    /// Counts frames that the kernel took in one call begun at `begun`. They departed during the call;
-    /// its end is the reading that leaves no delay out, wherever in it the sender was held up.
+    /// Counts frames that the kernel took in one call begun at `begun`. They departed during the
+    /// call; its end is the reading that leaves no delay out, wherever in it the sender was held
+    /// up.
     #[inline]
     fn count(&mut self, frames: u64, begun: Nanos) {
         let taken = clock::monotonic();
@@ -226,8 +229,8 @@ impl Tally {
     }
 }
 
-/// Waits until `at`, within about a microsecond, the last `spin` of it awake; shorter only when a halt
-/// is asked for.
+/// Waits until `at`, within about a microsecond, the last `spin` of it awake; shorter only when a
+/// halt is asked for.
 #[inline]
 fn wait(at: Nanos, spin: Nanos, halt: &Halt, turns: &mut Turns) {
     let (mut expected, mut offered) = (None, false);

@@ -1,5 +1,5 @@
-//! Frames ready to go and what they go by, the same for every backend that is handed frames: only the
-//! number and the time of a frame change between calls.
+//! Frames ready to go and what they go by, the same for every backend that is handed frames: only
+//! the number and the time of a frame change between calls.
 //!
 //! Owns what a refusal by the kernel means for the frame. Never waits, never counts.
 
@@ -90,8 +90,8 @@ impl Output {
         }
     }
 
-    /// Hands `count` frames, at most [`SLOTS`], numbered from `first` on, to the kernel: how many it took,
-    /// or what became of the first.
+    /// Hands `count` frames, at most [`SLOTS`], numbered from `first` on, to the kernel: how many
+    /// it took, or what became of the first.
     pub(super) fn send(&mut self, first: u32, count: usize, at: Nanos) -> Result<usize, Refusal> {
         let frames = self.frames.stamped(first, count.min(SLOTS), at);
         let taken = match &mut self.exit {

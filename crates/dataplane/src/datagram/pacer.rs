@@ -1,5 +1,5 @@
-//! When frames are due. Frame i of a load is due at start + i * gap, and there are floor(load / gap). A
-//! falling load is two of them, one after the other.
+//! When frames are due. Frame i of a load is due at start + i * gap, and there are floor(load /
+//! gap). A falling load is two of them, one after the other.
 //!
 //! Pure arithmetic: the caller hands in the clock's readings and does the waiting. A late sender
 //! catches up with at most `burst_limit` frames in one go; after a go that the limit cut short it
@@ -12,9 +12,9 @@ use crate::Window;
 /// Rounding of load / gap: 1 s at a gap of 1e9/30000 ns is 30,000 frames, not 29,999.
 const ROUNDING: f64 = 1e-6;
 
-/// A frame that leaves this long after its time is late: what a device loses then may be the sender's
-/// doing, for all that should have left meanwhile comes at once. The least of what shallow-buffered
-/// switches hold at a gigabit.
+/// A frame that leaves this long after its time is late: what a device loses then may be the
+/// sender's doing, for all that should have left meanwhile comes at once. The least of what
+/// shallow-buffered switches hold at a gigabit.
 const LATE: Nanos = Nanos::from_micros(500);
 
 /// The due times of one load, and how many turns were taken.

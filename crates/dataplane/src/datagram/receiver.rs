@@ -1,8 +1,8 @@
 //! The receiving side: counts what arrives by sequence number, and refuses what is not the flow's.
 //!
 //! Owns the choice of what counts, and the flow's ports: for as long as the receiver lives each is
-//! held by a UDP socket, so that the kernel refuses no frame aloud. Never counts what came after the
-//! window closed, and leaves nothing in a queue.
+//! held by a UDP socket, so that the kernel refuses no frame aloud. Never counts what came after
+//! the window closed, and leaves nothing in a queue.
 
 use std::fmt;
 use std::net::UdpSocket;
@@ -68,8 +68,8 @@ impl Receiver {
         (self.backend.name(), self.reason.clone())
     }
 
-    /// Receives until the window closes or a halt is asked for. Everything that reached this host by
-    /// then is counted; what comes later is not.
+    /// Receives until the window closes or a halt is asked for. Everything that reached this host
+    /// by then is counted; what comes later is not.
     pub fn run(self, window: Window, halt: &Halt) -> Result<ReceiverReport, FlowError> {
         let (mut intake, mut tally) = match self.input {
             Input::Kernel(counter) => {

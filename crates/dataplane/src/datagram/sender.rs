@@ -19,10 +19,10 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Takes the socket, resolves the next hop and builds every frame. Frames that exceed the MTU of
-    /// the route or can't hold a probe, and addresses of two versions, are unsuitable; a backend that
-    /// was asked for by name and can't be had is unavailable. May wait three seconds for a next hop
-    /// that does not answer.
+    /// Takes the socket, resolves the next hop and builds every frame. Frames that exceed the MTU
+    /// of the route or can't hold a probe, and addresses of two versions, are unsuitable; a backend
+    /// that was asked for by name and can't be had is unavailable. May wait three seconds for a
+    /// next hop that does not answer.
     pub fn open(spec: &SenderSpec) -> Result<Self, FlowError> {
         learning::check_limit(spec.limit)?;
         frames::check(spec.remote.is_ipv6(), spec.vlan, &spec.frames)?;
@@ -61,8 +61,9 @@ impl Sender {
         Ok(())
     }
 
-    /// Sends from the window's start to its stop, or until a halt is asked for. Works on the calling
-    /// thread, which it binds to the processor asked for and whose timer slack it sets to the least.
+    /// Sends from the window's start to its stop, or until a halt is asked for. Works on the
+    /// calling thread, which it binds to the processor asked for and whose timer slack it sets to
+    /// the least.
     pub fn run(self, window: Window, halt: &Halt) -> Result<SenderReport, FlowError> {
         affinity::pin(self.spec.cpu)?;
         // Coarser sleeping is no error.

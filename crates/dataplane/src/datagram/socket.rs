@@ -26,8 +26,8 @@ pub(crate) fn dont_fragment(socket: impl AsFd, ipv6: bool) -> io::Result<()> {
     set(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, &whole)
 }
 
-/// Has the kernel tell a sender of frames that the queueing discipline dropped (ENOBUFS); without it
-/// a UDP socket calls them sent.
+/// Has the kernel tell a sender of frames that the queueing discipline dropped (ENOBUFS); without
+/// it a UDP socket calls them sent.
 pub(super) fn tell_of_local_drops(socket: impl AsFd, ipv6: bool) -> io::Result<()> {
     let (level, name) = if ipv6 {
         (libc::IPPROTO_IPV6, libc::IPV6_RECVERR)
@@ -59,8 +59,8 @@ pub(super) fn refuse_all(socket: impl AsFd) -> io::Result<()> {
     crate::packet_ring::silence(socket)
 }
 
-/// Keeps datagrams that begin with `token` out of a UDP socket: another input counts them. What else
-/// comes for its port stays, and shows who else sent there.
+/// Keeps datagrams that begin with `token` out of a UDP socket: another input counts them. What
+/// else comes for its port stays, and shows who else sent there.
 pub(super) fn refuse_token(socket: impl AsFd, token: u32) -> io::Result<()> {
     /// A UDP socket's filter sees the datagram from its header on.
     const PAYLOAD: u32 = wire::UdpHeader::LEN as u32;

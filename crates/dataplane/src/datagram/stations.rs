@@ -1,7 +1,7 @@
 //! Speaking for stations that do not exist, so that a switch learns where they are.
 //!
-//! Owns the frames: the shortest there are, to everybody, of a type that nobody takes in (RFC 9542's
-//! for local experiments). Never answers for a station.
+//! Owns the frames: the shortest there are, to everybody, of a type that nobody takes in (RFC
+//! 9542's for local experiments). Never answers for a station.
 
 use std::net::IpAddr;
 use std::os::fd::AsRawFd;
@@ -20,8 +20,8 @@ const OCTETS: usize = 60;
 /// IEEE 802 local experimental EtherType 1.
 const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 
-/// Sends a frame from each station by the interface that has `local`, at their rate; returns when the
-/// last has left.
+/// Sends a frame from each station by the interface that has `local`, at their rate; returns when
+/// the last has left.
 pub(super) fn announce(local: IpAddr, stations: Stations) -> Result<(), FlowError> {
     let (index, name) = interface::of(local).map_err(|unfit| match unfit {
         Unfit::Failed(error) => error,

@@ -1,5 +1,5 @@
-//! What a receiver counts of a flow, whatever hands it the datagrams: by sequence number, and what is
-//! not the flow's apart.
+//! What a receiver counts of a flow, whatever hands it the datagrams: by sequence number, and what
+//! is not the flow's apart.
 //!
 //! Pure: the caller hands in octets and stamps. Never counts a frame of another trial, flow or
 //! address, nor one whose size or VLAN is not its number's. UDP checksums were looked at by whoever
@@ -129,7 +129,8 @@ impl Tally {
             return false;
         }
         if is_learning {
-            // Their addresses go by no number; the first one even leaves by a socket, from the peer.
+            // Their addresses go by no number; the first one even leaves by a socket, from the
+            // peer.
             return source == self.peer.ip() || self.spread.has_source(source);
         }
         source == self.spread.source(self.peer, probe.sequence.into()).ip()

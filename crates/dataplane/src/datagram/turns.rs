@@ -1,12 +1,13 @@
 //! Whether a waiting sender keeps its processor.
 //!
 //! Two senders that both spin on one processor are each put aside for a scheduler's slice of some
-//! milliseconds; where each lets the other look at the clock, neither is. One that spins beside others that
-//! do not has nearly all of it and never learns that they are there, so every sender begins by giving, and
-//! keeps only what nobody else wanted. A sender that was given its processor is in a lab, where others were
-//! given the same: it never takes it for its own, and all of them begin anew at the same times. Owns the
-//! choice, and asks the kernel whether a thread was ready to run and did not: a clock that jumps because a
-//! virtual machine stood still, or because an idle processor woke late, says nothing of the kind.
+//! milliseconds; where each lets the other look at the clock, neither is. One that spins beside
+//! others that do not has nearly all of it and never learns that they are there, so every sender
+//! begins by giving, and keeps only what nobody else wanted. A sender that was given its processor
+//! is in a lab, where others were given the same: it never takes it for its own, and all of them
+//! begin anew at the same times. Owns the choice, and asks the kernel whether a thread was ready to
+//! run and did not: a clock that jumps because a virtual machine stood still, or because an idle
+//! processor woke late, says nothing of the kind.
 
 use std::fs;
 
@@ -19,13 +20,13 @@ const PUT_ASIDE: Nanos = Nanos::from_micros(500);
 /// slice each time.
 const MOST_OFFERS: u8 = 4;
 
-/// Who gave the processor back so often since it was last kept gives it back: what was long then was a
-/// sender that caught up, or a virtual machine that stood still while this one was in the queue. A
-/// program that computes keeps it at every offer.
+/// Who gave the processor back so often since it was last kept gives it back: what was long then
+/// was a sender that caught up, or a virtual machine that stood still while this one was in the
+/// queue. A program that computes keeps it at every offer.
 const RETURNS: u8 = 16;
 
-/// Senders of a lab that keep their processors give them again when the clock has come so much further, all
-/// at once: one alone would only be put aside by the others.
+/// Senders of a lab that keep their processors give them again when the clock has come so much
+/// further, all at once: one alone would only be put aside by the others.
 const ANEW: Nanos = Nanos::from_millis(250);
 
 /// One sender's manners; of the thread that it was begun on.
@@ -39,8 +40,8 @@ pub(super) struct Turns {
     anew: Nanos,
     kept_by_others: u8,
     given_back: u8,
-    /// For how long the thread had been ready without running when it last looked, and when it began;
-    /// `None` where the kernel does not tell.
+    /// For how long the thread had been ready without running when it last looked, and when it
+    /// began; `None` where the kernel does not tell.
     ready: Option<Nanos>,
     begun: Option<Nanos>,
 }
@@ -99,8 +100,8 @@ impl Turns {
         }
     }
 
-    /// Somebody had the processor meanwhile. A sender that once kept it because of one long turn would
-    /// have the others find it kept, and none would give it any more.
+    /// Somebody had the processor meanwhile. A sender that once kept it because of one long turn
+    /// would have the others find it kept, and none would give it any more.
     const fn put_aside(&mut self, at: Nanos) {
         if self.given {
             self.kept_by_others += 1;

@@ -33,8 +33,8 @@ pub(super) fn check(spec: &SenderSpec) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// A socket from the flow's local address and a port of the kernel's choice to its receiver. The port
-/// is low enough for all source ports.
+/// A socket from the flow's local address and a port of the kernel's choice to its receiver. The
+/// port is low enough for all source ports.
 pub(super) fn connect(spec: &SenderSpec) -> Result<UdpSocket, FlowError> {
     let ipv6 = spec.remote.is_ipv6();
     if spec.local.is_ipv6() != ipv6 {

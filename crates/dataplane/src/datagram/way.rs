@@ -1,8 +1,8 @@
 //! The way of a flow's frames: the interface they leave by, and the addresses in their headers.
 //!
-//! Asks the kernel for the route and for the next hop's address, so that whole frames go where a UDP
-//! socket's would. A UDP socket keeps the source port reserved for as long as the way is held. Never
-//! guesses an address: a next hop that does not answer is an error.
+//! Asks the kernel for the route and for the next hop's address, so that whole frames go where a
+//! UDP socket's would. A UDP socket keeps the source port reserved for as long as the way is held.
+//! Never guesses an address: a next hop that does not answer is an error.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::thread;
@@ -44,8 +44,8 @@ pub(crate) struct Way {
     pub destination: SocketAddr,
     /// Connected; keeps the source port ours. Nothing but the first learning datagram leaves by it.
     pub reserved: UdpSocket,
-    /// Where the kernel spreads the flow's conversations over equal-cost paths: each one's first hop,
-    /// by the number of the first frame that belongs to it. Empty where all go one way.
+    /// Where the kernel spreads the flow's conversations over equal-cost paths: each one's first
+    /// hop, by the number of the first frame that belongs to it. Empty where all go one way.
     pub hops: Vec<Hop>,
 }
 
@@ -61,7 +61,8 @@ pub(crate) struct Hop {
 }
 
 impl Way {
-    /// Finds the one way of a flow's frames. May wait three seconds for a next hop that does not answer.
+    /// Finds the one way of a flow's frames. May wait three seconds for a next hop that does not
+    /// answer.
     pub(crate) fn find(spec: &SenderSpec) -> Result<Self, Unfit> {
         let way = Self::find_each(spec)?;
         if way.hops.is_empty() {
@@ -77,7 +78,8 @@ impl Way {
     pub(crate) fn find_each(spec: &SenderSpec) -> Result<Self, Unfit> {
         let (mut way, gateway) = Self::of_first(spec)?;
         let first = way.first_hop();
-        // Addresses on the link itself have no next hop of their own to ask for: nobody need own them.
+        // Addresses on the link itself have no next hop of their own to ask for: nobody need own
+        // them.
         let mut known = vec![((way.index, gateway), first)];
         let mut hops = vec![first];
         let mut netlink = Netlink::open()?;
@@ -179,7 +181,8 @@ fn first_hop(
     let Some(source_mac) = ethernet_address(&link) else {
         return Err(Unfit::NotHere(format!("{} is no Ethernet interface", link.name)));
     };
-    // An address that is not this host's own can't be asked from: the neighbour has to be known then.
+    // An address that is not this host's own can't be asked from: the neighbour has to be known
+    // then.
     let own = UdpSocket::bind(from).and_then(|socket| socket.connect(to).map(|()| socket));
     let asking = own.as_ref().unwrap_or(reserved);
     let next_hop_mac = resolve(netlink, &link, next_hop, asking, spec)?;

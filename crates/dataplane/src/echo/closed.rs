@@ -1,6 +1,7 @@
 //! The closed loop: the next request leaves when the answer to the last is in, or is given up.
 //!
-//! One send and one receive a round trip; no allocation and no other system call while answers come.
+//! One send and one receive a round trip; no allocation and no other system call while answers
+//! come.
 
 use measure::Nanos;
 
@@ -13,8 +14,8 @@ use crate::{FlowError, Halt, Window, clock};
 /// How long to wait where the way is gone, so that a dead link is not hammered.
 pub(super) const AWAY: Nanos = Nanos::from_millis(1);
 
-/// Asks over `window`; `learned` is a recent round trip, `gap` the least time between two requests. Returns
-/// when the load ended.
+/// Asks over `window`; `learned` is a recent round trip, `gap` the least time between two requests.
+/// Returns when the load ended.
 pub(super) fn run(
     line: &mut Line,
     tally: &mut Tally,
@@ -59,8 +60,8 @@ pub(super) fn run(
     Ok(end)
 }
 
-/// Takes arrivals until `sequence` is answered: the last round trip that was learned meanwhile, which
-/// may be an earlier request's where the deadline comes first.
+/// Takes arrivals until `sequence` is answered: the last round trip that was learned meanwhile,
+/// which may be an earlier request's where the deadline comes first.
 fn answered(
     line: &mut Line,
     tally: &mut Tally,
@@ -82,14 +83,16 @@ fn answered(
                 return Ok(learned);
             }
         }
-        // Asked on each arrival that is not the answer, or a flood of foreign ones would hold us here.
+        // Asked on each arrival that is not the answer, or a flood of foreign ones would hold us
+        // here.
         if clock::monotonic() >= deadline || (nothing && halt.asked()) {
             return Ok(learned);
         }
     }
 }
 
-/// How long an answer is waited for before the next request leaves: RFC 6298 §2's timer, 20 ms to 1 s.
+/// How long an answer is waited for before the next request leaves: RFC 6298 §2's timer, 20 ms to 1
+/// s.
 #[derive(Debug, Clone, Copy)]
 struct Patience {
     smoothed_ns: u64,

@@ -1,7 +1,9 @@
-//! Requests as ICMP echo, answered by the peer's kernel; arrivals are stamped by ours, as `ping` does.
+//! Requests as ICMP echo, answered by the peer's kernel; arrivals are stamped by ours, as `ping`
+//! does.
 //!
 //! A raw socket where that is permitted, else the kernel's ping socket. Both are connected, so that
-//! other addresses' replies don't arrive; another program's ping of the same peer does, and is foreign.
+//! other addresses' replies don't arrive; another program's ping of the same peer does, and is
+//! foreign.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};

@@ -1,4 +1,5 @@
-//! The open loop: requests leave on schedule, whatever comes back; a second thread collects answers.
+//! The open loop: requests leave on schedule, whatever comes back; a second thread collects
+//! answers.
 //!
 //! A round trip counts from the time the request was due, so a tester that falls behind can't hide
 //! it (no coordinated omission). Never sends after the window's stop.
@@ -102,7 +103,8 @@ fn send_on_schedule(
                 sent += 1;
                 sequence += 1;
             }
-            // No room: the same request again; its lateness will show, as it counts from its due time.
+            // No room: the same request again; its lateness will show, as it counts from its due
+            // time.
             Err(e) if is_pause(&e) => {}
             Err(e) if is_away(&e) => {
                 // What falls due while the way is gone is unsent; go on with what is due next.
@@ -154,8 +156,8 @@ fn rest(at: Nanos, over: &dyn Fn() -> bool) {
     await_time(at, LONGEST_SPIN, over);
 }
 
-/// Asleep as long as can be, and precise enough: a thread that spins from one request to the next uses
-/// up its turn, and is put aside just when the next is due.
+/// Asleep as long as can be, and precise enough: a thread that spins from one request to the next
+/// uses up its turn, and is put aside just when the next is due.
 fn await_time(at: Nanos, spin: Nanos, over: &dyn Fn() -> bool) {
     /// How long `over` may be overlooked.
     const LONGEST_SLEEP: Nanos = Nanos::from_millis(100);

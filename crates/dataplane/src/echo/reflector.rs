@@ -1,8 +1,8 @@
 //! The reflecting thread: it answers learning frames from the moment the port is open, and is told
 //! the window later.
 //!
-//! Owns the thread and its orders; what a packet is belongs to the carriers. Dropping the worker ends
-//! its thread within a tick.
+//! Owns the thread and its orders; what a packet is belongs to the carriers. Dropping the worker
+//! ends its thread within a tick.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,8 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    /// Whether to end. Asked between an answer and the next request, where it costs the asker nothing.
+    /// Whether to end. Asked between an answer and the next request, where it costs the asker
+    /// nothing.
     pub(super) fn over(&self) -> bool {
         self.abandoned.load(Ordering::Relaxed)
             || self

@@ -1,7 +1,7 @@
 //! The asker's books: which answers came, how long each took, and what else came in.
 //!
-//! Owns the rule that an answer is timed from its own request, whatever else has been sent since; an
-//! answer to what was never asked is foreign. Never reads a clock.
+//! Owns the rule that an answer is timed from its own request, whatever else has been sent since;
+//! an answer to what was never asked is foreign. Never reads a clock.
 
 use measure::delay::DelayRecorder;
 use measure::reading::{Rejected, Stamp, Stamps};

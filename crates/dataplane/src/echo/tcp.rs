@@ -48,8 +48,8 @@ fn sized(asked: FrameSize, timestamps: bool) -> (FrameSize, usize) {
     }
 }
 
-/// What the connection makes of the frame asked for, and what requests and answers carry; refuses a frame
-/// that would be cut into segments.
+/// What the connection makes of the frame asked for, and what requests and answers carry; refuses a
+/// frame that would be cut into segments.
 fn fit(
     stream: &TcpStream,
     (asked, payloads): (FrameSize, Option<Payloads>),

@@ -1,7 +1,7 @@
 //! One way of an exchange over datagrams: messages cut into parts, and credits for them.
 //!
-//! Owns the numbering (part n belongs to message n / parts), what is under way, and what is given up.
-//! A part is credited once it, or a later one, has come; nothing is sent again, so a loss stays
+//! Owns the numbering (part n belongs to message n / parts), what is under way, and what is given
+//! up. A part is credited once it, or a later one, has come; nothing is sent again, so a loss stays
 //! visible. The simulator's rule, so that both worlds give the same record. Never reads a clock and
 //! never does I/O.
 
@@ -22,8 +22,8 @@ pub(super) struct Outbound {
     /// The next number to send, and where the message under way ends.
     next: u64,
     goal: u64,
-    /// All below this are under way no more, as was heard last; beyond `next` where the receiver has
-    /// given up what was never sent.
+    /// All below this are under way no more, as was heard last; beyond `next` where the receiver
+    /// has given up what was never sent.
     credited: u64,
     heard: Nanos,
 }

@@ -1,8 +1,8 @@
 //! An exchange in datagrams: who speaks to whom, and both ways' turns over one socket.
 //!
 //! Owns the sockets, the first words, and what leaves when. A datagram uses a number only once the
-//! kernel took it. Never sends one again, and never fragments: both ends fill the MTU of their route,
-//! and refuse each other where these differ.
+//! kernel took it. Never sends one again, and never fragments: both ends fill the MTU of their
+//! route, and refuse each other where these differ.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};

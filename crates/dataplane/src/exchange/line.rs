@@ -1,8 +1,8 @@
 //! The rounds of one end over a connected stream.
 //!
-//! Owns the turn from writing to reading: both go on at once, and neither waits for the other within
-//! a round. Never looks past the message that is due, so that a peer a round ahead is not counted
-//! early.
+//! Owns the turn from writing to reading: both go on at once, and neither waits for the other
+//! within a round. Never looks past the message that is due, so that a peer a round ahead is not
+//! counted early.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};

@@ -2,7 +2,8 @@
 //! hand it back.
 //!
 //! Owns the mapping and the place in it. Stamps of the kernel (CLOCK_REALTIME) become readings of
-//! CLOCK_MONOTONIC by the difference of both clocks, read anew for each block. Never copies a frame.
+//! CLOCK_MONOTONIC by the difference of both clocks, read anew for each block. Never copies a
+//! frame.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -57,8 +58,8 @@ impl Blocks {
         Ok(Self { memory: Mapping::of_socket(socket, count * BLOCK, 0)?, count, next: 0 })
     }
 
-    /// Hands the frames of the next block to `take` and the block back to the kernel: how many. `None`
-    /// where the kernel has not handed it over.
+    /// Hands the frames of the next block to `take` and the block back to the kernel: how many.
+    /// `None` where the kernel has not handed it over.
     pub(super) fn next(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Option<usize> {
         let block = self.next * BLOCK;
         let status = self.memory.word(block + STATUS).load(Ordering::Acquire);

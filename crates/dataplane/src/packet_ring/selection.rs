@@ -7,8 +7,8 @@ use std::ops::RangeInclusive;
 
 use measure::Nanos;
 
-/// UDP datagrams over IPv4 (without options, unfragmented) or IPv6, with or without one VLAN tag, to
-/// one of these ports, that begin with the trial's token.
+/// UDP datagrams over IPv4 (without options, unfragmented) or IPv6, with or without one VLAN tag,
+/// to one of these ports, that begin with the trial's token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     /// Destination ports.

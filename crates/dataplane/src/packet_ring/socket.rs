@@ -12,9 +12,10 @@ use crate::socket::set;
 /// Octets of a VLAN tag: kept free before each frame, so that it can be put back.
 pub(crate) const TAG: usize = 4;
 
-/// A block is handed over at the latest so long after its first frame, in milliseconds, however little
-/// is in it. Shorter, and a slow load would use up the ring by blocks nearly empty while its reader is
-/// kept away; stamps are the kernel's, so that longer costs a trial nothing but the wait at its end.
+/// A block is handed over at the latest so long after its first frame, in milliseconds, however
+/// little is in it. Shorter, and a slow load would use up the ring by blocks nearly empty while its
+/// reader is kept away; stamps are the kernel's, so that longer costs a trial nothing but the wait
+/// at its end.
 const RETIRE_MS: u32 = 8;
 
 /// The least that a frame takes of a block; blocks of this version are not cut by it.

@@ -1,7 +1,7 @@
 //! The ring over a virtual cable, frame for frame against what was sent and what the kernel counts.
 //!
-//! Needs root or a user namespace, and says so otherwise. Frames are sent by AF_XDP, whose own tests
-//! hold it against the kernel. Asserts no rate and no time.
+//! Needs root or a user namespace, and says so otherwise. Frames are sent by AF_XDP, whose own
+//! tests hold it against the kernel. Asserts no rate and no time.
 
 use std::net::UdpSocket;
 

@@ -59,8 +59,8 @@ impl Outbox {
     #[expect(unsafe_code, reason = "sendmmsg without an allocation a call")]
     fn hand_over(&mut self, socket: BorrowedFd<'_>, count: libc::c_uint) -> io::Result<usize> {
         let headers = self.headers.as_mut_ptr();
-        // SAFETY: `send` has pointed the first `count` headers to one part each, which points to a whole
-        // frame that lives beyond its own call.
+        // SAFETY: `send` has pointed the first `count` headers to one part each, which points to a
+        // whole frame that lives beyond its own call.
         let taken =
             unsafe { libc::sendmmsg(socket.as_raw_fd(), headers, count, libc::MSG_DONTWAIT as _) };
         usize::try_from(taken).map_err(|_| io::Error::last_os_error())

@@ -1,8 +1,8 @@
 //! A receive ring of equal slots (TPACKET_V2): each is ours from the moment its frame is in it.
 //!
 //! Owns the mapping and the place in it. Blocks of frames, as [`crate::packet_ring`] has them, cost
-//! less but come late. Stamps of the kernel (CLOCK_REALTIME) become readings of CLOCK_MONOTONIC by the
-//! difference of both clocks, read anew every millisecond. Never copies a frame.
+//! less but come late. Stamps of the kernel (CLOCK_REALTIME) become readings of CLOCK_MONOTONIC by
+//! the difference of both clocks, read anew every millisecond. Never copies a frame.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -82,7 +82,8 @@ impl Ring {
         let option = |name, value: libc::c_uint| set(socket, libc::SOL_PACKET, name, &value);
         option(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as libc::c_uint)?;
         option(libc::PACKET_RESERVE, socket::TAG as libc::c_uint)?;
-        // Linux before 4.20 has no such option; outgoing frames are told apart once more on reading.
+        // Linux before 4.20 has no such option; outgoing frames are told apart once more on
+        // reading.
         let _ = option(libc::PACKET_IGNORE_OUTGOING, 1);
         let request = libc::tpacket_req {
             tp_block_size: shape.block as libc::c_uint,

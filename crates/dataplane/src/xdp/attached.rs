@@ -1,8 +1,8 @@
 //! The counting program on an interface, shared by all flows of this process that end there.
 //!
-//! Owns the registry of what is attached, so that the second flow finds the first one's program, and
-//! the 64 places for flows of each. The last flow to end detaches it; the kernel does if the process
-//! dies. Never attaches where another's program is.
+//! Owns the registry of what is attached, so that the second flow finds the first one's program,
+//! and the 64 places for flows of each. The last flow to end detaches it; the kernel does if the
+//! process dies. Never attaches where another's program is.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -78,7 +78,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The program on an interface of the calling thread's namespace, attached now unless it is already.
+/// The program on an interface of the calling thread's namespace, attached now unless it is
+/// already.
 pub(super) fn on(index: u32, name: &str) -> Result<Arc<Attached>, Unfit> {
     let namespace = std::fs::metadata("/proc/thread-self/ns/net")
         .map_err(|e| Unfit::NotHere(format!("the network namespace can't be told ({e})")))?;

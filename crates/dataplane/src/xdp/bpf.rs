@@ -101,7 +101,8 @@ impl Arguments {
     #[expect(unsafe_code, reason = "bpf(2) has no wrapper")]
     fn call(&mut self, command: i32) -> io::Result<i32> {
         // SAFETY: the argument block is larger than any command reads and zero where unused; the
-        // callers in this file keep alive what the addresses in it point to, and state true lengths.
+        // callers in this file keep alive what the addresses in it point to, and state true
+        // lengths.
         let answer = unsafe {
             libc::syscall(
                 libc::SYS_bpf,
@@ -164,8 +165,8 @@ pub(super) fn remove(maps: impl AsFd, key: u32) -> io::Result<()> {
     arguments.call(MAP_DELETE).map(drop)
 }
 
-/// Reads element `key` of an array into `value`, which must be as long as the kernel's: for an array
-/// per processor, each one's rounded up to eight octets.
+/// Reads element `key` of an array into `value`, which must be as long as the kernel's: for an
+/// array per processor, each one's rounded up to eight octets.
 pub(super) fn look_up(map: impl AsFd, key: u32, value: &mut [u8]) -> io::Result<()> {
     let mut arguments = Arguments::new();
     arguments.descriptor(0, map).memory(8, &raw const key).memory(16, value.as_mut_ptr());
@@ -221,8 +222,8 @@ fn last_words(log: &str) -> String {
     lines[lines.len().saturating_sub(LINES)..].join("; ")
 }
 
-/// Attaches a program to an interface until the descriptor is closed. EBUSY where another's is there
-/// already.
+/// Attaches a program to an interface until the descriptor is closed. EBUSY where another's is
+/// there already.
 pub(crate) fn attach(program: impl AsFd, interface: u32, mode: Mode) -> io::Result<OwnedFd> {
     let flags = match mode {
         Mode::Generic => 1 << 1,

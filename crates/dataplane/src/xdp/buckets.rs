@@ -1,7 +1,8 @@
 //! The histogram that programs inside the kernel keep, and what it means outside.
 //!
-//! 64 buckets an octave and one each below 64 ns: a value is known to within 1/64 of itself, and the
-//! middle of its bucket, which stands for it, is off by at most 0.8 %. What exceeds 69 s counts as 69 s.
+//! 64 buckets an octave and one each below 64 ns: a value is known to within 1/64 of itself, and
+//! the middle of its bucket, which stands for it, is off by at most 0.8 %. What exceeds 69 s counts
+//! as 69 s.
 
 use measure::{Histogram, Nanos};
 

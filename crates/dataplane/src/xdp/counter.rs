@@ -2,8 +2,8 @@
 //! apart by its sequence number, and drops it.
 //!
 //! Owns the flow's numbers and tallies. What no flow of ours claims goes on to the stack, and what
-//! then reaches the flow's own socket is not the flow's: that is counted here too. UDP checksums are
-//! not looked at, because the kernel leaves them undone in frames that never leave the host.
+//! then reaches the flow's own socket is not the flow's: that is counted here too. UDP checksums
+//! are not looked at, because the kernel leaves them undone in frames that never leave the host.
 
 use std::fmt::{self, Write as _};
 use std::net::{IpAddr, UdpSocket};

@@ -1,8 +1,8 @@
-//! Programs that make something of an interface: one end of a cable that takes redirected frames, or a
-//! port of a router that forwards inside the driver.
+//! Programs that make something of an interface: one end of a cable that takes redirected frames,
+//! or a port of a router that forwards inside the driver.
 //!
-//! Owns the attached programs for as long as the values live; the kernel detaches them when the process
-//! ends in whatever way. Never replaces a program that is there.
+//! Owns the attached programs for as long as the values live; the kernel detaches them when the
+//! process ends in whatever way. Never replaces a program that is there.
 
 use std::os::fd::OwnedFd;
 
@@ -32,8 +32,9 @@ pub struct Forwarding {
 /// cable's other end; they then go on to the stack like any other. Without this, or a counter, or
 /// GRO, a veth refuses them all.
 ///
-/// It is not free: ordinary frames are copied on their way past the program, and about a third fewer
-/// get through to the stack than without it. GRO costs them nothing, but makes one frame of many.
+/// It is not free: ordinary frames are copied on their way past the program, and about a third
+/// fewer get through to the stack than without it. GRO costs them nothing, but makes one frame of
+/// many.
 pub fn accept_frames(interface: &str) -> Result<Accepting, FlowError> {
     let link = attach("switchmark_pass", PASS, &[interface])?.pop();
     link.map(|link| Accepting { _link: link }).ok_or_else(|| unsuitable("accept", interface, ""))
@@ -50,8 +51,9 @@ pub fn takes_frames(interface: &str) -> Result<bool, FlowError> {
 }
 
 /// Has a router's interfaces forward between them inside the driver, by the kernel's own routes and
-/// neighbours. What can't go that way goes through the stack as before: so the namespace has to be a
-/// router already. The far ends of its cables have to take redirected frames: see [`accept_frames`].
+/// neighbours. What can't go that way goes through the stack as before: so the namespace has to be
+/// a router already. The far ends of its cables have to take redirected frames: see
+/// [`accept_frames`].
 pub fn forward(interfaces: &[&str]) -> Result<Forwarding, FlowError> {
     attach("switchmark_fwd", FORWARD, interfaces).map(|links| Forwarding { _links: links })
 }

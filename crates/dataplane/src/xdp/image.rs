@@ -1,7 +1,7 @@
 //! A frame as the sending program takes it: everything that never changes, and its checksums' sums.
 //!
-//! Owns the program's `struct shape` and `struct image`. Takes whole frames that were built elsewhere
-//! and finds its way in them; never builds one.
+//! Owns the program's `struct shape` and `struct image`. Takes whole frames that were built
+//! elsewhere and finds its way in them; never builds one.
 
 use wire::Probe;
 

@@ -1,9 +1,10 @@
 //! The sender whose frames the kernel makes itself: a program run over and over on one page, its
 //! frames redirected out of the egress interface (BPF_PROG_TEST_RUN with live frames, Linux 5.18).
 //!
-//! Owns the sending program, its memory, and the loop of calls that keep it running. `sent` counts what
-//! the driver took, as the kernel itself reports it. Never sends where frames would vanish: opening
-//! sends one that is never counted, and a driver that does not take it is not one to send by.
+//! Owns the sending program, its memory, and the loop of calls that keep it running. `sent` counts
+//! what the driver took, as the kernel itself reports it. Never sends where frames would vanish:
+//! opening sends one that is never counted, and a driver that does not take it is not one to send
+//! by.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -36,8 +37,8 @@ static OBJECT: &[u8] = include_bytes!("../../bpf/sender.bpf.o");
 const GREEDY_BATCH: u32 = 16;
 /// A frame that is due waits for the end of its batch.
 const PACED_BATCH: u32 = 1;
-/// How long one call should take: each costs some thirty microseconds in which nothing is sent. What
-/// is asked meanwhile goes through the program's memory.
+/// How long one call should take: each costs some thirty microseconds in which nothing is sent.
+/// What is asked meanwhile goes through the program's memory.
 const CALL: Nanos = Nanos::from_millis(20);
 /// The same where frames are so rare that sleeping between them pays.
 const SHORT_CALL: Nanos = Nanos::from_millis(2);
@@ -151,8 +152,8 @@ impl LiveSender {
         Ok(self.load.sent.load(Relaxed))
     }
 
-    /// Sends from the window's start to its stop, or until a halt is asked for. Works on the calling
-    /// thread, which it binds to the processor asked for.
+    /// Sends from the window's start to its stop, or until a halt is asked for. Works on the
+    /// calling thread, which it binds to the processor asked for.
     pub(crate) fn run(self, window: Window, halt: &Halt) -> Result<SenderReport, FlowError> {
         let turns = Turns::of(self.pace, &window, self.limit);
         let residual = window.closed.saturating_sub(window.stop);

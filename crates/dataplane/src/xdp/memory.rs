@@ -1,6 +1,7 @@
 //! A map's memory, shared with programs inside the kernel.
 //!
-//! Owns the mapping. Hands out references to atomics only, because the other side writes at any time.
+//! Owns the mapping. Hands out references to atomics only, because the other side writes at any
+//! time.
 
 use std::fmt;
 use std::io;
@@ -37,8 +38,8 @@ unsafe impl<T: Shared> Send for Mapped<T> {}
 unsafe impl<T: Shared> Sync for Mapped<T> {}
 
 impl<T: Shared> Mapped<T> {
-    /// Maps the first element of an array that was made for it; `octets` is the element's length, at
-    /// least a `T`'s.
+    /// Maps the first element of an array that was made for it; `octets` is the element's length,
+    /// at least a `T`'s.
     #[expect(unsafe_code, reason = "mmap")]
     pub fn new(map: impl AsFd, octets: usize) -> io::Result<Self> {
         if octets < size_of::<T>() {

@@ -1,7 +1,8 @@
 //! A BPF object file as the compiler wrote it: sections, symbols, and where code refers to memory.
 //!
 //! Owns the reading of 64-bit little-endian ELF, of which it knows only what our own programs need.
-//! The objects are ours and committed, so a fault in one is a fault of the build. Never calls the kernel.
+//! The objects are ours and committed, so a fault in one is a fault of the build. Never calls the
+//! kernel.
 
 use std::collections::BTreeMap;
 
@@ -47,8 +48,8 @@ pub(super) struct Reference<'a> {
     pub at: usize,
 }
 
-/// An address as the kernel takes it: a descriptor, and an offset into the map's only element, or the
-/// map itself.
+/// An address as the kernel takes it: a descriptor, and an offset into the map's only element, or
+/// the map itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Address {
     Map(i32),

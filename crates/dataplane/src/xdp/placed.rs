@@ -1,9 +1,9 @@
 //! Taking a virtual cable's frames in on a processor of our choice.
 //!
-//! Owns the threads of an interface's pollers for as long as it is held. Without one, a veth's frames
-//! are taken in by whoever sends them, on the sender's processor. The setting belongs to the poller,
-//! which belongs to the program's link, so that it vanishes with the process. Never touches hardware:
-//! a NIC's queues have interrupts, which are the administrator's to place.
+//! Owns the threads of an interface's pollers for as long as it is held. Without one, a veth's
+//! frames are taken in by whoever sends them, on the sender's processor. The setting belongs to the
+//! poller, which belongs to the program's link, so that it vanishes with the process. Never touches
+//! hardware: a NIC's queues have interrupts, which are the administrator's to place.
 
 use netlink::{Netdev, Netlink, NetlinkError};
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -17,8 +17,8 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// Gives each poller of a veth in the calling thread's namespace a thread on `cpu`; else a clause
-    /// why not.
+    /// Gives each poller of a veth in the calling thread's namespace a thread on `cpu`; else a
+    /// clause why not.
     pub fn new(name: &str, index: u32, cpu: usize) -> Result<Self, String> {
         let refused = |e: NetlinkError| {
             let cause =
@@ -58,7 +58,8 @@ impl Drop for Placed {
     }
 }
 
-/// Binds a poller's thread. Inside a container the kernel's number may be another's: the name tells.
+/// Binds a poller's thread. Inside a container the kernel's number may be another's: the name
+/// tells.
 fn pin(thread: u32, cpu: usize) -> Result<(), String> {
     let name = std::fs::read_to_string(format!("/proc/{thread}/comm")).unwrap_or_default();
     if !name.starts_with("napi/") {

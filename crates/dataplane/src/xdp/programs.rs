@@ -46,8 +46,8 @@ fn broken(error: ObjectError) -> io::Error {
 }
 
 impl Programs {
-    /// Makes the memory of `file`'s programs, with `settings` for each variable that they only read,
-    /// and its maps; `like` gives for each array of maps one like those that it will hold.
+    /// Makes the memory of `file`'s programs, with `settings` for each variable that they only
+    /// read, and its maps; `like` gives for each array of maps one like those that it will hold.
     pub fn new(
         name: &'static str,
         file: &'static [u8],

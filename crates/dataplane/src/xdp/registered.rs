@@ -1,9 +1,9 @@
 //! Keeping a program in the kernel's dispatcher of XDP programs while live frames are made with it.
 //!
-//! A call that runs a program more than once enters it there and takes it out again, and each change
-//! waits for every processor, some 12 ms. A program that is attached somewhere is there already. So
-//! this owns an empty network namespace, whose loopback is down, and attaches the program to that:
-//! no frame ever meets it there, and all of it ends with the descriptors.
+//! A call that runs a program more than once enters it there and takes it out again, and each
+//! change waits for every processor, some 12 ms. A program that is attached somewhere is there
+//! already. So this owns an empty network namespace, whose loopback is down, and attaches the
+//! program to that: no frame ever meets it there, and all of it ends with the descriptors.
 
 use std::fs::File;
 use std::io;

@@ -1,8 +1,9 @@
 //! Whether a frame may wait: one device's buffer and the shares that its queues may take of it.
 //!
-//! Owns the count of what is taken. A shared buffer gives each queue its reserve, and of the rest up to
-//! alpha times what is free of it (Choudhury and Hahne, 1998: dynamic queue length thresholds); one
-//! that is not shared gives each queue its own size. Never knows whose queue it is asked about.
+//! Owns the count of what is taken. A shared buffer gives each queue its reserve, and of the rest
+//! up to alpha times what is free of it (Choudhury and Hahne, 1998: dynamic queue length
+//! thresholds); one that is not shared gives each queue its own size. Never knows whose queue it is
+//! asked about.
 
 use crate::profile;
 
@@ -20,8 +21,8 @@ pub(super) struct Buffer {
     share: Share,
     /// With PAUSE nothing is dropped for a threshold, only when there is no room at all.
     lossless: bool,
-    /// What is kept free of the shared part, or of each queue, for frames that are on their way when
-    /// a port is told to pause.
+    /// What is kept free of the shared part, or of each queue, for frames that are on their way
+    /// when a port is told to pause.
     headroom: u64,
 }
 
@@ -46,7 +47,8 @@ impl Buffer {
             Share::Own => reserved,
             Share::Shared { size, .. } => size,
         };
-        // A buffer too small for every frame on its way keeps half: it may lose then, as real ones do.
+        // A buffer too small for every frame on its way keeps half: it may lose then, as real ones
+        // do.
         let headroom = pause.unwrap_or(0).min(most / 2);
         Self { cell: sheet.cell, taken: 0, reserved, share, lossless: pause.is_some(), headroom }
     }

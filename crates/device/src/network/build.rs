@@ -168,8 +168,8 @@ fn flooding(numbers: impl Iterator<Item = u16>, ports: &[Port]) -> Vec<u16> {
 }
 
 /// What can still come by a port once the device finds that it should pause: what fits on the cable
-/// both ways and into the latency, the frame that holds up the PAUSE frame, and the one that the far
-/// end has just begun.
+/// both ways and into the latency, the frame that holds up the PAUSE frame, and the one that the
+/// far end has just begun.
 fn headroom(device: &Device, port: &Port, pace: Pace) -> u64 {
     let under_way = Picos(2 * port.delay.0 + Picos::from(device.latency).0);
     let bits = u128::from(under_way.0) * u128::from(pace.rate.0) / 1_000_000_000_000;

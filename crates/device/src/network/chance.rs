@@ -1,4 +1,5 @@
-//! What happens at random: lost frames, times in which a device stands still, who comes first of two.
+//! What happens at random: lost frames, times in which a device stands still, who comes first of
+//! two.
 //!
 //! Owns the draws, all from one seed and without a logarithm, so that they are the same on every
 //! machine. Never draws anything where a profile asks for nothing.
@@ -9,8 +10,8 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::profile;
 
-/// The `turn`th of the numbers that a seed scatters over all of `u64`. None depends on how many were
-/// asked for before it.
+/// The `turn`th of the numbers that a seed scatters over all of `u64`. None depends on how many
+/// were asked for before it.
 #[inline]
 pub fn scatter(seed: u64, turn: u64) -> u64 {
     // SplitMix64 (Steele, Lea, Flood 2014).
@@ -20,8 +21,8 @@ pub fn scatter(seed: u64, turn: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// A number that looks drawn, for the `turn`th frame at a port: who comes first of frames that arrive
-/// at one moment. It does not depend on how far the driver lets time pass at once.
+/// A number that looks drawn, for the `turn`th frame at a port: who comes first of frames that
+/// arrive at one moment. It does not depend on how far the driver lets time pass at once.
 #[inline]
 pub(super) fn tie(seed: u64, port: usize, turn: u64) -> u32 {
     scatter(seed ^ (port as u64) << 44, turn) as u32

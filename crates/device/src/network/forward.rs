@@ -10,8 +10,8 @@ use super::packets::{EVERYWHERE, Handle, NONE, NOWHERE};
 use crate::{Cause, Event, Frame};
 
 impl Network {
-    /// A frame begins on the cable to a port at `begin`. Its way in ends when the device may decide on
-    /// it: after the last bit, or of cut-through the first, and the latency.
+    /// A frame begins on the cable to a port at `begin`. Its way in ends when the device may decide
+    /// on it: after the last bit, or of cut-through the first, and the latency.
     #[inline]
     pub(super) fn put_on_cable(&mut self, handle: Handle, port: u16, begin: Picos) {
         let number = usize::from(port);
@@ -280,8 +280,8 @@ impl Network {
         }
     }
 
-    /// The copies will take the frame's place; the first of them is the frame itself as far as counts
-    /// go. Without any it is dropped, and the answer is no.
+    /// The copies will take the frame's place; the first of them is the frame itself as far as
+    /// counts go. Without any it is dropped, and the answer is no.
     fn announce_copies(
         &mut self,
         handle: Handle,

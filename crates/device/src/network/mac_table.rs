@@ -1,8 +1,8 @@
 //! What a switch remembers of stations: at which edge each one was last heard.
 //!
-//! Owns capacity, learning rate and ageing. It stores the network's edge rather than the port, which
-//! is the same thing in one switch and lets paths be chosen among several. Forgotten entries make room
-//! in sweeps, at most 64 of them in an ageing time.
+//! Owns capacity, learning rate and ageing. It stores the network's edge rather than the port,
+//! which is the same thing in one switch and lets paths be chosen among several. Forgotten entries
+//! make room in sweeps, at most 64 of them in an ageing time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

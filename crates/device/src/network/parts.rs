@@ -1,4 +1,5 @@
-//! What a network is made of besides its queues: ports, devices, and where each waits in the schedule.
+//! What a network is made of besides its queues: ports, devices, and where each waits in the
+//! schedule.
 //!
 //! Data only.
 
@@ -10,8 +11,8 @@ use super::mac_table::MacTable;
 use super::packets::{Fifo, Handle};
 use super::router::Routes;
 
-/// Where each kind of thing waits in the schedule. What happens at one moment happens in this order,
-/// so a frame that leaves makes room for one that comes.
+/// Where each kind of thing waits in the schedule. What happens at one moment happens in this
+/// order, so a frame that leaves makes room for one that comes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places {
     /// One for each device; before them the queues.
@@ -63,8 +64,8 @@ pub(super) struct Switchboard {
     pub chance: Chance,
     pub engine: Option<Engine>,
     pub groups: Vec<PortGroup>,
-    /// Frames whose last bit is on its way to a host, the first to arrive first: all the cables of a
-    /// device are equally long.
+    /// Frames whose last bit is on its way to a host, the first to arrive first: all the cables of
+    /// a device are equally long.
     pub on_cable: Fifo,
 }
 

@@ -32,8 +32,8 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    /// `with_hosts` tells of each device whether it has edges; `ends` names each cable twice, once from
-    /// either side.
+    /// `with_hosts` tells of each device whether it has edges; `ends` names each cable twice, once
+    /// from either side.
     pub(super) fn new(with_hosts: &[bool], ends: &[End]) -> Self {
         let devices = with_hosts.len();
         let mut near: Vec<Vec<End>> = vec![Vec::new(); devices];
@@ -72,7 +72,8 @@ impl Paths {
     }
 }
 
-/// Each device mixes its own number in: else all of them would choose alike, and leave paths unused.
+/// Each device mixes its own number in: else all of them would choose alike, and leave paths
+/// unused.
 fn hash(device: usize, (source, destination): (Mac, Mac)) -> u32 {
     let mut z = source.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ destination.0;
     z = (z ^ (device as u64) << 48).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -95,7 +96,8 @@ fn distances(near: &[Vec<End>], from: usize) -> Vec<u32> {
     away
 }
 
-/// Both ports of each cable of the tree from the first device, without branches that end at no host.
+/// Both ports of each cable of the tree from the first device, without branches that end at no
+/// host.
 fn flooding_tree(near: &[Vec<End>], with_hosts: &[bool]) -> BTreeSet<u16> {
     let mut reached_by: Vec<Option<End>> = vec![None; near.len()];
     let mut order = VecDeque::from([0]);

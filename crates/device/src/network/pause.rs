@@ -1,8 +1,8 @@
 //! 802.3x: a congested queue makes the ports that feed it pause.
 //!
-//! Owns who was told what. A PAUSE frame waits for the frame that is being sent and takes its time on
-//! the cable; it takes no place in a queue, and none of the port's rate is counted for it. Never tells
-//! a port to go on while another queue still wants it to wait.
+//! Owns who was told what. A PAUSE frame waits for the frame that is being sent and takes its time
+//! on the cable; it takes no place in a queue, and none of the port's rate is counted for it. Never
+//! tells a port to go on while another queue still wants it to wait.
 
 use std::cmp::Reverse;
 

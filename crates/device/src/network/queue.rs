@@ -1,7 +1,8 @@
-//! Servers: a queue and the wire that it drains into, at a port or between a group and the backplane.
+//! Servers: a queue and the wire that it drains into, at a port or between a group and the
+//! backplane.
 //!
-//! Owns taking in, sending and handing on. A server knows the end of what it sends as it begins, so it
-//! is woken once for each frame: at the last bit. Never decides where a frame goes.
+//! Owns taking in, sending and handing on. A server knows the end of what it sends as it begins, so
+//! it is woken once for each frame: at the last bit. Never decides where a frame goes.
 
 use measure::Picos;
 
@@ -108,7 +109,8 @@ impl Network {
         let port = (server.role == Role::Port).then(|| &self.ports[place]);
         self.schedule.set(place, end, 0);
         let Some(peer) = port.map(|port| port.peer).filter(|peer| *peer != NOWHERE) else { return };
-        // The far end of a cable between devices may begin with the frame before its last bit is out.
+        // The far end of a cable between devices may begin with the frame before its last bit is
+        // out.
         self.servers[place].current = NONE;
         let rate = self.servers[place].pace.rate;
         let packet = &mut self.packets[handle];

@@ -27,7 +27,8 @@ impl Network {
         }
     }
 
-    /// Every frame inside, each once: one that is being sent to another device is on that one's cable.
+    /// Every frame inside, each once: one that is being sent to another device is on that one's
+    /// cable.
     fn take_everything(&mut self) -> Vec<Handle> {
         let mut all = Vec::new();
         let packets = &self.packets;

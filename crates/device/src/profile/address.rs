@@ -16,7 +16,8 @@ use crate::{Edge, Mac};
 /// What a router knows of one of its ports, and of the host there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortAddress {
-    /// The router's own MAC address there: what a host sends to, and what forwarded frames come from.
+    /// The router's own MAC address there: what a host sends to, and what forwarded frames come
+    /// from.
     pub own: Mac,
     /// The host's.
     pub host: Mac,

@@ -1,7 +1,7 @@
 //! One value of a profile set to another, for "what if".
 //!
-//! Owns the parameters' names and what each is set on: every device that has it. Never makes a profile
-//! that a file could not have: what can't be is refused.
+//! Owns the parameters' names and what each is set on: every device that has it. Never makes a
+//! profile that a file could not have: what can't be is refused.
 
 use measure::{ByteCount, Nanos, Rate, UnitError};
 

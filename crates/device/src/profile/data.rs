@@ -157,7 +157,8 @@ pub(super) const MAX_FRAME: u32 = 9216;
 pub(super) const PPS_QUEUE: u32 = 256;
 
 impl Device {
-    /// One that stores and forwards without a latency of its own, with a queue of 1 MiB at each port.
+    /// One that stores and forwards without a latency of its own, with a queue of 1 MiB at each
+    /// port.
     pub fn plain(name: &str, ports: u16, rate: Rate) -> Self {
         Self {
             name: name.to_owned(),

@@ -1,7 +1,7 @@
 //! A profile file as it is written: every key with its place, nothing checked yet.
 //!
-//! Owns the keys and how the reader's own complaints are put. The same table stands for a file of one
-//! device, a file of several, and one device among them; which keys go where is checked later.
+//! Owns the keys and how the reader's own complaints are put. The same table stands for a file of
+//! one device, a file of several, and one device among them; which keys go where is checked later.
 
 use std::ops::Range;
 

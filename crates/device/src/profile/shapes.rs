@@ -23,8 +23,8 @@ impl Profile {
         Self::of_network("leaf-spine", leaf.chain(spine).collect(), links)
     }
 
-    /// Devices one after the other: the last port of each is joined to the next one's second to last,
-    /// or last where there is no other.
+    /// Devices one after the other: the last port of each is joined to the next one's second to
+    /// last, or last where there is no other.
     pub fn in_a_row(devices: Vec<Device>, rate: Rate, delay: Nanos) -> Self {
         let last = devices.len().saturating_sub(1);
         let link = |low: usize| {
@@ -39,9 +39,10 @@ impl Profile {
         Self::of_network("row", devices, links)
     }
 
-    /// A fat tree of switches with `arity` ports each (Al-Fares, Loukissas and Vahdat, 2008): `arity`
-    /// pods of `arity`/2 edge and `arity`/2 aggregation switches, (`arity`/2)² core switches, and
-    /// `arity`³/4 hosts: 1,024 with 16 ports. An odd `arity` is taken as the even number below.
+    /// A fat tree of switches with `arity` ports each (Al-Fares, Loukissas and Vahdat, 2008):
+    /// `arity` pods of `arity`/2 edge and `arity`/2 aggregation switches, (`arity`/2)² core
+    /// switches, and `arity`³/4 hosts: 1,024 with 16 ports. An odd `arity` is taken as the even
+    /// number below.
     pub fn fat_tree(arity: u16, rate: Rate) -> Self {
         let half = arity / 2;
         let pods = 2 * half;

@@ -21,7 +21,8 @@ pub(super) fn limit(profile: &Profile) -> Picos {
     Picos(shortest.0 / PART).clamp(LEAST, MOST)
 }
 
-/// How long full queues take to drain: a port's, of the fastest way out, and that before a processor.
+/// How long full queues take to drain: a port's, of the fastest way out, and that before a
+/// processor.
 fn drains(device: &Device) -> impl Iterator<Item = Picos> {
     let uplinks = device.groups.iter().filter_map(|group| group.uplink);
     let own = device.cables.values().filter_map(|cable| cable.rate);

@@ -1,10 +1,10 @@
 //! Turning the model: frames in, time on, frames out, over and over.
 //!
-//! Owns the order in which that is done, so that the model sees every frame at the moment at which the
-//! kernel had it, however late this thread comes by: it is only ever told to go on to a moment up to
-//! which all frames have been read. A frame that could be read only later than that is displaced, which
-//! is counted, as is what is late on its way out. Spins while frames pass; sleeps when none did for a
-//! while.
+//! Owns the order in which that is done, so that the model sees every frame at the moment at which
+//! the kernel had it, however late this thread comes by: it is only ever told to go on to a moment
+//! up to which all frames have been read. A frame that could be read only later than that is
+//! displaced, which is counted, as is what is late on its way out. Spins while frames pass; sleeps
+//! when none did for a while.
 
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -182,8 +182,8 @@ impl Driver {
         }
     }
 
-    /// Reads what came on every port into its host's queue: how many frames, and up to which moment,
-    /// at most `now`, no other can have come.
+    /// Reads what came on every port into its host's queue: how many frames, and up to which
+    /// moment, at most `now`, no other can have come.
     fn take_in(&mut self, now: Picos) -> (usize, Picos) {
         let Self { sides, frames, reading, began, until, routes, .. } = self;
         let (mut came, mut read_until) = (0, now);

@@ -36,8 +36,8 @@ pub(super) fn frame(octets: &[u8], tag: u64) -> Option<Frame> {
     })
 }
 
-/// Gives a frame the addresses that the model has written, as a router does on the way: one hop less
-/// to live, and the checksum to match (RFC 1812 §5.3.1, RFC 1624).
+/// Gives a frame the addresses that the model has written, as a router does on the way: one hop
+/// less to live, and the checksum to match (RFC 1812 §5.3.1, RFC 1624).
 pub(super) fn route(octets: &mut [u8], frame: &Frame) {
     if octets.len() < ADDRESSES {
         return;

@@ -1,15 +1,15 @@
 //! A host's side of a cable: frames that wait for the wire, and when the next one may have it.
 //!
-//! Owns the rate of a host's sending. A kernel hands frames over at any speed; on the wire there is one
-//! at a time, with preamble and gap (IEEE 802.3: 20 octets). Never looks at a clock.
+//! Owns the rate of a host's sending. A kernel hands frames over at any speed; on the wire there is
+//! one at a time, with preamble and gap (IEEE 802.3: 20 octets). Never looks at a clock.
 
 use std::collections::VecDeque;
 
 use device::Frame;
 use measure::{Picos, Rate};
 
-/// How many frames wait for a host's wire before further ones are lost: as many as Linux lets wait at
-/// an interface.
+/// How many frames wait for a host's wire before further ones are lost: as many as Linux lets wait
+/// at an interface.
 pub const HOST_QUEUE_FRAMES: usize = 1000;
 
 /// Preamble, delimiter and gap.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use device::Cause;
 use measure::{Histogram, Nanos, Picos};
 
-/// A frame that reached its host so much later than the model says was late: beyond what the machine's
-/// other business makes of some frames, since lateness changes no count, only times.
+/// A frame that reached its host so much later than the model says was late: beyond what the
+/// machine's other business makes of some frames, since lateness changes no count, only times.
 pub const LATE: Nanos = Nanos::from_millis(1);
 
 /// Counts since the device was started.
@@ -18,8 +18,8 @@ pub struct EmulatorReading {
     pub edges: Vec<EdgeReading>,
     /// Frames that were handed to a host later than [`LATE`] after their time.
     pub late: u64,
-    /// How late each frame was, since the last reading: from the model's time of its last bit at the
-    /// host until the kernel had taken it.
+    /// How late each frame was, since the last reading: from the model's time of its last bit at
+    /// the host until the kernel had taken it.
     pub lateness: Histogram,
     /// Frames that the model saw later than their host sent them, by more than the profile's queues
     /// forgive: what it says of them and of those after them may be wrong.
@@ -50,7 +50,8 @@ pub struct EdgeReading {
 }
 
 impl EmulatorReading {
-    /// The change of every count since `earlier`; what is told of times is since the reading before anyway.
+    /// The change of every count since `earlier`; what is told of times is since the reading before
+    /// anyway.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let edges = self.edges.iter().enumerate();

@@ -1,7 +1,7 @@
 //! Who gets which name, address and cable.
 //!
-//! Owns the numbering. Host and port numbers i start at 1, places n of devices and pairs k at 0. Never
-//! touches the kernel, and never fails: the spec was checked.
+//! Owns the numbering. Host and port numbers i start at 1, places n of devices and pairs k at 0.
+//! Never touches the kernel, and never fails: the spec was checked.
 //!
 //! | what | IPv4 (IPv6: its twin) |
 //! |---|---|
@@ -13,7 +13,8 @@
 //! | pair on a direct cable | 198.19.k.1/30 and .2/30 |
 //! | block of a host | 198.19.(100+i).0/24 |
 //!
-//! So the device at place n has 198.18.32n.0/19 for itself: one route at each host leads to all of it.
+//! So the device at place n has 198.18.32n.0/19 for itself: one route at each host leads to all of
+//! it.
 
 use std::net::Ipv4Addr;
 
@@ -197,8 +198,8 @@ impl Site<'_> {
         }
     }
 
-    /// Neighbouring ports share a bridge, and each such bridge has a cable to one that only joins them.
-    /// A host's limit is its wire's, both ways.
+    /// Neighbouring ports share a bridge, and each such bridge has a cable to one that only joins
+    /// them. A host's limit is its wire's, both ways.
     fn bridges(&mut self, device: &LabDevice, bridges: &BridgesSpec, spec: &LabSpec) {
         let name = self.free_name(device);
         self.bridge(device);
@@ -309,8 +310,9 @@ impl Site<'_> {
         }
     }
 
-    /// A model looks to its hosts as the kernel's bridge or router does. Its own node has the cables'
-    /// ends and nothing that could answer; and on each cable a host sends no faster than its wire.
+    /// A model looks to its hosts as the kernel's bridge or router does. Its own node has the
+    /// cables' ends and nothing that could answer; and on each cable a host sends no faster than
+    /// its wire.
     fn emulated(&mut self, device: &LabDevice, model: &EmulatedSpec) {
         let name = self.free_name(device);
         if model.profile.is_router() {
@@ -398,8 +400,8 @@ impl Site<'_> {
         self.plan.nodes.last_mut().expect("just added")
     }
 
-    /// Lays the cable from host `i` to port `i` of the device. A router's port has an address of its
-    /// own, given with the host's on that link; then each end knows the other.
+    /// Lays the cable from host `i` to port `i` of the device. A router's port has an address of
+    /// its own, given with the host's on that link; then each end knows the other.
     fn plug_in(
         &mut self,
         device: &str,

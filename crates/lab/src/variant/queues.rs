@@ -1,8 +1,9 @@
 //! The settings of receive queues that the kernel shows in sysfs only.
 //!
-//! sysfs shows the links of the namespace in which it was mounted, so it is mounted anew, on a thread
-//! whose view of the file system is its own and ends with it: nobody else sees the mount. Owns the
-//! reading back of what was written. Never enters a network namespace: the caller stands in it.
+//! sysfs shows the links of the namespace in which it was mounted, so it is mounted anew, on a
+//! thread whose view of the file system is its own and ends with it: nobody else sees the mount.
+//! Owns the reading back of what was written. Never enters a network namespace: the caller stands
+//! in it.
 
 use std::fs;
 use std::panic::resume_unwind;

@@ -1,8 +1,8 @@
 //! An initial file system for a kernel: a cpio archive of the "newc" kind.
 //!
-//! Owns the format (Linux's `Documentation/driver-api/early-userspace/buffer-format.rst`). Everything
-//! in it belongs to root and has no date, so that the same contents give the same octets. Never
-//! compresses: the archive lives in memory on both sides.
+//! Owns the format (Linux's `Documentation/driver-api/early-userspace/buffer-format.rst`).
+//! Everything in it belongs to root and has no date, so that the same contents give the same
+//! octets. Never compresses: the archive lives in memory on both sides.
 
 const MAGIC: &str = "070701";
 const FOLDER: u32 = 0o040_755;

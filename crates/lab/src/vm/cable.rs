@@ -1,9 +1,9 @@
 //! The cable between a host and a machine.
 //!
-//! Owns what lies between a host's interface and the emulator: a virtual cable like any other, whose far
-//! end is bridged to a TAP device in a namespace of its own. So the host has the same kind of port
-//! as towards any device, and a frame that the machine does not take is lost behind that port, where
-//! it counts as the device's, and not refused to the sender. Never limits a rate.
+//! Owns what lies between a host's interface and the emulator: a virtual cable like any other,
+//! whose far end is bridged to a TAP device in a namespace of its own. So the host has the same
+//! kind of port as towards any device, and a frame that the machine does not take is lost behind
+//! that port, where it counts as the device's, and not refused to the sender. Never limits a rate.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -22,8 +22,8 @@ const BRIDGE: &str = "cable";
 /// Locally administered, and like no other of a lab: nothing is ever sent from or to them.
 const MACS: [[u8; 6]; 2] = [[0x02, 0x53, 0x4d, 0xff, 0, 1], [0x02, 0x53, 0x4d, 0xff, 0, 2]];
 
-/// As long as a lab waits for its nodes: about five seconds together, for what takes the kernel at most
-/// one.
+/// As long as a lab waits for its nodes: about five seconds together, for what takes the kernel at
+/// most one.
 const SETTLE_ATTEMPTS: u32 = 1000;
 const SETTLE_PAUSE: Duration = Duration::from_millis(5);
 
@@ -44,8 +44,8 @@ pub struct CableLosses {
 }
 
 impl Emulator {
-    /// Lays a cable from `host`, where its end is called `interface`, is down and has no address, to a
-    /// machine that is not there yet. It carries packets of up to `mtu` octets.
+    /// Lays a cable from `host`, where its end is called `interface`, is down and has no address,
+    /// to a machine that is not there yet. It carries packets of up to `mtu` octets.
     pub fn lay_cable(
         &self,
         host: &Namespace,
@@ -88,7 +88,8 @@ impl Emulator {
 }
 
 impl Cable {
-    /// The namespace between host and machine, and the interface in it that the host's is joined to.
+    /// The namespace between host and machine, and the interface in it that the host's is joined
+    /// to.
     pub const fn far_end(&self) -> (&Namespace, &'static str) {
         (&self.namespace, END)
     }

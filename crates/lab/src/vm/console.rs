@@ -1,7 +1,7 @@
 //! What a machine says on its console, and the emulator on its standard error.
 //!
-//! Owns the last lines, kept for the errors of whoever waits, and the watch for a kernel's panic. Never
-//! prints.
+//! Owns the last lines, kept for the errors of whoever waits, and the watch for a kernel's panic.
+//! Never prints.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read};

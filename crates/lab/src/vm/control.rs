@@ -1,9 +1,9 @@
 //! The lines that go over a machine's second serial port.
 //!
-//! Owns their form, for both sides. The machine says `ready`, or `failed WORDS`, once after each start.
-//! The host asks `NUMBER WORD`; the answer is one line with the same number: `NUMBER ok TEXT` or
-//! `NUMBER error WORDS`. The number keeps an answer that came too late from being taken for the next.
-//! Never carries a line's end inside a text.
+//! Owns their form, for both sides. The machine says `ready`, or `failed WORDS`, once after each
+//! start. The host asks `NUMBER WORD`; the answer is one line with the same number: `NUMBER ok
+//! TEXT` or `NUMBER error WORDS`. The number keeps an answer that came too late from being taken
+//! for the next. Never carries a line's end inside a text.
 
 /// What a machine says.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,15 +12,15 @@ use super::VmError;
 use crate::InterfacePlan;
 
 const PROGRAM: &str = "qemu-system-x86_64";
-/// The most ports: each is a card of its own on the machine's first bus, which has room for 32 devices
-/// and has some.
+/// The most ports: each is a card of its own on the machine's first bus, which has room for 32
+/// devices and has some.
 pub const MAX_PORTS: usize = 24;
 /// What a distribution's kernel takes for itself, in MiB: Debian's three boot and forward with it.
 const MEMORY_MIB: usize = 192;
-/// `quiet`, because each letter on the console is an emulated device's work; `panic=0`, so that a kernel that
-/// gave up stays where it is and its words are the last; `no_timer_check`, because an emulated timer
-/// on a busy machine is late enough for the kernel to take it for broken, and to panic (under KVM a
-/// kernel leaves the check out by itself).
+/// `quiet`, because each letter on the console is an emulated device's work; `panic=0`, so that a
+/// kernel that gave up stays where it is and its words are the last; `no_timer_check`, because an
+/// emulated timer on a busy machine is late enough for the kernel to take it for broken, and to
+/// panic (under KVM a kernel leaves the check out by itself).
 const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=0 no_timer_check rdinit=/init";
 
 /// How the machine's instructions are carried out.
@@ -36,9 +36,9 @@ pub enum Acceleration {
 }
 
 impl Acceleration {
-    /// What `Auto` comes to on this machine: KVM where the processor has the instructions for it and
-    /// the kernel lets us. A `/dev/kvm` without those instructions exists (kernels that virtualise
-    /// inside virtual machines); ordinary kernels do not boot on it.
+    /// What `Auto` comes to on this machine: KVM where the processor has the instructions for it
+    /// and the kernel lets us. A `/dev/kvm` without those instructions exists (kernels that
+    /// virtualise inside virtual machines); ordinary kernels do not boot on it.
     #[must_use]
     pub fn resolved(self) -> Self {
         if self != Self::Auto {
@@ -84,8 +84,8 @@ impl Emulator {
     }
 
     /// The arguments of qemu. Descriptor 0 is the control socket, 1 the monitor, 2 the console;
-    /// `{0}` is the kernel, `{1}` the file system of `archive_octets`, `{2}` and on the ports' TAPs.
-    /// No text of a user's goes in.
+    /// `{0}` is the kernel, `{1}` the file system of `archive_octets`, `{2}` and on the ports'
+    /// TAPs. No text of a user's goes in.
     pub(super) fn arguments(
         &self,
         ports: &[InterfacePlan],

@@ -1,8 +1,8 @@
 //! The first process of a machine: all that runs in it besides its kernel.
 //!
 //! Owns what a distribution's start-up would do, as far as a device needs it: the kernel's own file
-//! systems, the drivers, the node, and the line to the host. It starts no other process, so there is
-//! none to wait for. Never ends: a kernel whose first process ends panics.
+//! systems, the drivers, the node, and the line to the host. It starts no other process, so there
+//! is none to wait for. Never ends: a kernel whose first process ends panics.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -29,8 +29,8 @@ pub fn is_first_process() -> bool {
     std::process::id() == 1 && Path::new(ORDERS_FILE).is_file()
 }
 
-/// Makes this kernel the node that its orders tell of, says so to the host, and answers its questions
-/// with `answer`: one line of text, or why not.
+/// Makes this kernel the node that its orders tell of, says so to the host, and answers its
+/// questions with `answer`: one line of text, or why not.
 pub fn serve(answer: impl Fn(&str) -> Result<String, String>) -> ! {
     for (kind, place) in FILE_SYSTEMS {
         // A kernel may have mounted /dev by itself; what is missing shows with the first use.

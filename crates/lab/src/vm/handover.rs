@@ -1,9 +1,9 @@
 //! Becoming the emulator: the moment between our process and qemu's.
 //!
-//! Owns what must be done in the child before qemu runs, and what the standard library can't do there:
-//! tie its life to its parent's, and hold descriptors that are not closed on exec. So our own program
-//! is started under the name [`EMULATOR_NAME`]; it takes the descriptors from its standard input,
-//! which is a socket, and then becomes qemu. Never returns where that went well.
+//! Owns what must be done in the child before qemu runs, and what the standard library can't do
+//! there: tie its life to its parent's, and hold descriptors that are not closed on exec. So our
+//! own program is started under the name [`EMULATOR_NAME`]; it takes the descriptors from its
+//! standard input, which is a socket, and then becomes qemu. Never returns where that went well.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -23,8 +23,8 @@ pub const EMULATOR_NAME: &str = "switchmark-emulator";
 /// The image, the file system, and a cable for each port.
 const MAX_DESCRIPTORS: usize = MAX_PORTS + 2;
 
-/// Becomes the emulator. `arguments` are those after the program's own name: the parent's process id,
-/// the emulator's path, and its arguments, in which `{0}` stands for the number of the first
+/// Becomes the emulator. `arguments` are those after the program's own name: the parent's process
+/// id, the emulator's path, and its arguments, in which `{0}` stands for the number of the first
 /// descriptor that comes over standard input, and so on.
 pub fn become_emulator(arguments: impl IntoIterator<Item = OsString>) -> VmError {
     let mut arguments = arguments.into_iter();

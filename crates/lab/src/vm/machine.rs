@@ -76,8 +76,9 @@ enum Event {
 }
 
 impl Machine {
-    /// Boots `image` as `node`, at the far ends of `cables`, in the order of its interfaces. Returns at once; [`Self::wait_until_ready`] when it forwards. So several boot at
-    /// the same time.
+    /// Boots `image` as `node`, at the far ends of `cables`, in the order of its interfaces.
+    /// Returns at once; [`Self::wait_until_ready`] when it forwards. So several boot at the same
+    /// time.
     pub fn start(
         emulator: &Emulator,
         image: &Image,
@@ -159,8 +160,8 @@ impl Machine {
         &self.cables
     }
 
-    /// What the cable of each port lost since it was laid, by the port's name: frames that no counter in
-    /// the machine can show.
+    /// What the cable of each port lost since it was laid, by the port's name: frames that no
+    /// counter in the machine can show.
     pub fn losses(&self) -> Result<BTreeMap<String, CableLosses>, LabError> {
         let ports = self.ports.iter().zip(&self.cables);
         ports.map(|(name, cable)| Ok((name.clone(), cable.losses()?))).collect()
@@ -184,8 +185,8 @@ impl Machine {
         }
     }
 
-    /// Asks the machine's first process; what it answers is one line of text. Which words it knows is
-    /// the affair of the program that was given as its first process.
+    /// Asks the machine's first process; what it answers is one line of text. Which words it knows
+    /// is the affair of the program that was given as its first process.
     pub fn ask(&self, word: &'static str) -> Result<String, VmError> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         line.asked += 1;
@@ -200,7 +201,8 @@ impl Machine {
         }
     }
 
-    /// Presses its reset button: it stops forwarding at once and boots anew. Returns without waiting.
+    /// Presses its reset button: it stops forwarding at once and boots anew. Returns without
+    /// waiting.
     pub fn reset(&self) -> Result<(), VmError> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         for command in ["qmp_capabilities", "system_reset"] {
@@ -280,8 +282,8 @@ impl Line {
     }
 }
 
-/// Starts the emulator on a thread that lives as long as it does, because the signal that ends a child
-/// with its parent is tied to the thread that forked; meanwhile the thread keeps the console.
+/// Starts the emulator on a thread that lives as long as it does, because the signal that ends a
+/// child with its parent is tied to the thread that forked; meanwhile the thread keeps the console.
 fn keep(
     mut command: Command,
     console: Console,

@@ -1,8 +1,8 @@
 //! Which module files a kernel needs for a device, in the order of loading.
 //!
 //! Owns the search in a modules folder: what is built in (`modules.builtin`), where the others are,
-//! and what each needs first, from `modules.dep` where `depmod` has written it (an installed kernel)
-//! and from the modules themselves where it has not (an unpacked package). Never loads one.
+//! and what each needs first, from `modules.dep` where `depmod` has written it (an installed
+//! kernel) and from the modules themselves where it has not (an unpacked package). Never loads one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

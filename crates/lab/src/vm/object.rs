@@ -1,8 +1,8 @@
-//! What we need of ELF files: a module's declared dependencies, and how much of a program the kernel
-//! loads.
+//! What we need of ELF files: a module's declared dependencies, and how much of a program the
+//! kernel loads.
 //!
-//! Owns the offsets of a 64-bit little-endian ELF header. Every read is checked: a damaged file is an
-//! answer, never a panic. Never writes one.
+//! Owns the offsets of a 64-bit little-endian ELF header. Every read is checked: a damaged file is
+//! an answer, never a panic. Never writes one.
 
 /// `\x7fELF`, 64 bit, little endian.
 const IDENTITY: [u8; 6] = [0x7f, b'E', b'L', b'F', 2, 1];

@@ -1,8 +1,9 @@
 //! What the first process of a machine is told, and carrying it out.
 //!
-//! Owns the orders as they lie in the machine's file system, and the part of the work that is the same
-//! as for a namespace: the node's ports are named and furnished by the very code that furnishes a
-//! node of a lab, so that only the kernel differs. Never loads a module and never talks to the host.
+//! Owns the orders as they lie in the machine's file system, and the part of the work that is the
+//! same as for a namespace: the node's ports are named and furnished by the very code that
+//! furnishes a node of a lab, so that only the kernel differs. Never loads a module and never talks
+//! to the host.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,8 +19,8 @@ use crate::{InterfacePlan, LabError, NodePlan, Shaper};
 pub const ORDERS_FILE: &str = "/switchmark-orders.json";
 /// The serial port over which the host asks. The first one is the console.
 pub const CONTROL_DEVICE: &str = "/dev/ttyS1";
-/// How often, and with what pause, links are looked at until they are there and settled: about twenty
-/// seconds together, where an emulated kernel takes tens of milliseconds.
+/// How often, and with what pause, links are looked at until they are there and settled: about
+/// twenty seconds together, where an emulated kernel takes tens of milliseconds.
 const ATTEMPTS: u32 = 2000;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -56,8 +57,8 @@ impl Orders {
         serde_json::from_str(text)
     }
 
-    /// Makes this kernel the node, once its drivers are loaded: names its ports, furnishes them, turns
-    /// off what merges frames, and waits until frames pass.
+    /// Makes this kernel the node, once its drivers are loaded: names its ports, furnishes them,
+    /// turns off what merges frames, and waits until frames pass.
     pub fn carry_out(&self) -> Result<(), LabError> {
         prepare(&self.node)?;
         let own = File::open("/proc/self/ns/net")

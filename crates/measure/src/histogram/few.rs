@@ -1,8 +1,8 @@
 //! Only those buckets that hold something: what a histogram is that was read and not recorded.
 //!
-//! Owns where a bucket begins and ends, which is `HdrHistogram`'s rule for 3 digits from 1 ns. A record's
-//! three histograms with room for every bucket take 0.8 MB; what a short trial left in them, some
-//! kilobytes. Answers as the full one does, to the last bit of a mean.
+//! Owns where a bucket begins and ends, which is `HdrHistogram`'s rule for 3 digits from 1 ns. A
+//! record's three histograms with room for every bucket take 0.8 MB; what a short trial left in
+//! them, some kilobytes. Answers as the full one does, to the last bit of a mean.
 
 /// Values below this have a bucket each; above, twice as many values share one with each doubling.
 const ONE_EACH: u64 = 2048;
@@ -69,8 +69,8 @@ impl Few {
         }
     }
 
-    /// Reads a V2 histogram's counts of our bounds: zigzag numbers, seven bits an octet; a negative one is a run
-    /// of empty buckets. What lies above `most` is clamped to it.
+    /// Reads a V2 histogram's counts of our bounds: zigzag numbers, seven bits an octet; a negative
+    /// one is a run of empty buckets. What lies above `most` is clamped to it.
     pub(super) fn read(payload: &[u8], most: u64, most_values: u64) -> Result<Self, &'static str> {
         let (mut few, mut octets, mut place) = (Self::default(), payload.iter(), 0_u64);
         while !octets.as_slice().is_empty() {

@@ -1,7 +1,8 @@
-//! The sizes of successive frames of one flow: a single size, or a pattern repeated (RFC 6985's IMIX).
+//! The sizes of successive frames of one flow: a single size, or a pattern repeated (RFC 6985's
+//! IMIX).
 //!
-//! Owns the pattern and what follows from its mean. The pattern is spread evenly, so that a trial of
-//! any length keeps the proportions; nothing here is random.
+//! Owns the pattern and what follows from its mean. The pattern is spread evenly, so that a trial
+//! of any length keeps the proportions; nothing here is random.
 
 use std::fmt;
 use std::str::FromStr;

@@ -81,7 +81,8 @@ impl FrameSize {
         self.ip_length() - IPV4_HEADER - UDP_HEADER
     }
 
-    /// The TCP payload over IPv4: L - 58, or L - 70 with the time-stamp option; `None` where nothing is left.
+    /// The TCP payload over IPv4: L - 58, or L - 70 with the time-stamp option; `None` where
+    /// nothing is left.
     pub const fn tcp_payload_v4(self, timestamps: bool) -> Option<u32> {
         let header = IPV4_HEADER + TCP_HEADER + if timestamps { TCP_TIMESTAMPS } else { 0 };
         match self.ip_length().checked_sub(header) {

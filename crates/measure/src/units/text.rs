@@ -1,15 +1,15 @@
 //! Splitting `"1.5Gbit"` into a number and a suffix, once for every unit.
 //!
-//! Owns the exact decimal arithmetic (no float rounding of `"0.1ms"`); never knows what a suffix means
-//! beyond its multiplier.
+//! Owns the exact decimal arithmetic (no float rounding of `"0.1ms"`); never knows what a suffix
+//! means beyond its multiplier.
 
 use super::UnitError;
 
 /// One way to write a unit: its suffix and how many base units it stands for.
 pub(super) type Suffix = (&'static str, u64);
 
-/// Reads `text` as a decimal number with one of `suffixes` behind it; the empty suffix, where listed,
-/// allows a bare number.
+/// Reads `text` as a decimal number with one of `suffixes` behind it; the empty suffix, where
+/// listed, allows a bare number.
 pub(super) fn parse_scaled(
     text: &str,
     quantity: &'static str,

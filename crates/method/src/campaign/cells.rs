@@ -1,7 +1,7 @@
 //! Which combinations of levels are measured, and in which order within each block.
 //!
-//! Owns the allowed combinations and the blocks' seeded order: hands are needed as rarely as whole blocks
-//! allow, and no variant is applied twice in a block. Never runs anything.
+//! Owns the allowed combinations and the blocks' seeded order: hands are needed as rarely as whole
+//! blocks allow, and no variant is applied twice in a block. Never runs anything.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,8 @@ pub(super) struct Turn {
     pub(super) cell: usize,
     /// Whether it is the first cell under another name.
     pub(super) control: bool,
-    /// Of the studies' random choices: within a block the same for all cells, so that all are asked the same.
+    /// Of the studies' random choices: within a block the same for all cells, so that all are asked
+    /// the same.
     pub(super) seed: u64,
     repetition: u32,
 }

@@ -1,4 +1,5 @@
-//! From what each cell gave in each block to the campaign's figures: one of each cell over all blocks.
+//! From what each cell gave in each block to the campaign's figures: one of each cell over all
+//! blocks.
 //!
 //! Owns the intervals over blocks and what they do to verdicts. Never merges two cells.
 
@@ -17,7 +18,8 @@ use trial::Topology;
 /// The condition that names a campaign's cell, in all its figures.
 pub const CELL: &str = "cell";
 
-/// The condition that names the factors that have conditions of their own, beside device and variant.
+/// The condition that names the factors that have conditions of their own, beside device and
+/// variant.
 pub const FACTORS: &str = "factors";
 
 const CONFIDENCE: f64 = 0.95;
@@ -104,8 +106,8 @@ impl Group<'_> {
         is_bypass(self.figures[0].1)
     }
 
-    /// What gave way, as the blocks' own verdicts have it: one alone never calls a repeated rate the
-    /// device's, but one that is not a mere bound was driven.
+    /// What gave way, as the blocks' own verdicts have it: one alone never calls a repeated rate
+    /// the device's, but one that is not a mere bound was driven.
     fn driven(&self) -> Driven {
         let told = |verdict| self.figures.iter().filter(|one| one.1.verdict == verdict).count();
         let [lost, open] = [Verdict::DeviceLimited, Verdict::Undetermined].map(told);

@@ -1,8 +1,8 @@
-//! What only a whole campaign tells: whether its A/A control came out equal, which factor explains what
-//! share of the variance, and how narrow its intervals are.
+//! What only a whole campaign tells: whether its A/A control came out equal, which factor explains
+//! what share of the variance, and how narrow its intervals are.
 //!
-//! Owns the choice of figures that are asked so: medians and rates through the device, not tails. Never
-//! says which level is the better: that is a comparison's.
+//! Owns the choice of figures that are asked so: medians and rates through the device, not tails.
+//! Never says which level is the better: that is a comparison's.
 
 use std::collections::BTreeMap;
 
@@ -145,7 +145,8 @@ pub(super) fn shares(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
         };
         let own = asked.values.iter().filter(|value| !value.control);
         let observations: Vec<Observation> = own.map(observation).collect();
-        // What only rounding tells apart, as of a model without noise, has no variance to take apart.
+        // What only rounding tells apart, as of a model without noise, has no variance to take
+        // apart.
         let ends = observations.iter().map(|one| one.value);
         let (low, high) = (ends.clone().fold(f64::MAX, f64::min), ends.fold(f64::MIN, f64::max));
         if high - low <= ROUNDING * high.abs().max(low.abs()) {
@@ -202,8 +203,8 @@ fn as_figure(of: &Figure, factor: &str, share: Share, all: &[Observation]) -> Fi
     figure
 }
 
-/// The widest interval of any cell's ratio to the first of its case, as a share; `None` where one can't be
-/// had yet.
+/// The widest interval of any cell's ratio to the first of its case, as a share; `None` where one
+/// can't be had yet.
 pub(super) fn widest(spec: &CampaignSpec, ran: &[Ran]) -> Option<f64> {
     let mut widest: Option<f64> = None;
     for asked in asked(spec, ran) {

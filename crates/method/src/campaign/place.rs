@@ -9,8 +9,8 @@ use crate::study::{SpecProblem, StudySpec};
 use trial::Subject;
 use trial::topology::{PortRef, Topology};
 
-/// The testbed without the ports that only other levels of the cell's factors name, and without hosts that
-/// have no port left.
+/// The testbed without the ports that only other levels of the cell's factors name, and without
+/// hosts that have no port left.
 pub(super) fn topology(spec: &CampaignSpec, cell: &[usize], whole: &Topology) -> Topology {
     let mut left = whole.clone();
     for (factor, level) in spec.levels(cell) {

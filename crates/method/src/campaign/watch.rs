@@ -1,7 +1,7 @@
 //! A testbed around a testbed: a cell's part of it, with the campaign's block on every trial.
 //!
-//! Owns what the campaign learns from passing records: the time spent, and which variants do not come up.
-//! Never asks for a trial of its own.
+//! Owns what the campaign learns from passing records: the time spent, and which variants do not
+//! come up. Never asks for a trial of its own.
 
 use std::collections::BTreeMap;
 

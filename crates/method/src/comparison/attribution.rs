@@ -1,6 +1,7 @@
 //! Whose doing a difference is: the devices', or something else's that changed as well.
 //!
-//! Owns the reasons that forbid putting a difference down to a device. Never weighs them: one is enough.
+//! Owns the reasons that forbid putting a difference down to a device. Never weighs them: one is
+//! enough.
 
 use measure::comparison::Decision;
 use serde::Serialize;

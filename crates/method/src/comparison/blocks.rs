@@ -1,4 +1,5 @@
-//! A run's figures block by block: its studies asked again, for one block, over what that block recorded.
+//! A run's figures block by block: its studies asked again, for one block, over what that block
+//! recorded.
 //!
 //! Never runs a trial, and never splits what one block can't answer: a search has no blocks.
 
@@ -8,8 +9,8 @@ use crate::Figure;
 use crate::study::{ForwardingTest, StudySpec};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-/// The figures of each block of a run, in the blocks' order; those that need all blocks at once, such as
-/// a search's, are in none.
+/// The figures of each block of a run, in the blocks' order; those that need all blocks at once,
+/// such as a search's, are in none.
 pub fn per_block(
     studies: &[StudySpec],
     topology: &Topology,

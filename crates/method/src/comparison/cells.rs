@@ -19,8 +19,8 @@ pub enum Better {
     Less,
 }
 
-/// Which value of a metric is the better; `None` for one that a comparison is not about: conditions of a
-/// trial such as the offered load, and answers with a yes or no.
+/// Which value of a metric is the better; `None` for one that a comparison is not about: conditions
+/// of a trial such as the offered load, and answers with a yes or no.
 pub const fn better(metric: Metric) -> Option<Better> {
     match metric {
         Metric::Received
@@ -50,8 +50,8 @@ pub const fn better(metric: Metric) -> Option<Better> {
 /// Points of a distribution that are compared; others are in the runs' own reports.
 const QUANTILES: [f64; 2] = [0.5, 0.99];
 
-/// Conditions that say where or how a value was had, not what it is a value of. Measured numbers are
-/// never part of a case either.
+/// Conditions that say where or how a value was had, not what it is a value of. Measured numbers
+/// are never part of a case either.
 const NOT_THE_CASE: [&str; 26] = [
     "from",
     "to",
@@ -171,8 +171,8 @@ const WHOLE: usize = usize::MAX;
 /// Whether a comparison is about it at all.
 pub(crate) fn is_compared(figure: &Figure) -> bool {
     let quantile = |q: f64| QUANTILES.iter().any(|known| (known - q).abs() < 1e-9);
-    // A rate is compared once, not in every convention that it is also told in. A flood's loss says only
-    // how hard it was driven.
+    // A rate is compared once, not in every convention that it is also told in. A flood's loss says
+    // only how hard it was driven.
     let again = matches!(figure.metric, Metric::Received | Metric::Throughput)
         && figure.unit == Unit::BitsPerSecond;
     let flood = figure.metric == Metric::LossRatio
@@ -202,7 +202,8 @@ fn is_bypass(figure: &Figure) -> bool {
     text(figure, "path") == Some("bypass")
 }
 
-/// The level of a campaign's factor that a figure is of; a cable's is that of what it stands beside.
+/// The level of a campaign's factor that a figure is of; a cable's is that of what it stands
+/// beside.
 fn level_of<'a>(figure: &'a Figure, factor: &str) -> Option<&'a str> {
     match factor {
         "device" if is_bypass(figure) => text(figure, "beside_device"),

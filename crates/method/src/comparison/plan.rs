@@ -1,4 +1,5 @@
-//! Whether a run's repetitions can decide what two of its devices will be compared in, before it starts.
+//! Whether a run's repetitions can decide what two of its devices will be compared in, before it
+//! starts.
 //!
 //! Owns the count of figures. Never refuses: one figure is always decided first.
 
@@ -6,8 +7,8 @@ use measure::comparison::{ERROR, Shape, blocks_for, least};
 
 use crate::study::{ForwardingTest, StudySpec};
 
-/// Of a study of several devices: repetitions, and figures of each device that a comparison is about, where
-/// their number is known beforehand.
+/// Of a study of several devices: repetitions, and figures of each device that a comparison is
+/// about, where their number is known beforehand.
 fn compared(study: &StudySpec) -> Option<(u32, Option<usize>)> {
     let (subjects, blocks, figures) = match study {
         StudySpec::Latency(spec) => {

@@ -1,7 +1,7 @@
 //! What a difference of round trips is worth to a storage whose operations cross the network.
 //!
-//! Owns the arithmetic of the storage model in its simplest case: one operation at a time. Never says
-//! that the storage will follow: what it does beside the network is unknown here.
+//! Owns the arithmetic of the storage model in its simplest case: one operation at a time. Never
+//! says that the storage will follow: what it does beside the network is unknown here.
 
 use measure::Nanos;
 
@@ -13,8 +13,8 @@ use crate::Metric;
 pub struct Operation {
     /// How long it takes.
     pub latency: Nanos,
-    /// How many times it crosses what is compared, one after the other: two, where a primary writes to a
-    /// replica before it answers.
+    /// How many times it crosses what is compared, one after the other: two, where a primary writes
+    /// to a replica before it answers.
     pub hops: u32,
 }
 

@@ -1,7 +1,7 @@
 //! The clauses of RFC 2889 and RFC 8239, and what a switching study did about each.
 //!
-//! Owns what each test has to have done. Lists only the suites of which the study made a test; tests
-//! of a suite that it left out are one deviation, said once.
+//! Owns what each test has to have done. Lists only the suites of which the study made a test;
+//! tests of a suite that it left out are one deviation, said once.
 
 use measure::{FrameSize, Nanos};
 
@@ -113,7 +113,8 @@ fn bursts() -> Clause {
     clause("RFC 2889 §5.1.2", asked, done, false)
 }
 
-/// What decided a throughput is in its figure; other tests' trials are all as long as the plan says.
+/// What decided a throughput is in its figure; other tests' trials are all as long as the plan
+/// says.
 fn duration(spec: &SwitchingSpec, figures: &[Figure]) -> Clause {
     let asked = "trials of 1 to 300 seconds, 30 recommended";
     let decided: Vec<Nanos> = figures.iter().filter_map(final_duration).collect();

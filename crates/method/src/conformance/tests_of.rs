@@ -1,7 +1,7 @@
 //! The clauses of RFC 2544 §26, one or two for each of its tests.
 //!
-//! Owns what each test has to have done. Lists only tests that the study made; one that it left out is
-//! a deviation of a whole suite, said once.
+//! Owns what each test has to have done. Lists only tests that the study made; one that it left out
+//! is a deviation of a whole suite, said once.
 
 use measure::Nanos;
 

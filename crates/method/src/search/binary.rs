@@ -1,16 +1,17 @@
-//! Binary search (RFC 2544 §26.1 leaves the search open; halving is the plainest) for one goal, with
-//! short trials on the way and a long one at the end. A goal that tolerates a share of bad trials is
-//! searched with loss verification (ETSI GS NFV-TST 009 §12.3.3): what lost is tried again.
+//! Binary search (RFC 2544 §26.1 leaves the search open; halving is the plainest) for one goal,
+//! with short trials on the way and a long one at the end. A goal that tolerates a share of bad
+//! trials is searched with loss verification (ETSI GS NFV-TST 009 §12.3.3): what lost is tried
+//! again.
 //!
-//! A short trial flatters a device with a buffer: it is lossless at any rate up to the true one times
-//! 1 + buffer / (rate * duration). So a load counts only after a trial of the final duration; when
-//! that one loses, short trials have proved too weak here and every later trial is a long one.
+//! A short trial flatters a device with a buffer: it is lossless at any rate up to the true one
+//! times 1 + buffer / (rate * duration). So a load counts only after a trial of the final duration;
+//! when that one loses, short trials have proved too weak here and every later trial is a long one.
 //!
-//! What came through of a load that failed is the best guess at the next: one just below it, then one
-//! just above, else the middle.
+//! What came through of a load that failed is the best guess at the next: one just below it, then
+//! one just above, else the middle.
 //!
-//! A lost frame is a hard upper end. What the tester could not offer is a soft one, which a lossless
-//! load above it disproves; before the search ends under a soft end it looks above it.
+//! A lost frame is a hard upper end. What the tester could not offer is a soft one, which a
+//! lossless load above it disproves; before the search ends under a soft end it looks above it.
 
 use measure::{FrameRate, Nanos};
 
@@ -19,8 +20,8 @@ use super::{
     loss_ratio,
 };
 
-/// A hard end whose load is no further above the value than this share tells whose limit it is, even
-/// where the tester fell short in between; the bracket then reaches up to it.
+/// A hard end whose load is no further above the value than this share tells whose limit it is,
+/// even where the tester fell short in between; the bracket then reaches up to it.
 const NEAR: f64 = 0.95;
 
 /// How often, in one search, the tester may fail again above a soft end.
@@ -32,8 +33,8 @@ const MOST_CHALLENGES: u32 = 8;
 /// Final trials that the tester fell short in, before the best of them is taken.
 const MOST_SHORT_FINALS: u32 = 2;
 
-/// Loads chosen by what came through of another, in one search: where that is no good guess, as of losses
-/// that have nothing to do with the load, halving has to go on.
+/// Loads chosen by what came through of another, in one search: where that is no good guess, as of
+/// losses that have nothing to do with the load, halving has to go on.
 const MOST_GUESSES: u32 = 8;
 
 /// A binary search under way. It ends after at most a few dozen loads, whatever it is told.
@@ -179,8 +180,8 @@ impl BinarySearch {
         self.attempt(high * share, long)
     }
 
-    /// Just below what came through of the last load that failed, further with each such guess that failed
-    /// too; or just above it; where that is well inside the bracket.
+    /// Just below what came through of the last load that failed, further with each such guess that
+    /// failed too; or just above it; where that is well inside the bracket.
     fn guess(&self, low: f64, high: f64) -> Option<f64> {
         let forwarded = self.forwarded.filter(|_| self.guesses < MOST_GUESSES)?;
         let width = self.goal.width;
@@ -228,8 +229,8 @@ impl BinarySearch {
         self.step_down(asked);
     }
 
-    /// The tester fell short. Its own failure moves no end past what was seen: the lower end rises to
-    /// what passed, the upper one comes down to what was asked.
+    /// The tester fell short. Its own failure moves no end past what was seen: the lower end rises
+    /// to what passed, the upper one comes down to what was asked.
     fn fell_short(&mut self, asked: f64, long: bool, lossless: Option<FrameRate>) {
         let lossless = lossless.filter(|rate| rate.0 >= self.range.min.0);
         let is_final = self.low.is_some_and(|low| low.asked >= asked);

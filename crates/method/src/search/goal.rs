@@ -1,6 +1,7 @@
 //! What is searched for: a goal in the sense of RFC 9971 §4.6, and the goals that have names.
 //!
-//! Owns the names, their parameters and the shorter durations of a quick look. Never decides a load.
+//! Owns the names, their parameters and the shorter durations of a quick look. Never decides a
+//! load.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,8 +1,9 @@
-//! Multiple loss ratio search (RFC 9971): several goals at once, each trial counting for all of them.
+//! Multiple loss ratio search (RFC 9971): several goals at once, each trial counting for all of
+//! them.
 //!
 //! Many short trials decide a load where one long one would, so that a stall now and then moves
-//! nothing. Owns the initial trials and which goal's wish comes first; the formulas are in `load`, the
-//! strategies in `selector`. Never takes what the tester could not do for a loss.
+//! nothing. Owns the initial trials and which goal's wish comes first; the formulas are in `load`,
+//! the strategies in `selector`. Never takes what the tester could not do for a loss.
 
 mod ladder;
 mod ledger;
@@ -68,8 +69,8 @@ impl MlrSearch {
         search
     }
 
-    /// After so many trials the search ends with the bounds that it has: ten times what a device that
-    /// behaves takes at most, and never reached but by answers that make no sense.
+    /// After so many trials the search ends with the bounds that it has: ten times what a device
+    /// that behaves takes at most, and never reached but by answers that make no sense.
     fn most_trials(&self) -> u32 {
         let targets = self.goals.iter().flat_map(|goal| selector::targets(goal, &self.ladder));
         let each = |target: Target| 2 + target.duration_sum.0.div_ceil(target.duration.0.max(1));
@@ -103,7 +104,8 @@ impl MlrSearch {
         }
     }
 
-    /// The rung at which a trial's forwarded frames would be within the smallest loss ratio asked for.
+    /// The rung at which a trial's forwarded frames would be within the smallest loss ratio asked
+    /// for.
     fn forwarded(&self, ask: Ask, seen: Seen) -> Rung {
         let least = self.goals.iter().map(|goal| goal.loss_ratio).fold(1.0, f64::min);
         let rate = match seen {

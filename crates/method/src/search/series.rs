@@ -7,9 +7,9 @@
 
 use super::{BinarySearch, Goal, LoadRange, MlrSearch, Search, Seen, Step};
 
-/// The search for those goals: a binary search for one that a single full-length trial decides, which
-/// is what RFC 2544 and TST 009 describe; for any other, and for several of the same final duration,
-/// MLRsearch; and one after the other, short trials first, where final durations differ.
+/// The search for those goals: a binary search for one that a single full-length trial decides,
+/// which is what RFC 2544 and TST 009 describe; for any other, and for several of the same final
+/// duration, MLRsearch; and one after the other, short trials first, where final durations differ.
 pub fn begin(goals: &[Goal], range: LoadRange) -> Box<dyn Search> {
     let mut durations: Vec<_> = goals.iter().map(|goal| goal.final_duration).collect();
     durations.sort_unstable();

@@ -1,8 +1,8 @@
 //! The study `buffer`: has a device enough buffer for long, fast TCP flows beside other load?
 //!
-//! ESnet's procedure: TCP between two hosts alone, then with constant UDP from a third host into the
-//! same egress, then with as much UDP the other way, which oversubscribes nothing. Owns its request
-//! and the order of its trials. Adds no delay: the path's round trip is the testbed's own.
+//! ESnet's procedure: TCP between two hosts alone, then with constant UDP from a third host into
+//! the same egress, then with as much UDP the other way, which oversubscribes nothing. Owns its
+//! request and the order of its trials. Adds no delay: the path's round trip is the testbed's own.
 
 mod cell;
 pub mod depth;
@@ -67,8 +67,8 @@ pub struct BufferSpec {
 /// The ports of the study; those left out follow from the topology.
 ///
 /// TCP goes from the first to the second host on the device, the load beside it from a third to the
-/// same receiver. Where the hosts are on two devices with a cable between them, both go from the first
-/// device's hosts to the second's, so that they share that cable.
+/// same receiver. Where the hosts are on two devices with a cable between them, both go from the
+/// first device's hosts to the second's, so that they share that cable.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BufferPorts {
     /// TCP's sender.

@@ -1,7 +1,8 @@
-//! Whether a throughput that is about to be published agrees with every trial of its study, whichever test
-//! made it.
+//! Whether a throughput that is about to be published agrees with every trial of its study,
+//! whichever test made it.
 //!
-//! Owns when a record contradicts a bracket. Never repairs one, and never reads what a trial was for.
+//! Owns when a record contradicts a bracket. Never repairs one, and never reads what a trial was
+//! for.
 
 use measure::Nanos;
 
@@ -85,9 +86,9 @@ impl Witness {
         self.in_step = self.in_step.min(seen.in_step());
     }
 
-    /// Whether the figure says of this load what did not happen: that the path does not sustain it, or
-    /// that it does. Only trials at least as long as the one that decided are heard, for a queue may hide
-    /// in a shorter one what a longer shows.
+    /// Whether the figure says of this load what did not happen: that the path does not sustain it,
+    /// or that it does. Only trials at least as long as the one that decided are heard, for a queue
+    /// may hide in a shorter one what a longer shows.
     pub(super) fn contradicts(&self, figure: &Figure) -> bool {
         let Some(claim) = Claim::of(figure) else { return false };
         if !self.is_of(figure) || self.duration < claim.decided_in {

@@ -1,8 +1,9 @@
-//! A testbed around a testbed: what records say against the figures that are made of them, whatever the
-//! study.
+//! A testbed around a testbed: what records say against the figures that are made of them, whatever
+//! the study.
 //!
-//! Owns the doubts that any trial can raise: other people's traffic, a flood that was too short, and a load that
-//! did what a throughput says it does not. Never asks for a trial, and never changes a record or a value.
+//! Owns the doubts that any trial can raise: other people's traffic, a flood that was too short,
+//! and a load that did what a throughput says it does not. Never asks for a trial, and never
+//! changes a record or a value.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ use trial::record::{Defect, FlowRecord};
 use trial::{Flow, FlowKind, Path, Role, Schedule, Subject};
 use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-/// A flood that ended earlier than this share of its time before the end was cut short, not merely held up…
+/// A flood that ended earlier than this share of its time before the end was cut short, not merely
+/// held up…
 const SHORT_SHARE: f64 = 0.1;
 /// …if that is also more than a sender may have to wait for its processor.
 const HELD_UP: Nanos = Nanos::from_millis(50);
@@ -56,8 +58,8 @@ impl<'a> Doubting<'a> {
         Self { testbed, doubts: BTreeMap::new(), witnesses: Vec::new() }
     }
 
-    /// Has every figure say what its trials' records say: those of its device and, since they decide whose
-    /// the figure is, those of the direct cable; of its frame size where it has one.
+    /// Has every figure say what its trials' records say: those of its device and, since they
+    /// decide whose the figure is, those of the direct cable; of its frame size where it has one.
     pub(super) fn mark(&self, figures: &mut [Figure]) {
         for figure in figures {
             let said = self.doubts.iter().filter(|(asked, doubt)| concerns(asked, doubt, figure));

@@ -1,8 +1,8 @@
 //! The study `fabric`: does every pair of ports get what one pair alone gets, whichever ports talk?
 //!
 //! Owns its request and the order of its trials: in each, all pairs of one arrangement exchange
-//! messages at once. What the records mean is in `figures`. Never times a send: a sender that is done has only
-//! filled a buffer.
+//! messages at once. What the records mean is in `figures`. Never times a send: a sender that is
+//! done has only filled a buffer.
 
 pub mod arrangement;
 mod cell;
@@ -53,8 +53,8 @@ pub struct FabricSpec {
     /// Whether groups of ports are told from floods at every shift.
     #[serde(default)]
     pub infer: bool,
-    /// Fewer hosts than ports, which go round them: then groups are told and nothing else. None where
-    /// every port that is measured has a host.
+    /// Fewer hosts than ports, which go round them: then groups are told and nothing else. None
+    /// where every port that is measured has a host.
     #[serde(default)]
     pub recabling: Option<Recabling>,
     /// What is measured: devices, in their variants. Empty: the first device, as it is found.

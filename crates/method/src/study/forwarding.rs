@@ -1,5 +1,5 @@
-//! The study `forwarding`: how many frames a second pass, under flood, without loss and in bursts, how
-//! late they come, and what an overload or a reset does: RFC 2544's tests and a flood.
+//! The study `forwarding`: how many frames a second pass, under flood, without loss and in bursts,
+//! how late they come, and what an overload or a reset does: RFC 2544's tests and a flood.
 //!
 //! Owns its request and the order of its tests. Never calls a tester's limit a device's: each
 //! figure is paired with the same procedure over the direct cable.

@@ -19,8 +19,8 @@ pub struct ImportedSpec {
 }
 
 impl ImportedSpec {
-    /// With each figure's verdict. Outputs that tell the same thing again are repetitions of it; one alone
-    /// tells a device from its tester as little as one block of ours does.
+    /// With each figure's verdict. Outputs that tell the same thing again are repetitions of it;
+    /// one alone tells a device from its tester as little as one block of ours does.
     pub fn new(files: Vec<String>, mut figures: Vec<Figure>) -> Self {
         let all = figures.clone();
         let bypass: Vec<&Figure> = all.iter().filter(|f| is_bypass(f)).collect();

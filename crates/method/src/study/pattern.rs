@@ -1,8 +1,8 @@
 //! Patterns of traffic: which port sends to which, as pairs of the ports 0…n-1.
 //!
 //! Owns the constructions (RFC 2889 §5.1 to §5.4, RFC 8239 §2), in the order in which a sender goes
-//! round its receivers, for every study that has several ports at work. Pure. Never knows what a port is,
-//! nor what is sent.
+//! round its receivers, for every study that has several ports at work. Pure. Never knows what a
+//! port is, nor what is sent.
 
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +46,8 @@ impl Pattern {
     }
 
     /// From and to, of `n` ports. Each sender's receivers come in turn, and no two senders have one
-    /// receiver at the same turn where that can be helped (RFC 2889 §5.1.3: port i sends to i+1, i+2…
-    /// and goes round).
+    /// receiver at the same turn where that can be helped (RFC 2889 §5.1.3: port i sends to i+1,
+    /// i+2… and goes round).
     pub fn streams(self, n: usize) -> Vec<(usize, usize)> {
         let half = n / 2;
         let across = |turn: usize| (0..half).map(move |i| (i, half + (i + turn) % half));

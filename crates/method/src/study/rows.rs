@@ -16,8 +16,8 @@ pub(super) const CONFIDENCE: f64 = 0.95;
 /// 20,000 of them.
 const SAMPLES_BEYOND: f64 = 1.0 / (1.0 - CONFIDENCE);
 
-/// Whether so many effective samples are too few for a quantile, in every study. The extremes are what
-/// they are; in between, enough samples must lie beyond on the thinner side.
+/// Whether so many effective samples are too few for a quantile, in every study. The extremes are
+/// what they are; in between, enough samples must lie beyond on the thinner side.
 pub(super) fn too_few(effective: f64, q: f64) -> bool {
     let tail = q.min(1.0 - q);
     // A hair's breadth, for 20,000 samples must do and 0.999 is no binary number.

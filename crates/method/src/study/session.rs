@@ -22,8 +22,8 @@ use trial::{Outcome, Testbed, TestbedError, Trial, TrialRecord};
 use super::Profile;
 use super::ways::{Way, Ways};
 
-/// Before a load: six frames of each flow, both ends', so that a device no faster than the load has none of
-/// them left.
+/// Before a load: six frames of each flow, both ends', so that a device no faster than the load has
+/// none of them left.
 const LEARNING_FRAMES: f64 = 6.0;
 /// A device that needs longer loses some of a load to them.
 const LONGEST_LEARNING: Nanos = Nanos::from_secs(10);
@@ -41,15 +41,15 @@ fn for_learning(flows: &[Flow]) -> Nanos {
 /// What starting and collecting a trial costs beside its phases.
 pub const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(60);
 
-/// A tester that falls short by more than this, twice in a row and by about the same, is not unlucky
-/// but unable: no use asking again. Once may be a stall, however long.
+/// A tester that falls short by more than this, twice in a row and by about the same, is not
+/// unlucky but unable: no use asking again. Once may be a stall, however long.
 const UNABLE_SHORTFALL: f64 = 0.02;
 
 /// How far apart two shortfalls may be to be about the same, relative to the larger.
 const ALIKE: f64 = 0.25;
 
-/// What still waits in a device when the receivers close is waited for in another try, with this many
-/// times the residual time at most, and never for longer than [`LONGEST_RESIDUAL`].
+/// What still waits in a device when the receivers close is waited for in another try, with this
+/// many times the residual time at most, and never for longer than [`LONGEST_RESIDUAL`].
 const MORE_RESIDUAL: u64 = 4;
 
 /// A device that holds more than this is not waited for.
@@ -74,7 +74,8 @@ pub(super) struct Session<'a> {
     order: Pcg64,
     profile: Profile,
     tries: u32,
-    /// For how long receivers stay open, where what waits takes longer to come out than the profile's.
+    /// For how long receivers stay open, where what waits takes longer to come out than the
+    /// profile's.
     pub(super) residual: Nanos,
     /// How long a flooded device takes to empty, where that is longer.
     emptying: BTreeMap<Way, Nanos>,
@@ -148,9 +149,10 @@ impl Tried {
         })
     }
 
-    /// The offered load, in each direction, that passed without a loss in a try that was invalid only
-    /// by the tester's own limits. It is taken over the whole load phase, stalls included: all frames
-    /// arrived, so no more than rate * time + buffer did, the same bound as a valid trial gives.
+    /// The offered load, in each direction, that passed without a loss in a try that was invalid
+    /// only by the tester's own limits. It is taken over the whole load phase, stalls included: all
+    /// frames arrived, so no more than rate * time + buffer did, the same bound as a valid trial
+    /// gives.
     pub(super) fn lossless_load(&self) -> Option<FrameRate> {
         if !self.beyond_tester() {
             return None;
@@ -168,8 +170,8 @@ impl Tried {
     }
 
     /// The residual time that this trial should have had, where its device had not emptied when the
-    /// receivers closed: frames were missing, and came until then. What comes later spoils the next trial:
-    /// where an earlier one left frames behind (`holding`) they may be all that comes.
+    /// receivers closed: frames were missing, and came until then. What comes later spoils the next
+    /// trial: where an earlier one left frames behind (`holding`) they may be all that comes.
     fn emptied_after(&self, holding: bool) -> Option<Nanos> {
         let Phases { load, residual, .. } = self.trial.phases;
         let closed = (load + residual).as_secs_f64();
@@ -187,7 +189,8 @@ impl Tried {
                 flow.received.unique.checked_sub(1).filter(|gaps| *gaps > 0 && missing > 0)?;
             let gap = flow.receiving.as_secs_f64() / gaps as f64;
             let until_closed = flow.receiving.as_secs_f64() + 2.0 * gap >= closed;
-            // A device whose frames are further apart than the receivers wait may still have had the last.
+            // A device whose frames are further apart than the receivers wait may still have had
+            // the last.
             let no_last = flow.received.highest.is_none_or(|highest| highest + 1 < flow.sent);
             let slow = residual.as_secs_f64() < SLOW_FRAMES * gap;
             (until_closed || (no_last && slow))
@@ -286,8 +289,8 @@ impl<'a> Session<'a> {
         items.shuffle(&mut self.order);
     }
 
-    /// The same, but where subjects have variants with each way's trials together, so that no variant
-    /// is applied twice in a block. `way` tells an item's.
+    /// The same, but where subjects have variants with each way's trials together, so that no
+    /// variant is applied twice in a block. `way` tells an item's.
     pub(super) fn shuffle_block<T>(&mut self, items: &mut [T], way: impl Fn(&T) -> Way) {
         self.shuffle(items);
         let varied = |way: &Way| self.ways.subject(*way).is_some_and(|s| s.variant.is_some());
@@ -317,8 +320,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Runs a trial, again while it is invalid or failed, as often as allowed. A variant that failed
-    /// to come up for two trials with all their tries is not waited for any more.
+    /// Runs a trial, again while it is invalid or failed, as often as allowed. A variant that
+    /// failed to come up for two trials with all their tries is not waited for any more.
     pub(super) fn run(&mut self, ask: Ask) -> Result<Tried, TestbedError> {
         let way = ask.way;
         let mut phases = self.profile.phases(ask.duration);

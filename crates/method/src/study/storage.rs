@@ -1,8 +1,9 @@
-//! The study `storage`: what a network does to reads and writes, and how much of their time is its own.
+//! The study `storage`: what a network does to reads and writes, and how much of their time is its
+//! own.
 //!
-//! Owns its request and the order of its trials: round trips of the operations' own sizes, alone and then
-//! beside a job of fio's. What the records mean is in `figures`; never claims a device's share without a
-//! direct cable beside it.
+//! Owns its request and the order of its trials: round trips of the operations' own sizes, alone
+//! and then beside a job of fio's. What the records mean is in `figures`; never claims a device's
+//! share without a direct cable beside it.
 
 mod budget;
 mod cell;
@@ -23,7 +24,8 @@ use trial::{Testbed, TestbedError, Topology};
 
 use cell::{Cell, CellData};
 
-/// fio starts, connects and ends within this beside the load, and what serves it has to wait for that.
+/// fio starts, connects and ends within this beside the load, and what serves it has to wait for
+/// that.
 const AROUND_FIO: Nanos = Nanos::from_millis(1500);
 
 /// Round trips with no job beside them are taken for so long at most.
@@ -146,8 +148,8 @@ impl StorageSpec {
         if self.job.replicas.is_empty() { ways.all() } else { ways.subjects() }
     }
 
-    /// How often an operation crosses the network, one after the other: a write that is copied goes on
-    /// to the replicas, all at once, before it is answered.
+    /// How often an operation crosses the network, one after the other: a write that is copied goes
+    /// on to the replicas, all at once, before it is answered.
     const fn crossings(&self, write: bool) -> f64 {
         if write && !self.job.replicas.is_empty() { 2.0 } else { 1.0 }
     }

@@ -1,12 +1,12 @@
-//! What a path sustains, as against what it swallows: frames that a queue or a token bucket took in are
-//! no rate.
+//! What a path sustains, as against what it swallows: frames that a queue or a token bucket took in
+//! are no rate.
 //!
-//! Owns what a valid trial of constant load shows of a rate, how a search's bounds follow from all its
-//! trials together, and when those contradict each other. Never runs a trial.
+//! Owns what a valid trial of constant load shows of a rate, how a search's bounds follow from all
+//! its trials together, and when those contradict each other. Never runs a trial.
 //!
-//! Of a saturated path whose bucket held b frames, n = r * S + b frames come within S seconds, from the
-//! first to the last. Two trials of different lengths tell r from b; the queue is what comes after the
-//! sender has stopped.
+//! Of a saturated path whose bucket held b frames, n = r * S + b frames come within S seconds, from
+//! the first to the last. Two trials of different lengths tell r from b; the queue is what comes
+//! after the sender has stopped.
 
 use measure::{FrameRate, Nanos};
 
@@ -37,15 +37,17 @@ const LONGEST_AGAIN: Nanos = Nanos::from_secs(4);
 /// By so many standard deviations of their mean flows are late together.
 const DEVIATIONS: f64 = 3.0;
 
-/// A bracket of more than this share of its upper end is called wide, whatever the search's own width.
+/// A bracket of more than this share of its upper end is called wide, whatever the search's own
+/// width.
 const WIDE: f64 = 0.02;
 
-/// How far, relative, a trial's forwarding rate may be above a limit found without contradicting it.
+/// How far, relative, a trial's forwarding rate may be above a limit found without contradicting
+/// it.
 const CONTRADICTION: f64 = 0.005;
 
-/// How likely, by a loss ratio that is the same at any load, so few losses at or below a limit must be
-/// at most for the loss to be one that grows with the load. A search tries some dozens of loads, each with
-/// a chance of its own.
+/// How likely, by a loss ratio that is the same at any load, so few losses at or below a limit must
+/// be at most for the loss to be one that grows with the load. A search tries some dozens of loads,
+/// each with a chance of its own.
 const BY_CHANCE: f64 = 1e-5;
 
 /// One valid trial of constant load. Rates are of one sending port, each way.
@@ -60,8 +62,8 @@ pub(super) struct Delivery {
     pub(super) lost: u64,
     /// Those that came only after the sender had stopped and at a rate below its: they had queued.
     queued: f64,
-    /// Frames after the first that came of all flows, as one sending port's share of them, and the longest
-    /// time from the first to the last, in seconds.
+    /// Frames after the first that came of all flows, as one sending port's share of them, and the
+    /// longest time from the first to the last, in seconds.
     came: f64,
     span: f64,
     /// What came out of the flow that fared worst, over the longer of sending and receiving.
@@ -71,8 +73,8 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    /// `offered` is the load of one sending port; a queue that holds less than `width` of a load's frames,
-    /// or a millisecond's worth, is no backlog.
+    /// `offered` is the load of one sending port; a queue that holds less than `width` of a load's
+    /// frames, or a millisecond's worth, is no backlog.
     pub(super) fn of(
         flows: &[&DatagramsRecord],
         (offered, duration): (FrameRate, Nanos),
@@ -98,8 +100,8 @@ impl Delivery {
             let came = flows.iter().map(|flow| flow.received.unique.saturating_sub(1) as f64);
             own.came = came.sum::<f64>() * offered.0 / all.max(f64::MIN_POSITIVE);
             own.span = flows.iter().map(|f| f.receiving.as_secs_f64()).fold(0.0, f64::max);
-            // Where nothing gave way, the first and the last frame of each of many flows were a little late
-            // or early by chance, and the worst of them says nothing of the path.
+            // Where nothing gave way, the first and the last frame of each of many flows were a
+            // little late or early by chance, and the worst of them says nothing of the path.
             let kept = if own.short() > 0 { kept(worst) } else { stretched(flows) };
             own.out = (offered.0 * kept).min(offered.0);
         }
@@ -126,13 +128,14 @@ impl Delivery {
         Seen::Counted { offered: FrameRate(self.offered), sent: self.sent, lost: self.short() }
     }
 
-    /// Nothing was lost, but a backlog grew: a stall at the trial's end looks the same, so it is looked
-    /// at again.
+    /// Nothing was lost, but a backlog grew: a stall at the trial's end looks the same, so it is
+    /// looked at again.
     pub(super) fn only_queued(&self) -> bool {
         self.lost == 0 && self.queued > 0.0
     }
 
-    /// The share of its load that a trial can't tell from none: its edges' worth of time, and one frame.
+    /// The share of its load that a trial can't tell from none: its edges' worth of time, and one
+    /// frame.
     fn unresolved(&self) -> f64 {
         let edge = EDGE.as_secs_f64() / self.duration.as_secs_f64();
         edge.max(1.0 / self.sent.max(1) as f64).min(1.0)
@@ -157,10 +160,10 @@ fn stretched(flows: &[&DatagramsRecord]) -> f64 {
     flows.iter().map(share).sum::<f64>() / flows.len() as f64
 }
 
-/// Frames that waited in the path when the sender stopped; none where so few did that stamps and single
-/// late frames explain them. Of many flows that take turns in one queue each comes a turn sooner or later
-/// by chance, which their mean does not: it has to be beyond what they differ by, or one flow's own backlog
-/// beyond a turn.
+/// Frames that waited in the path when the sender stopped; none where so few did that stamps and
+/// single late frames explain them. Of many flows that take turns in one queue each comes a turn
+/// sooner or later by chance, which their mean does not: it has to be beyond what they differ by,
+/// or one flow's own backlog beyond a turn.
 fn backlog(flows: &[&DatagramsRecord], width: f64) -> f64 {
     let edge = |flow: &DatagramsRecord| flow.sending_rate().0 * EDGE.as_secs_f64();
     let noted = |flow: &DatagramsRecord| width * flow.sent as f64 + edge(flow);
@@ -181,8 +184,8 @@ fn backlog(flows: &[&DatagramsRecord], width: f64) -> f64 {
     if together { all.max(alone) } else { alone }
 }
 
-/// Frames' worth of time by which a flow took longer to come than to go; less than nothing where it took
-/// shorter.
+/// Frames' worth of time by which a flow took longer to come than to go; less than nothing where it
+/// took shorter.
 fn late_frames(flow: &DatagramsRecord) -> f64 {
     let (sending, receiving) = (flow.sending.as_secs_f64(), flow.receiving.as_secs_f64());
     if receiving > 0.0 { flow.received.unique as f64 * (1.0 - sending / receiving) } else { 0.0 }
@@ -201,9 +204,11 @@ pub(super) struct Bracket {
     pub(super) high: Option<f64>,
     /// Where the loss does not grow with the load: a load, and the share lost at it.
     pub(super) loss: Option<(f64, f64)>,
-    /// Frames that the path swallowed beyond its rate, where they are more than the bracket's width.
+    /// Frames that the path swallowed beyond its rate, where they are more than the bracket's
+    /// width.
     pub(super) buffered: Option<f64>,
-    /// By this share of it `low` may be too high: a backlog that small does not show in a trial so short.
+    /// By this share of it `low` may be too high: a backlog that small does not show in a trial so
+    /// short.
     pub(super) unresolved: f64,
 }
 
@@ -252,8 +257,8 @@ impl Deliveries {
         Nanos::from_secs_f64(seconds).min(LONGEST_AGAIN)
     }
 
-    /// The load and length of a further trial, where those that saturated the path are all of a length
-    /// and so can't tell a rate from a bucket.
+    /// The load and length of a further trial, where those that saturated the path are all of a
+    /// length and so can't tell a rate from a bucket.
     pub(super) fn another_length(&self) -> Option<(f64, Nanos)> {
         let saturated = || self.0.iter().filter(|one| one.saturated() && !one.held_back);
         let lowest = saturated().map(|one| one.offered).min_by(f64::total_cmp)?;
@@ -265,8 +270,8 @@ impl Deliveries {
         Some(((lowest * 1.5).min(out * 2.0), longer(longest)))
     }
 
-    /// The length of a further flood, where nothing but floods whose sender was held back tells of the
-    /// path, and all of these were of a length.
+    /// The length of a further flood, where nothing but floods whose sender was held back tells of
+    /// the path, and all of these were of a length.
     pub(super) fn another_flood(&self) -> Option<Nanos> {
         let lossless = self.0.iter().all(|one| one.held_back || !one.saturated());
         let longest = self.0.iter().filter(|one| one.held_back).map(|one| one.duration).max()?;
@@ -288,7 +293,8 @@ impl Deliveries {
         (one.out - frames / one.span.max(one.duration.as_secs_f64())).max(0.0)
     }
 
-    /// The most frames that waited when a sender stopped, of trials that lost some: the queue was full.
+    /// The most frames that waited when a sender stopped, of trials that lost some: the queue was
+    /// full.
     fn queue(&self) -> f64 {
         self.0.iter().map(|one| one.queued).fold(0.0, f64::max)
     }
@@ -306,7 +312,8 @@ impl Deliveries {
         };
         let passed = self.passed_at(lower, goal);
         let low = passed.map_or(lower, |one| {
-            // What came out is all that is known to be forwarded; the goal allows a share of it to be lost.
+            // What came out is all that is known to be forwarded; the goal allows a share of it to
+            // be lost.
             let forwarded = self.without_bucket(one) / (1.0 - goal.loss_ratio);
             forwarded.min(lower)
         });
@@ -322,8 +329,8 @@ impl Deliveries {
         }
     }
 
-    /// Of the trials that failed at a load, the share that one frame is: so much higher a path's rate may
-    /// be where the trial's edges cost a frame.
+    /// Of the trials that failed at a load, the share that one frame is: so much higher a path's
+    /// rate may be where the trial's edges cost a frame.
     fn one_frame(&self, load: f64) -> f64 {
         let at = |one: &&Delivery| (one.offered / load - 1.0).abs() < 1e-9 && one.short() > 0;
         let most = self.0.iter().filter(at).map(|one| one.sent).max();
@@ -337,9 +344,9 @@ impl Deliveries {
         self.0.iter().filter(at).filter(passed).max_by_key(|one| one.duration)
     }
 
-    /// A limit that another trial contradicts, because more came through at a higher load, stands only if
-    /// the loss grows with the load: else it is where chance had it. The load is the highest that was
-    /// forwarded about whole.
+    /// A limit that another trial contradicts, because more came through at a higher load, stands
+    /// only if the loss grows with the load: else it is where chance had it. The load is the
+    /// highest that was forwarded about whole.
     fn loss_not_by_load(
         &self,
         low: Option<f64>,
@@ -360,7 +367,8 @@ impl Deliveries {
         let carried = || self.0.iter().filter(above);
         let highest = carried().max_by(|a, b| a.offered.total_cmp(&b.offered)).unwrap_or(best);
         let ratio = share(carried());
-        // All trials up to it, and not only those without loss: the search stopped where it had luck.
+        // All trials up to it, and not only those without loss: the search stopped where it had
+        // luck.
         let below = |one: &&Delivery| low.is_some_and(|low| one.offered <= low * (1.0 + 1e-9));
         let (mut sent, mut short) = (0, 0);
         for one in self.0.iter().filter(below) {

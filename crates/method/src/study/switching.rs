@@ -1,7 +1,9 @@
-//! The study `switching`: a switch with all its ports at work, by the tests of RFC 2889 and RFC 8239.
+//! The study `switching`: a switch with all its ports at work, by the tests of RFC 2889 and RFC
+//! 8239.
 //!
-//! Owns its request and the order of its tests. Never calls a frame received that came by a wrong port:
-//! it is counted as flooded. A test that can't be made where it runs has a figure that says why.
+//! Owns its request and the order of its tests. Never calls a frame received that came by a wrong
+//! port: it is counted as flooded. A test that can't be made where it runs has a figure that says
+//! why.
 
 mod addresses;
 mod broadcast;
@@ -52,8 +54,8 @@ pub struct SwitchingSpec {
     pub burst_duration: Nanos,
     /// The most stations that the address tests try.
     pub stations: u32,
-    /// At how many frames a second stations speak while their number is searched: at first, and more slowly
-    /// where that may be what floods are about.
+    /// At how many frames a second stations speak while their number is searched: at first, and
+    /// more slowly where that may be what floods are about.
     pub learn_rate: u64,
     /// The phases around each load.
     pub profile: Profile,

@@ -1,7 +1,8 @@
 //! The ways that a study's trials go: through each subject, and over the direct cable beside it.
 //!
-//! Owns which ports are measured, what stands beside what, and the conditions that follow from it. On
-//! a testbed without a device the cable itself is measured, and every figure is about the tester.
+//! Owns which ports are measured, what stands beside what, and the conditions that follow from it.
+//! On a testbed without a device the cable itself is measured, and every figure is about the
+//! tester.
 
 use std::collections::BTreeMap;
 
@@ -164,8 +165,9 @@ impl Ways {
         conditions
     }
 
-    /// A cable's own figures are the tester's. Of a device's, `judged` says whose they are; but what
-    /// would be its own can't be told from its tester's without a bypass, while a bound is one anyway.
+    /// A cable's own figures are the tester's. Of a device's, `judged` says whose they are; but
+    /// what would be its own can't be told from its tester's without a bypass, while a bound is one
+    /// anyway.
     pub(super) fn verdict(&self, way: Way, judged: impl FnOnce() -> Verdict) -> Verdict {
         self.setting(way).allows(judged())
     }

@@ -1,8 +1,8 @@
 //! A device's data sheet from what studies found of it, and how far a twin is from the device.
 //!
-//! Owns what is asked for, and what a data sheet holds: `reading` tells which figures become which part,
-//! `file` which part becomes which key, `difference` what a twin is held against. Pure: never runs a
-//! study, and never writes a key that nothing measured.
+//! Owns what is asked for, and what a data sheet holds: `reading` tells which figures become which
+//! part, `file` which part becomes which key, `difference` what a twin is held against. Pure: never
+//! runs a study, and never writes a key that nothing measured.
 
 mod difference;
 mod file;
@@ -94,8 +94,8 @@ pub struct PacketLimit {
 pub struct PortGroup {
     /// From 1 on, in the order of hosts.
     pub ports: Vec<usize>,
-    /// What carries their frames to the others; none where it was never surely the limit. Of two groups each is
-    /// given what passes between them.
+    /// What carries their frames to the others; none where it was never surely the limit. Of two
+    /// groups each is given what passes between them.
     pub uplink: Option<Rate>,
     /// What it carries at least, where nothing filled it alone.
     pub at_least: Option<Rate>,
@@ -182,7 +182,8 @@ pub fn studies(bed: Bed) -> Vec<StudySpec> {
     studies
 }
 
-/// One round between neighbours, which every study of a fabric has, and the floods that tell groups.
+/// One round between neighbours, which every study of a fabric has, and the floods that tell
+/// groups.
 fn groups(hosts: usize, round: Option<Nanos>) -> FabricSpec {
     let duration = round.unwrap_or(Nanos::from_millis(300));
     FabricSpec {

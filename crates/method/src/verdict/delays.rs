@@ -38,7 +38,8 @@ impl<'a> Delays<'a> {
     }
 
     /// The device's where it is later by more than nothing at [`CONFIDENCE`], and typically by more
-    /// than the floor; else the figure is the tester's own time, and an upper bound of the device's.
+    /// than the floor; else the figure is the tester's own time, and an upper bound of the
+    /// device's.
     pub(super) fn verdict(&self) -> Verdict {
         let shown = match *self {
             Self::Paired { pairs, floor } => {

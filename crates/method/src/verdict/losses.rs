@@ -27,8 +27,9 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// The device's where the bypass lost for certain at most a twentieth as much, the tester's where
-    /// it lost for certain at least 95 % as much. Where the device lost nothing the load is a bound.
+    /// The device's where the bypass lost for certain at most a twentieth as much, the tester's
+    /// where it lost for certain at least 95 % as much. Where the device lost nothing the load is a
+    /// bound.
     pub(super) fn verdict(&self) -> Verdict {
         let Some(device) = self.device else { return Verdict::Undetermined };
         let Some(lost) = device.share() else { return Verdict::Undetermined };

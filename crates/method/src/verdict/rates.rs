@@ -9,7 +9,8 @@ use measure::ranks::Shift;
 use super::{CONFIDENCE, LINE_RATE, TESTER_SHARE};
 use crate::Verdict;
 
-/// What gave way on the device's path, in most of the repetitions or at the load above the one found.
+/// What gave way on the device's path, in most of the repetitions or at the load above the one
+/// found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Driven {
     /// Nothing: all that was offered passed, so the figure is a lower bound.
@@ -72,10 +73,11 @@ pub struct RateEvidence<'a> {
     pub rates: Rates<'a>,
     /// What gave way on the device's path.
     pub driven: Driven,
-    /// The share of the device's frames that the tester itself dropped after they had come back: by so
-    /// much the device may have been faster than what was counted.
+    /// The share of the device's frames that the tester itself dropped after they had come back: by
+    /// so much the device may have been faster than what was counted.
     pub own_drops: f64,
-    /// What the slowest link on the path carries of such frames, in the rates' unit, where it is known.
+    /// What the slowest link on the path carries of such frames, in the rates' unit, where it is
+    /// known.
     pub link: Option<f64>,
 }
 
@@ -92,8 +94,8 @@ impl<'a> RateEvidence<'a> {
     }
 
     /// A path that was not driven carried all that the tester offered: a lower bound, however much
-    /// more the bypass took. One that was driven is the device's only where the whole interval of the
-    /// ratio lies below [`TESTER_SHARE`].
+    /// more the bypass took. One that was driven is the device's only where the whole interval of
+    /// the ratio lies below [`TESTER_SHARE`].
     ///
     /// Where hosts and device share processors, a slower sender may be slower for the device's work
     /// that it does, and a bypass that carried more says nothing. Frames that it did send, and that

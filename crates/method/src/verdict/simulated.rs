@@ -1,5 +1,5 @@
-//! How often a verdict is wrong, and how often it is found: simulated, with a fixed seed. The tables are
-//! in docs/methods/verdicts.md.
+//! How often a verdict is wrong, and how often it is found: simulated, with a fixed seed. The
+//! tables are in docs/methods/verdicts.md.
 //!
 //! `cargo test --release -p method --lib verdict::simulated -- --nocapture`
 

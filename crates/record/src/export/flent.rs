@@ -1,7 +1,8 @@
 //! TCP streams over time as flent's data file, format 4: a run of its test `tcp_nup`.
 //!
-//! Owns the names that flent expects. One file is one trial: the first valid one with TCP streams through
-//! a device, or else over a cable. Never interpolates: flent's points are the intervals as they were read.
+//! Owns the names that flent expects. One file is one trial: the first valid one with TCP streams
+//! through a device, or else over a cable. Never interpolates: flent's points are the intervals as
+//! they were read.
 
 use measure::Nanos;
 use serde_json::{Map, Value, json};

@@ -1,8 +1,9 @@
 //! A table as an Apache Parquet file: plain, uncompressed, one row group, one page a column.
 //!
-//! Owns the bytes, so that a build needs no Parquet library (60 crates, a minute of two processors) for a few thousand rows. Every column may
-//! lack values. Format: <https://parquet.apache.org/docs/file-format/>; its headers are Thrift's compact
-//! protocol. Never reads a file.
+//! Owns the bytes, so that a build needs no Parquet library (60 crates, a minute of two processors)
+//! for a few thousand rows. Every column may lack values. Format:
+//! <https://parquet.apache.org/docs/file-format/>; its headers are Thrift's compact protocol. Never
+//! reads a file.
 
 /// What a column holds, a value a row.
 #[derive(Debug, Clone, PartialEq)]

@@ -19,7 +19,8 @@ pub(super) use forwarding::bound;
 /// A sentence and whose limit it tells of.
 type Sentence = (Verdict, String);
 
-/// All sentences for a run's figures: what a device adds first, then the rates, then RFC 2544's others.
+/// All sentences for a run's figures: what a device adds first, then the rates, then RFC 2544's
+/// others.
 pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
     // Another tool's figures are no study's: nothing says which of them answer what.
     let figures = &reading::of_studies(figures)[..];

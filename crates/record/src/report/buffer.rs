@@ -1,5 +1,6 @@
-//! The buffer study on the page: which cases were stable and why others were not, what their windows
-//! say of the buffer, and each case's first valid trial over time. Computes nothing but sums.
+//! The buffer study on the page: which cases were stable and why others were not, what their
+//! windows say of the buffer, and each case's first valid trial over time. Computes nothing but
+//! sums.
 
 pub(super) mod depth;
 mod intervals;

@@ -1,5 +1,5 @@
-//! A campaign's part of the page: a map of the first two factors, where the variance comes from, how the
-//! control came out, and every level against the first of its factor.
+//! A campaign's part of the page: a map of the first two factors, where the variance comes from,
+//! how the control came out, and every level against the first of its factor.
 //!
 //! Never decides: comparisons and shares are the campaign's own findings.
 

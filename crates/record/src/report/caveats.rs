@@ -1,5 +1,5 @@
-//! Each verdict and caveat in words, explained once on a page. Never adds or weighs a doubt: that is
-//! the study's.
+//! Each verdict and caveat in words, explained once on a page. Never adds or weighs a doubt: that
+//! is the study's.
 
 use std::collections::BTreeSet;
 

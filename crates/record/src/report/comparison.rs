@@ -1,5 +1,6 @@
-//! A comparison as a page: the verdict in a sentence, a forest plot of all ratios with their intervals and
-//! the margin, each figure's blocks as distributions side by side and in the order they ran.
+//! A comparison as a page: the verdict in a sentence, a forest plot of all ratios with their
+//! intervals and the margin, each figure's blocks as distributions side by side and in the order
+//! they ran.
 //!
 //! Never compares: it draws what `method::comparison` decided.
 
@@ -19,8 +20,8 @@ use askama::Template as _;
 /// Of so many figures the blocks are drawn; the table has all.
 const MOST_DRAWN: usize = 8;
 
-/// One self-contained HTML file; `runs` are the reference's and the subject's. `generated_unix_ns` is the
-/// caller's wall clock.
+/// One self-contained HTML file; `runs` are the reference's and the subject's. `generated_unix_ns`
+/// is the caller's wall clock.
 pub fn render(
     compared: &Compared,
     runs: [&RunMeta; 2],

@@ -1,5 +1,5 @@
-//! The conformance lists on the page: every clause, what it asks, what was done, deviations first. The
-//! lists themselves are the method's; never weighs a clause.
+//! The conformance lists on the page: every clause, what it asks, what was done, deviations first.
+//! The lists themselves are the method's; never weighs a clause.
 
 use method::conformance::{Clause, conformance};
 use method::study::{ForwardingTest, StudySpec};

@@ -1,5 +1,5 @@
-//! What the devices said of themselves in their variants, and what was done to them while a load ran.
-//! Shows the words of a variant's probe as they came; never reads them.
+//! What the devices said of themselves in their variants, and what was done to them while a load
+//! ran. Shows the words of a variant's probe as they came; never reads them.
 
 use std::collections::BTreeMap;
 

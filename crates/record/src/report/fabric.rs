@@ -1,5 +1,5 @@
-//! Pairs of ports that exchange messages, on the page: whether the device blocks, the mean by nodes, the
-//! worst pair by message size, and a picture of the pairs. Never computes a figure.
+//! Pairs of ports that exchange messages, on the page: whether the device blocks, the mean by
+//! nodes, the worst pair by message size, and a picture of the pairs. Never computes a figure.
 
 mod groups;
 mod map;
@@ -47,7 +47,8 @@ fn whole(figure: &Figure, name: &str) -> u64 {
     reading::number(figure, name).unwrap_or(0.0) as u64
 }
 
-/// The mean over pairs of every number of nodes, and the worst round of arrangements that have many.
+/// The mean over pairs of every number of nodes, and the worst round of arrangements that have
+/// many.
 fn by_nodes(figures: &[&Figure]) -> Option<Table> {
     let means: Vec<&Figure> = figures.iter().filter(|f| is(f, "mean")).copied().collect();
     let message = means.iter().min_by_key(|f| whole(f, "nodes")).map(|f| whole(f, "message"))?;

@@ -1,5 +1,6 @@
-//! RFC 2544's tests on the page, each in the form that the RFC gives it: throughput by frame size beside
-//! the theoretical line, latency, loss, bursts, recovery and reset, and how the load was made.
+//! RFC 2544's tests on the page, each in the form that the RFC gives it: throughput by frame size
+//! beside the theoretical line, latency, loss, bursts, recovery and reset, and how the load was
+//! made.
 //!
 //! Owns their order. Never computes a figure.
 

@@ -1,5 +1,5 @@
-//! What was sent, as readers know it: a size, or a mix by its name, and the headers where they are not
-//! plain UDP over IPv4. Owns the order in which frames stand. Never measures one.
+//! What was sent, as readers know it: a size, or a mix by its name, and the headers where they are
+//! not plain UDP over IPv4. Owns the order in which frames stand. Never measures one.
 
 use measure::{FrameMix, FrameRate, Rate};
 use method::Figure;

@@ -1,5 +1,6 @@
-//! Round trips on the page: a percentile plot and a CDF for each protocol and load, and the table of
-//! quantiles. Histograms are merged over valid trials; intervals come from the figures, never from here.
+//! Round trips on the page: a percentile plot and a CDF for each protocol and load, and the table
+//! of quantiles. Histograms are merged over valid trials; intervals come from the figures, never
+//! from here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -271,7 +272,8 @@ fn quantile_table(figures: &[Figure], metric: Metric, caption: &str) -> Option<T
     Some(Table { caption: format!("{caption}{of_all}"), head, rows })
 }
 
-/// A figure's value with its interval beneath; the confidence is left to [`n_cell`] where that has it.
+/// A figure's value with its interval beneath; the confidence is left to [`n_cell`] where that has
+/// it.
 pub(super) fn narrow_cell(figure: &Figure, confidence: Option<&str>) -> Cell {
     let mut cell = value_cell(figure);
     if let Some(ends) = confidence.and_then(|c| cell.note.strip_prefix(c)) {

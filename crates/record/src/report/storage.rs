@@ -1,5 +1,5 @@
-//! Reads and writes behind the network: what was done, where its time went, what a device adds, and what
-//! there would be with another network.
+//! Reads and writes behind the network: what was done, where its time went, what a device adds, and
+//! what there would be with another network.
 //!
 //! Owns the section and its sentences. Never reckons: every number is a figure's.
 
@@ -327,8 +327,8 @@ fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {
     Picture { svg: plot.draw(), caption: title }
 }
 
-/// The network's share, what a network or a device without latency would give, and whether the prediction
-/// held.
+/// The network's share, what a network or a device without latency would give, and whether the
+/// prediction held.
 pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
     let own: Vec<&Figure> = figures.iter().filter(|f| is_own(f)).collect();
     let mut all = Vec::new();

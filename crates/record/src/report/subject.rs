@@ -1,5 +1,5 @@
-//! Whose figure or trial it is: a device in one of its variants, or the direct cable beside it. Owns
-//! the names that tell them apart on a page. Never decides whose limit a figure shows.
+//! Whose figure or trial it is: a device in one of its variants, or the direct cable beside it.
+//! Owns the names that tell them apart on a page. Never decides whose limit a figure shows.
 
 use method::Figure;
 use trial::Trial;
@@ -8,7 +8,8 @@ use trial::{Path, Subject};
 use super::reading;
 use super::view::Cell;
 
-/// In the order in which a table lists them: devices by name, plain before variants, then the cable.
+/// In the order in which a table lists them: devices by name, plain before variants, then the
+/// cable.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Who {
     /// A device that a record without subject went through.

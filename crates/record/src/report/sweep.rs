@@ -1,5 +1,5 @@
-//! A sweep's page: what each answer is at every value, as plots and as one table, and which run holds
-//! each point.
+//! A sweep's page: what each answer is at every value, as plots and as one table, and which run
+//! holds each point.
 //!
 //! Owns the page of several runs that differ in one or two parameters. Each point's own page is its
 //! run's.

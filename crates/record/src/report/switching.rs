@@ -25,7 +25,8 @@ pub(super) fn others(figures: &[Figure]) -> Vec<Figure> {
     figures.iter().filter(|figure| !is_own(figure)).cloned().collect()
 }
 
-/// All trials of other studies. A trial does not name its study, but its label begins with its test.
+/// All trials of other studies. A trial does not name its study, but its label begins with its
+/// test.
 pub(super) fn other_trials<'a>(run: &ReportInput<'a>) -> Cow<'a, [(Trial, TrialRecord)]> {
     let own = |trial: &Trial| {
         let test = trial.label.split(' ').next().unwrap_or_default();

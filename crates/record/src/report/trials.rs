@@ -1,5 +1,5 @@
-//! The trials on the page: how many were valid and why others were not, where the frames went by the
-//! kernel's own counters, and how busy the hosts were. Sums and counts only; judges nothing.
+//! The trials on the page: how many were valid and why others were not, where the frames went by
+//! the kernel's own counters, and how busy the hosts were. Sums and counts only; judges nothing.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! A full disk, by way of SQLite's own limit on pages: the one fault that needs the connection itself.
+//! A full disk, by way of SQLite's own limit on pages: the one fault that needs the connection
+//! itself.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! The congestion window: how it grows, and what a loss makes of it.
 //!
-//! Owns the window, the slow-start threshold and the algorithm's state. Arithmetic is whole numbers and
-//! + - * / of floats, so that every machine gets the same window. Never decides that something is lost.
+//! Owns the window, the slow-start threshold and the algorithm's state. Arithmetic is whole numbers
+//! and + - * / of floats, so that every machine gets the same window. Never decides that something
+//! is lost.
 
 mod cubic;
 mod htcp;
@@ -169,8 +170,9 @@ impl Control {
         self.window = self.threshold;
     }
 
-    /// Nothing was sent for `timeouts` retransmission timeouts: the window halves with each, down to
-    /// the first one, and the threshold remembers three quarters of it (RFC 2861, as Linux does).
+    /// Nothing was sent for `timeouts` retransmission timeouts: the window halves with each, down
+    /// to the first one, and the threshold remembers three quarters of it (RFC 2861, as Linux
+    /// does).
     pub(super) fn rested(&mut self, now: Picos, timeouts: u64) {
         self.threshold = self.threshold.max(0.75 * self.window);
         let least = self.initial.min(self.window);

@@ -1,7 +1,7 @@
 //! What a sender tells of itself: how busy it was, what held it back, how fast it delivered.
 //!
-//! Owns clocks and counters that nothing else depends on, but one: whether the congestion window was
-//! used (RFC 7661). Never decides what is sent.
+//! Owns clocks and counters that nothing else depends on, but one: whether the congestion window
+//! was used (RFC 7661). Never decides what is sent.
 
 use measure::Picos;
 

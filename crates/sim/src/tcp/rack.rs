@@ -14,7 +14,8 @@ const PERSIST: u8 = 16;
 /// The newest delivery, and what is known of reordering.
 #[derive(Debug, Clone)]
 pub(super) struct Rack {
-    /// Of the segment sent last among those that came: its serial, when it was sent, how long it took.
+    /// Of the segment sent last among those that came: its serial, when it was sent, how long it
+    /// took.
     pub(super) serial: u64,
     at: Picos,
     took: Picos,
@@ -73,8 +74,8 @@ impl Rack {
         self.reordered = true;
     }
 
-    /// A segment came twice (RFC 8985 §6.2, step 4): it was taken for lost too early, so wait longer;
-    /// once a round trip.
+    /// A segment came twice (RFC 8985 §6.2, step 4): it was taken for lost too early, so wait
+    /// longer; once a round trip.
     pub(super) fn duplicated(&mut self, una: u64, next: u64) {
         if una >= self.widened_upto {
             self.widened_upto = next;

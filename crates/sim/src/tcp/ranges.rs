@@ -1,7 +1,7 @@
 //! Ranges of octets that have come, kept apart and in order.
 //!
-//! Owns nothing but the set. Both ends keep one: the receiver of what came out of order, the sender of
-//! what was reported so. Never looks at a segment.
+//! Owns nothing but the set. Both ends keep one: the receiver of what came out of order, the sender
+//! of what was reported so. Never looks at a segment.
 
 use std::collections::BTreeMap;
 

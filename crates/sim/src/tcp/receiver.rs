@@ -1,7 +1,8 @@
 //! The receiving end: what came in order, and when to say so.
 //!
-//! Owns the ranges that came out of order, the delayed acknowledgement and its timer. The application
-//! reads whatever is in order at once, so the window never closes. Never turns a segment away.
+//! Owns the ranges that came out of order, the delayed acknowledgement and its timer. The
+//! application reads whatever is in order at once, so the window never closes. Never turns a
+//! segment away.
 
 use measure::Picos;
 
@@ -11,8 +12,8 @@ use super::{Ack, Segment};
 /// How long an acknowledgement may wait for a second segment: Linux's shortest.
 const DELAY: Picos = Picos(40_000_000_000);
 
-/// So many are answered one by one at the start and after a rest, as Linux does, so that the sender's
-/// slow start isn't held up.
+/// So many are answered one by one at the start and after a rest, as Linux does, so that the
+/// sender's slow start isn't held up.
 const QUICK: u8 = 16;
 
 /// A rest longer than this begins again with quick acknowledgements: Linux's smallest RTO.
@@ -56,9 +57,9 @@ impl Receiver {
         }
     }
 
-    /// A segment came: what to answer at once, if anything (RFC 5681 §4.2: every second full segment,
-    /// and whenever order is broken or repaired; as Linux does, also after a segment that isn't full,
-    /// because the application has then read all there is).
+    /// A segment came: what to answer at once, if anything (RFC 5681 §4.2: every second full
+    /// segment, and whenever order is broken or repaired; as Linux does, also after a segment that
+    /// isn't full, because the application has then read all there is).
     pub fn receive(&mut self, now: Picos, segment: &Segment) -> Option<Ack> {
         if self.last.is_some_and(|last| now.saturating_sub(last) > REST) {
             self.quick = QUICK;
@@ -72,7 +73,8 @@ impl Receiver {
             // RFC 2883: the first block names what came twice.
             return Some(self.answer(Some((from, to))));
         }
-        // RFC 7323 §4.3 rule (2): of the segments that one acknowledgement answers, the first counts.
+        // RFC 7323 §4.3 rule (2): of the segments that one acknowledgement answers, the first
+        // counts.
         if self.pending == 0 {
             self.stamp = segment.stamp;
         }

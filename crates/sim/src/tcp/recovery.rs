@@ -16,8 +16,8 @@ pub(super) struct Recovery {
     delivered: u64,
     /// Sent since, anew or again.
     out: u64,
-    /// When the first repair was sent: an acknowledgement that echoes an older stamp shows that nothing
-    /// was lost (RFC 3522).
+    /// When the first repair was sent: an acknowledgement that echoes an older stamp shows that
+    /// nothing was lost (RFC 3522).
     pub(super) first_repair: Option<Picos>,
     /// The congestion control as it was, should that be so.
     pub(super) before: Control,

@@ -1,7 +1,8 @@
 //! What is outstanding: every segment sent and not yet acknowledged (RFC 6675's scoreboard).
 //!
 //! Owns the segments' states, their sums, and the order in which they were sent. Every deed takes
-//! constant or logarithmic time, however many segments are in flight. Never decides that one is lost.
+//! constant or logarithmic time, however many segments are in flight. Never decides that one is
+//! lost.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -49,7 +50,8 @@ pub(super) struct Scoreboard {
     segments: VecDeque<Sent>,
     /// How many left at the front: segment `i` of `segments` has the number `gone + i`.
     gone: u64,
-    /// Number and serial of what was sent, oldest first; stale where the serial isn't the segment's.
+    /// Number and serial of what was sent, oldest first; stale where the serial isn't the
+    /// segment's.
     order: VecDeque<(u64, u64)>,
     /// Numbers of segments that are lost and not yet sent again, or were so a while ago.
     missing: BinaryHeap<Reverse<u64>>,
@@ -132,7 +134,8 @@ impl Scoreboard {
         (self.gone + self.segments.len() as u64).checked_sub(1).filter(|&last| last >= self.gone)
     }
 
-    /// All octets below `upto` have come; `delivered` is told each segment that wasn't reported before.
+    /// All octets below `upto` have come; `delivered` is told each segment that wasn't reported
+    /// before.
     pub(super) fn acknowledge(&mut self, upto: u64, mut delivered: impl FnMut(&Sent)) {
         while let Some(first) = self.segments.front().copied() {
             if first.end() > upto {

@@ -1,7 +1,7 @@
 //! The sending end: what leaves next, and what an acknowledgement or a timer means for it.
 //!
-//! Owns the order of the rules: news into the scoreboard, losses out of it, then the window, then the
-//! timers. Each rule itself has a file of its own. Never computes a window.
+//! Owns the order of the rules: news into the scoreboard, losses out of it, then the window, then
+//! the timers. Each rule itself has a file of its own. Never computes a window.
 
 mod news;
 mod probe;
@@ -47,8 +47,8 @@ pub struct Config {
     pub mss: u32,
     /// What controls the window.
     pub algorithm: Algorithm,
-    /// Whether segments are spread over the round trip (as Linux does with fq: 2 x cwnd / srtt in slow
-    /// start, 1.2 x after).
+    /// Whether segments are spread over the round trip (as Linux does with fq: 2 x cwnd / srtt in
+    /// slow start, 1.2 x after).
     pub paced: bool,
     /// Whether the first slow start ends by HyStart++ (RFC 9406) before the queue overflows.
     pub hystart: bool,
@@ -154,8 +154,8 @@ impl Sender {
         self.offered > self.board.next || self.board.lost_segments > 0
     }
 
-    /// The next segment that may leave at `now`; none until an acknowledgement, [`Self::deadline`] or
-    /// more payload.
+    /// The next segment that may leave at `now`; none until an acknowledgement, [`Self::deadline`]
+    /// or more payload.
     pub fn poll(&mut self, now: Picos) -> Option<Segment> {
         self.pacer.waits = false;
         match self.choose(now) {
@@ -202,7 +202,8 @@ impl Sender {
         if octets <= room {
             return Ok(octets as u32);
         }
-        // RFC 9293 §3.8.6.2.1: no small segments into a small window, unless nothing else would move.
+        // RFC 9293 §3.8.6.2.1: no small segments into a small window, unless nothing else would
+        // move.
         if room > 0 && self.board.flight() == 0 { Ok(room as u32) } else { Err(Hold::Receiver) }
     }
 
@@ -261,7 +262,8 @@ impl Sender {
         self.activity.change(now, !idle, hold == Hold::Receiver);
     }
 
-    /// When [`Self::expire`] is to be called, whatever comes before: a timer, or the pacer's next turn.
+    /// When [`Self::expire`] is to be called, whatever comes before: a timer, or the pacer's next
+    /// turn.
     pub fn deadline(&self) -> Option<Picos> {
         // Asked after every event, so without branches: none is later than anything.
         let or_never = |at: Option<Picos>| at.unwrap_or(Picos::MAX);

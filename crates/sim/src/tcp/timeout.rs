@@ -1,7 +1,7 @@
 //! Round-trip time and retransmission timeout (RFC 6298), with Linux's bounds.
 //!
-//! Owns the estimate and the backoff, not the timer. Never sees an ambiguous sample (Karn): its caller
-//! takes them from time stamps.
+//! Owns the estimate and the backoff, not the timer. Never sees an ambiguous sample (Karn): its
+//! caller takes them from time stamps.
 
 use measure::Picos;
 

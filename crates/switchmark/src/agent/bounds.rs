@@ -44,8 +44,8 @@ impl Bounds {
         Err(AgentFault::NoTestPort { interface: interface.to_owned() })
     }
 
-    /// Refuses a receiver that would answer strangers, or by an interface that is not to be loaded, or more
-    /// than an interface may be asked to send. What its answers come to, by interface.
+    /// Refuses a receiver that would answer strangers, or by an interface that is not to be loaded,
+    /// or more than an interface may be asked to send. What its answers come to, by interface.
     pub fn check_receivers(&self, orders: &[ReceiverOrder]) -> Result<Load, AgentFault> {
         let mut load = Load::new();
         for order in orders {
@@ -67,8 +67,8 @@ impl Bounds {
         Ok(load)
     }
 
-    /// Refuses a sender of which frames would reach strangers, leave by an interface that is not to be
-    /// loaded, or be more than an interface may be asked to send beside what it `answers`.
+    /// Refuses a sender of which frames would reach strangers, leave by an interface that is not to
+    /// be loaded, or be more than an interface may be asked to send beside what it `answers`.
     pub fn check_senders(&self, orders: &[SenderOrder], answers: &Load) -> Result<(), AgentFault> {
         let mut load = answers.clone();
         for order in orders {
@@ -90,8 +90,8 @@ impl Bounds {
         Ok(())
     }
 
-    /// The interface between two ends, by its number; zero where no route is known, so that nothing can
-    /// leave.
+    /// The interface between two ends, by its number; zero where no route is known, so that nothing
+    /// can leave.
     fn check_ends(&self, flow: u16, (own, peer): (IpAddr, IpAddr)) -> Result<u32, AgentFault> {
         for address in [own, peer] {
             if !self.terms.cover(address) {
@@ -119,8 +119,8 @@ impl Bounds {
         }
     }
 
-    /// Adds what a flow asks to send to its interface's `load`, in bits a second. Where there is a limit, one
-    /// that names no rate is refused.
+    /// Adds what a flow asks to send to its interface's `load`, in bits a second. Where there is a
+    /// limit, one that names no rate is refused.
     fn add(&self, flow: u16, asked: Option<f64>, load: &mut f64) -> Result<(), AgentFault> {
         let Some(limit) = self.terms.rate else { return Ok(()) };
         *load += asked.ok_or(AgentFault::Unbounded { flow, limit })?;

@@ -1,7 +1,9 @@
-//! Delay added to what arrives at a port: made for a run, checked before each trial, taken away again.
+//! Delay added to what arrives at a port: made for a run, checked before each trial, taken away
+//! again.
 //!
-//! Owns what is made: an ifb link with netem for each port, and the port's ingress queue; that it was not
-//! there is [`super::found`]'s to remember. Never touches an ingress queue or a link that was there before.
+//! Owns what is made: an ifb link with netem for each port, and the port's ingress queue; that it
+//! was not there is [`super::found`]'s to remember. Never touches an ingress queue or a link that
+//! was there before.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +29,9 @@ struct Detour {
 }
 
 impl Delays {
-    /// Has each frame that arrives at a port wait for `delay`, where at most so many may; the link that it
-    /// waits at, by port. Of a port that has its delay already it is checked that it still does.
+    /// Has each frame that arrives at a port wait for `delay`, where at most so many may; the link
+    /// that it waits at, by port. Of a port that has its delay already it is checked that it still
+    /// does.
     pub fn add(
         &mut self,
         notes: &mut Notes,

@@ -1,6 +1,7 @@
 //! What the agent does for each request, one after another.
 //!
-//! Owns the trial under way, and what is to be put back when the agent ends. Never reads or writes a pipe.
+//! Owns the trial under way, and what is to be put back when the agent ends. Never reads or writes
+//! a pipe.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -20,7 +21,8 @@ use super::trial::{LONGEST_TRIAL, Trial};
 use super::{Handled, examine, facts, offloads, settings};
 use crate::protocol::{Answer, Ask, OffloadChange};
 
-/// A trial that was prepared and never started is given up after this: its data ports must not stay.
+/// A trial that was prepared and never started is given up after this: its data ports must not
+/// stay.
 const PREPARED_FOR: Duration = Duration::from_mins(1);
 /// Whoever has an address answers at once.
 const ANSWERING: Nanos = Nanos::from_millis(200);
@@ -46,7 +48,8 @@ impl Reins {
         self.notes().undo()
     }
 
-    /// The same for the last time: whoever would change something afterwards waits for the process's end.
+    /// The same for the last time: whoever would change something afterwards waits for the
+    /// process's end.
     pub fn let_go_for_good(&self) -> Result<(), AgentFault> {
         self.halt();
         let mut notes = self.notes();

@@ -1,9 +1,9 @@
 //! What a host was like before it was changed, written down where the next agent sees it.
 //!
-//! A killed agent restores nothing. So whatever is about to be changed is first written to a file of this
-//! agent's, locked for as long as it lives; a file that nobody locks is a dead agent's, and is undone by the
-//! next agent that may. Owns those files and what undoing is. Never changes anything that no file tells of,
-//! and never touches what a living agent changed.
+//! A killed agent restores nothing. So whatever is about to be changed is first written to a file
+//! of this agent's, locked for as long as it lives; a file that nobody locks is a dead agent's, and
+//! is undone by the next agent that may. Owns those files and what undoing is. Never changes
+//! anything that no file tells of, and never touches what a living agent changed.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _};
@@ -155,8 +155,8 @@ impl Notes {
         self.all.iter().any(which)
     }
 
-    /// Writes down what is about to be changed, and from here on only lets this agent end by ways that
-    /// restore. Where no file can be had (no root, no `/run`), it is only remembered.
+    /// Writes down what is about to be changed, and from here on only lets this agent end by ways
+    /// that restore. Where no file can be had (no root, no `/run`), it is only remembered.
     pub fn note(&mut self, found: Found) -> Result<(), AgentFault> {
         leash::slacken()?;
         let written = self.lasting || found.is_the_machines();
@@ -167,8 +167,8 @@ impl Notes {
         self.write()
     }
 
-    /// Puts everything back, the newest first and as far as it goes; the first failure is told. What could
-    /// not be put back stays noted.
+    /// Puts everything back, the newest first and as far as it goes; the first failure is told.
+    /// What could not be put back stays noted.
     pub fn undo(&mut self) -> Result<(), AgentFault> {
         self.undo_those(|_| true)
     }
@@ -221,8 +221,8 @@ fn undo(ledger: &mut Vec<Found>, which: impl Fn(&Found) -> bool) -> Result<(), A
     first
 }
 
-/// Undoes what agents left that were killed; what, in words. What belongs to another network namespace, or
-/// can't be put back, stays for one that can.
+/// Undoes what agents left that were killed; what, in words. What belongs to another network
+/// namespace, or can't be put back, stays for one that can.
 pub fn mend() -> Vec<String> {
     let Ok(entries) = fs::read_dir(FOLDER) else { return Vec::new() };
     let Ok((boot, network)) = place() else { return Vec::new() };
@@ -234,8 +234,8 @@ pub fn mend() -> Vec<String> {
             continue;
         };
         let ours = |found: &Found| found.is_the_machines() || ledger.network == network;
-        // What fails stays in the file, and is tried again by the next: some settings of the machine can be
-        // written in its first network namespace only.
+        // What fails stays in the file, and is tried again by the next: some settings of the
+        // machine can be written in its first network namespace only.
         let mut found = ledger.found.clone();
         let _ = undo(&mut found, ours);
         let is_mended = |noted: &&Found| !found.contains(noted);

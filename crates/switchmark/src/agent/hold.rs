@@ -1,8 +1,9 @@
 //! One run at a time on a test port.
 //!
-//! Two runs that share a port disturb each other without knowing, and the first that ends turns offloads on
-//! under the second. A port is held by a name among the network namespace's abstract sockets, which the kernel
-//! gives to one process at a time and takes back with it. Owns those names. Never waits for another run.
+//! Two runs that share a port disturb each other without knowing, and the first that ends turns
+//! offloads on under the second. A port is held by a name among the network namespace's abstract
+//! sockets, which the kernel gives to one process at a time and takes back with it. Owns those
+//! names. Never waits for another run.
 
 use std::io;
 use std::os::linux::net::SocketAddrExt as _;
@@ -34,8 +35,8 @@ impl Hold {
     }
 }
 
-/// None where this very run holds it already: by an agent that lost touch and is about to end, or by another of
-/// its hosts, where two are one machine.
+/// None where this very run holds it already: by an agent that lost touch and is about to end, or
+/// by another of its hosts, where two are one machine.
 fn take_one(interface: &str, holder: &str) -> Result<Option<UnixDatagram>, AgentFault> {
     match bind(&format!("switchmark/{interface}")) {
         Ok(socket) => Ok(Some(socket)),

@@ -1,8 +1,8 @@
 //! Which processors a port's interrupts go to, and how many queues it has: what decides whether the
 //! sender's processor is also the one that takes frames in.
 //!
-//! Only reads. A virtual port has queues and no interrupts. Interrupts are the machine's, ports a network
-//! namespace's: only those count that the port's own device has.
+//! Only reads. A virtual port has queues and no interrupts. Interrupts are the machine's, ports a
+//! network namespace's: only those count that the port's own device has.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,8 +44,8 @@ pub fn is_ours(number: u32) -> bool {
     })
 }
 
-/// The numbers of a port's interrupts: of its device's own, and of those that bear its device's name. A
-/// port's name says nothing: one of another namespace may have it too.
+/// The numbers of a port's interrupts: of its device's own, and of those that bear its device's
+/// name. A port's name says nothing: one of another namespace may have it too.
 fn of_port(port: &str) -> Vec<u32> {
     let device = format!("{port}/device");
     let Ok(path) = fs::read_link(&device) else { return Vec::new() };
@@ -68,8 +68,8 @@ fn entries(directory: &str) -> Vec<String> {
     read.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Numbers of the lines of `/proc/interrupts` whose last word begins with the name, alone or before a
-/// mark: `virtio2-input.0`.
+/// Numbers of the lines of `/proc/interrupts` whose last word begins with the name, alone or before
+/// a mark: `virtio2-input.0`.
 fn named(table: &str, name: &str) -> Vec<u32> {
     let is_ours = |word: &str| {
         word.strip_prefix(name)

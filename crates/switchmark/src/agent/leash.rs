@@ -1,9 +1,9 @@
 //! The agent ends with its controller, and puts back what it changed.
 //!
 //! Four ties: the end of stdin; the controller's beats, for a link that is cut or a controller that
-//! hangs; the signals that ask a process to end; and the kernel's parent-death signal, which also works
-//! for an agent that hangs. The last is slackened while something is changed on the host, because a
-//! killed agent restores nothing.
+//! hangs; the signals that ask a process to end; and the kernel's parent-death signal, which also
+//! works for an agent that hangs. The last is slackened while something is changed on the host,
+//! because a killed agent restores nothing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,7 +66,8 @@ impl Heard {
 pub fn watch(reins: &Reins, heard: Heard) -> Result<(), AgentFault> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGINT);
-    // Ctrl-C reaches the whole terminal, and there the controller decides: blocked, and not waited for.
+    // Ctrl-C reaches the whole terminal, and there the controller decides: blocked, and not waited
+    // for.
     signals.thread_block().map_err(AgentFault::Leash)?;
     let mut signals = SigSet::empty();
     for signal in [Signal::SIGTERM, Signal::SIGHUP] {

@@ -1,8 +1,8 @@
-//! The one way out of an agent: what was changed is put back, and then the process ends, whatever else
-//! happens.
+//! The one way out of an agent: what was changed is put back, and then the process ends, whatever
+//! else happens.
 //!
-//! Owns the order: undo, speak, exit. Never returns, never waits longer than [`PATIENCE`] for anything, and
-//! lets no panic out.
+//! Owns the order: undo, speak, exit. Never returns, never waits longer than [`PATIENCE`] for
+//! anything, and lets no panic out.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
@@ -14,8 +14,8 @@ use super::fault::AgentFault;
 use crate::protocol::in_words;
 use crate::speak::speak;
 
-/// A kernel that does not answer within this keeps nobody here: what was found is written down for the next
-/// agent ([`super::found`]).
+/// A kernel that does not answer within this keeps nobody here: what was found is written down for
+/// the next agent ([`super::found`]).
 const PATIENCE: Duration = Duration::from_millis(2500);
 
 /// Why an agent ends.

@@ -1,7 +1,7 @@
 //! Segmentation and receive offloads: turned off for a trial, put back afterwards.
 //!
-//! Owns what the ports are; what was found on them is [`super::found`]'s to remember. Never changes a feature
-//! that it was not told to.
+//! Owns what the ports are; what was found on them is [`super::found`]'s to remember. Never changes
+//! a feature that it was not told to.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use super::sysfs::{self, Sysfs};
 /// By port, each feature that was changed, and its state now.
 pub type Changed = BTreeMap<String, BTreeMap<String, bool>>;
 
-/// Turns off whatever merges or splits frames. A port whose offloads are off already costs nothing, so
-/// that every trial may ask.
+/// Turns off whatever merges or splits frames. A port whose offloads are off already costs nothing,
+/// so that every trial may ask.
 pub fn turn_off(notes: &mut Notes, interfaces: &[String]) -> Result<Changed, AgentFault> {
     let mut changed = Changed::new();
     for name in interfaces {
@@ -56,8 +56,8 @@ fn fault(deed: &'static str, interface: &str) -> impl FnOnce(NetlinkError) -> Ag
     move |cause| AgentFault::Offloads { deed, interface, cause }
 }
 
-/// What each port is: `driver`, `mtu`, `mac`, its offload features, queues and interrupts. A port that can't be read is described
-/// by nothing.
+/// What each port is: `driver`, `mtu`, `mac`, its offload features, queues and interrupts. A port
+/// that can't be read is described by nothing.
 pub fn describe(interfaces: &[String]) -> BTreeMap<String, BTreeMap<String, String>> {
     sysfs::look(|sysfs| {
         let Ok(mut netlink) = Netlink::open() else { return BTreeMap::new() };

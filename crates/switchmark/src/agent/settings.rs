@@ -1,7 +1,7 @@
 //! Settings of the host that were changed on request, and what they were.
 //!
-//! Owns how each is read and written; what was found is [`super::found`]'s to remember. Never changes what is
-//! not on the list of [`Setting`].
+//! Owns how each is read and written; what was found is [`super::found`]'s to remember. Never
+//! changes what is not on the list of [`Setting`].
 
 use std::fs;
 
@@ -12,8 +12,8 @@ use super::found::{self, Found, Notes};
 use super::interrupts;
 use crate::protocol::Setting;
 
-/// Changes one after another. What is as wanted already is left alone, and so are settings of the machine
-/// that another agent changed and has yet to put back.
+/// Changes one after another. What is as wanted already is left alone, and so are settings of the
+/// machine that another agent changed and has yet to put back.
 pub fn change(notes: &mut Notes, wanted: &[Setting]) -> Result<(), AgentFault> {
     for setting in wanted {
         setting.check()?;

@@ -1,8 +1,9 @@
-//! The two sides of a storage flow: a client that runs fio, and a keeper that serves, or only watches a
-//! disk.
+//! The two sides of a storage flow: a client that runs fio, and a keeper that serves, or only
+//! watches a disk.
 //!
-//! Owns what both need: finding a program, starting it so that it can't outlive the agent, and waiting
-//! for it. Never builds a command line for a shell, and never ends a process that it did not start.
+//! Owns what both need: finding a program, starting it so that it can't outlive the agent, and
+//! waiting for it. Never builds a command line for a shell, and never ends a process that it did
+//! not start.
 
 mod client;
 mod keeper;
@@ -40,7 +41,8 @@ fn find(program: &'static str) -> Result<PathBuf, FlowError> {
     })
 }
 
-/// The command that becomes `program` and dies with this process: see [`crate::cli`]'s `agent --lead`.
+/// The command that becomes `program` and dies with this process: see [`crate::cli`]'s `agent
+/// --lead`.
 fn leashed(program: &PathBuf) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.args(["agent", "--lead"]).arg(program);

@@ -1,7 +1,8 @@
 //! The kernel's files about the ports of this host's own network namespace.
 //!
-//! sysfs shows the links of the namespace in which it was mounted, and a host in a namespace mostly sees the
-//! machine's: a port of the same name there is another one. Owns that distinction. Never changes a file.
+//! sysfs shows the links of the namespace in which it was mounted, and a host in a namespace mostly
+//! sees the machine's: a port of the same name there is another one. Owns that distinction. Never
+//! changes a file.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,8 +19,8 @@ pub struct Sysfs {
 }
 
 impl Sysfs {
-    /// As it is mounted. Links have numbers and addresses of their own in each namespace: where all of them
-    /// agree with what the kernel says of this one, it is this one's.
+    /// As it is mounted. Links have numbers and addresses of their own in each namespace: where all
+    /// of them agree with what the kernel says of this one, it is this one's.
     pub fn as_mounted() -> Self {
         let ours = told().is_some_and(|told| told == shown());
         Self { ours }

@@ -1,7 +1,7 @@
 //! One trial as this host sees it: sides opened, run on threads of their own, reported.
 //!
-//! Owns the data ports (they close with it), the shared halt, and the counters around the load. Never
-//! runs longer than [`LONGEST_TRIAL`].
+//! Owns the data ports (they close with it), the shared halt, and the counters around the load.
+//! Never runs longer than [`LONGEST_TRIAL`].
 
 use std::collections::BTreeMap;
 use std::thread::{self, JoinHandle};
@@ -107,8 +107,9 @@ impl Trial {
         let Some(running) = self.running.take() else {
             return Err(AgentFault::Order { ask: "collect", reason: "no trial was started" });
         };
-        // Here and now, on every host: what crosses a port later is nobody's that counts. Sides that are done
-        // early wait with it, because frames of the trial may still cross their ports.
+        // Here and now, on every host: what crosses a port later is nobody's that counts. Sides
+        // that are done early wait with it, because frames of the trial may still cross their
+        // ports.
         rest_until(running.window.closed, &self.halt);
         let host = counters::host()?.since(&running.before.host);
         let interfaces = counters::interfaces(&self.interfaces)?;

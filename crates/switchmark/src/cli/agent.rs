@@ -1,5 +1,5 @@
-//! `switchmark agent`: what a controller starts on a host; the idle process that marks a lab's host; and
-//! what becomes another program that must not outlive its agent.
+//! `switchmark agent`: what a controller starts on a host; the idle process that marks a lab's
+//! host; and what becomes another program that must not outlive its agent.
 //!
 //! Owns only the choice between the three.
 
@@ -56,8 +56,8 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The tie holds across exec; only what the program forks is free of it. So does a mask of signals: the
-/// agent waits for those that end it, and what it starts has to hear them.
+/// The tie holds across exec; only what the program forks is free of it. So does a mask of signals:
+/// the agent waits for those that end it, and what it starts has to hear them.
 fn lead(program: &str, rest: &[String]) -> ExitCode {
     if prctl::set_pdeathsig(Signal::SIGKILL).is_err() || SigSet::all().thread_unblock().is_err() {
         return ExitCode::FAILURE;

@@ -23,7 +23,8 @@ pub struct Args {
     /// sim:PROFILE.toml, lab:bridge,hosts=4 with options, or a testbed file
     #[arg(long, value_name = "T", required_unless_present = "resume", conflicts_with = "resume")]
     testbed: Option<String>,
-    /// ESnet's procedure: TCP alone, beside a load, and beside the same load the other way (the default)
+    /// ESnet's procedure: TCP alone, beside a load, and beside the same load the other way (the
+    /// default)
     #[arg(long)]
     esnet: bool,
     /// How many bytes wait before an output: bursts that overfill it, by three estimators
@@ -31,8 +32,8 @@ pub struct Args {
     estimate: bool,
     #[command(flatten)]
     bursts: Bursts,
-    /// Make the path so long: a model's cables are, and hosts of a testbed file add it to what arrives; each of
-    /// several is a run of its own [default: as long as it is]
+    /// Make the path so long: a model's cables are, and hosts of a testbed file add it to what
+    /// arrives; each of several is a run of its own [default: as long as it is]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = round_trip, conflicts_with = "resume")]
     rtt: Vec<Nanos>,
     /// A model's ports at each of these rates, each a run of its own [default: the profile's]
@@ -140,7 +141,8 @@ struct Ports {
 /// Of `--estimate`.
 #[derive(Debug, Clone, clap::Args)]
 struct Bursts {
-    /// Outputs that are overfilled, in turn: receivers' ports [default: --to, else the second host's]
+    /// Outputs that are overfilled, in turn: receivers' ports [default: --to, else the second
+    /// host's]
     #[arg(long = "output", value_name = "LIST", value_delimiter = ',', requires = "estimate")]
     outputs: Vec<PortRef>,
     /// How many hosts send into one output; more only where so many don't overfill it [default: 2]

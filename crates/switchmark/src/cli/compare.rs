@@ -1,4 +1,5 @@
-//! `switchmark compare RUN RUN`: which is better, how sure that is, and whether it is the device's doing.
+//! `switchmark compare RUN RUN`: which is better, how sure that is, and whether it is the device's
+//! doing.
 //!
 //! Never measures: both sides come from the journal. Never decides: that is `method::comparison`'s.
 
@@ -27,8 +28,9 @@ use sides::{Sides, operation, share};
 /// `compare`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// One or two runs, each RUN, RUN/DEVICE, RUN/DEVICE:VARIANT or, of a campaign, RUN/FACTOR=LEVEL; the
-    /// second is compared with the first. One run alone: its two devices, or its first factor's two levels
+    /// One or two runs, each RUN, RUN/DEVICE, RUN/DEVICE:VARIANT or, of a campaign,
+    /// RUN/FACTOR=LEVEL; the second is compared with the first. One run alone: its two devices, or
+    /// its first factor's two levels
     #[arg(value_name = "RUN", required = true, num_args = 1..=2)]
     runs: Vec<String>,
     /// What the run is compared with; ends with exit code 4 where a figure is worse
@@ -37,7 +39,8 @@ pub struct Args {
     /// The difference that does not matter: 1%, 0.01
     #[arg(long, value_name = "SHARE", value_parser = share)]
     margin: Option<f64>,
-    /// How long an operation of the storage behind takes: what the round trips' difference is worth of it
+    /// How long an operation of the storage behind takes: what the round trips' difference is worth
+    /// of it
     #[arg(long, value_name = "TIME", value_parser = operation)]
     operation: Option<Nanos>,
     /// How many times an operation crosses what is compared, one after the other

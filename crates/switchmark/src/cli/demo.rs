@@ -1,9 +1,9 @@
-//! `switchmark demo`: two runs in labs, two modelled buffers and a modelled switch that blocks, one report, and
-//! what the program claims of devices whose truth is known; in under two minutes.
+//! `switchmark demo`: two runs in labs, two modelled buffers and a modelled switch that blocks, one
+//! report, and what the program claims of devices whose truth is known; in under two minutes.
 //!
-//! Owns what is shown and how long each part lasts. The second lab's ports are limited by the kernel
-//! to a known rate, and the simulated switch's groups stand in its profile, so that what is found can
-//! be held against the truth.
+//! Owns what is shown and how long each part lasts. The second lab's ports are limited by the
+//! kernel to a known rate, and the simulated switch's groups stand in its profile, so that what is
+//! found can be held against the truth.
 
 mod buffers;
 mod groups;
@@ -47,8 +47,8 @@ const FREE: &str = "lab:bridge";
 const LIMITED: &str = "lab:bridge,rate=20Mbit,mtu=1500";
 const LIMIT: Rate = Rate(20_000_000);
 
-// Everything that decides how long the demo takes. All together must stay well under two minutes, of which
-// agents, phases and the second lab's searches take the most.
+// Everything that decides how long the demo takes. All together must stay well under two minutes,
+// of which agents, phases and the second lab's searches take the most.
 const LATENCY_TRIAL: Nanos = Nanos::from_millis(100);
 const LATENCY_BLOCKS: u32 = 6;
 const LOADED_BLOCKS: u32 = 6;
@@ -159,8 +159,8 @@ fn free_studies() -> Vec<StudySpec> {
     vec![StudySpec::Latency(idle), StudySpec::Latency(loaded), StudySpec::Forwarding(flood)]
 }
 
-/// Not 64 octets here: at this rate the kernel would arm the limit's timer every 25 µs, which costs a
-/// virtual machine more than sending does, and the tester shares the processor.
+/// Not 64 octets here: at this rate the kernel would arm the limit's timer every 25 µs, which costs
+/// a virtual machine more than sending does, and the tester shares the processor.
 fn limited_studies() -> Vec<StudySpec> {
     let tests = vec![ForwardingTest::Throughput, ForwardingTest::LossCurve];
     let size = |octets| FrameMix::of(FrameSize::new(octets).expect("a legal size"));
@@ -183,8 +183,8 @@ fn forwarding(tests: Vec<ForwardingTest>) -> ForwardingSpec {
     }
 }
 
-/// What the kernel was told, beside what was found, and how many of these were wrong. Its token bucket
-/// counts a frame without FCS, preamble and gap.
+/// What the kernel was told, beside what was found, and how many of these were wrong. Its token
+/// bucket counts a frame without FCS, preamble and gap.
 fn truth(figures: &[Figure]) -> (String, usize) {
     let mut off = 0;
     let mut out = format!(

@@ -1,7 +1,7 @@
 //! `switchmark doctor`: what this host can be trusted with.
 //!
-//! Owns its flags, and which checks there are: the hosts of a testbed, the generator, and emulated devices.
-//! Never measures by itself: every figure comes out of trials on a testbed like any other.
+//! Owns its flags, and which checks there are: the hosts of a testbed, the generator, and emulated
+//! devices. Never measures by itself: every figure comes out of trials on a testbed like any other.
 
 mod emulator;
 mod generator;
@@ -36,13 +36,15 @@ pub struct Args {
     /// How fast each backend sends here, and how evenly
     #[arg(long)]
     generator: bool,
-    /// How many frames an emulated device carries here, what it adds to a round trip, how late it is
+    /// How many frames an emulated device carries here, what it adds to a round trip, how late it
+    /// is
     #[arg(long, conflicts_with_all = ["generator", "testbed"])]
     emulator: bool,
     /// Change what is doubtful or bad and can be put back, and keep it so until Ctrl-C
     #[arg(long, conflicts_with_all = ["generator", "emulator"])]
     fix: bool,
-    /// Put right what a killed agent left changed, on this host or on a testbed's, and check nothing
+    /// Put right what a killed agent left changed, on this host or on a testbed's, and check
+    /// nothing
     #[arg(long, conflicts_with_all = ["generator", "emulator", "fix"])]
     restore: bool,
     /// Whose hosts are checked: a lab's name or a testbed file; for the generator, its direct cable

@@ -37,7 +37,8 @@ pub struct Args {
     /// With --arrangement: tell groups of ports and their uplinks too, from floods
     #[arg(long)]
     infer: bool,
-    /// Fewer hosts than ports: so many hosts go round the device's ports, and only its groups are told
+    /// Fewer hosts than ports: so many hosts go round the device's ports, and only its groups are
+    /// told
     #[arg(long, value_name = "N", requires = "ports")]
     hosts: Option<u32>,
     /// The device's ports, by numbers from 1; between trials it is said which cable goes where next

@@ -26,8 +26,8 @@ const MOST_QUOTED: usize = 3;
 /// `import`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Outputs of iperf, iperf3, fio, qperf, ping, sockperf, irtt or flent; several that tell the same are
-    /// repeats
+    /// Outputs of iperf, iperf3, fio, qperf, ping, sockperf, irtt or flent; several that tell the
+    /// same are repeats
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// What they were measured through [default: the first file's name]

@@ -1,4 +1,5 @@
-//! `switchmark lab up` holds a lab open; `switchmark lab exec` runs any program in one of its hosts.
+//! `switchmark lab up` holds a lab open; `switchmark lab exec` runs any program in one of its
+//! hosts.
 //!
 //! A lab up is known by its processes alone: each node has one that stands in it and says so in its
 //! command line. No state is kept anywhere else, so nothing can be left behind or be out of date.
@@ -37,8 +38,8 @@ pub enum Verb {
 /// `lab up`
 #[derive(Debug, clap::Args)]
 pub struct UpArgs {
-    /// lab:bridge, lab:cable, lab:router, lab:routers, lab:emulated=PROFILE.toml with options, or a file
-    /// with a [lab] table
+    /// lab:bridge, lab:cable, lab:router, lab:routers, lab:emulated=PROFILE.toml with options, or a
+    /// file with a [lab] table
     #[arg(value_name = "TESTBED")]
     testbed: String,
 }
@@ -84,8 +85,8 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// What emulated devices can do here, measured now; nothing where the lab has none. That it can't be
-/// measured is told and no reason not to have the lab.
+/// What emulated devices can do here, measured now; nothing where the lab has none. That it can't
+/// be measured is told and no reason not to have the lab.
 fn limits_of_models(config: &LabSpec) -> String {
     let is_model = |device: &LabDevice| matches!(device, LabDevice::Emulated(_));
     if !config.devices.iter().any(is_model) {
@@ -102,8 +103,8 @@ fn limits_of_models(config: &LabSpec) -> String {
     }
 }
 
-/// Until a signal ends it. A host whose process died is told of and the rest goes on: its ports still
-/// work, it only can't be entered any more.
+/// Until a signal ends it. A host whose process died is told of and the rest goes on: its ports
+/// still work, it only can't be entered any more.
 fn hold(signals: &SigSet, hosts: &mut Vec<(String, Child)>) -> Result<(), Failure> {
     while signals.wait()? == Signal::SIGCHLD {
         let mut left = Vec::new();

@@ -93,8 +93,9 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     Ok(if wrong { Outcome::Wrong } else { Outcome::Done })
 }
 
-/// What the demo asks of itself: as many devices as fit into so long, in virtual time, and what was said of
-/// them. With `bad` where more claims are wrong than the share of wrong claims that is allowed explains.
+/// What the demo asks of itself: as many devices as fit into so long, in virtual time, and what was
+/// said of them. With `bad` where more claims are wrong than the share of wrong claims that is
+/// allowed explains.
 pub(super) struct SelfTest {
     pub(super) sentence: String,
     pub(super) bad: bool,
@@ -227,7 +228,8 @@ fn narrowed(args: &Args) -> String {
     studies + rigor
 }
 
-/// What each world's share of the budget is, where all are asked; those that cost least to leave out last.
+/// What each world's share of the budget is, where all are asked; those that cost least to leave
+/// out last.
 const SHARES: [(World, f64); 3] = [(World::Sim, 0.3), (World::Kernel, 0.4), (World::Emulated, 0.3)];
 /// A device in a lab takes so long, and more on a busy machine.
 const A_DEVICE: Nanos = Nanos::from_secs(30);

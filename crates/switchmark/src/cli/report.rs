@@ -102,7 +102,8 @@ fn partial(figures: Vec<Figure>, all_valid: bool) -> Vec<Figure> {
     kept
 }
 
-/// A journal that answers, once it has ended, that the trial failed: so a study ends with what it has.
+/// A journal that answers, once it has ended, that the trial failed: so a study ends with what it
+/// has.
 struct Replay<'a> {
     journal: Journal<'a>,
     /// The first trial that is not recorded.

@@ -1,7 +1,7 @@
 //! From a request to a finished run: testbed up, journal open, studies run, testbed gone.
 //!
-//! Owns the order in which side effects happen, and what becomes of a run that is interrupted. Never
-//! reads a flag's meaning: a request is complete.
+//! Owns the order in which side effects happen, and what becomes of a run that is interrupted.
+//! Never reads a flag's meaning: a request is complete.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -54,8 +54,8 @@ pub fn run(
     Ok(outcome)
 }
 
-/// A run: new, or an interrupted one of a verb that `goes_on` with it, taken up again. With it, what stops
-/// whatever follows.
+/// A run: new, or an interrupted one of a verb that `goes_on` with it, taken up again. With it,
+/// what stops whatever follows.
 pub fn one(
     measuring: &Measuring,
     goes_on: impl FnOnce(&str) -> bool,
@@ -209,8 +209,8 @@ pub fn describe(
     })
 }
 
-/// Runs what `ask` asks over the run's journal, takes the testbed down, and gathers what there is. The
-/// inner error is a run that broke off: its status is not set yet.
+/// Runs what `ask` asks over the run's journal, takes the testbed down, and gathers what there is.
+/// The inner error is a run that broke off: its status is not set yet.
 pub fn conduct(
     store: &Store,
     meta: RunMeta,

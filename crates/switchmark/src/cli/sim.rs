@@ -1,5 +1,5 @@
-//! `switchmark sim PROFILE PLAN`: what if it were this device? The plan's studies in virtual time, once
-//! or at every point of a sweep.
+//! `switchmark sim PROFILE PLAN`: what if it were this device? The plan's studies in virtual time,
+//! once or at every point of a sweep.
 //!
 //! Owns its flags and the points that they come to. Sends nothing and needs no root.
 

@@ -23,7 +23,8 @@ pub struct Args {
     /// A job file of fio's, with one job in it; lab and sim have one of their own
     #[arg(long, value_name = "FILE")]
     fio: Option<PathBuf>,
-    /// Have the storage host serve memory by nbdkit, behind a disk that takes so long: TIME, or READ/WRITE
+    /// Have the storage host serve memory by nbdkit, behind a disk that takes so long: TIME, or
+    /// READ/WRITE
     #[arg(long, value_name = "TIME", value_parser = storage::serve)]
     serve: Option<(Nanos, Nanos)>,
     /// The pattern: read, write, rw, randread, randwrite, randrw

@@ -1,7 +1,7 @@
 //! `switchmark xray`: a device's data sheet, as a report and as a profile file: its twin.
 //!
-//! Owns its flags and the order: measure, write, and, where asked, measure the twin too. What becomes
-//! which key is `method`'s.
+//! Owns its flags and the order: measure, write, and, where asked, measure the twin too. What
+//! becomes which key is `method`'s.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -90,7 +90,8 @@ fn request(testbed: Testbed) -> Request {
     Request { verb: VERB, testbed, studies, seed: None }
 }
 
-/// The same studies in the simulator's testbed of the file just written, with as many hosts as were measured.
+/// The same studies in the simulator's testbed of the file just written, with as many hosts as were
+/// measured.
 fn of_twin(
     sheet: &DataSheet,
     path: &Path,

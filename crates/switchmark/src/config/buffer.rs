@@ -1,7 +1,7 @@
 //! What flags or a plan ask of a buffer study, and the complete request that it comes to.
 //!
-//! Owns the defaults by profile and testbed, the reading of loads, and what an added round trip means
-//! for a testbed's name. Never runs a study, and never says where a text stood.
+//! Owns the defaults by profile and testbed, the reading of loads, and what an added round trip
+//! means for a testbed's name. Never runs a study, and never says where a text stood.
 
 use measure::{FrameSize, Nanos, Rate, UnitError};
 use method::{Background, BufferPorts, BufferSpec, Profile, StabilityLimits, StudySpec};
@@ -132,8 +132,8 @@ pub fn background(text: &str) -> Result<Background, BackgroundError> {
     Err(BackgroundError::Share(text.to_owned()))
 }
 
-/// The testbed's name with as much delay as a round trip of `rtt` needs: a model's links have it, and
-/// hosts of a testbed file add it to what arrives. A lab's cables have none.
+/// The testbed's name with as much delay as a round trip of `rtt` needs: a model's links have it,
+/// and hosts of a testbed file add it to what arrives. A lab's cables have none.
 pub fn with_round_trip(name: &str, rtt: Nanos) -> Result<String, Misfit> {
     if name.starts_with(sim_name::PREFIX) || is_emulated(name) {
         return Ok(format!("{name},delay={}", rtt / LINKS_OF_A_ROUND_TRIP));

@@ -1,7 +1,7 @@
 //! What flags or a plan ask of a fabric study, and the complete request that it comes to.
 //!
-//! Owns the defaults by profile and the reading of carriers and margins. Never runs a study, and never
-//! says where a text stood: that is the caller's.
+//! Owns the defaults by profile and the reading of carriers and margins. Never runs a study, and
+//! never says where a text stood: that is the caller's.
 
 use device::Edge;
 use measure::{ByteCount, Nanos, Rate};
@@ -14,8 +14,8 @@ use super::study::replace;
 /// Frames under way where nothing is said: more than a gigabit link and a switch hold at rest.
 const CREDITS: u16 = 64;
 
-/// A pair exchanges so many messages in a trial, if that is not too long: whether a device is non-blocking is
-/// known to a message, and the margin is a twentieth.
+/// A pair exchanges so many messages in a trial, if that is not too long: whether a device is
+/// non-blocking is known to a message, and the margin is a twentieth.
 const MESSAGES: f64 = 150.0;
 
 /// A trial is made no longer for that than this.
@@ -54,8 +54,8 @@ pub struct FabricAsk {
 }
 
 impl FabricAsk {
-    /// The complete request. Virtual time is exact, and a second of it for 48 busy ports takes several
-    /// real ones: where nothing is said, a tenth of the profile's trials is enough there.
+    /// The complete request. Virtual time is exact, and a second of it for 48 busy ports takes
+    /// several real ones: where nothing is said, a tenth of the profile's trials is enough there.
     pub fn resolve(self, testbed: &Testbed) -> StudySpec {
         let mut spec = match self.profile {
             Some(Profile::Strict) => FabricSpec::strict(),

@@ -1,7 +1,7 @@
 //! A job file of fio's as a storage flow's job.
 //!
-//! Owns the file's form, and the options that are the study's own words for a job; which others a job may
-//! have is [`crate::fio_options`]'s. Never reads a file that the job file names.
+//! Owns the file's form, and the options that are the study's own words for a job; which others a
+//! job may have is [`crate::fio_options`]'s. Never reads a file that the job file names.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -14,8 +14,9 @@ use super::resolved::{Source, Testbed};
 /// Why a value can't be had on a testbed: message and hint.
 pub type Misfit = (String, String);
 
-/// The links' speed, where it is known before anything runs: the slowest counts. Those of a lab whose
-/// devices are the kernel's have none, and what its ports are limited to is not a link's speed: see [`rate_fits`].
+/// The links' speed, where it is known before anything runs: the slowest counts. Those of a lab
+/// whose devices are the kernel's have none, and what its ports are limited to is not a link's
+/// speed: see [`rate_fits`].
 pub fn link_rate(testbed: &Testbed) -> Option<Rate> {
     match &testbed.source {
         Source::Lab(lab) => wires_rate(lab),
@@ -64,8 +65,8 @@ pub fn size_fits(size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
     ))
 }
 
-/// Whether so many frames of that size fit the testbed's links. A real link also carries preamble and
-/// gap; a lab's token bucket counts neither these nor the FCS.
+/// Whether so many frames of that size fit the testbed's links. A real link also carries preamble
+/// and gap; a lab's token bucket counts neither these nor the FCS.
 pub fn rate_fits(rate: FrameRate, size: FrameSize, testbed: &Testbed) -> Result<(), Misfit> {
     let (limit, octets, sum) = match &testbed.source {
         Source::Lab(lab) if lab.rate.is_some() && wires_rate(lab).is_none() => {

@@ -1,7 +1,7 @@
 //! What the user's own commands can do to a device: put it into a variant, reset it.
 //!
-//! Data only: the controller executes it. A command is a line for `sh -c`, taken from the testbed file
-//! as it stands; nothing is ever put into it.
+//! Data only: the controller executes it. A command is a line for `sh -c`, taken from the testbed
+//! file as it stands; nothing is ever put into it.
 
 use std::collections::BTreeMap;
 

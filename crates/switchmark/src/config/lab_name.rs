@@ -49,8 +49,9 @@ const GROUPS: Range<u64> = 2..MAX_GROUPS as u64 + 1;
 /// IPv4's least, and what a 9,018-octet frame needs.
 const MTU: Range<u64> = 576..9001;
 
-/// Resolves a whole name, `lab:` included; profiles' paths are relative to `base`. Spans are offsets
-/// into `text`. The testbed's own name has the paths as they are from the working directory.
+/// Resolves a whole name, `lab:` included; profiles' paths are relative to `base`. Spans are
+/// offsets into `text`. The testbed's own name has the paths as they are from the working
+/// directory.
 pub fn resolve(text: &str, base: &Path) -> Result<Testbed, Fault> {
     let spec = parse(text, base)?;
     let (devices, options) = text.split_once(',').unwrap_or((text, ""));
@@ -224,7 +225,8 @@ fn set_machines(
     }
 }
 
-/// Sets what is said of bridges that share out the hosts, on all such of the lab; false where it has none.
+/// Sets what is said of bridges that share out the hosts, on all such of the lab; false where it
+/// has none.
 pub fn set_bridges(config: &mut LabSpec, mut change: impl FnMut(&mut BridgesSpec)) -> bool {
     let mut any = false;
     for device in &mut config.devices {

@@ -1,7 +1,7 @@
 //! What a lab's ports do beyond a rate and a queue: `shaper=htb`, `loss=0.001`, `police=10kpps`.
 //!
-//! Owns how these are written, in a lab's name and in the `[lab]` table alike. Never says which devices
-//! can be told so: the lab does.
+//! Owns how these are written, in a lab's name and in the `[lab]` table alike. Never says which
+//! devices can be told so: the lab does.
 
 use lab::{LabSpec, Policer, RandomLoss, Shaper};
 

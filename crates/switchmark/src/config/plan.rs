@@ -97,7 +97,8 @@ pub fn read(path: &Path) -> Result<Plan, ConfigError> {
     resolve(&source, path.parent().unwrap_or(Path::new("")))
 }
 
-/// Reads a plan file and resolves its studies on another testbed than its own, which is not looked at.
+/// Reads a plan file and resolves its studies on another testbed than its own, which is not looked
+/// at.
 pub fn read_for(path: &Path, testbed: Testbed) -> Result<Plan, ConfigError> {
     let source = SourceText::read(path)?;
     let file: PlanFile = typed::read(&source)?;

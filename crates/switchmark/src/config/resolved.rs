@@ -104,8 +104,8 @@ pub enum Reach {
     Netns(String),
     /// The network namespace of a process of this host.
     Pid(u32),
-    /// Another machine, by the system's OpenSSH: `[user@]host[:port]`, where a host may be any name that
-    /// the user's own configuration knows.
+    /// Another machine, by the system's OpenSSH: `[user@]host[:port]`, where a host may be any name
+    /// that the user's own configuration knows.
     Ssh(String),
     /// A node of a Slurm cluster, by `srun`.
     Srun(String),
@@ -114,7 +114,8 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// Whether the agent is another program's child, and does not end with the thread that started it.
+    /// Whether the agent is another program's child, and does not end with the thread that started
+    /// it.
     pub const fn is_away(&self) -> bool {
         matches!(self, Self::Ssh(_) | Self::Srun(_) | Self::Mpirun(_))
     }
@@ -145,8 +146,8 @@ impl VirtualConfig {
         topology
     }
 
-    /// Sixteen hex digits that differ where anything that was said of device or hosts does: a run is
-    /// not resumed on another device of the same name. FNV-1a, 64 bits.
+    /// Sixteen hex digits that differ where anything that was said of device or hosts does: a run
+    /// is not resumed on another device of the same name. FNV-1a, 64 bits.
     fn digest(&self) -> String {
         let text = format!("{:?} {:?}", self.profile, self.hosts);
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, octet| {

@@ -22,8 +22,8 @@ pub const PREFIX: &str = "sim:";
 /// What is said of the hosts; all others are said of the device.
 pub const OF_HOSTS: [&str; 6] = ["hosts", "mtu", "sends", "turnaround", "queue", "window"];
 
-/// Resolves a whole name, `sim:` included; the profile's path is relative to `base`. Spans are offsets
-/// into `text`. The testbed's own name has the path as it is from the working directory.
+/// Resolves a whole name, `sim:` included; the profile's path is relative to `base`. Spans are
+/// offsets into `text`. The testbed's own name has the path as it is from the working directory.
 pub fn parse(text: &str, base: &Path) -> Result<Testbed, Fault> {
     let body = text.strip_prefix(PREFIX).unwrap_or(text);
     let begin = text.len() - body.len();

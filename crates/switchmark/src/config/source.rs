@@ -125,7 +125,8 @@ impl SourceText {
     }
 }
 
-/// As much of a line around `caret` as a screen shows, the caret's place in that, and how wide it may be.
+/// As much of a line around `caret` as a screen shows, the caret's place in that, and how wide it
+/// may be.
 fn window(line: &str, caret: usize, width: usize) -> (String, usize, usize) {
     if line.chars().count() <= WIDEST {
         return (line.to_owned(), caret, width);

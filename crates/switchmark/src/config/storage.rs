@@ -1,7 +1,7 @@
 //! What flags or a plan ask of a storage study, and the complete request that it comes to.
 //!
-//! Owns the defaults, and the job where nobody brought one. Never runs a study, and never says where a
-//! text stood.
+//! Owns the defaults, and the job where nobody brought one. Never runs a study, and never says
+//! where a text stood.
 
 use measure::{ByteCount, Nanos};
 use method::{Profile, StorageSpec, StudySpec};

@@ -12,9 +12,10 @@ use super::suggest;
 /// A device as it is found, where a list of variants has to name it.
 pub const AS_FOUND: &str = "as-found";
 
-/// What a list of devices and a list of variants ask for: every device in every variant, but one that
-/// is named with its variant in that alone. Variants without devices are the first device's; nothing
-/// asks for nothing. An error says which word is wrong: its place in the list of devices, or of variants.
+/// What a list of devices and a list of variants ask for: every device in every variant, but one
+/// that is named with its variant in that alone. Variants without devices are the first device's;
+/// nothing asks for nothing. An error says which word is wrong: its place in the list of devices,
+/// or of variants.
 pub fn resolve(
     devices: &[String],
     variants: &[String],

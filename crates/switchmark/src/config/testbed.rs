@@ -1,7 +1,7 @@
 //! The testbed file: hosts and devices and their cables, or a lab to build.
 //!
-//! Owns the file's typed form and every check on it. Never reaches a host: what it accepts may still
-//! turn out to be unreachable.
+//! Owns the file's typed form and every check on it. Never reaches a host: what it accepts may
+//! still turn out to be unreachable.
 
 mod addresses;
 mod devices;
@@ -276,11 +276,12 @@ fn is_node(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
 }
 
-/// `[user@]host[:port]` of letters that mean nothing to a shell, and nothing that ssh would take for an
-/// option.
+/// `[user@]host[:port]` of letters that mean nothing to a shell, and nothing that ssh would take
+/// for an option.
 fn is_destination(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-@:%[]".contains(c);
-    // ssh reads `%` before its commands do; it is wanted in an address with a zone only: [fe80::1%eth0].
+    // ssh reads `%` before its commands do; it is wanted in an address with a zone only:
+    // [fe80::1%eth0].
     let bracketed = text.split_once('[').is_some_and(|(before, rest)| {
         !before.contains('%') && rest.split_once(']').is_some_and(|(_, after)| !after.contains('%'))
     });

@@ -1,7 +1,7 @@
 //! Reading TOML into typed files with errors that show the place; nothing is resolved here.
 //!
-//! Owns the mapping of the TOML reader's own errors (unknown key, wrong type, syntax) to faults in the
-//! user's terms. Never knows which keys exist: the typed structs do.
+//! Owns the mapping of the TOML reader's own errors (unknown key, wrong type, syntax) to faults in
+//! the user's terms. Never knows which keys exist: the typed structs do.
 
 use std::ops::Range;
 

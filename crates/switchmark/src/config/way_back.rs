@@ -1,7 +1,8 @@
 //! Whether a plan can have each device as it was found whenever it asks for that.
 //!
-//! Pure. Owns the order of states: the user's commands lead into variants and none leads back, so that a
-//! device is as it was found only before the first of them. Never about labs, whose devices are ours to set.
+//! Pure. Owns the order of states: the user's commands lead into variants and none leads back, so
+//! that a device is as it was found only before the first of them. Never about labs, whose devices
+//! are ours to set.
 
 use std::collections::BTreeMap;
 

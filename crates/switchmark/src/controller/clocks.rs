@@ -1,7 +1,7 @@
 //! How far the agents' monotonic clocks stand from ours, and from each other.
 //!
-//! Owns the exchanges with each, over the control channel, of this trial and the ones before, and what they
-//! allow. Never sets a clock, and never claims to know better than that.
+//! Owns the exchanges with each, over the control channel, of this trial and the ones before, and
+//! what they allow. Never sets a clock, and never claims to know better than that.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,8 @@ impl Clocks {
         self.known.remove(host);
     }
 
-    /// By how much a host's clock is ahead of ours at our instant; nothing where it was never asked.
+    /// By how much a host's clock is ahead of ours at our instant; nothing where it was never
+    /// asked.
     pub fn ahead(&self, host: &str, ours: Nanos) -> Ahead {
         let none = Ahead { low_ns: 0, high_ns: 0 };
         self.known.get(host).map_or(none, |known| known.bounds.ahead(ours))
@@ -79,8 +80,8 @@ impl Clocks {
         Nanos(theirs.0.saturating_add_signed(-self.ahead(host, about).estimate_ns()))
     }
 
-    /// What senders add to their stamps, so that receivers on other hosts can subtract them from their own
-    /// clocks, from `since` to `until`, and never get less than nothing.
+    /// What senders add to their stamps, so that receivers on other hosts can subtract them from
+    /// their own clocks, from `since` to `until`, and never get less than nothing.
     pub fn allowances(&self, flows: &[Flow], (since, until): (Nanos, Nanos)) -> Allowances {
         let apart = flows.iter().filter(|_| !self.one);
         let hosts = apart.map(|flow| (flow.from.host.clone(), flow.to.host.clone()));
@@ -97,8 +98,8 @@ impl Clocks {
         self.one
     }
 
-    /// Delays that were taken with an [allowance](Self::allowances), less what of it was too much, with the error
-    /// that is left; nothing where the clocks can't be told.
+    /// Delays that were taken with an [allowance](Self::allowances), less what of it was too much,
+    /// with the error that is left; nothing where the clocks can't be told.
     pub fn settle(
         &self,
         record: &mut DatagramsRecord,
@@ -124,7 +125,8 @@ impl Clocks {
         if !known || surplus < 0 || histogram.min().0 + doubt < surplus.unsigned_abs() {
             return;
         }
-        // No frame arrives before it leaves: where the estimate says so, it is off by that much at least.
+        // No frame arrives before it leaves: where the estimate says so, it is off by that much at
+        // least.
         let surplus = Nanos(surplus.unsigned_abs()).min(histogram.min());
         let mut settled = Histogram::new();
         for (delay, times) in histogram.buckets() {

@@ -1,4 +1,5 @@
-//! A command line of the user's, run to its end: output taken, time bounded, ended with this program.
+//! A command line of the user's, run to its end: output taken, time bounded, ended with this
+//! program.
 //!
 //! Owns the child. Never puts anything into the line: it is the testbed file's own text, and what a
 //! name or a study brings along goes into the environment.
@@ -75,8 +76,8 @@ pub fn run(
     run_to_end(shell, line, limit, stop)
 }
 
-/// Runs a command whose standard input is set already, and returns what it wrote to its standard output,
-/// trimmed; `line` is what errors call it.
+/// Runs a command whose standard input is set already, and returns what it wrote to its standard
+/// output, trimmed; `line` is what errors call it.
 #[expect(clippy::disallowed_methods, reason = "a command of the user's is waited for")]
 pub fn run_to_end(
     command: Command,
@@ -152,7 +153,8 @@ impl Reader {
         Self { text, thread }
     }
 
-    /// All of it; or, where a program that the line left running keeps the pipe open, what came soon.
+    /// All of it; or, where a program that the line left running keeps the pipe open, what came
+    /// soon.
     #[expect(clippy::disallowed_methods, reason = "a pipe is waited for")]
     fn text(self) -> String {
         for _ in 0..LINGER_GLANCES {

@@ -253,7 +253,8 @@ impl<'a> Conduct<'a> {
         if any { LAYING_OUT } else { Duration::ZERO }
     }
 
-    /// Tells every agent to start at one instant; the window on our clock, and its start on the wall's.
+    /// Tells every agent to start at one instant; the window on our clock, and its start on the
+    /// wall's.
     fn start(&mut self, hosts: &[String]) -> Result<(Window, u64), Mishap> {
         let phases = self.lanes.trial().phases;
         let now = clock::monotonic();
@@ -336,8 +337,8 @@ fn interfaces(ports: &BTreeMap<String, Vec<String>>) -> Vec<String> {
     all.into_iter().cloned().collect()
 }
 
-/// What each port in use counted, its interfaces added up, as `h1/eth1`. Of links at which frames wait on
-/// purpose only what they dropped: what crosses them has been counted at the port.
+/// What each port in use counted, its interfaces added up, as `h1/eth1`. Of links at which frames
+/// wait on purpose only what they dropped: what crosses them has been counted at the port.
 fn host_counters(
     topology: &Topology,
     in_use: &PortsInUse,
@@ -389,8 +390,8 @@ fn into_sides(collected: BTreeMap<String, Collected>) -> Result<Sides, Mishap> {
     Ok(sides)
 }
 
-/// An upper bound on how far apart the flows' senders began: what their threads' readiness tells, and
-/// between hosts also what their clocks may be off.
+/// An upper bound on how far apart the flows' senders began: what their threads' readiness tells,
+/// and between hosts also what their clocks may be off.
 fn start_spread(
     trial: &Trial,
     window: Window,
@@ -416,7 +417,8 @@ fn start_spread(
     last.saturating_sub(*first) + between
 }
 
-/// From the kernel, not from the study's seed: a replayed study must not accept an old trial's frames.
+/// From the kernel, not from the study's seed: a replayed study must not accept an old trial's
+/// frames.
 fn draw_token() -> Result<u32, Mishap> {
     let mut bytes = [0; 4];
     std::fs::File::open("/dev/urandom")

@@ -1,7 +1,7 @@
 //! Delay that hosts add to what arrives at their test ports.
 //!
-//! Owns how many frames may wait, and which link each port's frames wait at. What is added goes with the
-//! agents.
+//! Owns how many frames may wait, and which link each port's frames wait at. What is added goes
+//! with the agents.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use crate::protocol::{Answer, Ask};
 
 /// A port of unknown speed is taken to be as fast.
 const FASTEST: Rate = Rate(100_000_000_000);
-/// So many times the smallest frames that arrive during the delay may wait, and so many more: the limit is
-/// there to be known, never to be reached.
+/// So many times the smallest frames that arrive during the delay may wait, and so many more: the
+/// limit is there to be known, never to be reached.
 const ROOM: f64 = 2.0;
 const LEAST: f64 = 1_000.0;
 /// A few requests to the kernel for each port.

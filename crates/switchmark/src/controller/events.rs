@@ -1,6 +1,7 @@
 //! What a trial does to its device while the load runs.
 //!
-//! Owns the waiting for each event's moment. Never decides one, and never outlasts the trial's reports.
+//! Owns the waiting for each event's moment. Never decides one, and never outlasts the trial's
+//! reports.
 
 use std::thread;
 

@@ -1,7 +1,8 @@
 //! Trials on what is left of a testbed, where an agent has ended in the middle of a run.
 //!
-//! Owns which trials can go on without some of their flows, and what their records say of these. Never
-//! leaves out a flow whose both hosts are there, and never calls a trial valid that lacks one.
+//! Owns which trials can go on without some of their flows, and what their records say of these.
+//! Never leaves out a flow whose both hosts are there, and never calls a trial valid that lacks
+//! one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,15 +47,16 @@ impl Gone {
     }
 }
 
-/// Whether each flow is measured by itself beside the others: of exchanges and of floods, one less is one
-/// figure less. A load beside what is measured, or a search's frames, can't be left out.
+/// Whether each flow is measured by itself beside the others: of exchanges and of floods, one less
+/// is one figure less. A load beside what is measured, or a search's frames, can't be left out.
 fn is_many_of_a_kind(trial: &Trial) -> bool {
     let exchange = |flow: &Flow| matches!(flow.kind, FlowKind::Exchange(_));
     let measured = trial.flows.iter().all(|flow| flow.role == Role::Measured);
     measured && (trial.gate == Gate::Flood || trial.flows.iter().all(exchange))
 }
 
-/// The record of what was asked, from that of what was run: of the flows between, nothing was received.
+/// The record of what was asked, from that of what was run: of the flows between, nothing was
+/// received.
 pub fn complete(asked: &Trial, run: &Trial, mut record: TrialRecord) -> TrialRecord {
     if matches!(record.outcome, Outcome::Failed { .. }) {
         return record;

@@ -1,8 +1,8 @@
 //! One agent and the conversation with it.
 //!
-//! Owns the child process: it is reaped, and when the handle goes the agent goes. One thread reads its
-//! answers and one the last of its stderr, so that nothing here ever blocks without a deadline. Never
-//! asks anything by itself but goodbye.
+//! Owns the child process: it is reaped, and when the handle goes the agent goes. One thread reads
+//! its answers and one the last of its stderr, so that nothing here ever blocks without a deadline.
+//! Never asks anything by itself but goodbye.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -114,9 +114,9 @@ impl AgentError {
         !matches!(self, Self::Refused { .. } | Self::Unavailable { .. })
     }
 
-    /// The host whose agent only lost touch with us, so that another may be started there: it said so,
-    /// or ssh did, or it is silent. One that was killed or broke is not started again, for what ended it
-    /// would end the next.
+    /// The host whose agent only lost touch with us, so that another may be started there: it said
+    /// so, or ssh did, or it is silent. One that was killed or broke is not started again, for what
+    /// ended it would end the next.
     pub fn out_of_touch(&self) -> Option<&str> {
         match self {
             Self::Late { host, .. } => Some(host),
@@ -150,7 +150,8 @@ pub struct Agent {
 
 /// An agent takes an order at once, were it of megabytes.
 const TAKING: Duration = Duration::from_secs(10);
-/// An agent answers only what it was asked, one request after another: of one that says more no more is read.
+/// An agent answers only what it was asked, one request after another: of one that says more no
+/// more is read.
 const UNREAD: usize = 16;
 /// What an agent says for people to read is cut to this.
 const MOST_WORDS: usize = 4096;
@@ -163,8 +164,8 @@ pub struct Pending {
 }
 
 impl Agent {
-    /// Takes over a child whose three streams are piped, and exchanges greetings; from then on `heart`
-    /// tells it that somebody is there.
+    /// Takes over a child whose three streams are piped, and exchanges greetings; from then on
+    /// `heart` tells it that somebody is there.
     pub fn greet(host: &str, mut child: Child, heart: &Heart) -> Result<Self, AgentError> {
         let thread = |cause| AgentError::Thread { host: host.to_owned(), cause };
         let line = Arc::new(Mutex::new(child.stdin.take()));

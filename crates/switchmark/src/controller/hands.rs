@@ -1,8 +1,8 @@
-//! What a person does between trials: moves cables, where there are fewer hosts than ports, and sets what a
-//! campaign varies and no command reaches.
+//! What a person does between trials: moves cables, where there are fewer hosts than ports, and
+//! sets what a campaign varies and no command reaches.
 //!
-//! Owns the words that are shown and the wait for an answer: a line on standard input, which may also
-//! come from a program that moves cables. Never guesses that a cable was moved.
+//! Owns the words that are shown and the wait for an answer: a line on standard input, which may
+//! also come from a program that moves cables. Never guesses that a cable was moved.
 
 use std::io::{self, BufRead as _};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};

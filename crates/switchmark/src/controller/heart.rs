@@ -1,7 +1,7 @@
 //! Tells every agent several times a second that its controller is still there.
 //!
-//! Owns one thread for all of them. Never waits for an agent: one that does not listen is passed over, and
-//! so is one that somebody is just talking to, for that is a sign of life too.
+//! Owns one thread for all of them. Never waits for an agent: one that does not listen is passed
+//! over, and so is one that somebody is just talking to, for that is a sign of life too.
 
 use std::os::fd::AsFd as _;
 use std::process::ChildStdin;

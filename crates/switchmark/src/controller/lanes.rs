@@ -1,7 +1,7 @@
 //! A flow of several senders as so many flows of one, and their records as one again.
 //!
-//! Pure. Owns how a load is shared out. A study sees the flow that it asked for; hosts see only flows
-//! of one sender. Never decides where a thread runs.
+//! Pure. Owns how a load is shared out. A study sees the flow that it asked for; hosts see only
+//! flows of one sender. Never decides where a thread runs.
 
 use std::borrow::Cow;
 

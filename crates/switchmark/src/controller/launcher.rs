@@ -1,8 +1,8 @@
 //! Starting an agent where its host is.
 //!
-//! Owns the ways to get there; [the one by ssh](super::ssh) has a place of its own. Never talks to the
-//! agent it started. The child is tied to the calling *thread*, unless it is another program's: call from
-//! one that outlives it.
+//! Owns the ways to get there; [the one by ssh](super::ssh) has a place of its own. Never talks to
+//! the agent it started. The child is tied to the calling *thread*, unless it is another program's:
+//! call from one that outlives it.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -16,9 +16,9 @@ use super::Stop;
 use super::ssh::{self, SshError};
 use crate::config::resolved::Reach;
 
-/// One task on the node named next. It shares the node with the step that switchmark itself may run in
-/// (`--overlap`, Slurm 20.11), for else it waits for that to end; is held to none of its processors; and a
-/// node that others have is said to be busy before the agent is missed.
+/// One task on the node named next. It shares the node with the step that switchmark itself may run
+/// in (`--overlap`, Slurm 20.11), for else it waits for that to end; is held to none of its
+/// processors; and a node that others have is said to be busy before the agent is missed.
 const SRUN: [&str; 9] = [
     "--quiet",
     "--unbuffered",
@@ -156,8 +156,8 @@ fn agent_by(mut command: Command) -> Command {
     command
 }
 
-/// One task on one node, whose streams the launcher passes on. The program is where it is here: clusters
-/// share their files.
+/// One task on one node, whose streams the launcher passes on. The program is where it is here:
+/// clusters share their files.
 fn cluster(
     launcher: &'static str,
     options: &[&str],

@@ -1,4 +1,5 @@
-//! A lab's emulated devices: by what their frames come and go, and what a trial's record says of them.
+//! A lab's emulated devices: by what their frames come and go, and what a trial's record says of
+//! them.
 //!
 //! Owns the joining of the lab's models with the data plane's ports, and the names of the models'
 //! counters. Never decides whether an emulator that fell behind spoils a trial: `method` does.

@@ -1,7 +1,7 @@
 //! Getting an agent onto every host, and another one where the first lost touch.
 //!
-//! Owns how each host is reached, what its agent is held to, and how long a host may stay away. Never
-//! starts an agent again that was killed or that broke.
+//! Owns how each host is reached, what its agent is held to, and how long a host may stay away.
+//! Never starts an agent again that was killed or that broke.
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
@@ -71,9 +71,9 @@ impl Muster {
         &self.mended
     }
 
-    /// An agent on every host, each told its terms. Those of other machines all at once: each takes as
-    /// long as its network does. The others' agents die with the thread that started them, and are
-    /// started on this one.
+    /// An agent on every host, each told its terms. Those of other machines all at once: each takes
+    /// as long as its network does. The others' agents die with the thread that started them, and
+    /// are started on this one.
     pub fn all(
         &mut self,
         topology: &Topology,
@@ -106,8 +106,8 @@ impl Muster {
         Ok(())
     }
 
-    /// Another agent on a host whose first one lost touch, within [`RETURNING`]; the last attempt's error
-    /// where it stays away or the user asks to stop.
+    /// Another agent on a host whose first one lost touch, within [`RETURNING`]; the last attempt's
+    /// error where it stays away or the user asks to stop.
     pub fn again(
         &mut self,
         host: &str,

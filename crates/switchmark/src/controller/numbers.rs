@@ -1,7 +1,7 @@
 //! How many sequence numbers a flood gets: a receiver takes a bit of memory for each of them.
 //!
-//! Owns the rate that they are meant for, which grows with the fastest sender seen, so that a flood ends by
-//! its time and not for want of numbers. Never sends anything.
+//! Owns the rate that they are meant for, which grows with the fastest sender seen, so that a flood
+//! ends by its time and not for want of numbers. Never sends anything.
 
 use measure::{FrameRate, Nanos};
 use trial::record::FlowRecord;
@@ -36,7 +36,8 @@ impl Numbers {
         (self.fastest.0 * seconds).min(MOST.max(FIRST.0 * seconds))
     }
 
-    /// Whether the sender that was heard last used up its numbers before its time, and there are more.
+    /// Whether the sender that was heard last used up its numbers before its time, and there are
+    /// more.
     pub fn take_ran_out(&mut self) -> bool {
         std::mem::take(&mut self.ran_out)
     }

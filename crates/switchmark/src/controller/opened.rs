@@ -21,8 +21,8 @@ pub enum Opened {
 }
 
 impl Opened {
-    /// Brings the testbed up. `seed` is of what happens by chance in a model; where packets are real,
-    /// chance is the world's. Call it from a thread that lives as long as the testbed.
+    /// Brings the testbed up. `seed` is of what happens by chance in a model; where packets are
+    /// real, chance is the world's. Call it from a thread that lives as long as the testbed.
     pub fn open(
         testbed: &resolved::Testbed,
         stop: Stop,
@@ -48,7 +48,8 @@ impl Opened {
         }
     }
 
-    /// A run goes on that put these devices, by name, into these variants. A model is as it is described.
+    /// A run goes on that put these devices, by name, into these variants. A model is as it is
+    /// described.
     pub fn left_in(&mut self, variants: BTreeMap<String, String>) {
         if let Self::Live(live, ..) = self {
             live.left_in(variants);

@@ -119,7 +119,8 @@ pub struct Scene<'a> {
     /// Processors to share out among the hosts' datagram sides, where all hosts are this machine;
     /// else empty, and the kernel decides.
     pub processors: Vec<usize>,
-    /// What senders on one host add to their stamps for receivers on another; none where one clock is all's.
+    /// What senders on one host add to their stamps for receivers on another; none where one clock
+    /// is all's.
     pub allowances: Allowances,
 }
 
@@ -263,8 +264,8 @@ impl Scene<'_> {
         address.ok_or_else(|| OrderError::NoAddress { flow: flow.id, port: port.clone(), version })
     }
 
-    /// A closed loop keeps to the limit, where there is one: to what other flows leave of it at either end,
-    /// shared with the closed loops there.
+    /// A closed loop keeps to the limit, where there is one: to what other flows leave of it at
+    /// either end, shared with the closed loops there.
     fn asking(&self, flow: &Flow, echo: &trial::Echo) -> Result<echo::Pace, OrderError> {
         let pace = asking(flow, echo.schedule)?;
         let (Some(limit), echo::Pace::Greedy) = (self.rate, pace) else { return Ok(pace) };
@@ -294,8 +295,8 @@ impl Scene<'_> {
         Ok(echo::Pace::Within(wire_bits(echo) * 1e9 / share.max(1e-3)))
     }
 
-    /// Neighbouring hosts, which talk to each other, get different processors, and so do the threads
-    /// that share a load.
+    /// Neighbouring hosts, which talk to each other, get different processors, and so do the
+    /// threads that share a load.
     fn processor(&self, flow: &Flow, host: &str) -> Option<usize> {
         let index = self.topology.hosts.iter().position(|h| h.name == host)?;
         let index = index + usize::from(self.lanes.lane(flow.id).number);

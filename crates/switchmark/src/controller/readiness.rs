@@ -1,4 +1,5 @@
-//! What a testbed's hosts tell before anything is measured: what bears on it, and where cables lead.
+//! What a testbed's hosts tell before anything is measured: what bears on it, and where cables
+//! lead.
 //!
 //! Owns the asking. Never judges, and changes only what it is told to.
 
@@ -67,8 +68,8 @@ impl LiveTestbed {
         }
     }
 
-    /// Sends frames out of every test port, one port after another, and hears where they arrive. `mtu` is
-    /// each port's; `mark` keeps other people's frames out.
+    /// Sends frames out of every test port, one port after another, and hears where they arrive.
+    /// `mtu` is each port's; `mark` keeps other people's frames out.
     pub fn prove_cables(
         &mut self,
         mtu: &dyn Fn(&PortRef) -> u32,

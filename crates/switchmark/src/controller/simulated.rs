@@ -1,5 +1,5 @@
-//! The testbed in virtual time, as a run sees it: with a model's digest in its topology, with facts and
-//! notes, and with the user's wish to stop.
+//! The testbed in virtual time, as a run sees it: with a model's digest in its topology, with facts
+//! and notes, and with the user's wish to stop.
 //!
 //! Never simulates: `sim` does. Needs no root, no agent and no namespace.
 
@@ -18,8 +18,8 @@ use crate::protocol::HostFacts;
 #[derive(Debug)]
 pub struct Simulated {
     inner: VirtualTestbed,
-    /// The same device with a host at every port, of which a trial of moved cables takes those that its
-    /// hosts would be; made when the first asks.
+    /// The same device with a host at every port, of which a trial of moved cables takes those that
+    /// its hosts would be; made when the first asks.
     full: Option<VirtualTestbed>,
     config: VirtualConfig,
     seed: u64,

@@ -1,7 +1,7 @@
 //! A lab as a study may see it, and its devices' own counters.
 //!
-//! Owns the building of a lab with what only this program has, and the translation of its plan into a
-//! topology. Never runs anything in a host's namespace: that is the agents'.
+//! Owns the building of a lab with what only this program has, and the translation of its plan into
+//! a topology. Never runs anything in a host's namespace: that is the agents'.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -27,8 +27,8 @@ use super::models::Ports;
 use crate::guest;
 use crate::protocol::HostFacts;
 
-/// Builds a lab whose devices forward frames and not bundles of them. `program` is a switchmark, for
-/// virtual machines.
+/// Builds a lab whose devices forward frames and not bundles of them. `program` is a switchmark,
+/// for virtual machines.
 pub fn build(spec: &LabSpec, program: &Path) -> Result<Lab, LabError> {
     let emulator = Some(guest::emulator(program));
     let equipment =
@@ -53,8 +53,8 @@ impl XdpForwarder for Xdp {
     }
 }
 
-/// Has the devices that a trial crosses take frames from XDP's live senders where the trial may have
-/// such, and not otherwise; see [`Lab::take_redirected`].
+/// Has the devices that a trial crosses take frames from XDP's live senders where the trial may
+/// have such, and not otherwise; see [`Lab::take_redirected`].
 pub fn make_ready(lab: &Lab, topology: &Topology, trial: &Trial) {
     let (mut devices, mut spoken_for) = (BTreeSet::new(), Vec::new());
     for flow in &trial.flows {

@@ -1,9 +1,9 @@
-//! An agent on another machine, by the system's OpenSSH: keys, jump hosts and known hosts are the user's
-//! own configuration's.
+//! An agent on another machine, by the system's OpenSSH: keys, jump hosts and known hosts are the
+//! user's own configuration's.
 //!
-//! Owns the program's copy there: put into a private directory named after its SHA-256, once. What a far
-//! shell is given is constant text and hexadecimal digits. Never asks for a password, so that nothing
-//! waits for somebody who is not there.
+//! Owns the program's copy there: put into a private directory named after its SHA-256, once. What
+//! a far shell is given is constant text and hexadecimal digits. Never asks for a password, so that
+//! nothing waits for somebody who is not there.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -32,12 +32,13 @@ const OPTIONS: [&str; 9] = [
     "ServerAliveCountMax=3",
 ];
 
-/// The folder of our programs there is this user's own, or nothing in it is run or written (`test -O`).
+/// The folder of our programs there is this user's own, or nothing in it is run or written (`test
+/// -O`).
 const OWN: &str = r#"c="${XDG_CACHE_HOME:-$HOME/.cache}/switchmark"; if [ -e "$c" ] && ! [ -O "$c" ]; then echo "$c belongs to another user" >&2; exit 9; fi; d="$c/$1""#;
 /// Which system and processor, and the sum of the program where it is there already.
 const LOOK: &str = r#"uname -s; uname -m; if [ -O "$d" ] && [ -x "$d/switchmark" ]; then sha256sum < "$d/switchmark"; fi"#;
-/// Takes the program from its standard input; a copy that was cut off never gets the name. Other versions go, with
-/// whatever capabilities they were given.
+/// Takes the program from its standard input; a copy that was cut off never gets the name. Other
+/// versions go, with whatever capabilities they were given.
 const PUT: &str = r#"set -e; umask 077; mkdir -p "$d"; chmod 700 "$c" "$d"; t="$d/new.$$"; cat > "$t"; chmod 700 "$t"; mv -f "$t" "$d/switchmark"; sha256sum < "$d/switchmark"; for o in "$c"/*; do if [ "$o" != "$d" ] && [ -O "$o" ]; then rm -f "$o/switchmark"; rmdir "$o" 2>/dev/null || :; fi; done"#;
 /// Becomes the agent.
 const START: &str = r#"exec "$d/switchmark" agent"#;
@@ -98,8 +99,8 @@ impl SshError {
     }
 }
 
-/// Starts `program agent` at `destination`, `[user@]host[:port]`, its three streams piped; the program is
-/// sent there first where it is not there yet.
+/// Starts `program agent` at `destination`, `[user@]host[:port]`, its three streams piped; the
+/// program is sent there first where it is not there yet.
 pub fn start(destination: &str, program: &Program, stop: &Stop) -> Result<Child, SshError> {
     let sum = program.sum().map_err(SshError::Program)?;
     let reach = |cause| SshError::Reach { destination: destination.to_owned(), cause };
@@ -135,7 +136,8 @@ pub fn start(destination: &str, program: &Program, stop: &Stop) -> Result<Child,
     agent.spawn().map_err(SshError::Start)
 }
 
-/// `script` is told the sum as its first argument, and finds the folder of the program's copy in `$d`.
+/// `script` is told the sum as its first argument, and finds the folder of the program's copy in
+/// `$d`.
 fn ssh(destination: &str, script: &str, sum: &str, stdin: Stdio) -> Command {
     let mut command = Command::new("ssh");
     command.args(OPTIONS).arg("--").arg(format!("ssh://{destination}"));

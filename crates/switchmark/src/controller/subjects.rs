@@ -1,8 +1,8 @@
 //! The devices under test and the state each is in.
 //!
-//! Owns which variant a device was put into last, so that the next trial finds the one it asks for. A
-//! lab's devices are the lab's to set; others are set by the user's commands. Never undoes a command
-//! of the user's: what leads back is a variant of its own.
+//! Owns which variant a device was put into last, so that the next trial finds the one it asks for.
+//! A lab's devices are the lab's to set; others are set by the user's commands. Never undoes a
+//! command of the user's: what leads back is a variant of its own.
 
 use std::collections::BTreeMap;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -106,7 +106,8 @@ pub struct Subjects {
     hooks: Hooks,
     /// The variant each is known to be in, and what its probe said.
     states: BTreeMap<String, State>,
-    /// The variant that an earlier process left each in, as far as is known: nobody saw what happened since.
+    /// The variant that an earlier process left each in, as far as is known: nobody saw what
+    /// happened since.
     left_in: BTreeMap<String, String>,
     /// How often a device and a variant hung.
     hangs: BTreeMap<(String, String), u32>,
@@ -138,7 +139,8 @@ impl Subjects {
     ) -> Result<Option<String>, SubjectError> {
         let device = &subject.device;
         let now = self.states.get(device);
-        // What an earlier process left it in is no state that is known now, but not as it was found either.
+        // What an earlier process left it in is no state that is known now, but not as it was found
+        // either.
         if let (None, None, None, Some(variant)) =
             (lab, &subject.variant, now, self.left_in.get(device))
         {

@@ -1,8 +1,9 @@
 //! Real packets between real hosts, or between namespaces of a lab on this machine.
 //!
-//! Owns the lab, the agents and the answer to "what happened". Never retries what was begun: a trial
-//! that went wrong is a record that says so, and the journal can keep it. Only a start that a busy host
-//! heard of too late is ordered anew, and only a later trial that can't do without a dead agent is an error.
+//! Owns the lab, the agents and the answer to "what happened". Never retries what was begun: a
+//! trial that went wrong is a record that says so, and the journal can keep it. Only a start that a
+//! busy host heard of too late is ordered anew, and only a later trial that can't do without a dead
+//! agent is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -30,8 +31,8 @@ use super::{Stop, site};
 use crate::config::resolved::{self, Source};
 use crate::protocol::{Answer, Ask, in_words};
 
-/// Between the order to start and the start: agents read counters and make threads meanwhile. A busy
-/// machine may take longer, so a start that came too late is ordered again with more time.
+/// Between the order to start and the start: agents read counters and make threads meanwhile. A
+/// busy machine may take longer, so a start that came too late is ordered again with more time.
 const LEADS: [Nanos; 3] =
     [Nanos::from_millis(40), Nanos::from_millis(160), Nanos::from_millis(640)];
 /// A port is held or not at once.
@@ -210,8 +211,8 @@ impl LiveTestbed {
         Ok(())
     }
 
-    /// Keeps other runs from the test ports for as long as this testbed is up; told by `holder` where one
-    /// of them is held already.
+    /// Keeps other runs from the test ports for as long as this testbed is up; told by `holder`
+    /// where one of them is held already.
     pub fn hold(&mut self, holder: &str) -> Result<(), ControllerError> {
         self.holder = Some(holder.to_owned());
         let hosts: Vec<String> = self.topology.hosts.iter().map(|host| host.name.clone()).collect();
@@ -322,7 +323,8 @@ impl LiveTestbed {
         if matches!(mishap, Mishap::Stopped) || self.crew.stop().asked() {
             return Err(TestbedError::Interrupted);
         }
-        // A peer's complaint about a broken connection comes before the death that broke it is seen.
+        // A peer's complaint about a broken connection comes before the death that broke it is
+        // seen.
         let mishap = match (mishap, worse) {
             (Mishap::Agent(first), _) if first.is_fatal() => Mishap::Agent(first),
             (_, Some(death)) => Mishap::Agent(death),
@@ -348,8 +350,8 @@ impl Testbed for LiveTestbed {
         &self.topology
     }
 
-    /// An agent's death is first a failed record, which a journal can keep. From then on trials of many
-    /// pairs go on without its host's, and others that need it are an error.
+    /// An agent's death is first a failed record, which a journal can keep. From then on trials of
+    /// many pairs go on without its host's, and others that need it are an error.
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         match self.gone.left_of(trial) {
             Left::All => self.run_whole(trial),

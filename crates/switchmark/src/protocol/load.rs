@@ -1,4 +1,5 @@
-//! What an echo flow asks of a wire, by its orders: for who makes them and for who holds them to its terms.
+//! What an echo flow asks of a wire, by its orders: for who makes them and for who holds them to
+//! its terms.
 //!
 //! Arithmetic only.
 
@@ -8,12 +9,12 @@ use measure::FrameSize;
 /// Of a frame with its FCS, on the wire: preamble, delimiter and gap (IEEE 802.3).
 pub const WIRE_OCTETS: f64 = 20.0;
 
-/// Bits on the wire that a request and its answer take, whichever way takes more. Over TCP with one frame
-/// more of the least size: an acknowledgement that found no segment to go with.
+/// Bits on the wire that a request and its answer take, whichever way takes more. Over TCP with one
+/// frame more of the least size: an acknowledgement that found no segment to go with.
 pub fn echo_bits(carrier: Carrier, frame_size: FrameSize, payloads: Option<Payloads>) -> f64 {
     let octets = f64::from(frame_size.octets());
-    // A message of its own size goes in as many frames of that size as it needs, and one more for what
-    // their headers take.
+    // A message of its own size goes in as many frames of that size as it needs, and one more for
+    // what their headers take.
     let frames =
         payloads.map_or(1.0, |p| (f64::from(p.request.max(p.answer)) / octets).ceil() + 1.0);
     let least = f64::from(FrameSize::MIN.octets()) + WIRE_OCTETS;

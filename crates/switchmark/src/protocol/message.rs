@@ -1,7 +1,7 @@
 //! The messages, and their bytes.
 //!
-//! Owns what may be asked of an agent and what it answers: one enum each way. Never blocks, reads or
-//! writes: [`decode`] and [`encode`] are pure, so that a fuzzer can have them.
+//! Owns what may be asked of an agent and what it answers: one enum each way. Never blocks, reads
+//! or writes: [`decode`] and [`encode`] are pure, so that a fuzzer can have them.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -112,23 +112,24 @@ pub enum Ask {
         /// To what.
         change: OffloadChange,
     },
-    /// Has every frame that arrives at these ports wait before the host sees it, until the agent ends;
-    /// of a port that was told so before it is checked. Answered by `delayed`.
+    /// Has every frame that arrives at these ports wait before the host sees it, until the agent
+    /// ends; of a port that was told so before it is checked. Answered by `delayed`.
     Delay {
         /// By port, how many frames may wait.
         ports: BTreeMap<String, u32>,
         /// How long each waits.
         delay: Nanos,
     },
-    /// What of the host bears on a measurement, beside its facts. Takes about a second, to see what else
-    /// runs. Answered by `facts`.
+    /// What of the host bears on a measurement, beside its facts. Takes about a second, to see what
+    /// else runs. Answered by `facts`.
     Examine {
         /// The ports to describe.
         interfaces: Vec<String>,
     },
     /// Changes settings of the host, until the agent ends. Answered by `changed`.
     Change {
-        /// In this order; the first that fails ends it, and what was changed before stays to be restored.
+        /// In this order; the first that fails ends it, and what was changed before stays to be
+        /// restored.
         settings: Vec<Setting>,
     },
     /// Listens for marked frames at these ports, in place of any others. Answered by `listening`.

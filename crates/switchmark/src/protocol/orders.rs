@@ -1,8 +1,7 @@
 //! The sides of flows, as they are ordered from an agent and reported by it.
 //!
-//! The specifications and reports are the data plane's own, but for those of storage, which moves no
-//! packets itself; this only gives one name to each side.
-//! Never runs one: the agent does.
+//! The specifications and reports are the data plane's own, but for those of storage, which moves
+//! no packets itself; this only gives one name to each side. Never runs one: the agent does.
 
 use std::net::{IpAddr, SocketAddr};
 

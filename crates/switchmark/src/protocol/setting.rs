@@ -1,6 +1,7 @@
 //! A setting of a host that an agent may change, and puts back.
 //!
-//! Owns the list of what may be written at all: nothing else on a host is an agent's business. Data only.
+//! Owns the list of what may be written at all: nothing else on a host is an agent's business. Data
+//! only.
 
 use serde::{Deserialize, Serialize};
 

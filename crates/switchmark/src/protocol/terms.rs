@@ -1,6 +1,7 @@
 //! What an agent holds itself to, whatever a trial's orders say.
 //!
-//! Data, and whether it covers an address. Never knows an interface's state: the agent asks its kernel.
+//! Data, and whether it covers an address. Never knows an interface's state: the agent asks its
+//! kernel.
 
 use std::net::IpAddr;
 
@@ -19,8 +20,8 @@ pub struct Terms {
     pub longest: Nanos,
     /// The most that one interface may be asked to send; none is no limit.
     pub rate: Option<Rate>,
-    /// Whether the host stays when the testbed goes, as a lab's does not: then what is changed on it is
-    /// written down where the next agent sees it.
+    /// Whether the host stays when the testbed goes, as a lab's does not: then what is changed on
+    /// it is written down where the next agent sees it.
     #[serde(default)]
     pub lasting: bool,
 }

@@ -1,9 +1,9 @@
 //! Progress on stderr: which trial runs, how many are done, how long it will take.
 //!
-//! A testbed around a testbed, so that studies know nothing of it. Silent for the first two seconds;
-//! a line every ten seconds where stderr is no terminal; nothing at all when quiet. How much of the
-//! estimate is done follows from the trials' phases; how long that takes, with all the trials that are
-//! repeated, or how long a second of virtual time takes, is seen as it goes.
+//! A testbed around a testbed, so that studies know nothing of it. Silent for the first two
+//! seconds; a line every ten seconds where stderr is no terminal; nothing at all when quiet. How
+//! much of the estimate is done follows from the trials' phases; how long that takes, with all the
+//! trials that are repeated, or how long a second of virtual time takes, is seen as it goes.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -196,7 +196,8 @@ mod tests {
 
     const PHASES: Nanos = Nanos::from_millis(940);
 
-    /// What is left of 100 trials of a second after so many of them, each tried so often and so long.
+    /// What is left of 100 trials of a second after so many of them, each tried so often and so
+    /// long.
     fn left(trials: u32, tries: u32, took: Duration) -> String {
         let mut pace = Pace::default();
         for attempt in (0..trials).flat_map(|_| 0..tries) {

@@ -1,4 +1,5 @@
-//! What the doctor found, as people read it: what is wrong first, each with its command. Never judges.
+//! What the doctor found, as people read it: what is wrong first, each with its command. Never
+//! judges.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,7 +1,7 @@
 //! Sentences and result tables, at most 100 columns wide, caveats as footnotes.
 //!
-//! Owns which figure goes into which table; the tables themselves are below. Never computes: what is
-//! not a figure is not shown, and what is not shown stands in the JSON rows and the report.
+//! Owns which figure goes into which table; the tables themselves are below. Never computes: what
+//! is not a figure is not shown, and what is not shown stands in the JSON rows and the report.
 
 mod buffer;
 mod campaign;
@@ -37,7 +37,8 @@ pub use sweep::sweep;
 /// What stands over a table, and the table.
 type Titled = (String, String);
 
-/// The answers as sentences, all figures as tables, and their footnotes; empty where there are none.
+/// The answers as sentences, all figures as tables, and their footnotes; empty where there are
+/// none.
 pub fn render(figures: &[Figure]) -> String {
     let mut notes = Footnotes::of(figures);
     let mut out = sentences(figures);
@@ -103,8 +104,8 @@ fn sentences(figures: &[Figure]) -> String {
     out
 }
 
-/// Words in lines of 100 columns, those after the first indented as far as `lead` reaches. A no-break
-/// space holds until the lines are made.
+/// Words in lines of 100 columns, those after the first indented as far as `lead` reaches. A
+/// no-break space holds until the lines are made.
 pub fn put_wrapped(out: &mut String, lead: &str, text: &str) {
     let indent = lead.chars().count();
     let mut line = lead.to_owned();

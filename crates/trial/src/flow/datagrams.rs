@@ -23,8 +23,8 @@ pub struct Datagrams {
     pub receiver: Reception,
     /// The most frames a late sender may send back to back to catch up.
     pub burst_limit: u32,
-    /// How many threads share the load, each with a processor and where it can a queue of its own; at
-    /// least 1. Frames of different threads may overtake each other.
+    /// How many threads share the load, each with a processor and where it can a queue of its own;
+    /// at least 1. Frames of different threads may overtake each other.
     #[serde(default = "one_sender", skip_serializing_if = "is_one")]
     pub senders: u16,
     /// What stands before the payload, and what varies of it.
@@ -51,8 +51,8 @@ pub enum Destination {
         count: u32,
         /// Frames a second before the load, at least 1.
         learn_rate: u64,
-        /// How often each of them speaks. With 0 nobody does: addresses that no other trial uses, so
-        /// that the device can't know them.
+        /// How often each of them speaks. With 0 nobody does: addresses that no other trial uses,
+        /// so that the device can't know them.
         #[serde(default = "once")]
         rounds: u32,
     },

@@ -27,12 +27,12 @@ pub struct Storage {
     pub numjobs: u16,
     /// Operations under way of each job.
     pub iodepth: u16,
-    /// Where the server copies what is written before it says so, beside its own disk. Live servers do
-    /// as they are set up; a simulated one does as is said here.
+    /// Where the server copies what is written before it says so, beside its own disk. Live servers
+    /// do as they are set up; a simulated one does as is said here.
     #[serde(default)]
     pub replicas: Vec<PortRef>,
-    /// The job's other options under fio's names; an option without a value is `1`. A simulated testbed
-    /// reads none.
+    /// The job's other options under fio's names; an option without a value is `1`. A simulated
+    /// testbed reads none.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
     /// The server that the flow's `to` is for as long as the trial lasts; none: the storage exists.

@@ -105,8 +105,9 @@ fn and((a, b): (u64, u64), (c, d): (u64, u64)) -> (u64, u64) {
 const NONE: (u64, u64) = (0, 0);
 const WAY: (&str, &str) = ("a/eth1", "b/eth1");
 
-/// A third host sends 0.5 to 0.6 k frames/s of 1 kB to b. Seen: a search's probe of 512 octets received
-/// 1,120 frames while b/eth1 counted 1,219; at 2,350 frames/s it received 469 and b/eth1 counted 675.
+/// A third host sends 0.5 to 0.6 k frames/s of 1 kB to b. Seen: a search's probe of 512 octets
+/// received 1,120 frames while b/eth1 counted 1,219; at 2,350 frames/s it received 469 and b/eth1
+/// counted 675.
 #[test]
 fn a_third_hosts_frames_are_told_from_the_trials() {
     let table = [
@@ -118,7 +119,8 @@ fn a_third_hosts_frames_are_told_from_the_trials() {
         // One frame in a hundred, each as long as sixteen of the trial's.
         (Schedule::Greedy, frames(8_000, 8_000), and(of(8_000, 64), of(80, 1_018)), true),
         (Schedule::Greedy, frames(8_000, 8_000), and(of(8_000, 64), of(80, 64)), false),
-        // Frames that the port took in and the socket did not: the tester's loss, not other people's.
+        // Frames that the port took in and the socket did not: the tester's loss, not other
+        // people's.
         (Schedule::Greedy, frames(9_000, 8_000), of(8_000, 64), false),
     ];
     for (schedule, seen, received, expected) in table {
@@ -157,7 +159,8 @@ fn a_strict_trial_with_others_frames_is_invalid_and_a_flood_is_not() {
     }
 }
 
-/// Both ends answer each other frame by frame; what a host says to a third one is other traffic too.
+/// Both ends answer each other frame by frame; what a host says to a third one is other traffic
+/// too.
 #[test]
 fn round_trips_are_counted_both_ways() {
     let own = of(3_000, 64);

@@ -73,8 +73,8 @@ pub struct OperationsRecord {
     pub octets: ByteCount,
     /// Those that failed.
     pub errors: u64,
-    /// From submission to completion, by the host's clock. fio's own bins are 0.8 % wide, and of a value's
-    /// bin it is the middle.
+    /// From submission to completion, by the host's clock. fio's own bins are 0.8 % wide, and of a
+    /// value's bin it is the middle.
     pub latency: Histogram,
     /// The exact mean of what `latency` holds in nanoseconds, where who measured it has told.
     #[serde(default)]
@@ -106,8 +106,8 @@ impl StorageRecord {
         (all > 0).then(|| (sum(&self.reads) + sum(&self.writes)) / all as f64)
     }
 
-    /// Operations under way on average, by Little's law: operations a second x mean latency. A record in
-    /// which that is not `numjobs` x `iodepth` (within 2 %) contradicts itself.
+    /// Operations under way on average, by Little's law: operations a second x mean latency. A
+    /// record in which that is not `numjobs` x `iodepth` (within 2 %) contradicts itself.
     pub fn under_way(&self) -> Option<f64> {
         self.mean_latency().map(|nanos| self.iops() * nanos / 1e9)
     }

@@ -1,7 +1,7 @@
 //! Where hosts' cables end while a trial runs, where there are fewer hosts than ports.
 //!
-//! Owns the turn of a trial of moved cables into one of hosts that stand at every port. Never moves a
-//! cable.
+//! Owns the turn of a trial of moved cables into one of hosts that stand at every port. Never moves
+//! a cable.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! What is attached, and what is not: without a taker, beside another's program, without privilege, and
-//! after a kill; and a router that forwards in the driver.
+//! What is attached, and what is not: without a taker, beside another's program, without privilege,
+//! and after a kill; and a router that forwards in the driver.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::process::{Command, Stdio};

@@ -1,5 +1,5 @@
-//! Live frames into the counter, frame for frame against the kernel's counters: greedy, paced, bursts,
-//! and every kind of header.
+//! Live frames into the counter, frame for frame against the kernel's counters: greedy, paced,
+//! bursts, and every kind of header.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;

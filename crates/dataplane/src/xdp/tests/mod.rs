@@ -1,5 +1,5 @@
-//! The programs over virtual cables of our own: frame for frame against the kernel's counters. Needs
-//! root, and says so otherwise. Rates are printed and never asserted.
+//! The programs over virtual cables of our own: frame for frame against the kernel's counters.
+//! Needs root, and says so otherwise. Rates are printed and never asserted.
 
 mod attaching;
 mod counting;

@@ -108,8 +108,8 @@ fn the_price_of_taking_frames() {
     }
 }
 
-/// What a router forwards of a greedy load, by its stack and by its drivers. A benchmark: its table is
-/// read by people.
+/// What a router forwards of a greedy load, by its stack and by its drivers. A benchmark: its table
+/// is read by people.
 #[test]
 #[ignore = "a benchmark that needs a quiet machine"]
 fn a_router_by_its_stack_and_by_its_drivers() {

@@ -1,7 +1,8 @@
 //! The loads that a search may try: rungs, each a fixed ratio above the one below.
 //!
-//! The ratio is the narrowest width asked for, so that two goals that look near each other look at the
-//! same loads, and bounds one rung apart are as narrow as they need to be. Never decides anything.
+//! The ratio is the narrowest width asked for, so that two goals that look near each other look at
+//! the same loads, and bounds one rung apart are as narrow as they need to be. Never decides
+//! anything.
 
 use super::super::LoadRange;
 
@@ -18,7 +19,8 @@ pub(super) struct Ladder {
 }
 
 impl Ladder {
-    /// From the highest load down, no rung below the lowest; `width` is relative to the upper of two.
+    /// From the highest load down, no rung below the lowest; `width` is relative to the upper of
+    /// two.
     pub(super) fn new(range: LoadRange, width: f64) -> Self {
         let ratio = 1.0 - width;
         let max = range.max.0;
@@ -60,8 +62,8 @@ impl Ladder {
     }
 }
 
-/// How far above the lower end to split `rungs`, so that one part is `width` doubled some times and no
-/// later halving is wasted; the parts are as even as that allows, and the lower is the smaller.
+/// How far above the lower end to split `rungs`, so that one part is `width` doubled some times and
+/// no later halving is wasted; the parts are as even as that allows, and the lower is the smaller.
 pub(super) fn split(rungs: u32, width: u32) -> u32 {
     if rungs <= 2 * width {
         return rungs / 2;

@@ -1,5 +1,5 @@
-//! Which load one goal would try next: by way of coarser targets, each with half the width of the one
-//! before and a longer duration sum.
+//! Which load one goal would try next: by way of coarser targets, each with half the width of the
+//! one before and a longer duration sum.
 //!
 //! Owns the strategies and their order. Never runs a trial, and never learns what the others want.
 

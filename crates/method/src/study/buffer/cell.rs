@@ -1,5 +1,5 @@
-//! One case of the buffer study: a congestion control, a number of streams and what goes beside; its
-//! trial, and what is kept of each record.
+//! One case of the buffer study: a congestion control, a number of streams and what goes beside;
+//! its trial, and what is kept of each record.
 //!
 //! Never judges a series: that takes a fair share, which is known only when all trials are in.
 
@@ -31,7 +31,8 @@ pub(super) enum Beside {
     Nothing,
     /// A load into the same egress, which oversubscribes it.
     SameWay(Background),
-    /// The same load between the same ports the other way, which oversubscribes nothing: the control.
+    /// The same load between the same ports the other way, which oversubscribes nothing: the
+    /// control.
     OtherWay(Background),
 }
 

@@ -1,8 +1,9 @@
-//! The study `depth`: how many bytes can wait before an output, in which units they are counted, and
-//! whether outputs share them.
+//! The study `depth`: how many bytes can wait before an output, in which units they are counted,
+//! and whether outputs share them.
 //!
-//! Owns its request and the order of its trials. Every estimator overfills one output and reads what
-//! came through; none asks the device anything. Never adds what the hosts held to what the device did.
+//! Owns its request and the order of its trials. Every estimator overfills one output and reads
+//! what came through; none asks the device anything. Never adds what the hosts held to what the
+//! device did.
 
 mod cells;
 mod enough;
@@ -29,25 +30,28 @@ use trial::{Testbed, TestbedError, Topology};
 
 use rig::Rig;
 
-/// For an estimate of the time it takes: trials before the repeats, those of a burst search, and those
-/// that narrow a cell.
+/// For an estimate of the time it takes: trials before the repeats, those of a burst search, and
+/// those that narrow a cell.
 const USUAL: (u64, u64, u64) = (6, 10, 8);
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DepthSpec {
-    /// The outputs that are overfilled, in turn; all but the first by one-shot bursts only. Empty: the
-    /// second host's.
+    /// The outputs that are overfilled, in turn; all but the first by one-shot bursts only. Empty:
+    /// the second host's.
     pub outputs: Vec<PortRef>,
     /// The device, as it is found or in a variant; none is the first.
     pub subject: Option<Subject>,
-    /// How many hosts send into one output at once, at most; more only where so many don't overfill it.
+    /// How many hosts send into one output at once, at most; more only where so many don't overfill
+    /// it.
     pub senders: u16,
     /// The frames of the estimators.
     pub size: FrameSize,
-    /// Frames by which a limit of bytes, of cells and of descriptors are told apart. Empty: they are not.
+    /// Frames by which a limit of bytes, of cells and of descriptors are told apart. Empty: they
+    /// are not.
     pub sizes: Vec<FrameSize>,
-    /// The most outputs that are overfilled at once, to tell a shared buffer; below two it is not told.
+    /// The most outputs that are overfilled at once, to tell a shared buffer; below two it is not
+    /// told.
     pub congested: u16,
     /// The longest that one burst may take to send.
     pub longest: Nanos,
@@ -108,8 +112,8 @@ impl DepthSpec {
         outlets::choose(self, topology).map(drop)
     }
 
-    /// Whether anything is asked for beside one output's estimates: then it matters whether the device
-    /// runs out of frames a second before the line does.
+    /// Whether anything is asked for beside one output's estimates: then it matters whether the
+    /// device runs out of frames a second before the line does.
     const fn tells_more(&self) -> bool {
         !self.sizes.is_empty() || self.congested > 1
     }

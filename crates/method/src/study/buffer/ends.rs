@@ -15,8 +15,8 @@ pub(super) struct Ends {
     pub(super) background: Option<(PortRef, PortRef)>,
 }
 
-/// TCP's ports, where the request names one of them or where devices stand in a row; `None` where they
-/// are those that every study measures between.
+/// TCP's ports, where the request names one of them or where devices stand in a row; `None` where
+/// they are those that every study measures between.
 pub(super) fn measured_pair(
     spec: &BufferSpec,
     topology: &Topology,
@@ -96,8 +96,8 @@ fn known(port: Option<&PortRef>, topology: &Topology) -> Result<(), SpecProblem>
     }
 }
 
-/// Which device a port is at. A network of several devices that is one subject names its ports after
-/// them: `leaf2.7`.
+/// Which device a port is at. A network of several devices that is one subject names its ports
+/// after them: `leaf2.7`.
 fn place(device: &str, port: &str) -> String {
     let member = port.rsplit_once('.').map(|(member, _)| member);
     member.map_or_else(|| device.to_owned(), |member| format!("{device}/{member}"))
@@ -117,8 +117,8 @@ pub(super) fn attached(topology: &Topology) -> Vec<(PortRef, String)> {
     topology.hosts.iter().filter_map(of_host).collect()
 }
 
-/// Devices stand in a row where no host has ports to two of them: a host of the first and one of the
-/// next, else nothing.
+/// Devices stand in a row where no host has ports to two of them: a host of the first and one of
+/// the next, else nothing.
 fn row(topology: &Topology) -> Option<(PortRef, PortRef)> {
     let ports = attached(topology);
     let (first, near) = ports.first()?;

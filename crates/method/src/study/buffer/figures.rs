@@ -118,7 +118,8 @@ impl<'a> Case<'a> {
         Self { spec, own, fair_share, link, rtt, judged }
     }
 
-    /// Segments were lost on the path, in most blocks and where no other program had the processors.
+    /// Segments were lost on the path, in most blocks and where no other program had the
+    /// processors.
     fn driven(&self) -> Driven {
         let lossy = |s: &&super::cell::Sample| !s.busy && s.series.retransmits(s.series.first) > 0;
         let lost = self.own.samples.iter().filter(lossy).count();
@@ -253,8 +254,8 @@ impl<'a> Case<'a> {
         ]
     }
 
-    /// The same of blocks in which the hosts' processors were the trial's own: round trips are longer than
-    /// the path's queues make them where a program waits for its turn.
+    /// The same of blocks in which the hosts' processors were the trial's own: round trips are
+    /// longer than the path's queues make them where a program waits for its turn.
     fn quiet(&self, value: impl Fn(&super::cell::Sample) -> Option<f64>) -> Vec<f64> {
         self.each(|s| if s.busy { None } else { value(s) })
     }

@@ -1,14 +1,15 @@
 //! Whether a flow was stable at its fair share, and why not.
 //!
-//! Owns the rule and the names of its reasons. Pure: a series and a share in, a judgement out. Never
-//! blames a buffer for what was not lost in one.
+//! Owns the rule and the names of its reasons. Pure: a series and a share in, a judgement out.
+//! Never blames a buffer for what was not lost in one.
 
 use measure::Nanos;
 
 use super::StabilityLimits;
 use super::series::{Series, Total, mean, variation};
 
-/// More of the busy time than this spent waiting for a window or a socket: the hosts were the limit.
+/// More of the busy time than this spent waiting for a window or a socket: the hosts were the
+/// limit.
 const STALLED: f64 = 0.5;
 
 /// A last third of a trial this much faster than its first is still growing.
@@ -36,8 +37,8 @@ pub(super) struct Judgement {
 }
 
 impl Judgement {
-    /// The same of a trial in which other programs had the hosts' processors: a flow that kept stable did so
-    /// under worse conditions; why another did not can't be told.
+    /// The same of a trial in which other programs had the hosts' processors: a flow that kept
+    /// stable did so under worse conditions; why another did not can't be told.
     pub(super) fn on_busy_hosts(self) -> Self {
         if self.stable == Some(true) {
             return self;
@@ -83,8 +84,8 @@ impl Reason {
     }
 }
 
-/// Judges what comes after the warm-up and after the ramp-up, whichever ends later; a flow that never
-/// reaches the share is judged by all that comes after the warm-up.
+/// Judges what comes after the warm-up and after the ramp-up, whichever ends later; a flow that
+/// never reaches the share is judged by all that comes after the warm-up.
 pub(super) fn judge(series: &Series, fair_share: f64, limits: StabilityLimits) -> Judgement {
     let enough = limits.share * fair_share;
     let reached = series.steps.iter().position(|step| step.goodput >= enough);

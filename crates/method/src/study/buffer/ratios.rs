@@ -6,8 +6,8 @@ use measure::{ByteCount, Nanos};
 
 use super::series::{Series, Total};
 
-/// A window was held without loss where nothing was sent again for so many smoothed round trips after
-/// it was read: the loss of what was sent last shows a round trip later.
+/// A window was held without loss where nothing was sent again for so many smoothed round trips
+/// after it was read: the loss of what was sent last shows a round trip later.
 const WITHOUT_LOSS_ROUND_TRIPS: u64 = 2;
 
 /// And where the sender waited for anything but the network for less than this share of that time.
@@ -28,12 +28,12 @@ pub(super) fn buffer_delay(series: &Series, baseline: Option<Nanos>) -> Option<f
     (!trips.is_empty()).then(|| (super::series::mean(&trips) - baseline) / baseline)
 }
 
-/// By TCP: the largest window that was filled and held without loss, less what the
-/// path itself holds at `available` payload bits a second. At least so much was queued; `None` where
-/// nothing was.
+/// By TCP: the largest window that was filled and held without loss, less what the path itself
+/// holds at `available` payload bits a second. At least so much was queued; `None` where nothing
+/// was.
 ///
-/// By Little's law no more was in flight than what was acknowledged a second times the round trip: a
-/// window beyond that was not filled, because the sender's own port or its buffer was slower.
+/// By Little's law no more was in flight than what was acknowledged a second times the round trip:
+/// a window beyond that was not filled, because the sender's own port or its buffer was slower.
 pub(super) fn held(series: &Series, available: f64, rtt: Option<Nanos>) -> Option<f64> {
     let path = available / 8.0 * rtt?.as_secs_f64();
     let totals = &series.totals;
@@ -59,8 +59,8 @@ fn in_flight(before: &Total, now: &Total) -> Option<f64> {
     (seconds > 0.0).then(|| allowed.min(now.cwnd as f64))
 }
 
-/// Whether nothing of the first of these readings' window was lost, and nothing but the network held
-/// it up.
+/// Whether nothing of the first of these readings' window was lost, and nothing but the network
+/// held it up.
 fn without_loss(totals: &[Total]) -> bool {
     let Some(first) = totals.first() else { return false };
     let until = first.at + first.srtt * WITHOUT_LOSS_ROUND_TRIPS;

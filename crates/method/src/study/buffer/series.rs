@@ -1,7 +1,7 @@
 //! One trial's TCP over time: all streams together, in steps of about a second.
 //!
-//! Owns what a step is and what counts as a fall of the window. Never judges, and never sees another
-//! trial.
+//! Owns what a step is and what counts as a fall of the window. Never judges, and never sees
+//! another trial.
 
 use measure::{ByteCount, Nanos};
 
@@ -17,8 +17,8 @@ const LEAST_STEPS: u64 = 5;
 /// Reno to 0.5, H-TCP to between 0.5 and 0.8.
 const FALL: f64 = 0.85;
 
-/// A cut window must rise by this share before it can be cut again: recovery lasts a round trip, and
-/// readings in it fall more than once.
+/// A cut window must rise by this share before it can be cut again: recovery lasts a round trip,
+/// and readings in it fall more than once.
 const RISE: f64 = 1.05;
 
 /// Bytes, round trips and windows of one trial.

@@ -27,8 +27,8 @@ pub enum Arrangement {
     Bisections(u32),
     /// n-1 rounds (n where n is odd) in which every port meets every other once.
     Tournament,
-    /// A port is in several pairs at once (RFC 2889 §5.1 to §5.4); never [`Pattern::Pairs`], which are
-    /// neighbours.
+    /// A port is in several pairs at once (RFC 2889 §5.1 to §5.4); never [`Pattern::Pairs`], which
+    /// are neighbours.
     Pattern(Pattern),
 }
 
@@ -46,8 +46,8 @@ pub struct Matching {
 }
 
 impl Arrangement {
-    /// The rounds of so many nodes among the ports: the first pairs of a matching, or a pattern of the
-    /// first ports. Only bisections depend on the seed.
+    /// The rounds of so many nodes among the ports: the first pairs of a matching, or a pattern of
+    /// the first ports. Only bisections depend on the seed.
     pub fn rounds_of(self, nodes: usize, ports: usize, seed: u64) -> Vec<Matching> {
         if let Self::Pattern(pattern) = self {
             return vec![Matching { name: self.to_string(), pairs: pairs_of(pattern, nodes) }];
@@ -61,7 +61,8 @@ impl Arrangement {
         rounds
     }
 
-    /// Pairs of all its rounds over so many ports, and those that talk at once; no fewer than there are.
+    /// Pairs of all its rounds over so many ports, and those that talk at once; no fewer than there
+    /// are.
     pub const fn pairs(self, ports: usize) -> (usize, usize) {
         let half = ports.div_ceil(2);
         match self {
@@ -123,9 +124,9 @@ fn pairs_of(pattern: Pattern, ports: usize) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Follows i, i + by, i + 2 by… round all ports and pairs them up two by two, from each start in turn.
-/// A ring of an odd number of ports leaves its last one idle. Ring by ring, so that the first few
-/// pairs of a large offset are spread over the whole device.
+/// Follows i, i + by, i + 2 by… round all ports and pairs them up two by two, from each start in
+/// turn. A ring of an odd number of ports leaves its last one idle. Ring by ring, so that the first
+/// few pairs of a large offset are spread over the whole device.
 fn offset(ports: usize, by: usize) -> Vec<(usize, usize)> {
     if ports == 0 || by.is_multiple_of(ports) {
         return Vec::new();

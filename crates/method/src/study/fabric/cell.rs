@@ -12,8 +12,8 @@ use trial::Outcome;
 use trial::record::{BulkRecord, Defect, ExchangeRecord, FlowRecord, ReceiptRecord};
 use trial::{Flow, FlowKind};
 
-/// What one pair got in one trial, in bits of payload a second; where a port is in several pairs, what it
-/// would get of so many like this one.
+/// What one pair got in one trial, in bits of payload a second; where a port is in several pairs,
+/// what it would get of so many like this one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Got {
     /// The mean of both ways.
@@ -26,10 +26,11 @@ pub(super) struct Got {
     pub(super) lost: f64,
     /// Whole messages, both ways together; 1 of a stream.
     pub(super) messages: u64,
-    /// All octets that came, of whole messages or not, as a share of what the slower of the two ports
-    /// carries: the mean of both ways.
+    /// All octets that came, of whole messages or not, as a share of what the slower of the two
+    /// ports carries: the mean of both ways.
     pub(super) share: f64,
-    /// Messages that so many octets come to, on average of both ways; of a stream as many as there may be.
+    /// Messages that so many octets come to, on average of both ways; of a stream as many as there
+    /// may be.
     pub(super) resolution: f64,
     /// Nothing came in the last interval, either way.
     pub(super) stopped: bool,
@@ -102,8 +103,8 @@ fn silent(outcome: &Outcome) -> Option<Vec<u16>> {
     }
 }
 
-/// Not an octet came one way, and some the other: a device that has too little for both starves both,
-/// a broken cable one.
+/// Not an octet came one way, and some the other: a device that has too little for both starves
+/// both, a broken cable one.
 fn is_one_way(exchange: &ExchangeRecord) -> bool {
     let none = |way: &ReceiptRecord| {
         way.octets == ByteCount(0) && way.intervals.iter().all(|octets| *octets == ByteCount(0))

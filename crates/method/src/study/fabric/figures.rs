@@ -95,8 +95,8 @@ impl<'a> Rounds<'a> {
         blocks.into_values().fold(0.0, f64::max)
     }
 
-    /// The round with the lowest mean share of its links, by the median of its blocks; of such as differ by less
-    /// than a millionth the first.
+    /// The round with the lowest mean share of its links, by the median of its blocks; of such as
+    /// differ by less than a millionth the first.
     pub(super) fn worst(&self) -> Option<usize> {
         const ALIKE: f64 = 1e6;
         let middle = |at: usize| {

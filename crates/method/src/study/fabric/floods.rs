@@ -1,4 +1,5 @@
-//! Floods of a study's ports: every flow as fast as its port goes, open loop, from which groups are told.
+//! Floods of a study's ports: every flow as fast as its port goes, open loop, from which groups are
+//! told.
 //!
 //! Owns a flood's trial and what is kept of its record. What it shows is told in `infer`; never
 //! repairs a loss.
@@ -30,14 +31,15 @@ const FRAMES_OF_SENDER: f64 = 400.0;
 /// How many frames a flood may send at once; it is greedy anyway.
 const BURST: u32 = 64;
 
-/// The sizes of a flood's frames, in octets, and how many stand in a flow's pattern. Each flow draws its
-/// own, so that no two keep step: of senders in step one finds a full queue each time and another never
-/// (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways", 1991).
+/// The sizes of a flood's frames, in octets, and how many stand in a flow's pattern. Each flow
+/// draws its own, so that no two keep step: of senders in step one finds a full queue each time and
+/// another never (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways",
+/// 1991).
 const SIZES: std::ops::RangeInclusive<u32> = 1_270..=1_518;
 const PATTERN: std::ops::RangeInclusive<usize> = 40..=64;
 
-/// A flow to a slower port is paced at that port's rate, as RFC 8239 §2 does: no more than 99.98 % of
-/// it, as two clocks differ.
+/// A flow to a slower port is paced at that port's rate, as RFC 8239 §2 does: no more than 99.98 %
+/// of it, as two clocks differ.
 const OF_SLOWER: f64 = 0.9998;
 
 /// Floods over one scene's ports.
@@ -127,7 +129,8 @@ impl Flooding<'_, '_> {
             (Some(own), Some(other)) if own > other && length == Length::Round => {
                 Schedule::Paced(FrameRate(OF_SLOWER * frames.line_rate(other).0))
             }
-            // A program may hand its kernel more than the port passes; a model's port takes what it passes.
+            // A program may hand its kernel more than the port passes; a model's port takes what it
+            // passes.
             (Some(own), _) if self.outruns => {
                 Schedule::Paced(FrameRate(OF_SLOWER * frames.line_rate(own).0))
             }
@@ -179,9 +182,9 @@ impl Flooding<'_, '_> {
     }
 }
 
-/// Frames that came while as many were sent. What waits in a device when the flood ends comes too, but
-/// later: a queue of 10 ms would pass for a tenth more of an uplink in a flood of 100 ms. A flow that lost
-/// no more than what waited was not held up for long, and keeps all of it.
+/// Frames that came while as many were sent. What waits in a device when the flood ends comes too,
+/// but later: a queue of 10 ms would pass for a tenth more of an uplink in a flood of 100 ms. A
+/// flow that lost no more than what waited was not held up for long, and keeps all of it.
 fn came(seen: &DatagramsRecord) -> u64 {
     let lost = seen.received.lost(seen.sent);
     let came = seen.sent - lost;
@@ -193,8 +196,8 @@ fn came(seen: &DatagramsRecord) -> u64 {
     }
 }
 
-/// The receiving rate as a share of the sending rate. A queue that swallows what an uplink does not carry
-/// leaves the count whole, and not the rate.
+/// The receiving rate as a share of the sending rate. A queue that swallows what an uplink does not
+/// carry leaves the count whole, and not the rate.
 fn kept_up(seen: &DatagramsRecord) -> f64 {
     let came = (seen.sent - seen.received.lost(seen.sent)) as f64 / seen.sent.max(1) as f64;
     came * seen.in_step()

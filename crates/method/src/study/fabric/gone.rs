@@ -1,4 +1,5 @@
-//! Ports that fall silent for good in the middle of a trial: what they got until then is not what they get.
+//! Ports that fall silent for good in the middle of a trial: what they got until then is not what
+//! they get.
 //!
 //! Owns the rule. Never takes a port for gone that was heard again, or that no later trial asked.
 
@@ -16,7 +17,8 @@ struct Last {
     asked: u64,
 }
 
-/// Takes the trial in which a port went out of what its pair got; that some pair is missing is said.
+/// Takes the trial in which a port went out of what its pair got; that some pair is missing is
+/// said.
 pub(super) fn forget(data: &mut Data, scenes: &[Scene]) {
     let mut ports: BTreeMap<&PortRef, Last> = BTreeMap::new();
     for ((scene, cell, round), kept) in data.iter() {

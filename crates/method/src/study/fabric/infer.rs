@@ -1,12 +1,13 @@
 //! The groups of ports behind a device's uplinks, told from as few floods as it takes.
 //!
 //! Owns the order: a look at all ports, floods into one sink after another until every port has its
-//! group (or random rounds where sinks do not tell), then fresh one-to-one rounds in which all flows
-//! leave their groups, and one in which none does. Only those rounds decide whether the device blocks. Never times anything, and never believes
-//! a group that fresh rounds contradict.
+//! group (or random rounds where sinks do not tell), then fresh one-to-one rounds in which all
+//! flows leave their groups, and one in which none does. Only those rounds decide whether the
+//! device blocks. Never times anything, and never believes a group that fresh rounds contradict.
 
 mod alternatives;
 mod evidence;
+mod finding;
 mod pairs;
 mod queued;
 mod refine;
@@ -18,11 +19,11 @@ mod uplinks;
 
 use std::collections::BTreeMap;
 
-use measure::blocks::BlockEstimate;
 use rand::seq::SliceRandom as _;
 use rand_pcg::Pcg64;
 
 use evidence::{Belief, DRIVEN, Round};
+pub(super) use finding::{Fault, Finding, Flooded, Floods, Group, Inferred, Length};
 pub(super) use queued::infer;
 use sinks::{SEEN, SURE, Scatter, Sink, alike};
 pub(super) use sittings::{Cabled, infer_in_sittings};
@@ -36,8 +37,8 @@ const LEAST_LOSS: f64 = 0.03;
 /// How often one sink is flooded before it has to do.
 const MOST_REPEATS: usize = 6;
 
-/// One sink is flooded again until a single port's excess of so much would have been seen, unless it has
-/// been often enough.
+/// One sink is flooded again until a single port's excess of so much would have been seen, unless
+/// it has been often enough.
 const LEAST_SEEN: f64 = 0.15;
 
 /// How often a belief that fresh rounds changed is confirmed anew.
@@ -45,115 +46,6 @@ const MOST_CONFIRMATIONS: usize = 3;
 
 /// Standard deviations of a chance of 99 in 100, one side.
 const NINETY_NINE: f64 = 2.33;
-
-/// What one flow of a flood did.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Flooded {
-    pub(super) from: usize,
-    pub(super) to: usize,
-    /// What it sent, in the slowest port's rates.
-    pub(super) offered: f64,
-    /// Frames sent.
-    pub(super) sent: u64,
-    /// Frames that came.
-    pub(super) came: u64,
-    /// The receiving rate as a share of the sending rate.
-    pub(super) kept_up: f64,
-    /// The sending time as a share of the receiving time.
-    pub(super) in_step: f64,
-}
-
-/// How long a flood lasts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Length {
-    /// As one-to-one rounds do.
-    Round,
-    /// Until a sink has seen enough of each of so many.
-    Sink(usize),
-}
-
-/// Whoever can flood.
-pub(super) trait Floods {
-    /// Floods from each first port to its second, all at once. None where the trial can't be used.
-    fn flood(
-        &mut self,
-        name: &str,
-        flows: &[(usize, usize)],
-        length: Length,
-    ) -> Result<Option<Vec<Flooded>>, TestbedError>;
-
-    /// Has each host's cable end at the port of its place; where every port has a host there is nothing
-    /// to do.
-    fn plug(&mut self, _seats: &[usize]) {}
-
-    /// Has all floods last so many times longer than usual from now on.
-    fn stretch(&mut self, _by: u64) {}
-
-    /// A port's rate, or 0 where it is not known.
-    fn rate(&self, port: usize) -> u64;
-}
-
-/// What was found, and at what price.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Inferred {
-    pub(super) finding: Finding,
-    /// Floods that were run.
-    pub(super) trials: u64,
-    /// Ports of which nothing can be told, and why.
-    pub(super) missing: Vec<(usize, Fault)>,
-    /// The part that local traffic kept while nothing left its group; none where that was not asked.
-    pub(super) local_share: Option<f64>,
-    /// Where there were fewer hosts than ports.
-    pub(super) cabled: Option<Cabled>,
-}
-
-/// What the floods show.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Finding {
-    /// Too few ports answered.
-    Nothing,
-    /// No uplink is short.
-    Clean {
-        /// Groups that show in a flood of one sink, and have all the uplink they need.
-        groups: Vec<Vec<usize>>,
-        /// A group oversubscribed by more than this share would have been seen, with 99 in 100.
-        excess: f64,
-    },
-    /// Nothing was lost, but what came did not keep up with what was sent, however long it lasted.
-    Queued {
-        /// What came, as a share of what was sent in the same time, in the worst round.
-        kept_up: f64,
-    },
-    /// Flows are held up.
-    Blocking {
-        /// Empty where they can't be told.
-        groups: Vec<Group>,
-        /// That all groups are right.
-        confidence: f64,
-        /// Of two groups: what the narrower of their uplinks carries, whichever that is.
-        between: Option<BlockEstimate>,
-        /// What flows of the worst round got, on average.
-        share: f64,
-    },
-}
-
-/// Ports that share an uplink.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Group {
-    pub(super) ports: Vec<usize>,
-    pub(super) uplink: Uplink,
-}
-
-/// Why nothing can be told of a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fault {
-    /// Nothing it sent arrived anywhere.
-    Mute,
-    /// Nothing arrived at it.
-    Deaf,
-    /// Both.
-    Dead,
-}
 
 struct Inference<'a> {
     ports: usize,
@@ -216,7 +108,8 @@ impl Inference<'_> {
             if confirmation == 0 {
                 let trials = self.trials;
                 let split = self.split(&before, &inside)?;
-                // A group that stayed whole was suspected too: a fresh round inside says what it keeps.
+                // A group that stayed whole was suspected too: a fresh round inside says what it
+                // keeps.
                 if self.trials > trials {
                     belief = Belief::of(self.ports, &in_order(split));
                     continue;
@@ -232,8 +125,8 @@ impl Inference<'_> {
         Ok(self.concluded(&belief))
     }
 
-    /// Each port with its neighbour, with the one half way round, and with a random one: who is there,
-    /// and how much a share is off where nothing holds a flow up.
+    /// Each port with its neighbour, with the one half way round, and with a random one: who is
+    /// there, and how much a share is off where nothing holds a flow up.
     fn look(&mut self) -> Result<(), TestbedError> {
         let all = self.alive.clone();
         let mut looks = vec![rounds::shifted(&all, 1)];
@@ -252,7 +145,8 @@ impl Inference<'_> {
         Ok(())
     }
 
-    /// Runs a flood and counts it. Flows of which nothing came are left out: `missing` tells of them.
+    /// Runs a flood and counts it. Flows of which nothing came are left out: `missing` tells of
+    /// them.
     fn flood(
         &mut self,
         name: &str,
@@ -274,7 +168,8 @@ impl Inference<'_> {
         Ok(seen)
     }
 
-    /// A one-to-one round later on. Where a flow has gone silent, two more show whose fault that is.
+    /// A one-to-one round later on. Where a flow has gone silent, two more show whose fault that
+    /// is.
     fn round(
         &mut self,
         name: &str,
@@ -303,8 +198,8 @@ impl Inference<'_> {
         Ok(())
     }
 
-    /// Takes out the ports whose every flow was silent, one way or both: first those silent both ways,
-    /// so that nobody is blamed for having met only them.
+    /// Takes out the ports whose every flow was silent, one way or both: first those silent both
+    /// ways, so that nobody is blamed for having met only them.
     fn drop_silent(&mut self, seen: &[Flooded]) {
         for both in [true, false] {
             for port in self.alive.clone() {
@@ -329,8 +224,8 @@ impl Inference<'_> {
         }
     }
 
-    /// Floods one sink after another until every group that shows has been flooded from outside and from
-    /// inside: ports that got alike of every flood are one group.
+    /// Floods one sink after another until every group that shows has been flooded from outside and
+    /// from inside: ports that got alike of every flood are one group.
     fn discover(&mut self) -> Result<Vec<Vec<usize>>, TestbedError> {
         let before = self.told.len();
         loop {
@@ -356,9 +251,9 @@ impl Inference<'_> {
         ports.pop()
     }
 
-    /// The senders' levels; all the same where every port reaches the sink alike. The flood is repeated
-    /// while classes show but not surely, while what looks like one could still be two, and until repeats
-    /// have told how far floods scatter.
+    /// The senders' levels; all the same where every port reaches the sink alike. The flood is
+    /// repeated while classes show but not surely, while what looks like one could still be two,
+    /// and until repeats have told how far floods scatter.
     fn flood_sink(&mut self, port: usize) -> Result<Vec<Option<usize>>, TestbedError> {
         let mut found = None;
         for _ in 0..MOST_REPEATS {
@@ -434,7 +329,8 @@ impl Inference<'_> {
         let groups = belief.groups();
         let worst = self.worst_share();
         let short = (0..groups.len()).any(|group| self.is_short(belief, group));
-        // Where traffic that stays in its group is held up too, it is not the uplinks that are short.
+        // Where traffic that stays in its group is held up too, it is not the uplinks that are
+        // short.
         let local = self.local_share.is_none_or(|share| share > 1.0 - 2.0 * LEAST_LOSS);
         // One port alone shares nothing: what is wrong with it is not its group.
         let shared = groups.iter().all(|group| group.len() > 1);
@@ -479,8 +375,8 @@ fn mean_share(flows: &[Flooded]) -> Option<f64> {
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
-/// How far a share is off in the cleanest round: its distance from 1 below which a sixth of the flows
-/// lie, as of a normal distribution's one standard deviation.
+/// How far a share is off in the cleanest round: its distance from 1 below which a sixth of the
+/// flows lie, as of a normal distribution's one standard deviation.
 fn noise(rounds: &[Round]) -> f64 {
     let of = |round: &Round| {
         let mut shares: Vec<f64> = round.flows.iter().map(Flooded::share).collect();

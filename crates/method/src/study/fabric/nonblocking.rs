@@ -1,8 +1,10 @@
-//! Whether a device is non-blocking: each arrangement at the most nodes against the same at the fewest.
+//! Whether a device is non-blocking: each arrangement at the most nodes against the same at the
+//! fewest.
 //!
-//! Owns the rule. One pair alone, through the same ports, has the same delays and the same hosts, so
-//! that only the others' traffic differs. A port in several pairs waits for itself, which says nothing of
-//! the device: only matchings count. Never says yes where no arrangement could have shown a no.
+//! Owns the rule. One pair alone, through the same ports, has the same delays and the same hosts,
+//! so that only the others' traffic differs. A port in several pairs waits for itself, which says
+//! nothing of the device: only matchings count. Never says yes where no arrangement could have
+//! shown a no.
 
 use std::collections::BTreeMap;
 
@@ -165,10 +167,11 @@ struct Range {
 }
 
 impl Range {
-    /// Yes where the whole range is within the margin; no where all of it lies below, and also below
-    /// what the tester loses by itself with as many pairs. Too few blocks can't tell, and where all pairs get
-    /// more than one alone it is not the device that is seen. Where hosts do the device's work too they are
-    /// slower with it in the path: once the cables fill their `shared` machine, nothing tells who gave.
+    /// Yes where the whole range is within the margin; no where all of it lies below, and also
+    /// below what the tester loses by itself with as many pairs. Too few blocks can't tell, and
+    /// where all pairs get more than one alone it is not the device that is seen. Where hosts do
+    /// the device's work too they are slower with it in the path: once the cables fill their
+    /// `shared` machine, nothing tells who gave.
     fn answer(self, margin: f64, tester: f64, shared: bool) -> Option<bool> {
         let floor = 1.0 - margin;
         if !self.certain || self.value > 1.0 + margin {
@@ -191,8 +194,8 @@ mod tests {
 
     #[test]
     fn answers() {
-        // The range, what the tester keeps, whether there were blocks enough; the answer. Where the hosts share
-        // the device's machine, no `no` beside a tester that gives way by itself.
+        // The range, what the tester keeps, whether there were blocks enough; the answer. Where the
+        // hosts share the device's machine, no `no` beside a tester that gives way by itself.
         let table = [
             ((0.97, 1.01), 1.0, true, Some(true)),
             ((0.30, 0.40), 1.0, true, Some(false)),

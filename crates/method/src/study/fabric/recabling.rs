@@ -1,8 +1,9 @@
-//! Fewer hosts than ports: which ports sit together next, so that most is learned for the fewest cables.
+//! Fewer hosts than ports: which ports sit together next, so that most is learned for the fewest
+//! cables.
 //!
-//! Owns the choice (a covering design taken greedily: every two ports have to sit together once, unless
-//! what they are to each other has been told without) and the count of cables moved. Pure. Never runs a
-//! trial, and never believes anything itself.
+//! Owns the choice (a covering design taken greedily: every two ports have to sit together once,
+//! unless what they are to each other has been told without) and the count of cables moved. Pure.
+//! Never runs a trial, and never believes anything itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -61,8 +62,9 @@ impl Recabling {
         Ok(())
     }
 
-    /// Cables that have to be moved at least so that every port has been used once, and so that every
-    /// two ports have sat together: a cable moved alone brings its port together with all other hosts'.
+    /// Cables that have to be moved at least so that every port has been used once, and so that
+    /// every two ports have sat together: a cable moved alone brings its port together with all
+    /// other hosts'.
     pub fn least_moves(self) -> (u32, u32) {
         let pairs = |n: u32| n * n.saturating_sub(1) / 2;
         let others = self.hosts.saturating_sub(1).max(1);
@@ -116,7 +118,8 @@ impl Sittings {
         (0..self.ports).all(|port| self.met[port * self.ports + port])
     }
 
-    /// Goes on to the sitting that asks most for what its moves cost; false where nothing is left to ask.
+    /// Goes on to the sitting that asks most for what its moves cost; false where nothing is left
+    /// to ask.
     pub(super) fn go_on(&mut self, known: &dyn Known) -> bool {
         let mut seats = self.seats.clone();
         let mut best: Option<(f64, Vec<usize>)> = None;
@@ -174,8 +177,8 @@ impl Sittings {
         a != b && !self.met[a * self.ports + b] && !known.settled(a, b)
     }
 
-    /// How many open questions a sitting asks. A port beside two of a group is asked about all of that
-    /// group, beside one about less: one alone has no second to be told alike with.
+    /// How many open questions a sitting asks. A port beside two of a group is asked about all of
+    /// that group, beside one about less: one alone has no second to be told alike with.
     fn asked(&self, seats: &[usize], known: &dyn Known) -> f64 {
         const BESIDE_ONE: f64 = 0.4;
         let of_port = |port: &usize| -> f64 {

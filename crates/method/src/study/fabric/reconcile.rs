@@ -1,13 +1,13 @@
-//! What floods and exchanges say of one device together: a short uplink and a device that blocks nobody exclude
-//! each other.
+//! What floods and exchanges say of one device together: a short uplink and a device that blocks
+//! nobody exclude each other.
 //!
 //! Owns the one place where the two answers meet. Never makes either surer than it was.
 
 use crate::verdict::{Evidence, Setting, Standing};
 use crate::{Caveat, Figure, Metric, Verdict};
 
-/// Whose limit it is, of what has its control in the same study: one pair alone, or traffic that stays inside
-/// its group. No direct cable says more.
+/// Whose limit it is, of what has its control in the same study: one pair alone, or traffic that
+/// stays inside its group. No direct cable says more.
 pub(super) fn judge(evidence: &Evidence<'_>) -> Verdict {
     evidence.verdict(Setting { standing: Standing::Beside, shared_processors: false })
 }

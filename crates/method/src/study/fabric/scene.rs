@@ -18,7 +18,8 @@ pub(super) struct Scene {
     pub(super) cells: Vec<Cell>,
     /// Ports that could talk, in the device's order.
     pub(super) ports: Vec<PortRef>,
-    /// What the device's ports are called: as the hosts' at them, or by number where there are fewer hosts.
+    /// What the device's ports are called: as the hosts' at them, or by number where there are
+    /// fewer hosts.
     pub(super) names: Vec<String>,
     /// Whether groups are told from floods.
     pub(super) floods: bool,
@@ -43,7 +44,8 @@ pub(super) struct Round {
     pub(super) pairs: Vec<Pair>,
     /// Whether only the first of each pair sends.
     pub(super) one_way: bool,
-    /// What the slower of each pair's two ports carries, in bits a second; 1 where that is not known.
+    /// What the slower of each pair's two ports carries, in bits a second; 1 where that is not
+    /// known.
     pub(super) links: Vec<f64>,
 }
 
@@ -216,8 +218,8 @@ impl Round {
     }
 }
 
-/// Payload bits a second that a link carries one way, in full frames of the carrier and with nothing
-/// else beside them (docs/methods/tcp-model.md; TCP without options).
+/// Payload bits a second that a link carries one way, in full frames of the carrier and with
+/// nothing else beside them (docs/methods/tcp-model.md; TCP without options).
 pub(super) fn wire_limit(link: Rate, carrier: Carrier) -> f64 {
     const FRAME_AND_GAP: f64 = 1538.0;
     let payload = match carrier {

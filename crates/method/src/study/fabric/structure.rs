@@ -1,7 +1,7 @@
 //! What the floods say of a device's structure, as figures: its groups of ports and their uplinks.
 //!
-//! Owns the rows and their words. Never tells more of a group than was found, and never a group without
-//! its confidence and its price in trials.
+//! Owns the rows and their words. Never tells more of a group than was found, and never a group
+//! without its confidence and its price in trials.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,8 @@ pub(super) fn estimate(spec: &FabricSpec, scene: &Scene) -> Nanos {
     match (scene.floods, scene.names.len() - scene.ports.len()) {
         (false, _) => Nanos::ZERO,
         (true, 0) => each * TYPICAL_FLOODS,
-        // Half of the hosts go on to a new port at each sitting; how long cables take, nobody knows.
+        // Half of the hosts go on to a new port at each sitting; how long cables take, nobody
+        // knows.
         (true, more) => each * TYPICAL_FLOODS * (2 + 2 * more / scene.ports.len()) as u64,
     }
 }
@@ -127,7 +128,8 @@ fn tell_cabling(row: &mut Row, cabled: Cabled, scene: &Scene) {
     ];
     row.conditions.extend(numbers.map(|(name, number)| (name.to_owned(), number.into())));
     if let Some(uplink) = cabled.uplink_seen {
-        // The same uplink is shorter for larger groups; the largest that share out a device are halves.
+        // The same uplink is shorter for larger groups; the largest that share out a device are
+        // halves.
         let excess = f64::from(ports) / 2.0 / uplink - 1.0;
         row.conditions.insert("uplink_seen_ports".to_owned(), uplink.into());
         row.conditions.insert("excess_of_halves_seen".to_owned(), excess.into());
@@ -135,7 +137,8 @@ fn tell_cabling(row: &mut Row, cabled: Cabled, scene: &Scene) {
     }
 }
 
-/// Nothing says that a device without a short uplink has but one group: only that no group was held up.
+/// Nothing says that a device without a short uplink has but one group: only that no group was held
+/// up.
 fn clean(mut row: Row, scene: &Scene, groups: &[Vec<usize>], excess: f64) -> Vec<Figure> {
     row.verdict = judge(&Evidence::Bound);
     row.caveats.insert(Caveat::DeviceNotDriven);

@@ -1,8 +1,9 @@
 //! The longest burst at minimum gap that loses nothing (RFC 2544 §26.4 as updated by RFC 9004), and
 //! the time that the buffer behind it takes to fill.
 //!
-//! Owns when the test says anything at all: only where the throughput is below what the media carries,
-//! because else no burst ever fills a buffer. Never takes what the tester dropped for the device's.
+//! Owns when the test says anything at all: only where the throughput is below what the media
+//! carries, because else no burst ever fills a buffer. Never takes what the tester dropped for the
+//! device's.
 
 mod burst;
 
@@ -65,7 +66,8 @@ struct Searched {
 }
 
 impl Searched {
-    /// The shortest of the bursts found, and, where none was the tester's limit, what all failed above.
+    /// The shortest of the bursts found, and, where none was the tester's limit, what all failed
+    /// above.
     fn bracket(&self, precision: f64) -> verdict::Bracket {
         let lengths = self.lengths();
         let most = lengths.iter().copied().max_by(f64::total_cmp);

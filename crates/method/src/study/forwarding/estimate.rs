@@ -1,7 +1,8 @@
 //! How long a forwarding study should take, for a progress bar.
 //!
 //! Owns what is usual: a device that forwards a little over a third of what the tester sends, and a
-//! cable that carries all; in a lab without port limits, a tester that falls short first. Never a limit.
+//! cable that carries all; in a lab without port limits, a tester that falls short first. Never a
+//! limit.
 
 use measure::{FrameRate, Nanos};
 
@@ -20,8 +21,8 @@ const FORWARDED: f64 = 0.37;
 /// Any tester; only the share matters.
 const MOST: f64 = 1e6;
 
-/// Of what it floods, the shares that a lab's tester can pace, from one trial to the next. It is on the
-/// processors that do the device's work, so that nothing is lost and its limit moves.
+/// Of what it floods, the shares that a lab's tester can pace, from one trial to the next. It is on
+/// the processors that do the device's work, so that nothing is lost and its limit moves.
 const RAGGED: [f64; 7] = [0.33, 0.38, 0.31, 0.40, 0.36, 0.41, 0.34];
 
 /// A highest load of this share or more is disproved by the next trial, and is no usual one.
@@ -123,8 +124,9 @@ impl ForwardingSpec {
         time(Usual::Forwards(FORWARDED)) * ways.subjects + time(Usual::Forwards(1.0)) * cables
     }
 
-    /// The search itself, repeats of trials not counted. What the path can't carry by far the flood has
-    /// told; else a paced trial tells the highest load, and of a ragged tester a luckier or a lesser one.
+    /// The search itself, repeats of trials not counted. What the path can't carry by far the flood
+    /// has told; else a paced trial tells the highest load, and of a ragged tester a luckier or a
+    /// lesser one.
     fn search(&self, goals: &[Goal], usual: Usual) -> Nanos {
         match usual {
             Usual::Forwards(share) if share < 1.0 => self.search_up_to(MOST, goals, usual),

@@ -1,6 +1,7 @@
 //! The frames of one of the study's cells: as asked for, and as they have to be for their headers.
 //!
-//! Owns the least sizes, the line rate and the bits a second that follow from a mix. Never sends one.
+//! Owns the least sizes, the line rate and the bits a second that follow from a mix. Never sends
+//! one.
 
 use measure::{FrameMix, FrameRate, FrameSize, Rate, RateConvention};
 

@@ -1,9 +1,9 @@
-//! One-way delay at the throughput and at stated shares of it (RFC 2544 §26.2, with the statistics of
-//! RFC 8219 §7: typical and worst-case latency, and delay variation), over repeats.
+//! One-way delay at the throughput and at stated shares of it (RFC 2544 §26.2, with the statistics
+//! of RFC 8219 §7: typical and worst-case latency, and delay variation), over repeats.
 //!
-//! Every frame is tagged, so every frame's delay counts. Where the ends have a clock each, a delay is reported
-//! with the error that their comparison leaves, and refused where it is no larger than that; where nothing is
-//! known of the clocks, only the variation is reported.
+//! Every frame is tagged, so every frame's delay counts. Where the ends have a clock each, a delay
+//! is reported with the error that their comparison leaves, and refused where it is no larger than
+//! that; where nothing is known of the clocks, only the variation is reported.
 
 use std::collections::BTreeMap;
 

@@ -2,9 +2,9 @@
 //! lose nothing (RFC 2544 §26.3).
 //!
 //! The highest rate is the link's where it is known, else the most that the tester got into the
-//! device under flood, or twice the throughput found where that is less. What queued
-//! because less came out than went in is lost to the load, though it came later. Never assumes what a
-//! load came to that the tester could not offer.
+//! device under flood, or twice the throughput found where that is less. What queued because less
+//! came out than went in is lost to the load, though it came later. Never assumes what a load came
+//! to that the tester could not offer.
 
 use measure::{FrameRate, Nanos};
 
@@ -32,8 +32,8 @@ pub(super) const USUAL_BYPASS_STEPS: u64 = 1;
 /// then lie within the curve, and half of its points where the device loses.
 const ROOM: f64 = 2.0;
 
-/// So many frames tell a share of 1 %: a device has some in its hands when the load begins and when it ends,
-/// six together.
+/// So many frames tell a share of 1 %: a device has some in its hands when the load begins and when
+/// it ends, six together.
 const FRAMES_FOR_A_SHARE: f64 = 600.0;
 
 /// A load is not made longer than this for it.
@@ -117,8 +117,9 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
     Ok(figures)
 }
 
-/// Steps down until the subject's way lost nothing twice, and returns the cell's figures. The direct
-/// cable is asked only until it loses nothing once: at lower loads it would only say so again.
+/// Steps down until the subject's way lost nothing twice, and returns the cell's figures. The
+/// direct cable is asked only until it loses nothing once: at lower loads it would only say so
+/// again.
 fn of_subject(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<Figure>, TestbedError> {
     let mut cells = vec![subject];
     cells.extend(rig.bypass_of(subject));

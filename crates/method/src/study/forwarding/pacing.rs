@@ -50,8 +50,8 @@ impl Pacing {
         Self { nominal_ns, departures, arrivals, burst_fraction }
     }
 
-    /// Every gap's quantile and the burst fraction; nothing where no gap was stamped. They are about
-    /// the load, so that no verdict is theirs.
+    /// Every gap's quantile and the burst fraction; nothing where no gap was stamped. They are
+    /// about the load, so that no verdict is theirs.
     pub(super) fn figures(&self, mut row: Row) -> Vec<Figure> {
         row.verdict = Verdict::Undetermined;
         row.conditions.insert("nominal_gap_ns".to_owned(), self.nominal_ns.into());

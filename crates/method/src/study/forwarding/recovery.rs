@@ -1,7 +1,8 @@
-//! How long a device goes on losing frames after an overload has ended (RFC 2544 §26.5): 110 % of its
-//! throughput, then 50 %; from the fall to the departure of the last frame lost.
+//! How long a device goes on losing frames after an overload has ended (RFC 2544 §26.5): 110 % of
+//! its throughput, then 50 %; from the fall to the departure of the last frame lost.
 //!
-//! Owns the arithmetic of the falling schedule. Never calls a device recovered that lost the last frame.
+//! Owns the arithmetic of the falling schedule. Never calls a device recovered that lost the last
+//! frame.
 
 use measure::{FrameRate, Nanos};
 

@@ -1,9 +1,9 @@
-//! How long a reset interrupts forwarding (RFC 2544 §26.6 as replaced by RFC 6201): by the frames lost at a
-//! constant rate, and by the longest gap between arrivals, each beyond what the same load shows without a
-//! reset.
+//! How long a reset interrupts forwarding (RFC 2544 §26.6 as replaced by RFC 6201): by the frames
+//! lost at a constant rate, and by the longest gap between arrivals, each beyond what the same load
+//! shows without a reset.
 //!
-//! Never resets a device that the testbed has no hook for, never calls one back that did not come, and
-//! never takes the tester's own gaps for an outage.
+//! Never resets a device that the testbed has no hook for, never calls one back that did not come,
+//! and never takes the tester's own gaps for an outage.
 
 use measure::quantile::median;
 use measure::{FrameRate, Nanos};
@@ -31,14 +31,15 @@ pub(super) const fn controls(resets: u32) -> u32 {
     resets + 1
 }
 
-/// An outage is shown where each trial with a reset has more than so many times what any without one had:
-/// of three resets and four controls all three come out highest once in 35 by chance alone.
+/// An outage is shown where each trial with a reset has more than so many times what any without
+/// one had: of three resets and four controls all three come out highest once in 35 by chance
+/// alone.
 const BEYOND: f64 = 2.0;
 /// The same of fewer resets.
 const FAR_BEYOND: f64 = 10.0;
 
-/// Frames that a device at its limit has inside when it goes down: they are lost too, and as many come late
-/// when it is back.
+/// Frames that a device at its limit has inside when it goes down: they are lost too, and as many
+/// come late when it is back.
 const INSIDE: f64 = 2.0;
 
 /// A reset comes after so many frames, that some have come before it.
@@ -67,8 +68,9 @@ struct Told {
 }
 
 impl Interruption {
-    /// Frames whose time came while the link was down are lost too, though they never left. More than
-    /// the gap accounts for were the tester's to send, and can't be told from the device's losses.
+    /// Frames whose time came while the link was down are lost too, though they never left. More
+    /// than the gap accounts for were the tester's to send, and can't be told from the device's
+    /// losses.
     fn of(direction: Option<Direction>, seen: &DatagramsRecord, rate: FrameRate) -> Self {
         let due = seen.offered.max(seen.sent);
         let missing = due.saturating_sub(seen.received.unique);
@@ -169,8 +171,8 @@ struct Trials {
 /// What the device was away for, of one estimate.
 #[derive(Debug, PartialEq)]
 enum Outage {
-    /// So long each time beyond what the tester alone typically shows; in any one trial that may have
-    /// been its longest (`shorter` by so much), or nothing (`longer`).
+    /// So long each time beyond what the tester alone typically shows; in any one trial that may
+    /// have been its longest (`shorter` by so much), or nothing (`longer`).
     Shown { each: Vec<f64>, shorter: f64, longer: f64 },
     /// No longer than so, if at all.
     AtMost(f64),

@@ -1,4 +1,5 @@
-//! What the study's tests share: the cells, the flows of one trial, and the conditions of what comes of it.
+//! What the study's tests share: the cells, the flows of one trial, and the conditions of what
+//! comes of it.
 //!
 //! Owns the trial's shape, the highest load known for each cell, and what its throughput is. Never
 //! decides a load.
@@ -88,8 +89,8 @@ impl Offer {
         Self { block, ..self }
     }
 
-    /// A greedy flow is a flood, and a device that is reset takes the tester's links down with it; the
-    /// control beside it has to show what that trial would let pass.
+    /// A greedy flow is a flood, and a device that is reset takes the tester's links down with it;
+    /// the control beside it has to show what that trial would let pass.
     fn gate(&self) -> Gate {
         let greedy = self.schedule == Schedule::Greedy;
         if greedy || !self.events.is_empty() || self.test == reset::CONTROL {
@@ -228,14 +229,14 @@ impl<'s, 't> Rig<'s, 't> {
         self.floods.get(&cell).cloned().unwrap_or_default()
     }
 
-    /// What came of the tester's highest rate, where the path lost so much of it that no pacing would
-    /// have saved the load.
+    /// What came of the tester's highest rate, where the path lost so much of it that no pacing
+    /// would have saved the load.
     pub(super) fn overload(&self, cell: Cell) -> Option<search::Seen> {
         self.overloads.get(&cell).copied()
     }
 
-    /// The most frames a second each way that the tester can offer there, from the floods so far, or
-    /// from one made for the purpose; `None` where that gave no valid trial.
+    /// The most frames a second each way that the tester can offer there, from the floods so far,
+    /// or from one made for the purpose; `None` where that gave no valid trial.
     pub(super) fn most(&mut self, cell: Cell) -> Result<Option<FrameRate>, TestbedError> {
         if !self.most.contains_key(&cell) {
             let flood =
@@ -246,8 +247,8 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(most.filter(|rate| *rate > 0.0).map(FrameRate))
     }
 
-    /// The most that the tester offers there in even gaps, up to `wanted`: a flood is no measure of that
-    /// (RFC 9971 §4.6.2 asks for a load that the tester can offer).
+    /// The most that the tester offers there in even gaps, up to `wanted`: a flood is no measure of
+    /// that (RFC 9971 §4.6.2 asks for a load that the tester can offer).
     pub(super) fn most_paced(
         &mut self,
         cell: Cell,

@@ -1,9 +1,10 @@
-//! The highest rate at which each goal holds (RFC 1242 §3.17, RFC 2544 §26.1, RFC 9971), by a search,
-//! on each subject and then on the direct cables.
+//! The highest rate at which each goal holds (RFC 1242 §3.17, RFC 2544 §26.1, RFC 9971), by a
+//! search, on each subject and then on the direct cables.
 //!
 //! Never counts what the tester could not do as a loss: such a load only bounds the search, and the
-//! figure then shows the tester's limit. What passed of it without loss is a lower bound all the same.
-//! A load passes only if as much comes out as goes in: what a buffer swallows is no rate (`sustained`).
+//! figure then shows the tester's limit. What passed of it without loss is a lower bound all the
+//! same. A load passes only if as much comes out as goes in: what a buffer swallows is no rate
+//! (`sustained`).
 
 use std::collections::BTreeMap;
 
@@ -27,7 +28,8 @@ use trial::TestbedError;
 const TEST: ForwardingTest = ForwardingTest::Throughput;
 
 /// How far above a device's throughput its bypass is searched. The verdict asks only whether the
-/// tester does clearly more without the device; what the tester can do at most is the flood's figure.
+/// tester does clearly more without the device; what the tester can do at most is the flood's
+/// figure.
 const BYPASS_HEADROOM: f64 = 2.0;
 
 /// A search's trials at its highest load: MLRsearch throws the first away (RFC 9971's warm-up).
@@ -108,8 +110,8 @@ impl Searched {
         driven.filter_map(|goal| self.value(goal)).max_by(f64::total_cmp)
     }
 
-    /// The load for the tests that follow from the throughput: a goal's, or, where no goal was reached, what
-    /// came through of the loads that were tried.
+    /// The load for the tests that follow from the throughput: a goal's, or, where no goal was
+    /// reached, what came through of the loads that were tried.
     fn found(&self, goals: &[Goal]) -> Option<Found> {
         let named = |name: &GoalName| goals.iter().find(|goal| goal.name == *name);
         let mut known = LOAD_GOALS.iter().filter_map(named);
@@ -173,8 +175,8 @@ pub(super) fn search_for(
     }
 }
 
-/// `binary` or `mlr`: a goal that one long trial decides, and that shares its trials with no other, is
-/// halved for whatever is asked, because shorter trials can't replace that one.
+/// `binary` or `mlr`: a goal that one long trial decides, and that shares its trials with no other,
+/// is halved for whatever is asked, because shorter trials can't replace that one.
 fn search_name(spec: &ForwardingSpec, goal: &Goal, together: &[Goal]) -> &'static str {
     let alike = together.iter().filter(|other| other.final_duration == goal.final_duration);
     let lone = goal.one_pass_decides() && alike.count() == 1;
@@ -219,8 +221,8 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
     Ok(figures)
 }
 
-/// The highest load to search: the most that the tester offers in even gaps, the link's rate, or enough
-/// for a verdict.
+/// The highest load to search: the most that the tester offers in even gaps, the link's rate, or
+/// enough for a verdict.
 fn search(rig: &mut Rig<'_, '_>, cell: Cell, enough: f64) -> Result<Searched, TestbedError> {
     let mut searched = Searched::default();
     let Some(most) = rig.most(cell)? else {
@@ -279,8 +281,8 @@ fn tell_rate_from_bucket(
     Ok(())
 }
 
-/// One trial, or two where only a backlog speaks against the load; `None` where it failed for no limit of
-/// the tester's.
+/// One trial, or two where only a backlog speaks against the load; `None` where it failed for no
+/// limit of the tester's.
 fn attempt_load(
     rig: &mut Rig<'_, '_>,
     cell: Cell,
@@ -320,8 +322,8 @@ fn attempt_load(
     }
 }
 
-/// A loss ratio is seen only in trials of enough frames, and a rate in a few; within bounds, and never
-/// shorter than asked.
+/// A loss ratio is seen only in trials of enough frames, and a rate in a few; within bounds, and
+/// never shorter than asked.
 fn long_enough(
     spec: &ForwardingSpec,
     (rate, duration): (FrameRate, Nanos),

@@ -1,7 +1,8 @@
-//! One cell of the latency study: a load, a protocol and a size; its trial, and what is kept of each
-//! record.
+//! One cell of the latency study: a load, a protocol and a size; its trial, and what is kept of
+//! each record.
 //!
-//! Never keeps a histogram: quantiles are taken block by block, since the block is the sampling unit.
+//! Never keeps a histogram: quantiles are taken block by block, since the block is the sampling
+//! unit.
 
 use measure::delay::{ipdv_quantile, pdv_quantile};
 use measure::reading::Stamps;

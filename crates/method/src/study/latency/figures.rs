@@ -1,4 +1,5 @@
-//! From blocks to the latency study's figures: quantiles, what the device adds, and the TCP load's own.
+//! From blocks to the latency study's figures: quantiles, what the device adds, and the TCP load's
+//! own.
 //!
 //! Owns when there are too few samples for a quantile and when a difference is not resolved. Pure.
 
@@ -191,7 +192,8 @@ fn goodput_pairs(device: &CellData, bypass: &CellData) -> Vec<(f64, Option<f64>)
     device.samples.iter().filter_map(|own| Some((goodput(own)?, beside(own)))).collect()
 }
 
-/// TCP drives a path by itself: it sends more until something gives, and what is sent again was lost.
+/// TCP drives a path by itself: it sends more until something gives, and what is sent again was
+/// lost.
 fn driven(device: &CellData) -> Driven {
     let retransmits = bulk(device, |sample| sample.retransmits as f64);
     match BlockEstimate::of(&retransmits, CONFIDENCE) {

@@ -1,8 +1,8 @@
-//! Where an operation's time goes: the client, the network, the storage node, its disk, and a rest that
-//! nothing here explains.
+//! Where an operation's time goes: the client, the network, the storage node, its disk, and a rest
+//! that nothing here explains.
 //!
-//! Owns the sum: parts that could not be measured stay in the rest, and the rest says so by being there.
-//! Pure.
+//! Owns the sum: parts that could not be measured stay in the rest, and the rest says so by being
+//! there. Pure.
 
 use super::StorageSpec;
 use super::cell::Kind;
@@ -10,10 +10,11 @@ use super::cell::Kind;
 /// The parts in the order in which a request meets them; the rest is what is left.
 pub(super) const PARTS: [&str; 5] = ["client", "network", "storage node", "disk", "rest"];
 
-/// One kind's operations of one block: nanoseconds of each part of [`PARTS`]; none where it is not known.
+/// One kind's operations of one block: nanoseconds of each part of [`PARTS`]; none where it is not
+/// known.
 ///
-/// A read is RTT + node + disk + client. A write that is copied waits for the slowest copy: its own disk
-/// or a replica's, which is one round trip further away; here that round trip is the
+/// A read is RTT + node + disk + client. A write that is copied waits for the slowest copy: its own
+/// disk or a replica's, which is one round trip further away; here that round trip is the
 /// network's, and one disk's time counts.
 pub(super) fn parts(spec: &StorageSpec, kind: &Kind) -> [Option<f64>; 5] {
     let network = spec.crossings(kind.write) * kind.rtt;
@@ -21,7 +22,8 @@ pub(super) fn parts(spec: &StorageSpec, kind: &Kind) -> [Option<f64>; 5] {
         let delay = if kind.write { server.write } else { server.read };
         delay.0 as f64
     });
-    // A server made for the trial has no disk but its delay; what it took beyond that is its own doing.
+    // A server made for the trial has no disk but its delay; what it took beyond that is its own
+    // doing.
     let disk = kind.disk.or(asked);
     let node = kind.served.zip(asked).map(|(served, asked)| (served - asked).max(0.0));
     let known = [kind.client, Some(network), node, disk];

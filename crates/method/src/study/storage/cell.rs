@@ -13,8 +13,8 @@ use trial::record::{EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, Stor
 use trial::topology::Pair;
 use trial::{Echo, Flow, FlowKind, Messages, Pattern, Protocol, Role, Schedule, Storage};
 
-/// How much rarer a write's messages are than a read's: by no simple ratio, so that the two seldom leave at
-/// one moment and wait for each other.
+/// How much rarer a write's messages are than a read's: by no simple ratio, so that the two seldom
+/// leave at one moment and wait for each other.
 const WRITES_RARER: f64 = 0.854_101_966;
 
 /// Quantiles of operations and of round trips.
@@ -223,10 +223,11 @@ fn kind(storage: &StorageRecord, write: bool, [beside, at_rest]: [&EchoRecord; 2
     })
 }
 
-/// What the network takes of one of `under_way` operations. A message beside them waits for all of them, one
-/// of themselves only for the others: of what the job adds to a message's round trip it has
-/// all but its own share (Schweitzer 1979: a closed network's arrivals see it without themselves). Hosts
-/// at rest sleep deeper; where a message beside the job is the quicker one, it is the better likeness.
+/// What the network takes of one of `under_way` operations. A message beside them waits for all of
+/// them, one of themselves only for the others: of what the job adds to a message's round trip it
+/// has all but its own share (Schweitzer 1979: a closed network's arrivals see it without
+/// themselves). Hosts at rest sleep deeper; where a message beside the job is the quicker one, it
+/// is the better likeness.
 fn own_round_trip(beside: f64, at_rest: f64, under_way: f64) -> f64 {
     beside - (beside - at_rest).max(0.0) / under_way.max(1.0)
 }

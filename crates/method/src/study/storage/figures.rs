@@ -1,5 +1,5 @@
-//! From blocks to the storage study's figures: what was done, where its time went, what a device adds and
-//! what that is worth.
+//! From blocks to the storage study's figures: what was done, where its time went, what a device
+//! adds and what that is worth.
 //!
 //! Owns when figures contradict each other and when a prediction holds. Pure.
 
@@ -102,7 +102,8 @@ impl Of<'_> {
         std::iter::once(None).chain(each.map(Some)).collect()
     }
 
-    /// A job with so many operations under way does no more than its path lets it, and loses nothing.
+    /// A job with so many operations under way does no more than its path lets it, and loses
+    /// nothing.
     fn rate(&self, row: &Row, value: impl Fn(&Sample) -> Option<f64>) -> Figure {
         let pairs = self.in_blocks(&value);
         let rate = RateEvidence::of(Rates::Paired(&pairs), Driven::HeldBack);
@@ -209,8 +210,8 @@ impl Of<'_> {
     }
 }
 
-/// What the device adds to an operation, as it was and as its round trips tell, and what is left between
-/// the two.
+/// What the device adds to an operation, as it was and as its round trips tell, and what is left
+/// between the two.
 fn added(
     spec: &StorageSpec,
     row: &Row,
@@ -280,8 +281,8 @@ fn added(
     figures
 }
 
-/// Whether what is left between observed and predicted may be nothing. An interval as wide as the change itself
-/// would hold zero whatever was predicted, and shows nothing.
+/// Whether what is left between observed and predicted may be nothing. An interval as wide as the
+/// change itself would hold zero whatever was predicted, and shows nothing.
 fn agrees(observed: Option<BlockEstimate>, rest: Option<BlockEstimate>) -> &'static str {
     let (Some(observed), Some(rest)) = (observed, rest) else { return "not shown" };
     let Interval { low, high, .. } = rest.interval;

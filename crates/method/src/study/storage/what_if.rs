@@ -1,8 +1,9 @@
-//! What if the network, the replicas or the depth were otherwise: operations a second from the latency
-//! that the study measured.
+//! What if the network, the replicas or the depth were otherwise: operations a second from the
+//! latency that the study measured.
 //!
-//! Owns the model: latency = all but the network + crossings x round trip, both as measured in one block.
-//! More under way than was measured is a bound: the storage itself would slow down at some depth. Pure.
+//! Owns the model: latency = all but the network + crossings x round trip, both as measured in one
+//! block. More under way than was measured is a bound: the storage itself would slow down at some
+//! depth. Pure.
 
 use super::cell::{Cell, CellData, Sample};
 use super::{StorageSpec, figures};
@@ -54,8 +55,9 @@ pub(super) fn rows(spec: &StorageSpec, cell: Cell, row: &Row, data: &CellData) -
     all
 }
 
-/// The mean over reads and writes. What the network takes of an operation beyond the smallest round trip
-/// seen of either kind is its octets' time on the wire, which a shorter way does not take away.
+/// The mean over reads and writes. What the network takes of an operation beyond the smallest round
+/// trip seen of either kind is its octets' time on the wire, which a shorter way does not take
+/// away.
 fn latency(spec: &StorageSpec, sample: &Sample, rtt: f64, copied: bool) -> f64 {
     let least = sample.kinds.iter().map(|kind| kind.rtt_quantiles[0]).fold(f64::MAX, f64::min);
     sample.over_kinds(|kind| {

@@ -5,7 +5,8 @@ use measure::{FrameRate, Nanos};
 use super::*;
 use crate::search::{Failure, GoalName};
 
-/// What a path that forwards `rate`, with a full bucket of tokens and an empty queue, makes of a load.
+/// What a path that forwards `rate`, with a full bucket of tokens and an empty queue, makes of a
+/// load.
 fn through(path: (f64, f64, f64), offered: f64, seconds: f64) -> Delivery {
     let (rate, bucket, queue) = path;
     let sent = (offered * seconds).round();
@@ -44,7 +45,8 @@ fn result(lower: Option<f64>, upper: f64) -> GoalResult {
 
 #[test]
 fn a_load_that_only_a_queue_holds_is_not_brought_through() {
-    // 1,000/s, and room for 5,000 frames: all of 2,000 frames arrive, in two seconds instead of one.
+    // 1,000/s, and room for 5,000 frames: all of 2,000 frames arrive, in two seconds instead of
+    // one.
     let one = through((1_000.0, 0.0, 5_000.0), 2_000.0, 1.0);
     assert_eq!(one.lost, 0);
     let Seen::Counted { lost, .. } = one.seen() else { panic!("it was valid") };

@@ -1,10 +1,11 @@
 //! How many addresses the device knows at once, and how many new ones a second it learns (RFC 2889
 //! §5.7 and §5.8).
 //!
-//! Of three ports one hides stations, which speak; then the test port sends a frame to each of them, and
-//! the monitoring port hears what was flooded. A table is full where floods were seen that only its size
-//! explains; a loss is never taken for one. A larger number's stations are a smaller one's and more, so
-//! that a device that still knows them from before gives the same answer.
+//! Of three ports one hides stations, which speak; then the test port sends a frame to each of
+//! them, and the monitoring port hears what was flooded. A table is full where floods were seen
+//! that only its size explains; a loss is never taken for one. A larger number's stations are a
+//! smaller one's and more, so that a device that still knows them from before gives the same
+//! answer.
 
 mod capacity;
 mod learning;

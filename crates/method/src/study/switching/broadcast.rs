@@ -1,7 +1,8 @@
 //! Frames to everybody: how many a second reach every port, and how late (RFC 2889 §5.10).
 //!
-//! One port sends, all others receive. A rate holds only where each of them got every frame; ports but
-//! the flow's own count by their kernel's counters. Never counts a copy that came back to the sender.
+//! One port sends, all others receive. A rate holds only where each of them got every frame; ports
+//! but the flow's own count by their kernel's counters. Never counts a copy that came back to the
+//! sender.
 
 use measure::{FrameRate, FrameSize, Histogram};
 
@@ -38,8 +39,8 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, T
     Ok(figures)
 }
 
-/// The load to everybody, counted by port `to`, and a frame from each other port so that all are part
-/// of the trial.
+/// The load to everybody, counted by port `to`, and a frame from each other port so that all are
+/// part of the trial.
 fn streams(
     rig: &Rig<'_, '_>,
     ports: usize,

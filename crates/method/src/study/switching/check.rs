@@ -1,5 +1,5 @@
-//! Whether a switching study can be carried out, told before anything is built or sent, and about how
-//! long it takes.
+//! Whether a switching study can be carried out, told before anything is built or sent, and about
+//! how long it takes.
 //!
 //! Owns what a request may hold. A test for which a device has too few ports is no fault of the
 //! request: its figure says so.

@@ -1,10 +1,10 @@
-//! An uncongested port beside a congested one: is what goes to the first held up by what goes to the
-//! second (RFC 2889 §5.5, RFC 8239 §5)?
+//! An uncongested port beside a congested one: is what goes to the first held up by what goes to
+//! the second (RFC 2889 §5.5, RFC 8239 §5)?
 //!
-//! Of four ports 1 sends half to 3 and half to 4, and 2 sends all to 4: port 4 gets 150 % of what it
-//! carries, and without any control loses a third. In the control 2 sends the same to port 1, and nobody
-//! congests anything. Never calls a loss head-of-line blocking that the control shows too, nor one that
-//! the tester's own counters may explain.
+//! Of four ports 1 sends half to 3 and half to 4, and 2 sends all to 4: port 4 gets 150 % of what
+//! it carries, and without any control loses a third. In the control 2 sends the same to port 1,
+//! and nobody congests anything. Never calls a loss head-of-line blocking that the control shows
+//! too, nor one that the tester's own counters may explain.
 
 mod pairs;
 
@@ -23,8 +23,8 @@ pub(super) const LINE_SHARE: f64 = 0.9998;
 
 /// So often each of the two, one after the other, to see whether there is anything to decide.
 const LOOKS: u32 = 2;
-/// And so often afresh to decide it: that all of one kind lie beyond all of the other is chance once in
-/// 252.
+/// And so often afresh to decide it: that all of one kind lie beyond all of the other is chance
+/// once in 252.
 const DECIDES: u32 = 5;
 
 /// Who sends to whom, how much.
@@ -81,8 +81,8 @@ pub(super) fn every_four(
     Ok(figures)
 }
 
-/// Looks twice, and where the uncongested port did worse beside a congested one, decides by trials of
-/// their own. None where no trial could be used.
+/// Looks twice, and where the uncongested port did worse beside a congested one, decides by trials
+/// of their own. None where no trial could be used.
 fn decide(
     rig: &mut Rig<'_, '_>,
     board: &Board,
@@ -113,8 +113,8 @@ fn offer_pairs(
     Ok(Some(found))
 }
 
-/// Four ports beginning with `first`, counted round all: three flows, the uncongested one's first. In
-/// the control the last goes to the first port, which nobody else sends to.
+/// Four ports beginning with `first`, counted round all: three flows, the uncongested one's first.
+/// In the control the last goes to the first port, which nobody else sends to.
 fn group(
     rig: &Rig<'_, '_>,
     (first, ports): (usize, usize),
@@ -197,7 +197,8 @@ fn tell(
         Blocking::Overfed | Blocking::Yes { .. } | Blocking::No => None,
     });
     row.verdict = match blocking {
-        // Hosts that do the device's work send and take in less beside it; a frame lost is the device's.
+        // Hosts that do the device's work send and take in less beside it; a frame lost is the
+        // device's.
         Blocking::Yes { lost: false } | Blocking::No if rig.shares_machine() => {
             Verdict::Undetermined
         }

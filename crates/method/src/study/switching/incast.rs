@@ -1,8 +1,10 @@
-//! TCP from many ports into one, alone and beside datagrams; and the datagrams alone (RFC 8239 §6). Then every port
-//! in turn, into which another sends a burst at the line's rate while all others speak TCP to it (§6.2).
+//! TCP from many ports into one, alone and beside datagrams; and the datagrams alone (RFC 8239 §6).
+//! Then every port in turn, into which another sends a burst at the line's rate while all others
+//! speak TCP to it (§6.2).
 //!
-//! Stateful traffic is greedy TCP, one connection a port. Of the stateless a thin load tells what the queue
-//! does to a packet that comes to it, and a burst what it does to many. Never sets a buffer or a window.
+//! Stateful traffic is greedy TCP, one connection a port. Of the stateless a thin load tells what
+//! the queue does to a packet that comes to it, and a burst what it does to many. Never sets a
+//! buffer or a window.
 
 use measure::{FrameRate, FrameSize, Nanos};
 

@@ -1,4 +1,5 @@
-//! The largest whole number that holds, where all smaller ones do: first by doubling, then by halving.
+//! The largest whole number that holds, where all smaller ones do: first by doubling, then by
+//! halving.
 //!
 //! Owns the order of the questions. Never asks one twice. Pure but for what it asks.
 
@@ -24,8 +25,8 @@ pub(super) struct Within {
     pub(super) first: u64,
     /// Nothing above it is asked.
     pub(super) most: u64,
-    /// It ends where what holds and what fails are so close, as a share of what fails; or next to each
-    /// other.
+    /// It ends where what holds and what fails are so close, as a share of what fails; or next to
+    /// each other.
     pub(super) width: f64,
 }
 

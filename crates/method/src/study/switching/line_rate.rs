@@ -1,7 +1,7 @@
 //! Every port at (almost) the line's rate: pairs of ports, then all to all (RFC 8239 §2).
 //!
-//! Owns the load: 99.98 % of the line's rate, because two ports' clocks may differ by 100 ppm each. A
-//! loss at that load is a figure, not a failure.
+//! Owns the load: 99.98 % of the line's rate, because two ports' clocks may differ by 100 ppm each.
+//! A loss at that load is a figure, not a failure.
 
 use measure::{FrameRate, FrameSize, Histogram};
 

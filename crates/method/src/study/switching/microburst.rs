@@ -1,9 +1,10 @@
-//! The longest burst without loss of many ports into few (RFC 8239 §4): all but one into one, all but
-//! two into two, and so on while more send than receive.
+//! The longest burst without loss of many ports into few (RFC 8239 §4): all but one into one, all
+//! but two into two, and so on while more send than receive.
 //!
-//! Owns the search for its length. Every sender sends its share of each receiver's frames as fast as
-//! it can, all at the same moment. Never takes a frame that is lost at any load for a full buffer. What the buffer holds in octets is another study's; here stands
-//! what had to be held while the burst lasted.
+//! Owns the search for its length. Every sender sends its share of each receiver's frames as fast
+//! as it can, all at the same moment. Never takes a frame that is lost at any load for a full
+//! buffer. What the buffer holds in octets is another study's; here stands what had to be held
+//! while the burst lasted.
 
 use measure::{FrameRate, FrameSize, Nanos};
 
@@ -17,7 +18,8 @@ use trial::{Gate, Schedule};
 
 const TEST: SwitchTest = SwitchTest::Microburst;
 
-/// So many times the burst's frames in the control: a loss by chance that two bursts had shows there.
+/// So many times the burst's frames in the control: a loss by chance that two bursts had shows
+/// there.
 const CONTROL_FRAMES: u64 = 10;
 
 /// Every split of the ports, and every size.
@@ -91,8 +93,8 @@ fn one(
     Ok(figure)
 }
 
-/// The control: whether many times as many frames all come where no receiver's port gets more than half of
-/// what it carries. What is lost so is not lost for want of a buffer.
+/// The control: whether many times as many frames all come where no receiver's port gets more than
+/// half of what it carries. What is lost so is not lost for want of a buffer.
 fn control_passes(
     rig: &mut Rig<'_, '_>,
     board: &Board,

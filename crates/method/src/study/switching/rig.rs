@@ -28,7 +28,8 @@ pub(super) struct Rig<'s, 't> {
     topology: Topology,
     /// How often each label was asked for.
     asked: BTreeMap<String, u32>,
-    /// Frames a second each way of one port that the cables carried under flood, by device and size.
+    /// Frames a second each way of one port that the cables carried under flood, by device and
+    /// size.
     cables: BTreeMap<(Way, FrameSize), f64>,
 }
 
@@ -172,7 +173,8 @@ impl<'s, 't> Rig<'s, 't> {
         self.session.run(Ask { label, way, block, duration, gate, flows, events: Vec::new() })
     }
 
-    /// Floods the direct cables of the device's hosts, all at once: what the tester can do without it.
+    /// Floods the direct cables of the device's hosts, all at once: what the tester can do without
+    /// it.
     pub(super) fn learn_what_cables_carry(&mut self, board: &Board) -> Result<(), TestbedError> {
         let Some(bypass) = self.session.ways.bypass_of(board.way) else { return Ok(()) };
         let cables = self.topology.cables_among(&board.ports);
@@ -210,8 +212,8 @@ impl<'s, 't> Rig<'s, 't> {
         self.line_rate(size).or_else(cable).filter(|rate| rate.0 > 0.0)
     }
 
-    /// Whose limit a rate of each port shows, of one trial or one search beside one flood of the cables;
-    /// `link` is what the media carry of it.
+    /// Whose limit a rate of each port shows, of one trial or one search beside one flood of the
+    /// cables; `link` is what the media carry of it.
     pub(super) fn verdict(
         &self,
         board: &Board,
@@ -227,8 +229,8 @@ impl<'s, 't> Rig<'s, 't> {
         self.session.ways.judge(board.way, &Evidence::Rate(rate))
     }
 
-    /// Whose doing it is that something was seen, or was not, which a control did not show: of what only a
-    /// device does, so that no direct cable need stand beside it.
+    /// Whose doing it is that something was seen, or was not, which a control did not show: of what
+    /// only a device does, so that no direct cable need stand beside it.
     pub(super) fn sight(&self, board: &Board, seen: bool) -> Verdict {
         let setting = self.session.ways.setting(board.way);
         let setting = Setting { standing: Standing::Beside, ..setting };
@@ -298,8 +300,8 @@ fn counter(record: &TrialRecord, port: &PortRef, name: &str) -> u64 {
     counters.and_then(|counters| counters.get(name)).copied().unwrap_or(0)
 }
 
-/// Whether the tester itself dropped something, so that a loss may be its own. PAUSE frames seen are
-/// the device's doing and no drop.
+/// Whether the tester itself dropped something, so that a loss may be its own. PAUSE frames seen
+/// are the device's doing and no drop.
 pub(super) fn tester_dropped(tried: &Tried) -> bool {
     let record = &tried.record;
     let own = tester_losses(&tried.trial, &record.flows, &record.ports, &record.hosts);

@@ -174,8 +174,8 @@ fn offer_load(
     rig.offer(board, Offer { label, streams, duration, gate: Gate::Strict })
 }
 
-/// None where the trial failed for no limit of the tester's. A load against which only a backlog speaks is
-/// offered once more.
+/// None where the trial failed for no limit of the tester's. A load against which only a backlog
+/// speaks is offered once more.
 fn attempt_load(
     rig: &mut Rig<'_, '_>,
     board: &Board,

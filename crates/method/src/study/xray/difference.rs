@@ -19,8 +19,8 @@ pub struct Difference {
     pub device: f64,
     /// The twin's.
     pub twin: f64,
-    /// Whether the device's is known to be more than nothing: what its interval does not tell from zero is
-    /// off by any share at all.
+    /// Whether the device's is known to be more than nothing: what its interval does not tell from
+    /// zero is off by any share at all.
     pub told: bool,
 }
 
@@ -31,9 +31,9 @@ impl Difference {
     }
 }
 
-/// Throughput, median and 99th percentile of round trips, and where loss begins, as both have them. Real
-/// hosts have a part in round trips that a twin's have not: of these, what the device added counts, and not
-/// what a lab's cables did, which only the way through a model has.
+/// Throughput, median and 99th percentile of round trips, and where loss begins, as both have them.
+/// Real hosts have a part in round trips that a twin's have not: of these, what the device added
+/// counts, and not what a lab's cables did, which only the way through a model has.
 pub fn compare(device: &[Figure], topology: &Topology, twin: &[Figure]) -> Vec<Difference> {
     let mut seen = BTreeSet::new();
     let simulated = device.iter().any(|figure| figure.caveats.contains(&Caveat::Simulated));

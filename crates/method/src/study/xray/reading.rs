@@ -38,7 +38,8 @@ impl DataSheet {
         let device = topology.devices.first();
         let attached = topology.ports_of(device.map(|d| d.name.as_str())).len();
         let packets = packets(figures, rate);
-        // A device that forwards by a processor takes a turn for each frame, which its limit tells of.
+        // A device that forwards by a processor takes a turn for each frame, which its limit tells
+        // of.
         let turn = packets.map_or(0, |limit| 1_000_000_000 / limit.rate.max(1));
         let forwarding = forwarding(figures, rate, on_cables(topology)).map(|found| Forwarding {
             latency: Nanos(found.latency.0.saturating_sub(turn)),
@@ -100,8 +101,8 @@ fn rate(figures: &[Figure], topology: &Topology) -> Option<Rate> {
     Some(Rate(usual.copied().unwrap_or(seen.round() as u64)))
 }
 
-/// How many nanoseconds an octet takes, one way, to a model in a lab, and not over the direct cable beside it: its
-/// cables have a rate, and that one has none.
+/// How many nanoseconds an octet takes, one way, to a model in a lab, and not over the direct cable
+/// beside it: its cables have a rate, and that one has none.
 pub(super) fn on_cables(topology: &Topology) -> f64 {
     let pair = topology.measured_pairs().into_iter().next();
     let Some((host, rate)) = pair.and_then(|pair| {
@@ -174,8 +175,8 @@ fn buffer(figures: &[Figure], rate: Rate, packets: Option<PacketLimit>) -> Optio
         if (limit.rate as f64) < line {
             return None;
         }
-        // What waited before the device decided on it came to an output that was full, and went on at
-        // the line's part of the packet rate.
+        // What waited before the device decided on it came to an output that was full, and went on
+        // at the line's part of the packet rate.
         let before = limit.queue? as f64 * line / limit.rate as f64;
         size -= before * number(own, "taken_by_a_frame")?;
     }
@@ -254,7 +255,8 @@ fn groups(figures: &[Figure]) -> Vec<PortGroup> {
     groups
 }
 
-/// What a slow learner knew is no size of its table: a value stands only where the table's was shown.
+/// What a slow learner knew is no size of its table: a value stands only where the table's was
+/// shown.
 fn mac_table(figures: &[Figure]) -> Option<MacTable> {
     let figure = of(figures, Metric::AddressCapacity).find(|figure| figure.value.is_some())?;
     let entries = figure.value?.round() as u64;

@@ -13,8 +13,8 @@ pub(super) fn nonblocking(figures: &[Figure]) -> Vec<Sentence> {
     of.map(|figure| answer(told(figure), figure)).collect()
 }
 
-/// The groups that share an uplink, what that costs a job, and how sure that is; or that none was found,
-/// and what would have been.
+/// The groups that share an uplink, what that costs a job, and how sure that is; or that none was
+/// found, and what would have been.
 pub(super) fn groups(figures: &[Figure]) -> Vec<Sentence> {
     let of = reading::of(figures, Metric::PortGroups);
     of.map(|figure| answer(structure(figure, figures), figure)).collect()

@@ -1,5 +1,5 @@
-//! What devices forward, in sentences: those that have the same verdict are compared in one, beside the
-//! direct cable. Never calls a bound a limit.
+//! What devices forward, in sentences: those that have the same verdict are compared in one, beside
+//! the direct cable. Never calls a bound a limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -176,8 +176,8 @@ fn beside(figure: &Figure, all: &[Figure]) -> String {
     format!("; the direct cable carried {least}{value}")
 }
 
-/// Why a tester-limited figure is only a bound. `None` where it shows the device's own, or where there
-/// is no device to be bounded.
+/// Why a tester-limited figure is only a bound. `None` where it shows the device's own, or where
+/// there is no device to be bounded.
 pub(in super::super) fn bound(figure: &Figure, all: &[Figure]) -> Option<String> {
     let device = reading::text(figure, "device").filter(|name| name != "cable")?;
     if figure.verdict != Verdict::TesterLimited {

@@ -1,5 +1,5 @@
-//! How many bytes wait before an output, on the page: the estimators side by side, what the buffer is
-//! made of and who shares it, and for how long a path it is enough. Computes nothing.
+//! How many bytes wait before an output, on the page: the estimators side by side, what the buffer
+//! is made of and who shares it, and for how long a path it is enough. Computes nothing.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The estimators' intervals side by side, as a picture: against the first one's value, since what they
-//! differ by is small beside it. Never joins them into one.
+//! The estimators' intervals side by side, as a picture: against the first one's value, since what
+//! they differ by is small beside it. Never joins them into one.
 
 use method::{Figure, Unit};
 

@@ -21,8 +21,8 @@ const MOST_TRIALS: usize = 12;
 /// The table's rows: a second each where the trial is not longer than this.
 const MOST_ROWS: u64 = 120;
 
-/// Headings, pictures and folded tables. `rate` is the link's, in bits a second: it turns the time that
-/// frames waited into octets.
+/// Headings, pictures and folded tables. `rate` is the link's, in bits a second: it turns the time
+/// that frames waited into octets.
 pub(super) fn blocks(records: &[(Trial, TrialRecord)], rate: Option<f64>) -> Vec<Block> {
     let mut seen = BTreeSet::new();
     let mut blocks = Vec::new();

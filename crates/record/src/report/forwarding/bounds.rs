@@ -1,5 +1,5 @@
-//! Which figures are only bounds on a device, and why: where the tester was the limit. Never decides
-//! that; the study's verdict does.
+//! Which figures are only bounds on a device, and why: where the tester was the limit. Never
+//! decides that; the study's verdict does.
 
 use method::figure::Unit;
 use method::{Caveat, Figure, Metric, Verdict};

@@ -1,5 +1,5 @@
-//! Back-to-back frames (RFC 2544 §26.4 as updated by RFC 9004): the longest burst without loss by frame
-//! size, and the buffer time that follows, implied and corrected. Never computes either.
+//! Back-to-back frames (RFC 2544 §26.4 as updated by RFC 9004): the longest burst without loss by
+//! frame size, and the buffer time that follows, implied and corrected. Never computes either.
 
 use std::collections::BTreeMap;
 

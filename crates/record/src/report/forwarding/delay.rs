@@ -1,5 +1,5 @@
-//! Latency at the throughput and at shares of it (RFC 2544 §26.2): typical and worst-case latency and
-//! delay variation by frame size, as RFC 8219 §7 has them. Never subtracts two figures.
+//! Latency at the throughput and at shares of it (RFC 2544 §26.2): typical and worst-case latency
+//! and delay variation by frame size, as RFC 8219 §7 has them. Never subtracts two figures.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +58,8 @@ fn picture(percent: &str, figures: &[&Figure]) -> Picture {
     let lanes: Vec<Lane> =
         figures.iter().map(|f| lane(f)).collect::<BTreeSet<_>>().into_iter().collect();
     let mut series: Vec<Series> = Vec::new();
-    // A cable asked for what each subject was has several values at one size: they are points alone.
+    // A cable asked for what each subject was has several values at one size: they are points
+    // alone.
     for (colour, own) in lanes.iter().enumerate() {
         for (_, q, name) in POINTS.iter().take(2) {
             let mut of: Vec<&&Figure> = figures

@@ -1,5 +1,5 @@
-//! Frame loss by offered load (RFC 2544 §26.3): the curve from every valid paced trial, and the table of
-//! the study's own points. Sums trials at one rate; never fits a curve.
+//! Frame loss by offered load (RFC 2544 §26.3): the curve from every valid paced trial, and the
+//! table of the study's own points. Sums trials at one rate; never fits a curve.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,8 +40,8 @@ pub(super) fn blocks(run: &ReportInput<'_>) -> Vec<Block> {
     blocks
 }
 
-/// What searches, loss curves and latency trials saw alike. A device that was reset lost for another
-/// reason.
+/// What searches, loss curves and latency trials saw alike. A device that was reset lost for
+/// another reason.
 fn curves(records: &[(Trial, TrialRecord)]) -> Curves {
     let mut curves = Curves::new();
     let usable = |(trial, record): &&(Trial, TrialRecord)| {

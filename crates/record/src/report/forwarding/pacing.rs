@@ -1,5 +1,5 @@
-//! How the load was made: which backend sent and which receiver counted, with the recorded reasons, and
-//! how even the paced loads were: gaps between departures and between arrivals.
+//! How the load was made: which backend sent and which receiver counted, with the recorded reasons,
+//! and how even the paced loads were: gaps between departures and between arrivals.
 //!
 //! Shows the gaps of single trials and the study's own quantiles. Never judges a trial by them.
 

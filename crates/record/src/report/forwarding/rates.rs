@@ -1,5 +1,6 @@
-//! Forwarding rates as tables: beside the line rate and the direct cable, how each was searched, in bits a
-//! second by all four conventions, and every frame of a flood. Never states a rate without its count.
+//! Forwarding rates as tables: beside the line rate and the direct cable, how each was searched, in
+//! bits a second by all four conventions, and every frame of a flood. Never states a rate without
+//! its count.
 
 use std::collections::BTreeMap;
 

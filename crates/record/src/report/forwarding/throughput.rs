@@ -1,5 +1,6 @@
-//! Throughput and flood by frame size beside the theoretical line: the graph that RFC 2544 §26.1 asks
-//! for, one for each goal where several devices stand beside one another. Never joins two goals.
+//! Throughput and flood by frame size beside the theoretical line: the graph that RFC 2544 §26.1
+//! asks for, one for each goal where several devices stand beside one another. Never joins two
+//! goals.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +53,8 @@ pub(super) fn blocks(run: &ReportInput<'_>, link: Option<Rate>) -> Vec<Block> {
     blocks
 }
 
-/// One picture for all, or, where several devices stand beside one another, one for each kind of rate.
+/// One picture for all, or, where several devices stand beside one another, one for each kind of
+/// rate.
 fn pictures(rates: &[&Figure], link: Option<Rate>) -> Vec<Picture> {
     let shown: Vec<&Figure> = rates
         .iter()

@@ -108,8 +108,8 @@ impl Htcp {
         self.beta
     }
 
-    /// Back off by what empties the queue, unless the throughput has changed by a fifth since the last
-    /// loss (draft §3).
+    /// Back off by what empties the queue, unless the throughput has changed by a fifth since the
+    /// last loss (draft §3).
     fn adapt(&mut self) {
         let (most, before) = (self.most, self.most_before);
         self.most_before = most;

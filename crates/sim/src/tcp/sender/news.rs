@@ -187,7 +187,8 @@ impl Sender {
             return;
         }
         self.timeouts += 1;
-        // A loss is answered once: by the recovery that goes on, or by the first of several timeouts.
+        // A loss is answered once: by the recovery that goes on, or by the first of several
+        // timeouts.
         let first = match self.mode {
             Mode::Open => true,
             Mode::Recovery(_) => false,

@@ -1,5 +1,5 @@
-//! Tail loss probe (RFC 8985 §7): when the last segments of a flight are lost, nothing later comes that
-//! would show it, so one more is sent.
+//! Tail loss probe (RFC 8985 §7): when the last segments of a flight are lost, nothing later comes
+//! that would show it, so one more is sent.
 //!
 //! Owns the probe's timer and its outcome. Never repairs more than the probe itself does.
 
@@ -55,15 +55,15 @@ impl Sender {
         Some(segment)
     }
 
-    /// RFC 8985 §7.4: what an acknowledgement tells of the probe. `twice`: it says that something came
-    /// more than once; `bare`: it says nothing new at all.
+    /// RFC 8985 §7.4: what an acknowledgement tells of the probe. `twice`: it says that something
+    /// came more than once; `bare`: it says nothing new at all.
     pub(super) fn settle_probe(&mut self, now: Picos, ack: &Ack, twice: bool, bare: bool) {
         let Some((end, copy)) = self.probe.flying.filter(|&(end, _)| ack.upto >= end) else {
             return;
         };
         if copy && !twice && ack.upto > end {
-            // Only one of the two copies came, so the probe repaired a loss that nothing else showed:
-            // the path was congested all the same.
+            // Only one of the two copies came, so the probe repaired a loss that nothing else
+            // showed: the path was congested all the same.
             self.probe.flying = None;
             if matches!(self.mode, Mode::Open) {
                 self.control.lost(now, self.control.window());

@@ -57,7 +57,8 @@ impl Client {
     }
 }
 
-/// Runs fio with this job. What it printed is kept in journals, and an export's name has the trial's token.
+/// Runs fio with this job. What it printed is kept in journals, and an export's name has the
+/// trial's token.
 fn fio(
     job: &str,
     spec: &ClientSpec,

@@ -1,8 +1,8 @@
-//! The storage host's side of a flow: a server made for the trial where one is asked for, and the times
-//! of its disk.
+//! The storage host's side of a flow: a server made for the trial where one is asked for, and the
+//! times of its disk.
 //!
-//! Owns nbdkit's life: it listens on the flow's address only while the trial is prepared and runs, and
-//! serves only whoever asks by the trial's token. Never serves anything but memory.
+//! Owns nbdkit's life: it listens on the flow's address only while the trial is prepared and runs,
+//! and serves only whoever asks by the trial's token. Never serves anything but memory.
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -188,8 +188,8 @@ fn diskstats(disk: &str) -> Result<ServiceTimes, FlowError> {
     })
 }
 
-/// Documentation/admin-guide/iostats.rst: reads completed, merged, sectors, ms; then writes alike. Flushes
-/// have fields of their own.
+/// Documentation/admin-guide/iostats.rst: reads completed, merged, sectors, ms; then writes alike.
+/// Flushes have fields of their own.
 fn of_disk(text: &str, disk: &str) -> Option<ServiceTimes> {
     let line = text.lines().find(|line| line.split_whitespace().nth(2) == Some(disk))?;
     let field = |at: usize| line.split_whitespace().nth(at)?.parse::<u64>().ok();

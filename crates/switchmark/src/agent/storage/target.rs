@@ -1,8 +1,9 @@
 //! What a job would write over, told before fio is started.
 //!
-//! Owns the rule: what is there is never written over, made longer or removed unless that was allowed,
-//! what can't be looked into counts as being there, and a path whose folder does not exist is refused.
-//! Files that this process made are its own, and go with it; one that was there is not, were it empty.
+//! Owns the rule: what is there is never written over, made longer or removed unless that was
+//! allowed, what can't be looked into counts as being there, and a path whose folder does not exist
+//! is refused. Files that this process made are its own, and go with it; one that was there is not,
+//! were it empty.
 
 use std::fs;
 use std::io;
@@ -43,8 +44,8 @@ fn is_ours(path: &str, of: &fs::Metadata, reins: &Reins) -> bool {
     reins.notes().has(|found| *found == here)
 }
 
-/// Whether fio is to be held to reading: whatever the job's options come to, it opens nothing for writing
-/// and makes nothing longer.
+/// Whether fio is to be held to reading: whatever the job's options come to, it opens nothing for
+/// writing and makes nothing longer.
 pub(super) const fn only_reads(job: &Storage) -> bool {
     job.rwmixread == 100 && !job.allow_destroy
 }

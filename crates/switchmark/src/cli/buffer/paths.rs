@@ -1,5 +1,5 @@
-//! `buffer` for several round trips, and for several rates of a model's ports: a run for each, and what all
-//! of them say together.
+//! `buffer` for several round trips, and for several rates of a model's ports: a run for each, and
+//! what all of them say together.
 //!
 //! Owns the points. Their order and their threads are any sweep's.
 

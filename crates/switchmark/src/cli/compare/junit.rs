@@ -1,5 +1,5 @@
-//! A comparison in the JUnit format that continuous integration reads: one test case a figure. A worse
-//! figure fails; one that can't be told, or put down to the device, is skipped and says why.
+//! A comparison in the JUnit format that continuous integration reads: one test case a figure. A
+//! worse figure fails; one that can't be told, or put down to the device, is skipped and says why.
 //!
 //! Never decides; it only writes.
 

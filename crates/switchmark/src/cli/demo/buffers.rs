@@ -13,8 +13,8 @@ use crate::config::resolved::{Source, Testbed, VirtualConfig};
 /// A gigabit over 50 ms holds 6.25 MB: one buffer is as large, the other a sixth.
 const DEVICES: [(&str, &str); 2] = [("deep", "6.4MB"), ("shallow", "1MB")];
 
-/// What a host that is set up for this path offers: what the path and the deep buffer hold, and no more,
-/// for a sender without a limit overfills any buffer in time.
+/// What a host that is set up for this path offers: what the path and the deep buffer hold, and no
+/// more, for a sender without a limit overfills any buffer in time.
 const WINDOW: ByteCount = ByteCount(10_000_000);
 
 /// Each switch with four hosts, a path of 50 ms for TCP and none for the bursts.

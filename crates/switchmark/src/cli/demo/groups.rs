@@ -1,4 +1,5 @@
-//! The demo's switch that blocks: sixteen modelled ports in three groups behind uplinks that are short.
+//! The demo's switch that blocks: sixteen modelled ports in three groups behind uplinks that are
+//! short.
 //!
 //! Owns its study, and the groups that were told beside those of its profile. Never builds a lab.
 

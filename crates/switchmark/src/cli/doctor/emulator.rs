@@ -63,7 +63,8 @@ impl Effort {
 pub struct Limits {
     /// Frames of 64 octets that come through under a flood, median of the floods.
     pub most_frames_per_s: f64,
-    /// A round trip of 64 octets over UDP is so much longer than over the direct cable: the medians.
+    /// A round trip of 64 octets over UDP is so much longer than over the direct cable: the
+    /// medians.
     pub added_p50_ns: f64,
     /// The 99th percentiles.
     pub added_p99_ns: f64,

@@ -1,4 +1,5 @@
-//! What passes between two hosts over a cable or through a device: pings small and of full size, and UDP.
+//! What passes between two hosts over a cable or through a device: pings small and of full size,
+//! and UDP.
 //!
 //! Owns these three small trials. Never a figure: only whether anything came back.
 
@@ -31,7 +32,8 @@ pub struct Passage {
     pub udp: bool,
 }
 
-/// Each host's first port toward each device and the next host's, and both ends of each direct cable.
+/// Each host's first port toward each device and the next host's, and both ends of each direct
+/// cable.
 pub fn pairs(topology: &Topology) -> Vec<Pair> {
     let mut all = Vec::new();
     for device in &topology.devices {

@@ -1,7 +1,9 @@
-//! Labs that are up, found by the processes that stand in their hosts: this program's, of this user.
+//! Labs that are up, found by the processes that stand in their hosts: this program's, of this
+//! user.
 //!
-//! Reads `/proc` and nothing else. Never trusts a command line alone: whoever enters a namespace brings his
-//! rights with him, so that another's look-alike would lead root into a place of its own.
+//! Reads `/proc` and nothing else. Never trusts a command line alone: whoever enters a namespace
+//! brings his rights with him, so that another's look-alike would lead root into a place of its
+//! own.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;

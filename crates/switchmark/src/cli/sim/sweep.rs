@@ -1,7 +1,7 @@
 //! A sweep carried out: its points on all processors, each a run of its own in the journal.
 //!
-//! Owns the threads and what becomes of points when one fails or the user asks to stop. Points that ran
-//! to their end are kept, whatever comes.
+//! Owns the threads and what becomes of points when one fails or the user asks to stop. Points that
+//! ran to their end are kept, whatever comes.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};

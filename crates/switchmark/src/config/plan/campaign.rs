@@ -1,6 +1,7 @@
 //! `[campaign]`: the table's typed form, and the campaign that it makes of the plan's studies.
 //!
-//! Owns its keys and what a factor's name means. Never decides an order: that is the campaign's own.
+//! Owns its keys and what a factor's name means. Never decides an order: that is the campaign's
+//! own.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
-//! The file's devices: what each is, the variants it can be put into, and the command that resets it.
+//! The file's devices: what each is, the variants it can be put into, and the command that resets
+//! it.
 //!
-//! Owns the shape of these tables and every check on them. Never runs a command, and never looks into
-//! one: it is the user's own line for `sh -c`.
+//! Owns the shape of these tables and every check on them. Never runs a command, and never looks
+//! into one: it is the user's own line for `sh -c`.
 
 use std::collections::{BTreeMap, HashSet};
 

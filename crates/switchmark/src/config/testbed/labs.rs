@@ -1,4 +1,5 @@
-//! The file's `[lab]` table: one device or several side by side, and what their ports are limited to.
+//! The file's `[lab]` table: one device or several side by side, and what their ports are limited
+//! to.
 //!
 //! Owns the shape of the table. Its limits are those of a lab's name, and never stated twice.
 

@@ -1,4 +1,5 @@
-//! The file's `[sim]` table: a profile, its hosts, and what is to be otherwise than the profile has it.
+//! The file's `[sim]` table: a profile, its hosts, and what is to be otherwise than the profile has
+//! it.
 //!
 //! Owns the shape of the table. Its options are those of a simulated testbed's name.
 

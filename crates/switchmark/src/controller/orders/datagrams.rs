@@ -96,8 +96,8 @@ impl Scene<'_> {
         })
     }
 
-    /// Stations' addresses are locally administered, and each receiving host's are its own. Those that
-    /// never speak are others.
+    /// Stations' addresses are locally administered, and each receiving host's are its own. Those
+    /// that never speak are others.
     fn addressee(&self, flow: &Flow, destination: Destination) -> Addressee {
         const BASE: u64 = 0x0257_0000_0000;
         const SILENT: u64 = 0x0257_8000_0000;
@@ -156,8 +156,9 @@ impl Scene<'_> {
     }
 }
 
-/// Whether the receiver's processor should take in what a virtual cable brings. XDP's live frames come
-/// in bundles and gain nothing by it; they are what `auto` picks where a receiver can do this at all.
+/// Whether the receiver's processor should take in what a virtual cable brings. XDP's live frames
+/// come in bundles and gain nothing by it; they are what `auto` picks where a receiver can do this
+/// at all.
 fn is_heavy(datagrams: &Datagrams) -> bool {
     let fps = match datagrams.schedule {
         Schedule::Greedy | Schedule::Burst(_) => f64::INFINITY,
@@ -167,8 +168,8 @@ fn is_heavy(datagrams: &Datagrams) -> bool {
     fps >= HEAVY_FPS && !matches!(datagrams.backend, Backend::Auto | Backend::XdpLive)
 }
 
-/// Sequence numbers that a flow of so many frames can use; the count itself where it is too large or no
-/// number.
+/// Sequence numbers that a flow of so many frames can use; the count itself where it is too large
+/// or no number.
 fn frame_limit(frames: f64) -> Result<u64, f64> {
     let frames = frames.ceil();
     if frames.is_finite() && (0.0..=LARGEST_LIMIT).contains(&frames) {

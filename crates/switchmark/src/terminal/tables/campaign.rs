@@ -1,4 +1,5 @@
-//! A campaign's tables: what each cell came to, how its control came out, which factor explains what. Pure.
+//! A campaign's tables: what each cell came to, how its control came out, which factor explains
+//! what. Pure.
 
 use method::campaign::{CELL, CONTROL};
 use method::{Figure, Metric};

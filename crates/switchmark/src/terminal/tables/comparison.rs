@@ -1,4 +1,5 @@
-//! The table of a comparison: both sides' medians, their ratio with its interval, and the decision. Pure.
+//! The table of a comparison: both sides' medians, their ratio with its interval, and the decision.
+//! Pure.
 
 use measure::comparison::Scale;
 use measure::quantile::median;

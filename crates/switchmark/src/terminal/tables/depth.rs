@@ -1,5 +1,5 @@
-//! How many bytes wait before an output: the estimators, what the buffer is made of, and for how long
-//! a path it is enough. Pure.
+//! How many bytes wait before an output: the estimators, what the buffer is made of, and for how
+//! long a path it is enough. Pure.
 
 use std::collections::BTreeSet;
 

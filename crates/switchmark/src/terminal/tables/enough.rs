@@ -1,5 +1,5 @@
-//! For which round trips, at which rates, TCP stayed stable beside its load: the answer of a sweep of
-//! `buffer` in one table. Never judges: the verdicts are the study's.
+//! For which round trips, at which rates, TCP stayed stable beside its load: the answer of a sweep
+//! of `buffer` in one table. Never judges: the verdicts are the study's.
 
 use std::fmt::Write as _;
 
@@ -99,7 +99,8 @@ fn in_words(answer: Option<bool>) -> String {
     }
 }
 
-/// `enough at 10ms; not at 20ms`: the longest for which it is, and the shortest for which it is not.
+/// `enough at 10ms; not at 20ms`: the longest for which it is, and the shortest for which it is
+/// not.
 fn sentence(answers: &[(String, Option<bool>)]) -> String {
     let said = |wanted: bool| answers.iter().filter(move |(_, answer)| *answer == Some(wanted));
     let (most, least) = (said(true).next_back(), said(false).next());

@@ -1,4 +1,5 @@
-//! Reads and writes behind the network: done, where the time went, what a device adds, what if. Pure.
+//! Reads and writes behind the network: done, where the time went, what a device adds, what if.
+//! Pure.
 
 use method::{Figure, Metric};
 

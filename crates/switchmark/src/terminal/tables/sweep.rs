@@ -1,5 +1,5 @@
-//! A sweep as tables: a row for each value of its first parameter, a column for each case and value of
-//! the second. Never computes.
+//! A sweep as tables: a row for each value of its first parameter, a column for each case and value
+//! of the second. Never computes.
 
 use std::fmt::Write as _;
 

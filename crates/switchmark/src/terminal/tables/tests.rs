@@ -1,4 +1,5 @@
-//! Every table, with values from a nanosecond to seconds and from one frame to thousands of millions.
+//! Every table, with values from a nanosecond to seconds and from one frame to thousands of
+//! millions.
 
 use super::*;
 use method::{Caveat, Unit};

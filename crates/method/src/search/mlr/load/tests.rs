@@ -49,8 +49,9 @@ const POINTS: [&[Trials]; 6] = [
 ];
 
 /// One cell of the RFC's table is not what its own formulas give: at points 5 and 6 it has `20%
-/// exceed` as a lower bound, with optimistic exceed ratios of 42.857 % and 27.273 %, which are larger
-/// than 20 % and so an upper bound by §6.1 and by the code of appendix A. We keep to the code.
+/// exceed` as a lower bound, with optimistic exceed ratios of 42.857 % and 27.273 %, which are
+/// larger than 20 % and so an upper bound by §6.1 and by the code of appendix A. We keep to the
+/// code.
 #[test]
 fn the_rfcs_example_is_classified_as_its_code_does() {
     use Class::{Lower, Undecided, Upper};

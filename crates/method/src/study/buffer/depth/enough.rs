@@ -1,8 +1,8 @@
 //! For how long a path a buffer is enough: the table of round trips.
 //!
-//! Owns the two rules, which figures name. One flow needs the bandwidth-delay product (Villamizar and
-//! Song, 1994: a window cut to half then still fills the path); n flows that are not in step need that
-//! over the square root of n (Appenzeller, Keslassy and McKeown, 2004). Pure.
+//! Owns the two rules, which figures name. One flow needs the bandwidth-delay product (Villamizar
+//! and Song, 1994: a window cut to half then still fills the path); n flows that are not in step
+//! need that over the square root of n (Appenzeller, Keslassy and McKeown, 2004). Pure.
 
 use measure::Nanos;
 
@@ -27,8 +27,8 @@ pub(super) fn needed(rate: f64, rtt: Nanos, flows: u32) -> f64 {
     rate / 8.0 * rtt.as_secs_f64() / f64::from(flows).sqrt()
 }
 
-/// Every round trip, for one flow and for many, against a buffer of `low` to `high` octets; no `high`:
-/// it may be larger.
+/// Every round trip, for one flow and for many, against a buffer of `low` to `high` octets; no
+/// `high`: it may be larger.
 pub(super) fn table(rate: f64, low: f64, high: Option<f64>) -> Vec<Answer> {
     let mut answers = Vec::new();
     for flows in FLOWS {

@@ -51,8 +51,8 @@ pub(super) fn all(
     figures
 }
 
-/// Why there is no estimate for each class of service: nothing says which classes the device tells apart,
-/// and all frames are of one.
+/// Why there is no estimate for each class of service: nothing says which classes the device tells
+/// apart, and all frames are of one.
 fn by_class(mut row: Row) -> Figure {
     row.caveats = BTreeSet::from([Caveat::Unsupported]);
     row.verdict = Verdict::Undetermined;
@@ -157,8 +157,8 @@ fn of_output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, row: &Row)
     figures
 }
 
-/// Where frames wait, if not at the output alone: a device that runs out of frames a second has a queue
-/// before that.
+/// Where frames wait, if not at the output alone: a device that runs out of frames a second has a
+/// queue before that.
 fn waits_elsewhere(rig: &Rig<'_, '_>, one: &Filling) -> Option<&'static str> {
     let (limit, link) = (rig.limit?, one.outlet.link?);
     if limit < link.line_rate(one.size).0 {
@@ -318,8 +318,8 @@ fn shared(sharing: &Sharing, row: &Row) -> Vec<Figure> {
     figures
 }
 
-/// Total, alpha and reserve. None is the device's where the points contradict the model, or could not
-/// have; nor one that they leave open.
+/// Total, alpha and reserve. None is the device's where the points contradict the model, or could
+/// not have; nor one that they leave open.
 fn parameters(fit: &Fit, queues: u32, row: &Row) -> [Figure; 3] {
     let mut row = row.clone();
     if fit.contradicted {

@@ -20,8 +20,8 @@ const WELL_BEYOND: f64 = 1.6;
 const FULL: f64 = 0.4;
 /// Fewer frames lost than that may be anybody's.
 const LEAST_LOST: u64 = 4;
-/// A burst is sent again if, while a sender was held up, more than this share of what waits may have left;
-/// so often at most.
+/// A burst is sent again if, while a sender was held up, more than this share of what waits may
+/// have left; so often at most.
 const HELD_UP: f64 = 0.02;
 const MOST_HELD_UP: u32 = 4;
 /// A burst that loses nothing although it should is made twice as long, so often at most.
@@ -214,7 +214,8 @@ fn grow(
     }
 }
 
-/// A burst of which no sender was held up for long, else the one of which it was for the shortest time.
+/// A burst of which no sender was held up for long, else the one of which it was for the shortest
+/// time.
 fn evenly(
     rig: &mut Rig<'_, '_>,
     found: &Filling,

@@ -42,7 +42,8 @@ impl Outlet {
     }
 }
 
-/// Every output asked for, fed by one host where that suffices and by several where there are several.
+/// Every output asked for, fed by one host where that suffices and by several where there are
+/// several.
 pub(super) fn choose(spec: &DepthSpec, topology: &Topology) -> Result<Vec<Outlet>, SpecProblem> {
     let all = candidates(spec, topology)?;
     let ports: Vec<PortRef> = all.iter().map(|(port, _)| port.clone()).collect();
@@ -108,8 +109,8 @@ fn fed(
     outlets
 }
 
-/// Whether one host alone can overfill the other's output: its port is faster, or the device holds its
-/// ports to a rate that the hosts' cables don't have.
+/// Whether one host alone can overfill the other's output: its port is faster, or the device holds
+/// its ports to a rate that the hosts' cables don't have.
 fn is_faster(topology: &Topology, from: &PortRef, to: &PortRef) -> bool {
     match (rate_of(topology, from), rate_of(topology, to)) {
         (Some(from), Some(to)) => from > to,
@@ -132,8 +133,9 @@ pub(super) fn limited(topology: &Topology, port: &PortRef) -> Option<Rate> {
     }
 }
 
-/// One output, two, three… at once, each with senders of its own: hosts send and receive at the same
-/// time, and each sends to one output, so that up to half of the hosts' outputs can be overfilled.
+/// One output, two, three… at once, each with senders of its own: hosts send and receive at the
+/// same time, and each sends to one output, so that up to half of the hosts' outputs can be
+/// overfilled.
 pub(super) fn together(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> Vec<Vec<Outlet>> {
     let all = candidates(spec, topology).unwrap_or_default();
     let place = all.iter().find(|(port, _)| *port == first.to).map(|(_, place)| place.clone());

@@ -20,8 +20,8 @@ use trial::{Testbed, TestbedError, Topology, TrialRecord};
 
 /// Below this an output is not called overfilled: clocks differ, and so do the ends of two spans.
 pub(super) const OVERFILLED: f64 = 1.02;
-/// A sender's share of its cable's rate: what waits before the cable because the sender was held up for a
-/// while is gone after ten times as long, and does not wait there for the rest of the burst.
+/// A sender's share of its cable's rate: what waits before the cable because the sender was held up
+/// for a while is gone after ten times as long, and does not wait there for the rest of the burst.
 const OF_A_CABLE: f64 = 0.9;
 /// Below this share of the line's rate, frames a second are what runs out.
 const BELOW_LINE: f64 = 0.98;
@@ -29,8 +29,8 @@ const BELOW_LINE: f64 = 0.98;
 const AS_EXPECTED: f64 = 0.005;
 /// So many frames through an output tell its rate.
 const FRAMES_OF_A_RATE: f64 = 20_000.0;
-/// A real output is overfilled for so long: what a token bucket lets through at once is then a small
-/// part.
+/// A real output is overfilled for so long: what a token bucket lets through at once is then a
+/// small part.
 const TIME_OF_A_RATE: Nanos = Nanos::from_millis(400);
 /// And so often, of which the fastest counts: a sender that was held up lets an output run dry.
 const SHOTS_OF_A_RATE: u32 = 3;
@@ -45,14 +45,15 @@ pub(super) struct Rig<'s, 't> {
     pub(super) topology: &'s Topology,
     pub(super) session: Session<'t>,
     pub(super) way: Way,
-    /// Frames a second beyond which the device forwards no more, whatever their size; none where it keeps up
-    /// with the smallest ones.
+    /// Frames a second beyond which the device forwards no more, whatever their size; none where it
+    /// keeps up with the smallest ones.
     pub(super) limit: Option<f64>,
     /// Some trials were tried again.
     pub(super) repeated: bool,
     /// The device told some sender to pause, in any trial so far.
     pub(super) paused: bool,
-    /// How long real outputs went on sending after an overload, and somewhat more; none before one was seen.
+    /// How long real outputs went on sending after an overload, and somewhat more; none before one
+    /// was seen.
     emptying: Option<Nanos>,
     /// Trials carried out.
     pub(super) trials: u64,
@@ -172,9 +173,9 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(seen)
     }
 
-    /// At which rate each sender's frames leave its port, where the cables' rates are known and time is
-    /// real: a host hands frames to its port faster than that, and what waits there is not the
-    /// device's. No more than twice the output's rate comes in by it.
+    /// At which rate each sender's frames leave its port, where the cables' rates are known and
+    /// time is real: a host hands frames to its port faster than that, and what waits there is not
+    /// the device's. No more than twice the output's rate comes in by it.
     fn pace(&self, outlet: &Outlet, size: FrameSize) -> Option<FrameRate> {
         let link = outlet.link.filter(|_| !self.topology.is_simulated())?;
         let rate = |port: &PortRef| self.topology.port(port)?.rate;
@@ -199,8 +200,8 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(tried)
     }
 
-    /// How fast the output sends frames of that size: its cable's rate, or what the device holds its ports
-    /// to, once it was seen to reach that; else as measured.
+    /// How fast the output sends frames of that size: its cable's rate, or what the device holds
+    /// its ports to, once it was seen to reach that; else as measured.
     pub(super) fn overload(
         &mut self,
         outlet: &Outlet,
@@ -236,8 +237,8 @@ impl<'s, 't> Rig<'s, 't> {
                 let error = if line.is_some() { 0.0 } else { MEASURED };
                 Drain { rate: expected, error }
             }
-            // What a lab holds its ports to is known. Where less came through, the hosts left the output
-            // idle, and for how long they will the next time nobody knows.
+            // What a lab holds its ports to is known. Where less came through, the hosts left the
+            // output idle, and for how long they will the next time nobody knows.
             None if held.is_some_and(|held| rate < held) => {
                 let held = held.unwrap_or(rate);
                 Drain { rate: held, error: 1.0 - rate / held }
@@ -246,8 +247,9 @@ impl<'s, 't> Rig<'s, 't> {
         }))
     }
 
-    /// All that goes, and then as long as it takes until what waits has come out: nobody knows how much that is
-    /// before it was seen once, and a trial that ends sooner leaves its frames to the next one.
+    /// All that goes, and then as long as it takes until what waits has come out: nobody knows how
+    /// much that is before it was seen once, and a trial that ends sooner leaves its frames to the
+    /// next one.
     fn overload_once(
         &mut self,
         outlet: &Outlet,
@@ -266,8 +268,8 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(shot)
     }
 
-    /// How many of the smallest frames a second come through, where that is less than the output's cable
-    /// carries.
+    /// How many of the smallest frames a second come through, where that is less than the output's
+    /// cable carries.
     pub(super) fn packet_limit(&mut self, outlet: &Outlet) -> Result<Option<f64>, TestbedError> {
         let Some(link) = outlet.link else { return Ok(None) };
         let size = FrameSize::MIN;
@@ -277,8 +279,8 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(drain.filter(short).map(|drain| drain.rate))
     }
 
-    /// Whether the device comes to see each of so many outputs' frames, at all that is sent into them:
-    /// else what waits does not wait at the outputs.
+    /// Whether the device comes to see each of so many outputs' frames, at all that is sent into
+    /// them: else what waits does not wait at the outputs.
     pub(super) fn keeps_up(&self, outlet: &Outlet, outputs: usize, size: FrameSize) -> bool {
         let (Some(limit), Some(link)) = (self.limit, outlet.link) else { return true };
         let rate = |port: &PortRef| self.topology.port(port)?.rate.or(Some(link));
@@ -286,7 +288,8 @@ impl<'s, 't> Rig<'s, 't> {
         outputs as f64 * sent.sum::<f64>() <= limit
     }
 
-    /// Whether the direct cable between the same hosts carries the same burst whole; `None` without one.
+    /// Whether the direct cable between the same hosts carries the same burst whole; `None` without
+    /// one.
     pub(super) fn direct(&mut self, found: Option<&Filling>) -> Result<Option<bool>, TestbedError> {
         let (Some(found), Some(cable)) = (found, self.session.ways.bypass_of(self.way)) else {
             return Ok(None);

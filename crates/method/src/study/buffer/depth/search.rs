@@ -14,8 +14,8 @@ pub(super) struct Bracket {
 }
 
 impl Bracket {
-    /// From `low` to `high` frames, never above `most`; as narrow as the share `width` of it, or one
-    /// frame.
+    /// From `low` to `high` frames, never above `most`; as narrow as the share `width` of it, or
+    /// one frame.
     pub(super) fn new(low: u64, high: u64, most: u64, width: f64) -> Self {
         let low = low.min(most.saturating_sub(1)).max(1);
         let high = high.clamp(low + 1, most.max(low + 1));

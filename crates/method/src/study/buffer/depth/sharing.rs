@@ -18,8 +18,8 @@ const FINE: f64 = 1500.0;
 const FINE_IN_VIRTUAL_TIME: f64 = 6000.0;
 /// No more repeats than this, however many the study has.
 const MOST_BLOCKS: u32 = 6;
-/// Outputs that hold less than so much less than one alone does, to what is known of them, are not said to
-/// share anything.
+/// Outputs that hold less than so much less than one alone does, to what is known of them, are not
+/// said to share anything.
 const ALIKE: f64 = 0.05;
 
 /// What each output held, in octets, with so many overfilled at once.
@@ -170,8 +170,8 @@ fn judge(size: FrameSize, frame: f64, points: Vec<Point>, (blocks, queues): (u32
     Sharing { size, points, blocks, queues, shared, fit }
 }
 
-/// The points with their errors: what repeats differ by, and a frame of each output, of which a point has the
-/// mean.
+/// The points with their errors: what repeats differ by, and a frame of each output, of which a
+/// point has the mean.
 fn measured(points: &[Point], frame: f64, queues: f64) -> Measured {
     let squares = points.iter().map(|point| {
         let middle = mean(&point.repeats, |held| *held);

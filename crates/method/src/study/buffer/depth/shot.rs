@@ -41,18 +41,20 @@ pub(super) struct Shot {
     held_up: f64,
     /// Seconds from the first arrival to the last.
     pub(super) arriving: f64,
-    /// By how many seconds a frame may have come later than the device let it go: of an emulated one.
+    /// By how many seconds a frame may have come later than the device let it go: of an emulated
+    /// one.
     late: f64,
-    /// Frames left their senders no faster than their cables carry: what a sender that was held up sends at
-    /// once waits before the cable, and may come so much later than it left.
+    /// Frames left their senders no faster than their cables carry: what a sender that was held up
+    /// sends at once waits before the cable, and may come so much later than it left.
     paced: bool,
     /// One for each sender whose frames tell.
     delays: Vec<Histogram>,
 }
 
 impl Shot {
-    /// Of the flows into one output; `spread` is between the first and the last one's start, and no frame
-    /// came later than `late` after the device had let it go. `paced`: at most at their cables' rate.
+    /// Of the flows into one output; `spread` is between the first and the last one's start, and no
+    /// frame came later than `late` after the device had let it go. `paced`: at most at their
+    /// cables' rate.
     pub(super) fn of(
         flows: &[&DatagramsRecord],
         (spread, late): (Nanos, Nanos),
@@ -87,8 +89,8 @@ impl Shot {
         drain.rate * self.held_up
     }
 
-    /// The share of the time in which the output may have had nothing to send, for want of a sender, or by
-    /// which the time may be wrong.
+    /// The share of the time in which the output may have had nothing to send, for want of a
+    /// sender, or by which the time may be wrong.
     pub(super) fn idle(&self) -> f64 {
         let lost = self.held_up + self.late;
         if self.arriving > 0.0 { (lost / self.arriving).min(1.0) } else { 0.0 }
@@ -107,13 +109,13 @@ impl Shot {
         }
     }
 
-    /// What waited when the last frame left its sender: received less what the output had sent by then
-    /// (docs/methods/buffer.md). Of a burst that lost something this is all that can wait; of
+    /// What waited when the last frame left its sender: received less what the output had sent by
+    /// then (docs/methods/buffer.md). Of a burst that lost something this is all that can wait; of
     /// one that did not, what it can at least.
     ///
-    /// The moments of arrival and of sending are not those of the frames' ends: a frame either way. A
-    /// sender that was held up may have let the queue run down by what the output sent meanwhile; and a paced
-    /// one's last frame may have come so much later.
+    /// The moments of arrival and of sending are not those of the frames' ends: a frame either way.
+    /// A sender that was held up may have let the queue run down by what the output sent meanwhile;
+    /// and a paced one's last frame may have come so much later.
     pub(super) fn occupied(&self, drain: Drain) -> Span {
         let (least, most) = self.filling;
         let left = |seconds: f64| self.received as f64 - drain.rate * seconds;
@@ -126,10 +128,10 @@ impl Shot {
         }
     }
 
-    /// The same from how long frames waited that came while the queue was full:
-    /// whatever was before them left meanwhile, and they were behind that. A host is late for some frames
-    /// and early for none, so it is one from the middle of them that tells; by the longest delay it is more
-    /// at most. A threshold that is compared before a frame is counted lets one more in.
+    /// The same from how long frames waited that came while the queue was full: whatever was before
+    /// them left meanwhile, and they were behind that. A host is late for some frames and early for
+    /// none, so it is one from the middle of them that tells; by the longest delay it is more at
+    /// most. A threshold that is compared before a frame is counted lets one more in.
     pub(super) fn delayed(&self, drain: Drain) -> Option<Span> {
         let share = self.met_a_full_queue(drain);
         let each = self.delays.iter().map(|delays| waited(delays, 1.0 - share / 2.0));
@@ -142,7 +144,8 @@ impl Shot {
         })
     }
 
-    /// The share of what was received that came while the queue was full: the rest filled it before.
+    /// The share of what was received that came while the queue was full: the rest filled it
+    /// before.
     fn met_a_full_queue(&self, drain: Drain) -> f64 {
         let surplus = self.offered - drain.rate;
         if surplus <= 0.0 || self.received == 0 {
@@ -154,8 +157,8 @@ impl Shot {
     }
 }
 
-/// By how much a delay exceeds the shortest of one flow, in seconds: that below which the share `q` is, at
-/// least and in the middle of what the histogram leaves open; and the longest, at most.
+/// By how much a delay exceeds the shortest of one flow, in seconds: that below which the share `q`
+/// is, at least and in the middle of what the histogram leaves open; and the longest, at most.
 fn waited(delays: &Histogram, q: f64) -> [f64; 3] {
     let (first, last) = (delays.min(), delays.max());
     let one = if q < 1.0 { delays.quantile(q) } else { last };

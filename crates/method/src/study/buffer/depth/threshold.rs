@@ -1,9 +1,10 @@
 //! A dynamic threshold fitted to what each of several overfilled outputs held.
 //!
-//! Owns the model and its three parameters' intervals. A queue has a reserve R and of what is shared, S, up
-//! to alpha times what is free (Choudhury and Hahne, 1998), so each of n outputs settles at
-//! Q(n) = R + alpha S / (1 + n alpha). For a given alpha that is a line over h = alpha / (1 + n alpha) with
-//! the intercept R and the slope S, so alpha alone is searched (docs/methods/buffer.md). Pure.
+//! Owns the model and its three parameters' intervals. A queue has a reserve R and of what is
+//! shared, S, up to alpha times what is free (Choudhury and Hahne, 1998), so each of n outputs
+//! settles at Q(n) = R + alpha S / (1 + n alpha). For a given alpha that is a line over h = alpha /
+//! (1 + n alpha) with the intercept R and the slope S, so alpha alone is searched
+//! (docs/methods/buffer.md). Pure.
 
 use measure::fisher;
 
@@ -68,14 +69,15 @@ pub(super) struct Fit {
     pub(super) alpha: Parameter,
     /// Its value is 0 where no reserve at all is as likely: then the other two are without one.
     pub(super) reserve: Parameter,
-    /// More outputs were overfilled than the model has parameters, so that it could have been contradicted.
+    /// More outputs were overfilled than the model has parameters, so that it could have been
+    /// contradicted.
     pub(super) checked: bool,
     /// It was: what the points leave over is more than the repeats explain.
     pub(super) contradicted: bool,
 }
 
-/// The parameters by least squares, and the intervals within which they fit as well as chance has it;
-/// `None` where no threshold makes such points.
+/// The parameters by least squares, and the intervals within which they fit as well as chance has
+/// it; `None` where no threshold makes such points.
 pub(super) fn fit(measured: &Measured) -> Option<Fit> {
     if measured.levels.len() < 2 {
         return None;
@@ -177,8 +179,8 @@ impl At {
         if self.reserve >= 0.0 { self.slope } else { self.without.0 }
     }
 
-    /// Reserve and slope where some line with at most so many squares has the most, and the least, of a
-    /// linear `part` of the two.
+    /// Reserve and slope where some line with at most so many squares has the most, and the least,
+    /// of a linear `part` of the two.
     fn extremes(&self, most: f64, part: (f64, f64)) -> impl Iterator<Item = (f64, f64)> {
         let (w, wh, whh) = self.weights;
         let det = w * whh - wh * wh;
@@ -202,8 +204,8 @@ impl<'a> Model<'a> {
         Self { measured, shift }
     }
 
-    /// Least squares over h. A threshold is compared before the frame is counted, and when one comes its own
-    /// queue has just sent one and half of the others have: so much more is free.
+    /// Least squares over h. A threshold is compared before the frame is counted, and when one
+    /// comes its own queue has just sent one and half of the others have: so much more is free.
     fn at(&self, alpha: f64) -> At {
         let points = self.measured.levels.iter().map(|level| {
             let h = alpha / (1.0 + level.outputs * alpha);

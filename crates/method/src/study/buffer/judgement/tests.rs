@@ -118,8 +118,8 @@ fn what_esnet_published_is_what_it_says() {
 #[test]
 fn at_least_36_mb_were_queued_in_the_deep_one() {
     let deep = series(&DEEP, 0, Nanos::ZERO);
-    // A published series: cwnd_max 85 MB, of which 7.78 Gbit/s * 50 ms = 48.6 MB are on the path. The last
-    // reading has none after it, so the one before counts: 84.9 MB.
+    // A published series: cwnd_max 85 MB, of which 7.78 Gbit/s * 50 ms = 48.6 MB are on the path.
+    // The last reading has none after it, so the one before counts: 84.9 MB.
     let held = ratios::held(&deep, 7.78e9, Some(Nanos::from_millis(50))).unwrap();
     assert!((held - (84.9e6 - 48.625e6)).abs() < 1.0, "{held}");
     // Nothing is said where the window never exceeded what the path holds, or no trip was seen.

@@ -1,7 +1,9 @@
-//! How sure the groups are: what else would explain the floods, by how much worse, and which floods would tell.
+//! How sure the groups are: what else would explain the floods, by how much worse, and which floods
+//! would tell.
 //!
-//! Owns the alternatives to a belief (a port elsewhere, two groups that are one, one that is two) and the floods
-//! into sinks that tell the likeliest of them from it. Never calls a belief sure that has not been asked.
+//! Owns the alternatives to a belief (a port elsewhere, two groups that are one, one that is two)
+//! and the floods into sinks that tell the likeliest of them from it. Never calls a belief sure
+//! that has not been asked.
 
 use rand::seq::SliceRandom as _;
 
@@ -16,7 +18,8 @@ const SURE: f64 = 0.998;
 /// How often an alternative is asked about before the belief has to do.
 const MOST_CHALLENGES: usize = 10;
 
-/// An alternative that explains everything worse by this much, in log-likelihood, is not fitted anew.
+/// An alternative that explains everything worse by this much, in log-likelihood, is not fitted
+/// anew.
 const HOPELESS: f64 = 20.0;
 
 /// Another belief, and its chance against the one that is held.
@@ -28,14 +31,16 @@ struct Alternative {
 }
 
 impl Inference<'_> {
-    /// That all groups are right: against each port in another group, each two groups as one and each as two.
+    /// That all groups are right: against each port in another group, each two groups as one and
+    /// each as two.
     pub(super) fn confidence(&self, belief: &Belief) -> f64 {
         let odds: f64 = self.alternatives(belief).iter().map(|other| other.odds).sum();
         1.0 / (1.0 + odds)
     }
 
-    /// Floods sinks on both sides of the likeliest alternative until the belief is sure, and fits again what then
-    /// fits better. A sink hears who is near it and who is not, so each side has its own.
+    /// Floods sinks on both sides of the likeliest alternative until the belief is sure, and fits
+    /// again what then fits better. A sink hears who is near it and who is not, so each side has
+    /// its own.
     pub(super) fn challenged(&mut self, mut belief: Belief) -> Result<Belief, TestbedError> {
         for _ in 0..MOST_CHALLENGES {
             let others = self.alternatives(&belief);
@@ -68,7 +73,8 @@ impl Inference<'_> {
 
     /// Everybody else floods this port.
     pub(super) fn flood_into(&mut self, port: usize) -> Result<Vec<Flooded>, TestbedError> {
-        // In another order each time: who begins or ends last may get more, and is to be seen as scatter.
+        // In another order each time: who begins or ends last may get more, and is to be seen as
+        // scatter.
         let mut senders: Vec<usize> = self.alive.iter().copied().filter(|p| *p != port).collect();
         senders.shuffle(&mut self.chance);
         let flows: Vec<(usize, usize)> = senders.iter().map(|from| (*from, port)).collect();

@@ -1,14 +1,15 @@
 //! What groups and uplinks would make of the rounds that were measured, and how well that fits.
 //!
-//! Owns the model: a flow that leaves its group shares that group's way out, and then the other group's
-//! way in, each in proportion to what comes. Pure. Never decides what is believed.
+//! Owns the model: a flow that leaves its group shares that group's way out, and then the other
+//! group's way in, each in proportion to what comes. Pure. Never decides what is believed.
 
 use super::Flooded;
 
 /// How many standard deviations one flow may speak with: a model is never exact.
 const MOST_DEVIATIONS: f64 = 6.0;
 
-/// What an uplink must improve the fit by, in log-likelihood, to be one that was driven to its limit.
+/// What an uplink must improve the fit by, in log-likelihood, to be one that was driven to its
+/// limit.
 pub(super) const DRIVEN: f64 = 12.0;
 
 /// A port that belongs to no group, as one that is dead.
@@ -20,8 +21,8 @@ pub(super) struct Round {
     pub(super) flows: Vec<Flooded>,
 }
 
-/// What is believed: the group of each port, and what each group's uplink carries each way, in ports'
-/// rates.
+/// What is believed: the group of each port, and what each group's uplink carries each way, in
+/// ports' rates.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Belief {
     pub(super) group_of: Vec<usize>,
@@ -64,7 +65,8 @@ impl Belief {
         round.flows.iter().map(share).collect()
     }
 
-    /// Of each group's way out and way in, what its uplink carries by what would come to it in a round.
+    /// Of each group's way out and way in, what its uplink carries by what would come to it in a
+    /// round.
     fn rooms(&self, round: &Round) -> (Vec<f64>, Vec<f64>) {
         let room = |load: &[f64]| -> Vec<f64> {
             load.iter().zip(&self.uplinks).map(|(load, uplink)| uplink / load).collect()
@@ -94,8 +96,9 @@ impl Belief {
         rounds.iter().map(of_round).sum()
     }
 
-    /// Finds what each uplink carries, from what was believed and from the most that any round saw it
-    /// carry: from one of them alone the search may end where no single uplink's change is better.
+    /// Finds what each uplink carries, from what was believed and from the most that any round saw
+    /// it carry: from one of them alone the search may end where no single uplink's change is
+    /// better.
     pub(super) fn fit(&mut self, rounds: &[Round], noise: f64) {
         let mut seen = self.clone();
         for group in 0..seen.uplinks.len() {
@@ -118,9 +121,9 @@ impl Belief {
         }
     }
 
-    /// Of all that any round saw an uplink carry, and no limit at all, takes what fits best, and then a
-    /// little beside it. A limit that fits no better than what was believed is left alone: where all flows
-    /// between two groups are held up, either's uplink explains it.
+    /// Of all that any round saw an uplink carry, and no limit at all, takes what fits best, and
+    /// then a little beside it. A limit that fits no better than what was believed is left alone:
+    /// where all flows between two groups are held up, either's uplink explains it.
     pub(super) fn fit_one(&mut self, group: usize, rounds: &[Round], noise: f64) {
         const WORTH: f64 = 0.5;
         /// Nearer than `beside` looks they are as good as one.
@@ -138,8 +141,8 @@ impl Belief {
         *self = self.with(group, best);
     }
 
-    /// The same with another limit. Two groups have one between them: nothing tells whether it is one's
-    /// way out or the other's way in.
+    /// The same with another limit. Two groups have one between them: nothing tells whether it is
+    /// one's way out or the other's way in.
     fn with(&self, group: usize, uplink: f64) -> Self {
         let mut other = self.clone();
         if other.uplinks.len() == 2 {
@@ -150,7 +153,8 @@ impl Belief {
         other
     }
 
-    /// What a round asked of a group's uplink, flow by flow, and what of it came: the way out, and the way in.
+    /// What a round asked of a group's uplink, flow by flow, and what of it came: the way out, and
+    /// the way in.
     fn ways<'r>(&self, group: usize, round: &'r Round) -> [Vec<&'r Flooded>; 2] {
         let mut ways = [Vec::new(), Vec::new()];
         for flow in &round.flows {
@@ -163,7 +167,8 @@ impl Belief {
         ways
     }
 
-    /// What passed a group's uplink, one way and the other, and by how much noise of a flow's own may have added.
+    /// What passed a group's uplink, one way and the other, and by how much noise of a flow's own
+    /// may have added.
     pub(super) fn passed_of(&self, group: usize, round: &Round, noise: f64) -> [(f64, f64); 2] {
         self.ways(group, round).map(|flows| {
             let squares: f64 = flows.iter().map(|flow| flow.carried().powi(2)).sum();
@@ -184,8 +189,9 @@ impl Belief {
         rounds.iter().flat_map(of).fold(0.0, f64::max)
     }
 
-    /// What all flows of a group got together in each round that overfilled its uplink and no other on their way;
-    /// of both ways the mean. The fit asks what each got, and flows that share an uplink need not get the same.
+    /// What all flows of a group got together in each round that overfilled its uplink and no other
+    /// on their way; of both ways the mean. The fit asks what each got, and flows that share an
+    /// uplink need not get the same.
     pub(super) fn filled_alone(&self, group: usize, rounds: &[Round]) -> Vec<f64> {
         let of = |round: &Round| {
             let carried = self.carried_alone(group, round);
@@ -201,8 +207,8 @@ impl Belief {
         (came as f64 / flows().count().max(1) as f64).max(1.0)
     }
 
-    /// What a round carried out of a group and into it, each where that way alone was overfilled. Of two groups the
-    /// one's way out and the other's way in are one.
+    /// What a round carried out of a group and into it, each where that way alone was overfilled.
+    /// Of two groups the one's way out and the other's way in are one.
     fn carried_alone(&self, group: usize, round: &Round) -> Vec<f64> {
         const FULL: f64 = 0.95;
         const FREE: f64 = 1.05;
@@ -222,8 +228,9 @@ impl Belief {
         [out, into].into_iter().flatten().map(passed).filter(|carried| *carried > 0.0).collect()
     }
 
-    /// By how much the rounds fit better with a group's uplink than without its limit, where all others may then
-    /// carry what fits best: what one group's way out explains, others' ways in may too.
+    /// By how much the rounds fit better with a group's uplink than without its limit, where all
+    /// others may then carry what fits best: what one group's way out explains, others' ways in may
+    /// too.
     pub(super) fn gain(&self, group: usize, rounds: &[Round], noise: f64) -> f64 {
         let without = self.with(group, f64::INFINITY);
         let mut seen = without.clone();
@@ -262,8 +269,8 @@ fn beside(value: f64, cost: impl Fn(f64) -> f64) -> f64 {
     if cost(found) < cost(value) { found } else { value }
 }
 
-/// What came of flows that share a queue, each second until the last of it had come: what waited there when the
-/// flood ended came too, but nothing carried it meanwhile.
+/// What came of flows that share a queue, each second until the last of it had come: what waited
+/// there when the flood ended came too, but nothing carried it meanwhile.
 fn passed(flows: &[&Flooded]) -> f64 {
     let slowest = flows.iter().map(|flow| flow.in_step).fold(1.0, f64::min);
     slowest * flows.iter().map(|flow| flow.offered * flow.kept_up / flow.in_step).sum::<f64>()

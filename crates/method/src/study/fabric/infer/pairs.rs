@@ -1,7 +1,7 @@
 //! Groups told from pairs, where no sink tells.
 //!
-//! Owns random rounds among some ports, and what two ports met in them says of both. Never decides whether
-//! a device blocks.
+//! Owns random rounds among some ports, and what two ports met in them says of both. Never decides
+//! whether a device blocks.
 
 use measure::cluster::Likeness;
 
@@ -14,9 +14,9 @@ const ROUNDS_OF_BATCH: usize = 4;
 const MOST_BATCHES: usize = 8;
 
 impl Inference<'_> {
-    /// Where no sink tells and flows are held up all the same: random rounds among these ports, in which a
-    /// flow that is clean beside others that are not stays in its group. Ends when more rounds that tell
-    /// change nothing. Where none of them was held up nobody is told from anybody.
+    /// Where no sink tells and flows are held up all the same: random rounds among these ports, in
+    /// which a flow that is clean beside others that are not stays in its group. Ends when more
+    /// rounds that tell change nothing. Where none of them was held up nobody is told from anybody.
     pub(super) fn by_pairs(&mut self, among: &[usize]) -> Result<Vec<Vec<usize>>, TestbedError> {
         let mut groups = Vec::new();
         let first = self.rounds.len();
@@ -57,8 +57,9 @@ impl Inference<'_> {
         Ok(groups)
     }
 
-    /// A group in which traffic that stays inside is held up is more than one, which happened to get the
-    /// same of the floods of sinks, or something else held it up once: it is told from pairs.
+    /// A group in which traffic that stays inside is held up is more than one, which happened to
+    /// get the same of the floods of sinks, or something else held it up once: it is told from
+    /// pairs.
     pub(super) fn split(
         &mut self,
         groups: &[Vec<usize>],

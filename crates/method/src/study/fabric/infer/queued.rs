@@ -1,7 +1,7 @@
 //! Floods that last longer where a queue may hide what is short.
 //!
-//! Owns how long, and when nothing may be called clean: what came, but did not keep up with what was sent, waited in a
-//! queue. Never repairs a rate.
+//! Owns how long, and when nothing may be called clean: what came, but did not keep up with what
+//! was sent, waited in a queue. Never repairs a rate.
 
 use rand_pcg::Pcg64;
 

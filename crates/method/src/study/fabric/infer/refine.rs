@@ -7,8 +7,8 @@ use super::Inference;
 use super::evidence::{Belief, NONE};
 use super::sinks::Sink;
 
-/// By how much a move must improve the fit, in log-likelihood, to be made, beside the logarithm of the number of moves
-/// that there are: the best of many fits better by chance.
+/// By how much a move must improve the fit, in log-likelihood, to be made, beside the logarithm of
+/// the number of moves that there are: the best of many fits better by chance.
 const WORTH_A_MOVE: f64 = 3.0;
 
 impl Inference<'_> {
@@ -51,8 +51,9 @@ impl Inference<'_> {
         (best.0 < cost - worth).then(|| compact(&best.1))
     }
 
-    /// Two groups that are as well one, for what a second one costs. Each two are tried with what the uplinks of
-    /// all others were believed to carry; what the best two then make of those decides.
+    /// Two groups that are as well one, for what a second one costs. Each two are tried with what
+    /// the uplinks of all others were believed to carry; what the best two then make of those
+    /// decides.
     fn best_join(&self, belief: &Belief, cost: f64) -> Option<Belief> {
         let count = belief.uplinks.len();
         let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
@@ -79,9 +80,10 @@ impl Inference<'_> {
         (self.cost(&best) - price < cost).then_some(best)
     }
 
-    /// By how much two groups must fit better than one to be believed: those of a group's ports that lie
-    /// furthest from the others always fit a little better by themselves. The price of each parameter more, a mean
-    /// in each sink that heard both and an uplink, and the logarithm of the number of ways to choose so many ports.
+    /// By how much two groups must fit better than one to be believed: those of a group's ports
+    /// that lie furthest from the others always fit a little better by themselves. The price of
+    /// each parameter more, a mean in each sink that heard both and an uplink, and the logarithm of
+    /// the number of ways to choose so many ports.
     pub(super) fn price(&self, one: &[usize], other: &[usize], each: f64) -> f64 {
         let way = |port: usize| ((one.len() + port) as f64 / port as f64).ln();
         let ways: f64 = (1..=other.len()).map(way).sum();
@@ -91,7 +93,8 @@ impl Inference<'_> {
         ways + (means + 1) as f64 * each
     }
 
-    /// Half of the logarithm of the number of readings (Schwarz, "Estimating the dimension of a model", 1978).
+    /// Half of the logarithm of the number of readings (Schwarz, "Estimating the dimension of a
+    /// model", 1978).
     pub(super) fn price_of_a_parameter(&self) -> f64 {
         let of = |sink: &Sink| self.alive.iter().filter(|port| sink.heard(**port)).count();
         let readings: usize = self.sinks.values().map(of).sum();

@@ -1,7 +1,7 @@
 //! One-to-one rounds: who floods whom, so that no port sends or receives twice.
 //!
-//! Owns their construction from what is believed of the groups. Pure: what is random has a seed. Never
-//! measures.
+//! Owns their construction from what is believed of the groups. Pure: what is random has a seed.
+//! Never measures.
 
 use std::collections::BTreeSet;
 
@@ -32,8 +32,8 @@ pub(super) fn random(ports: &[usize], chance: &mut Pcg64) -> Flows {
     shifted(&ring, 1)
 }
 
-/// Rounds in which all flows leave their group, as far as there are ports elsewhere; every port meets
-/// every other group where that takes few rounds, and there are at least two.
+/// Rounds in which all flows leave their group, as far as there are ports elsewhere; every port
+/// meets every other group where that takes few rounds, and there are at least two.
 pub(super) fn crossing(
     groups: &[Vec<usize>],
     rank: &dyn Fn(usize) -> u64,
@@ -81,7 +81,8 @@ fn ring(groups: &mut [Vec<usize>], rank: &dyn Fn(usize) -> u64, chance: &mut Pcg
     groups.concat()
 }
 
-/// Where one group has more ports than all others together: all others with as many of it, both ways.
+/// Where one group has more ports than all others together: all others with as many of it, both
+/// ways.
 fn around_the_largest(groups: &mut [Vec<usize>], chance: &mut Pcg64) -> Vec<Flows> {
     let others: Vec<usize> = groups[1..].concat();
     groups[0].shuffle(chance);
@@ -95,8 +96,8 @@ fn around_the_largest(groups: &mut [Vec<usize>], chance: &mut Pcg64) -> Vec<Flow
     (0..rounds).map(round).collect()
 }
 
-/// All of one group with as many ports elsewhere, both ways, over the others by what each takes: nobody else's
-/// uplink is asked for much.
+/// All of one group with as many ports elsewhere, both ways, over the others by what each takes:
+/// nobody else's uplink is asked for much.
 pub(super) fn alone(
     groups: &[Vec<usize>],
     which: usize,
@@ -117,8 +118,8 @@ pub(super) fn alone(
     pairs.flat_map(|(a, b)| [(a, b), (b, a)]).collect()
 }
 
-/// A ring within each group, in random order: of neighbours alone, two groups taken for one would send
-/// hardly anything to each other.
+/// A ring within each group, in random order: of neighbours alone, two groups taken for one would
+/// send hardly anything to each other.
 pub(super) fn inside(groups: &[Vec<usize>], chance: &mut Pcg64) -> Flows {
     groups.iter().flat_map(|group| random(group, chance)).collect()
 }

@@ -1,9 +1,9 @@
 //! Floods into one sink: every port sends to one, and those of a group get the same of it.
 //!
-//! Two ports of one group take the same way to any sink: the same uplinks, the same queues. Ports of two
-//! groups do not where the sink is in one of them, and there the flood overfills the uplinks between
-//! them. Whether who is near gets more or less is the device's affair, and not used. Owns what the floods
-//! into one sink add up to. Pure.
+//! Two ports of one group take the same way to any sink: the same uplinks, the same queues. Ports
+//! of two groups do not where the sink is in one of them, and there the flood overfills the uplinks
+//! between them. Whether who is near gets more or less is the device's affair, and not used. Owns
+//! what the floods into one sink add up to. Pure.
 
 use measure::cluster::{Classes, Reading, classes};
 
@@ -100,7 +100,8 @@ impl Sink {
         self.floods as usize
     }
 
-    /// Of some ports those that got less and those that got more, where it parts them best; two at least of each.
+    /// Of some ports those that got less and those that got more, where it parts them best; two at
+    /// least of each.
     pub(super) fn cut(&self, ports: &[usize], of_all: Scatter) -> Option<[Vec<usize>; 2]> {
         let factor = self.factor(of_all);
         let mut by: Vec<(f64, usize)> = ports
@@ -157,8 +158,8 @@ impl Sink {
         (known.map(|sums| factor / sums.weight).sum::<f64>() / count).sqrt()
     }
 
-    /// The senders by how much they get, lowest first: who is in which class, and how far apart those
-    /// are. None where all get alike.
+    /// The senders by how much they get, lowest first: who is in which class, and how far apart
+    /// those are. None where all get alike.
     pub(super) fn levels(&self, of_all: Scatter) -> Option<(Vec<Option<usize>>, f64)> {
         let factor = self.factor(of_all);
         let ports: Vec<usize> = (0..self.of.len()).filter(|port| self.heard(*port)).collect();
@@ -184,8 +185,8 @@ impl Sink {
     }
 }
 
-/// Ports whose levels agree in every flood in which both sent. A sink sent nothing into itself: where it
-/// agrees with several groups it waits for a flood that tells.
+/// Ports whose levels agree in every flood in which both sent. A sink sent nothing into itself:
+/// where it agrees with several groups it waits for a flood that tells.
 pub(super) fn alike(told: &[(usize, Vec<Option<usize>>)], ports: &[usize]) -> Vec<Vec<usize>> {
     let levels = || told.iter().map(|(_, levels)| levels);
     let known = |port: &usize| levels().filter(|flood| flood[*port].is_some()).count();
@@ -208,7 +209,8 @@ pub(super) fn alike(told: &[(usize, Vec<Option<usize>>)], ports: &[usize]) -> Ve
     groups
 }
 
-/// Half the squared deviations of each from the mean of the others, each clipped at what one may say.
+/// Half the squared deviations of each from the mean of the others, each clipped at what one may
+/// say.
 fn distances(readings: &[Reading]) -> f64 {
     const MOST: f64 = 18.0;
     let others = readings.len() as f64 - 1.0;

@@ -1,10 +1,10 @@
-//! The groups of ports behind a device's uplinks with fewer hosts than ports: told in sittings, between
-//! which cables are moved.
+//! The groups of ports behind a device's uplinks with fewer hosts than ports: told in sittings,
+//! between which cables are moved.
 //!
-//! Owns what is believed between sittings: which ports were told apart in floods of one sink, and which
-//! got the same where others did not. In the end half of the hosts sit in one group and half elsewhere,
-//! for its uplink. Where nothing shows it stops once that says something. Never decides who moves:
-//! `recabling` does.
+//! Owns what is believed between sittings: which ports were told apart in floods of one sink, and
+//! which got the same where others did not. In the end half of the hosts sit in one group and half
+//! elsewhere, for its uplink. Where nothing shows it stops once that says something. Never decides
+//! who moves: `recabling` does.
 
 use measure::cluster::Likeness;
 use rand::seq::SliceRandom as _;
@@ -18,8 +18,8 @@ use super::uplinks::REPEATS;
 use super::{Finding, Floods, Inference, Inferred, LEAST_LOSS, Length, noise, rounds};
 use trial::TestbedError;
 
-/// Two ports told apart once weigh as much as so many floods in which they got the same: those may have
-/// had nothing to tell them by.
+/// Two ports told apart once weigh as much as so many floods in which they got the same: those may
+/// have had nothing to tell them by.
 const APART: f64 = 8.0;
 
 /// Rounds at the beginning of each sitting.
@@ -31,8 +31,8 @@ pub(in super::super) struct Cabled {
     pub(in super::super) hosts: usize,
     pub(in super::super) steps: u64,
     pub(in super::super) moves: u64,
-    /// Where nothing showed: a group's uplink below so many ports' rate would have, with a chance of
-    /// [`super::SURELY`].
+    /// Where nothing showed: a group's uplink below so many ports' rate would have, with a chance
+    /// of [`super::SURELY`].
     pub(in super::super) uplink_seen: Option<f64>,
 }
 
@@ -90,8 +90,8 @@ impl Inference<'_> {
             let belief = self.refined(Belief::of(self.ports, &groups));
             self.concluded(&belief)
         };
-        // So few hosts can't fill any uplink, so what a group lacks is not bounded by what they saw; and what
-        // ports seem to share where nothing was short may be chance: it is not told.
+        // So few hosts can't fill any uplink, so what a group lacks is not bounded by what they
+        // saw; and what ports seem to share where nothing was short may be chance: it is not told.
         let by_chance = match &finding {
             Finding::Blocking { groups, .. } => groups.is_empty() && !self.surely_held_up(),
             Finding::Clean { .. } => true,
@@ -101,8 +101,8 @@ impl Inference<'_> {
         Ok(if by_chance { nothing_short } else { finding })
     }
 
-    /// Whether nothing showed at any port, though uplinks that half of the hosts overfill would have: more
-    /// moves would ask about the others, which so few hosts can't tell for sure.
+    /// Whether nothing showed at any port, though uplinks that half of the hosts overfill would
+    /// have: more moves would ask about the others, which so few hosts can't tell for sure.
     fn is_enough(&self, sittings: &Sittings, (devices, sat): (&Devices, &[Sat])) -> bool {
         self.sure == 0
             && sittings.is_everywhere()
@@ -193,7 +193,8 @@ struct Seen {
     group_of: Vec<usize>,
     /// Whether a port was told apart from some port of a group.
     apart: Vec<bool>,
-    /// Whether a port was seen to get what another of its group got of a third's flood, and others did not.
+    /// Whether a port was seen to get what another of its group got of a third's flood, and others
+    /// did not.
     firm: Vec<bool>,
     missing: Vec<bool>,
 }

@@ -1,8 +1,8 @@
 //! What so few hosts would have seen of a device on which nothing showed.
 //!
-//! Owns the chance: devices of equal groups are drawn, of neighbouring ports and of scattered ones, and each
-//! sitting that there was is asked whether its floods of sinks would have told near ports from far ones.
-//! Pure. Never knows what the floods did show.
+//! Owns the chance: devices of equal groups are drawn, of neighbouring ports and of scattered ones,
+//! and each sitting that there was is asked whether its floods of sinks would have told near ports
+//! from far ones. Pure. Never knows what the floods did show.
 
 use rand::RngExt as _;
 use rand::seq::SliceRandom as _;
@@ -11,8 +11,9 @@ use rand_pcg::Pcg64;
 /// Into how many equal groups.
 const GROUPS: std::ops::RangeInclusive<usize> = 2..=6;
 
-/// So many times what an uplink carries, asked of it, is told: each far port then gets so much less than a
-/// near one, or more. It is ten standard deviations of six floods' chance, where seven are sure.
+/// So many times what an uplink carries, asked of it, is told: each far port then gets so much less
+/// than a near one, or more. It is ten standard deviations of six floods' chance, where seven are
+/// sure.
 const CONTRAST: f64 = 1.25;
 
 /// Devices of each kind; the least of a hundredth of them is left out.
@@ -60,7 +61,8 @@ impl Devices {
         Self(kinds)
     }
 
-    /// So many hosts at once, or more, were beyond some sink's uplink in 99 of 100 devices of each kind.
+    /// So many hosts at once, or more, were beyond some sink's uplink in 99 of 100 devices of each
+    /// kind.
     pub(super) fn beyond(&self, sat: &[Sat]) -> usize {
         let of_kind = |devices: &Vec<Vec<usize>>| {
             let most = |group_of: &Vec<usize>| sat.iter().map(|sat| sat.beyond(group_of)).max();

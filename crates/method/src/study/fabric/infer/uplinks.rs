@@ -1,7 +1,7 @@
 //! What may be said of each group's uplink, from what bounded the floods that went through it.
 //!
-//! Owns the rule: a rate where that uplink alone was full, again and again; at least what it carried where
-//! something else was. Never gives one uplink what its neighbour carried.
+//! Owns the rule: a rate where that uplink alone was full, again and again; at least what it
+//! carried where something else was. Never gives one uplink what its neighbour carried.
 
 use measure::blocks::BlockEstimate;
 
@@ -10,7 +10,8 @@ use super::evidence::{Belief, DRIVEN, Round};
 use super::{Inference, LEAST_LOSS, rounds};
 use trial::TestbedError;
 
-/// Floods that must have filled an uplink alone: the least whose range holds the median with 95 in 100.
+/// Floods that must have filled an uplink alone: the least whose range holds the median with 95 in
+/// 100.
 pub(super) const REPEATS: usize = 6;
 
 /// How often the floods that were wanting are run.
@@ -40,7 +41,8 @@ pub(in super::super) enum Bound {
 }
 
 impl Inference<'_> {
-    /// Floods each group whose uplink is short, alone with the others, until its rate has an interval.
+    /// Floods each group whose uplink is short, alone with the others, until its rate has an
+    /// interval.
     pub(super) fn fill_uplinks(&mut self, belief: &mut Belief) -> Result<(), TestbedError> {
         let groups = belief.groups();
         let which = if groups.len() == 2 { 0..1 } else { 0..groups.len() };
@@ -91,7 +93,8 @@ impl Inference<'_> {
         (0..belief.uplinks.len()).map(of).collect()
     }
 
-    /// The most that any round carried through a group's uplink one way, less what chance may have added.
+    /// The most that any round carried through a group's uplink one way, less what chance may have
+    /// added.
     fn carried_surely(&self, belief: &Belief, group: usize) -> f64 {
         let of = |round: &Round| {
             let ways = belief.passed_of(group, round, self.noise);
@@ -100,7 +103,8 @@ impl Inference<'_> {
         self.rounds.iter().flat_map(of).fold(0.0, f64::max)
     }
 
-    /// At 95 % or not at all, and give or take the frame that each flow's first and last are counted by.
+    /// At 95 % or not at all, and give or take the frame that each flow's first and last are
+    /// counted by.
     fn rate(&self, belief: &Belief, group: usize) -> Option<BlockEstimate> {
         let rates = belief.filled_alone(group, &self.rounds);
         let mut estimate = BlockEstimate::of(&rates, CONFIDENCE)

@@ -1,14 +1,16 @@
 //! How many stations the device knows at once: the largest number of which none was flooded for.
 //!
-//! Owns the search and what is asked before a flood may be called a full table: again, more slowly, and
-//! of twice as many. A table's size is the same however fast stations speak; a slow learner's is not.
+//! Owns the search and what is asked before a flood may be called a full table: again, more slowly,
+//! and of twice as many. A table's size is the same however fast stations speak; a slow learner's
+//! is not.
 
 use super::super::largest::{self, Largest, Within};
 use super::trial::{Shown, Speech, Trials, Unknown};
 use crate::Caveat;
 use trial::TestbedError;
 
-/// How often each station speaks: with a loss of 1 in 1,000 one of a thousand million stays unknown.
+/// How often each station speaks: with a loss of 1 in 1,000 one of a thousand million stays
+/// unknown.
 const ROUNDS: u32 = 3;
 /// The first number of stations to try.
 const FEW: u64 = 64;
@@ -99,9 +101,9 @@ fn at(rate: u64, stations: u64) -> Speech {
     Speech { rate, rounds: ROUNDS }.in_time(stations)
 }
 
-/// Why some of `fails` stations were flooded for at a rate: the same again more slowly, which neither a
-/// lost frame nor a slow learner floods for twice; then so many that a table must flood for most of
-/// them, at both rates.
+/// Why some of `fails` stations were flooded for at a rate: the same again more slowly, which
+/// neither a lost frame nor a slow learner floods for twice; then so many that a table must flood
+/// for most of them, at both rates.
 fn cause(
     trials: &mut Trials<'_, '_, '_, '_>,
     (fails, most): (u64, u64),

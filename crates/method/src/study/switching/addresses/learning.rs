@@ -1,8 +1,8 @@
 //! How many new stations a second the device learns.
 //!
-//! Owns the search for the rate, and what is taken off for a queue that takes some in at once: overloads
-//! of two numbers of stations tell the queue from the rate exactly, as two durations tell a buffer from a
-//! port. Few stations fit into any queue, so that they tell nothing of a rate.
+//! Owns the search for the rate, and what is taken off for a queue that takes some in at once:
+//! overloads of two numbers of stations tell the queue from the rate exactly, as two durations tell
+//! a buffer from a port. Few stations fit into any queue, so that they tell nothing of a rate.
 
 use super::super::largest::{self, Within};
 use super::trial::{Shown, Speech, Trials, Unknown};
@@ -115,8 +115,8 @@ fn unknown(
     })
 }
 
-/// How many stations are learned at once, whatever the rate, and the error of that: of N at an overload
-/// N * R / rate + queue are learned, of N / 2 half as many and the queue.
+/// How many stations are learned at once, whatever the rate, and the error of that: of N at an
+/// overload N * R / rate + queue are learned, of N / 2 half as many and the queue.
 fn queue(
     trials: &mut Trials<'_, '_, '_, '_>,
     stations: u64,

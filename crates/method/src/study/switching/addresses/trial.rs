@@ -1,7 +1,7 @@
 //! One trial of stations that speak and are then spoken to, and what it shows.
 //!
-//! Owns the trial's shape, how fast stations are spoken to, and what counts as a flood. Never takes a
-//! loss for a full table: a table that has no room floods, and the monitoring port hears it.
+//! Owns the trial's shape, how fast stations are spoken to, and what counts as a flood. Never takes
+//! a loss for a full table: a table that has no room floods, and the monitoring port hears it.
 
 use measure::{FrameRate, FrameSize, Nanos};
 
@@ -18,14 +18,15 @@ const MONITORS: usize = 2;
 /// Two frames to each, so that a sender that was held up still has one for everybody.
 const FRAMES_TO_EACH: u64 = 2;
 
-/// Frames a second to stations: far below what any port carries, so that none is lost for want of room.
+/// Frames a second to stations: far below what any port carries, so that none is lost for want of
+/// room.
 const TEST_RATE: f64 = 20_000.0;
 /// Where frames are lost at that, slower; no slower than this.
 const SLOWEST_TEST_RATE: f64 = 300.0;
 const SLOWER: f64 = 4.0;
 
-/// The share of frames that may be lost at random. A station that is not known stays unseen only where
-/// both frames to it are lost: at this share one in 10,000.
+/// The share of frames that may be lost at random. A station that is not known stays unseen only
+/// where both frames to it are lost: at this share one in 10,000.
 const MOST_LOST: f64 = 0.01;
 
 /// No load is shorter.
@@ -43,7 +44,8 @@ const LONGEST_LEARNING: Nanos = Nanos::from_secs(150);
 pub(super) struct Speech {
     /// Frames a second.
     pub(super) rate: u64,
-    /// How often each station speaks: a lost frame leaves nobody unknown where it is more than once.
+    /// How often each station speaks: a lost frame leaves nobody unknown where it is more than
+    /// once.
     pub(super) rounds: u32,
 }
 
@@ -141,8 +143,9 @@ impl<'r, 's, 't, 'b> Trials<'r, 's, 't, 'b> {
         // A load of a few milliseconds is over before a sender that was held up has begun.
         let unhurried = FrameRate(self.rate.0.min(to_send as f64 / SHORTEST.as_secs_f64()));
         let kind = self.rig.frames(size, Schedule::Paced(unhurried), destination);
-        // A frame from the monitoring port makes it part of the trial, so that its counters are read;
-        // and only with one of its own is the learning port's address known beside its stations'.
+        // A frame from the monitoring port makes it part of the trial, so that its counters are
+        // read; and only with one of its own is the learning port's address known beside its
+        // stations'.
         let alive = self.rig.frames(size, Schedule::Burst(1), Destination::Receiver);
         let own = |from| Stream { from, to: TESTS, role: Role::Load, kind: alive.clone() };
         let streams = vec![

@@ -78,8 +78,8 @@ impl Pairs {
         }
     }
 
-    /// RFC 2889 §5.5.4: no loss at a congested port is back pressure. Whether it was, where anything
-    /// was congested: it lost more than in the control, or senders were held back.
+    /// RFC 2889 §5.5.4: no loss at a congested port is back pressure. Whether it was, where
+    /// anything was congested: it lost more than in the control, or senders were held back.
     pub(super) fn backpressure(&self) -> Option<bool> {
         if self.loses_more(|sides| sides.congested) {
             return Some(false);
@@ -95,7 +95,8 @@ impl Pairs {
         self.congested.iter().any(|sides| sides.paused)
     }
 
-    /// Which of two to tell of: the one that blocks, then what is not known not to, then the higher loss.
+    /// Which of two to tell of: the one that blocks, then what is not known not to, then the higher
+    /// loss.
     pub(super) fn is_worse(&self, than: &Self) -> bool {
         let rank = |one: &Self| {
             let blocking = match one.blocking(true) {
@@ -116,8 +117,8 @@ impl Pairs {
         share_interval(congested.lost, all, CONFIDENCE).is_some_and(|share| share.low > by_number)
     }
 
-    /// Whether each trial with congestion lost more than every one without: what comes in runs, as a
-    /// stall does, is in some trials of either kind.
+    /// Whether each trial with congestion lost more than every one without: what comes in runs, as
+    /// a stall does, is in some trials of either kind.
     fn all_lose_more(&self) -> bool {
         let lost = |sides: &Sides| sides.uncongested.loss_ratio();
         least(&self.congested, lost) > most(&self.control, lost)

@@ -55,7 +55,8 @@ pub(super) fn cable(
     let place = proof.port.to_string();
     let Some(port) = topology.port(&proof.port) else { return Vec::new() };
     let mut all = Vec::new();
-    // A virtual cable refuses at once what its far end would not take: then a short frame passed before.
+    // A virtual cable refuses at once what its far end would not take: then a short frame passed
+    // before.
     if let Some(words) = &proof.failed
         && proof.small.is_empty()
     {

@@ -157,8 +157,8 @@ impl Sheet {
         let packets = self.packets.map_or(f64::INFINITY, |(limit, _)| limit);
         let limit = line.min(way).min(packets);
         let surely = match self.stalls {
-            // What comes while it stands still waits, or is lost, and two may come in a row; and what a
-            // trial of some tenths of a second gets through is less by a whole one.
+            // What comes while it stands still waits, or is lost, and two may come in a row; and
+            // what a trial of some tenths of a second gets through is less by a whole one.
             Some((_, long)) => (self.buffer / frame / long / 2.0).min(limit * STALLED),
             None => limit,
         };
