@@ -6,19 +6,20 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::thread;
 
-use dataplane::echo::{Asker, AskerSpec, Carrier, Pace, Reflector, ReflectorSpec};
+use dataplane::echo::{Asker, AskerSpec, Pace, Reflector, ReflectorSpec};
 use dataplane::{Halt, Identity, Window, clock};
 use measure::{FrameSize, Nanos};
+use trial::Protocol;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
     let mut word = || words.next().ok_or("say: CARRIER FRAME_SIZE LOAD_MS [GAP_NS]");
-    let carrier = match word()?.as_str() {
-        "icmp" => Carrier::Icmp,
-        "udp" => Carrier::Udp,
-        "tcp" => Carrier::Tcp,
+    let protocol = match word()?.as_str() {
+        "icmp" => Protocol::Icmp,
+        "udp" => Protocol::Udp,
+        "tcp" => Protocol::Tcp,
         other => return Err(format!("`{other}` is not icmp, udp or tcp").into()),
     };
     let frame_size = FrameSize::new(word()?.parse()?)?;
@@ -28,28 +29,28 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Err(_) => Pace::Greedy,
     };
     let identity = Identity { token: std::process::id(), flow: 1 };
-    let reflector = (carrier != Carrier::Icmp).then(|| {
+    let reflector = (protocol != Protocol::Icmp).then(|| {
         let spec = ReflectorSpec {
             pace: Pace::Greedy,
-            protocol: carrier,
+            protocol,
             local: HERE,
             peer: HERE,
             identity,
             frame_size,
-            payloads: None,
+            messages: None,
         };
         Reflector::bind(&spec)
     });
     let reflector = reflector.transpose()?;
     let remote = SocketAddr::new(HERE, reflector.as_ref().map_or(0, Reflector::port));
     let asker = Asker::connect(&AskerSpec {
-        carrier,
+        protocol,
         local: HERE,
         remote,
         identity,
         frame_size,
         pace,
-        payloads: None,
+        messages: None,
     })?;
     let start = clock::monotonic() + Nanos::from_millis(20);
     let stop = start + load;
@@ -60,7 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         outcome?;
     }
     println!(
-        "{carrier:?} {} octets: sent {} lost {} p50 {} p90 {} p99 {} max {} ({:?})",
+        "{protocol:?} {} octets: sent {} lost {} p50 {} p90 {} p99 {} max {} ({:?})",
         report.frame_size,
         report.sent,
         report.answers.lost(report.sent),

@@ -11,7 +11,7 @@ mod interface;
 mod kin;
 
 pub use ethtool::pause_frames;
-pub use host::{HostChange, HostSnapshot, host, host_beside};
+pub use host::{HostSnapshot, host, host_beside};
 pub use interface::{InterfaceCounters, interfaces};
 pub use kin::Kin;
 

@@ -39,43 +39,9 @@ use measure::reading::Rejected;
 use measure::sequence::SequenceCounts;
 use measure::{FrameMix, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
+use trial::{Backend, Reception};
 
 use crate::Identity;
-
-/// What puts frames on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SenderBackend {
-    /// The fastest that works here for this load; the report says why.
-    Auto,
-    /// The kernel makes the frames itself: BPF_PROG_TEST_RUN with live frames.
-    XdpLive,
-    /// An AF_XDP socket.
-    AfXdp,
-    /// AF_PACKET and sendmmsg, past the qdisc.
-    Packet,
-    /// A connected UDP socket and sendmmsg.
-    Udp,
-    /// A UDP socket whose super-frames the kernel cuts up: bursts, so for overload only.
-    UdpGso,
-}
-
-/// What counts frames at the receiver.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReceiverBackend {
-    /// The fastest that works here; the report says why.
-    #[default]
-    Auto,
-    /// An XDP program that counts in the kernel.
-    Xdp,
-    /// An AF_XDP socket.
-    AfXdp,
-    /// An AF_PACKET ring.
-    Packet,
-    /// A UDP socket and recvmmsg.
-    Udp,
-}
 
 /// Consecutive addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -162,7 +128,7 @@ pub struct ReceiverSpec {
     /// What varies of the headers.
     pub spread: Spread,
     /// What counts.
-    pub backend: ReceiverBackend,
+    pub backend: Reception,
     /// Whether the sender stamps by this host's clock, or as if it did, so that delays can be told.
     pub same_clock: bool,
     /// Sequence numbers run from 0 to below this; memory for them (limit / 8 bytes) is taken at
@@ -237,7 +203,7 @@ pub struct SenderSpec {
     /// When frames leave.
     pub pace: Pace,
     /// What sends them.
-    pub backend: SenderBackend,
+    pub backend: Backend,
     /// The most frames a late paced sender sends back to back; at least 1.
     pub burst_limit: u32,
     /// The most frames it may send: the receiver's limit.

@@ -15,10 +15,11 @@ mod udp;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use measure::reading::{Rejected, Stamps};
-use measure::sequence::SequenceCounts;
-use measure::{FrameSize, Histogram, Nanos};
+use measure::reading::Rejected;
+use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
+use trial::record::EchoRecord;
+use trial::{Messages, Protocol};
 
 use self::line::Line;
 use self::reflector::Worker;
@@ -38,32 +39,11 @@ pub enum Pace {
     Every(f64),
 }
 
-/// What carries requests and answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Carrier {
-    /// ICMP echo; the peer's kernel answers, there is no reflector.
-    Icmp,
-    /// UDP datagrams, don't-fragment.
-    Udp,
-    /// One TCP connection with Nagle off; every message is a segment of its own.
-    Tcp,
-}
-
-/// Payloads over TCP that are not one frame's: each is cut into as many frames as it needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Payloads {
-    /// Octets of a request.
-    pub request: u32,
-    /// Octets of an answer.
-    pub answer: u32,
-}
-
 /// What a reflector answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReflectorSpec {
     /// UDP or TCP; the kernel answers ICMP.
-    pub protocol: Carrier,
+    pub protocol: Protocol,
     /// The address to open the port on.
     pub local: IpAddr,
     /// The only address that is answered.
@@ -77,7 +57,7 @@ pub struct ReflectorSpec {
     pub pace: Pace,
     /// TCP only: what they carry instead.
     #[serde(default)]
-    pub payloads: Option<Payloads>,
+    pub messages: Option<Messages>,
 }
 
 /// The answering side. It answers learning frames from `bind` on, on a thread of its own.
@@ -103,15 +83,15 @@ impl Reflector {
         demand_v4(spec.peer)?;
         let theirs = spec.clone();
         let (address, worker) = match spec.protocol {
-            Carrier::Icmp => {
+            Protocol::Icmp => {
                 let reason = "reflect icmp: the peer's kernel does, ask it without a reflector";
                 return Err(FlowError::Unsuitable(reason.into()));
             }
-            Carrier::Udp => {
+            Protocol::Udp => {
                 let socket = udp::bind(spec)?;
                 (socket.local_addr(), Worker::start(move |o| udp::reflect(&socket, &theirs, o))?)
             }
-            Carrier::Tcp => {
+            Protocol::Tcp => {
                 let listener = tcp::bind(spec)?;
                 (listener.local_addr(), Worker::start(move |o| tcp::reflect(listener, &theirs, o))?)
             }
@@ -135,7 +115,7 @@ impl Reflector {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AskerSpec {
     /// Over what.
-    pub carrier: Carrier,
+    pub protocol: Protocol,
     /// The address to send from.
     pub local: IpAddr,
     /// The reflector; port 0 for ICMP.
@@ -148,7 +128,7 @@ pub struct AskerSpec {
     pub pace: Pace,
     /// TCP only: what requests and answers carry instead.
     #[serde(default)]
-    pub payloads: Option<Payloads>,
+    pub messages: Option<Messages>,
 }
 
 /// The asking side.
@@ -156,31 +136,6 @@ pub struct Asker {
     line: Line,
     pace: Pace,
     learned: Nanos,
-}
-
-/// What an asker saw.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AskerReport {
-    /// What was really sent.
-    pub frame_size: FrameSize,
-    /// Requests that the kernel took, learning frames apart.
-    pub sent: u64,
-    /// Answers, by sequence number of the request.
-    pub answers: SequenceCounts,
-    /// Of each first answer: from (intended) send to receipt.
-    pub rtt: Histogram,
-    /// Upward differences of successive round trips.
-    pub ipdv_up: Histogram,
-    /// Downward differences of successive round trips, as magnitudes.
-    pub ipdv_down: Histogram,
-    /// How many independent samples the round trips are worth.
-    pub effective_samples: f64,
-    /// Who stamped.
-    pub stamps: Stamps,
-    /// What else came in.
-    pub rejected: Rejected,
-    /// From the load's start to its end, or to the last answer where that came later.
-    pub elapsed: Nanos,
 }
 
 impl Asker {
@@ -199,10 +154,10 @@ impl Asker {
                 return Err(FlowError::Unsuitable(format!("ask every {gap_ns} ns")));
             }
         };
-        let mut line = match spec.carrier {
-            Carrier::Icmp => icmp::connect(spec, local, remote)?,
-            Carrier::Udp => udp::connect(spec, stamped)?,
-            Carrier::Tcp => tcp::connect(spec, stamped)?,
+        let mut line = match spec.protocol {
+            Protocol::Icmp => icmp::connect(spec, local, remote)?,
+            Protocol::Udp => udp::connect(spec, stamped)?,
+            Protocol::Tcp => tcp::connect(spec, stamped)?,
         };
         let learned = line.learn()?;
         Ok(Self { line, pace: spec.pace, learned })
@@ -214,7 +169,7 @@ impl Asker {
     }
 
     /// Asks from the window's start to its stop, and waits for stragglers until it closes.
-    pub fn run(mut self, window: Window, halt: &Halt) -> Result<AskerReport, FlowError> {
+    pub fn run(mut self, window: Window, halt: &Halt) -> Result<EchoRecord, FlowError> {
         let departures = match self.pace {
             Pace::Greedy | Pace::Within(_) => Departures::Greedy { last: None },
             Pace::Every(gap_ns) => Departures::Every { start: window.start, gap_ns },

@@ -16,6 +16,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use measure::reading::Rejected;
 use measure::{ByteCount, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
+use trial::{Carrier, Exchange};
 
 use crate::hello::Hello;
 use crate::newcomers::Newcomers;
@@ -35,8 +36,8 @@ pub struct WaiterSpec {
     pub peer: IpAddr,
     /// The only token and flow that are talked to.
     pub identity: Identity,
-    /// What is swapped.
-    pub messages: Messages,
+    /// What is swapped; the same at both ends.
+    pub exchange: Exchange,
 }
 
 /// Where the other end connects.
@@ -48,37 +49,12 @@ pub struct CallerSpec {
     pub remote: SocketAddr,
     /// What the connection's hello carries.
     pub identity: Identity,
-    /// What is swapped.
-    pub messages: Messages,
+    /// What is swapped; the same at both ends.
+    pub exchange: Exchange,
 }
 
-/// What both ends swap; the same at both.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Messages {
-    /// Payload of each.
-    pub size: ByteCount,
-    /// How often receipts are summed up.
-    pub interval: Nanos,
-    /// What carries them.
-    pub carrier: Carrier,
-}
-
-/// What carries messages.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Carrier {
-    /// One connection for both ways, Nagle off.
-    Tcp {
-        /// Set on the socket: `cubic`.
-        congestion_control: String,
-    },
-    /// UDP datagrams that fill the route's MTU, at most so many under way that the peer has not
-    /// credited. What is lost stays lost.
-    Datagrams {
-        /// Datagrams under way, at least 1.
-        credits: u16,
-    },
-}
+/// Of a TCP exchange's connection, at both ends: the host's own default decides nothing.
+const CONGESTION_CONTROL: &str = "cubic";
 
 /// What an end received.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -126,35 +102,33 @@ enum Calling {
     Datagrams(datagrams::Calling),
 }
 
-impl Messages {
-    fn check(&self) -> Result<(), FlowError> {
-        if self.size.0 == 0 || self.interval == Nanos::ZERO {
-            return Err(FlowError::Unsuitable(format!(
-                "swap messages of {} summed up every {}: both must be above zero",
-                self.size, self.interval
-            )));
-        }
-        if self.carrier == (Carrier::Datagrams { credits: 0 }) {
-            let reason = "swap messages in datagrams without a credit: nothing could be sent";
-            return Err(FlowError::Unsuitable(reason.to_owned()));
-        }
-        Ok(())
+fn check(exchange: &Exchange) -> Result<(), FlowError> {
+    if exchange.message.0 == 0 || exchange.interval == Nanos::ZERO {
+        return Err(FlowError::Unsuitable(format!(
+            "swap messages of {} summed up every {}: both must be above zero",
+            exchange.message, exchange.interval
+        )));
     }
+    if exchange.carrier == (Carrier::Datagrams { credits: 0 }) {
+        let reason = "swap messages in datagrams without a credit: nothing could be sent";
+        return Err(FlowError::Unsuitable(reason.to_owned()));
+    }
+    Ok(())
 }
 
 impl Waiter {
     /// Takes a port.
     pub fn bind(spec: &WaiterSpec) -> Result<Self, FlowError> {
-        spec.messages.check()?;
-        Ok(Self(match &spec.messages.carrier {
-            Carrier::Tcp { congestion_control } => {
+        check(&spec.exchange)?;
+        Ok(Self(match spec.exchange.carrier {
+            Carrier::Tcp => {
                 let newcomers = Newcomers::listen(spec.local, spec.peer)?;
                 // A connection has what its listener had.
-                control_congestion(newcomers.listener(), congestion_control)?;
+                control_congestion(newcomers.listener(), CONGESTION_CONTROL)?;
                 Waiting::Tcp { newcomers, spec: spec.clone() }
             }
             Carrier::Datagrams { credits } => {
-                Waiting::Datagrams(datagrams::Waiting::bind(spec, *credits)?)
+                Waiting::Datagrams(datagrams::Waiting::bind(spec, credits)?)
             }
         }))
     }
@@ -174,8 +148,8 @@ impl Waiter {
             Waiting::Datagrams(waiting) => return waiting.run(window, halt),
         };
         let mut report = match wait(&mut newcomers, &spec, window, halt)? {
-            Some(tcp) => line::swap((&tcp, spec.peer), &spec.messages, window, halt)?,
-            None => tally::Tally::new(&spec.messages, window)
+            Some(tcp) => line::swap((&tcp, spec.peer), &spec.exchange, window, halt)?,
+            None => tally::Tally::new(&spec.exchange, window)
                 .report(clock::monotonic().min(window.stop)),
         };
         report.rejected = newcomers.rejected();
@@ -217,15 +191,12 @@ impl Caller {
     /// Connects and says hello; the waiting end need only be bound.
     pub fn connect(spec: &CallerSpec) -> Result<Self, FlowError> {
         use std::io::Write as _;
-        spec.messages.check()?;
-        let congestion_control = match &spec.messages.carrier {
-            Carrier::Tcp { congestion_control } => congestion_control,
-            Carrier::Datagrams { credits } => {
-                let calling = datagrams::Calling::connect(spec, *credits)?;
-                return Ok(Self(Calling::Datagrams(calling)));
-            }
-        };
-        let (mut tcp, _) = open(spec.local, spec.remote, congestion_control)?;
+        check(&spec.exchange)?;
+        if let Carrier::Datagrams { credits } = spec.exchange.carrier {
+            let calling = datagrams::Calling::connect(spec, credits)?;
+            return Ok(Self(Calling::Datagrams(calling)));
+        }
+        let (mut tcp, _) = open(spec.local, spec.remote, CONGESTION_CONTROL)?;
         // The first octets of a new connection always fit its buffer.
         tcp.write_all(&Hello { identity: spec.identity, stream: 0 }.emit())
             .map_err(|e| FlowError::kernel("send hello to", spec.remote, e))?;
@@ -236,7 +207,7 @@ impl Caller {
     pub fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
         match self.0 {
             Calling::Tcp { tcp, spec } => {
-                line::swap((&tcp, spec.remote), &spec.messages, window, halt)
+                line::swap((&tcp, spec.remote), &spec.exchange, window, halt)
             }
             Calling::Datagrams(calling) => calling.run(window, halt),
         }

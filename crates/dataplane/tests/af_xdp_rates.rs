@@ -17,23 +17,23 @@ use std::time::Duration;
 
 use datagram_ends::{End, Flow, lab, run};
 use dataplane::clock;
-use dataplane::datagram::{ReceiverBackend, SenderBackend};
 use lab::{Lab, LabDevice, LabSpec};
 use measure::Nanos;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use trial::{Backend, Reception};
 
 const ROUNDS: usize = 5;
 
-const PAIRS: [(SenderBackend, ReceiverBackend); 8] = [
-    (SenderBackend::AfXdp, ReceiverBackend::Xdp),
-    (SenderBackend::AfXdp, ReceiverBackend::AfXdp),
-    (SenderBackend::AfXdp, ReceiverBackend::Packet),
-    (SenderBackend::AfXdp, ReceiverBackend::Udp),
-    (SenderBackend::Packet, ReceiverBackend::Xdp),
-    (SenderBackend::Packet, ReceiverBackend::Packet),
-    (SenderBackend::Udp, ReceiverBackend::Udp),
-    (SenderBackend::UdpGso, ReceiverBackend::Xdp),
+const PAIRS: [(Backend, Reception); 8] = [
+    (Backend::AfXdp, Reception::Xdp),
+    (Backend::AfXdp, Reception::AfXdp),
+    (Backend::AfXdp, Reception::Packet),
+    (Backend::AfXdp, Reception::Udp),
+    (Backend::Packet, Reception::Xdp),
+    (Backend::Packet, Reception::Packet),
+    (Backend::Udp, Reception::Udp),
+    (Backend::UdpGso, Reception::Xdp),
 ];
 
 /// Frames a second that were received.
@@ -147,7 +147,7 @@ fn calm(lab: &Lab) {
     }
 }
 
-fn ours(lab: &Lab, (sender, receiver): (SenderBackend, ReceiverBackend)) -> f64 {
+fn ours(lab: &Lab, (sender, receiver): (Backend, Reception)) -> f64 {
     let flow = Flow { load: Nanos::from_secs(1), ..Flow::of(64, sender, receiver) };
     let ran = run(lab, &flow, |_, _| {});
     assert_eq!(ran.sent.sent, ran.tx.counters["tx_packets"], "{sender:?}: sent is what left");

@@ -9,11 +9,11 @@ use std::thread;
 use std::time::Duration;
 
 use dataplane::datagram::{
-    Pace, Receiver, ReceiverBackend, ReceiverReport, ReceiverSpec, Sender, SenderBackend,
-    SenderReport, SenderSpec, Spread,
+    Pace, Receiver, ReceiverReport, ReceiverSpec, Sender, SenderReport, SenderSpec, Spread,
 };
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::{FrameSize, Nanos};
+use trial::{Backend, Reception};
 use wire::Probe;
 
 const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -32,7 +32,7 @@ fn receiver(frame_size: FrameSize) -> ReceiverSpec {
     ReceiverSpec {
         vlan: None,
         spread: Spread::NONE,
-        backend: ReceiverBackend::Auto,
+        backend: Reception::Auto,
         same_clock: true,
         local: LOCAL,
         peer: LOCAL,
@@ -53,7 +53,7 @@ fn sender(port: u16, frame_size: FrameSize, pace: Pace) -> SenderSpec {
         identity: IDENTITY,
         frames: frame_size.into(),
         pace,
-        backend: SenderBackend::Udp,
+        backend: Backend::Udp,
         burst_limit: 32,
         limit: 1_000_000,
         cpu: None,
@@ -227,7 +227,7 @@ fn what_cannot_be_sent_is_unsuitable() {
 
 #[test]
 fn automatic_choice_over_loopback_is_udp_and_says_why() {
-    let spec = SenderSpec { backend: SenderBackend::Auto, ..sender(9, size(64), Pace::Greedy) };
+    let spec = SenderSpec { backend: Backend::Auto, ..sender(9, size(64), Pace::Greedy) };
     let (name, reason) = Sender::open(&spec).expect("open sender").backend();
     assert_eq!(name, "udp");
     assert!(reason.contains("lo") && reason.contains("Ethernet"), "{reason}");

@@ -10,17 +10,13 @@ use std::net::IpAddr;
 
 use datagram_ends::{Flow, check_conserved, lab, size, try_run};
 use dataplane::FlowError;
-use dataplane::datagram::{AddressRange, ReceiverBackend, SenderBackend, Spread};
+use dataplane::datagram::{AddressRange, Spread};
 use lab::{Lab, LabDevice, LabSpec, twin};
 use measure::{FrameMix, Nanos};
+use trial::{Backend, Reception};
 
-const SENDERS: [SenderBackend; 5] = [
-    SenderBackend::XdpLive,
-    SenderBackend::AfXdp,
-    SenderBackend::Packet,
-    SenderBackend::Udp,
-    SenderBackend::UdpGso,
-];
+const SENDERS: [Backend; 5] =
+    [Backend::XdpLive, Backend::AfXdp, Backend::Packet, Backend::Udp, Backend::UdpGso];
 
 /// What a load asks of both sides.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +42,7 @@ fn loads(lab: &Lab) -> Vec<(Asks, Flow)> {
         |ipv6| Spread { destination_ports: 3, destinations: block("h2", ipv6, 7), ..sources(ipv6) };
     let of = |octets| Flow {
         load: Nanos::from_millis(30),
-        ..Flow::of(octets, SenderBackend::Auto, ReceiverBackend::Auto)
+        ..Flow::of(octets, Backend::Auto, Reception::Auto)
     };
     let mix = FrameMix::new(vec![size(88), size(1_518), size(300)]).expect("a mix");
     vec![
@@ -67,22 +63,22 @@ fn loads(lab: &Lab) -> Vec<(Asks, Flow)> {
     ]
 }
 
-fn can_send(sender: SenderBackend, asks: Asks) -> bool {
+fn can_send(sender: Backend, asks: Asks) -> bool {
     match sender {
-        SenderBackend::Udp => matches!(asks, Asks::Nothing | Asks::Mix),
-        SenderBackend::UdpGso => asks == Asks::Nothing,
+        Backend::Udp => matches!(asks, Asks::Nothing | Asks::Mix),
+        Backend::UdpGso => asks == Asks::Nothing,
         _ => true,
     }
 }
 
-fn check_receiver(receiver: ReceiverBackend) {
+fn check_receiver(receiver: Reception) {
     let Some((_alone, lab)) = lab(&LabSpec::new(LabDevice::Cable)) else { return };
     for (asks, load) in loads(&lab) {
-        let sees = receiver != ReceiverBackend::Udp || asks != Asks::WholeFrames;
+        let sees = receiver != Reception::Udp || asks != Asks::WholeFrames;
         // Only while its peer has an XDP program does a veth take redirected frames, and cut
         // super-frames before it hands them on.
-        let program = matches!(receiver, ReceiverBackend::Xdp | ReceiverBackend::AfXdp);
-        let needs_program = [SenderBackend::XdpLive, SenderBackend::UdpGso];
+        let program = matches!(receiver, Reception::Xdp | Reception::AfXdp);
+        let needs_program = [Backend::XdpLive, Backend::UdpGso];
         for sender in SENDERS {
             let flow = Flow { sender, receiver, ..load.clone() };
             let possible = can_send(sender, asks) && (program || !needs_program.contains(&sender));
@@ -90,12 +86,12 @@ fn check_receiver(receiver: ReceiverBackend) {
                 Ok(ran) => {
                     check_conserved(&ran, &flow);
                     assert!(sees && possible, "{flow:?}");
-                    assert_eq!(ran.sent.backend, sender.name());
-                    assert_eq!(ran.got.backend, receiver.name());
+                    assert_eq!(ran.sent.backend, sender.as_str());
+                    assert_eq!(ran.got.backend, receiver.as_str());
                 }
                 Err(FlowError::Unavailable { asked, why }) => {
                     assert!(!sees || !possible, "{flow:?}: {asked}: {why}");
-                    let refused = if sees { sender.name() } else { receiver.name() };
+                    let refused = if sees { sender.as_str() } else { receiver.as_str() };
                     assert!(asked.contains(refused), "{asked}");
                 }
                 Err(other) => panic!("{flow:?}: {other}"),
@@ -106,22 +102,22 @@ fn check_receiver(receiver: ReceiverBackend) {
 
 #[test]
 fn the_kernels_counter_counts_what_every_sender_sent() {
-    check_receiver(ReceiverBackend::Xdp);
+    check_receiver(Reception::Xdp);
 }
 
 #[test]
 fn af_xdp_counts_what_every_sender_sent() {
-    check_receiver(ReceiverBackend::AfXdp);
+    check_receiver(Reception::AfXdp);
 }
 
 #[test]
 fn a_packet_ring_counts_what_every_sender_sent() {
-    check_receiver(ReceiverBackend::Packet);
+    check_receiver(Reception::Packet);
 }
 
 #[test]
 fn a_udp_socket_counts_what_every_sender_sent_that_it_can_see() {
-    check_receiver(ReceiverBackend::Udp);
+    check_receiver(Reception::Udp);
 }
 
 #[test]

@@ -13,9 +13,10 @@ use std::thread;
 use std::time::Duration;
 
 use datagram_ends::{End, Flow, IDENTITY, check_conserved, lab, run, size};
-use dataplane::datagram::{AddressRange, Pace, ReceiverBackend, SenderBackend, Spread};
+use dataplane::datagram::{AddressRange, Pace, Spread};
 use lab::{Lab, LabDevice, LabSpec, twin};
 use measure::{FrameMix, Nanos};
+use trial::{Backend, Reception};
 
 const FRAMES: u64 = 200;
 
@@ -140,8 +141,8 @@ impl Seen {
 }
 
 /// Whole frames carry true checksums; a socket's are left to hardware that a cable hasn't got.
-fn fills_checksums(sender: SenderBackend) -> bool {
-    !matches!(sender, SenderBackend::Udp | SenderBackend::UdpGso)
+fn fills_checksums(sender: Backend) -> bool {
+    !matches!(sender, Backend::Udp | Backend::UdpGso)
 }
 
 fn check(lab: &Lab, flow: &Flow) {
@@ -204,7 +205,7 @@ fn flows(lab: &Lab) -> Vec<Flow> {
     let plain = Flow {
         pace: Pace::Burst(FRAMES),
         load: Nanos::from_millis(50),
-        ..Flow::of(64, SenderBackend::Packet, ReceiverBackend::Packet)
+        ..Flow::of(64, Backend::Packet, Reception::Packet)
     };
     let mix = FrameMix::new(vec![size(88), size(1_518), size(91)]).expect("a mix");
     vec![
@@ -219,8 +220,8 @@ fn flows(lab: &Lab) -> Vec<Flow> {
 fn frames_are_what_was_asked_for() {
     let Some((_alone, lab)) = lab(&LabSpec::new(LabDevice::Cable)) else { return };
     for flow in flows(&lab) {
-        for sender in [SenderBackend::Packet, SenderBackend::AfXdp, SenderBackend::Udp] {
-            let by_socket = sender == SenderBackend::Udp;
+        for sender in [Backend::Packet, Backend::AfXdp, Backend::Udp] {
+            let by_socket = sender == Backend::Udp;
             if !by_socket || (flow.vlan.is_none() && flow.spread == Spread::NONE) {
                 check(&lab, &Flow { sender, ..flow.clone() });
             }
@@ -240,6 +241,6 @@ fn frames_that_the_kernel_makes_are_what_was_asked_for() {
         return;
     }
     for flow in flows(&lab) {
-        check(&lab, &Flow { sender: SenderBackend::XdpLive, ..flow });
+        check(&lab, &Flow { sender: Backend::XdpLive, ..flow });
     }
 }

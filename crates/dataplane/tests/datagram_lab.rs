@@ -13,23 +13,19 @@ use std::time::Duration;
 use datagram_ends::{End, Flow, check_conserved, lab, report, run, sender_spec, try_run};
 use dataplane::FlowError;
 use dataplane::counters::interfaces;
-use dataplane::datagram::{Pace, ReceiverBackend, Sender, SenderBackend, Spread};
+use dataplane::datagram::{Pace, Sender, Spread};
 use lab::{FarEnd, LabDevice, LabSpec};
 use measure::{Nanos, Rate};
+use trial::{Backend, Reception};
 
-const BACKENDS: [SenderBackend; 5] = [
-    SenderBackend::Auto,
-    SenderBackend::Udp,
-    SenderBackend::Packet,
-    SenderBackend::AfXdp,
-    SenderBackend::XdpLive,
-];
+const BACKENDS: [Backend; 5] =
+    [Backend::Auto, Backend::Udp, Backend::Packet, Backend::AfXdp, Backend::XdpLive];
 
-fn paced(octets: u32, sender: SenderBackend, gap_ns: f64, millis: u64) -> Flow {
+fn paced(octets: u32, sender: Backend, gap_ns: f64, millis: u64) -> Flow {
     Flow {
         pace: Pace::Every(gap_ns),
         load: Nanos::from_millis(millis),
-        ..Flow::of(octets, sender, ReceiverBackend::Auto)
+        ..Flow::of(octets, sender, Reception::Auto)
     }
 }
 
@@ -61,8 +57,7 @@ fn paced_frames_are_exactly_as_many_as_due() {
 fn a_burst_is_exactly_its_frames_and_a_falling_load_both_its_parts() {
     let Some((_alone, lab)) = lab(&LabSpec::new(LabDevice::Cable)) else { return };
     for backend in BACKENDS {
-        let burst =
-            Flow { pace: Pace::Burst(1_000), ..Flow::of(128, backend, ReceiverBackend::Auto) };
+        let burst = Flow { pace: Pace::Burst(1_000), ..Flow::of(128, backend, Reception::Auto) };
         let ran = run(&lab, &burst, |_, _| {});
         check_conserved(&ran, &burst);
         assert_eq!((ran.sent.sent, ran.sent.longest_burst), (1_000, 0));
@@ -91,7 +86,7 @@ fn a_port_that_is_too_slow_drops_what_is_lost() {
         lab.inside(&device.name, || interfaces(&names)).expect("enter").expect("read counters")
     };
     // Redirected frames vanish at a bridge's port, so the kernel's own sender is not for this.
-    let backends = BACKENDS.into_iter().filter(|backend| *backend != SenderBackend::XdpLive);
+    let backends = BACKENDS.into_iter().filter(|backend| *backend != Backend::XdpLive);
     for backend in backends {
         let before = drops();
         // 1000-octet frames at 5,000 a second are 40 Mbit/s into 20.
@@ -137,7 +132,7 @@ fn frames_beyond_the_mtu_are_unsuitable_and_both_numbers_are_named() {
     let (from, to) = (End::of(&lab, "h1", false), End::of(&lab, "h2", false));
     let remote = SocketAddr::new(to.address, 9);
     for backend in BACKENDS {
-        let spec = sender_spec(&from, remote, &Flow::of(9_018, backend, ReceiverBackend::Auto));
+        let spec = sender_spec(&from, remote, &Flow::of(9_018, backend, Reception::Auto));
         match from.inside(|| Sender::open(&spec)) {
             Err(FlowError::Unsuitable(text)) => {
                 assert!(text.contains("9018") && text.contains("1500"), "{text}");
@@ -162,12 +157,11 @@ fn a_backend_asked_for_by_name_is_never_replaced_by_another() {
             other => panic!("{other:?}"),
         }
     };
-    let of = |sender| Flow::of(64, sender, ReceiverBackend::Auto);
-    refused(&of(SenderBackend::XdpLive), "backend xdp-live", "redirected");
-    let paced = Flow { pace: Pace::Every(1e6), ..of(SenderBackend::UdpGso) };
+    let of = |sender| Flow::of(64, sender, Reception::Auto);
+    refused(&of(Backend::XdpLive), "backend xdp-live", "redirected");
+    let paced = Flow { pace: Pace::Every(1e6), ..of(Backend::UdpGso) };
     refused(&paced, "backend udp-gso", "bursts");
-    let tagged =
-        Flow { frames: datagram_ends::size(68).into(), vlan: Some(5), ..of(SenderBackend::Udp) };
+    let tagged = Flow { frames: datagram_ends::size(68).into(), vlan: Some(5), ..of(Backend::Udp) };
     refused(&tagged, "backend udp", "tag");
 }
 
@@ -181,12 +175,9 @@ fn conversations_take_the_paths_that_the_kernel_gives_them() {
         let counted = lab.inside("h1", || interfaces(&ports)).expect("enter host");
         counted.expect("read counters").into_iter().map(|c| c.counters["tx_packets"])
     };
-    for sender in [SenderBackend::Auto, SenderBackend::Packet] {
-        let flow = Flow {
-            spread,
-            pace: Pace::Every(50_000.0),
-            ..Flow::of(64, sender, ReceiverBackend::Auto)
-        };
+    for sender in [Backend::Auto, Backend::Packet] {
+        let flow =
+            Flow { spread, pace: Pace::Every(50_000.0), ..Flow::of(64, sender, Reception::Auto) };
         let before: Vec<u64> = left().collect();
         let ran = run(&lab, &flow, |_, _| {});
         report(&ran, &flow);
@@ -198,7 +189,7 @@ fn conversations_take_the_paths_that_the_kernel_gives_them() {
         let learning = took.iter().sum::<u64>() - ran.sent.sent;
         assert!(learning < 64, "no frame leaves twice: {took:?}");
     }
-    let flow = Flow { spread, ..Flow::of(64, SenderBackend::XdpLive, ReceiverBackend::Auto) };
+    let flow = Flow { spread, ..Flow::of(64, Backend::XdpLive, Reception::Auto) };
     match try_run(&lab, &flow, |_, _| {}) {
         Err(FlowError::Unavailable { why, .. }) => assert!(why.contains("several ways"), "{why}"),
         other => panic!("one queue takes both paths: {:?}", other.map(|ran| ran.sent)),

@@ -10,14 +10,15 @@ use std::thread;
 use std::time::Duration;
 
 use datagram_ends::{End, Flow, IDENTITY, lab, receiver_spec};
-use dataplane::datagram::{Receiver, ReceiverBackend, ReceiverReport, SenderBackend};
+use dataplane::datagram::{Receiver, ReceiverReport};
 use dataplane::{Halt, Window, clock};
 use lab::{Lab, LabDevice, LabSpec};
 use measure::{FrameMix, Nanos};
+use trial::{Backend, Reception};
 use wire::Probe;
 
-const RECEIVERS: [ReceiverBackend; 4] =
-    [ReceiverBackend::Udp, ReceiverBackend::Packet, ReceiverBackend::AfXdp, ReceiverBackend::Xdp];
+const RECEIVERS: [Reception; 4] =
+    [Reception::Udp, Reception::Packet, Reception::AfXdp, Reception::Xdp];
 
 const LIMIT: u64 = 1_000;
 
@@ -56,10 +57,10 @@ fn receive(
     })
 }
 
-fn check(lab: &Lab, receiver: ReceiverBackend, ipv6: bool) {
+fn check(lab: &Lab, receiver: Reception, ipv6: bool) {
     let mix = FrameMix::new(vec![datagram_ends::size(128), datagram_ends::size(256)]);
     let frames = mix.expect("a mix");
-    let flow = Flow { ipv6, frames, ..Flow::of(128, SenderBackend::Auto, receiver) };
+    let flow = Flow { ipv6, frames, ..Flow::of(128, Backend::Auto, receiver) };
     let headers = 46 + if ipv6 { 20 } else { 0 };
     let of = |sequence: u32| Probe {
         token: IDENTITY.token,
@@ -94,7 +95,7 @@ fn check(lab: &Lab, receiver: ReceiverBackend, ipv6: bool) {
     assert_eq!((counts.highest, counts.last_missing), (Some(7), Some(6)), "{what}");
     assert_eq!((got.rejected.malformed, got.rejected.foreign), (5, 2), "{what}");
     assert_eq!(got.arrivals.count(), 6, "between seven arrivals, duplicates among them: {what}");
-    assert_eq!(got.backend, receiver.name());
+    assert_eq!(got.backend, receiver.as_str());
     // Sent and received on one clock, on one machine: some microseconds, and never a second.
     let delays = got.delays.expect("one clock");
     assert!(delays.max() < Nanos::from_millis(500) && delays.count() > 0, "{delays:?}");
@@ -114,7 +115,7 @@ fn every_receiver_counts_the_same() {
 fn a_stranger_at_another_address_is_foreign() {
     let Some((_alone, lab)) = lab(&LabSpec::new(LabDevice::Cable)) else { return };
     for receiver in RECEIVERS {
-        let flow = Flow::of(64, SenderBackend::Auto, receiver);
+        let flow = Flow::of(64, Backend::Auto, receiver);
         let probe = Probe { token: IDENTITY.token, flow: IDENTITY.flow, sequence: 3, time_ns: 0 };
         let got = receive(&lab, &flow, |_, from, port| {
             let ip = lab.plan().host("h1").expect("a host").ports[0].address;
@@ -147,8 +148,8 @@ fn a_flows_ports_refuse_nobody_aloud() {
     let Some((_alone, lab)) = lab(&LabSpec::new(LabDevice::Cable)) else { return };
     let spread =
         dataplane::datagram::Spread { destination_ports: 3, ..dataplane::datagram::Spread::NONE };
-    for receiver in [ReceiverBackend::Packet, ReceiverBackend::AfXdp, ReceiverBackend::Xdp] {
-        let flow = Flow { spread, ..Flow::of(64, SenderBackend::Auto, receiver) };
+    for receiver in [Reception::Packet, Reception::AfXdp, Reception::Xdp] {
+        let flow = Flow { spread, ..Flow::of(64, Backend::Auto, receiver) };
         let probe = |sequence| Probe {
             token: IDENTITY.token,
             flow: IDENTITY.flow,

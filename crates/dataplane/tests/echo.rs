@@ -1,4 +1,4 @@
-//! Round trips over loopback: every carrier, both paces, and what must not change a result.
+//! Round trips over loopback: every protocol, both paces, and what must not change a result.
 //!
 //! The peers that misbehave are written here, from the packet format alone. Never asserts how long
 //! anything took, but for delays that a test itself imposes.
@@ -9,12 +9,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
-use dataplane::echo::{
-    Asker, AskerReport, AskerSpec, Carrier, Pace, Reflector, ReflectorReport, ReflectorSpec,
-};
+use dataplane::echo::{Asker, AskerSpec, Pace, Reflector, ReflectorReport, ReflectorSpec};
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::reading::{Rejected, Stamp};
 use measure::{FrameSize, Nanos};
+use trial::Protocol;
+use trial::record::EchoRecord;
 use wire::Probe;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -33,19 +33,19 @@ fn window(load_ms: u64) -> Window {
     Window { start, stop, closed: stop + Nanos::from_millis(150) }
 }
 
-fn asker(carrier: Carrier, port: u16, octets: u32, pace: Pace) -> AskerSpec {
+fn asker(protocol: Protocol, port: u16, octets: u32, pace: Pace) -> AskerSpec {
     AskerSpec {
-        carrier,
+        protocol,
         local: HERE,
         remote: SocketAddr::new(HERE, port),
         identity: US,
         frame_size: size(octets),
         pace,
-        payloads: None,
+        messages: None,
     }
 }
 
-fn reflector(protocol: Carrier, octets: u32) -> ReflectorSpec {
+fn reflector(protocol: Protocol, octets: u32) -> ReflectorSpec {
     ReflectorSpec {
         pace: Pace::Greedy,
         protocol,
@@ -53,7 +53,7 @@ fn reflector(protocol: Carrier, octets: u32) -> ReflectorSpec {
         peer: HERE,
         identity: US,
         frame_size: size(octets),
-        payloads: None,
+        messages: None,
     }
 }
 
@@ -67,28 +67,28 @@ fn may_ping() -> bool {
 
 /// Both sides of one flow; `None` for the reflector's where the kernel answers.
 fn converse(
-    carrier: Carrier,
+    protocol: Protocol,
     octets: u32,
     pace: Pace,
-) -> Option<(AskerReport, Option<ReflectorReport>)> {
-    if carrier == Carrier::Icmp {
+) -> Option<(EchoRecord, Option<ReflectorReport>)> {
+    if protocol == Protocol::Icmp {
         may_ping().then_some(())?;
-        let asker = Asker::connect(&asker(carrier, 0, octets, pace)).unwrap();
+        let asker = Asker::connect(&asker(protocol, 0, octets, pace)).unwrap();
         return Some((asker.run(window(100), &Halt::new()).unwrap(), None));
     }
-    let reflector = Reflector::bind(&reflector(carrier, octets)).unwrap();
-    let asker = Asker::connect(&asker(carrier, reflector.port(), octets, pace)).unwrap();
+    let reflector = Reflector::bind(&reflector(protocol, octets)).unwrap();
+    let asker = Asker::connect(&asker(protocol, reflector.port(), octets, pace)).unwrap();
     let window = window(100);
     let answering = thread::spawn(move || reflector.run(window, &Halt::new()).unwrap());
     let report = asker.run(window, &Halt::new()).unwrap();
     Some((report, Some(answering.join().unwrap())))
 }
 
-fn every_carrier_and_size(pace: Pace, check: impl Fn(&str, Carrier, &AskerReport)) {
-    for carrier in [Carrier::Icmp, Carrier::Udp, Carrier::Tcp] {
+fn every_carrier_and_size(pace: Pace, check: impl Fn(&str, Protocol, &EchoRecord)) {
+    for protocol in [Protocol::Icmp, Protocol::Udp, Protocol::Tcp] {
         for octets in [64, 1518, 9018] {
-            let what = format!("{carrier:?} {octets} {pace:?}");
-            let Some((report, reflected)) = converse(carrier, octets, pace) else { continue };
+            let what = format!("{protocol:?} {octets} {pace:?}");
+            let Some((report, reflected)) = converse(protocol, octets, pace) else { continue };
             assert!(report.sent > 0, "{what}");
             assert_eq!(report.answers.unique, report.sent, "{what}");
             assert_eq!(report.answers.lost(report.sent), 0, "{what}");
@@ -102,16 +102,16 @@ fn every_carrier_and_size(pace: Pace, check: impl Fn(&str, Carrier, &AskerReport
                 // Beside ICMP, other tests' pings of the same loopback come in and are foreign.
                 assert_eq!(report.rejected, Rejected::default(), "{what}");
             }
-            check(&what, carrier, &report);
+            check(&what, protocol, &report);
         }
     }
 }
 
 #[test]
 fn the_closed_loop_answers_every_request_once() {
-    every_carrier_and_size(Pace::Greedy, |what, carrier, report| {
+    every_carrier_and_size(Pace::Greedy, |what, protocol, report| {
         assert_eq!(report.stamps.sent, Stamp::User, "{what}");
-        let received = if carrier == Carrier::Icmp { Stamp::Kernel } else { Stamp::User };
+        let received = if protocol == Protocol::Icmp { Stamp::Kernel } else { Stamp::User };
         assert_eq!(report.stamps.received, received, "{what}");
         let differences = report.ipdv_up.count() + report.ipdv_down.count();
         assert_eq!(differences, report.sent - 1, "{what}");
@@ -129,8 +129,8 @@ fn the_open_loop_sends_no_more_than_the_schedule_asks() {
 
 #[test]
 fn tcp_sends_the_smallest_frame_that_its_headers_leave_room_in() {
-    let reflector = Reflector::bind(&reflector(Carrier::Tcp, 64)).unwrap();
-    let asker = Asker::connect(&asker(Carrier::Tcp, reflector.port(), 64, Pace::Greedy)).unwrap();
+    let reflector = Reflector::bind(&reflector(Protocol::Tcp, 64)).unwrap();
+    let asker = Asker::connect(&asker(Protocol::Tcp, reflector.port(), 64, Pace::Greedy)).unwrap();
     let timestamps = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_timestamps").unwrap();
     let expected = if timestamps.trim() == "0" { 64 } else { 76 };
     assert_eq!(asker.frame_size(), size(expected));
@@ -149,7 +149,7 @@ fn request(sequence: u32) -> Probe {
 
 #[test]
 fn a_udp_reflector_answers_nobody_but_the_asker() {
-    let reflector = Reflector::bind(&reflector(Carrier::Udp, 64)).unwrap();
+    let reflector = Reflector::bind(&reflector(Protocol::Udp, 64)).unwrap();
     let to = SocketAddr::new(HERE, reflector.port());
     let socket = |from| {
         let socket = UdpSocket::bind(SocketAddr::new(from, 0)).unwrap();
@@ -194,7 +194,7 @@ fn plain(socket: &UdpSocket, to: SocketAddr, probe: Probe) {
 }
 
 /// An asker over `load_ms` against a reflector that answers by `mischief`.
-fn ask_a_rogue(pace: Pace, load_ms: u64, mischief: Mischief) -> AskerReport {
+fn ask_a_rogue(pace: Pace, load_ms: u64, mischief: Mischief) -> EchoRecord {
     let socket = UdpSocket::bind(SocketAddr::new(HERE, 0)).unwrap();
     socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     let port = socket.local_addr().unwrap().port();
@@ -207,7 +207,7 @@ fn ask_a_rogue(pace: Pace, load_ms: u64, mischief: Mischief) -> AskerReport {
             answer(&socket, from, probe);
         }
     });
-    let asker = Asker::connect(&asker(Carrier::Udp, port, 64, pace)).unwrap();
+    let asker = Asker::connect(&asker(Protocol::Udp, port, 64, pace)).unwrap();
     let report = asker.run(window(load_ms), &Halt::new()).unwrap();
     rogue.join().unwrap();
     report
@@ -292,21 +292,21 @@ fn nobody_there_is_no_answer() {
     let mute = UdpSocket::bind(SocketAddr::new(HERE, 0)).unwrap();
     let mute_tcp = TcpListener::bind(SocketAddr::new(HERE, 0)).unwrap();
     let closed = TcpListener::bind(SocketAddr::new(HERE, 0)).unwrap().local_addr().unwrap();
-    for (carrier, port) in [
-        (Carrier::Udp, mute.local_addr().unwrap().port()),
-        (Carrier::Tcp, mute_tcp.local_addr().unwrap().port()),
-        (Carrier::Tcp, closed.port()),
-        (Carrier::Udp, closed.port()),
+    for (protocol, port) in [
+        (Protocol::Udp, mute.local_addr().unwrap().port()),
+        (Protocol::Tcp, mute_tcp.local_addr().unwrap().port()),
+        (Protocol::Tcp, closed.port()),
+        (Protocol::Udp, closed.port()),
     ] {
-        let outcome = Asker::connect(&asker(carrier, port, 64, Pace::Greedy));
-        assert!(matches!(outcome, Err(FlowError::NoAnswer { .. })), "{carrier:?}: {outcome:?}");
+        let outcome = Asker::connect(&asker(protocol, port, 64, Pace::Greedy));
+        assert!(matches!(outcome, Err(FlowError::NoAnswer { .. })), "{protocol:?}: {outcome:?}");
     }
 }
 
 #[test]
 fn a_tcp_reflector_takes_only_the_connection_that_greets_rightly() {
     use std::io::{Read, Write};
-    let reflector = Reflector::bind(&reflector(Carrier::Tcp, 128)).unwrap();
+    let reflector = Reflector::bind(&reflector(Protocol::Tcp, 128)).unwrap();
     let to = SocketAddr::new(HERE, reflector.port());
     let greeting = packet(Probe { time_ns: 0, ..request(u32::MAX) }, 18);
     let refused = |octets: &[u8]| {
@@ -318,7 +318,7 @@ fn a_tcp_reflector_takes_only_the_connection_that_greets_rightly() {
     refused(&packet(Probe { token: 1, ..request(u32::MAX) }, 18));
     refused(&greeting[..5]);
     refused(&packet(request(0), 18));
-    let asker = Asker::connect(&asker(Carrier::Tcp, reflector.port(), 128, Pace::Greedy)).unwrap();
+    let asker = Asker::connect(&asker(Protocol::Tcp, reflector.port(), 128, Pace::Greedy)).unwrap();
     assert!(std::net::TcpStream::connect(to).is_err(), "the port is closed to others");
     let window = window(50);
     let answering = thread::spawn(move || reflector.run(window, &Halt::new()).unwrap());
@@ -365,7 +365,7 @@ fn junk_in_a_stream_changes_no_result() {
     let listener = TcpListener::bind(SocketAddr::new(HERE, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     let rogue = thread::spawn(move || rogue_stream(&listener));
-    let asker = Asker::connect(&asker(Carrier::Tcp, port, 128, Pace::Every(2e6))).unwrap();
+    let asker = Asker::connect(&asker(Protocol::Tcp, port, 128, Pace::Every(2e6))).unwrap();
     let report = asker.run(window(100), &Halt::new()).unwrap();
     rogue.join().unwrap();
     let sent = report.sent;
@@ -378,10 +378,10 @@ fn junk_in_a_stream_changes_no_result() {
 
 #[test]
 fn a_halt_ends_both_sides_at_once() {
-    for carrier in [Carrier::Udp, Carrier::Tcp] {
+    for protocol in [Protocol::Udp, Protocol::Tcp] {
         for pace in [Pace::Greedy, Pace::Every(2e9)] {
-            let reflector = Reflector::bind(&reflector(carrier, 64)).unwrap();
-            let asker = Asker::connect(&asker(carrier, reflector.port(), 64, pace)).unwrap();
+            let reflector = Reflector::bind(&reflector(protocol, 64)).unwrap();
+            let asker = Asker::connect(&asker(protocol, reflector.port(), 64, pace)).unwrap();
             let start = clock::monotonic();
             let hour = start + Nanos::from_secs(3_600);
             let window = Window { start, stop: hour, closed: hour };
@@ -401,13 +401,13 @@ fn a_halt_ends_both_sides_at_once() {
 
 #[test]
 fn what_can_t_be_done_is_said_before_anything_is_sent() {
-    let icmp = Reflector::bind(&reflector(Carrier::Icmp, 64));
+    let icmp = Reflector::bind(&reflector(Protocol::Icmp, 64));
     assert!(matches!(icmp, Err(FlowError::Unsuitable(_))));
     let v6 = IpAddr::V6(Ipv6Addr::LOCALHOST);
-    let spec = ReflectorSpec { local: v6, peer: v6, ..reflector(Carrier::Udp, 64) };
+    let spec = ReflectorSpec { local: v6, peer: v6, ..reflector(Protocol::Udp, 64) };
     assert!(matches!(Reflector::bind(&spec), Err(FlowError::Unsuitable(_))));
     for gap in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let outcome = Asker::connect(&asker(Carrier::Udp, 9, 64, Pace::Every(gap)));
+        let outcome = Asker::connect(&asker(Protocol::Udp, 9, 64, Pace::Every(gap)));
         assert!(matches!(outcome, Err(FlowError::Unsuitable(_))), "{gap}");
     }
 }

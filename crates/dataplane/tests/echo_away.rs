@@ -9,10 +9,12 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use dataplane::echo::{Asker, AskerReport, AskerSpec, Carrier, Pace, Reflector, ReflectorSpec};
+use dataplane::echo::{Asker, AskerSpec, Pace, Reflector, ReflectorSpec};
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::{FrameSize, Nanos};
 use nix::sched::{CloneFlags, unshare};
+use trial::Protocol;
+use trial::record::EchoRecord;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const US: Identity = Identity { token: 0x5eed_0002, flow: 3 };
@@ -38,44 +40,44 @@ fn loopback(change: &[&str]) {
 }
 
 fn connect(
-    carrier: Carrier,
+    protocol: Protocol,
     octets: u32,
     pace: Pace,
 ) -> (Result<Asker, FlowError>, Option<Reflector>) {
     let frame_size = FrameSize::new(octets).unwrap();
-    let reflector = (carrier != Carrier::Icmp).then(|| {
+    let reflector = (protocol != Protocol::Icmp).then(|| {
         let spec = ReflectorSpec {
             pace: Pace::Greedy,
-            protocol: carrier,
+            protocol,
             local: HERE,
             peer: HERE,
             identity: US,
             frame_size,
-            payloads: None,
+            messages: None,
         };
         Reflector::bind(&spec).unwrap()
     });
     let remote = SocketAddr::new(HERE, reflector.as_ref().map_or(0, Reflector::port));
     let spec =
-        AskerSpec { carrier, local: HERE, remote, identity: US, frame_size, pace, payloads: None };
+        AskerSpec { protocol, local: HERE, remote, identity: US, frame_size, pace, messages: None };
     (Asker::connect(&spec), reflector)
 }
 
 #[test]
 fn a_frame_beyond_the_mtu_is_refused_and_not_cut() {
     alone(|| {
-        for carrier in [Carrier::Icmp, Carrier::Udp, Carrier::Tcp] {
-            let (fits, _reflector) = connect(carrier, 1518, Pace::Greedy);
-            assert!(fits.is_ok(), "{carrier:?}: {fits:?}");
-            let (exceeds, _reflector) = connect(carrier, 1519, Pace::Greedy);
-            assert!(matches!(exceeds, Err(FlowError::Unsuitable(_))), "{carrier:?}: {exceeds:?}");
+        for protocol in [Protocol::Icmp, Protocol::Udp, Protocol::Tcp] {
+            let (fits, _reflector) = connect(protocol, 1518, Pace::Greedy);
+            assert!(fits.is_ok(), "{protocol:?}: {fits:?}");
+            let (exceeds, _reflector) = connect(protocol, 1519, Pace::Greedy);
+            assert!(matches!(exceeds, Err(FlowError::Unsuitable(_))), "{protocol:?}: {exceeds:?}");
         }
     });
 }
 
 /// A flow of 400 ms whose link is away in the middle of it.
-fn interrupted(carrier: Carrier, pace: Pace) -> AskerReport {
-    let (asker, reflector) = connect(carrier, 128, pace);
+fn interrupted(protocol: Protocol, pace: Pace) -> EchoRecord {
+    let (asker, reflector) = connect(protocol, 128, pace);
     let asker = asker.unwrap();
     let start = clock::monotonic() + Nanos::from_millis(10);
     let stop = start + Nanos::from_millis(400);
@@ -96,15 +98,15 @@ fn interrupted(carrier: Carrier, pace: Pace) -> AskerReport {
 #[test]
 fn a_link_that_goes_away_costs_requests_and_not_the_flow() {
     alone(|| {
-        for carrier in [Carrier::Icmp, Carrier::Udp, Carrier::Tcp] {
+        for protocol in [Protocol::Icmp, Protocol::Udp, Protocol::Tcp] {
             for pace in [Pace::Greedy, Pace::Every(1e6)] {
-                let report = interrupted(carrier, pace);
+                let report = interrupted(protocol, pace);
                 let what =
-                    format!("{carrier:?} {pace:?}: {} of {}", report.answers.unique, report.sent);
+                    format!("{protocol:?} {pace:?}: {} of {}", report.answers.unique, report.sent);
                 assert!(report.answers.unique > 0, "{what}");
                 assert_eq!(report.rtt.count(), report.answers.unique, "{what}");
                 // Whether the kernel refuses a request or swallows it is its own affair.
-                if let (Pace::Every(_), Carrier::Icmp | Carrier::Udp) = (pace, carrier) {
+                if let (Pace::Every(_), Protocol::Icmp | Protocol::Udp) = (pace, protocol) {
                     assert!(report.answers.unique < 400, "{what}");
                 }
             }

@@ -8,19 +8,16 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use dataplane::exchange::{Caller, CallerSpec, Carrier, EndReport, Messages, Waiter, WaiterSpec};
+use dataplane::exchange::{Caller, CallerSpec, EndReport, Waiter, WaiterSpec};
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::{ByteCount, Nanos};
+use trial::{Carrier, Exchange};
 
 const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const IDENTITY: Identity = Identity { token: 0x5eed_0005, flow: 9 };
 
-fn messages(size: u64) -> Messages {
-    Messages {
-        size: ByteCount(size),
-        interval: Nanos::from_millis(50),
-        carrier: Carrier::Tcp { congestion_control: "reno".to_owned() },
-    }
+fn exchange(size: u64) -> Exchange {
+    Exchange { message: ByteCount(size), interval: Nanos::from_millis(50), carrier: Carrier::Tcp }
 }
 
 fn window(load: Nanos) -> Window {
@@ -29,11 +26,11 @@ fn window(load: Nanos) -> Window {
 }
 
 fn waiter(size: u64) -> WaiterSpec {
-    WaiterSpec { local: LOCAL, peer: LOCAL, identity: IDENTITY, messages: messages(size) }
+    WaiterSpec { local: LOCAL, peer: LOCAL, identity: IDENTITY, exchange: exchange(size) }
 }
 
 fn caller(remote: SocketAddr, size: u64) -> CallerSpec {
-    CallerSpec { local: LOCAL, remote, identity: IDENTITY, messages: messages(size) }
+    CallerSpec { local: LOCAL, remote, identity: IDENTITY, exchange: exchange(size) }
 }
 
 fn run(
@@ -137,10 +134,6 @@ fn a_waiter_whom_nobody_calls_ends_with_its_load() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let nothing = WaiterSpec { messages: messages(0), ..waiter(1) };
+    let nothing = WaiterSpec { exchange: exchange(0), ..waiter(1) };
     assert!(matches!(Waiter::bind(&nothing), Err(FlowError::Unsuitable(_))));
-    let carrier = Carrier::Tcp { congestion_control: "no-such".to_owned() };
-    let messages = Messages { carrier, ..messages(1) };
-    let unknown = WaiterSpec { messages, ..waiter(1) };
-    assert!(matches!(Waiter::bind(&unknown), Err(FlowError::Unsuitable(_))));
 }

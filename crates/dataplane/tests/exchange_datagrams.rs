@@ -12,19 +12,20 @@ use std::time::Duration;
 
 use datagram_ends::{End, IDENTITY, lab};
 use dataplane::counters::interfaces;
-use dataplane::exchange::{Caller, CallerSpec, Carrier, EndReport, Messages, Waiter, WaiterSpec};
+use dataplane::exchange::{Caller, CallerSpec, EndReport, Waiter, WaiterSpec};
 use dataplane::{FlowError, Halt, Window, clock};
 use lab::{Lab, LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
+use trial::{Carrier, Exchange};
 
 const LOAD: Nanos = Nanos::from_millis(300);
 
 /// Both ends' reports: the caller's and the waiter's.
 type Ends = [EndReport; 2];
 
-fn messages(size: u64, credits: u16) -> Messages {
+fn exchange(size: u64, credits: u16) -> Exchange {
     let carrier = Carrier::Datagrams { credits };
-    Messages { size: ByteCount(size), interval: Nanos::from_millis(50), carrier }
+    Exchange { message: ByteCount(size), interval: Nanos::from_millis(50), carrier }
 }
 
 fn window(load: Nanos) -> Window {
@@ -33,18 +34,18 @@ fn window(load: Nanos) -> Window {
 }
 
 /// `h1` calls `h2`; `meddle` may do as it likes once both run.
-fn swap(lab: &Lab, messages: &Messages, meddle: impl FnOnce(&End<'_>, &End<'_>)) -> Ends {
+fn swap(lab: &Lab, exchange: &Exchange, meddle: impl FnOnce(&End<'_>, &End<'_>)) -> Ends {
     let (from, to) = (End::of(lab, "h1", false), End::of(lab, "h2", false));
-    let messages = messages.clone();
+    let exchange = exchange.clone();
     let waits = WaiterSpec {
         local: to.address,
         peer: from.address,
         identity: IDENTITY,
-        messages: messages.clone(),
+        exchange: exchange.clone(),
     };
     let waiter = to.inside(|| Waiter::bind(&waits)).expect("bind");
     let remote = SocketAddr::new(to.address, waiter.port());
-    let calls = CallerSpec { local: from.address, remote, identity: IDENTITY, messages };
+    let calls = CallerSpec { local: from.address, remote, identity: IDENTITY, exchange };
     let caller = from.inside(|| Caller::connect(&calls)).expect("connect");
     let (window, halt) = (window(LOAD), Halt::new());
     thread::scope(|scope| {
@@ -94,7 +95,7 @@ fn a_cable_and_a_bridge_lose_nothing() {
         let spec = LabSpec { mtu: 1500, ..LabSpec::new(device.clone()) };
         let Some((_alone, lab)) = lab(&spec) else { return };
         for size in [1, 1_472, 1_473, 65_536, 1 << 20] {
-            let ends = swap(&lab, &messages(size, 64), |_, _| {});
+            let ends = swap(&lab, &exchange(size, 64), |_, _| {});
             tell(device.as_str(), size, &ends);
             check(&ends, size);
             assert!(ends.iter().all(|end| end.messages > 0), "{size}");
@@ -116,7 +117,7 @@ fn what_a_slow_port_drops_is_what_is_lost_and_nothing_is_sent_again() {
         || lab.inside(&device.name, || interfaces(&names)).expect("enter").expect("counters");
     for (size, credits) in [(1_000, 64), (200_000, 64)] {
         let before = counted();
-        let ends = swap(&lab, &messages(size, credits), |_, _| {});
+        let ends = swap(&lab, &exchange(size, credits), |_, _| {});
         thread::sleep(Duration::from_millis(50));
         let dropped: u64 = counted()
             .iter()
@@ -136,7 +137,7 @@ fn a_cable_that_breaks_costs_frames_and_no_counts() {
     let Some((_alone, lab)) = lab(&LabSpec { mtu: 1500, ..LabSpec::new(LabDevice::Bridge) }) else {
         return;
     };
-    let ends = swap(&lab, &messages(10_000, 16), |from, _| {
+    let ends = swap(&lab, &exchange(10_000, 16), |from, _| {
         thread::sleep(Duration::from_millis(150));
         lab.set_link(from.host, &from.interface, false).expect("take down");
     });
@@ -149,14 +150,14 @@ fn a_cable_that_breaks_costs_frames_and_no_counts() {
 fn an_end_that_is_not_heard_still_hears() {
     // The waiter is told of a caller by nobody: it waits out its load.
     let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let waits = WaiterSpec { local, peer: local, identity: IDENTITY, messages: messages(1_000, 8) };
+    let waits = WaiterSpec { local, peer: local, identity: IDENTITY, exchange: exchange(1_000, 8) };
     let waiter = Waiter::bind(&waits).expect("bind");
     let report = waiter.run(window(Nanos::from_millis(60)), &Halt::new()).expect("run");
     assert_eq!((report.messages, report.parts_sent, report.intervals.len()), (0, 0, 2));
     // A caller whom nobody answers sends what its credits allow, again and again, and ends in time.
     let silent = std::net::UdpSocket::bind((local, 0)).expect("bind");
     let remote = silent.local_addr().expect("address");
-    let calls = CallerSpec { local, remote, identity: IDENTITY, messages: messages(1_000_000, 2) };
+    let calls = CallerSpec { local, remote, identity: IDENTITY, exchange: exchange(1_000_000, 2) };
     let caller = Caller::connect(&calls).expect("connect");
     let report = caller.run(window(Nanos::from_millis(500)), &Halt::new()).expect("run");
     assert_eq!((report.messages, report.parts_received), (0, 0));
@@ -166,13 +167,13 @@ fn an_end_that_is_not_heard_still_hears() {
 #[test]
 fn strangers_datagrams_are_refused_and_counted() {
     let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let messages = messages(100_000, 8);
-    let waits = WaiterSpec { local, peer: local, identity: IDENTITY, messages: messages.clone() };
+    let exchange = exchange(100_000, 8);
+    let waits = WaiterSpec { local, peer: local, identity: IDENTITY, exchange: exchange.clone() };
     let waiter = Waiter::bind(&waits).expect("bind");
     let remote = SocketAddr::new(local, waiter.port());
     let stranger = std::net::UdpSocket::bind((local, 0)).expect("bind");
     stranger.send_to(b"GET / HTTP/1.1\r\n\r\n", remote).expect("say");
-    let calls = CallerSpec { local, remote, identity: IDENTITY, messages };
+    let calls = CallerSpec { local, remote, identity: IDENTITY, exchange };
     let caller = Caller::connect(&calls).expect("connect");
     let (window, halt) = (window(Nanos::from_millis(100)), Halt::new());
     thread::scope(|scope| {
@@ -181,6 +182,6 @@ fn strangers_datagrams_are_refused_and_counted() {
         let report = waiting.join().expect("waiter").expect("waiter");
         assert_eq!((report.rejected.foreign, report.rejected.malformed), (0, 1));
     });
-    let nothing = WaiterSpec { messages: self::messages(1, 0), ..waits };
+    let nothing = WaiterSpec { exchange: self::exchange(1, 0), ..waits };
     assert!(matches!(Waiter::bind(&nothing), Err(FlowError::Unsuitable(_))));
 }

@@ -133,7 +133,7 @@ fn receiver_side(
         }
     }
     let host = record.hosts.iter().find(|h| h.host == flow.to.host);
-    let counted = HOST_LOSS.iter().filter_map(|name| host?.counters.get(*name)).sum::<u64>();
+    let counted = HOST_LOSS.iter().filter_map(|name| host?.usage.counters.get(*name)).sum::<u64>();
     let socket = seen.socket_drops.max(counted);
     entries.push(entry(&flow.to.to_string(), Side::Tester, "socket_drops", socket));
 }

@@ -12,6 +12,7 @@ use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
 use method::reconcile;
 use trial::record::{
     BulkRecord, DatagramsRecord, Defect, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
+    Usage,
 };
 use trial::{
     Backend, Bulk, Datagrams, Deed, Echo, Event, Flow, FlowKind, Gate, Protocol, Role, Schedule,
@@ -74,11 +75,7 @@ fn host(name: &str, counters: &[(&str, u64)]) -> HostUsage {
     let counters = counters.iter().map(|(name, by)| ((*name).to_owned(), *by)).collect();
     HostUsage {
         host: name.to_owned(),
-        busy: 0.5,
-        softirq: 0.1,
-        stolen: 0.0,
-        foreign: 0.0,
-        counters,
+        usage: Usage { busy: 0.5, softirq: 0.1, stolen: 0.0, foreign: 0.0, counters },
     }
 }
 
@@ -296,7 +293,10 @@ fn an_emulator_that_fell_behind() {
 
 #[test]
 fn others_on_the_testers_processors() {
-    let busy = |busy, foreign, stolen| vec![HostUsage { busy, foreign, stolen, ..host("h1", &[]) }];
+    let busy = |busy, foreign, stolen| {
+        let HostUsage { host, usage } = host("h1", &[]);
+        vec![HostUsage { host, usage: Usage { busy, foreign, stolen, ..usage } }]
+    };
     let strict = |share| vec![Defect::ForeignLoad { host: "h1".to_owned(), share }];
     let hosts = || busy(0.9, 0.4, 0.0);
     check(Case { hosts: hosts(), ..case("others were there, and nothing is missing", frames()) });

@@ -9,7 +9,6 @@ mod message;
 mod orders;
 mod setting;
 mod terms;
-mod usage;
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -23,7 +22,6 @@ pub use message::{
 pub use orders::{ClientSpec, KeeperSpec, ReceiverOrder, SenderOrder, SideReport};
 pub use setting::{NotSettable, Setting};
 pub use terms::Terms;
-pub use usage::Usage;
 
 /// How often a controller says that it is still there.
 pub const BEAT: Duration = Duration::from_millis(250);

@@ -9,11 +9,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use dataplane::datagram::{
-    self, AddressRange, ReceiverBackend, ReceiverSpec, SenderBackend, SenderSpec, Spread,
-};
-use dataplane::echo::{AskerSpec, Carrier, Pace, ReflectorSpec};
-use dataplane::exchange::{self, CallerSpec, Messages, WaiterSpec};
+use dataplane::datagram::{self, AddressRange, ReceiverSpec, SenderSpec, Spread};
+use dataplane::echo::{AskerSpec, Pace, ReflectorSpec};
+use dataplane::exchange::{CallerSpec, WaiterSpec};
 use dataplane::{Identity, Window, clock};
 use measure::{ByteCount, FrameSize, Nanos};
 use nix::sys::signal::{Signal, kill};
@@ -22,6 +20,8 @@ use switchmark::protocol::{
     self, Answer, Ask, FRAME_LIMIT, Hello, Message, PROTOCOL, ReceiverOrder, Reply, Request,
     SenderOrder, SideReport, Terms,
 };
+use trial::Protocol;
+use trial::{Backend, Reception};
 
 /// Far longer than anything here takes; an agent that hangs must not hang the test.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -113,24 +113,24 @@ fn size(octets: u32) -> FrameSize {
 fn reflector(flow: u16) -> ReceiverOrder {
     ReceiverOrder::Reflector(ReflectorSpec {
         pace: Pace::Greedy,
-        protocol: Carrier::Udp,
+        protocol: Protocol::Udp,
         local: HOME,
         peer: HOME,
         identity: Identity { token: 7, flow },
         frame_size: size(128),
-        payloads: None,
+        messages: None,
     })
 }
 
 fn asker(flow: u16, port: u16) -> SenderOrder {
     SenderOrder::Asker(AskerSpec {
-        carrier: Carrier::Udp,
+        protocol: Protocol::Udp,
         local: HOME,
         remote: SocketAddr::new(HOME, port),
         identity: Identity { token: 7, flow },
         frame_size: size(128),
         pace: Pace::Greedy,
-        payloads: None,
+        messages: None,
     })
 }
 
@@ -281,19 +281,18 @@ fn a_whole_trial_over_loopback() {
 
 #[test]
 fn an_exchange_over_loopback() {
-    let tcp = exchange::Carrier::Tcp { congestion_control: "reno".to_owned() };
-    for carrier in [tcp, exchange::Carrier::Datagrams { credits: 16 }] {
+    for carrier in [trial::Carrier::Tcp, trial::Carrier::Datagrams { credits: 16 }] {
         exchange_over(carrier);
     }
 }
 
-fn exchange_over(carrier: exchange::Carrier) {
+fn exchange_over(carrier: trial::Carrier) {
     let mut agent = bound();
     let identity = Identity { token: 7, flow: 3 };
     // Loopback's mtu is 65536: one datagram would hold less.
     let interval = Nanos::from_millis(50);
-    let messages = Messages { size: ByteCount(100_000), interval, carrier };
-    let waiter = WaiterSpec { local: HOME, peer: HOME, identity, messages: messages.clone() };
+    let exchange = trial::Exchange { message: ByteCount(100_000), interval, carrier };
+    let waiter = WaiterSpec { local: HOME, peer: HOME, identity, exchange: exchange.clone() };
     let receivers = vec![ReceiverOrder::Waiter(waiter)];
     let Ok(Answer::Prepared { ports }) =
         agent.ask(Ask::Prepare { receivers, interfaces: vec!["lo".into()] })
@@ -301,7 +300,7 @@ fn exchange_over(carrier: exchange::Carrier) {
         panic!("a port")
     };
     let remote = SocketAddr::new(HOME, ports[0]);
-    let caller = CallerSpec { local: HOME, remote, identity, messages };
+    let caller = CallerSpec { local: HOME, remote, identity, exchange };
     let senders = vec![SenderOrder::Caller(caller)];
     assert_eq!(agent.ask(Ask::Connect { senders }), Ok(Answer::Connected));
     let window = window(Nanos::from_millis(100));
@@ -358,7 +357,7 @@ fn nobody_is_answered_from_everywhere() {
         frames: size(64).into(),
         vlan: None,
         spread: Spread::NONE,
-        backend: ReceiverBackend::Auto,
+        backend: Reception::Auto,
         same_clock: false,
         limit: 10,
         cpu: None,
@@ -398,7 +397,7 @@ fn load(remote: IpAddr, port: u16, gap_ns: f64) -> SenderOrder {
         vlan: None,
         spread: Spread::NONE,
         pace: datagram::Pace::Every(gap_ns),
-        backend: SenderBackend::Udp,
+        backend: Backend::Udp,
         burst_limit: 1,
         limit: 100,
         cpu: None,

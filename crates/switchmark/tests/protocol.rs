@@ -5,11 +5,9 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use dataplane::datagram::{
-    self, AddressRange, ReceiverBackend, ReceiverSpec, SenderBackend, SenderSpec, Spread,
-};
-use dataplane::echo::{self, AskerReport, AskerSpec, Carrier, ReflectorSpec};
-use dataplane::exchange::{self, CallerSpec, EndReport, Messages, WaiterSpec};
+use dataplane::datagram::{self, AddressRange, ReceiverSpec, SenderSpec, Spread};
+use dataplane::echo::{self, AskerSpec, ReflectorSpec};
+use dataplane::exchange::{CallerSpec, EndReport, WaiterSpec};
 use dataplane::{Identity, Window};
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
@@ -19,8 +17,12 @@ use proptest::prelude::*;
 use switchmark::protocol::{
     self, Answer, Ask, Collected, Complaint, FRAME_LIMIT, FlowReport, FrameError, Hello, HostFacts,
     Message, MessageError, OffloadChange, PROTOCOL, ProtocolError, ReceiverOrder, Reply, Request,
-    SenderOrder, SideReport, Terms, Usage, decode, encode,
+    SenderOrder, SideReport, Terms, decode, encode,
 };
+use trial::Protocol;
+use trial::record::EchoRecord;
+use trial::record::Usage;
+use trial::{Backend, Reception};
 
 fn nanos() -> impl Strategy<Value = Nanos> {
     any::<u64>().prop_map(Nanos)
@@ -60,7 +62,7 @@ fn receiver() -> impl Strategy<Value = ReceiverOrder> {
     let fields = (address(), address(), identity(), frame_size(), any::<u64>(), any::<bool>());
     fields.prop_map(|(local, peer, identity, frame_size, limit, echo)| {
         if echo {
-            let protocol = Carrier::Tcp;
+            let protocol = Protocol::Tcp;
             ReceiverOrder::Reflector(ReflectorSpec {
                 pace: echo::Pace::Greedy,
                 protocol,
@@ -68,7 +70,7 @@ fn receiver() -> impl Strategy<Value = ReceiverOrder> {
                 peer,
                 identity,
                 frame_size,
-                payloads: None,
+                messages: None,
             })
         } else {
             let cpu = Some(limit as usize % 7);
@@ -79,7 +81,7 @@ fn receiver() -> impl Strategy<Value = ReceiverOrder> {
                 frames: frame_size.into(),
                 vlan: cpu.map(|vlan| vlan as u16),
                 spread: Spread::NONE,
-                backend: ReceiverBackend::Auto,
+                backend: Reception::Auto,
                 same_clock: echo,
                 limit,
                 relieves_sender: false,
@@ -94,16 +96,16 @@ fn sender() -> impl Strategy<Value = SenderOrder> {
     fields.prop_map(|(local, peer, port, identity, frame_size, pace)| {
         let remote = SocketAddr::new(peer, port);
         if port % 2 == 0 {
-            let carrier = Carrier::Udp;
+            let protocol = Protocol::Udp;
             let pace = echo::Pace::Every(f64::from(port) + 1.5);
             SenderOrder::Asker(AskerSpec {
-                carrier,
+                protocol,
                 local,
                 remote,
                 identity,
                 frame_size,
                 pace,
-                payloads: None,
+                messages: None,
             })
         } else {
             SenderOrder::Sender(SenderSpec {
@@ -117,7 +119,7 @@ fn sender() -> impl Strategy<Value = SenderOrder> {
                     ..Spread::NONE
                 },
                 pace,
-                backend: SenderBackend::Auto,
+                backend: Backend::Auto,
                 burst_limit: u32::from(port),
                 limit: u64::from(port) * 3,
                 cpu: None,
@@ -128,30 +130,30 @@ fn sender() -> impl Strategy<Value = SenderOrder> {
     })
 }
 
-fn messages() -> impl Strategy<Value = Messages> {
+fn swapped() -> impl Strategy<Value = trial::Exchange> {
     let carrier = prop_oneof![
-        "[a-z]{1,8}".prop_map(|congestion_control| exchange::Carrier::Tcp { congestion_control }),
-        any::<u16>().prop_map(|credits| exchange::Carrier::Datagrams { credits }),
+        Just(trial::Carrier::Tcp),
+        any::<u16>().prop_map(|credits| trial::Carrier::Datagrams { credits }),
     ];
-    (any::<u64>(), nanos(), carrier).prop_map(|(size, interval, carrier)| Messages {
-        size: ByteCount(size),
+    (any::<u64>(), nanos(), carrier).prop_map(|(size, interval, carrier)| trial::Exchange {
+        message: ByteCount(size),
         interval,
         carrier,
     })
 }
 
 fn waiter() -> impl Strategy<Value = ReceiverOrder> {
-    let fields = (address(), address(), identity(), messages());
-    fields.prop_map(|(local, peer, identity, messages)| {
-        ReceiverOrder::Waiter(WaiterSpec { local, peer, identity, messages })
+    let fields = (address(), address(), identity(), swapped());
+    fields.prop_map(|(local, peer, identity, exchange)| {
+        ReceiverOrder::Waiter(WaiterSpec { local, peer, identity, exchange })
     })
 }
 
 fn caller() -> impl Strategy<Value = SenderOrder> {
-    let fields = (address(), address(), any::<u16>(), identity(), messages());
-    fields.prop_map(|(local, peer, port, identity, messages)| {
+    let fields = (address(), address(), any::<u16>(), identity(), swapped());
+    fields.prop_map(|(local, peer, port, identity, exchange)| {
         let remote = SocketAddr::new(peer, port);
-        SenderOrder::Caller(CallerSpec { local, remote, identity, messages })
+        SenderOrder::Caller(CallerSpec { local, remote, identity, exchange })
     })
 }
 
@@ -192,7 +194,7 @@ fn histogram() -> impl Strategy<Value = Histogram> {
 fn asker_report() -> impl Strategy<Value = SideReport> {
     let fields = (frame_size(), any::<u64>(), histogram(), histogram(), 0f64..1e9);
     fields.prop_map(|(frame_size, sent, rtt, ipdv, effective_samples)| {
-        SideReport::Asker(AskerReport {
+        SideReport::Asker(EchoRecord {
             frame_size,
             sent,
             answers: SequenceCounts { unique: rtt.count(), ..SequenceCounts::default() },

@@ -143,7 +143,7 @@ pub struct Bulk {
 /// Two ports that swap messages: each end sends one, waits until the other's has come whole, and
 /// goes on, as a message-passing program's neighbours do. A round so lasts as long as the slower
 /// way.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// Payload of one message.
     pub message: ByteCount,

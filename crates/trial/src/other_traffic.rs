@@ -248,8 +248,8 @@ impl Books<'_> {
 
     /// Frames that the port counted and the tester dropped afterwards.
     fn dropped(&self, port: &PortRef, counters: &PortCounters) -> f64 {
-        let host = self.hosts.iter().find(|usage| usage.host == port.host);
-        let of_host = |name: &str| host.and_then(|usage| usage.counters.get(name)).copied();
+        let host = self.hosts.iter().find(|host| host.host == port.host);
+        let of_host = |name: &str| host.and_then(|host| host.usage.counters.get(name)).copied();
         let behind = HOST_LOSS.iter().chain([&SOFTNET_DROPPED]);
         let behind: u64 = behind.filter_map(|name| of_host(name)).sum();
         read(counters, RX_DROPPED).unwrap_or(0.0) + behind as f64

@@ -15,7 +15,7 @@ use crate::counters::{
 use crate::other_traffic::{OtherTraffic, other_traffic};
 use crate::record::{
     DatagramsRecord, Defect, EchoRecord, ExchangeRecord, FlowRecord, HostUsage, Outcome,
-    PortCounters, ReceiptRecord, Side,
+    PortCounters, ReceiptRecord, Side, Usage,
 };
 use crate::{Datagrams, Deed, Echo, Flow, FlowKind, Gate, Role, Schedule, Trial};
 
@@ -120,7 +120,7 @@ pub fn tester_losses(
         |p: &PortCounters| p.side == Side::Tester && p.counters.contains_key(RX_DROPPED);
     let softnet_matters = missing && !ports.iter().any(told_by_port);
     for host in hosts {
-        for (name, &by) in &host.counters {
+        for (name, &by) in &host.usage.counters {
             let softnet = softnet_matters && name == SOFTNET_DROPPED;
             if softnet || HOST_LOSS.contains(&name.as_str()) {
                 moved(&host.host, name, by);
@@ -186,7 +186,8 @@ fn others_frames(
 /// [`FOREIGN_SHARE`] or more, and more than was left over: else the scheduler had a place for
 /// everybody.
 pub fn taken_by_others(host: &HostUsage) -> Option<f64> {
-    let (share, left) = (host.foreign + host.stolen, 1.0 - host.busy - host.stolen);
+    let Usage { busy, stolen, foreign, .. } = host.usage;
+    let (share, left) = (foreign + stolen, 1.0 - busy - stolen);
     (share >= FOREIGN_SHARE && share > left).then_some(share)
 }
 

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use trial::record::Usage;
+
 use super::{CountersError, Kin};
 
 const STAT: &str = "/proc/stat";
@@ -42,24 +44,6 @@ pub struct HostSnapshot {
     counters: BTreeMap<String, u64>,
 }
 
-/// How busy a host was between two snapshots.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct HostChange {
-    /// Busy share of all its processors, 0…1: softirq included, stolen time not.
-    pub busy: f64,
-    /// Share of all its processors spent in softirq, 0…1.
-    pub softirq: f64,
-    /// Share that a hypervisor took away, 0…1.
-    pub stolen: f64,
-    /// Share that programs took which are no kin, 0…1: at least so much. Zero where kin were not
-    /// asked for.
-    pub foreign: f64,
-    /// The counters that moved, and by how much: `softnet_dropped`, `softnet_time_squeeze`,
-    /// `udp_in_errors`, `udp_rcvbuf_errors`, `udp_sndbuf_errors`, `udp_in_csum_errors`,
-    /// `udp_mem_errors`, `tcp_retrans_segs`.
-    pub counters: BTreeMap<String, u64>,
-}
-
 /// Reads the host's counters: the processors' and softnet's of the whole machine, the protocols' of
 /// the calling thread's network namespace.
 pub fn host() -> Result<HostSnapshot, CountersError> {
@@ -80,7 +64,7 @@ pub fn host_beside(kin: &Kin) -> Result<HostSnapshot, CountersError> {
 
 impl HostSnapshot {
     /// The change since `before`. Shares are zero where no tick passed between the two.
-    pub fn since(&self, before: &Self) -> HostChange {
+    pub fn since(&self, before: &Self) -> Usage {
         let total = self.total.saturating_sub(before.total);
         let share = |now: u64, then: u64| match total {
             0 => 0.0,
@@ -94,7 +78,7 @@ impl HostSnapshot {
             let by = now.saturating_sub(before.counters.get(name).copied().unwrap_or(0));
             (by > 0).then(|| (name.clone(), by))
         });
-        HostChange {
+        Usage {
             busy: share(self.busy, before.busy),
             softirq: share(self.softirq, before.softirq),
             stolen: share(self.stolen, before.stolen),
@@ -199,7 +183,7 @@ mod tests {
         assert!((change.busy - 0.6).abs() < 1e-9, "{change:?}");
         assert!((change.softirq - 0.1).abs() < 1e-9);
         assert!((change.stolen - 0.1).abs() < 1e-9);
-        assert_eq!(after.since(&after), HostChange::default());
+        assert_eq!(after.since(&after), Usage::default());
         assert!(change.foreign.abs() < 1e-9, "nobody's kin were asked for");
         let beside =
             |snapshot: &HostSnapshot, own| HostSnapshot { own: Some((own, 3)), ..snapshot.clone() };

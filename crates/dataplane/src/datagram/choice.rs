@@ -8,14 +8,16 @@ use std::fmt;
 
 use super::frames::Frames;
 use super::output::Output;
-use super::{Addressee, Pace, SenderBackend, SenderSpec, Way, gso, packet, udp};
+use trial::Backend;
+
+use super::{Addressee, Pace, SenderSpec, Way, gso, packet, udp};
 use crate::FlowError;
 use crate::af_xdp::transmit::Transmit;
 use crate::unfit::Unfit;
 use crate::xdp::live::LiveSender;
 
 /// A backend that is ready.
-pub(super) enum Backend {
+pub(super) enum Transmitter {
     /// It is handed each frame.
     Handed(Box<Output>),
     /// The kernel makes the frames.
@@ -23,29 +25,27 @@ pub(super) enum Backend {
 }
 
 /// The fastest first.
-const BY_SPEED: [SenderBackend; 4] =
-    [SenderBackend::XdpLive, SenderBackend::AfXdp, SenderBackend::Packet, SenderBackend::Udp];
+const BY_SPEED: [Backend; 4] = [Backend::XdpLive, Backend::AfXdp, Backend::Packet, Backend::Udp];
 
 /// The steadiest first. At 100,000 frames a second the 99th percentile of the gaps, which should be
 /// 10 us, was 10.5 to 17 us by packet socket and AF_XDP, and 10 to 22 us by the kernel's own
 /// sender, each of whose calls costs some microseconds.
-const BY_PACE: [SenderBackend; 4] =
-    [SenderBackend::Packet, SenderBackend::AfXdp, SenderBackend::XdpLive, SenderBackend::Udp];
+const BY_PACE: [Backend; 4] = [Backend::Packet, Backend::AfXdp, Backend::XdpLive, Backend::Udp];
 
 /// Gaps below this take the fastest backend even for a paced load: a system call for each frame or
 /// two would not keep up.
 const SHORT_GAP_NS: f64 = 4_000.0;
 
-type Opened = (Backend, String);
+type Opened = (Transmitter, String);
 
 /// Opens the backend; with the reason for it.
 pub(super) fn open(spec: &SenderSpec) -> Result<Opened, FlowError> {
-    if spec.backend != SenderBackend::Auto {
+    if spec.backend != Backend::Auto {
         return match attempt(spec.backend, spec) {
             Ok((backend, how)) => Ok((backend, format!("asked for; {how}"))),
             Err(Unfit::Failed(error)) => Err(error),
             Err(Unfit::NotHere(why)) => Err(FlowError::Unavailable {
-                asked: format!("backend {}", spec.backend.name()),
+                asked: format!("backend {}", spec.backend.as_str()),
                 why,
             }),
         };
@@ -55,7 +55,7 @@ pub(super) fn open(spec: &SenderSpec) -> Result<Opened, FlowError> {
         match attempt(backend, spec) {
             Ok((opened, how)) => return Ok((opened, reason(&how, &refusals))),
             Err(Unfit::Failed(error)) => return Err(error),
-            Err(Unfit::NotHere(why)) => refusals.push((backend.name(), why)),
+            Err(Unfit::NotHere(why)) => refusals.push((backend.as_str(), why)),
         }
     }
     Err(FlowError::Unsuitable(format!(
@@ -65,7 +65,7 @@ pub(super) fn open(spec: &SenderSpec) -> Result<Opened, FlowError> {
     )))
 }
 
-fn order(pace: Pace) -> [SenderBackend; 4] {
+fn order(pace: Pace) -> [Backend; 4] {
     let gap = match pace {
         Pace::Greedy | Pace::Burst(_) => return BY_SPEED,
         Pace::Every(gap) => gap,
@@ -74,26 +74,26 @@ fn order(pace: Pace) -> [SenderBackend; 4] {
     if gap < SHORT_GAP_NS { BY_SPEED } else { BY_PACE }
 }
 
-fn attempt(backend: SenderBackend, spec: &SenderSpec) -> Result<Opened, Unfit> {
+fn attempt(backend: Backend, spec: &SenderSpec) -> Result<Opened, Unfit> {
     match backend {
-        SenderBackend::XdpLive if spec.spread.addressee != Addressee::NextHop => {
+        Backend::XdpLive if spec.spread.addressee != Addressee::NextHop => {
             Err(Unfit::NotHere("it addresses frames to the next hop only".to_owned()))
         }
-        SenderBackend::Auto | SenderBackend::XdpLive => {
+        Backend::Auto | Backend::XdpLive => {
             let (live, how) = LiveSender::open(spec, Way::find(spec)?)?;
-            Ok((Backend::Live(Box::new(live)), how))
+            Ok((Transmitter::Live(Box::new(live)), how))
         }
-        SenderBackend::AfXdp => af_xdp(spec, Way::find(spec)?).map(handed),
-        SenderBackend::Packet => packet::open(spec, Way::find_each(spec)?).map(handed),
-        SenderBackend::Udp => {
+        Backend::AfXdp => af_xdp(spec, Way::find(spec)?).map(handed),
+        Backend::Packet => packet::open(spec, Way::find_each(spec)?).map(handed),
+        Backend::Udp => {
             udp::open(spec).map(|output| handed((output, "a udp socket sends".to_owned())))
         }
-        SenderBackend::UdpGso => super_frames(spec, Way::find(spec)?).map(handed),
+        Backend::UdpGso => super_frames(spec, Way::find(spec)?).map(handed),
     }
 }
 
 fn handed((output, how): (Output, String)) -> Opened {
-    (Backend::Handed(Box::new(output)), how)
+    (Transmitter::Handed(Box::new(output)), how)
 }
 
 /// One thread sends by one queue; those that share a load take one after another.
@@ -127,33 +127,19 @@ fn told(refusals: &[(&str, String)]) -> String {
     clauses.collect::<Vec<_>>().join("; ")
 }
 
-impl SenderBackend {
-    /// As in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::XdpLive => "xdp-live",
-            Self::AfXdp => "af-xdp",
-            Self::Packet => "packet",
-            Self::Udp => "udp",
-            Self::UdpGso => "udp-gso",
-        }
-    }
-}
-
-impl Backend {
+impl Transmitter {
     /// As in reports.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Handed(output) => output.name(),
-            Self::Live(_) => SenderBackend::XdpLive.name(),
+            Self::Live(_) => Backend::XdpLive.as_str(),
         }
     }
 }
 
-impl fmt::Debug for Backend {
+impl fmt::Debug for Transmitter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Backend").field(&self.name()).finish()
+        f.debug_tuple("Transmitter").field(&self.name()).finish()
     }
 }
 
@@ -175,10 +161,10 @@ mod tests {
     #[test]
     fn paced_loads_go_by_what_paces_well_until_it_is_too_slow() {
         let first = |pace| order(pace)[0];
-        assert_eq!(first(Pace::Greedy), SenderBackend::XdpLive);
-        assert_eq!(first(Pace::Every(10_000.0)), SenderBackend::Packet);
-        assert_eq!(first(Pace::Every(1_000.0)), SenderBackend::XdpLive);
+        assert_eq!(first(Pace::Greedy), Backend::XdpLive);
+        assert_eq!(first(Pace::Every(10_000.0)), Backend::Packet);
+        assert_eq!(first(Pace::Every(1_000.0)), Backend::XdpLive);
         let falling = Pace::Falling { from: 1_000.0, to: 2_000.0, after: measure::Nanos(1) };
-        assert_eq!(first(falling), SenderBackend::XdpLive);
+        assert_eq!(first(falling), Backend::XdpLive);
     }
 }

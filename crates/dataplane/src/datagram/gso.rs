@@ -161,8 +161,9 @@ mod tests {
     use super::*;
     use crate::Identity;
     use crate::af_xdp::cable::{Cable, PORT, TOKEN, selection};
-    use crate::datagram::{SenderBackend, Spread};
+    use crate::datagram::Spread;
     use crate::packet_ring;
+    use trial::Backend;
 
     fn spec(cable: &Cable, octets: u32) -> SenderSpec {
         SenderSpec {
@@ -173,7 +174,7 @@ mod tests {
             vlan: None,
             spread: Spread::NONE,
             pace: Pace::Greedy,
-            backend: SenderBackend::UdpGso,
+            backend: Backend::UdpGso,
             burst_limit: 1,
             limit: 1_000_000,
             cpu: None,

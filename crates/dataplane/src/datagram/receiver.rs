@@ -11,7 +11,7 @@ use std::thread;
 use super::intake::{self, Intake};
 use super::tally::Tally;
 use super::{
-    Addressee, ReceiverBackend, ReceiverReport, ReceiverSpec, frames, interface, learning, ports,
+    Addressee, ReceiverReport, ReceiverSpec, Reception, frames, interface, learning, ports,
     stations,
 };
 use crate::unfit::Unfit;
@@ -23,7 +23,7 @@ pub struct Receiver {
     port: u16,
     cpu: Option<usize>,
     input: Input,
-    backend: ReceiverBackend,
+    backend: Reception,
     reason: String,
     /// The flow's ports, lowest first.
     reserved: Vec<UdpSocket>,
@@ -65,7 +65,7 @@ impl Receiver {
 
     /// What counts (`xdp`, `af-xdp`, `packet` or `udp`), and why that.
     pub fn backend(&self) -> (&'static str, String) {
-        (self.backend.name(), self.reason.clone())
+        (self.backend.as_str(), self.reason.clone())
     }
 
     /// Receives until the window closes or a halt is asked for. Everything that reached this host
@@ -90,40 +90,27 @@ impl Receiver {
             }
         }
         let drops = intake.close(&mut tally)?;
-        Ok(tally.report(self.backend.name(), self.reason, drops))
+        Ok(tally.report(self.backend.as_str(), self.reason, drops))
     }
 }
 
-impl ReceiverBackend {
-    /// As in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Xdp => "xdp",
-            Self::AfXdp => "af-xdp",
-            Self::Packet => "packet",
-            Self::Udp => "udp",
-        }
-    }
-}
-
-type Chosen = (Input, ReceiverBackend, String);
+type Chosen = (Input, Reception, String);
 
 /// What was asked for, or the first that fits: the kernel's own counter, then a UDP socket, but a
 /// packet ring for what no UDP socket sees.
 fn choose(spec: &ReceiverSpec, reserved: &[UdpSocket], port: u16) -> Result<Chosen, FlowError> {
-    if spec.backend != ReceiverBackend::Auto {
+    if spec.backend != Reception::Auto {
         return match open(spec.backend, spec, reserved, port) {
             Ok((input, how)) => Ok((input, spec.backend, format!("asked for; {how}"))),
             Err(Unfit::Failed(error)) => Err(error),
             Err(Unfit::NotHere(why)) => Err(FlowError::Unavailable {
-                asked: format!("receiver {}", spec.backend.name()),
+                asked: format!("receiver {}", spec.backend.as_str()),
                 why,
             }),
         };
     }
     let mut refusals = Vec::new();
-    for backend in [ReceiverBackend::Xdp, ReceiverBackend::Udp, ReceiverBackend::Packet] {
+    for backend in [Reception::Xdp, Reception::Udp, Reception::Packet] {
         match open(backend, spec, reserved, port) {
             Ok((input, how)) => {
                 let reason = [vec![how], refusals].concat().join("; ");
@@ -131,7 +118,7 @@ fn choose(spec: &ReceiverSpec, reserved: &[UdpSocket], port: u16) -> Result<Chos
             }
             Err(Unfit::Failed(error)) => return Err(error),
             Err(Unfit::NotHere(why)) => {
-                refusals.push(format!("not {}, because {why}", backend.name()));
+                refusals.push(format!("not {}, because {why}", backend.as_str()));
             }
         }
     }
@@ -139,27 +126,27 @@ fn choose(spec: &ReceiverSpec, reserved: &[UdpSocket], port: u16) -> Result<Chos
 }
 
 fn open(
-    backend: ReceiverBackend,
+    backend: Reception,
     spec: &ReceiverSpec,
     reserved: &[UdpSocket],
     port: u16,
 ) -> Result<(Input, String), Unfit> {
     let counted = |intake| Input::Counted(intake, Box::new(Tally::new(spec, port)));
     match backend {
-        ReceiverBackend::Auto | ReceiverBackend::Xdp => {
+        Reception::Auto | Reception::Xdp => {
             interface::of(spec.local)?;
             let (counter, how) = Counter::bind(spec, &reserved[0])?;
             Ok((Input::Kernel(Box::new(counter)), how))
         }
-        ReceiverBackend::AfXdp => {
+        Reception::AfXdp => {
             let (intake, how) = Intake::af_xdp(reserved, port, spec)?;
             Ok((counted(intake), how))
         }
-        ReceiverBackend::Packet => {
+        Reception::Packet => {
             let (intake, how) = Intake::ring(reserved, port, spec)?;
             Ok((counted(intake), how))
         }
-        ReceiverBackend::Udp => {
+        Reception::Udp => {
             let udp = reserved[0]
                 .try_clone()
                 .map_err(|e| FlowError::kernel("share udp socket at", spec.local, e))?;

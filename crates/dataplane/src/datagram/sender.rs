@@ -5,7 +5,7 @@
 
 use std::thread;
 
-use super::choice::{self, Backend};
+use super::choice::{self, Transmitter};
 use super::output::Refusal;
 use super::{Pace, SenderReport, SenderSpec, frames, learning, load, udp};
 use crate::{FlowError, Halt, Window, affinity, clock};
@@ -14,7 +14,7 @@ use crate::{FlowError, Halt, Window, affinity, clock};
 #[derive(Debug)]
 pub struct Sender {
     spec: SenderSpec,
-    backend: Backend,
+    backend: Transmitter,
     reason: String,
 }
 
@@ -42,8 +42,8 @@ impl Sender {
     /// One that the kernel drops is not an error.
     pub fn learn(&mut self) -> Result<(), FlowError> {
         let output = match &mut self.backend {
-            Backend::Live(live) => return live.learn(),
-            Backend::Handed(output) => output,
+            Transmitter::Live(live) => return live.learn(),
+            Transmitter::Handed(output) => output,
         };
         for index in 0..learning::FRAMES {
             if index > 0 {
@@ -70,8 +70,8 @@ impl Sender {
         let _ = nix::sys::prctl::set_timerslack(1);
         let window = Window { start: window.start + self.spec.phase, ..window };
         let report = match self.backend {
-            Backend::Live(live) => live.run(window, halt)?,
-            Backend::Handed(output) => load::run(*output, &self.spec, window, halt)?,
+            Transmitter::Live(live) => live.run(window, halt)?,
+            Transmitter::Handed(output) => load::run(*output, &self.spec, window, halt)?,
         };
         Ok(SenderReport { backend_reason: self.reason, ..report })
     }

@@ -8,7 +8,7 @@ use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceTracker;
 use measure::{FrameSize, Nanos};
 
-use super::AskerReport;
+use super::EchoRecord;
 use super::line::{Answer, Arrival, LEARNING};
 use crate::Window;
 
@@ -118,7 +118,7 @@ impl Tally {
     }
 
     /// Closes the books on a load that ran from `start` to `end`.
-    pub(super) fn close(self, frame_size: FrameSize, start: Nanos, end: Nanos) -> AskerReport {
+    pub(super) fn close(self, frame_size: FrameSize, start: Nanos, end: Nanos) -> EchoRecord {
         let by_kernel = self.all_by_kernel && self.last_answer > Nanos::ZERO;
         let stamps = Stamps {
             sent: match self.departures {
@@ -129,7 +129,7 @@ impl Tally {
             received: if by_kernel { Stamp::Kernel } else { Stamp::User },
         };
         let delays = self.delays.finish();
-        AskerReport {
+        EchoRecord {
             frame_size,
             sent: self.sent,
             answers: self.tracker.counts(),

@@ -17,7 +17,7 @@ use nix::sys::socket::{
 
 use super::line::{Answer, Arrival, Inbound, Line, Outbound, too_long};
 use super::reflector::{Orders, Reflection};
-use super::{AskerSpec, Payloads, ReflectorReport, ReflectorSpec, demand_v4};
+use super::{AskerSpec, Messages, ReflectorReport, ReflectorSpec, demand_v4};
 use crate::socket::{self, TICK, is_away, is_pause};
 use crate::{FlowError, Identity, clock, stamp};
 use wire::Probe;
@@ -52,14 +52,16 @@ fn sized(asked: FrameSize, timestamps: bool) -> (FrameSize, usize) {
 /// frame that would be cut into segments.
 fn fit(
     stream: &TcpStream,
-    (asked, payloads): (FrameSize, Option<Payloads>),
+    (asked, messages): (FrameSize, Option<Messages>),
     peer: SocketAddr,
 ) -> Result<(FrameSize, [usize; 2]), FlowError> {
-    if let Some(Payloads { request, answer }) = payloads {
-        let sizes = [request, answer].map(|octets| octets as usize);
+    if let Some(Messages { request, answer }) = messages {
+        let sizes = [request, answer].map(|count| usize::try_from(count.0).unwrap_or(usize::MAX));
         if sizes.iter().any(|size| !(MESSAGE_HEADER_OCTETS..=MOST_OCTETS).contains(size)) {
-            let asked =
-                format!("echo messages of {request} and {answer} octets: 6 to {MOST_OCTETS}");
+            let asked = format!(
+                "echo messages of {} and {} octets: 6 to {MOST_OCTETS}",
+                request.0, answer.0
+            );
             return Err(FlowError::Unsuitable(asked));
         }
         return Ok((asked, sizes));
@@ -83,7 +85,7 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
 pub(super) fn connect(spec: &AskerSpec, stamped: bool) -> Result<Line, FlowError> {
     let stream = dial(spec)?;
     prepare(&stream).map_err(|e| FlowError::kernel("set up tcp socket to", spec.remote, e))?;
-    let asked = (spec.frame_size, spec.payloads);
+    let asked = (spec.frame_size, spec.messages);
     let (frame_size, [request, answer]) = fit(&stream, asked, spec.remote)?;
     greet(&stream, spec)?;
     if stamped {
@@ -93,7 +95,7 @@ pub(super) fn connect(spec: &AskerSpec, stamped: bool) -> Result<Line, FlowError
     let stream = Arc::new(stream);
     Ok(Line {
         outbound: Box::new(Sender {
-            messages: Messages::new(Arc::clone(&stream), request),
+            messages: Framed::new(Arc::clone(&stream), request),
             flow: spec.identity.flow,
         }),
         inbound: Box::new(Receiver {
@@ -173,13 +175,13 @@ fn write_record(stream: &TcpStream, octets: &[u8]) -> io::Result<usize> {
 }
 
 /// Whole messages out. One that the socket took in part is continued, never begun anew.
-struct Messages {
+struct Framed {
     stream: Arc<TcpStream>,
     message: Vec<u8>,
     taken: usize,
 }
 
-impl Messages {
+impl Framed {
     fn new(stream: Arc<TcpStream>, payload: usize) -> Self {
         Self { stream, message: vec![0; payload], taken: 0 }
     }
@@ -263,7 +265,7 @@ impl Stretch {
 }
 
 struct Sender {
-    messages: Messages,
+    messages: Framed,
     flow: u16,
 }
 
@@ -317,10 +319,10 @@ pub(super) fn reflect(
         return Ok(reflection.report);
     };
     drop(listener);
-    let (_, [request, answer]) = fit(&stream, (spec.frame_size, spec.payloads), asker)?;
+    let (_, [request, answer]) = fit(&stream, (spec.frame_size, spec.messages), asker)?;
     let stream = Arc::new(stream);
     let mut inbound = Stretch::new(Arc::clone(&stream), request, false);
-    let mut outbound = Messages::new(stream, answer);
+    let mut outbound = Framed::new(stream, answer);
     while !orders.over() {
         let (sequence, flow) = match inbound.next() {
             Ok(Some(message)) => message,

@@ -10,11 +10,12 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use measure::Nanos;
 use measure::reading::Rejected;
 use nix::poll::PollFlags;
+use trial::Exchange;
 
 use super::credits::{Inbound, Outbound, Progress};
 use super::parcel::{self, Kind, Parcel};
 use super::tally::Tally;
-use super::{CallerSpec, EndReport, Messages, WaiterSpec, rest_until_start};
+use super::{CallerSpec, EndReport, WaiterSpec, rest_until_start};
 use crate::datagram::socket::{dont_fragment, route_mtu};
 use crate::newcomers::same_host;
 use crate::socket::{TICK, enlarge_receive_buffer, is_away, is_pause};
@@ -73,11 +74,11 @@ impl Waiting {
         let failed = |e| FlowError::kernel("wait for an exchange at", self.spec.local, e);
         let Some(peer) = self.meet(window, halt, &mut rejected).map_err(failed)? else {
             let ended = clock::monotonic().min(window.stop);
-            let report = Tally::new(&self.spec.messages, window).report(ended);
+            let report = Tally::new(&self.spec.exchange, window).report(ended);
             return Ok(EndReport { rejected, ..report });
         };
-        let WaiterSpec { identity, messages, .. } = self.spec;
-        let line = Line::new(self.udp, (peer, identity), (&messages, self.credits), window)?;
+        let WaiterSpec { identity, exchange, .. } = self.spec;
+        let line = Line::new(self.udp, (peer, identity), (&exchange, self.credits), window)?;
         line.say_hello();
         let mut report = line.swap(halt)?;
         report.rejected.merge(&rejected);
@@ -128,8 +129,8 @@ impl Calling {
     }
 
     pub(super) fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
-        let CallerSpec { remote, identity, messages, .. } = self.spec;
-        let line = Line::new(self.udp, (remote, identity), (&messages, self.credits), window)?;
+        let CallerSpec { remote, identity, exchange, .. } = self.spec;
+        let line = Line::new(self.udp, (remote, identity), (&exchange, self.credits), window)?;
         // Until it is heard; an end that never answers may still hear what is sent.
         loop {
             line.say_hello();
@@ -169,7 +170,7 @@ impl Line {
     fn new(
         udp: UdpSocket,
         (peer, identity): (SocketAddr, Identity),
-        (messages, credits): (&Messages, u16),
+        (exchange, credits): (&Exchange, u16),
         window: Window,
     ) -> Result<Self, FlowError> {
         udp.connect(peer).map_err(|e| FlowError::kernel("connect udp socket to", peer, e))?;
@@ -177,8 +178,8 @@ impl Line {
             .map_err(|e| FlowError::kernel("read the mtu of the route to", peer, e))?;
         let headers = if peer.is_ipv6() { HEADERS_V6 } else { HEADERS_V4 };
         let most = u64::from(mtu.saturating_sub(headers)).max(parcel::OCTETS as u64);
-        let parts = messages.size.0.div_ceil(most).max(1);
-        let last = messages.size.0 - (parts - 1) * most;
+        let parts = exchange.message.0.div_ceil(most).max(1);
+        let last = exchange.message.0 - (parts - 1) * most;
         Ok(Self {
             udp,
             peer,
@@ -188,7 +189,7 @@ impl Line {
             parts,
             out: Outbound::new(parts, credits),
             inbound: Inbound::new(parts, credits, numbers(window)),
-            tally: Tally::new(messages, window),
+            tally: Tally::new(exchange, window),
             began: window.start,
             from: vec![0; most as usize],
             into: vec![0; most as usize],

@@ -12,7 +12,9 @@ use measure::Nanos;
 use nix::poll::PollFlags;
 
 use super::tally::Tally;
-use super::{APART, EndReport, Messages, rest_until_start};
+use trial::Exchange;
+
+use super::{APART, EndReport, rest_until_start};
 use crate::socket::is_pause;
 use crate::stream::{abort, wait_for};
 use crate::{FlowError, Halt, Window, clock};
@@ -41,15 +43,15 @@ enum Moved {
 /// until its close.
 pub(super) fn swap(
     (tcp, peer): (&TcpStream, impl Display),
-    messages: &Messages,
+    exchange: &Exchange,
     window: Window,
     halt: &Halt,
 ) -> Result<EndReport, FlowError> {
     let failed = |e| FlowError::kernel("exchange messages with", &peer, e);
     tcp.set_nodelay(true).map_err(failed)?;
     rest_until_start(window, halt);
-    let mut tally = Tally::new(messages, window);
-    let ended = rounds(tcp, messages.size.0, window, halt, &mut tally).map_err(failed)?;
+    let mut tally = Tally::new(exchange, window);
+    let ended = rounds(tcp, exchange.message.0, window, halt, &mut tally).map_err(failed)?;
     finish(tcp, window, halt);
     Ok(tally.report(ended))
 }

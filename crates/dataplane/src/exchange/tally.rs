@@ -5,7 +5,9 @@
 use measure::reading::Rejected;
 use measure::{ByteCount, Histogram, Nanos};
 
-use super::{EndReport, Messages};
+use trial::Exchange;
+
+use super::EndReport;
 use crate::Window;
 
 /// Counts one end's receipts.
@@ -20,15 +22,15 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(messages: &Messages, window: Window) -> Self {
+    pub(super) fn new(exchange: &Exchange, window: Window) -> Self {
         let load = window.stop.saturating_sub(window.start);
         Self {
-            size: messages.size.0,
-            interval: messages.interval,
+            size: exchange.message.0,
+            interval: exchange.interval,
             window,
             messages: 0,
             rounds: Histogram::new(),
-            intervals: vec![0; load.0.div_ceil(messages.interval.0) as usize],
+            intervals: vec![0; load.0.div_ceil(exchange.interval.0) as usize],
         }
     }
 
@@ -73,18 +75,18 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Carrier;
     use super::*;
+    use trial::Carrier;
 
     #[test]
     fn receipts_outside_the_load_are_not_counted() {
-        let messages = Messages {
-            size: ByteCount(1000),
+        let exchange = Exchange {
+            message: ByteCount(1000),
             interval: Nanos(100),
             carrier: Carrier::Datagrams { credits: 1 },
         };
         let window = Window { start: Nanos(1_000), stop: Nanos(1_250), closed: Nanos(2_000) };
-        let mut tally = Tally::new(&messages, window);
+        let mut tally = Tally::new(&exchange, window);
         for (octets, at) in [(7, 999), (600, 1_000), (400, 1_199), (50, 1_249), (9, 1_250)] {
             tally.received(octets, Nanos(at));
         }

@@ -6,14 +6,15 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard};
 
-use dataplane::counters::{HostChange, InterfaceCounters, host, interfaces};
+use dataplane::counters::{InterfaceCounters, host, interfaces};
 use dataplane::datagram::{
-    Pace, Receiver, ReceiverBackend, ReceiverReport, ReceiverSpec, Sender, SenderBackend,
-    SenderReport, SenderSpec, Spread,
+    Pace, Receiver, ReceiverReport, ReceiverSpec, Sender, SenderReport, SenderSpec, Spread,
 };
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use lab::{Lab, LabSpec, Privilege, privilege, twin};
 use measure::{FrameMix, FrameSize, Nanos};
+use trial::record::Usage;
+use trial::{Backend, Reception};
 
 pub const IDENTITY: Identity = Identity { token: 0x5eed_0003, flow: 1 };
 pub const LIMIT: u64 = 20_000_000;
@@ -43,13 +44,13 @@ pub struct Flow {
     pub spread: Spread,
     pub pace: Pace,
     pub load: Nanos,
-    pub sender: SenderBackend,
-    pub receiver: ReceiverBackend,
+    pub sender: Backend,
+    pub receiver: Reception,
 }
 
 impl Flow {
     /// Untagged IPv4 frames of one size, greedily for 200 ms.
-    pub fn of(octets: u32, sender: SenderBackend, receiver: ReceiverBackend) -> Self {
+    pub fn of(octets: u32, sender: Backend, receiver: Reception) -> Self {
         Self {
             ipv6: false,
             frames: size(octets).into(),
@@ -97,7 +98,7 @@ pub struct Ran {
     /// Of the receiving interface.
     pub rx: InterfaceCounters,
     /// Of the receiving host.
-    pub host: HostChange,
+    pub host: Usage,
 }
 
 pub fn sender_spec(from: &End<'_>, remote: SocketAddr, flow: &Flow) -> SenderSpec {

@@ -280,11 +280,13 @@ fn hosts_table(records: &Records) -> Option<Table> {
     for usage in records.iter().flat_map(|(_, r)| &r.hosts) {
         let of = hosts.entry(&usage.host).or_default();
         of.trials += 1.0;
-        for (i, share) in [usage.busy, usage.softirq, usage.stolen].into_iter().enumerate() {
+        for (i, share) in
+            [usage.usage.busy, usage.usage.softirq, usage.usage.stolen].into_iter().enumerate()
+        {
             of.sums[i] += share;
             of.most[i] = of.most[i].max(share);
         }
-        for (name, n) in usage.counters.iter().filter(|(_, n)| **n > 0) {
+        for (name, n) in usage.usage.counters.iter().filter(|(_, n)| **n > 0) {
             *of.counters.entry(name).or_default() += n;
         }
     }

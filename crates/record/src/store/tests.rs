@@ -105,11 +105,13 @@ fn a_record_that_could_not_be_read_again_is_refused() {
     // JSON has no NaN: it would be written as null and be no number any more.
     record.hosts.push(trial::record::HostUsage {
         host: "h1".to_owned(),
-        busy: f64::NAN,
-        softirq: 0.0,
-        stolen: 0.0,
-        foreign: 0.0,
-        counters: BTreeMap::new(),
+        usage: trial::record::Usage {
+            busy: f64::NAN,
+            softirq: 0.0,
+            stolen: 0.0,
+            foreign: 0.0,
+            counters: BTreeMap::new(),
+        },
     });
     let error = store.keep("r1", 0, &trial(0), &record).expect_err("it can't be read back");
     assert!(matches!(error, StoreError::Decode { .. }), "{error:?}");

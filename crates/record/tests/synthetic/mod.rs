@@ -15,6 +15,7 @@ use method::{Caveat, Figure, Metric, Unit, Verdict};
 use record::RunMeta;
 use trial::record::{
     BulkRecord, DatagramsRecord, Defect, EchoRecord, HostUsage, PortCounters, Side, StreamRecord,
+    Usage,
 };
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort};
 use trial::{
@@ -177,11 +178,13 @@ fn usage(chance: &mut Chance) -> Vec<HostUsage> {
     ["h1", "h2"]
         .map(|host| HostUsage {
             host: host.to_owned(),
-            busy: 0.5 + 0.3 * chance.share(),
-            softirq: 0.1 + 0.1 * chance.share(),
-            stolen: 0.0,
-            foreign: 0.0,
-            counters: BTreeMap::from([("softnet_dropped".to_owned(), 0)]),
+            usage: Usage {
+                busy: 0.5 + 0.3 * chance.share(),
+                softirq: 0.1 + 0.1 * chance.share(),
+                stolen: 0.0,
+                foreign: 0.0,
+                counters: BTreeMap::from([("softnet_dropped".to_owned(), 0)]),
+            },
         })
         .into()
 }

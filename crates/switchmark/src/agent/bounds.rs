@@ -56,7 +56,7 @@ impl Bounds {
                     self.check_ranges(order.flow(), &ranges)?;
                 }
                 ReceiverOrder::Reflector(spec) => {
-                    let bits = echo_bits(spec.protocol, spec.frame_size, spec.payloads);
+                    let bits = echo_bits(spec.protocol, spec.frame_size, spec.messages);
                     let asked = per_second(spec.pace).map(|often| often * bits);
                     self.add(order.flow(), asked, load.entry(interface).or_default())?;
                 }
@@ -80,7 +80,7 @@ impl Bounds {
             let asked = match order {
                 SenderOrder::Sender(spec) => datagrams_bits(spec),
                 SenderOrder::Asker(spec) => {
-                    let bits = echo_bits(spec.carrier, spec.frame_size, spec.payloads);
+                    let bits = echo_bits(spec.protocol, spec.frame_size, spec.messages);
                     per_second(spec.pace).map(|often| often * bits)
                 }
                 SenderOrder::Source(_) | SenderOrder::Caller(_) | SenderOrder::Client(_) => None,

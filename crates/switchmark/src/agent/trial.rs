@@ -6,16 +6,16 @@
 use std::collections::BTreeMap;
 use std::thread::{self, JoinHandle};
 
-use dataplane::counters::{self, CountersError, HostChange, HostSnapshot, InterfaceCounters, Kin};
+use dataplane::counters::{self, CountersError, HostSnapshot, InterfaceCounters, Kin};
 use dataplane::{Halt, Window, clock};
 use measure::Nanos;
 
 use super::duty::Reins;
 use super::fault::AgentFault;
 use super::sides::Side;
-use crate::protocol::{
-    Collected, FlowReport, ReceiverOrder, SenderOrder, SideReport, Usage, in_words,
-};
+use trial::record::Usage;
+
+use crate::protocol::{Collected, FlowReport, ReceiverOrder, SenderOrder, SideReport, in_words};
 
 /// Nothing sends longer than this, whatever a controller says.
 pub const LONGEST_TRIAL: Nanos = Nanos::from_secs(6 * 3600);
@@ -37,7 +37,7 @@ struct Running {
     window: Window,
     before: Before,
     threads: Vec<(u16, JoinHandle<Done>)>,
-    usage: JoinHandle<Result<HostChange, CountersError>>,
+    usage: JoinHandle<Result<Usage, CountersError>>,
 }
 
 /// Counters before the load.
@@ -121,17 +121,11 @@ impl Trial {
             FlowReport { flow, ready: done.ready, report: done.report }
         });
         let reports = reports.collect();
-        let usage = running.usage.join().unwrap_or_else(|_| Ok(HostChange::default()))?;
+        let usage = running.usage.join().unwrap_or_else(|_| Ok(Usage::default()))?;
         Ok(Collected {
             reports,
             interfaces: changes(&interfaces, &running.before.interfaces),
-            usage: Usage {
-                busy: usage.busy,
-                softirq: usage.softirq,
-                stolen: usage.stolen,
-                foreign: usage.foreign,
-                counters: host.counters,
-            },
+            usage: Usage { counters: host.counters, ..usage },
         })
     }
 }
@@ -185,7 +179,7 @@ fn run_side(side: Side, window: Window, halt: &Halt) -> Done {
 }
 
 /// How busy the host was from the load's start to its end.
-fn usage_over(window: Window, kin: &Kin, halt: &Halt) -> Result<HostChange, CountersError> {
+fn usage_over(window: Window, kin: &Kin, halt: &Halt) -> Result<Usage, CountersError> {
     rest_until(window.start, halt);
     let before = counters::host_beside(kin)?;
     rest_until(window.stop, halt);

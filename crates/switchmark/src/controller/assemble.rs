@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use dataplane::bulk::{SinkReport, SourceReport};
 use dataplane::datagram::{ReceiverReport, SenderReport};
-use dataplane::echo::{AskerReport, ReflectorReport};
+use dataplane::echo::ReflectorReport;
 use dataplane::exchange::EndReport;
 use trial::record::{
     BulkRecord, Clocks, DatagramsRecord, Delays, EchoRecord, ExchangeRecord, FlowRecord,
@@ -103,21 +103,9 @@ fn record(flow: &Flow, sides: &mut Sides) -> Result<FlowRecord, MissingSide> {
     }
 }
 
-fn echo(asker: AskerReport, reflector: &ReflectorReport) -> EchoRecord {
-    let mut rejected = asker.rejected;
-    rejected.merge(&reflector.rejected);
-    EchoRecord {
-        frame_size: asker.frame_size,
-        sent: asker.sent,
-        answers: asker.answers,
-        rtt: asker.rtt,
-        ipdv_up: asker.ipdv_up,
-        ipdv_down: asker.ipdv_down,
-        effective_samples: asker.effective_samples,
-        stamps: asker.stamps,
-        rejected,
-        elapsed: asker.elapsed,
-    }
+fn echo(mut asker: EchoRecord, reflector: &ReflectorReport) -> EchoRecord {
+    asker.rejected.merge(&reflector.rejected);
+    asker
 }
 
 fn datagrams(sender: SenderReport, receiver: ReceiverReport) -> DatagramsRecord {
@@ -228,7 +216,7 @@ mod tests {
 
     fn asker(foreign: u64) -> SideReport {
         use measure::reading::{Stamp, Stamps};
-        SideReport::Asker(AskerReport {
+        SideReport::Asker(EchoRecord {
             frame_size: FrameSize::MIN,
             sent: 9,
             answers: SequenceCounts { unique: 8, ..SequenceCounts::default() },

@@ -365,15 +365,7 @@ fn host_counters(
 }
 
 fn host_usage(host: &str, collected: &Collected) -> HostUsage {
-    let usage = &collected.usage;
-    HostUsage {
-        host: host.to_owned(),
-        busy: usage.busy,
-        softirq: usage.softirq,
-        stolen: usage.stolen,
-        foreign: usage.foreign,
-        counters: usage.counters.clone(),
-    }
+    HostUsage { host: host.to_owned(), usage: collected.usage.clone() }
 }
 
 fn into_sides(collected: BTreeMap<String, Collected>) -> Result<Sides, Mishap> {

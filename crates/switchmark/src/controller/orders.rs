@@ -10,11 +10,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use dataplane::Identity;
 use dataplane::bulk::{SinkSpec, SourceSpec};
-use dataplane::echo::{self, AskerSpec, Carrier, Payloads, ReflectorSpec};
-use dataplane::exchange::{self, CallerSpec, WaiterSpec};
-use measure::{ByteCount, FrameRate, Rate};
+use dataplane::echo::{self, AskerSpec, ReflectorSpec};
+use dataplane::exchange::{CallerSpec, WaiterSpec};
+use measure::{FrameRate, Rate};
 use trial::topology::{PortRef, Topology};
-use trial::{Exchange, Flow, FlowKind, IpVersion, Messages, Protocol, Schedule};
+use trial::{Flow, FlowKind, IpVersion, Protocol, Schedule};
 
 use super::clocks::Allowances;
 use super::lanes::Lanes;
@@ -168,13 +168,13 @@ impl Scene<'_> {
         Ok(Some(match &flow.kind {
             FlowKind::Echo(echo) if echo.protocol == Protocol::Icmp => return Ok(None),
             FlowKind::Echo(echo) => ReceiverOrder::Reflector(ReflectorSpec {
-                protocol: carrier(echo.protocol),
+                protocol: echo.protocol,
                 local,
                 peer,
                 identity,
                 frame_size: echo.frame_size,
                 pace: self.asking(flow, echo)?,
-                payloads: echo.messages.map(payloads),
+                messages: echo.messages,
             }),
             FlowKind::Datagrams(datagrams) => {
                 ReceiverOrder::Receiver(self.counting(flow, datagrams)?)
@@ -190,7 +190,7 @@ impl Scene<'_> {
                 local,
                 peer,
                 identity,
-                messages: messages(exchange),
+                exchange: exchange.clone(),
             }),
             FlowKind::Storage(storage) => {
                 ReceiverOrder::Keeper(keeper(flow, storage, (local, peer), identity)?)
@@ -205,7 +205,7 @@ impl Scene<'_> {
         let port = || ports.get(&flow.id).copied().ok_or(OrderError::NoReceiver { flow: flow.id });
         Ok(match &flow.kind {
             FlowKind::Echo(echo) => SenderOrder::Asker(AskerSpec {
-                carrier: carrier(echo.protocol),
+                protocol: echo.protocol,
                 local,
                 remote: match echo.protocol {
                     Protocol::Icmp => SocketAddr::new(peer, 0),
@@ -214,7 +214,7 @@ impl Scene<'_> {
                 identity,
                 frame_size: echo.frame_size,
                 pace: self.asking(flow, echo)?,
-                payloads: echo.messages.map(payloads),
+                messages: echo.messages,
             }),
             FlowKind::Datagrams(datagrams) => {
                 SenderOrder::Sender(self.sending(flow, datagrams, port()?)?)
@@ -231,7 +231,7 @@ impl Scene<'_> {
                 local,
                 remote: SocketAddr::new(peer, port()?),
                 identity,
-                messages: messages(exchange),
+                exchange: exchange.clone(),
             }),
             FlowKind::Storage(storage) => SenderOrder::Client(Box::new(ClientSpec {
                 local,
@@ -318,13 +318,7 @@ fn keeper(
 }
 
 fn wire_bits(echo: &trial::Echo) -> f64 {
-    echo_bits(carrier(echo.protocol), echo.frame_size, echo.messages.map(payloads))
-}
-
-/// What requests and answers carry that are not a frame each.
-fn payloads(messages: Messages) -> Payloads {
-    let octets = |count: ByteCount| u32::try_from(count.0).unwrap_or(u32::MAX);
-    Payloads { request: octets(messages.request), answer: octets(messages.answer) }
+    echo_bits(echo.protocol, echo.frame_size, echo.messages)
 }
 
 fn asking(flow: &Flow, schedule: Schedule) -> Result<echo::Pace, OrderError> {
@@ -337,15 +331,6 @@ fn asking(flow: &Flow, schedule: Schedule) -> Result<echo::Pace, OrderError> {
     }
 }
 
-/// The same at both ends, whatever the hosts' own congestion control is.
-fn messages(exchange: &Exchange) -> exchange::Messages {
-    let carrier = match exchange.carrier {
-        trial::Carrier::Tcp => exchange::Carrier::Tcp { congestion_control: "cubic".to_owned() },
-        trial::Carrier::Datagrams { credits } => exchange::Carrier::Datagrams { credits },
-    };
-    exchange::Messages { size: exchange.message, interval: exchange.interval, carrier }
-}
-
 fn gap_ns(flow: &Flow, rate: FrameRate) -> Result<f64, OrderError> {
     if rate.0.is_finite() && rate.0 > 0.0 {
         Ok(1e9 / rate.0)
@@ -354,20 +339,12 @@ fn gap_ns(flow: &Flow, rate: FrameRate) -> Result<f64, OrderError> {
     }
 }
 
-const fn carrier(protocol: Protocol) -> Carrier {
-    match protocol {
-        Protocol::Icmp => Carrier::Icmp,
-        Protocol::Udp => Carrier::Udp,
-        Protocol::Tcp => Carrier::Tcp,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use dataplane::datagram;
     use measure::{ByteCount, FrameSize, Nanos};
     use trial::topology::{CableEnd, Host, HostPort};
-    use trial::{Backend, Datagrams, Gate, Role, Trial};
+    use trial::{Backend, Datagrams, Exchange, Gate, Role, Trial};
 
     use super::*;
 
@@ -448,9 +425,8 @@ mod tests {
             let senders = scene.senders(&BTreeMap::from([(1, 4321)])).unwrap();
             let SenderOrder::Caller(caller) = &senders["h1"][0] else { panic!() };
             assert_eq!((waiter.local, waiter.peer), (caller.remote.ip(), caller.local));
-            assert_eq!(waiter.messages, caller.messages);
-            let in_datagrams = exchange::Carrier::Datagrams { credits: 8 };
-            assert_eq!(caller.messages.carrier == in_datagrams, carrier != trial::Carrier::Tcp);
+            assert_eq!(waiter.exchange, caller.exchange);
+            assert_eq!(caller.exchange.carrier, carrier);
         }
     }
 

@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::orders::{ReceiverOrder, SenderOrder, SideReport};
 use super::setting::Setting;
 use super::terms::Terms;
-use super::usage::Usage;
+use trial::record::Usage;
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 9;
+pub const PROTOCOL: u32 = 10;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -8,10 +8,10 @@ use std::net::{IpAddr, SocketAddr};
 use dataplane::Identity;
 use dataplane::bulk::{SinkReport, SinkSpec, SourceReport, SourceSpec};
 use dataplane::datagram::{ReceiverReport, ReceiverSpec, SenderReport, SenderSpec};
-use dataplane::echo::{AskerReport, AskerSpec, ReflectorReport, ReflectorSpec};
+use dataplane::echo::{AskerSpec, ReflectorReport, ReflectorSpec};
 use dataplane::exchange::{CallerSpec, EndReport, WaiterSpec};
 use serde::{Deserialize, Serialize};
-use trial::record::{ServerRecord, StorageRecord};
+use trial::record::{EchoRecord, ServerRecord, StorageRecord};
 use trial::{Storage, StorageServer};
 
 /// The storage host's side of a storage flow.
@@ -85,7 +85,7 @@ pub enum SideReport {
     /// Of the receiving side of a bulk flow.
     Sink(SinkReport),
     /// Of the asking side of an echo flow.
-    Asker(AskerReport),
+    Asker(EchoRecord),
     /// Of the sending side of a datagram flow.
     Sender(SenderReport),
     /// Of the sending side of a bulk flow.

@@ -135,7 +135,7 @@ fn circumstances(record: &TrialRecord) -> String {
     for host in &record.hosts {
         told.push(format!(
             "{}: busy {:.2}, stolen {:.2}, foreign {:.2}",
-            host.host, host.busy, host.stolen, host.foreign
+            host.host, host.usage.busy, host.usage.stolen, host.usage.foreign
         ));
     }
     told.join("\n  ")

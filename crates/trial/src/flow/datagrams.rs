@@ -217,3 +217,16 @@ pub enum Reception {
     /// A UDP socket and recvmmsg.
     Udp,
 }
+
+impl Reception {
+    /// `auto`, `xdp`, `af-xdp`, `packet`, `udp`
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Xdp => "xdp",
+            Self::AfXdp => "af-xdp",
+            Self::Packet => "packet",
+            Self::Udp => "udp",
+        }
+    }
+}

@@ -17,11 +17,9 @@ use measure::{FrameMix, FrameSize, Nanos};
 use super::counter::Counter;
 use super::live::LiveSender;
 use crate::counters::{InterfaceCounters, interfaces};
-use crate::datagram::{
-    Pace, ReceiverBackend, ReceiverReport, ReceiverSpec, SenderBackend, SenderReport, SenderSpec,
-    Spread, Way,
-};
+use crate::datagram::{Pace, ReceiverReport, ReceiverSpec, SenderReport, SenderSpec, Spread, Way};
 use crate::{Halt, Identity, Window, clock};
+use trial::{Backend, Reception};
 
 const IDENTITY: Identity = Identity { token: 0x5eed_0a0b, flow: 3 };
 
@@ -115,7 +113,7 @@ fn receiver_spec(asked: &Asked, local: IpAddr, peer: IpAddr) -> ReceiverSpec {
         frames: asked.frames.clone(),
         vlan: asked.vlan,
         spread: asked.spread,
-        backend: ReceiverBackend::Xdp,
+        backend: Reception::Xdp,
         same_clock: true,
         limit: 20_000_000,
         relieves_sender: asked.relieves_sender,
@@ -132,7 +130,7 @@ fn sender_spec(asked: &Asked, local: IpAddr, remote: SocketAddr) -> SenderSpec {
         vlan: asked.vlan,
         spread: asked.spread,
         pace: asked.pace,
-        backend: SenderBackend::XdpLive,
+        backend: Backend::XdpLive,
         burst_limit: 32,
         limit: 20_000_000,
         cpu: asked.cpus.0,

@@ -6,12 +6,11 @@
 use std::net::SocketAddr;
 
 use dataplane::datagram::{
-    AddressRange, Addressee, Pace, ReceiverBackend, ReceiverSpec, SenderBackend, SenderSpec,
-    Spread, Stations,
+    AddressRange, Addressee, Pace, ReceiverSpec, SenderSpec, Spread, Stations,
 };
 use measure::Nanos;
 use trial::topology::PortRef;
-use trial::{Backend, Datagrams, Destination, Flow, IpVersion, Reception, Schedule};
+use trial::{Backend, Datagrams, Destination, Flow, IpVersion, Schedule};
 
 use super::super::numbers::MARGIN;
 use super::{OrderError, Scene, gap_ns};
@@ -35,7 +34,7 @@ impl Scene<'_> {
             frames: datagrams.frames.clone(),
             vlan: datagrams.headers.vlan,
             spread: self.spread(flow, datagrams)?,
-            backend: reception(datagrams.receiver),
+            backend: datagrams.receiver,
             same_clock: true,
             limit: self.limit(flow, datagrams)?,
             cpu: self.processor(flow, &flow.to.host),
@@ -61,7 +60,7 @@ impl Scene<'_> {
             vlan: datagrams.headers.vlan,
             spread: self.spread(flow, datagrams)?,
             pace: pace(flow, datagrams.schedule)?,
-            backend: backend(datagrams.backend),
+            backend: datagrams.backend,
             burst_limit: datagrams.burst_limit,
             limit: self.limit(flow, datagrams)?,
             cpu: self.processor(flow, &flow.from.host),
@@ -188,25 +187,4 @@ fn pace(flow: &Flow, schedule: Schedule) -> Result<Pace, OrderError> {
             Pace::Falling { from: gap_ns(flow, from)?, to: gap_ns(flow, to)?, after }
         }
     })
-}
-
-const fn backend(backend: Backend) -> SenderBackend {
-    match backend {
-        Backend::Auto => SenderBackend::Auto,
-        Backend::XdpLive => SenderBackend::XdpLive,
-        Backend::AfXdp => SenderBackend::AfXdp,
-        Backend::Packet => SenderBackend::Packet,
-        Backend::Udp => SenderBackend::Udp,
-        Backend::UdpGso => SenderBackend::UdpGso,
-    }
-}
-
-const fn reception(reception: Reception) -> ReceiverBackend {
-    match reception {
-        Reception::Auto => ReceiverBackend::Auto,
-        Reception::Xdp => ReceiverBackend::Xdp,
-        Reception::AfXdp => ReceiverBackend::AfXdp,
-        Reception::Packet => ReceiverBackend::Packet,
-        Reception::Udp => ReceiverBackend::Udp,
-    }
 }
