@@ -5,7 +5,6 @@
 //! the kernel took has not arrived. Never sends a message again, and never sends one before the
 //! window's start or from its stop on.
 
-mod credits;
 mod datagrams;
 mod line;
 mod parcel;

@@ -8,7 +8,9 @@ use trial::record::{ExchangeRecord, ReceiptRecord};
 
 use crate::flight::Probe;
 use crate::ground::{Ground, Window};
-use crate::parcels::{Parcels, Progress};
+use trial::credits::Progress;
+
+use crate::parcels::Parcels;
 use crate::stream::Stream;
 
 /// What carries the messages.

@@ -5,6 +5,7 @@
 //! seam. Never does I/O, never reads a clock, and knows neither a study nor a testbed.
 
 pub mod counters;
+pub mod credits;
 mod flow;
 pub mod other_traffic;
 pub mod record;

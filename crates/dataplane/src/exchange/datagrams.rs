@@ -9,10 +9,11 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use measure::Nanos;
 use measure::reading::Rejected;
+use measure::sequence::SequenceTracker;
 use nix::poll::PollFlags;
 use trial::Exchange;
+use trial::credits::{Inbound, Outbound, Progress};
 
-use super::credits::{Inbound, Outbound, Progress};
 use super::parcel::{self, Kind, Parcel};
 use super::tally::Tally;
 use super::{CallerSpec, EndReport, WaiterSpec, rest_until_start};
@@ -154,8 +155,10 @@ struct Line {
     /// Payload of a message's parts: all but the last, and the last.
     payloads: [u64; 2],
     parts: u64,
-    out: Outbound,
-    inbound: Inbound,
+    out: Outbound<Nanos>,
+    inbound: Inbound<Nanos>,
+    /// The parts that came, each once.
+    seen: SequenceTracker,
     tally: Tally,
     /// When the end's own message began.
     began: Nanos,
@@ -187,8 +190,9 @@ impl Line {
             window,
             payloads: [most, last],
             parts,
-            out: Outbound::new(parts, credits),
-            inbound: Inbound::new(parts, credits, numbers(window)),
+            out: Outbound::new(parts, credits.into()),
+            inbound: Inbound::new(parts, credits.into()),
+            seen: SequenceTracker::new(numbers(window)),
             tally: Tally::new(exchange, window),
             began: window.start,
             from: vec![0; most as usize],
@@ -341,10 +345,11 @@ impl Line {
 
     /// A part of the peer's message came.
     fn part(&mut self, number: u64, now: Nanos) {
-        let (progress, credit) = self.inbound.arrive(number, now);
-        if progress == Progress::Again {
+        if !self.seen.arrive(number) {
+            self.inbound.await_from(now);
             return;
         }
+        let (progress, credit) = self.inbound.arrive(number, now);
         self.tally.received(self.payload(number), now);
         if now >= self.window.stop {
             return;
