@@ -1,7 +1,8 @@
-//! One way of an exchange over datagrams: frames for the parts of its messages, and for their credits.
+//! One way of an exchange over datagrams: frames for the parts of its messages, and for their
+//! credits.
 //!
-//! Owns what the frames are and which way they go. Which part may leave and what an arrival comes to
-//! is `trial::credits`'s. Never knows the other way.
+//! Owns what the frames are and which way they go. Which part may leave and what an arrival comes
+//! to is `trial::credits`'s. Never knows the other way.
 
 use measure::Picos;
 use trial::credits::{Inbound, Outbound, Progress};

@@ -2,15 +2,16 @@
 //!
 //! Owns the numbering (part n belongs to message n / parts), what is under way, and what is given
 //! up. A part is credited once it, or a later one, has come; nothing is sent again, so a loss stays
-//! visible. Real and simulated hosts run the same machine, each by its own unit of time. Never reads
-//! a clock and never does I/O.
+//! visible. Real and simulated hosts run the same machine, each by its own unit of time. Never
+//! reads a clock and never does I/O.
 
 use std::ops::Add;
 
 /// A credit comes after every fourth part of the credits.
 const CREDITS_SHARE: u64 = 4;
 
-/// A moment, or a span between two: [`measure::Nanos`] of a clock, [`measure::Picos`] of virtual time.
+/// A moment, or a span between two: [`measure::Nanos`] of a clock, [`measure::Picos`] of virtual
+/// time.
 pub trait Moment: Copy + Ord + Default + Add<Output = Self> {
     /// How long an end waits for anything before it gives a message up, and takes credits for lost.
     const PATIENCE: Self;
