@@ -6,7 +6,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::thread;
 
-use dataplane::echo::{Asker, AskerSpec, Pace, Reflector, ReflectorSpec};
+use dataplane::echo::{EchoClient, EchoClientSpec, EchoServer, EchoServerSpec, Pace};
 use dataplane::{Halt, Identity, Window, clock};
 use measure::{FrameSize, Nanos};
 use trial::Protocol;
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let identity = Identity { token: std::process::id(), flow: 1 };
     let reflector = (protocol != Protocol::Icmp).then(|| {
-        let spec = ReflectorSpec {
+        let spec = EchoServerSpec {
             pace: Pace::Greedy,
             protocol,
             local: HERE,
@@ -39,11 +39,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             frame_size,
             messages: None,
         };
-        Reflector::bind(&spec)
+        EchoServer::bind(&spec)
     });
     let reflector = reflector.transpose()?;
-    let remote = SocketAddr::new(HERE, reflector.as_ref().map_or(0, Reflector::port));
-    let asker = Asker::connect(&AskerSpec {
+    let remote = SocketAddr::new(HERE, reflector.as_ref().map_or(0, EchoServer::port));
+    let asker = EchoClient::connect(&EchoClientSpec {
         protocol,
         local: HERE,
         remote,

@@ -8,12 +8,12 @@
 mod ethtool;
 mod host;
 mod interface;
-mod kin;
+mod process_tree;
 
 pub use ethtool::pause_frames;
 pub use host::{HostSnapshot, host, host_beside};
 pub use interface::{InterfaceCounters, interfaces};
-pub use kin::Kin;
+pub use process_tree::ProcessTree;
 
 /// A counter could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,5 @@
-//! Round trips: an [`Asker`] sends requests and times the answers of a [`Reflector`] (UDP, TCP) or
-//! of the peer's kernel (ICMP), one after another or on a schedule.
+//! Round trips: an [`EchoClient`] sends requests and times the answers of a [`EchoServer`] (UDP,
+//! TCP) or of the peer's kernel (ICMP), one after another or on a schedule.
 //!
 //! Owns its sockets and the thread that reflects. All times are the asker's own: the reflector
 //! never reads a clock into a packet. A reflector answers nobody but the flow's asker.
@@ -41,7 +41,7 @@ pub enum Pace {
 
 /// What a reflector answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ReflectorSpec {
+pub struct EchoServerSpec {
     /// UDP or TCP; the kernel answers ICMP.
     pub protocol: Protocol,
     /// The address to open the port on.
@@ -62,23 +62,23 @@ pub struct ReflectorSpec {
 
 /// The answering side. It answers learning frames from `bind` on, on a thread of its own.
 #[derive(Debug)]
-pub struct Reflector {
+pub struct EchoServer {
     port: u16,
     worker: Worker,
 }
 
 /// What a reflector did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct ReflectorReport {
+pub struct EchoServerReport {
     /// Requests answered, learning frames apart.
     pub answered: u64,
     /// What else came to the port; never answered.
     pub rejected: Rejected,
 }
 
-impl Reflector {
+impl EchoServer {
     /// Opens an ephemeral port on `spec.local`.
-    pub fn bind(spec: &ReflectorSpec) -> Result<Self, FlowError> {
+    pub fn bind(spec: &EchoServerSpec) -> Result<Self, FlowError> {
         demand_v4(spec.local)?;
         demand_v4(spec.peer)?;
         let theirs = spec.clone();
@@ -106,14 +106,14 @@ impl Reflector {
     }
 
     /// Answers until the window closes or `halt` is asked, and tells what it did.
-    pub fn run(self, window: Window, halt: &Halt) -> Result<ReflectorReport, FlowError> {
+    pub fn run(self, window: Window, halt: &Halt) -> Result<EchoServerReport, FlowError> {
         self.worker.finish(window, halt)
     }
 }
 
 /// Whom to ask, over what, how often.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AskerSpec {
+pub struct EchoClientSpec {
     /// Over what.
     pub protocol: Protocol,
     /// The address to send from.
@@ -122,7 +122,7 @@ pub struct AskerSpec {
     pub remote: SocketAddr,
     /// What every request carries.
     pub identity: Identity,
-    /// The frame asked for; see [`Asker::frame_size`] for what TCP makes of it.
+    /// The frame asked for; see [`EchoClient::frame_size`] for what TCP makes of it.
     pub frame_size: FrameSize,
     /// Greedy: the next request leaves when the answer is in. Every: on schedule.
     pub pace: Pace,
@@ -132,16 +132,16 @@ pub struct AskerSpec {
 }
 
 /// The asking side.
-pub struct Asker {
+pub struct EchoClient {
     line: Line,
     pace: Pace,
     learned: Nanos,
 }
 
-impl Asker {
+impl EchoClient {
     /// Opens the socket and learns the path with a few round trips that are not counted
     /// (RFC 2544 §23). [`FlowError::NoAnswer`] after about a second without any.
-    pub fn connect(spec: &AskerSpec) -> Result<Self, FlowError> {
+    pub fn connect(spec: &EchoClientSpec) -> Result<Self, FlowError> {
         let local = demand_v4(spec.local)?;
         let remote = demand_v4(spec.remote.ip())?;
         // An open loop's receiving thread may wait for its turn; a closed loop's round trip is what
@@ -194,7 +194,7 @@ impl Asker {
     }
 }
 
-impl std::fmt::Debug for Asker {
+impl std::fmt::Debug for EchoClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Asker")
             .field("remote", &self.line.remote)

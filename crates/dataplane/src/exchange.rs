@@ -6,8 +6,8 @@
 //! window's start or from its stop on.
 
 mod datagrams;
+mod header;
 mod line;
-mod parcel;
 mod tally;
 
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -28,7 +28,7 @@ const APART: Nanos = Nanos::from_millis(20);
 
 /// Where one end waits, and for whom.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WaiterSpec {
+pub struct ExchangeResponderSpec {
     /// The address to listen at; the kernel chooses the port.
     pub local: IpAddr,
     /// The only address that may connect.
@@ -41,7 +41,7 @@ pub struct WaiterSpec {
 
 /// Where the other end connects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CallerSpec {
+pub struct ExchangeInitiatorSpec {
     /// The address to connect from.
     pub local: IpAddr,
     /// The waiting end.
@@ -83,21 +83,21 @@ pub struct EndReport {
 
 /// The end that waits.
 #[derive(Debug)]
-pub struct Waiter(Waiting);
+pub struct ExchangeResponder(Waiting);
 
 #[derive(Debug)]
 enum Waiting {
-    Tcp { newcomers: Newcomers, spec: WaiterSpec },
+    Tcp { newcomers: Newcomers, spec: ExchangeResponderSpec },
     Datagrams(datagrams::Waiting),
 }
 
 /// The end that spoke first.
 #[derive(Debug)]
-pub struct Caller(Calling);
+pub struct ExchangeInitiator(Calling);
 
 #[derive(Debug)]
 enum Calling {
-    Tcp { tcp: TcpStream, spec: CallerSpec },
+    Tcp { tcp: TcpStream, spec: ExchangeInitiatorSpec },
     Datagrams(datagrams::Calling),
 }
 
@@ -115,9 +115,9 @@ fn check(exchange: &Exchange) -> Result<(), FlowError> {
     Ok(())
 }
 
-impl Waiter {
+impl ExchangeResponder {
     /// Takes a port.
-    pub fn bind(spec: &WaiterSpec) -> Result<Self, FlowError> {
+    pub fn bind(spec: &ExchangeResponderSpec) -> Result<Self, FlowError> {
         check(&spec.exchange)?;
         Ok(Self(match spec.exchange.carrier {
             Carrier::Tcp => {
@@ -169,7 +169,7 @@ fn rest_until_start(window: Window, halt: &Halt) {
 /// None where nobody of ours came before the load's end.
 fn wait(
     newcomers: &mut Newcomers,
-    spec: &WaiterSpec,
+    spec: &ExchangeResponderSpec,
     window: Window,
     halt: &Halt,
 ) -> Result<Option<TcpStream>, FlowError> {
@@ -186,9 +186,9 @@ fn wait(
     Ok(None)
 }
 
-impl Caller {
+impl ExchangeInitiator {
     /// Connects and says hello; the waiting end need only be bound.
-    pub fn connect(spec: &CallerSpec) -> Result<Self, FlowError> {
+    pub fn connect(spec: &ExchangeInitiatorSpec) -> Result<Self, FlowError> {
         use std::io::Write as _;
         check(&spec.exchange)?;
         if let Carrier::Datagrams { credits } = spec.exchange.carrier {

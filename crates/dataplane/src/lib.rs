@@ -13,13 +13,13 @@
 mod af_xdp;
 pub mod affinity;
 pub mod bulk;
+pub mod cable_probe;
 pub mod clock;
 pub mod counters;
 pub mod datagram;
 pub mod echo;
 pub mod exchange;
 mod hello;
-pub mod knock;
 mod mapping;
 mod newcomers;
 mod packet_ring;

@@ -9,7 +9,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
-use dataplane::echo::{Asker, AskerSpec, Pace, Reflector, ReflectorReport, ReflectorSpec};
+use dataplane::echo::{
+    EchoClient, EchoClientSpec, EchoServer, EchoServerReport, EchoServerSpec, Pace,
+};
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::reading::{Rejected, Stamp};
 use measure::{FrameSize, Nanos};
@@ -33,8 +35,8 @@ fn window(load_ms: u64) -> Window {
     Window { start, stop, closed: stop + Nanos::from_millis(150) }
 }
 
-fn asker(protocol: Protocol, port: u16, octets: u32, pace: Pace) -> AskerSpec {
-    AskerSpec {
+fn asker(protocol: Protocol, port: u16, octets: u32, pace: Pace) -> EchoClientSpec {
+    EchoClientSpec {
         protocol,
         local: HERE,
         remote: SocketAddr::new(HERE, port),
@@ -45,8 +47,8 @@ fn asker(protocol: Protocol, port: u16, octets: u32, pace: Pace) -> AskerSpec {
     }
 }
 
-fn reflector(protocol: Protocol, octets: u32) -> ReflectorSpec {
-    ReflectorSpec {
+fn reflector(protocol: Protocol, octets: u32) -> EchoServerSpec {
+    EchoServerSpec {
         pace: Pace::Greedy,
         protocol,
         local: HERE,
@@ -70,14 +72,14 @@ fn converse(
     protocol: Protocol,
     octets: u32,
     pace: Pace,
-) -> Option<(EchoRecord, Option<ReflectorReport>)> {
+) -> Option<(EchoRecord, Option<EchoServerReport>)> {
     if protocol == Protocol::Icmp {
         may_ping().then_some(())?;
-        let asker = Asker::connect(&asker(protocol, 0, octets, pace)).unwrap();
+        let asker = EchoClient::connect(&asker(protocol, 0, octets, pace)).unwrap();
         return Some((asker.run(window(100), &Halt::new()).unwrap(), None));
     }
-    let reflector = Reflector::bind(&reflector(protocol, octets)).unwrap();
-    let asker = Asker::connect(&asker(protocol, reflector.port(), octets, pace)).unwrap();
+    let reflector = EchoServer::bind(&reflector(protocol, octets)).unwrap();
+    let asker = EchoClient::connect(&asker(protocol, reflector.port(), octets, pace)).unwrap();
     let window = window(100);
     let answering = thread::spawn(move || reflector.run(window, &Halt::new()).unwrap());
     let report = asker.run(window, &Halt::new()).unwrap();
@@ -129,8 +131,9 @@ fn the_open_loop_sends_no_more_than_the_schedule_asks() {
 
 #[test]
 fn tcp_sends_the_smallest_frame_that_its_headers_leave_room_in() {
-    let reflector = Reflector::bind(&reflector(Protocol::Tcp, 64)).unwrap();
-    let asker = Asker::connect(&asker(Protocol::Tcp, reflector.port(), 64, Pace::Greedy)).unwrap();
+    let reflector = EchoServer::bind(&reflector(Protocol::Tcp, 64)).unwrap();
+    let asker =
+        EchoClient::connect(&asker(Protocol::Tcp, reflector.port(), 64, Pace::Greedy)).unwrap();
     let timestamps = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_timestamps").unwrap();
     let expected = if timestamps.trim() == "0" { 64 } else { 76 };
     assert_eq!(asker.frame_size(), size(expected));
@@ -149,7 +152,7 @@ fn request(sequence: u32) -> Probe {
 
 #[test]
 fn a_udp_reflector_answers_nobody_but_the_asker() {
-    let reflector = Reflector::bind(&reflector(Protocol::Udp, 64)).unwrap();
+    let reflector = EchoServer::bind(&reflector(Protocol::Udp, 64)).unwrap();
     let to = SocketAddr::new(HERE, reflector.port());
     let socket = |from| {
         let socket = UdpSocket::bind(SocketAddr::new(from, 0)).unwrap();
@@ -207,7 +210,7 @@ fn ask_a_rogue(pace: Pace, load_ms: u64, mischief: Mischief) -> EchoRecord {
             answer(&socket, from, probe);
         }
     });
-    let asker = Asker::connect(&asker(Protocol::Udp, port, 64, pace)).unwrap();
+    let asker = EchoClient::connect(&asker(Protocol::Udp, port, 64, pace)).unwrap();
     let report = asker.run(window(load_ms), &Halt::new()).unwrap();
     rogue.join().unwrap();
     report
@@ -298,7 +301,7 @@ fn nobody_there_is_no_answer() {
         (Protocol::Tcp, closed.port()),
         (Protocol::Udp, closed.port()),
     ] {
-        let outcome = Asker::connect(&asker(protocol, port, 64, Pace::Greedy));
+        let outcome = EchoClient::connect(&asker(protocol, port, 64, Pace::Greedy));
         assert!(matches!(outcome, Err(FlowError::NoAnswer { .. })), "{protocol:?}: {outcome:?}");
     }
 }
@@ -306,7 +309,7 @@ fn nobody_there_is_no_answer() {
 #[test]
 fn a_tcp_reflector_takes_only_the_connection_that_greets_rightly() {
     use std::io::{Read, Write};
-    let reflector = Reflector::bind(&reflector(Protocol::Tcp, 128)).unwrap();
+    let reflector = EchoServer::bind(&reflector(Protocol::Tcp, 128)).unwrap();
     let to = SocketAddr::new(HERE, reflector.port());
     let greeting = packet(Probe { time_ns: 0, ..request(u32::MAX) }, 18);
     let refused = |octets: &[u8]| {
@@ -318,7 +321,8 @@ fn a_tcp_reflector_takes_only_the_connection_that_greets_rightly() {
     refused(&packet(Probe { token: 1, ..request(u32::MAX) }, 18));
     refused(&greeting[..5]);
     refused(&packet(request(0), 18));
-    let asker = Asker::connect(&asker(Protocol::Tcp, reflector.port(), 128, Pace::Greedy)).unwrap();
+    let asker =
+        EchoClient::connect(&asker(Protocol::Tcp, reflector.port(), 128, Pace::Greedy)).unwrap();
     assert!(std::net::TcpStream::connect(to).is_err(), "the port is closed to others");
     let window = window(50);
     let answering = thread::spawn(move || reflector.run(window, &Halt::new()).unwrap());
@@ -365,7 +369,7 @@ fn junk_in_a_stream_changes_no_result() {
     let listener = TcpListener::bind(SocketAddr::new(HERE, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     let rogue = thread::spawn(move || rogue_stream(&listener));
-    let asker = Asker::connect(&asker(Protocol::Tcp, port, 128, Pace::Every(2e6))).unwrap();
+    let asker = EchoClient::connect(&asker(Protocol::Tcp, port, 128, Pace::Every(2e6))).unwrap();
     let report = asker.run(window(100), &Halt::new()).unwrap();
     rogue.join().unwrap();
     let sent = report.sent;
@@ -380,8 +384,8 @@ fn junk_in_a_stream_changes_no_result() {
 fn a_halt_ends_both_sides_at_once() {
     for protocol in [Protocol::Udp, Protocol::Tcp] {
         for pace in [Pace::Greedy, Pace::Every(2e9)] {
-            let reflector = Reflector::bind(&reflector(protocol, 64)).unwrap();
-            let asker = Asker::connect(&asker(protocol, reflector.port(), 64, pace)).unwrap();
+            let reflector = EchoServer::bind(&reflector(protocol, 64)).unwrap();
+            let asker = EchoClient::connect(&asker(protocol, reflector.port(), 64, pace)).unwrap();
             let start = clock::monotonic();
             let hour = start + Nanos::from_secs(3_600);
             let window = Window { start, stop: hour, closed: hour };
@@ -401,13 +405,13 @@ fn a_halt_ends_both_sides_at_once() {
 
 #[test]
 fn what_can_t_be_done_is_said_before_anything_is_sent() {
-    let icmp = Reflector::bind(&reflector(Protocol::Icmp, 64));
+    let icmp = EchoServer::bind(&reflector(Protocol::Icmp, 64));
     assert!(matches!(icmp, Err(FlowError::Unsuitable(_))));
     let v6 = IpAddr::V6(Ipv6Addr::LOCALHOST);
-    let spec = ReflectorSpec { local: v6, peer: v6, ..reflector(Protocol::Udp, 64) };
-    assert!(matches!(Reflector::bind(&spec), Err(FlowError::Unsuitable(_))));
+    let spec = EchoServerSpec { local: v6, peer: v6, ..reflector(Protocol::Udp, 64) };
+    assert!(matches!(EchoServer::bind(&spec), Err(FlowError::Unsuitable(_))));
     for gap in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let outcome = Asker::connect(&asker(Protocol::Udp, 9, 64, Pace::Every(gap)));
+        let outcome = EchoClient::connect(&asker(Protocol::Udp, 9, 64, Pace::Every(gap)));
         assert!(matches!(outcome, Err(FlowError::Unsuitable(_))), "{gap}");
     }
 }

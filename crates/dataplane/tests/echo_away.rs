@@ -9,7 +9,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use dataplane::echo::{Asker, AskerSpec, Pace, Reflector, ReflectorSpec};
+use dataplane::echo::{EchoClient, EchoClientSpec, EchoServer, EchoServerSpec, Pace};
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::{FrameSize, Nanos};
 use nix::sched::{CloneFlags, unshare};
@@ -43,10 +43,10 @@ fn connect(
     protocol: Protocol,
     octets: u32,
     pace: Pace,
-) -> (Result<Asker, FlowError>, Option<Reflector>) {
+) -> (Result<EchoClient, FlowError>, Option<EchoServer>) {
     let frame_size = FrameSize::new(octets).unwrap();
     let reflector = (protocol != Protocol::Icmp).then(|| {
-        let spec = ReflectorSpec {
+        let spec = EchoServerSpec {
             pace: Pace::Greedy,
             protocol,
             local: HERE,
@@ -55,12 +55,19 @@ fn connect(
             frame_size,
             messages: None,
         };
-        Reflector::bind(&spec).unwrap()
+        EchoServer::bind(&spec).unwrap()
     });
-    let remote = SocketAddr::new(HERE, reflector.as_ref().map_or(0, Reflector::port));
-    let spec =
-        AskerSpec { protocol, local: HERE, remote, identity: US, frame_size, pace, messages: None };
-    (Asker::connect(&spec), reflector)
+    let remote = SocketAddr::new(HERE, reflector.as_ref().map_or(0, EchoServer::port));
+    let spec = EchoClientSpec {
+        protocol,
+        local: HERE,
+        remote,
+        identity: US,
+        frame_size,
+        pace,
+        messages: None,
+    };
+    (EchoClient::connect(&spec), reflector)
 }
 
 #[test]

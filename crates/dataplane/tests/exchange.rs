@@ -8,7 +8,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use dataplane::exchange::{Caller, CallerSpec, EndReport, Waiter, WaiterSpec};
+use dataplane::exchange::{
+    EndReport, ExchangeInitiator, ExchangeInitiatorSpec, ExchangeResponder, ExchangeResponderSpec,
+};
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::{ByteCount, Nanos};
 use trial::{Carrier, Exchange};
@@ -25,12 +27,17 @@ fn window(load: Nanos) -> Window {
     Window { start, stop: start + load, closed: start + load + Nanos::from_millis(500) }
 }
 
-fn waiter(size: u64) -> WaiterSpec {
-    WaiterSpec { local: LOCAL, peer: LOCAL, identity: IDENTITY, exchange: exchange(size) }
+fn waiter(size: u64) -> ExchangeResponderSpec {
+    ExchangeResponderSpec {
+        local: LOCAL,
+        peer: LOCAL,
+        identity: IDENTITY,
+        exchange: exchange(size),
+    }
 }
 
-fn caller(remote: SocketAddr, size: u64) -> CallerSpec {
-    CallerSpec { local: LOCAL, remote, identity: IDENTITY, exchange: exchange(size) }
+fn caller(remote: SocketAddr, size: u64) -> ExchangeInitiatorSpec {
+    ExchangeInitiatorSpec { local: LOCAL, remote, identity: IDENTITY, exchange: exchange(size) }
 }
 
 fn run(
@@ -38,9 +45,9 @@ fn run(
     load: Nanos,
     meddle: impl FnOnce(SocketAddr, &Halt),
 ) -> (Result<EndReport, FlowError>, Result<EndReport, FlowError>) {
-    let waiter = Waiter::bind(&waiter(size)).expect("bind");
+    let waiter = ExchangeResponder::bind(&waiter(size)).expect("bind");
     let at = SocketAddr::new(LOCAL, waiter.port());
-    let caller = Caller::connect(&caller(at, size)).expect("connect");
+    let caller = ExchangeInitiator::connect(&caller(at, size)).expect("connect");
     let (window, halt) = (window(load), Halt::new());
     thread::scope(|scope| {
         let one = scope.spawn(|| waiter.run(window, &halt));
@@ -79,13 +86,14 @@ fn strangers_are_turned_away_and_counted() {
     assert_eq!(back.expect("waiter").rejected.foreign, 0);
     forth.expect("caller");
 
-    let waiter = Waiter::bind(&waiter(1_000)).expect("bind");
+    let waiter = ExchangeResponder::bind(&waiter(1_000)).expect("bind");
     let at = SocketAddr::new(LOCAL, waiter.port());
     let mut rubbish = TcpStream::connect(at).expect("connect");
     rubbish.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("say");
-    let foreign = CallerSpec { identity: Identity { token: 1, ..IDENTITY }, ..caller(at, 1_000) };
-    let foreign = Caller::connect(&foreign).expect("connect");
-    let own = Caller::connect(&caller(at, 1_000)).expect("connect");
+    let foreign =
+        ExchangeInitiatorSpec { identity: Identity { token: 1, ..IDENTITY }, ..caller(at, 1_000) };
+    let foreign = ExchangeInitiator::connect(&foreign).expect("connect");
+    let own = ExchangeInitiator::connect(&caller(at, 1_000)).expect("connect");
     let (window, halt) = (window(Nanos::from_millis(100)), Halt::new());
     thread::scope(|scope| {
         let waiting = scope.spawn(|| waiter.run(window, &halt));
@@ -113,7 +121,7 @@ fn a_halt_ends_both_ends_early() {
 fn a_peer_that_leaves_during_the_load_is_an_error() {
     let listener = TcpListener::bind((LOCAL, 0)).expect("listen");
     let at = listener.local_addr().expect("address");
-    let caller = Caller::connect(&caller(at, 1_000)).expect("connect");
+    let caller = ExchangeInitiator::connect(&caller(at, 1_000)).expect("connect");
     let (peer, _) = listener.accept().expect("accept");
     drop(peer);
     match caller.run(window(Nanos::from_secs(600)), &Halt::new()) {
@@ -126,7 +134,7 @@ fn a_peer_that_leaves_during_the_load_is_an_error() {
 
 #[test]
 fn a_waiter_whom_nobody_calls_ends_with_its_load() {
-    let waiter = Waiter::bind(&waiter(1_000)).expect("bind");
+    let waiter = ExchangeResponder::bind(&waiter(1_000)).expect("bind");
     let report = waiter.run(window(Nanos::from_millis(60)), &Halt::new()).expect("run");
     assert_eq!((report.messages, report.octets), (0, ByteCount(0)));
     assert_eq!(report.intervals, [ByteCount(0); 2]);
@@ -134,6 +142,6 @@ fn a_waiter_whom_nobody_calls_ends_with_its_load() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let nothing = WaiterSpec { exchange: exchange(0), ..waiter(1) };
-    assert!(matches!(Waiter::bind(&nothing), Err(FlowError::Unsuitable(_))));
+    let nothing = ExchangeResponderSpec { exchange: exchange(0), ..waiter(1) };
+    assert!(matches!(ExchangeResponder::bind(&nothing), Err(FlowError::Unsuitable(_))));
 }

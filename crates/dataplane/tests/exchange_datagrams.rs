@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use datagram_ends::{End, IDENTITY, lab};
 use dataplane::counters::interfaces;
-use dataplane::exchange::{Caller, CallerSpec, EndReport, Waiter, WaiterSpec};
+use dataplane::exchange::{
+    EndReport, ExchangeInitiator, ExchangeInitiatorSpec, ExchangeResponder, ExchangeResponderSpec,
+};
 use dataplane::{FlowError, Halt, Window, clock};
 use lab::{Lab, LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
@@ -37,16 +39,16 @@ fn window(load: Nanos) -> Window {
 fn swap(lab: &Lab, exchange: &Exchange, meddle: impl FnOnce(&End<'_>, &End<'_>)) -> Ends {
     let (from, to) = (End::of(lab, "h1", false), End::of(lab, "h2", false));
     let exchange = exchange.clone();
-    let waits = WaiterSpec {
+    let waits = ExchangeResponderSpec {
         local: to.address,
         peer: from.address,
         identity: IDENTITY,
         exchange: exchange.clone(),
     };
-    let waiter = to.inside(|| Waiter::bind(&waits)).expect("bind");
+    let waiter = to.inside(|| ExchangeResponder::bind(&waits)).expect("bind");
     let remote = SocketAddr::new(to.address, waiter.port());
-    let calls = CallerSpec { local: from.address, remote, identity: IDENTITY, exchange };
-    let caller = from.inside(|| Caller::connect(&calls)).expect("connect");
+    let calls = ExchangeInitiatorSpec { local: from.address, remote, identity: IDENTITY, exchange };
+    let caller = from.inside(|| ExchangeInitiator::connect(&calls)).expect("connect");
     let (window, halt) = (window(LOAD), Halt::new());
     thread::scope(|scope| {
         let one = scope.spawn(|| caller.run(window, &halt));
@@ -150,15 +152,25 @@ fn a_cable_that_breaks_costs_frames_and_no_counts() {
 fn an_end_that_is_not_heard_still_hears() {
     // The waiter is told of a caller by nobody: it waits out its load.
     let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let waits = WaiterSpec { local, peer: local, identity: IDENTITY, exchange: exchange(1_000, 8) };
-    let waiter = Waiter::bind(&waits).expect("bind");
+    let waits = ExchangeResponderSpec {
+        local,
+        peer: local,
+        identity: IDENTITY,
+        exchange: exchange(1_000, 8),
+    };
+    let waiter = ExchangeResponder::bind(&waits).expect("bind");
     let report = waiter.run(window(Nanos::from_millis(60)), &Halt::new()).expect("run");
     assert_eq!((report.messages, report.parts_sent, report.intervals.len()), (0, 0, 2));
     // A caller whom nobody answers sends what its credits allow, again and again, and ends in time.
     let silent = std::net::UdpSocket::bind((local, 0)).expect("bind");
     let remote = silent.local_addr().expect("address");
-    let calls = CallerSpec { local, remote, identity: IDENTITY, exchange: exchange(1_000_000, 2) };
-    let caller = Caller::connect(&calls).expect("connect");
+    let calls = ExchangeInitiatorSpec {
+        local,
+        remote,
+        identity: IDENTITY,
+        exchange: exchange(1_000_000, 2),
+    };
+    let caller = ExchangeInitiator::connect(&calls).expect("connect");
     let report = caller.run(window(Nanos::from_millis(500)), &Halt::new()).expect("run");
     assert_eq!((report.messages, report.parts_received), (0, 0));
     assert!((2..=6).contains(&report.parts_sent), "{report:?}");
@@ -168,13 +180,18 @@ fn an_end_that_is_not_heard_still_hears() {
 fn strangers_datagrams_are_refused_and_counted() {
     let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let exchange = exchange(100_000, 8);
-    let waits = WaiterSpec { local, peer: local, identity: IDENTITY, exchange: exchange.clone() };
-    let waiter = Waiter::bind(&waits).expect("bind");
+    let waits = ExchangeResponderSpec {
+        local,
+        peer: local,
+        identity: IDENTITY,
+        exchange: exchange.clone(),
+    };
+    let waiter = ExchangeResponder::bind(&waits).expect("bind");
     let remote = SocketAddr::new(local, waiter.port());
     let stranger = std::net::UdpSocket::bind((local, 0)).expect("bind");
     stranger.send_to(b"GET / HTTP/1.1\r\n\r\n", remote).expect("say");
-    let calls = CallerSpec { local, remote, identity: IDENTITY, exchange };
-    let caller = Caller::connect(&calls).expect("connect");
+    let calls = ExchangeInitiatorSpec { local, remote, identity: IDENTITY, exchange };
+    let caller = ExchangeInitiator::connect(&calls).expect("connect");
     let (window, halt) = (window(Nanos::from_millis(100)), Halt::new());
     thread::scope(|scope| {
         let waiting = scope.spawn(|| waiter.run(window, &halt));
@@ -182,6 +199,6 @@ fn strangers_datagrams_are_refused_and_counted() {
         let report = waiting.join().expect("waiter").expect("waiter");
         assert_eq!((report.rejected.foreign, report.rejected.malformed), (0, 1));
     });
-    let nothing = WaiterSpec { exchange: self::exchange(1, 0), ..waits };
-    assert!(matches!(Waiter::bind(&nothing), Err(FlowError::Unsuitable(_))));
+    let nothing = ExchangeResponderSpec { exchange: self::exchange(1, 0), ..waits };
+    assert!(matches!(ExchangeResponder::bind(&nothing), Err(FlowError::Unsuitable(_))));
 }

@@ -8,7 +8,7 @@ use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 
-use crate::conversation::Errand;
+use crate::conversation::Context;
 use crate::{Netlink, NetlinkError};
 
 impl Netlink {
@@ -22,9 +22,9 @@ impl Netlink {
         if ip.is_ipv6() {
             message.attributes.push(AddressAttribute::Flags(AddressFlags::Nodad));
         }
-        let errand = Errand { deed: "add address", object: &format_args!("{ip}/{prefix}") };
+        let context = Context { deed: "add address", object: &format_args!("{ip}/{prefix}") };
         let request = RouteNetlinkMessage::NewAddress(message);
-        self.route.ask(errand, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
+        self.route.ask(context, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
     }
 }
 

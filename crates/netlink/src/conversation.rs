@@ -32,12 +32,12 @@ const ECHOED_HEADER_BYTES: usize = 16;
 
 /// What is being done, for errors.
 #[derive(Clone, Copy)]
-pub(crate) struct Errand<'a> {
+pub(crate) struct Context<'a> {
     pub deed: &'static str,
     pub object: &'a dyn std::fmt::Display,
 }
 
-impl Errand<'_> {
+impl Context<'_> {
     fn socket(self, cause: io::Error) -> NetlinkError {
         NetlinkError::Socket { deed: self.deed, object: self.object.to_string(), cause }
     }
@@ -83,8 +83,8 @@ pub(crate) struct Conversation {
 
 impl Conversation {
     pub fn open(protocol: isize, name: &'static str) -> Result<Self, NetlinkError> {
-        let errand = Errand { deed: "open", object: &name };
-        let mut socket = Socket::new(protocol).map_err(|e| errand.socket(e))?;
+        let context = Context { deed: "open", object: &name };
+        let mut socket = Socket::new(protocol).map_err(|e| context.socket(e))?;
         let prepare = |socket: &mut Socket| -> io::Result<()> {
             socket.bind_auto()?;
             socket.connect(&SocketAddr::new(0, 0))?;
@@ -96,46 +96,46 @@ impl Conversation {
             let patience = TimeVal::seconds(PATIENCE_SECONDS);
             Ok(setsockopt(socket, sockopt::ReceiveTimeout, &patience)?)
         };
-        prepare(&mut socket).map_err(|e| errand.socket(e))?;
+        prepare(&mut socket).map_err(|e| context.socket(e))?;
         Ok(Self { socket, sequence: 0, answer: Vec::with_capacity(ANSWER_BYTES) })
     }
 
     /// Sends one request and collects what comes back until it is acknowledged.
     pub fn ask<M>(
         &mut self,
-        errand: Errand<'_>,
+        context: Context<'_>,
         message: M,
         flags: u16,
     ) -> Result<Vec<M>, NetlinkError>
     where
         M: NetlinkSerializable + NetlinkDeserializable + Debug,
     {
-        self.send(errand, message, NLM_F_REQUEST | NLM_F_ACK | flags)?;
-        Ok(self.collect(errand)?.answers)
+        self.send(context, message, NLM_F_REQUEST | NLM_F_ACK | flags)?;
+        Ok(self.collect(context)?.answers)
     }
 
     /// Lists a table; a table that changed meanwhile is listed again.
-    pub fn dump<M>(&mut self, errand: Errand<'_>, message: &M) -> Result<Vec<M>, NetlinkError>
+    pub fn dump<M>(&mut self, context: Context<'_>, message: &M) -> Result<Vec<M>, NetlinkError>
     where
         M: NetlinkSerializable + NetlinkDeserializable + Debug + Clone,
     {
         for _ in 0..DUMP_ATTEMPTS {
-            self.send(errand, message.clone(), NLM_F_REQUEST | NLM_F_DUMP)?;
-            let collected = self.collect(errand)?;
+            self.send(context, message.clone(), NLM_F_REQUEST | NLM_F_DUMP)?;
+            let collected = self.collect(context)?;
             if !collected.interrupted {
                 return Ok(collected.answers);
             }
         }
         Err(NetlinkError::Unsteady {
-            deed: errand.deed,
-            object: errand.object.to_string(),
+            deed: context.deed,
+            object: context.object.to_string(),
             attempts: DUMP_ATTEMPTS,
         })
     }
 
     fn send<M: NetlinkSerializable>(
         &mut self,
-        errand: Errand<'_>,
+        context: Context<'_>,
         message: M,
         flags: u16,
     ) -> Result<(), NetlinkError> {
@@ -147,24 +147,24 @@ impl Conversation {
         message.finalize();
         let mut bytes = vec![0; message.buffer_len()];
         message.serialize(&mut bytes);
-        retry_interrupted(|| self.socket.send(&bytes, 0)).map_err(|e| errand.socket(e))?;
+        retry_interrupted(|| self.socket.send(&bytes, 0)).map_err(|e| context.socket(e))?;
         Ok(())
     }
 
     fn collect<M: NetlinkDeserializable + Debug>(
         &mut self,
-        errand: Errand<'_>,
+        context: Context<'_>,
     ) -> Result<Collected<M>, NetlinkError> {
         let mut collected = Collected { answers: Vec::new(), interrupted: false };
         loop {
             self.answer.clear();
             let length = retry_interrupted(|| self.socket.recv(&mut self.answer, whole_length()))
-                .map_err(|e| errand.socket(e))?;
+                .map_err(|e| context.socket(e))?;
             if length > self.answer.len() {
                 let cause = format!("{length} bytes do not fit {ANSWER_BYTES}").into();
-                return Err(errand.unreadable(cause));
+                return Err(context.unreadable(cause));
             }
-            if collected.take(errand, &self.answer, self.sequence)? {
+            if collected.take(context, &self.answer, self.sequence)? {
                 return Ok(collected);
             }
         }
@@ -194,13 +194,13 @@ impl<M: NetlinkDeserializable + Debug> Collected<M> {
     /// Takes the messages of one datagram; true once the answer is complete.
     fn take(
         &mut self,
-        errand: Errand<'_>,
+        context: Context<'_>,
         mut bytes: &[u8],
         sequence: u32,
     ) -> Result<bool, NetlinkError> {
         while !bytes.is_empty() {
             let length = NetlinkBuffer::new_checked(&bytes)
-                .map_err(|e| errand.unreadable(e))?
+                .map_err(|e| context.unreadable(e))?
                 .length() as usize;
             let (this, rest) = bytes.split_at(length);
             bytes = rest.get(length.next_multiple_of(4) - length..).unwrap_or_default();
@@ -211,15 +211,15 @@ impl<M: NetlinkDeserializable + Debug> Collected<M> {
             }
             self.interrupted |= header.flags() & NLM_F_DUMP_INTR != 0;
             let message =
-                NetlinkMessage::<M>::deserialize(this).map_err(|e| errand.unreadable(e))?;
+                NetlinkMessage::<M>::deserialize(this).map_err(|e| context.unreadable(e))?;
             match message.payload {
                 NetlinkPayload::InnerMessage(answer) => self.answers.push(answer),
                 NetlinkPayload::Error(error) if error.code.is_some() => {
-                    return Err(errand.refused(&error));
+                    return Err(context.refused(&error));
                 }
                 NetlinkPayload::Done(done) if done.code < 0 => {
                     let errno = Errno::from_raw(done.code.saturating_neg());
-                    return Err(errand.socket(errno.into()));
+                    return Err(context.socket(errno.into()));
                 }
                 NetlinkPayload::Error(_) | NetlinkPayload::Done(_) => return Ok(true),
                 _ => {}
@@ -235,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    const ERRAND: Errand<'static> = Errand { deed: "try", object: &"it" };
+    const CONTEXT: Context<'static> = Context { deed: "try", object: &"it" };
 
     /// An NLMSG_ERROR with this code, and behind the echoed header these octets.
     fn error(sequence: u32, code: i32, behind: &[u8]) -> Vec<u8> {
@@ -252,7 +252,7 @@ mod tests {
     fn take(bytes: &[u8], sequence: u32) -> Result<bool, NetlinkError> {
         let mut collected: Collected<RouteNetlinkMessage> =
             Collected { answers: Vec::new(), interrupted: false };
-        collected.take(ERRAND, bytes, sequence)
+        collected.take(CONTEXT, bytes, sequence)
     }
 
     #[test]

@@ -10,7 +10,7 @@ use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, N
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 
-use crate::conversation::Errand;
+use crate::conversation::Context;
 use crate::{Netlink, NetlinkError};
 
 /// A queue in which each frame waits for the same time.
@@ -27,12 +27,12 @@ impl Netlink {
     /// it comes back as if it had arrived only then. Fails where the link has an ingress queue
     /// already; where the filter fails the queue is taken away again.
     pub fn lead_arrivals(&mut self, index: u32, to: u32) -> Result<(), NetlinkError> {
-        let errand = Errand { deed: "add ingress queue to", object: &index };
+        let context = Context { deed: "add ingress queue to", object: &index };
         let request = RouteNetlinkMessage::NewQueueDiscipline(ingress(index));
-        self.route.ask(errand, request, NLM_F_CREATE | NLM_F_EXCL)?;
-        let errand = Errand { deed: "redirect what arrives at", object: &index };
+        self.route.ask(context, request, NLM_F_CREATE | NLM_F_EXCL)?;
+        let context = Context { deed: "redirect what arrives at", object: &index };
         let request = RouteNetlinkMessage::NewTrafficFilter(redirection(index, to));
-        let led = self.route.ask(errand, request, NLM_F_CREATE | NLM_F_EXCL).map(drop);
+        let led = self.route.ask(context, request, NLM_F_CREATE | NLM_F_EXCL).map(drop);
         if led.is_err() {
             // The first error is the one to tell.
             let _ = self.restore_arrivals(index);
@@ -42,9 +42,9 @@ impl Netlink {
 
     /// Takes the ingress queue away, with its filter: frames arrive as before.
     pub fn restore_arrivals(&mut self, index: u32) -> Result<(), NetlinkError> {
-        let errand = Errand { deed: "remove ingress queue of", object: &index };
+        let context = Context { deed: "remove ingress queue of", object: &index };
         let request = RouteNetlinkMessage::DelQueueDiscipline(ingress(index));
-        self.route.ask(errand, request, 0).map(drop)
+        self.route.ask(context, request, 0).map(drop)
     }
 
     /// Whether a link has an ingress queue.
@@ -55,9 +55,9 @@ impl Netlink {
 
     /// Makes netem a link's outermost queue, in place of what was there.
     pub fn set_netem(&mut self, index: u32, netem: &Netem) -> Result<(), NetlinkError> {
-        let errand = Errand { deed: "set netem on", object: &index };
+        let context = Context { deed: "set netem on", object: &index };
         let Some(parameters) = netem.parameters() else {
-            return Err(errand.unsuitable(format!("a delay of {} is too long", netem.delay)));
+            return Err(context.unsuitable(format!("a delay of {} is too long", netem.delay)));
         };
         let mut message = TcMessage::with_index(index as i32);
         message.header.parent = TcHandle::ROOT;
@@ -66,14 +66,14 @@ impl Netlink {
         let options = DefaultNla::new(OPTIONS, parameters.to_vec());
         message.attributes = vec![TcAttribute::Kind(NETEM.to_owned()), TcAttribute::Other(options)];
         let request = RouteNetlinkMessage::NewQueueDiscipline(message);
-        self.route.ask(errand, request, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
+        self.route.ask(context, request, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
     }
 
     /// A link's outermost queue as the kernel has it, where that is netem.
     pub fn netem(&mut self, index: u32) -> Result<Option<Netem>, NetlinkError> {
-        let errand = Errand { deed: "list", object: &"queues" };
+        let context = Context { deed: "list", object: &"queues" };
         let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
-        let answers = self.route.dump(errand, &request)?;
+        let answers = self.route.dump(context, &request)?;
         Ok(answers.iter().find_map(|answer| match answer {
             RouteNetlinkMessage::NewQueueDiscipline(queue)
                 if queue.header.index == index as i32 && queue.header.parent == TcHandle::ROOT =>

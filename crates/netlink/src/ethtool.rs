@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use netlink_packet_core::{DecodeError, DefaultNla, NlasIterator};
 
 use crate::NetlinkError;
-use crate::conversation::Errand;
+use crate::conversation::Context;
 use crate::generic::{Family, attribute, nest, text};
 use crate::link::check_name;
 
@@ -50,14 +50,14 @@ impl Ethtool {
 
     /// Every feature that the kernel knows, as it stands on the interface.
     pub fn features(&mut self, interface: &str) -> Result<BTreeMap<String, Feature>, NetlinkError> {
-        let errand = Errand { deed: "read features of", object: &interface };
-        check_name(errand, interface)?;
+        let context = Context { deed: "read features of", object: &interface };
+        check_name(context, interface)?;
         let header = attribute(HEADER_DEV_NAME, &text(interface));
         let request = self.0.message(FEATURES_GET, &[nest(FEATURES_HEADER, &[header])])?;
-        let answers = self.0.conversation.ask(errand, request, 0)?;
+        let answers = self.0.conversation.ask(context, request, 0)?;
         let mut features = BTreeMap::new();
         for answer in &answers {
-            read_features(&answer.attributes, &mut features).map_err(|e| errand.unreadable(e))?;
+            read_features(&answer.attributes, &mut features).map_err(|e| context.unreadable(e))?;
         }
         Ok(features)
     }
@@ -68,8 +68,8 @@ impl Ethtool {
         interface: &str,
         wanted: &[(&str, bool)],
     ) -> Result<(), NetlinkError> {
-        let errand = Errand { deed: "set features of", object: &interface };
-        check_name(errand, interface)?;
+        let context = Context { deed: "set features of", object: &interface };
+        check_name(context, interface)?;
         let header = [
             attribute(HEADER_DEV_NAME, &text(interface)),
             attribute(HEADER_FLAGS, &FLAG_OMIT_REPLY.to_ne_bytes()),
@@ -85,7 +85,7 @@ impl Ethtool {
         let attributes =
             [nest(FEATURES_HEADER, &header), nest(FEATURES_WANTED, &[nest(BITSET_BITS, &bits)])];
         let request = self.0.message(FEATURES_SET, &attributes)?;
-        self.0.conversation.ask(errand, request, 0).map(drop)
+        self.0.conversation.ask(context, request, 0).map(drop)
     }
 }
 

@@ -9,7 +9,7 @@ use netlink_packet_core::{
 };
 
 use crate::NetlinkError;
-use crate::conversation::{Conversation, Errand};
+use crate::conversation::{Context, Conversation};
 
 const HEADER_BYTES: usize = 4;
 const ID_CTRL: u16 = 0x10;
@@ -79,19 +79,19 @@ impl Family {
     }
 
     fn look_up(&mut self) -> Result<u16, NetlinkError> {
-        let errand = Errand { deed: "look up netlink family", object: &self.name };
+        let context = Context { deed: "look up netlink family", object: &self.name };
         let request = GenericMessage {
             family: ID_CTRL,
             command: CTRL_CMD_GETFAMILY,
             attributes: emit(&[attribute(CTRL_ATTR_FAMILY_NAME, &text(self.name))]),
         };
-        let answers = self.conversation.ask(errand, request, 0)?;
+        let answers = self.conversation.ask(context, request, 0)?;
         answers
             .iter()
             .flat_map(|answer| NlasIterator::new(&answer.attributes).map_while(Result::ok))
             .find(|attribute| attribute.kind() == CTRL_ATTR_FAMILY_ID)
             .and_then(|attribute| attribute.value().try_into().ok().map(u16::from_ne_bytes))
-            .ok_or_else(|| errand.unreadable("no family number".to_owned().into()))
+            .ok_or_else(|| context.unreadable("no family number".to_owned().into()))
     }
 }
 

@@ -8,7 +8,7 @@ use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
 
-use crate::conversation::Errand;
+use crate::conversation::Context;
 use crate::qdisc::{RateSpec, TokenBucket};
 use crate::{Netlink, NetlinkError};
 
@@ -24,8 +24,8 @@ impl Netlink {
     /// the link came with. It counts a frame as [`TokenBucket`] says; a frame is let through while
     /// any token is left, so that up to one frame more than the burst passes at once.
     pub fn set_htb(&mut self, index: u32, bucket: &TokenBucket) -> Result<(), NetlinkError> {
-        let errand = Errand { deed: "set hierarchical token bucket on", object: &index };
-        let (class, limit) = (class_options(errand, bucket)?, bucket.whole_limit(errand)?);
+        let context = Context { deed: "set hierarchical token bucket on", object: &index };
+        let (class, limit) = (class_options(context, bucket)?, bucket.whole_limit(context)?);
         let message = |parent, handle, kind: &str, options| {
             let mut message = TcMessage::with_index(index as i32);
             (message.header.parent, message.header.handle) = (parent, handle);
@@ -43,7 +43,7 @@ impl Netlink {
             RouteNetlinkMessage::NewTrafficClass(class),
             RouteNetlinkMessage::NewQueueDiscipline(leaf),
         ] {
-            self.route.ask(errand, request, NLM_F_CREATE | NLM_F_REPLACE)?;
+            self.route.ask(context, request, NLM_F_CREATE | NLM_F_REPLACE)?;
         }
         Ok(())
     }
@@ -74,9 +74,12 @@ fn queue_options() -> Vec<TcOption> {
     vec![TcOption::Other(DefaultNla::new(INIT, octets))]
 }
 
-fn class_options(errand: Errand<'_>, bucket: &TokenBucket) -> Result<Vec<TcOption>, NetlinkError> {
-    let rate = RateSpec::new(errand, bucket)?;
-    let ticks = rate.ticks(bucket.whole_burst(errand)?);
+fn class_options(
+    context: Context<'_>,
+    bucket: &TokenBucket,
+) -> Result<Vec<TcOption>, NetlinkError> {
+    let rate = RateSpec::new(context, bucket)?;
+    let ticks = rate.ticks(bucket.whole_burst(context)?);
     // Rate and ceiling are the same: there is no other class to borrow from. Then the bucket of
     // each, quantum, level and priority.
     let mut parameters = [rate.octets, rate.octets].concat();
@@ -100,7 +103,7 @@ mod tests {
     fn class(rate: u64) -> Vec<(u16, Vec<u8>)> {
         let (burst, limit) = (ByteCount(64_000), ByteCount(1_000));
         let bucket = TokenBucket { rate: Rate(rate), burst, limit, overhead: 24 };
-        let options = class_options(Errand { deed: "limit", object: &1 }, &bucket).unwrap();
+        let options = class_options(Context { deed: "limit", object: &1 }, &bucket).unwrap();
         let octets = |option: &TcOption| {
             let mut octets = vec![0; option.value_len()];
             option.emit_value(&mut octets);

@@ -11,7 +11,7 @@ use netlink_packet_route::link::{
     InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State, Stats64,
 };
 
-use crate::conversation::Errand;
+use crate::conversation::Context;
 use crate::{Netlink, NetlinkError};
 
 /// One link as the kernel lists it.
@@ -186,87 +186,87 @@ impl Link {
 impl Netlink {
     /// Every link of the namespace, in the order of their numbers.
     pub fn links(&mut self) -> Result<Vec<Link>, NetlinkError> {
-        let errand = Errand { deed: "list", object: &"links" };
+        let context = Context { deed: "list", object: &"links" };
         let request = RouteNetlinkMessage::GetLink(LinkMessage::default());
         let mut links: Vec<Link> =
-            self.route.dump(errand, &request)?.iter().filter_map(as_link).collect();
+            self.route.dump(context, &request)?.iter().filter_map(as_link).collect();
         links.sort_by_key(|link| link.index);
         Ok(links)
     }
 
     /// The named link.
     pub fn link(&mut self, name: &str) -> Result<Link, NetlinkError> {
-        let errand = Errand { deed: "look up link", object: &name };
-        check_name(errand, name)?;
+        let context = Context { deed: "look up link", object: &name };
+        check_name(context, name)?;
         let mut message = LinkMessage::default();
         message.attributes.push(LinkAttribute::IfName(name.to_owned()));
-        let answers = self.route.ask(errand, RouteNetlinkMessage::GetLink(message), 0)?;
+        let answers = self.route.ask(context, RouteNetlinkMessage::GetLink(message), 0)?;
         answers
             .iter()
             .find_map(as_link)
-            .ok_or_else(|| errand.unreadable("no link in the answer".to_owned().into()))
+            .ok_or_else(|| context.unreadable("no link in the answer".to_owned().into()))
     }
 
     /// Makes a virtual cable with the ends `a` and `b`, both in this namespace and down.
     pub fn create_veth(&mut self, a: &str, b: &str) -> Result<(), NetlinkError> {
-        let errand = Errand { deed: "create veth", object: &a };
-        check_name(errand, a)?;
-        check_name(errand, b)?;
+        let context = Context { deed: "create veth", object: &a };
+        check_name(context, a)?;
+        check_name(context, b)?;
         let mut peer = LinkMessage::default();
         peer.attributes.push(LinkAttribute::IfName(b.to_owned()));
         let data = InfoData::Veth(InfoVeth::Peer(peer));
-        self.create_link(errand, a, InfoKind::Veth, data)
+        self.create_link(context, a, InfoKind::Veth, data)
     }
 
     /// Makes a bridge that sends no frame of its own: no spanning tree, no multicast snooping.
     /// Learning and ageing are the kernel's defaults.
     pub fn create_bridge(&mut self, name: &str) -> Result<(), NetlinkError> {
-        let errand = Errand { deed: "create bridge", object: &name };
-        check_name(errand, name)?;
+        let context = Context { deed: "create bridge", object: &name };
+        check_name(context, name)?;
         let data = InfoData::Bridge(vec![
             InfoBridge::StpState(BridgeStpState::Disabled),
             InfoBridge::MulticastSnooping(false),
         ]);
-        self.create_link(errand, name, InfoKind::Bridge, data)
+        self.create_link(context, name, InfoKind::Bridge, data)
     }
 
     /// Makes a link that hands back whatever is sent out of it as arrived where it came from; down.
     /// Its queue stands between.
     pub fn create_ifb(&mut self, name: &str) -> Result<(), NetlinkError> {
-        let errand = Errand { deed: "create ifb", object: &name };
-        check_name(errand, name)?;
+        let context = Context { deed: "create ifb", object: &name };
+        check_name(context, name)?;
         let mut message = LinkMessage::default();
         message.attributes = vec![
             LinkAttribute::IfName(name.to_owned()),
             LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Ifb)]),
         ];
         let request = RouteNetlinkMessage::NewLink(message);
-        self.route.ask(errand, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
+        self.route.ask(context, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
     }
 
     /// Removes a virtual link, with its queues.
     pub fn remove_link(&mut self, index: u32) -> Result<(), NetlinkError> {
-        let errand = Errand { deed: "remove link", object: &index };
+        let context = Context { deed: "remove link", object: &index };
         let mut message = LinkMessage::default();
         message.header.index = index;
-        self.route.ask(errand, RouteNetlinkMessage::DelLink(message), 0).map(drop)
+        self.route.ask(context, RouteNetlinkMessage::DelLink(message), 0).map(drop)
     }
 
     /// Lets a bridge learn at most so many addresses (Linux 6.7); 0 is no limit. An older kernel
     /// takes no notice, and says nothing.
     pub fn limit_learned(&mut self, bridge: u32, addresses: u32) -> Result<(), NetlinkError> {
-        let errand = Errand { deed: "limit what is learned by bridge", object: &bridge };
+        let context = Context { deed: "limit what is learned by bridge", object: &bridge };
         let data = InfoData::Bridge(vec![InfoBridge::FdbMaxLearned(addresses)]);
         let infos = vec![LinkInfo::Kind(InfoKind::Bridge), LinkInfo::Data(data)];
         let mut message = LinkMessage::default();
         message.header.index = bridge;
         message.attributes = vec![LinkAttribute::LinkInfo(infos)];
-        self.route.ask(errand, RouteNetlinkMessage::NewLink(message), 0).map(drop)
+        self.route.ask(context, RouteNetlinkMessage::NewLink(message), 0).map(drop)
     }
 
     fn create_link(
         &mut self,
-        errand: Errand<'_>,
+        context: Context<'_>,
         name: &str,
         kind: InfoKind,
         data: InfoData,
@@ -277,7 +277,7 @@ impl Netlink {
             LinkAttribute::LinkInfo(vec![LinkInfo::Kind(kind), LinkInfo::Data(data)]),
         ];
         let request = RouteNetlinkMessage::NewLink(message);
-        self.route.ask(errand, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
+        self.route.ask(context, request, NLM_F_CREATE | NLM_F_EXCL).map(drop)
     }
 
     /// Takes a link up.
@@ -312,7 +312,7 @@ impl Netlink {
         message.header.flags = flags;
         message.header.change_mask = which;
         let request = RouteNetlinkMessage::SetLink(message);
-        self.route.ask(Errand { deed, object: &index }, request, 0).map(drop)
+        self.route.ask(Context { deed, object: &index }, request, 0).map(drop)
     }
 
     /// Sets the largest IP packet of a link, in octets.
@@ -339,7 +339,7 @@ impl Netlink {
         namespace: impl AsFd,
     ) -> Result<(), NetlinkError> {
         let deed = "move into a namespace link";
-        check_name(Errand { deed, object: &index }, new_name)?;
+        check_name(Context { deed, object: &index }, new_name)?;
         let attributes = vec![
             LinkAttribute::IfName(new_name.to_owned()),
             LinkAttribute::NetNsFd(namespace.as_fd().as_raw_fd()),
@@ -357,7 +357,7 @@ impl Netlink {
         message.header.index = index;
         message.attributes = attributes;
         let request = RouteNetlinkMessage::SetLink(message);
-        self.route.ask(Errand { deed, object: &index }, request, 0).map(drop)
+        self.route.ask(Context { deed, object: &index }, request, 0).map(drop)
     }
 }
 
@@ -370,10 +370,10 @@ fn as_link(message: &RouteNetlinkMessage) -> Option<Link> {
 
 /// IFNAMSIZ is 16 with the terminating zero; `/`, `:` and white space the kernel refuses with a
 /// bare EINVAL.
-pub(crate) fn check_name(errand: Errand<'_>, name: &str) -> Result<(), NetlinkError> {
+pub(crate) fn check_name(context: Context<'_>, name: &str) -> Result<(), NetlinkError> {
     let fits = (1..16).contains(&name.len())
         && name != "."
         && name != ".."
         && !name.contains(|c: char| c == '/' || c == ':' || c == '\0' || c.is_whitespace());
-    if fits { Ok(()) } else { Err(errand.unsuitable(format!("`{name}` is not a link name"))) }
+    if fits { Ok(()) } else { Err(context.unsuitable(format!("`{name}` is not a link name"))) }
 }

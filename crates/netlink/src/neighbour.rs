@@ -11,16 +11,16 @@ use netlink_packet_route::route::RouteType;
 use nix::errno::Errno;
 
 use crate::address::family;
-use crate::conversation::Errand;
+use crate::conversation::Context;
 use crate::{Netlink, NetlinkError};
 
 impl Netlink {
     /// The Ethernet address known for `ip` on a link; none while it is unknown or unreachable.
     /// Needs Linux 5.0.
     pub fn neighbour(&mut self, index: u32, ip: IpAddr) -> Result<Option<[u8; 6]>, NetlinkError> {
-        let errand = Errand { deed: "look up neighbour", object: &ip };
+        let context = Context { deed: "look up neighbour", object: &ip };
         let request = RouteNetlinkMessage::GetNeighbour(about(index, ip));
-        let answers = match self.route.ask(errand, request, 0) {
+        let answers = match self.route.ask(context, request, 0) {
             Err(error) if error.errno() == Some(Errno::ENOENT) => return Ok(None),
             answers => answers?,
         };
@@ -41,9 +41,9 @@ impl Netlink {
         message.header.state = NeighbourState::Permanent;
         message.header.kind = RouteType::Unicast;
         message.attributes.push(NeighbourAttribute::LinkLayerAddress(mac.to_vec()));
-        let errand = Errand { deed: "add permanent neighbour", object: &ip };
+        let context = Context { deed: "add permanent neighbour", object: &ip };
         let request = RouteNetlinkMessage::NewNeighbour(message);
-        self.route.ask(errand, request, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
+        self.route.ask(context, request, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
     }
 }
 

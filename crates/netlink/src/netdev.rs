@@ -7,7 +7,7 @@
 use netlink_packet_core::{DecodeError, NlasIterator};
 
 use crate::NetlinkError;
-use crate::conversation::Errand;
+use crate::conversation::Context;
 use crate::generic::{Family, GenericMessage, attribute};
 
 const DEV_GET: u8 = 1;
@@ -62,21 +62,21 @@ impl Netdev {
 
     /// What the interface can do with XDP frames now.
     pub fn xdp_features(&mut self, index: u32) -> Result<XdpFeatures, NetlinkError> {
-        let errand = Errand { deed: "read xdp features of link", object: &index };
+        let context = Context { deed: "read xdp features of link", object: &index };
         let request = self.0.message(DEV_GET, &[attribute(DEV_IFINDEX, &index.to_ne_bytes())])?;
-        let answers = self.0.conversation.ask(errand, request, 0)?;
+        let answers = self.0.conversation.ask(context, request, 0)?;
         let features = answers.iter().find_map(|answer| {
             let octets = value(answer, DEV_XDP_FEATURES).ok()??;
             Some(XdpFeatures(u64::from_ne_bytes(octets.try_into().ok()?)))
         });
-        features.ok_or_else(|| errand.unreadable("no features in the answer".to_owned().into()))
+        features.ok_or_else(|| context.unreadable("no features in the answer".to_owned().into()))
     }
 
     /// The pollers of an interface that is up.
     pub fn napis(&mut self, index: u32) -> Result<Vec<Napi>, NetlinkError> {
-        let errand = Errand { deed: "list the pollers of link", object: &index };
+        let context = Context { deed: "list the pollers of link", object: &index };
         let request = self.0.message(NAPI_GET, &[attribute(NAPI_IFINDEX, &index.to_ne_bytes())])?;
-        let answers = self.0.conversation.dump(errand, &request)?;
+        let answers = self.0.conversation.dump(context, &request)?;
         let number = |answer: &GenericMessage, kind| -> Result<Option<u32>, DecodeError> {
             let octets = value(answer, kind)?.and_then(|octets| octets.try_into().ok());
             Ok(octets.map(u32::from_ne_bytes))
@@ -87,20 +87,20 @@ impl Netdev {
                 let Some(id) = number(answer, NAPI_ID)? else { return Ok(None) };
                 Ok(Some(Napi { id, thread: number(answer, NAPI_PID)? }))
             };
-            napis.extend(read().map_err(|e| errand.unreadable(e))?);
+            napis.extend(read().map_err(|e| context.unreadable(e))?);
         }
         Ok(napis)
     }
 
     /// Has a poller run in a thread of its own, or no longer. The setting ends with the poller.
     pub fn set_napi_threaded(&mut self, id: u32, threaded: bool) -> Result<(), NetlinkError> {
-        let errand = Errand { deed: "set the thread of poller", object: &id };
+        let context = Context { deed: "set the thread of poller", object: &id };
         let request = [
             attribute(NAPI_ID, &id.to_ne_bytes()),
             attribute(NAPI_THREADED, &u32::from(threaded).to_ne_bytes()),
         ];
         let request = self.0.message(NAPI_SET, &request)?;
-        self.0.conversation.ask(errand, request, 0).map(drop)
+        self.0.conversation.ask(context, request, 0).map(drop)
     }
 }
 

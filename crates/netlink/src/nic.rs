@@ -6,7 +6,7 @@
 
 use netlink_packet_core::{DefaultNla, NlasIterator};
 
-use crate::conversation::Errand;
+use crate::conversation::Context;
 use crate::ethtool::{FLAG_OMIT_REPLY, HEADER_DEV_NAME, HEADER_FLAGS, each_bit};
 use crate::generic::{attribute, nest, text};
 use crate::link::check_name;
@@ -143,15 +143,15 @@ impl Netlink {
     }
 
     fn ethtool_get(&mut self, command: u8, interface: &str) -> Result<Attributes, NetlinkError> {
-        let errand = Errand { deed: "read settings of", object: &interface };
-        check_name(errand, interface)?;
+        let context = Context { deed: "read settings of", object: &interface };
+        check_name(context, interface)?;
         let header = nest(HEADER, &[attribute(HEADER_DEV_NAME, &text(interface))]);
         let request = self.ethtool.family().message(command, &[header])?;
-        let answers = self.ethtool.family().conversation.ask(errand, request, 0)?;
+        let answers = self.ethtool.family().conversation.ask(context, request, 0)?;
         let mut found = Attributes::new();
         for answer in &answers {
             for attribute in NlasIterator::new(&answer.attributes) {
-                let attribute = attribute.map_err(|e| errand.unreadable(e))?;
+                let attribute = attribute.map_err(|e| context.unreadable(e))?;
                 found.push((attribute.kind(), attribute.value().to_vec()));
             }
         }
@@ -165,8 +165,8 @@ impl Netlink {
         interface: &str,
         values: &[DefaultNla],
     ) -> Result<(), NetlinkError> {
-        let errand = Errand { deed, object: &interface };
-        check_name(errand, interface)?;
+        let context = Context { deed, object: &interface };
+        check_name(context, interface)?;
         let header = [
             attribute(HEADER_DEV_NAME, &text(interface)),
             attribute(HEADER_FLAGS, &FLAG_OMIT_REPLY.to_ne_bytes()),
@@ -174,7 +174,7 @@ impl Netlink {
         let mut attributes = vec![nest(HEADER, &header)];
         attributes.extend_from_slice(values);
         let request = self.ethtool.family().message(command, &attributes)?;
-        self.ethtool.family().conversation.ask(errand, request, 0).map(drop)
+        self.ethtool.family().conversation.ask(context, request, 0).map(drop)
     }
 }
 

@@ -10,7 +10,7 @@ use netlink_packet_route::tc::{
     TcAttribute, TcHandle, TcMessage, TcOption, TcStats2, TcStatsBasic, TcStatsQueue,
 };
 
-use crate::conversation::Errand;
+use crate::conversation::Context;
 use crate::{Netlink, NetlinkError};
 
 /// A token bucket: a rate, how far it may be exceeded at once, and how much may wait.
@@ -77,22 +77,22 @@ pub struct QdiscStats {
 impl Netlink {
     /// Makes a token bucket filter a link's outermost queue, in place of what was there.
     pub fn set_tbf(&mut self, index: u32, bucket: &TokenBucket) -> Result<(), NetlinkError> {
-        let errand = Errand { deed: "set token bucket filter on", object: &index };
-        let options = tbf_options(errand, bucket)?;
+        let context = Context { deed: "set token bucket filter on", object: &index };
+        let options = tbf_options(context, bucket)?;
         let mut message = TcMessage::with_index(index as i32);
         message.header.parent = TcHandle::ROOT;
         message.header.handle = TcHandle { major: 1, minor: 0 };
         message.attributes =
             vec![TcAttribute::Kind("tbf".to_owned()), TcAttribute::Options(options)];
         let request = RouteNetlinkMessage::NewQueueDiscipline(message);
-        self.route.ask(errand, request, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
+        self.route.ask(context, request, NLM_F_CREATE | NLM_F_REPLACE).map(drop)
     }
 
     /// Every queue of the namespace.
     pub fn qdiscs(&mut self) -> Result<Vec<Qdisc>, NetlinkError> {
-        let errand = Errand { deed: "list", object: &"queues" };
+        let context = Context { deed: "list", object: &"queues" };
         let request = RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default());
-        let answers = self.route.dump(errand, &request)?;
+        let answers = self.route.dump(context, &request)?;
         Ok(answers
             .iter()
             .filter_map(|answer| match answer {
@@ -110,9 +110,9 @@ const RATE64: u16 = 4;
 /// `TCA_TBF_BURST`, in bytes: exact, where the parameters hold it as a rounded time.
 const BURST: u16 = 6;
 
-fn tbf_options(errand: Errand<'_>, bucket: &TokenBucket) -> Result<Vec<TcOption>, NetlinkError> {
-    let rate = RateSpec::new(errand, bucket)?;
-    let (burst, limit) = (bucket.whole_burst(errand)?, bucket.whole_limit(errand)?);
+fn tbf_options(context: Context<'_>, bucket: &TokenBucket) -> Result<Vec<TcOption>, NetlinkError> {
+    let rate = RateSpec::new(context, bucket)?;
+    let (burst, limit) = (bucket.whole_burst(context)?, bucket.whole_limit(context)?);
 
     // tc_tbf_qopt: rate and peak rate (tc_ratespec, 12 bytes each), limit, buffer, mtu.
     let mut parameters = [0; 36];
@@ -128,21 +128,21 @@ fn tbf_options(errand: Errand<'_>, bucket: &TokenBucket) -> Result<Vec<TcOption>
 
 impl TokenBucket {
     /// The burst as the kernel counts it.
-    pub(crate) fn whole_burst(&self, errand: Errand<'_>) -> Result<u32, NetlinkError> {
-        whole(errand, "a burst", self.burst)
+    pub(crate) fn whole_burst(&self, context: Context<'_>) -> Result<u32, NetlinkError> {
+        whole(context, "a burst", self.burst)
     }
 
     /// The limit as the kernel counts it.
-    pub(crate) fn whole_limit(&self, errand: Errand<'_>) -> Result<u32, NetlinkError> {
-        whole(errand, "a limit", self.limit)
+    pub(crate) fn whole_limit(&self, context: Context<'_>) -> Result<u32, NetlinkError> {
+        whole(context, "a limit", self.limit)
     }
 }
 
-fn whole(errand: Errand<'_>, quantity: &str, bytes: ByteCount) -> Result<u32, NetlinkError> {
+fn whole(context: Context<'_>, quantity: &str, bytes: ByteCount) -> Result<u32, NetlinkError> {
     u32::try_from(bytes.0)
         .ok()
         .filter(|bytes| *bytes > 0)
-        .ok_or_else(|| errand.unsuitable(format!("{quantity} of {bytes} is outside 1B…4GiB")))
+        .ok_or_else(|| context.unsuitable(format!("{quantity} of {bytes} is outside 1B…4GiB")))
 }
 
 /// `TC_LINKLAYER_ETHERNET`; with it the kernel wants no rate table.
@@ -159,10 +159,10 @@ pub(crate) struct RateSpec {
 }
 
 impl RateSpec {
-    pub fn new(errand: Errand<'_>, bucket: &TokenBucket) -> Result<Self, NetlinkError> {
+    pub fn new(context: Context<'_>, bucket: &TokenBucket) -> Result<Self, NetlinkError> {
         let bytes_per_second = bucket.rate.0 / 8;
         if bytes_per_second == 0 {
-            return Err(errand.unsuitable("the rate is below one byte a second"));
+            return Err(context.unsuitable("the rate is below one byte a second"));
         }
         let narrow = u32::try_from(bytes_per_second).unwrap_or(u32::MAX);
         let mut octets = [0; 12];
@@ -242,7 +242,7 @@ mod tests {
     fn options(rate: u64, burst: u64, limit: u64) -> Vec<(u16, Vec<u8>)> {
         let (rate, burst, limit) = (Rate(rate), ByteCount(burst), ByteCount(limit));
         let bucket = TokenBucket { rate, burst, limit, overhead: 0 };
-        let options = tbf_options(Errand { deed: "limit", object: &1 }, &bucket).unwrap();
+        let options = tbf_options(Context { deed: "limit", object: &1 }, &bucket).unwrap();
         let octets = |option: &TcOption| {
             let mut octets = vec![0; option.value_len()];
             option.emit_value(&mut octets);

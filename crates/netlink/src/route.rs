@@ -12,7 +12,7 @@ use netlink_packet_route::route::{
 };
 
 use crate::address::family;
-use crate::conversation::Errand;
+use crate::conversation::Context;
 use crate::{Netlink, NetlinkError};
 
 /// Where a route sends its packets next.
@@ -68,7 +68,7 @@ impl Netlink {
         where_present: u16,
     ) -> Result<(), NetlinkError> {
         let object = format!("{destination}/{prefix}");
-        let errand = Errand { deed: "add route to", object: &object };
+        let context = Context { deed: "add route to", object: &object };
         let mut message = RouteMessage::default();
         message.header.address_family = family(destination);
         message.header.destination_prefix_length = prefix;
@@ -81,7 +81,7 @@ impl Netlink {
         message.attributes.push(RouteAttribute::Destination(destination.into()));
         message.attributes.extend(source.map(|ip| RouteAttribute::PrefSource(ip.into())));
         match next_hops {
-            [] => return Err(errand.unsuitable("no next hop")),
+            [] => return Err(context.unsuitable("no next hop")),
             [hop] => {
                 message.attributes.push(RouteAttribute::Oif(hop.index));
                 message.attributes.extend(gateway(*hop));
@@ -92,7 +92,7 @@ impl Netlink {
             }
         }
         let request = RouteNetlinkMessage::NewRoute(message);
-        self.route.ask(errand, request, NLM_F_CREATE | where_present).map(drop)
+        self.route.ask(context, request, NLM_F_CREATE | where_present).map(drop)
     }
 
     /// Which way a packet with these addresses and ports goes. `protocol` is the IP protocol number
@@ -106,7 +106,7 @@ impl Netlink {
         destination_port: u16,
         protocol: u8,
     ) -> Result<Route, NetlinkError> {
-        let errand = Errand { deed: "look up route to", object: &destination };
+        let context = Context { deed: "look up route to", object: &destination };
         let whole = if destination.is_ipv4() { 32 } else { 128 };
         let mut message = RouteMessage::default();
         message.header.address_family = family(destination);
@@ -123,7 +123,7 @@ impl Netlink {
         if destination_port != 0 {
             message.attributes.push(RouteAttribute::Dport(destination_port));
         }
-        let answers = self.route.ask(errand, RouteNetlinkMessage::GetRoute(message), 0)?;
+        let answers = self.route.ask(context, RouteNetlinkMessage::GetRoute(message), 0)?;
         answers
             .iter()
             .find_map(|answer| match answer {
@@ -131,7 +131,7 @@ impl Netlink {
                 _ => None,
             })
             .ok_or_else(|| {
-                errand.unreadable("no route with a link in the answer".to_owned().into())
+                context.unreadable("no route with a link in the answer".to_owned().into())
             })
     }
 }

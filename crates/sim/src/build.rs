@@ -16,11 +16,11 @@ use crate::conversation::Conversation;
 use crate::disk::Disk;
 use crate::echo::{self, Echo};
 use crate::exchange::{self, Exchange};
-use crate::ground::{Ground, Lane, Window};
+use crate::exchange_way::ExchangeWay;
 use crate::jitter::Jitter;
 use crate::load::{Load, Stations};
 use crate::nic::{Far, Nic};
-use crate::parcels::Parcels;
+use crate::shared_state::{Lane, SharedState, Window};
 use crate::storage::{Servers, Storage};
 use crate::stream::{Course, Owner, Stream, TCP_OVERHEAD};
 use crate::tcp::{Algorithm, Config};
@@ -65,7 +65,7 @@ impl Scene<'_> {
         }
         let network = Network::new(self.profile, seed);
         let turnaround = Picos::from(self.hosts.turnaround);
-        let ground = Ground::new(nics, network.edges(), turnaround, flows.alarms.len());
+        let ground = SharedState::new(nics, network.edges(), turnaround, flows.alarms.len());
         Ok((World { network, hosts: Hosts { ground, flows }, death: None }, lanes))
     }
 
@@ -309,7 +309,13 @@ impl Builder<'_> {
                 let HostModel { mtu, queue, .. } = self.scene.hosts;
                 let size = (asked.message.0, *mtu);
                 let way = |end: u32, lanes| {
-                    Parcels::new((place, end), lanes, size, (credits, queue.0), self.window.stop)
+                    ExchangeWay::new(
+                        (place, end),
+                        lanes,
+                        size,
+                        (credits, queue.0),
+                        self.window.stop,
+                    )
                 };
                 let [there, back] = lanes;
                 let ways = [way(0, [there, back]), way(1, [back, there])];
@@ -410,7 +416,7 @@ impl Builder<'_> {
 }
 
 /// The disk of a server that a trial asks for: always as slow, however many operations it has.
-fn made_of(server: trial::StorageServer) -> DiskModel {
+fn made_of(server: trial::ServedMemory) -> DiskModel {
     let of = |fixed| ServiceTime { fixed, drawn: Nanos::ZERO };
     DiskModel { read: of(server.read), write: of(server.write), at_once: u16::MAX }
 }

@@ -6,7 +6,7 @@ use measure::reading::StreamPoint;
 use measure::{ByteCount, Nanos, Picos, Rate};
 use trial::record::{BulkRecord, StreamRecord};
 
-use crate::ground::{Ground, Window};
+use crate::shared_state::{SharedState, Window};
 use crate::stream::Stream;
 
 /// More than any stream sends.
@@ -47,7 +47,7 @@ impl Bulk {
     }
 
     /// The load's start, and then the end of each interval.
-    pub(crate) fn alarm(&mut self, ground: &mut Ground, streams: &mut [Stream]) {
+    pub(crate) fn alarm(&mut self, ground: &mut SharedState, streams: &mut [Stream]) {
         let own = &mut streams[self.first as usize..][..self.streams.len()];
         if self.begun {
             let at = (ground.now - self.window.start).to_nanos();

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use crate::ground::Ground;
+use crate::shared_state::SharedState;
 use crate::stream::Stream;
 
 /// One way's messages that have not come yet, each with where it ends in the stream.
@@ -31,7 +31,7 @@ impl Conversation {
     /// Sends a message of so many octets about an operation: a request, or `back` an answer.
     pub(crate) fn say(
         &mut self,
-        ground: &mut Ground,
+        ground: &mut SharedState,
         streams: &mut [Stream],
         back: bool,
         (operation, octets): (u32, u64),

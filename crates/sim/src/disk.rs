@@ -10,8 +10,8 @@ use measure::Picos;
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 
-use crate::ground::Ground;
 use crate::hosts::{DiskModel, ServiceTime};
+use crate::shared_state::SharedState;
 
 /// An operation at a disk, as the one who asks numbers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,13 +43,13 @@ impl Disk {
     }
 
     /// An operation comes to it.
-    pub(crate) fn ask(&mut self, ground: &mut Ground, write: bool, ticket: Ticket) {
+    pub(crate) fn ask(&mut self, ground: &mut SharedState, write: bool, ticket: Ticket) {
         self.waiting.push_back((write, ticket));
         self.go_on(ground);
     }
 
     /// The next one that is over by now.
-    pub(crate) fn over(&mut self, ground: &mut Ground) -> Option<Ticket> {
+    pub(crate) fn over(&mut self, ground: &mut SharedState) -> Option<Ticket> {
         let Reverse((at, _, ticket)) = *self.busy.peek()?;
         if at > ground.now {
             return None;
@@ -59,7 +59,7 @@ impl Disk {
         Some(ticket)
     }
 
-    fn go_on(&mut self, ground: &mut Ground) {
+    fn go_on(&mut self, ground: &mut SharedState) {
         while self.busy.len() < usize::from(self.model.at_once.max(1))
             && let Some((write, ticket)) = self.waiting.pop_front()
         {

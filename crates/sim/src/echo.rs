@@ -11,8 +11,8 @@ use trial::record::EchoRecord;
 use trial::{Protocol, Schedule};
 
 use crate::flight::{Kind, Probe};
-use crate::ground::{Ground, Lane, Window};
 use crate::sequences::Sequences;
+use crate::shared_state::{Lane, SharedState, Window};
 use crate::stream::Stream;
 use crate::turns::Turns;
 
@@ -110,7 +110,7 @@ impl Echo {
     }
 
     /// A request is due, or an answer no longer waited for.
-    pub(crate) fn alarm(&mut self, ground: &mut Ground, streams: &mut [Stream]) {
+    pub(crate) fn alarm(&mut self, ground: &mut SharedState, streams: &mut [Stream]) {
         match self.turns {
             Some(turns) => {
                 let stamp = turns.due(self.next);
@@ -127,7 +127,7 @@ impl Echo {
         }
     }
 
-    fn is_down(&self, ground: &Ground) -> bool {
+    fn is_down(&self, ground: &SharedState) -> bool {
         match &self.carrier {
             Carrier::Frames([there, _]) => ground.nics[there.nic as usize].down,
             // The kernel keeps what is written until the link is back.
@@ -136,7 +136,7 @@ impl Echo {
     }
 
     /// The closed loop's next request.
-    fn ask_again(&mut self, ground: &mut Ground, streams: &mut [Stream]) {
+    fn ask_again(&mut self, ground: &mut SharedState, streams: &mut [Stream]) {
         self.waiting = None;
         if ground.now >= self.window.stop {
             ground.set_alarm(self.alarm, Picos::MAX);
@@ -158,7 +158,12 @@ impl Echo {
         ground.set_alarm(self.alarm, (ground.now + patience).min(self.window.stop));
     }
 
-    fn ask(&mut self, ground: &mut Ground, streams: &mut [Stream], (number, stamp): (u64, Picos)) {
+    fn ask(
+        &mut self,
+        ground: &mut SharedState,
+        streams: &mut [Stream],
+        (number, stamp): (u64, Picos),
+    ) {
         let left = match self.carrier {
             Carrier::Frames([there, _]) => {
                 let probe = Probe { flow: self.place, mark: ASK, number, stamp };
@@ -174,7 +179,12 @@ impl Echo {
     }
 
     /// A request reached the reflector, or an answer the asker.
-    pub(crate) fn arrive(&mut self, ground: &mut Ground, streams: &mut [Stream], probe: &Probe) {
+    pub(crate) fn arrive(
+        &mut self,
+        ground: &mut SharedState,
+        streams: &mut [Stream],
+        probe: &Probe,
+    ) {
         if let (ASK, Carrier::Frames([_, back])) = (probe.mark, self.carrier) {
             let tag = ground.flight.probe(Kind::Echo, Probe { mark: ANSWER, ..*probe });
             ground.send(&back, self.frame_size.octets(), tag);
@@ -186,7 +196,7 @@ impl Echo {
     /// So much payload is in order at an end of its connection.
     pub(crate) fn progress(
         &mut self,
-        ground: &mut Ground,
+        ground: &mut SharedState,
         streams: &mut [Stream],
         (back, octets): (bool, u64),
     ) {
@@ -211,7 +221,7 @@ impl Echo {
 
     fn answer(
         &mut self,
-        ground: &mut Ground,
+        ground: &mut SharedState,
         streams: &mut [Stream],
         (number, stamp): (u64, Picos),
     ) {

@@ -7,10 +7,10 @@ use measure::{ByteCount, Histogram, Picos};
 use trial::record::{ExchangeRecord, ReceiptRecord};
 
 use crate::flight::Probe;
-use crate::ground::{Ground, Window};
+use crate::shared_state::{SharedState, Window};
 use trial::credits::Progress;
 
-use crate::parcels::Parcels;
+use crate::exchange_way::ExchangeWay;
 use crate::stream::Stream;
 
 /// What carries the messages.
@@ -19,7 +19,7 @@ pub(crate) enum Carrier {
     /// Streams, by their places: there and back.
     Streams([u32; 2]),
     /// Frames of their own, by sending end.
-    Frames(Box<[Parcels; 2]>),
+    Frames(Box<[ExchangeWay; 2]>),
 }
 
 /// What one end has received.
@@ -71,7 +71,7 @@ impl Exchange {
     }
 
     /// The load's start, for each end; later, that an end has heard nothing for long.
-    pub(crate) fn alarm(&mut self, ground: &mut Ground, streams: &mut [Stream], end: usize) {
+    pub(crate) fn alarm(&mut self, ground: &mut SharedState, streams: &mut [Stream], end: usize) {
         ground.set_alarm(self.alarms[end], Picos::MAX);
         if ground.now >= self.window.stop {
             return;
@@ -93,7 +93,7 @@ impl Exchange {
     }
 
     /// An end's next message.
-    fn send(&mut self, ground: &mut Ground, streams: &mut [Stream], end: usize) {
+    fn send(&mut self, ground: &mut SharedState, streams: &mut [Stream], end: usize) {
         self.ends[end].sent_at = ground.now;
         match &mut self.carrier {
             Carrier::Streams(ways) => streams[ways[end] as usize].offer(ground, self.message),
@@ -109,7 +109,7 @@ impl Exchange {
     /// all.
     pub(crate) fn progress(
         &mut self,
-        ground: &mut Ground,
+        ground: &mut SharedState,
         streams: &mut [Stream],
         (from, more, all): (usize, u64, u64),
     ) {
@@ -124,9 +124,14 @@ impl Exchange {
     }
 
     /// A part of a message, or a credit, came.
-    pub(crate) fn arrive(&mut self, ground: &mut Ground, streams: &mut [Stream], probe: &Probe) {
+    pub(crate) fn arrive(
+        &mut self,
+        ground: &mut SharedState,
+        streams: &mut [Stream],
+        probe: &Probe,
+    ) {
         let Carrier::Frames(parcels) = &mut self.carrier else { return };
-        let from = Parcels::sender_of(probe);
+        let from = ExchangeWay::sender_of(probe);
         let (progress, octets) = parcels[from].arrive(ground, probe);
         self.count(ground.now, 1 - from, octets);
         match progress {

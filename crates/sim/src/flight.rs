@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     /// A request or an answer of an echo flow.
     Echo,
     /// A part of a message, or a credit, of an exchange over datagrams.
-    Parcel,
+    ExchangeHeader,
     /// TCP payload.
     Segment,
     /// A TCP acknowledgement.
@@ -149,7 +149,7 @@ impl Flight {
                 }
             }
             Kind::Ack => self.acks.copy(slot, more),
-            Kind::Datagram | Kind::Echo | Kind::Parcel => self.probes.copy(slot, more),
+            Kind::Datagram | Kind::Echo | Kind::ExchangeHeader => self.probes.copy(slot, more),
         }
     }
 
@@ -194,7 +194,7 @@ impl Kind {
         match tag >> KIND_SHIFT {
             1 => Self::Datagram,
             2 => Self::Echo,
-            3 => Self::Parcel,
+            3 => Self::ExchangeHeader,
             4 => Self::Segment,
             5 => Self::Ack,
             _ => Self::Learning,

@@ -12,7 +12,7 @@ use trial::Trial;
 
 use crate::build::ends;
 use crate::flight::LEARNING;
-use crate::ground::Lane;
+use crate::shared_state::Lane;
 use crate::world::{Interrupted, World};
 
 /// How often both ends speak.

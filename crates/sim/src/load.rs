@@ -11,9 +11,9 @@ use trial::{Datagrams, Destination, Schedule};
 
 use crate::durations::Durations;
 use crate::flight::{Kind, Probe};
-use crate::ground::{Ground, Lane, Window};
 use crate::jitter::Jitter;
 use crate::sequences::Sequences;
+use crate::shared_state::{Lane, SharedState, Window};
 use crate::turns::Turns;
 
 /// A frame that leaves this long after its time is late, as live testers count it.
@@ -241,7 +241,7 @@ impl Load {
 
     /// The frame that leaves now, of a load that always has one; none once it is over.
     #[inline]
-    pub(crate) fn pull(&mut self, ground: &mut Ground) -> Option<Frame> {
+    pub(crate) fn pull(&mut self, ground: &mut SharedState) -> Option<Frame> {
         let load = &mut self.departing;
         let Pace::Greedy { most } = load.pace else { return None };
         if ground.now >= load.stop || load.sent >= most {
@@ -253,7 +253,7 @@ impl Load {
     /// The frame that leaves now, of a load on schedule, and when the next is due. No frame where
     /// the load is over, or where so many are overdue that the queue would not have taken this one.
     #[inline]
-    pub(crate) fn turn(&mut self, ground: &mut Ground) -> (Option<Frame>, Picos) {
+    pub(crate) fn turn(&mut self, ground: &mut SharedState) -> (Option<Frame>, Picos) {
         let now = ground.now;
         let load = &mut self.departing;
         let Pace::Turns { turns, next } = &mut load.pace else { return (None, Picos::MAX) };
@@ -328,7 +328,7 @@ impl Load {
 
 impl Departing {
     #[inline]
-    fn leave(&mut self, ground: &mut Ground) -> Frame {
+    fn leave(&mut self, ground: &mut SharedState) -> Frame {
         let now = ground.now;
         let octets = self.sizes.at(self.sent);
         if self.sent == 0 {

@@ -11,7 +11,7 @@ use trial::record::{OperationsRecord, ServerRecord, StorageRecord};
 
 use crate::conversation::Conversation;
 use crate::disk::{Disk, Ticket};
-use crate::ground::{Ground, Window};
+use crate::shared_state::{SharedState, Window};
 use crate::stream::Stream;
 
 /// A request and the head of an answer, of the NBD protocol: its lab server's too.
@@ -90,14 +90,14 @@ impl Storage {
     }
 
     /// The load's start: every place for an operation is taken.
-    pub(crate) fn alarm(&mut self, ground: &mut Ground, streams: &mut [Stream]) {
+    pub(crate) fn alarm(&mut self, ground: &mut SharedState, streams: &mut [Stream]) {
         ground.set_alarm(self.alarm, Picos::MAX);
         for operation in 0..self.operations.len() as u32 {
             self.begin(ground, streams, operation);
         }
     }
 
-    fn begin(&mut self, ground: &mut Ground, streams: &mut [Stream], number: u32) {
+    fn begin(&mut self, ground: &mut SharedState, streams: &mut [Stream], number: u32) {
         if ground.now >= self.window.stop {
             return;
         }
@@ -114,7 +114,7 @@ impl Storage {
     /// More of a way is in order: the messages that are whole now.
     pub(crate) fn progress(
         &mut self,
-        ground: &mut Ground,
+        ground: &mut SharedState,
         streams: &mut [Stream],
         disks: &mut [Disk],
         heard: Heard,
@@ -139,7 +139,7 @@ impl Storage {
     /// A request reached the server.
     fn serve(
         &mut self,
-        ground: &mut Ground,
+        ground: &mut SharedState,
         streams: &mut [Stream],
         disks: &mut [Disk],
         number: u32,
@@ -153,14 +153,19 @@ impl Storage {
         self.ask_disk(ground, disks, (number, 0));
     }
 
-    fn ask_disk(&self, ground: &mut Ground, disks: &mut [Disk], (number, server): (u32, u16)) {
+    fn ask_disk(&self, ground: &mut SharedState, disks: &mut [Disk], (number, server): (u32, u16)) {
         let disk = &mut disks[self.servers.disks[usize::from(server)] as usize];
         let ticket = Ticket { flow: self.place, operation: number, server };
         disk.ask(ground, self.operations[number as usize].write, ticket);
     }
 
     /// A disk has done an operation.
-    pub(crate) fn done(&mut self, ground: &mut Ground, streams: &mut [Stream], ticket: Ticket) {
+    pub(crate) fn done(
+        &mut self,
+        ground: &mut SharedState,
+        streams: &mut [Stream],
+        ticket: Ticket,
+    ) {
         match ticket.server.checked_sub(1) {
             None => self.one_has_it(ground, streams, ticket.operation),
             Some(replica) => {
@@ -171,7 +176,7 @@ impl Storage {
     }
 
     /// One of the disks that an operation needs has it; the last one's turn is the answer's.
-    fn one_has_it(&mut self, ground: &mut Ground, streams: &mut [Stream], number: u32) {
+    fn one_has_it(&mut self, ground: &mut SharedState, streams: &mut [Stream], number: u32) {
         let operation = &mut self.operations[number as usize];
         operation.missing -= 1;
         if operation.missing == 0 {
@@ -182,7 +187,7 @@ impl Storage {
     }
 
     /// The client has its answer, and asks for the next.
-    fn complete(&mut self, ground: &mut Ground, streams: &mut [Stream], number: u32) {
+    fn complete(&mut self, ground: &mut SharedState, streams: &mut [Stream], number: u32) {
         if ground.now >= self.window.stop {
             return;
         }

@@ -7,8 +7,8 @@
 use device::Frame;
 use measure::Picos;
 
-use crate::ground::{Ground, Lane};
 use crate::nic::Pull;
+use crate::shared_state::{Lane, SharedState};
 use crate::tcp::{Ack, Config, Receiver, Segment, Sender};
 
 /// Ethernet 14 + 4, IPv4 20, TCP 20, time stamps 12.
@@ -78,13 +78,13 @@ impl Stream {
     }
 
     /// More payload to send.
-    pub(crate) fn offer(&mut self, ground: &mut Ground, octets: u64) {
+    pub(crate) fn offer(&mut self, ground: &mut SharedState, octets: u64) {
         self.sender.offer(octets);
         self.ready(ground);
     }
 
     /// Asks for the line.
-    fn ready(&mut self, ground: &mut Ground) {
+    fn ready(&mut self, ground: &mut SharedState) {
         let Course { place, data, .. } = self.course;
         self.set_timer(ground);
         if !self.queued && ground.now < self.course.silent {
@@ -108,7 +108,7 @@ impl Stream {
 
     /// The line is free: the next segment, or none until something happens.
     #[inline]
-    pub(crate) fn pull(&mut self, ground: &mut Ground) -> Option<Segment> {
+    pub(crate) fn pull(&mut self, ground: &mut SharedState) -> Option<Segment> {
         let now = ground.now;
         let segment = if now < self.course.silent { self.sender.poll(now) } else { None };
         self.set_timer(ground);
@@ -120,7 +120,7 @@ impl Stream {
     #[inline]
     pub(crate) fn frame(
         &self,
-        ground: &mut Ground,
+        ground: &mut SharedState,
         segment: Segment,
         along: Option<(u32, Ack)>,
     ) -> Frame {
@@ -131,7 +131,7 @@ impl Stream {
     /// What its receiver has to say, for a segment that leaves the same end now. SACK blocks take
     /// room that a full segment has not.
     #[inline]
-    pub(crate) fn along(&mut self, ground: &mut Ground) -> Option<(u32, Ack)> {
+    pub(crate) fn along(&mut self, ground: &mut SharedState) -> Option<(u32, Ack)> {
         let ack = match self.owed.take() {
             Some(ack) if ack.block_count > 0 => {
                 self.answer(ground, ack);
@@ -147,7 +147,7 @@ impl Stream {
 
     /// Sends what its receiver has to say by itself.
     #[inline]
-    pub(crate) fn settle(&mut self, ground: &mut Ground) {
+    pub(crate) fn settle(&mut self, ground: &mut SharedState) {
         if let Some(ack) = self.owed.take() {
             self.answer(ground, ack);
         }
@@ -155,7 +155,7 @@ impl Stream {
 
     /// A segment came: how much payload is newly in order, and how much is in all. What the
     /// receiver has to say waits for [`Self::settle`] or [`Self::along`].
-    pub(crate) fn receive(&mut self, ground: &mut Ground, segment: &Segment) -> (u64, u64) {
+    pub(crate) fn receive(&mut self, ground: &mut SharedState, segment: &Segment) -> (u64, u64) {
         self.settle(ground);
         self.owed = self.receiver.receive(ground.now, segment);
         self.set_delay(ground);
@@ -166,7 +166,7 @@ impl Stream {
     }
 
     /// An acknowledgement came.
-    pub(crate) fn acknowledge(&mut self, ground: &mut Ground, ack: &Ack) {
+    pub(crate) fn acknowledge(&mut self, ground: &mut SharedState, ack: &Ack) {
         self.sender.acknowledge(ground.now, ack);
         if !self.queued && self.sender.has_more() {
             ground.hand_over(self.course.data.nic);
@@ -175,7 +175,7 @@ impl Stream {
     }
 
     /// One of its alarms went off.
-    pub(crate) fn expire(&mut self, ground: &mut Ground, of_receiver: bool) {
+    pub(crate) fn expire(&mut self, ground: &mut SharedState, of_receiver: bool) {
         if of_receiver {
             if let Some(ack) = self.receiver.expire(ground.now) {
                 self.answer(ground, ack);
@@ -190,17 +190,17 @@ impl Stream {
     }
 
     /// A sender that sends no more has no timer.
-    fn set_timer(&self, ground: &mut Ground) {
+    fn set_timer(&self, ground: &mut SharedState) {
         let deadline = self.sender.deadline().filter(|_| ground.now < self.course.silent);
         ground.set_alarm(self.course.alarms[0], deadline.unwrap_or(Picos::MAX));
     }
 
-    fn answer(&self, ground: &mut Ground, ack: Ack) {
+    fn answer(&self, ground: &mut SharedState, ack: Ack) {
         let tag = ground.flight.ack(self.course.place, ack);
         ground.send(&self.course.acks, ack_octets(&ack), tag);
     }
 
-    fn set_delay(&self, ground: &mut Ground) {
+    fn set_delay(&self, ground: &mut SharedState) {
         let deadline = self.receiver.deadline().unwrap_or(Picos::MAX);
         ground.set_alarm(self.course.alarms[1], deadline);
     }

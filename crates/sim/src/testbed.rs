@@ -15,8 +15,8 @@ use trial::record::{DeedRecord, DeviceRecord};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 
 use crate::build::{Scene, Unfit};
-use crate::ground::{Lane, Window};
 use crate::record::{Baseline, flow_records};
+use crate::shared_state::{Lane, Window};
 use crate::world::{Interrupted, World};
 use crate::{Death, HostModel, learning, topology};
 

@@ -15,9 +15,9 @@ use crate::disk::Disk;
 use crate::echo::Echo;
 use crate::exchange::Exchange;
 use crate::flight::{Cargo, Kind};
-use crate::ground::{Actor, Ground, Window};
 use crate::load::Load;
 use crate::nic::Pull;
+use crate::shared_state::{Actor, SharedState, Window};
 use crate::storage::{Heard, Storage};
 use crate::stream::{Owner, Stream};
 use crate::tcp::Segment;
@@ -81,7 +81,7 @@ pub(crate) struct Interrupted;
 /// The hosts' side of a trial.
 #[derive(Debug)]
 pub(crate) struct Hosts {
-    pub(crate) ground: Ground,
+    pub(crate) ground: SharedState,
     pub(crate) flows: Flows,
 }
 

@@ -16,7 +16,7 @@ use method::{
     SwitchTest, SwitchingSpec, Verdict,
 };
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
-use trial::{Pattern, Storage, StorageServer};
+use trial::{Pattern, ServedMemory, Storage};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use trials::{profile, size};
@@ -78,7 +78,7 @@ fn run(study: &StudySpec, seed: u64) -> Run {
 
 fn storage() -> StorageSpec {
     let service = Nanos::from_micros(100);
-    let server = StorageServer { size: ByteCount(1 << 20), read: service, write: service };
+    let server = ServedMemory { size: ByteCount(1 << 20), read: service, write: service };
     let job = Storage {
         ioengine: "nbd".into(),
         filename: String::new(),

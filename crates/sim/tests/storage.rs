@@ -10,7 +10,7 @@ use measure::{ByteCount, Nanos};
 use method::figure::Condition;
 use method::{Figure, Metric, StorageSpec};
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
-use trial::StorageServer;
+use trial::ServedMemory;
 use trial::TrialRecord;
 use trial::record::{FlowRecord, Outcome, StorageRecord};
 use trial::{FlowKind, Pattern, Storage};
@@ -170,7 +170,7 @@ fn said(figure: &Figure, name: &str) -> String {
 
 /// The study of the model's storage with so many operations under way, and how to find a figure of it.
 fn studied(depth: u16) -> impl Fn(Metric, &[(&str, &str)]) -> f64 {
-    let server = StorageServer { size: ByteCount(1 << 20), read: SERVICE, write: SERVICE * 2 };
+    let server = ServedMemory { size: ByteCount(1 << 20), read: SERVICE, write: SERVICE * 2 };
     let FlowKind::Storage(job) = storage(50, (1, depth), &[]) else { unreachable!() };
     let job = Storage { filename: String::new(), server: Some(server), ..job };
     let spec = StorageSpec { duration: Nanos::from_secs(1), blocks: 2, ..StorageSpec::quick(job) };

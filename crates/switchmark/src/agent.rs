@@ -7,32 +7,32 @@
 
 mod bounds;
 mod delays;
-mod duty;
 mod examine;
 mod facts;
 mod fault;
 mod found;
 mod hold;
 mod interrupts;
-mod leash;
 mod leave;
 mod offloads;
 mod settings;
 mod sides;
+mod state;
 mod storage;
 mod sysfs;
 mod trial;
+mod watchdog;
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc;
 use std::thread;
 
-use duty::{Duty, Reins};
 pub(crate) use facts::gather as gather_facts;
 use fault::AgentFault;
 pub(crate) use found::{left, mend};
-use leash::Heard;
 pub(crate) use offloads::describe as describe_ports;
+use state::{AgentState, Cancel};
+use watchdog::Heard;
 
 use crate::protocol::{
     self, Answer, Ask, Complaint, Hello, Message, ProtocolError, Reply, Request, in_words,
@@ -40,22 +40,22 @@ use crate::protocol::{
 
 /// Serves the controller at stdin and stdout until it says goodbye or its end of the pipe closes.
 pub fn main() -> ! {
-    let reins = Reins::default();
+    let reins = Cancel::default();
     leave::leave_after(&reins, || {
-        leash::fasten()?;
+        watchdog::fasten()?;
         serve(&reins)
     })
 }
 
 /// Requests are handled in order on this thread. Another one listens, so that the end of the pipe
 /// and an abort are noticed while a request is being handled.
-fn serve(reins: &Reins) -> Result<(), AgentFault> {
+fn serve(reins: &Cancel) -> Result<(), AgentFault> {
     let mut stdout = io::stdout().lock();
     if !greet(&mut io::stdin().lock(), &mut stdout)? {
         return Ok(());
     }
     let heard = Heard::default();
-    leash::watch(reins, heard.clone())?;
+    watchdog::watch(reins, heard.clone())?;
     let (orders, requests) = mpsc::channel();
     let listening = reins.clone();
     // This thread may be inside a flow's set-up when the pipe ends: it is not asked, the process
@@ -64,7 +64,7 @@ fn serve(reins: &Reins) -> Result<(), AgentFault> {
         listen(&mut io::stdin().lock(), &orders, (&listening, &heard))
     })?;
 
-    let mut duty = Duty::new(reins.clone());
+    let mut duty = AgentState::new(reins.clone());
     loop {
         let Request { id, ask } = match requests.recv_timeout(duty.patience()) {
             Ok(request) => request,
@@ -107,7 +107,7 @@ fn greet(from: &mut impl Read, to: &mut impl Write) -> Result<bool, AgentFault> 
 fn listen(
     from: &mut impl Read,
     orders: &mpsc::Sender<Request>,
-    (reins, heard): (&Reins, &Heard),
+    (reins, heard): (&Cancel, &Heard),
 ) -> Result<(), AgentFault> {
     loop {
         let message = protocol::read(from)?;

@@ -19,7 +19,7 @@ pub use message::{
     Answer, Ask, Collected, Complaint, FlowReport, Hello, HostFacts, Message, MessageError,
     OffloadChange, PROTOCOL, Reply, Request, decode, encode,
 };
-pub use orders::{ClientSpec, KeeperSpec, ReceiverOrder, SenderOrder, SideReport};
+pub use orders::{ClientSpec, ReceiverOrder, SenderOrder, SideReport, StorageServerSpec};
 pub use setting::{NotSettable, Setting};
 pub use terms::Terms;
 

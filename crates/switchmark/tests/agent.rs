@@ -10,8 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use dataplane::datagram::{self, AddressRange, ReceiverSpec, SenderSpec, Spread};
-use dataplane::echo::{AskerSpec, Pace, ReflectorSpec};
-use dataplane::exchange::{CallerSpec, WaiterSpec};
+use dataplane::echo::{EchoClientSpec, EchoServerSpec, Pace};
+use dataplane::exchange::{ExchangeInitiatorSpec, ExchangeResponderSpec};
 use dataplane::{Identity, Window, clock};
 use measure::{ByteCount, FrameSize, Nanos};
 use nix::sys::signal::{Signal, kill};
@@ -111,7 +111,7 @@ fn size(octets: u32) -> FrameSize {
 }
 
 fn reflector(flow: u16) -> ReceiverOrder {
-    ReceiverOrder::Reflector(ReflectorSpec {
+    ReceiverOrder::EchoServer(EchoServerSpec {
         pace: Pace::Greedy,
         protocol: Protocol::Udp,
         local: HOME,
@@ -123,7 +123,7 @@ fn reflector(flow: u16) -> ReceiverOrder {
 }
 
 fn asker(flow: u16, port: u16) -> SenderOrder {
-    SenderOrder::Asker(AskerSpec {
+    SenderOrder::EchoClient(EchoClientSpec {
         protocol: Protocol::Udp,
         local: HOME,
         remote: SocketAddr::new(HOME, port),
@@ -266,8 +266,8 @@ fn a_whole_trial_over_loopback() {
         for report in collected.reports {
             assert_eq!(report.flow, flow);
             match report.report {
-                Ok(SideReport::Asker(asker)) => asked = asker.answers.unique,
-                Ok(SideReport::Reflector(reflector)) => answered = reflector.answered,
+                Ok(SideReport::EchoClient(asker)) => asked = asker.answers.unique,
+                Ok(SideReport::EchoServer(reflector)) => answered = reflector.answered,
                 other => panic!("{other:?}"),
             }
         }
@@ -292,16 +292,17 @@ fn exchange_over(carrier: trial::Carrier) {
     // Loopback's mtu is 65536: one datagram would hold less.
     let interval = Nanos::from_millis(50);
     let exchange = trial::Exchange { message: ByteCount(100_000), interval, carrier };
-    let waiter = WaiterSpec { local: HOME, peer: HOME, identity, exchange: exchange.clone() };
-    let receivers = vec![ReceiverOrder::Waiter(waiter)];
+    let waiter =
+        ExchangeResponderSpec { local: HOME, peer: HOME, identity, exchange: exchange.clone() };
+    let receivers = vec![ReceiverOrder::ExchangeResponder(waiter)];
     let Ok(Answer::Prepared { ports }) =
         agent.ask(Ask::Prepare { receivers, interfaces: vec!["lo".into()] })
     else {
         panic!("a port")
     };
     let remote = SocketAddr::new(HOME, ports[0]);
-    let caller = CallerSpec { local: HOME, remote, identity, exchange };
-    let senders = vec![SenderOrder::Caller(caller)];
+    let caller = ExchangeInitiatorSpec { local: HOME, remote, identity, exchange };
+    let senders = vec![SenderOrder::ExchangeInitiator(caller)];
     assert_eq!(agent.ask(Ask::Connect { senders }), Ok(Answer::Connected));
     let window = window(Nanos::from_millis(100));
     assert_eq!(agent.ask(Ask::Start { window }), Ok(Answer::Started));
@@ -309,7 +310,9 @@ fn exchange_over(carrier: trial::Carrier) {
     let mut ends = Vec::new();
     for report in collected.reports {
         match report.report {
-            Ok(SideReport::Waiter(end) | SideReport::Caller(end)) => ends.push(end),
+            Ok(SideReport::ExchangeResponder(end) | SideReport::ExchangeInitiator(end)) => {
+                ends.push(end);
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -450,7 +453,7 @@ fn strangers_and_other_interfaces_are_no_part_of_a_flow() {
 fn no_receiver_answers_a_stranger_and_no_trial_outlasts_its_terms() {
     let mut agent = bound();
     let mut order = reflector(1);
-    if let ReceiverOrder::Reflector(spec) = &mut order {
+    if let ReceiverOrder::EchoServer(spec) = &mut order {
         spec.peer = "192.0.2.1".parse().expect("an address");
     }
     let asked = Ask::Prepare { receivers: vec![order], interfaces: Vec::new() };

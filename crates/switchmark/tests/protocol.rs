@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use dataplane::datagram::{self, AddressRange, ReceiverSpec, SenderSpec, Spread};
-use dataplane::echo::{self, AskerSpec, ReflectorSpec};
-use dataplane::exchange::{CallerSpec, EndReport, WaiterSpec};
+use dataplane::echo::{self, EchoClientSpec, EchoServerSpec};
+use dataplane::exchange::{EndReport, ExchangeInitiatorSpec, ExchangeResponderSpec};
 use dataplane::{Identity, Window};
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
@@ -63,7 +63,7 @@ fn receiver() -> impl Strategy<Value = ReceiverOrder> {
     fields.prop_map(|(local, peer, identity, frame_size, limit, echo)| {
         if echo {
             let protocol = Protocol::Tcp;
-            ReceiverOrder::Reflector(ReflectorSpec {
+            ReceiverOrder::EchoServer(EchoServerSpec {
                 pace: echo::Pace::Greedy,
                 protocol,
                 local,
@@ -98,7 +98,7 @@ fn sender() -> impl Strategy<Value = SenderOrder> {
         if port % 2 == 0 {
             let protocol = Protocol::Udp;
             let pace = echo::Pace::Every(f64::from(port) + 1.5);
-            SenderOrder::Asker(AskerSpec {
+            SenderOrder::EchoClient(EchoClientSpec {
                 protocol,
                 local,
                 remote,
@@ -145,7 +145,7 @@ fn swapped() -> impl Strategy<Value = trial::Exchange> {
 fn waiter() -> impl Strategy<Value = ReceiverOrder> {
     let fields = (address(), address(), identity(), swapped());
     fields.prop_map(|(local, peer, identity, exchange)| {
-        ReceiverOrder::Waiter(WaiterSpec { local, peer, identity, exchange })
+        ReceiverOrder::ExchangeResponder(ExchangeResponderSpec { local, peer, identity, exchange })
     })
 }
 
@@ -153,7 +153,7 @@ fn caller() -> impl Strategy<Value = SenderOrder> {
     let fields = (address(), address(), any::<u16>(), identity(), swapped());
     fields.prop_map(|(local, peer, port, identity, exchange)| {
         let remote = SocketAddr::new(peer, port);
-        SenderOrder::Caller(CallerSpec { local, remote, identity, exchange })
+        SenderOrder::ExchangeInitiator(ExchangeInitiatorSpec { local, remote, identity, exchange })
     })
 }
 
@@ -194,7 +194,7 @@ fn histogram() -> impl Strategy<Value = Histogram> {
 fn asker_report() -> impl Strategy<Value = SideReport> {
     let fields = (frame_size(), any::<u64>(), histogram(), histogram(), 0f64..1e9);
     fields.prop_map(|(frame_size, sent, rtt, ipdv, effective_samples)| {
-        SideReport::Asker(EchoRecord {
+        SideReport::EchoClient(EchoRecord {
             frame_size,
             sent,
             answers: SequenceCounts { unique: rtt.count(), ..SequenceCounts::default() },
@@ -224,7 +224,11 @@ fn end_report() -> impl Strategy<Value = SideReport> {
             credits_received: messages / 5,
             rejected: Rejected { malformed: 1, foreign: messages },
         };
-        if called { SideReport::Caller(report) } else { SideReport::Waiter(report) }
+        if called {
+            SideReport::ExchangeInitiator(report)
+        } else {
+            SideReport::ExchangeResponder(report)
+        }
     })
 }
 

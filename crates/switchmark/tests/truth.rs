@@ -22,7 +22,7 @@ use measure::{ByteCount, FrameRate, Nanos, Rate};
 use method::figure::Condition;
 use method::{Figure, Metric, StorageSpec};
 use trial::{
-    Backend, FlowKind, Gate, Pattern, Protocol, Reception, Schedule, Storage, StorageServer,
+    Backend, FlowKind, Gate, Pattern, Protocol, Reception, Schedule, ServedMemory, Storage,
 };
 use trial::{FlowRecord, Outcome, Testbed};
 
@@ -277,7 +277,7 @@ fn storage_job(delay: Nanos) -> Storage {
         iodepth: 1,
         replicas: Vec::new(),
         options: BTreeMap::new(),
-        server: Some(StorageServer { size: ByteCount(16 << 20), read: delay, write: delay }),
+        server: Some(ServedMemory { size: ByteCount(16 << 20), read: delay, write: delay }),
         disk: None,
         allow_destroy: false,
     }

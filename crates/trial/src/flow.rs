@@ -11,7 +11,7 @@ use crate::topology::{Pair, PortRef};
 pub use datagrams::{
     Backend, Datagrams, Destination, Headers, IpVersion, Reception, Spread, one_sender,
 };
-pub use storage::{Pattern, Storage, StorageServer};
+pub use storage::{Pattern, ServedMemory, Storage};
 
 /// One conversation between two ports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use trial::record::Usage;
 
-use super::{CountersError, Kin};
+use super::{CountersError, ProcessTree};
 
 const STAT: &str = "/proc/stat";
 const SOFTNET: &str = "/proc/net/softnet_stat";
@@ -57,7 +57,7 @@ pub fn host() -> Result<HostSnapshot, CountersError> {
 }
 
 /// The same, and the time that `kin` have had.
-pub fn host_beside(kin: &Kin) -> Result<HostSnapshot, CountersError> {
+pub fn host_beside(kin: &ProcessTree) -> Result<HostSnapshot, CountersError> {
     let snapshot = host()?;
     Ok(HostSnapshot { own: Some((kin.ticks(), kin.doubt())), ..snapshot })
 }

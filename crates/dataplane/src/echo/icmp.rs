@@ -18,7 +18,7 @@ use nix::sys::socket::{
 use wire::Probe;
 use wire::{IcmpEcho, IcmpEchoKind};
 
-use super::AskerSpec;
+use super::EchoClientSpec;
 use super::line::{Arrival, Inbound, Line, Outbound, judge};
 use crate::socket::{self, TICK, is_away, is_pause};
 use crate::{FlowError, Identity, clock, stamp};
@@ -41,7 +41,7 @@ enum Kind {
 
 /// A socket to the peer's kernel.
 pub(super) fn connect(
-    spec: &AskerSpec,
+    spec: &EchoClientSpec,
     local: Ipv4Addr,
     remote: Ipv4Addr,
 ) -> Result<Line, FlowError> {

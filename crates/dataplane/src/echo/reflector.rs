@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle};
 
-use super::ReflectorReport;
+use super::EchoServerReport;
 use super::line::LEARNING;
 use crate::{FlowError, Halt, Identity, Window, clock};
 use wire::Probe;
@@ -35,12 +35,12 @@ impl Orders {
 /// What a reflector has counted, and whom it answers.
 pub(super) struct Reflection {
     identity: Identity,
-    pub report: ReflectorReport,
+    pub report: EchoServerReport,
 }
 
 impl Reflection {
     pub(super) fn new(identity: Identity) -> Self {
-        Self { identity, report: ReflectorReport::default() }
+        Self { identity, report: EchoServerReport::default() }
     }
 
     /// Counts what may not be answered, and hands back what may.
@@ -62,7 +62,7 @@ impl Reflection {
     }
 }
 
-type Outcome = Result<ReflectorReport, FlowError>;
+type Outcome = Result<EchoServerReport, FlowError>;
 
 /// A running reflector.
 #[derive(Debug)]

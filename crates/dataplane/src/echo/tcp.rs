@@ -17,7 +17,7 @@ use nix::sys::socket::{
 
 use super::line::{Answer, Arrival, Inbound, Line, Outbound, too_long};
 use super::reflector::{Orders, Reflection};
-use super::{AskerSpec, Messages, ReflectorReport, ReflectorSpec, demand_v4};
+use super::{EchoClientSpec, EchoServerReport, EchoServerSpec, Messages, demand_v4};
 use crate::socket::{self, TICK, is_away, is_pause};
 use crate::{FlowError, Identity, clock, stamp};
 use wire::Probe;
@@ -82,7 +82,7 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
 }
 
 /// A greeted connection to the reflector. With `stamped`, the kernel stamps arrivals.
-pub(super) fn connect(spec: &AskerSpec, stamped: bool) -> Result<Line, FlowError> {
+pub(super) fn connect(spec: &EchoClientSpec, stamped: bool) -> Result<Line, FlowError> {
     let stream = dial(spec)?;
     prepare(&stream).map_err(|e| FlowError::kernel("set up tcp socket to", spec.remote, e))?;
     let asked = (spec.frame_size, spec.messages);
@@ -108,7 +108,7 @@ pub(super) fn connect(spec: &AskerSpec, stamped: bool) -> Result<Line, FlowError
     })
 }
 
-fn dial(spec: &AskerSpec) -> Result<TcpStream, FlowError> {
+fn dial(spec: &EchoClientSpec) -> Result<TcpStream, FlowError> {
     let failed = |deed| move |e: nix::Error| FlowError::kernel(deed, spec.remote, e.into());
     let (local, remote) = (demand_v4(spec.local)?, demand_v4(spec.remote.ip())?);
     let socket = open(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
@@ -137,7 +137,7 @@ fn dial(spec: &AskerSpec) -> Result<TcpStream, FlowError> {
 }
 
 /// Says who we are, and waits for the same greeting back.
-fn greet(stream: &TcpStream, spec: &AskerSpec) -> Result<(), FlowError> {
+fn greet(stream: &TcpStream, spec: &EchoClientSpec) -> Result<(), FlowError> {
     let broke = |e| FlowError::kernel("greet", spec.remote, e);
     let Identity { token, flow } = spec.identity;
     let greeting = Probe { token, flow, sequence: GREETING, time_ns: 0 };
@@ -298,7 +298,7 @@ impl Inbound for Receiver {
 }
 
 /// The reflector's listener.
-pub(super) fn bind(spec: &ReflectorSpec) -> Result<TcpListener, FlowError> {
+pub(super) fn bind(spec: &EchoServerSpec) -> Result<TcpListener, FlowError> {
     let listener = TcpListener::bind(SocketAddr::new(spec.local, 0))
         .map_err(|e| FlowError::kernel("bind tcp socket to", spec.local, e))?;
     // The receive timeout bounds accepting too (socket(7)).
@@ -311,9 +311,9 @@ pub(super) fn bind(spec: &ReflectorSpec) -> Result<TcpListener, FlowError> {
 /// sends its messages back until the orders are over.
 pub(super) fn reflect(
     listener: TcpListener,
-    spec: &ReflectorSpec,
+    spec: &EchoServerSpec,
     orders: &Orders,
-) -> Result<ReflectorReport, FlowError> {
+) -> Result<EchoServerReport, FlowError> {
     let mut reflection = Reflection::new(spec.identity);
     let Some((stream, asker)) = accept(&listener, spec, orders, &mut reflection)? else {
         return Ok(reflection.report);
@@ -353,7 +353,7 @@ pub(super) fn reflect(
 
 fn accept(
     listener: &TcpListener,
-    spec: &ReflectorSpec,
+    spec: &EchoServerSpec,
     orders: &Orders,
     reflection: &mut Reflection,
 ) -> Result<Option<(TcpStream, SocketAddr)>, FlowError> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::line::{Arrival, Inbound, Line, Outbound, judge};
 use super::reflector::{Orders, Reflection};
-use super::{AskerSpec, ReflectorReport, ReflectorSpec};
+use super::{EchoClientSpec, EchoServerReport, EchoServerSpec};
 use crate::socket::{self, TICK, is_away, is_pause};
 use crate::{FlowError, Identity, clock, stamp};
 use wire::Probe;
@@ -18,7 +18,7 @@ use wire::Probe;
 const RECEIVE_BUFFER_OCTETS: usize = 4 << 20;
 
 /// A connected socket to the reflector. With `stamped`, the kernel stamps arrivals.
-pub(super) fn connect(spec: &AskerSpec, stamped: bool) -> Result<Line, FlowError> {
+pub(super) fn connect(spec: &EchoClientSpec, stamped: bool) -> Result<Line, FlowError> {
     let socket = UdpSocket::bind(SocketAddr::new(spec.local, 0))
         .map_err(|e| FlowError::kernel("bind udp socket to", spec.local, e))?;
     socket
@@ -101,7 +101,7 @@ impl Inbound for Receiver {
 }
 
 /// The reflector's socket.
-pub(super) fn bind(spec: &ReflectorSpec) -> Result<UdpSocket, FlowError> {
+pub(super) fn bind(spec: &EchoServerSpec) -> Result<UdpSocket, FlowError> {
     let socket = UdpSocket::bind(SocketAddr::new(spec.local, 0))
         .map_err(|e| FlowError::kernel("bind udp socket to", spec.local, e))?;
     prepare(&socket).map_err(|e| FlowError::kernel("set up udp socket on", spec.local, e))?;
@@ -112,9 +112,9 @@ pub(super) fn bind(spec: &ReflectorSpec) -> Result<UdpSocket, FlowError> {
 /// asker's port.
 pub(super) fn reflect(
     socket: &UdpSocket,
-    spec: &ReflectorSpec,
+    spec: &EchoServerSpec,
     orders: &Orders,
-) -> Result<ReflectorReport, FlowError> {
+) -> Result<EchoServerReport, FlowError> {
     let payload = spec.frame_size.udp_payload_v4() as usize;
     let mut buffer = vec![0; payload + 1];
     let mut reflection = Reflection::new(spec.identity);

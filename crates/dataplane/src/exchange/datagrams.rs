@@ -14,9 +14,9 @@ use nix::poll::PollFlags;
 use trial::Exchange;
 use trial::credits::{Inbound, Outbound, Progress};
 
-use super::parcel::{self, Kind, Parcel};
+use super::header::{self, ExchangeHeader, Kind};
 use super::tally::Tally;
-use super::{CallerSpec, EndReport, WaiterSpec, rest_until_start};
+use super::{EndReport, ExchangeInitiatorSpec, ExchangeResponderSpec, rest_until_start};
 use crate::datagram::socket::{dont_fragment, route_mtu};
 use crate::newcomers::same_host;
 use crate::socket::{TICK, enlarge_receive_buffer, is_away, is_pause};
@@ -44,7 +44,7 @@ const LARGEST_BUFFER: usize = 64 << 20;
 pub(super) struct Waiting {
     udp: UdpSocket,
     port: u16,
-    spec: WaiterSpec,
+    spec: ExchangeResponderSpec,
     credits: u16,
 }
 
@@ -52,12 +52,12 @@ pub(super) struct Waiting {
 #[derive(Debug)]
 pub(super) struct Calling {
     udp: UdpSocket,
-    spec: CallerSpec,
+    spec: ExchangeInitiatorSpec,
     credits: u16,
 }
 
 impl Waiting {
-    pub(super) fn bind(spec: &WaiterSpec, credits: u16) -> Result<Self, FlowError> {
+    pub(super) fn bind(spec: &ExchangeResponderSpec, credits: u16) -> Result<Self, FlowError> {
         let udp = socket_at(spec.local, credits)?;
         let port = udp
             .local_addr()
@@ -78,7 +78,7 @@ impl Waiting {
             let report = Tally::new(&self.spec.exchange, window).report(ended);
             return Ok(EndReport { rejected, ..report });
         };
-        let WaiterSpec { identity, exchange, .. } = self.spec;
+        let ExchangeResponderSpec { identity, exchange, .. } = self.spec;
         let line = Line::new(self.udp, (peer, identity), (&exchange, self.credits), window)?;
         line.say_hello();
         let mut report = line.swap(halt)?;
@@ -94,7 +94,7 @@ impl Waiting {
         halt: &Halt,
         rejected: &mut Rejected,
     ) -> io::Result<Option<SocketAddr>> {
-        let mut head = [0; parcel::OCTETS];
+        let mut head = [0; header::OCTETS];
         while clock::monotonic() < window.stop && !halt.asked() {
             let (octets, from) = match self.udp.peek_from(&mut head) {
                 Ok(told) => told,
@@ -104,8 +104,8 @@ impl Waiting {
                 }
                 Err(e) => return Err(e),
             };
-            let said = Parcel::parse(&head[..octets]);
-            let own = |said: &Parcel| said.identity == self.spec.identity;
+            let said = ExchangeHeader::parse(&head[..octets]);
+            let own = |said: &ExchangeHeader| said.identity == self.spec.identity;
             if same_host(from.ip(), self.spec.peer) && said.as_ref().is_some_and(own) {
                 return Ok(Some(from));
             }
@@ -122,7 +122,7 @@ impl Waiting {
 
 impl Calling {
     /// Takes a port, and says hello: the waiting end need only be bound.
-    pub(super) fn connect(spec: &CallerSpec, credits: u16) -> Result<Self, FlowError> {
+    pub(super) fn connect(spec: &ExchangeInitiatorSpec, credits: u16) -> Result<Self, FlowError> {
         let udp = socket_at(spec.local, credits)?;
         udp.connect(spec.remote)
             .map_err(|e| FlowError::kernel("connect udp socket to", spec.remote, e))?;
@@ -130,7 +130,7 @@ impl Calling {
     }
 
     pub(super) fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
-        let CallerSpec { remote, identity, exchange, .. } = self.spec;
+        let ExchangeInitiatorSpec { remote, identity, exchange, .. } = self.spec;
         let line = Line::new(self.udp, (remote, identity), (&exchange, self.credits), window)?;
         // Until it is heard; an end that never answers may still hear what is sent.
         loop {
@@ -180,7 +180,7 @@ impl Line {
         let mtu = route_mtu(&udp, peer.is_ipv6())
             .map_err(|e| FlowError::kernel("read the mtu of the route to", peer, e))?;
         let headers = if peer.is_ipv6() { HEADERS_V6 } else { HEADERS_V4 };
-        let most = u64::from(mtu.saturating_sub(headers)).max(parcel::OCTETS as u64);
+        let most = u64::from(mtu.saturating_sub(headers)).max(header::OCTETS as u64);
         let parts = exchange.message.0.div_ceil(most).max(1);
         let last = exchange.message.0 - (parts - 1) * most;
         Ok(Self {
@@ -209,8 +209,8 @@ impl Line {
     }
 
     fn say(&self, kind: Kind, number: u64) -> io::Result<usize> {
-        let mut octets = [0; parcel::OCTETS];
-        Parcel { identity: self.identity, kind, number }.emit(&mut octets);
+        let mut octets = [0; header::OCTETS];
+        ExchangeHeader { identity: self.identity, kind, number }.emit(&mut octets);
         self.udp.send(&octets)
     }
 
@@ -279,8 +279,9 @@ impl Line {
         while sent < TURN
             && let Some(number) = self.out.due()
         {
-            let octets = (self.payload(number) as usize).max(parcel::OCTETS);
-            Parcel { identity: self.identity, kind: Kind::Part, number }.emit(&mut self.from);
+            let octets = (self.payload(number) as usize).max(header::OCTETS);
+            ExchangeHeader { identity: self.identity, kind: Kind::Part, number }
+                .emit(&mut self.from);
             match self.udp.send(&self.from[..octets]) {
                 Ok(_) => {
                     self.out.left();
@@ -317,7 +318,9 @@ impl Line {
     }
 
     fn hear(&mut self, octets: usize, now: Nanos) -> Result<(), FlowError> {
-        let Some(Parcel { identity, kind, number }) = Parcel::parse(&self.into[..octets]) else {
+        let Some(ExchangeHeader { identity, kind, number }) =
+            ExchangeHeader::parse(&self.into[..octets])
+        else {
             self.rejected.malformed += 1;
             return Ok(());
         };

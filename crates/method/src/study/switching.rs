@@ -27,7 +27,7 @@ use trial::{Testbed, TestbedError};
 
 pub use super::pattern::Pattern;
 
-use rig::{Board, Rig};
+use rig::{PortSet, Rig};
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -256,7 +256,7 @@ impl SwitchingSpec {
 /// One test on one device.
 fn one(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     test: SwitchTest,
 ) -> Result<Vec<Figure>, TestbedError> {
     use SwitchTest::{

@@ -37,7 +37,7 @@ pub enum Fate {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Parcel {
+enum ExchangeHeader {
     Segment(Segment),
     Ack(Ack),
 }
@@ -61,7 +61,7 @@ pub struct Channel<'a> {
     pub overflows: u64,
     wire_free: Picos,
     events: BinaryHeap<Reverse<(Picos, u64)>>,
-    parcels: Vec<Option<Parcel>>,
+    parcels: Vec<Option<ExchangeHeader>>,
     vacant: Vec<usize>,
     count: u64,
 }
@@ -150,12 +150,12 @@ impl<'a> Channel<'a> {
         let slot = (key & 0xffff_ffff) as usize;
         self.vacant.push(slot);
         match self.parcels[slot].take() {
-            Some(Parcel::Segment(segment)) => {
+            Some(ExchangeHeader::Segment(segment)) => {
                 if let Some(ack) = self.receiver.receive(self.now, &segment) {
                     self.send_ack(ack);
                 }
             }
-            Some(Parcel::Ack(ack)) => self.sender.acknowledge(self.now, &ack),
+            Some(ExchangeHeader::Ack(ack)) => self.sender.acknowledge(self.now, &ack),
             None => unreachable!("every event has a parcel"),
         }
         if self.watched {
@@ -177,17 +177,17 @@ impl<'a> Channel<'a> {
                 continue;
             }
             self.wire_free = start + Picos::to_send(octets, self.path.rate);
-            self.carry(Parcel::Segment(segment), self.wire_free + self.path.delay, fate);
+            self.carry(ExchangeHeader::Segment(segment), self.wire_free + self.path.delay, fate);
         }
     }
 
     fn send_ack(&mut self, ack: Ack) {
         let fate = (self.ack_fate)(self.acks);
         self.acks += 1;
-        self.carry(Parcel::Ack(ack), self.now + self.path.delay, fate);
+        self.carry(ExchangeHeader::Ack(ack), self.now + self.path.delay, fate);
     }
 
-    fn carry(&mut self, parcel: Parcel, at: Picos, fate: Fate) {
+    fn carry(&mut self, parcel: ExchangeHeader, at: Picos, fate: Fate) {
         match fate {
             Fate::Passes => self.schedule(parcel, at),
             Fate::Dropped => {}
@@ -199,7 +199,7 @@ impl<'a> Channel<'a> {
         }
     }
 
-    fn schedule(&mut self, parcel: Parcel, at: Picos) {
+    fn schedule(&mut self, parcel: ExchangeHeader, at: Picos) {
         let slot = self.vacant.pop().unwrap_or_else(|| {
             self.parcels.push(None);
             self.parcels.len() - 1

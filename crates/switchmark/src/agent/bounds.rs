@@ -55,13 +55,15 @@ impl Bounds {
                     let ranges = [spec.spread.sources, spec.spread.destinations];
                     self.check_ranges(order.flow(), &ranges)?;
                 }
-                ReceiverOrder::Reflector(spec) => {
+                ReceiverOrder::EchoServer(spec) => {
                     let bits = echo_bits(spec.protocol, spec.frame_size, spec.messages);
                     let asked = per_second(spec.pace).map(|often| often * bits);
                     self.add(order.flow(), asked, load.entry(interface).or_default())?;
                 }
                 // Acknowledgements; a source of such a flow is refused where there is a limit.
-                ReceiverOrder::Sink(_) | ReceiverOrder::Waiter(_) | ReceiverOrder::Keeper(_) => {}
+                ReceiverOrder::Sink(_)
+                | ReceiverOrder::ExchangeResponder(_)
+                | ReceiverOrder::StorageServer(_) => {}
             }
         }
         Ok(load)
@@ -79,11 +81,13 @@ impl Bounds {
             }
             let asked = match order {
                 SenderOrder::Sender(spec) => datagrams_bits(spec),
-                SenderOrder::Asker(spec) => {
+                SenderOrder::EchoClient(spec) => {
                     let bits = echo_bits(spec.protocol, spec.frame_size, spec.messages);
                     per_second(spec.pace).map(|often| often * bits)
                 }
-                SenderOrder::Source(_) | SenderOrder::Caller(_) | SenderOrder::Client(_) => None,
+                SenderOrder::Source(_)
+                | SenderOrder::ExchangeInitiator(_)
+                | SenderOrder::Client(_) => None,
             };
             self.add(order.flow(), asked, load.entry(interface).or_default())?;
         }

@@ -7,7 +7,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use dataplane::counters::{self, Kin};
+use dataplane::counters::{self, ProcessTree};
 use netlink::Netlink;
 use nix::sys::resource::{Resource, getrlimit};
 
@@ -21,9 +21,9 @@ const CPUS: &str = "/sys/devices/system/cpu";
 
 /// Facts, and what else there is.
 pub fn gather(interfaces: &[String]) -> HostFacts {
-    let before = counters::host_beside(&Kin::find());
+    let before = counters::host_beside(&ProcessTree::find());
     thread::park_timeout(WATCHED);
-    let after = counters::host_beside(&Kin::find());
+    let after = counters::host_beside(&ProcessTree::find());
     let mut all = facts::gather(interfaces);
     let mut add = |name: &str, value: String| drop(all.host.insert(name.to_owned(), value));
     if let (Ok(before), Ok(after)) = (before, after) {

@@ -201,7 +201,7 @@ pub enum AgentFault {
     },
     /// A frame by hand.
     #[error("prove the cable of `{interface}`")]
-    Knock {
+    CableProbe {
         /// The port.
         interface: String,
         /// Why.

@@ -9,8 +9,8 @@ use std::process::exit;
 use std::thread;
 use std::time::Duration;
 
-use super::duty::Reins;
 use super::fault::AgentFault;
+use super::state::Cancel;
 use crate::protocol::in_words;
 use crate::speak::speak;
 
@@ -47,7 +47,7 @@ impl<T> From<Result<T, AgentFault>> for End {
 }
 
 /// Does `work` on this thread and leaves with what it comes to; a panic of it leaves too.
-pub fn leave_after<E: Into<End>>(reins: &Reins, work: impl FnOnce() -> E) -> ! {
+pub fn leave_after<E: Into<End>>(reins: &Cancel, work: impl FnOnce() -> E) -> ! {
     let ended = catch_unwind(AssertUnwindSafe(work));
     // The panic's own words were said where it began.
     leave(reins, ended.map_or_else(|_| End::because(1, "ended by a fault of its own"), Into::into))
@@ -56,7 +56,7 @@ pub fn leave_after<E: Into<End>>(reins: &Reins, work: impl FnOnce() -> E) -> ! {
 /// The same on a thread of that name: whatever becomes of it becomes of the process.
 pub fn tie<E: Into<End>>(
     name: &'static str,
-    reins: &Reins,
+    reins: &Cancel,
     work: impl FnOnce() -> E + Send + 'static,
 ) -> Result<(), AgentFault> {
     let reins = reins.clone();
@@ -65,7 +65,7 @@ pub fn tie<E: Into<End>>(
     started.map(drop).map_err(|cause| AgentFault::Thread { name: name.to_owned(), cause })
 }
 
-fn leave(reins: &Reins, end: End) -> ! {
+fn leave(reins: &Cancel, end: End) -> ! {
     let code = i32::from(end.code);
     // A process that can't have another thread has to do without.
     let _ = thread::Builder::new().name("end".to_owned()).spawn(move || {

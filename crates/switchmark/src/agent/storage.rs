@@ -6,7 +6,7 @@
 //! not start.
 
 mod client;
-mod keeper;
+mod server;
 mod target;
 
 use std::fs::File;
@@ -22,7 +22,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 pub use client::Client;
-pub use keeper::Keeper;
+pub use server::StorageServer;
 
 /// How often a wait looks whether it was asked to end.
 const GLANCE: Nanos = Nanos::from_millis(20);

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 use std::thread::{self, JoinHandle};
 
-use dataplane::counters::{self, CountersError, HostSnapshot, InterfaceCounters, Kin};
+use dataplane::counters::{self, CountersError, HostSnapshot, InterfaceCounters, ProcessTree};
 use dataplane::{Halt, Window, clock};
 use measure::Nanos;
 
-use super::duty::Reins;
 use super::fault::AgentFault;
 use super::sides::Side;
+use super::state::Cancel;
 use trial::record::Usage;
 
 use crate::protocol::{Collected, FlowReport, ReceiverOrder, SenderOrder, SideReport, in_words};
@@ -28,7 +28,7 @@ pub struct Trial {
     halt: Halt,
     interfaces: Vec<String>,
     sides: Vec<(u16, Side)>,
-    kin: Kin,
+    kin: ProcessTree,
     running: Option<Running>,
 }
 
@@ -55,7 +55,7 @@ struct Done {
 impl Trial {
     /// Nothing opened yet. `halt` ends it from outside.
     pub fn new(halt: Halt, interfaces: Vec<String>) -> Self {
-        Self { halt, interfaces, sides: Vec::new(), kin: Kin::default(), running: None }
+        Self { halt, interfaces, sides: Vec::new(), kin: ProcessTree::default(), running: None }
     }
 
     /// Opens data ports; their numbers in the order of `orders`.
@@ -67,12 +67,12 @@ impl Trial {
             ports.push(port);
         }
         // Now, when pollers' threads are there and nobody waits for a moment on the clock.
-        self.kin = Kin::find();
+        self.kin = ProcessTree::find();
         Ok(ports)
     }
 
     /// Opens the sending sides; each learns its path.
-    pub fn send(&mut self, orders: &[SenderOrder], reins: &Reins) -> Result<(), AgentFault> {
+    pub fn send(&mut self, orders: &[SenderOrder], reins: &Cancel) -> Result<(), AgentFault> {
         for order in orders {
             self.sides.push((order.flow(), Side::send(order, reins)?));
         }
@@ -179,7 +179,7 @@ fn run_side(side: Side, window: Window, halt: &Halt) -> Done {
 }
 
 /// How busy the host was from the load's start to its end.
-fn usage_over(window: Window, kin: &Kin, halt: &Halt) -> Result<Usage, CountersError> {
+fn usage_over(window: Window, kin: &ProcessTree, halt: &Halt) -> Result<Usage, CountersError> {
     rest_until(window.start, halt);
     let before = counters::host_beside(kin)?;
     rest_until(window.stop, halt);

@@ -6,7 +6,7 @@
 use measure::{ByteCount, Nanos};
 use method::{Profile, StorageSpec, StudySpec};
 use trial::PortRef;
-use trial::{Pattern, Storage, StorageServer, Subject};
+use trial::{Pattern, ServedMemory, Storage, Subject};
 
 use super::fio_job::{self, FioJob};
 use super::fit::Misfit;
@@ -112,7 +112,7 @@ fn served(job: &mut Storage, read: Nanos, write: Nanos) -> Result<(), Misfit> {
         let message = format!("a server of {size}: it holds what it serves in memory");
         return Err((message, "give `size` as 1m…1g".into()));
     }
-    job.server = Some(StorageServer { size, read, write });
+    job.server = Some(ServedMemory { size, read, write });
     Ok(())
 }
 

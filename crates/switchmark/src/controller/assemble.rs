@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use dataplane::bulk::{SinkReport, SourceReport};
 use dataplane::datagram::{ReceiverReport, SenderReport};
-use dataplane::echo::ReflectorReport;
+use dataplane::echo::EchoServerReport;
 use dataplane::exchange::EndReport;
 use trial::record::{
     BulkRecord, Clocks, DatagramsRecord, Delays, EchoRecord, ExchangeRecord, FlowRecord,
@@ -29,15 +29,15 @@ impl Sides {
     /// Files a report under its side.
     pub fn put(&mut self, flow: u16, report: SideReport) {
         let side = match report {
-            SideReport::Reflector(_)
+            SideReport::EchoServer(_)
             | SideReport::Receiver(_)
             | SideReport::Sink(_)
-            | SideReport::Waiter(_)
-            | SideReport::Keeper(_) => &mut self.receiving,
-            SideReport::Asker(_)
+            | SideReport::ExchangeResponder(_)
+            | SideReport::StorageServer(_) => &mut self.receiving,
+            SideReport::EchoClient(_)
             | SideReport::Sender(_)
             | SideReport::Source(_)
-            | SideReport::Caller(_)
+            | SideReport::ExchangeInitiator(_)
             | SideReport::Client(_) => &mut self.sending,
         };
         side.insert(flow, report);
@@ -64,16 +64,18 @@ fn record(flow: &Flow, sides: &mut Sides) -> Result<FlowRecord, MissingSide> {
     let sending = sides.sending.remove(&flow.id);
     let missing = |side| MissingSide { flow: flow.id, side };
     match (&flow.kind, sending, receiving) {
-        (FlowKind::Echo(e), Some(SideReport::Asker(asker)), None)
+        (FlowKind::Echo(e), Some(SideReport::EchoClient(asker)), None)
             if e.protocol == Protocol::Icmp =>
         {
-            Ok(FlowRecord::Echo(echo(asker, &ReflectorReport::default())))
+            Ok(FlowRecord::Echo(echo(asker, &EchoServerReport::default())))
         }
-        (FlowKind::Echo(_), Some(SideReport::Asker(asker)), Some(SideReport::Reflector(r))) => {
-            Ok(FlowRecord::Echo(echo(asker, &r)))
-        }
-        (FlowKind::Echo(_), Some(SideReport::Asker(_)), _) => Err(missing("reflector")),
-        (FlowKind::Echo(_), ..) => Err(missing("asker")),
+        (
+            FlowKind::Echo(_),
+            Some(SideReport::EchoClient(asker)),
+            Some(SideReport::EchoServer(r)),
+        ) => Ok(FlowRecord::Echo(echo(asker, &r))),
+        (FlowKind::Echo(_), Some(SideReport::EchoClient(_)), _) => Err(missing("echo server")),
+        (FlowKind::Echo(_), ..) => Err(missing("echo client")),
         (
             FlowKind::Datagrams(_),
             Some(SideReport::Sender(sender)),
@@ -88,22 +90,24 @@ fn record(flow: &Flow, sides: &mut Sides) -> Result<FlowRecord, MissingSide> {
         (FlowKind::Bulk(_), ..) => Err(missing("source")),
         (
             FlowKind::Exchange(_),
-            Some(SideReport::Caller(caller)),
-            Some(SideReport::Waiter(waiter)),
+            Some(SideReport::ExchangeInitiator(caller)),
+            Some(SideReport::ExchangeResponder(waiter)),
         ) => Ok(FlowRecord::Exchange(exchange(caller, waiter))),
-        (FlowKind::Exchange(_), Some(SideReport::Caller(_)), _) => Err(missing("waiter")),
-        (FlowKind::Exchange(_), ..) => Err(missing("caller")),
+        (FlowKind::Exchange(_), Some(SideReport::ExchangeInitiator(_)), _) => {
+            Err(missing("exchange responder"))
+        }
+        (FlowKind::Exchange(_), ..) => Err(missing("exchange initiator")),
         (
             FlowKind::Storage(_),
             Some(SideReport::Client(client)),
-            Some(SideReport::Keeper(server)),
+            Some(SideReport::StorageServer(server)),
         ) => Ok(FlowRecord::Storage(StorageRecord { server, ..*client })),
-        (FlowKind::Storage(_), Some(SideReport::Client(_)), _) => Err(missing("keeper")),
-        (FlowKind::Storage(_), ..) => Err(missing("client")),
+        (FlowKind::Storage(_), Some(SideReport::Client(_)), _) => Err(missing("storage server")),
+        (FlowKind::Storage(_), ..) => Err(missing("storage client")),
     }
 }
 
-fn echo(mut asker: EchoRecord, reflector: &ReflectorReport) -> EchoRecord {
+fn echo(mut asker: EchoRecord, reflector: &EchoServerReport) -> EchoRecord {
     asker.rejected.merge(&reflector.rejected);
     asker
 }
@@ -216,7 +220,7 @@ mod tests {
 
     fn asker(foreign: u64) -> SideReport {
         use measure::reading::{Stamp, Stamps};
-        SideReport::Asker(EchoRecord {
+        SideReport::EchoClient(EchoRecord {
             frame_size: FrameSize::MIN,
             sent: 9,
             answers: SequenceCounts { unique: 8, ..SequenceCounts::default() },
@@ -232,7 +236,7 @@ mod tests {
 
     fn reflector() -> SideReport {
         let rejected = Rejected { malformed: 0, foreign: 4 };
-        SideReport::Reflector(ReflectorReport { answered: 9, rejected })
+        SideReport::EchoServer(EchoServerReport { answered: 9, rejected })
     }
 
     fn sender() -> SideReport {
@@ -304,8 +308,8 @@ mod tests {
             (3, sink()),
             (3, source()),
             (7, asker(0)),
-            (8, SideReport::Caller(end(3))),
-            (8, SideReport::Waiter(end(4))),
+            (8, SideReport::ExchangeInitiator(end(3))),
+            (8, SideReport::ExchangeResponder(end(4))),
         ];
         let records = assemble(&flows, sides(told)).unwrap();
         let [
@@ -335,14 +339,14 @@ mod tests {
             let missing = assemble(&[flow(1, kind)], sides(told)).unwrap_err();
             assert_eq!(missing, MissingSide { flow: 1, side });
         };
-        check(echo_kind(Protocol::Udp), vec![asker(0)], "reflector");
-        check(echo_kind(Protocol::Tcp), vec![reflector()], "asker");
-        check(echo_kind(Protocol::Icmp), vec![], "asker");
+        check(echo_kind(Protocol::Udp), vec![asker(0)], "echo server");
+        check(echo_kind(Protocol::Tcp), vec![reflector()], "echo client");
+        check(echo_kind(Protocol::Icmp), vec![], "echo client");
         check(datagrams_kind(), vec![sender()], "receiver");
         check(datagrams_kind(), vec![receiver(), asker(0)], "sender");
         check(bulk_kind(), vec![source()], "sink");
         check(bulk_kind(), vec![], "source");
-        check(exchange_kind(), vec![SideReport::Caller(end(1))], "waiter");
-        check(exchange_kind(), vec![SideReport::Waiter(end(1))], "caller");
+        check(exchange_kind(), vec![SideReport::ExchangeInitiator(end(1))], "exchange responder");
+        check(exchange_kind(), vec![SideReport::ExchangeResponder(end(1))], "exchange initiator");
     }
 }

@@ -21,13 +21,13 @@ use trial::{Topology, Trial, TrialRecord, validity};
 
 use super::assemble::{Sides, assemble};
 use super::clocks::{Allowances, Clocks};
-use super::crew::Crew;
 use super::delays::Delays;
-use super::lanes::Lanes;
-use super::mishap::Mishap;
 use super::numbers::Numbers;
 use super::orders::Scene;
+use super::pool::AgentPool;
+use super::sender_split::SenderSplit;
 use super::subjects::Subjects;
+use super::trial_error::TrialError;
 use super::{Stop, events, models, site};
 use crate::protocol::{Answer, Ask, Collected, OffloadChange, ReceiverOrder};
 
@@ -48,7 +48,7 @@ const CROSSING: [&str; 4] = ["rx_packets", "rx_bytes", "tx_packets", "tx_bytes"]
 /// A trial under way.
 pub struct Conduct<'a> {
     /// The agents.
-    pub crew: &'a mut Crew,
+    pub crew: &'a mut AgentPool,
     /// Who is where.
     pub topology: &'a Topology,
     /// The lab, where the testbed is one.
@@ -58,7 +58,7 @@ pub struct Conduct<'a> {
     /// What hosts add to the path.
     pub delays: &'a mut Delays,
     /// What is asked, and what hosts do of it.
-    pub lanes: &'a Lanes<'a>,
+    pub lanes: &'a SenderSplit<'a>,
     /// What an interface may be asked to send, where there is a limit.
     pub rate: Option<Rate>,
     /// How many frames floods may send, and whether that was enough.
@@ -72,7 +72,7 @@ type PortsInUse = BTreeMap<String, BTreeMap<String, Vec<String>>>;
 
 impl<'a> Conduct<'a> {
     /// All of it but the settling.
-    pub fn run(&mut self) -> Result<TrialRecord, Mishap> {
+    pub fn run(&mut self) -> Result<TrialRecord, TrialError> {
         let ports_in_use = self.ports_in_use();
         let hosts: Vec<String> = ports_in_use.keys().cloned().collect();
 
@@ -131,7 +131,7 @@ impl<'a> Conduct<'a> {
     }
 
     /// Hosts of a lab share this machine's processors; on real hosts the kernel decides.
-    fn scene(&self) -> Result<Scene<'a>, Mishap> {
+    fn scene(&self) -> Result<Scene<'a>, TrialError> {
         Ok(Scene {
             topology: self.topology,
             lanes: self.lanes,
@@ -185,7 +185,7 @@ impl<'a> Conduct<'a> {
         ports
     }
 
-    fn set_offloads(&mut self, ports: &PortsInUse) -> Result<(), Mishap> {
+    fn set_offloads(&mut self, ports: &PortsInUse) -> Result<(), TrialError> {
         let change = match self.lanes.trial().offloads {
             Offloads::Off => OffloadChange::Off,
             Offloads::AsFound => OffloadChange::Restore,
@@ -201,7 +201,7 @@ impl<'a> Conduct<'a> {
         &mut self,
         scene: &Scene<'_>,
         in_use: &PortsInUse,
-    ) -> Result<BTreeMap<u16, u16>, Mishap> {
+    ) -> Result<BTreeMap<u16, u16>, TrialError> {
         let mut orders = scene.receivers()?;
         let mut flows: BTreeMap<String, Vec<u16>> = BTreeMap::new();
         let mut asks = Vec::new();
@@ -237,7 +237,7 @@ impl<'a> Conduct<'a> {
     }
 
     /// Opens the sending sides, which learn their paths.
-    fn connect(&mut self, scene: &Scene<'_>, ports: &BTreeMap<u16, u16>) -> Result<(), Mishap> {
+    fn connect(&mut self, scene: &Scene<'_>, ports: &BTreeMap<u16, u16>) -> Result<(), TrialError> {
         let orders = scene.senders(ports)?;
         let most = orders.values().map(Vec::len).max().unwrap_or(0);
         let asks: Vec<_> =
@@ -255,7 +255,7 @@ impl<'a> Conduct<'a> {
 
     /// Tells every agent to start at one instant; the window on our clock, and its start on the
     /// wall's.
-    fn start(&mut self, hosts: &[String]) -> Result<(Window, u64), Mishap> {
+    fn start(&mut self, hosts: &[String]) -> Result<(Window, u64), TrialError> {
         let phases = self.lanes.trial().phases;
         let now = clock::monotonic();
         let start = now + self.lead + LEAD_PER_FLOW * self.lanes.trial().flows.len() as u64;
@@ -283,7 +283,7 @@ impl<'a> Conduct<'a> {
         &mut self,
         hosts: &[String],
         window: Window,
-    ) -> Result<(BTreeMap<String, Collected>, Vec<DeedRecord>), Mishap> {
+    ) -> Result<(BTreeMap<String, Collected>, Vec<DeedRecord>), TrialError> {
         if self.lanes.trial().events.is_empty() {
             return Ok((self.collect(hosts, window)?, Vec::new()));
         }
@@ -306,7 +306,7 @@ impl<'a> Conduct<'a> {
         &mut self,
         hosts: &[String],
         window: Window,
-    ) -> Result<BTreeMap<String, Collected>, Mishap> {
+    ) -> Result<BTreeMap<String, Collected>, TrialError> {
         let left = window.closed.saturating_sub(clock::monotonic()).as_duration();
         let asks: Vec<_> = hosts.iter().map(|host| (host.clone(), Ask::Collect)).collect();
         let mut collected = BTreeMap::new();
@@ -320,7 +320,7 @@ impl<'a> Conduct<'a> {
                 report.reports.iter().find_map(|r| Some((r.flow, r.report.as_ref().err()?)));
             if let Some((flow, reason)) = broken {
                 let (host, reason) = (host.to_owned(), reason.clone());
-                return Err(Mishap::Flow { flow, host, reason });
+                return Err(TrialError::Flow { flow, host, reason });
             }
             collected.insert(host.to_owned(), *report);
             Ok(())
@@ -368,14 +368,14 @@ fn host_usage(host: &str, collected: &Collected) -> HostUsage {
     HostUsage { host: host.to_owned(), usage: collected.usage.clone() }
 }
 
-fn into_sides(collected: BTreeMap<String, Collected>) -> Result<Sides, Mishap> {
+fn into_sides(collected: BTreeMap<String, Collected>) -> Result<Sides, TrialError> {
     let mut sides = Sides::default();
     for (host, collected) in collected {
         for report in collected.reports {
             let flow = report.flow;
             match report.report {
                 Ok(side) => sides.put(flow, side),
-                Err(reason) => return Err(Mishap::Flow { flow, host, reason }),
+                Err(reason) => return Err(TrialError::Flow { flow, host, reason }),
             }
         }
     }
@@ -411,11 +411,11 @@ fn start_spread(
 
 /// From the kernel, not from the study's seed: a replayed study must not accept an old trial's
 /// frames.
-fn draw_token() -> Result<u32, Mishap> {
+fn draw_token() -> Result<u32, TrialError> {
     let mut bytes = [0; 4];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut source| source.read_exact(&mut bytes))
-        .map_err(Mishap::Token)?;
+        .map_err(TrialError::Token)?;
     Ok(u32::from_ne_bytes(bytes))
 }
 

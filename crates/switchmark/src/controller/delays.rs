@@ -10,8 +10,8 @@ use measure::{FrameSize, Nanos, Rate};
 use trial::Topology;
 use trial::topology::HostPort;
 
-use super::crew::Crew;
-use super::mishap::Mishap;
+use super::pool::AgentPool;
+use super::trial_error::TrialError;
 use crate::protocol::{Answer, Ask};
 
 /// A port of unknown speed is taken to be as fast.
@@ -48,7 +48,7 @@ impl Delays {
     }
 
     /// Adds it, or checks that it is there as it was added.
-    pub fn put(&mut self, crew: &mut Crew) -> Result<(), Mishap> {
+    pub fn put(&mut self, crew: &mut AgentPool) -> Result<(), TrialError> {
         let ask = |(host, ports): (&String, &BTreeMap<String, u32>)| {
             (host.clone(), Ask::Delay { ports: ports.clone(), delay: self.delay })
         };

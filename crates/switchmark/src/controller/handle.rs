@@ -15,8 +15,8 @@ use std::time::Duration;
 use dataplane::clock;
 use measure::Nanos;
 
-use super::heart::{Heart, Line};
-use super::patient::Patient;
+use super::deadline_writer::DeadlineWriter;
+use super::heartbeat::{Heartbeat, Line};
 use crate::protocol::{
     self, Answer, Ask, Complaint, FrameError, Hello, LOST_TOUCH, Message, MessageError,
     ProtocolError, Reply, Request,
@@ -166,7 +166,7 @@ pub struct Pending {
 impl Agent {
     /// Takes over a child whose three streams are piped, and exchanges greetings; from then on
     /// `heart` tells it that somebody is there.
-    pub fn greet(host: &str, mut child: Child, heart: &Heart) -> Result<Self, AgentError> {
+    pub fn greet(host: &str, mut child: Child, heart: &Heartbeat) -> Result<Self, AgentError> {
         let thread = |cause| AgentError::Thread { host: host.to_owned(), cause };
         let line = Arc::new(Mutex::new(child.stdin.take()));
         let stdout = child.stdout.take();
@@ -277,7 +277,7 @@ impl Agent {
     fn write(&mut self, message: &Message, pending: Pending) -> Result<(), AgentError> {
         let line = Arc::clone(&self.line);
         let mut line = line.lock().unwrap_or_else(PoisonError::into_inner);
-        let send = |pipe| protocol::write(&mut Patient::new(pipe, TAKING.into()), message);
+        let send = |pipe| protocol::write(&mut DeadlineWriter::new(pipe, TAKING.into()), message);
         let written = line.as_mut().map(send);
         drop(line);
         match written {

@@ -18,7 +18,7 @@ use trial::validity::{
     EMULATOR_REFUSED,
 };
 
-use super::mishap::Mishap;
+use super::trial_error::TrialError;
 
 /// The memory of all receive rings of a device together.
 const RINGS: usize = 64 << 20;
@@ -72,7 +72,7 @@ impl FramePort for Port {
 pub type ModelSnapshot = BTreeMap<String, EmulatorReading>;
 
 /// Asks those of `devices` that are models.
-pub fn look(lab: &Lab, devices: &[&DevicePlan]) -> Result<ModelSnapshot, Mishap> {
+pub fn look(lab: &Lab, devices: &[&DevicePlan]) -> Result<ModelSnapshot, TrialError> {
     let models = devices.iter().filter_map(|device| Some((device, lab.emulation(&device.name)?)));
     let read = models.map(|(device, model)| match model.read() {
         Ok(reading) => Ok((device.name.clone(), reading)),
@@ -81,8 +81,8 @@ pub fn look(lab: &Lab, devices: &[&DevicePlan]) -> Result<ModelSnapshot, Mishap>
     read.collect()
 }
 
-fn unheard(device: &str, cause: LabError) -> Mishap {
-    Mishap::Device { device: device.to_owned(), cause: Box::new(cause) }
+fn unheard(device: &str, cause: LabError) -> TrialError {
+    TrialError::Device { device: device.to_owned(), cause: Box::new(cause) }
 }
 
 /// Puts what the models counted between two looks to the kernel's counters of their ports, and adds

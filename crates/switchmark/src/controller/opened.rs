@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-use super::hands::Hands;
+use super::manual_cabling::ManualCabling;
 use super::simulated::Simulated;
 use super::{ControllerError, Facts, LiveTestbed, Stop};
 use crate::config::resolved::{self, Source};
@@ -15,7 +15,7 @@ use crate::config::resolved::{self, Source};
 #[derive(Debug)]
 pub enum Opened {
     /// Real packets, and whoever moves cables where a study asks for it.
-    Live(Box<LiveTestbed>, Hands, Stop),
+    Live(Box<LiveTestbed>, ManualCabling, Stop),
     /// None at all.
     Virtual(Box<Simulated>),
 }
@@ -35,7 +35,7 @@ impl Opened {
             }
             Source::Lab(_) | Source::Hosts(_) => {
                 let live = LiveTestbed::open(testbed, stop.clone())?;
-                Ok(Self::Live(Box::new(live), Hands::default(), stop))
+                Ok(Self::Live(Box::new(live), ManualCabling::default(), stop))
             }
         }
     }

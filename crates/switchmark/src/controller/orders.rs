@@ -10,17 +10,17 @@ use std::net::{IpAddr, SocketAddr};
 
 use dataplane::Identity;
 use dataplane::bulk::{SinkSpec, SourceSpec};
-use dataplane::echo::{self, AskerSpec, ReflectorSpec};
-use dataplane::exchange::{CallerSpec, WaiterSpec};
+use dataplane::echo::{self, EchoClientSpec, EchoServerSpec};
+use dataplane::exchange::{ExchangeInitiatorSpec, ExchangeResponderSpec};
 use measure::{FrameRate, Rate};
 use trial::topology::{PortRef, Topology};
 use trial::{Flow, FlowKind, IpVersion, Protocol, Schedule};
 
 use super::clocks::Allowances;
-use super::lanes::Lanes;
 use super::numbers::Numbers;
+use super::sender_split::SenderSplit;
 use crate::protocol::{
-    ClientSpec, KeeperSpec, ReceiverOrder, SenderOrder, WIRE_OCTETS, echo_bits, per_second,
+    ClientSpec, ReceiverOrder, SenderOrder, StorageServerSpec, WIRE_OCTETS, echo_bits, per_second,
 };
 
 /// A trial can't be carried out on this topology.
@@ -109,7 +109,7 @@ pub struct Scene<'a> {
     /// Where the trial runs.
     pub topology: &'a Topology,
     /// What is asked.
-    pub lanes: &'a Lanes<'a>,
+    pub lanes: &'a SenderSplit<'a>,
     /// How many frames floods may send.
     pub numbers: Numbers,
     /// What an interface may be asked to send, where there is a limit.
@@ -167,7 +167,7 @@ impl Scene<'_> {
         let identity = self.identity(flow);
         Ok(Some(match &flow.kind {
             FlowKind::Echo(echo) if echo.protocol == Protocol::Icmp => return Ok(None),
-            FlowKind::Echo(echo) => ReceiverOrder::Reflector(ReflectorSpec {
+            FlowKind::Echo(echo) => ReceiverOrder::EchoServer(EchoServerSpec {
                 protocol: echo.protocol,
                 local,
                 peer,
@@ -186,14 +186,16 @@ impl Scene<'_> {
                 streams: bulk.streams,
                 interval: bulk.interval,
             }),
-            FlowKind::Exchange(exchange) => ReceiverOrder::Waiter(WaiterSpec {
-                local,
-                peer,
-                identity,
-                exchange: exchange.clone(),
-            }),
+            FlowKind::Exchange(exchange) => {
+                ReceiverOrder::ExchangeResponder(ExchangeResponderSpec {
+                    local,
+                    peer,
+                    identity,
+                    exchange: exchange.clone(),
+                })
+            }
             FlowKind::Storage(storage) => {
-                ReceiverOrder::Keeper(keeper(flow, storage, (local, peer), identity)?)
+                ReceiverOrder::StorageServer(keeper(flow, storage, (local, peer), identity)?)
             }
         }))
     }
@@ -204,7 +206,7 @@ impl Scene<'_> {
         let identity = self.identity(flow);
         let port = || ports.get(&flow.id).copied().ok_or(OrderError::NoReceiver { flow: flow.id });
         Ok(match &flow.kind {
-            FlowKind::Echo(echo) => SenderOrder::Asker(AskerSpec {
+            FlowKind::Echo(echo) => SenderOrder::EchoClient(EchoClientSpec {
                 protocol: echo.protocol,
                 local,
                 remote: match echo.protocol {
@@ -227,7 +229,7 @@ impl Scene<'_> {
                 congestion_control: bulk.congestion_control.clone(),
                 interval: bulk.interval,
             }),
-            FlowKind::Exchange(exchange) => SenderOrder::Caller(CallerSpec {
+            FlowKind::Exchange(exchange) => SenderOrder::ExchangeInitiator(ExchangeInitiatorSpec {
                 local,
                 remote: SocketAddr::new(peer, port()?),
                 identity,
@@ -310,11 +312,17 @@ fn keeper(
     storage: &trial::Storage,
     (local, peer): (IpAddr, IpAddr),
     identity: Identity,
-) -> Result<KeeperSpec, OrderError> {
+) -> Result<StorageServerSpec, OrderError> {
     if storage.server.is_some() && !storage.replicas.is_empty() {
         return Err(OrderError::Copies { flow: flow.id });
     }
-    Ok(KeeperSpec { local, peer, identity, server: storage.server, disk: storage.disk.clone() })
+    Ok(StorageServerSpec {
+        local,
+        peer,
+        identity,
+        server: storage.server,
+        disk: storage.disk.clone(),
+    })
 }
 
 fn wire_bits(echo: &trial::Echo) -> f64 {
@@ -383,7 +391,7 @@ mod tests {
         Trial::quick("test", flows, Nanos::from_secs(2), Gate::Strict)
     }
 
-    fn scene<'a>(topology: &'a Topology, lanes: &'a Lanes<'a>) -> Scene<'a> {
+    fn scene<'a>(topology: &'a Topology, lanes: &'a SenderSplit<'a>) -> Scene<'a> {
         let (processors, allowances) = (vec![2, 5], Allowances::new());
         let numbers = Numbers::default();
         Scene { topology, lanes, numbers, rate: None, token: 0xdead_beef, processors, allowances }
@@ -392,7 +400,7 @@ mod tests {
     #[test]
     fn both_sides_agree_and_sit_on_different_processors() {
         let (topology, trial) = (topology(), trial(&[1000.0]));
-        let lanes = Lanes::of(&trial);
+        let lanes = SenderSplit::of(&trial);
         let scene = scene(&topology, &lanes);
         let receivers = scene.receivers().unwrap();
         let ReceiverOrder::Receiver(receiver) = &receivers["h2"][0] else { panic!() };
@@ -418,12 +426,12 @@ mod tests {
         };
         for carrier in [trial::Carrier::Tcp, trial::Carrier::Datagrams { credits: 8 }] {
             let trial = of(carrier);
-            let lanes = Lanes::of(&trial);
+            let lanes = SenderSplit::of(&trial);
             let scene = scene(&topology, &lanes);
             let receivers = scene.receivers().unwrap();
-            let ReceiverOrder::Waiter(waiter) = &receivers["h2"][0] else { panic!() };
+            let ReceiverOrder::ExchangeResponder(waiter) = &receivers["h2"][0] else { panic!() };
             let senders = scene.senders(&BTreeMap::from([(1, 4321)])).unwrap();
-            let SenderOrder::Caller(caller) = &senders["h1"][0] else { panic!() };
+            let SenderOrder::ExchangeInitiator(caller) = &senders["h1"][0] else { panic!() };
             assert_eq!((waiter.local, waiter.peer), (caller.remote.ip(), caller.local));
             assert_eq!(waiter.exchange, caller.exchange);
             assert_eq!(caller.exchange.carrier, carrier);
@@ -444,21 +452,21 @@ mod tests {
             iodepth: 1,
             replicas: Vec::new(),
             options: BTreeMap::new(),
-            server: Some(trial::StorageServer { size: ByteCount(1 << 20), read, write }),
+            server: Some(trial::ServedMemory { size: ByteCount(1 << 20), read, write }),
             disk: None,
             allow_destroy: false,
         };
         trial.flows[0].kind = FlowKind::Storage(storage.clone());
-        let lanes = Lanes::of(&trial);
+        let lanes = SenderSplit::of(&trial);
         let ordered = scene(&topology, &lanes).receivers().unwrap();
-        let ReceiverOrder::Keeper(keeper) = &ordered["h2"][0] else { panic!("{ordered:?}") };
+        let ReceiverOrder::StorageServer(keeper) = &ordered["h2"][0] else { panic!("{ordered:?}") };
         let ordered = scene(&topology, &lanes).senders(&BTreeMap::from([(1, 4321)])).unwrap();
         let SenderOrder::Client(client) = &ordered["h1"][0] else { panic!("{ordered:?}") };
         assert_eq!((keeper.local, keeper.peer), (client.remote.ip(), client.local));
         assert_eq!((client.remote.port(), keeper.server), (4321, storage.server));
         let replicas = vec!["h2/eth1".parse().unwrap()];
         trial.flows[0].kind = FlowKind::Storage(trial::Storage { replicas, ..storage });
-        let refused = scene(&topology, &Lanes::of(&trial)).receivers().unwrap_err();
+        let refused = scene(&topology, &SenderSplit::of(&trial)).receivers().unwrap_err();
         assert_eq!(refused, OrderError::Copies { flow: 1 });
     }
 
@@ -467,7 +475,7 @@ mod tests {
         let topology = topology();
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let trial = trial(&[rate]);
-            let lanes = Lanes::of(&trial);
+            let lanes = SenderSplit::of(&trial);
             let scene = scene(&topology, &lanes);
             let either = scene.receivers().err().or(scene.senders(&BTreeMap::from([(1, 1)])).err());
             let refused =
@@ -477,15 +485,16 @@ mod tests {
         let mut twice = trial(&[1.0, 1.0]);
         twice.flows[1].id = 1;
         assert_eq!(
-            scene(&topology, &Lanes::of(&twice)).receivers(),
+            scene(&topology, &SenderSplit::of(&twice)).receivers(),
             Err(OrderError::SameNumber { flow: 1 })
         );
         let mut nowhere = trial(&[1.0]);
         nowhere.flows[0].to = "h3/eth1".parse().unwrap();
-        let error = scene(&topology, &Lanes::of(&nowhere)).receivers().unwrap_err();
+        let error = scene(&topology, &SenderSplit::of(&nowhere)).receivers().unwrap_err();
         assert_eq!(error.to_string(), "order flow 1: there is no port `h3/eth1`");
         let closed = trial(&[1.0]);
-        let error = scene(&topology, &Lanes::of(&closed)).senders(&BTreeMap::new()).unwrap_err();
+        let error =
+            scene(&topology, &SenderSplit::of(&closed)).senders(&BTreeMap::new()).unwrap_err();
         assert_eq!(error, OrderError::NoReceiver { flow: 1 });
     }
 }

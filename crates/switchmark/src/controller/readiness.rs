@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use trial::topology::{HostPort, PortRef};
 
-use super::mishap::Mishap;
 use super::testbed::{ControllerError, LiveTestbed};
+use super::trial_error::TrialError;
 use crate::protocol::{Answer, Ask, HostFacts, Setting};
 
 /// Looking at a host takes about a second.
@@ -103,12 +103,17 @@ impl LiveTestbed {
                 let number = u16::from(size != 64);
                 self.listen(&ports, mark)?;
                 let address = address.filter(|_| size == 64);
-                let ask =
-                    Ask::Knock { interface: interface.clone(), mark, port: number, size, address };
+                let ask = Ask::CableProbe {
+                    interface: interface.clone(),
+                    mark,
+                    port: number,
+                    size,
+                    address,
+                };
                 match self.crew.ask(host, ask, LOOKING) {
-                    Ok(Answer::Knocked { owners }) => proof.owners.extend(owners),
+                    Ok(Answer::CableProbed { owners }) => proof.owners.extend(owners),
                     Ok(_) => return Err(failed(host, self.crew.unexpected(host, "knocked"))),
-                    Err(Mishap::Agent(error)) if !error.is_fatal() => {
+                    Err(TrialError::Agent(error)) if !error.is_fatal() => {
                         proof.failed = Some(error.to_string());
                     }
                     Err(cause) => return Err(failed(host, cause)),
@@ -162,6 +167,6 @@ impl LiveTestbed {
     }
 }
 
-fn failed(host: &str, cause: Mishap) -> ControllerError {
+fn failed(host: &str, cause: TrialError) -> ControllerError {
     ControllerError::Agent { host: host.to_owned(), cause: Box::new(cause) }
 }

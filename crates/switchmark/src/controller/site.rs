@@ -22,8 +22,8 @@ use trial::topology::{
 };
 use trial::{Backend, Flow, FlowKind, Reception};
 
-use super::mishap::Mishap;
 use super::models::Ports;
+use super::trial_error::TrialError;
 use crate::guest;
 use crate::protocol::HostFacts;
 
@@ -198,14 +198,14 @@ pub fn crossed<'a>(plan: &'a LabPlan, topology: &Topology, trial: &Trial) -> Vec
 pub type DeviceSnapshot = BTreeMap<String, Vec<InterfaceCounters>>;
 
 /// Reads these devices' ports, from inside each.
-pub fn device_counters(lab: &Lab, devices: &[&DevicePlan]) -> Result<DeviceSnapshot, Mishap> {
+pub fn device_counters(lab: &Lab, devices: &[&DevicePlan]) -> Result<DeviceSnapshot, TrialError> {
     let read = |device: &&DevicePlan| {
         let counters = match lab.machine(&device.name) {
             Some(machine) => guest::counters(machine).map_err(Box::from),
             None => counters_inside(lab, device),
         };
         let counters =
-            counters.map_err(|cause| Mishap::Device { device: device.name.clone(), cause })?;
+            counters.map_err(|cause| TrialError::Device { device: device.name.clone(), cause })?;
         Ok((device.name.clone(), counters))
     };
     devices.iter().map(read).collect()

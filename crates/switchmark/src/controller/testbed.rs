@@ -15,18 +15,18 @@ use measure::{Nanos, Rate};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::conduct::Conduct;
-use super::crew::Crew;
 use super::delays::Delays;
 use super::facts::Facts;
-use super::gone::{self, Gone, Left};
 use super::handle::AgentError;
-use super::lanes::Lanes;
 use super::launcher::LaunchError;
-use super::mishap::Mishap;
-use super::muster::Muster;
+use super::launching::Launching;
+use super::lost_hosts::{self, LostHosts, Partial};
 use super::numbers::Numbers;
 use super::orders::OrderError;
+use super::pool::AgentPool;
+use super::sender_split::SenderSplit;
 use super::subjects::Subjects;
+use super::trial_error::TrialError;
 use super::{Stop, site};
 use crate::config::resolved::{self, Source};
 use crate::protocol::{Answer, Ask, in_words};
@@ -103,15 +103,15 @@ pub enum ControllerError {
 #[derive(Debug)]
 pub struct LiveTestbed {
     // Before the lab: fields are dropped in this order.
-    pub(super) crew: Crew,
+    pub(super) crew: AgentPool,
     lab: Option<Lab>,
     pub(super) topology: Topology,
-    muster: Muster,
+    muster: Launching,
     facts: Facts,
     subjects: Subjects,
     delays: Delays,
     numbers: Numbers,
-    gone: Gone,
+    gone: LostHosts,
     /// Hosts whose agents lost touch: another is started before the next trial.
     away: BTreeSet<String>,
     /// For whom the test ports are held.
@@ -135,10 +135,10 @@ impl LiveTestbed {
         let mut this = match &testbed.source {
             Source::Lab(config) => Self::in_lab(&testbed.name, config, stop, program)?,
             Source::Hosts(config) => {
-                let muster = Muster::of_hosts(program, &config.hosts, config.limits);
+                let muster = Launching::of_hosts(program, &config.hosts, config.limits);
                 let topology = config.topology(&testbed.name);
                 let mut this =
-                    Self::new(Crew::new(stop, topology.one_machine()), None, topology, muster);
+                    Self::new(AgentPool::new(stop, topology.one_machine()), None, topology, muster);
                 this.subjects = Subjects::new(config.hooks.clone());
                 this.delays = Delays::of(&this.topology, config.delay);
                 this
@@ -168,10 +168,10 @@ impl LiveTestbed {
         let lab = site::build(spec, program).map_err(failed)?;
         let topology = site::topology(name, &lab);
         // Made before the agents: should one fail, those before it go, and then the lab.
-        Ok(Self::new(Crew::new(stop, true), Some(lab), topology, Muster::of_lab(program)))
+        Ok(Self::new(AgentPool::new(stop, true), Some(lab), topology, Launching::of_lab(program)))
     }
 
-    fn new(crew: Crew, lab: Option<Lab>, topology: Topology, muster: Muster) -> Self {
+    fn new(crew: AgentPool, lab: Option<Lab>, topology: Topology, muster: Launching) -> Self {
         Self {
             crew,
             lab,
@@ -181,7 +181,7 @@ impl LiveTestbed {
             subjects: Subjects::default(),
             delays: Delays::default(),
             numbers: Numbers::default(),
-            gone: Gone::default(),
+            gone: LostHosts::default(),
             away: BTreeSet::new(),
             holder: None,
         }
@@ -190,7 +190,7 @@ impl LiveTestbed {
     fn gather_facts(&mut self) -> Result<(), ControllerError> {
         self.facts.shared_machine = self.lab.is_some();
         for host in &self.topology.hosts {
-            let failed = |cause: Mishap| ControllerError::Agent {
+            let failed = |cause: TrialError| ControllerError::Agent {
                 host: host.name.clone(),
                 cause: Box::new(cause),
             };
@@ -223,7 +223,7 @@ impl LiveTestbed {
         let Some(holder) = self.holder.clone() else { return Ok(()) };
         let own = self.topology.hosts.iter().filter(|host| host.name == name);
         let interfaces = own.flat_map(|h| &h.ports).flat_map(|p| p.interfaces.clone()).collect();
-        let failed = |cause: Mishap| ControllerError::Agent {
+        let failed = |cause: TrialError| ControllerError::Agent {
             host: name.to_owned(),
             cause: Box::new(cause),
         };
@@ -264,7 +264,7 @@ impl LiveTestbed {
     }
 
     /// The device is put into the state asked for first, so that nothing of that is in the trial.
-    fn conduct(&mut self, trial: &Trial) -> Result<TrialRecord, Mishap> {
+    fn conduct(&mut self, trial: &Trial) -> Result<TrialRecord, TrialError> {
         let lab = self.lab.as_ref();
         let probe = match &trial.subject {
             Some(subject) => self.subjects.put(subject, lab, self.crew.stop())?,
@@ -273,7 +273,7 @@ impl LiveTestbed {
         if let Some(lab) = lab {
             site::make_ready(lab, &self.topology, trial);
         }
-        let lanes = Lanes::of(trial);
+        let lanes = SenderSplit::of(trial);
         let [first, longer @ ..] = LEADS;
         let mut ran = self.carry_out(&lanes, first);
         // One host may be faster than any seen before: then it gets as many numbers as it needs.
@@ -282,7 +282,7 @@ impl LiveTestbed {
             ran = self.carry_out(&lanes, first);
         }
         for lead in longer {
-            if !ran.as_ref().is_err_and(Mishap::missed_the_start) {
+            if !ran.as_ref().is_err_and(TrialError::missed_the_start) {
                 break;
             }
             self.crew.abort();
@@ -294,7 +294,11 @@ impl LiveTestbed {
         Ok(record)
     }
 
-    fn carry_out(&mut self, lanes: &Lanes<'_>, lead: Nanos) -> Result<TrialRecord, Mishap> {
+    fn carry_out(
+        &mut self,
+        lanes: &SenderSplit<'_>,
+        lead: Nanos,
+    ) -> Result<TrialRecord, TrialError> {
         let (crew, topology, lab) = (&mut self.crew, &self.topology, self.lab.as_ref());
         let (subjects, delays) = (&self.subjects, &mut self.delays);
         let (rate, numbers) = (self.muster.limits().rate, &mut self.numbers);
@@ -318,20 +322,20 @@ impl LiveTestbed {
     }
 
     /// Ends the trial everywhere and says what happened.
-    fn give_up(&mut self, mishap: Mishap) -> Result<TrialRecord, TestbedError> {
+    fn give_up(&mut self, mishap: TrialError) -> Result<TrialRecord, TestbedError> {
         let worse = self.crew.abort();
-        if matches!(mishap, Mishap::Stopped) || self.crew.stop().asked() {
+        if matches!(mishap, TrialError::Stopped) || self.crew.stop().asked() {
             return Err(TestbedError::Interrupted);
         }
         // A peer's complaint about a broken connection comes before the death that broke it is
         // seen.
         let mishap = match (mishap, worse) {
-            (Mishap::Agent(first), _) if first.is_fatal() => Mishap::Agent(first),
-            (_, Some(death)) => Mishap::Agent(death),
+            (TrialError::Agent(first), _) if first.is_fatal() => TrialError::Agent(first),
+            (_, Some(death)) => TrialError::Agent(death),
             (first, None) => first,
         };
         let reason = in_words(&mishap);
-        if let Mishap::Agent(error) = mishap
+        if let TrialError::Agent(error) = mishap
             && error.is_fatal()
         {
             if let Some(host) = error.out_of_touch() {
@@ -354,11 +358,11 @@ impl Testbed for LiveTestbed {
     /// many pairs go on without its host's, and others that need it are an error.
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         match self.gone.left_of(trial) {
-            Left::All => self.run_whole(trial),
-            Left::Some(left) => {
-                self.run_whole(&left).map(|record| gone::complete(trial, &left, record))
+            Partial::All => self.run_whole(trial),
+            Partial::Some(left) => {
+                self.run_whole(&left).map(|record| lost_hosts::complete(trial, &left, record))
             }
-            Left::Nothing(cause) => {
+            Partial::Nothing(cause) => {
                 let cause = Box::new(cause);
                 Err(TestbedError::Lost { label: trial.label.clone(), cause })
             }
@@ -374,12 +378,12 @@ impl LiveTestbed {
                 Ok(()) => Ok(record),
                 Err(_) => Err(TestbedError::Interrupted),
             },
-            Err(Mishap::Agent(AgentError::Unavailable { host, reason })) => {
+            Err(TrialError::Agent(AgentError::Unavailable { host, reason })) => {
                 self.crew.abort();
                 let reason = format!("host `{host}`: {reason}");
                 Err(TestbedError::Unavailable { label: trial.label.clone(), reason })
             }
-            Err(Mishap::Order(error @ OrderError::Copies { .. })) => {
+            Err(TrialError::Order(error @ OrderError::Copies { .. })) => {
                 self.crew.abort();
                 let reason = error.to_string();
                 Err(TestbedError::Unavailable { label: trial.label.clone(), reason })

@@ -141,7 +141,7 @@ pub enum Ask {
     },
     /// Sends a marked frame out of a test port, and asks there who else has an address. Answered by
     /// `knocked`.
-    Knock {
+    CableProbe {
         /// A test port.
         interface: String,
         /// What the frame carries.
@@ -195,7 +195,7 @@ impl Ask {
             Self::Examine { .. } => "examine",
             Self::Change { .. } => "change",
             Self::Listen { .. } => "listen",
-            Self::Knock { .. } => "knock",
+            Self::CableProbe { .. } => "knock",
             Self::Heard => "heard",
             Self::Prepare { .. } => "prepare",
             Self::Connect { .. } => "connect",
@@ -252,7 +252,7 @@ pub enum Answer {
     /// To `listen`.
     Listening,
     /// To `knock`.
-    Knocked {
+    CableProbed {
         /// MAC addresses of others who have the address.
         owners: Vec<String>,
     },

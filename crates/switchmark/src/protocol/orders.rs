@@ -8,15 +8,15 @@ use std::net::{IpAddr, SocketAddr};
 use dataplane::Identity;
 use dataplane::bulk::{SinkReport, SinkSpec, SourceReport, SourceSpec};
 use dataplane::datagram::{ReceiverReport, ReceiverSpec, SenderReport, SenderSpec};
-use dataplane::echo::{AskerSpec, ReflectorReport, ReflectorSpec};
-use dataplane::exchange::{CallerSpec, EndReport, WaiterSpec};
+use dataplane::echo::{EchoClientSpec, EchoServerReport, EchoServerSpec};
+use dataplane::exchange::{EndReport, ExchangeInitiatorSpec, ExchangeResponderSpec};
 use serde::{Deserialize, Serialize};
 use trial::record::{EchoRecord, ServerRecord, StorageRecord};
-use trial::{Storage, StorageServer};
+use trial::{ServedMemory, Storage};
 
 /// The storage host's side of a storage flow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeeperSpec {
+pub struct StorageServerSpec {
     /// The address to serve on.
     pub local: IpAddr,
     /// The only address that is served.
@@ -24,7 +24,7 @@ pub struct KeeperSpec {
     /// Whose flow it is.
     pub identity: Identity,
     /// What to serve; none where the storage exists.
-    pub server: Option<StorageServer>,
+    pub server: Option<ServedMemory>,
     /// The block device whose times are read.
     pub disk: Option<String>,
 }
@@ -47,15 +47,15 @@ pub struct ClientSpec {
 #[serde(rename_all = "kebab-case")]
 pub enum ReceiverOrder {
     /// Answers an echo flow.
-    Reflector(ReflectorSpec),
+    EchoServer(EchoServerSpec),
     /// Counts a datagram flow.
     Receiver(ReceiverSpec),
     /// Takes a bulk flow.
     Sink(SinkSpec),
     /// Waits for the other end of an exchange.
-    Waiter(WaiterSpec),
+    ExchangeResponder(ExchangeResponderSpec),
     /// Serves a storage, or watches its disk.
-    Keeper(KeeperSpec),
+    StorageServer(StorageServerSpec),
 }
 
 /// A side that begins to speak.
@@ -63,13 +63,13 @@ pub enum ReceiverOrder {
 #[serde(rename_all = "kebab-case")]
 pub enum SenderOrder {
     /// Asks in an echo flow.
-    Asker(AskerSpec),
+    EchoClient(EchoClientSpec),
     /// Sends a datagram flow.
     Sender(SenderSpec),
     /// Feeds a bulk flow.
     Source(SourceSpec),
     /// Calls the other end of an exchange.
-    Caller(CallerSpec),
+    ExchangeInitiator(ExchangeInitiatorSpec),
     /// Reads and writes.
     Client(Box<ClientSpec>),
 }
@@ -79,59 +79,81 @@ pub enum SenderOrder {
 #[serde(rename_all = "kebab-case")]
 pub enum SideReport {
     /// Of the answering side of an echo flow.
-    Reflector(ReflectorReport),
+    EchoServer(EchoServerReport),
     /// Of the receiving side of a datagram flow.
     Receiver(ReceiverReport),
     /// Of the receiving side of a bulk flow.
     Sink(SinkReport),
     /// Of the asking side of an echo flow.
-    Asker(EchoRecord),
+    EchoClient(EchoRecord),
     /// Of the sending side of a datagram flow.
     Sender(SenderReport),
     /// Of the sending side of a bulk flow.
     Source(SourceReport),
     /// Of the end of an exchange that waited.
-    Waiter(EndReport),
+    ExchangeResponder(EndReport),
     /// Of the end of an exchange that called.
-    Caller(EndReport),
+    ExchangeInitiator(EndReport),
     /// Of the storage host's side.
-    Keeper(ServerRecord),
+    StorageServer(ServerRecord),
     /// Of the reading and writing side.
     Client(Box<StorageRecord>),
 }
 
 impl ReceiverOrder {
+    /// Which side of which kind of flow it is.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::EchoServer(_) => "echo server",
+            Self::Receiver(_) => "receiver",
+            Self::Sink(_) => "sink",
+            Self::ExchangeResponder(_) => "exchange responder",
+            Self::StorageServer(_) => "storage server",
+        }
+    }
+
     /// The flow's number.
     pub fn flow(&self) -> u16 {
         match self {
-            Self::Reflector(spec) => spec.identity.flow,
+            Self::EchoServer(spec) => spec.identity.flow,
             Self::Receiver(spec) => spec.identity.flow,
             Self::Sink(spec) => spec.identity.flow,
-            Self::Waiter(spec) => spec.identity.flow,
-            Self::Keeper(spec) => spec.identity.flow,
+            Self::ExchangeResponder(spec) => spec.identity.flow,
+            Self::StorageServer(spec) => spec.identity.flow,
         }
     }
 
     /// Own address and the only one heard.
     pub fn addresses(&self) -> (IpAddr, IpAddr) {
         match self {
-            Self::Reflector(spec) => (spec.local, spec.peer),
+            Self::EchoServer(spec) => (spec.local, spec.peer),
             Self::Receiver(spec) => (spec.local, spec.peer),
             Self::Sink(spec) => (spec.local, spec.peer),
-            Self::Waiter(spec) => (spec.local, spec.peer),
-            Self::Keeper(spec) => (spec.local, spec.peer),
+            Self::ExchangeResponder(spec) => (spec.local, spec.peer),
+            Self::StorageServer(spec) => (spec.local, spec.peer),
         }
     }
 }
 
 impl SenderOrder {
+    /// Which side of which kind of flow it is.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::EchoClient(_) => "echo client",
+            Self::Sender(_) => "sender",
+            Self::Source(_) => "source",
+            Self::ExchangeInitiator(_) => "exchange initiator",
+            Self::Client(_) => "storage client",
+        }
+    }
+
     /// The flow's number.
     pub fn flow(&self) -> u16 {
         match self {
-            Self::Asker(spec) => spec.identity.flow,
+            Self::EchoClient(spec) => spec.identity.flow,
             Self::Sender(spec) => spec.identity.flow,
             Self::Source(spec) => spec.identity.flow,
-            Self::Caller(spec) => spec.identity.flow,
+            Self::ExchangeInitiator(spec) => spec.identity.flow,
             Self::Client(spec) => spec.identity.flow,
         }
     }
@@ -139,10 +161,10 @@ impl SenderOrder {
     /// Own address and the only one spoken to.
     pub fn addresses(&self) -> (IpAddr, IpAddr) {
         match self {
-            Self::Asker(spec) => (spec.local, spec.remote.ip()),
+            Self::EchoClient(spec) => (spec.local, spec.remote.ip()),
             Self::Sender(spec) => (spec.local, spec.remote.ip()),
             Self::Source(spec) => (spec.local, spec.remote.ip()),
-            Self::Caller(spec) => (spec.local, spec.remote.ip()),
+            Self::ExchangeInitiator(spec) => (spec.local, spec.remote.ip()),
             Self::Client(spec) => (spec.local, spec.remote.ip()),
         }
     }

@@ -37,7 +37,7 @@ pub struct Storage {
     pub options: BTreeMap<String, String>,
     /// The server that the flow's `to` is for as long as the trial lasts; none: the storage exists.
     #[serde(default)]
-    pub server: Option<StorageServer>,
+    pub server: Option<ServedMemory>,
     /// The block device of `to` whose own times are read: `nvme0n1`.
     #[serde(default)]
     pub disk: Option<String>,
@@ -48,7 +48,7 @@ pub struct Storage {
 
 /// A storage server made for a trial: memory behind a delay that stands for its disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StorageServer {
+pub struct ServedMemory {
     /// How much it holds.
     pub size: ByteCount,
     /// How long its disk takes to read.

@@ -85,20 +85,20 @@ pub(super) trait Known {
 /// What setting up a step costs, in cables moved: its floods take about as long.
 const STEP_COST: f64 = 1.0;
 
-/// Sittings so far.
+/// Rounds of cabling so far.
 #[derive(Debug, Clone)]
-pub(super) struct Sittings {
+pub(super) struct CablingRounds {
     ports: usize,
     /// The port of each host.
     seats: Vec<usize>,
     met: Vec<bool>,
     /// Cables moved, the first sitting's not counted.
     pub(super) moves: u64,
-    /// Sittings taken.
+    /// Rounds of cabling taken.
     pub(super) steps: u64,
 }
 
-impl Sittings {
+impl CablingRounds {
     /// Hosts at ports spread evenly.
     pub(super) fn new(ports: usize, hosts: usize) -> Self {
         let seats = (0..hosts).map(|host| host * ports / hosts).collect();
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn every_two_ports_sit_together_for_little_more_than_it_must_cost() {
         for (hosts, ports) in [(4, 12), (6, 24), (8, 48), (2, 5), (5, 5)] {
-            let mut sittings = Sittings::new(ports, hosts);
+            let mut sittings = CablingRounds::new(ports, hosts);
             while sittings.go_on(&Nothing) {}
             assert!(sittings.met.iter().all(|met| *met), "{hosts} of {ports}");
             let plan = Recabling { hosts: hosts as u32, ports: ports as u32 };
@@ -233,7 +233,7 @@ mod tests {
     }
 
     /// Groups that are told as soon as a port has sat beside two of each.
-    struct Quarters<'a>(&'a Sittings);
+    struct Quarters<'a>(&'a CablingRounds);
 
     impl Known for Quarters<'_> {
         fn group(&self, port: usize) -> usize {
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn what_is_told_is_not_asked_again() {
-        let mut sittings = Sittings::new(48, 8);
+        let mut sittings = CablingRounds::new(48, 8);
         loop {
             let before = sittings.clone();
             if !sittings.go_on(&Quarters(&before)) {
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn whoever_has_a_seat_keeps_it() {
-        let mut sittings = Sittings::new(12, 4);
+        let mut sittings = CablingRounds::new(12, 4);
         assert_eq!(sittings.seats(), [0, 3, 6, 9]);
         sittings.gather(&[3, 5, 9, 1]);
         assert_eq!(sittings.seats(), [5, 3, 1, 9]);

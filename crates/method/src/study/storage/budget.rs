@@ -38,11 +38,11 @@ mod tests {
     use measure::{ByteCount, Nanos};
 
     use super::*;
-    use trial::{Pattern, Storage, StorageServer};
+    use trial::{Pattern, ServedMemory, Storage};
 
     fn spec(replicas: usize, server: bool) -> StorageSpec {
         let (read, write) = (Nanos::from_millis(1), Nanos::from_millis(2));
-        let server = server.then_some(StorageServer { size: ByteCount(1 << 20), read, write });
+        let server = server.then_some(ServedMemory { size: ByteCount(1 << 20), read, write });
         StorageSpec::quick(Storage {
             ioengine: "nbd".into(),
             filename: String::new(),

@@ -14,7 +14,7 @@ mod trial;
 use measure::FrameSize;
 
 use super::SwitchTest;
-use super::rig::{Board, Rig};
+use super::rig::{PortSet, Rig};
 use crate::{Caveat, Figure, Metric, Unit, Verdict};
 use ::trial::TestbedError;
 
@@ -29,7 +29,7 @@ const NOT_FORGOTTEN: &str =
     "a device can't be told to forget, and has learned these stations before";
 
 /// The most addresses that were all reached without flooding.
-pub(super) fn caching(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn caching(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, TestbedError> {
     let test = SwitchTest::AddressCaching;
     let most = u64::from(rig.spec.stations);
     let mut trials = Trials::new(rig, board, test);
@@ -63,7 +63,10 @@ pub(super) fn caching(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure
 }
 
 /// The most addresses a second that were all learned.
-pub(super) fn learning(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn learning(
+    rig: &mut Rig<'_, '_>,
+    board: &PortSet,
+) -> Result<Vec<Figure>, TestbedError> {
     let test = SwitchTest::AddressLearning;
     let (metric, unit) = (Metric::AddressLearningRate, Unit::FramesPerSecond);
     if !rig.is_simulated() {

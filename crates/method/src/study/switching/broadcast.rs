@@ -9,7 +9,7 @@ use measure::{FrameRate, FrameSize, Histogram};
 use super::super::session::Tried;
 use super::super::sustained::{Bracket, Deliveries, Delivery};
 use super::SwitchTest;
-use super::rig::{Board, Offer, Rig, Stream, arrived, slowest_sender};
+use super::rig::{Offer, PortSet, Rig, Stream, arrived, slowest_sender};
 use crate::search::{
     Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, begin, carry_out,
 };
@@ -24,7 +24,7 @@ const TEST: SwitchTest = SwitchTest::Broadcast;
 const FROM: usize = 0;
 
 /// Every size.
-pub(super) fn run(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn run(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, TestbedError> {
     let mut figures = Vec::new();
     for size in rig.spec.frames.clone() {
         let found = search(rig, board, size)?;
@@ -58,7 +58,7 @@ fn streams(
 
 fn search(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     size: FrameSize,
 ) -> Result<Option<(GoalResult, Bracket)>, TestbedError> {
     let last = rig.spec.final_duration.max(rig.spec.duration);
@@ -95,7 +95,7 @@ fn search(
 }
 
 /// Of a valid trial; the loss is that of the port that missed most.
-fn delivery(tried: &Tried, board: &Board, (attempt, width): (Attempt, f64)) -> Option<Delivery> {
+fn delivery(tried: &Tried, board: &PortSet, (attempt, width): (Attempt, f64)) -> Option<Delivery> {
     tried.valid()?;
     let flow = tried.measured().next()?;
     let got = board.ports.iter().skip(2).map(|port| arrived(&tried.record, port));
@@ -107,7 +107,7 @@ fn delivery(tried: &Tried, board: &Board, (attempt, width): (Attempt, f64)) -> O
 
 fn throughput(
     rig: &Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     size: FrameSize,
     found: Option<&(GoalResult, Bracket)>,
 ) -> Figure {
@@ -141,7 +141,7 @@ fn throughput(
 /// How late a port's copies come at the rate that reaches everybody.
 fn latency(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     (size, rate): (FrameSize, FrameRate),
     to: usize,
 ) -> Result<Vec<Figure>, TestbedError> {

@@ -11,7 +11,7 @@ mod pairs;
 use measure::{FrameRate, FrameSize};
 
 use super::SwitchTest;
-use super::rig::{Board, Count, Offer, Rig, Stream, flooded, paused, tester_dropped};
+use super::rig::{Count, Offer, PortSet, Rig, Stream, flooded, paused, tester_dropped};
 use crate::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::TestbedError;
 use trial::{Gate, Schedule};
@@ -41,7 +41,7 @@ struct Scene<'a> {
 /// RFC 2889: all ports in groups of four, each at the most it can send.
 pub(super) fn groups_of_four(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
 ) -> Result<Vec<Figure>, TestbedError> {
     let test = SwitchTest::Congestion;
     let firsts: Vec<usize> = (0..board.ports.len() / 4).map(|number| 4 * number).collect();
@@ -58,7 +58,7 @@ pub(super) fn groups_of_four(
 /// RFC 8239: one group after another, shifted by one port each time; the worst stands for all.
 pub(super) fn every_four(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
 ) -> Result<Vec<Figure>, TestbedError> {
     let test = SwitchTest::HeadOfLine;
     let mut figures = Vec::new();
@@ -85,7 +85,7 @@ pub(super) fn every_four(
 /// of their own. None where no trial could be used.
 fn decide(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     scene: &Scene<'_>,
 ) -> Result<Option<Pairs>, TestbedError> {
     let Some(looked) = offer_pairs(rig, board, scene, LOOKS)? else { return Ok(None) };
@@ -98,7 +98,7 @@ fn decide(
 /// So many trials with congestion and as many without, in turn.
 fn offer_pairs(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     scene: &Scene<'_>,
     number: u32,
 ) -> Result<Option<Pairs>, TestbedError> {
@@ -137,7 +137,7 @@ fn group(
 /// answer and not the tester's failure.
 fn measure(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     scene: &Scene<'_>,
     congests: bool,
 ) -> Result<Option<Sides>, TestbedError> {
@@ -170,7 +170,7 @@ fn measure(
 
 fn tell(
     rig: &Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     (test, size): (SwitchTest, FrameSize),
     (found, first): (Option<Pairs>, Option<usize>),
 ) -> Vec<Figure> {

@@ -11,7 +11,7 @@ use measure::{FrameRate, FrameSize, Nanos};
 use super::super::session::Tried;
 use super::SwitchTest;
 use super::broadcast::delays_of;
-use super::rig::{Board, Count, Offer, Rig, Stream};
+use super::rig::{Count, Offer, PortSet, Rig, Stream};
 use crate::{Caveat, Figure, Metric, Unit};
 use trial::TestbedError;
 use trial::record::FlowRecord;
@@ -46,7 +46,7 @@ struct Traffic {
 }
 
 /// Datagrams alone, TCP alone, both; then bursts into one port after another.
-pub(super) fn run(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn run(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, TestbedError> {
     let thin = rig.line_rate(FrameSize::STANDARD_MAX).map_or(THIN_RATE, |line| line.0 * THIN);
     let thin = Some(Schedule::Paced(FrameRate(thin)));
     let of = |name, stateful, stateless| Traffic { name, to: 0, stateful, stateless };
@@ -62,7 +62,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, T
 }
 
 /// The port that lost most of its burst stands for all; one whose trial can't be used has no value.
-fn bursts(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, TestbedError> {
+fn bursts(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, TestbedError> {
     let Some(line) = rig.highest(board, FrameSize::STANDARD_MAX) else {
         let mut row = rig.row(board, TEST, Some(FrameSize::STANDARD_MAX));
         row.conditions.insert("traffic".to_owned(), WITH_A_BURST.into());
@@ -96,7 +96,7 @@ fn duration(rig: &Rig<'_, '_>) -> Nanos {
     (rig.spec.final_duration * 2).max(rig.spec.duration)
 }
 
-fn offer(rig: &mut Rig<'_, '_>, board: &Board, traffic: Traffic) -> Result<Tried, TestbedError> {
+fn offer(rig: &mut Rig<'_, '_>, board: &PortSet, traffic: Traffic) -> Result<Tried, TestbedError> {
     let offer = Offer {
         label: format!("{} {} into port {}", TEST.as_str(), traffic.name, traffic.to + 1),
         streams: traffic.streams(rig, board.ports.len()),
@@ -122,7 +122,7 @@ impl Traffic {
     }
 }
 
-fn tell(rig: &Rig<'_, '_>, board: &Board, traffic: Traffic, tried: &Tried) -> Vec<Figure> {
+fn tell(rig: &Rig<'_, '_>, board: &PortSet, traffic: Traffic, tried: &Tried) -> Vec<Figure> {
     let mut row = rig.row(board, TEST, Some(FrameSize::STANDARD_MAX));
     row.conditions.insert("traffic".to_owned(), traffic.name.into());
     let Some(record) = tried.valid() else {

@@ -7,7 +7,7 @@ use measure::{FrameRate, FrameSize, Histogram};
 
 use super::broadcast::delays_of;
 use super::congestion::LINE_SHARE;
-use super::rig::{Board, Count, Offer, Rig, flooded};
+use super::rig::{Count, Offer, PortSet, Rig, flooded};
 use super::throughput::streams;
 use super::{Pattern, SwitchTest};
 use crate::verdict::{Bracket, Driven};
@@ -18,7 +18,7 @@ use trial::TestbedError;
 const TEST: SwitchTest = SwitchTest::LineRate;
 
 /// Every pattern and size.
-pub(super) fn run(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn run(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, TestbedError> {
     let mut figures = Vec::new();
     for pattern in [Pattern::Pairs, Pattern::Mesh] {
         for size in rig.spec.frames.clone() {
@@ -30,7 +30,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, T
 
 fn one(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     (pattern, size): (Pattern, FrameSize),
 ) -> Result<Vec<Figure>, TestbedError> {
     let ports = board.ports.len();

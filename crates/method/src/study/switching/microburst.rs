@@ -10,7 +10,7 @@ use measure::{FrameRate, FrameSize, Nanos};
 
 use super::SwitchTest;
 use super::largest;
-use super::rig::{Board, Offer, Rig, Stream, flooded};
+use super::rig::{Offer, PortSet, Rig, Stream, flooded};
 use crate::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::TestbedError;
 use trial::record::Outcome;
@@ -23,7 +23,7 @@ const TEST: SwitchTest = SwitchTest::Microburst;
 const CONTROL_FRAMES: u64 = 10;
 
 /// Every split of the ports, and every size.
-pub(super) fn run(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn run(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, TestbedError> {
     let ports = board.ports.len();
     let mut figures = Vec::new();
     for receivers in (1..ports).take_while(|receivers| ports - receivers > *receivers) {
@@ -36,7 +36,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, board: &Board) -> Result<Vec<Figure>, T
 
 fn one(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     (senders, receivers): (usize, usize),
     size: FrameSize,
 ) -> Result<Figure, TestbedError> {
@@ -97,7 +97,7 @@ fn one(
 /// half of what it carries. What is lost so is not lost for want of a buffer.
 fn control_passes(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     (senders, receivers): (usize, usize),
     (size, frames, line): (FrameSize, u64, f64),
 ) -> Result<bool, TestbedError> {
@@ -127,7 +127,7 @@ fn ends(senders: usize, receivers: usize) -> impl Iterator<Item = (usize, usize)
 /// used.
 fn passes(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     (senders, receivers): (usize, usize),
     (size, frames): (FrameSize, u64),
 ) -> Result<Option<bool>, TestbedError> {

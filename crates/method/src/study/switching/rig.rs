@@ -35,7 +35,7 @@ pub(super) struct Rig<'s, 't> {
 
 /// A device and those of its ports that take part, in the device's order.
 #[derive(Debug, Clone)]
-pub(super) struct Board {
+pub(super) struct PortSet {
     pub(super) way: Way,
     pub(super) ports: Vec<PortRef>,
 }
@@ -90,14 +90,14 @@ impl<'s, 't> Rig<'s, 't> {
     }
 
     /// Each subject with its ports.
-    pub(super) fn boards(&self) -> Vec<Board> {
+    pub(super) fn boards(&self) -> Vec<PortSet> {
         let ways = &self.session.ways;
         let most = (self.spec.ports as usize).min(pattern::MOST_PORTS);
         let board = |way: Way| {
             let device = ways.subject(way).map(|subject| subject.device.as_str());
             let mut ports = self.topology.ports_of(device);
             ports.truncate(most);
-            Board { way, ports }
+            PortSet { way, ports }
         };
         ways.subjects().into_iter().map(board).collect()
     }
@@ -147,7 +147,7 @@ impl<'s, 't> Rig<'s, 't> {
     }
 
     /// Offers it.
-    pub(super) fn offer(&mut self, board: &Board, offer: Offer) -> Result<Tried, TestbedError> {
+    pub(super) fn offer(&mut self, board: &PortSet, offer: Offer) -> Result<Tried, TestbedError> {
         let flow = |(id, stream): (u16, Stream)| Flow {
             id,
             from: board.ports[stream.from].clone(),
@@ -175,7 +175,7 @@ impl<'s, 't> Rig<'s, 't> {
 
     /// Floods the direct cables of the device's hosts, all at once: what the tester can do without
     /// it.
-    pub(super) fn learn_what_cables_carry(&mut self, board: &Board) -> Result<(), TestbedError> {
+    pub(super) fn learn_what_cables_carry(&mut self, board: &PortSet) -> Result<(), TestbedError> {
         let Some(bypass) = self.session.ways.bypass_of(board.way) else { return Ok(()) };
         let cables = self.topology.cables_among(&board.ports);
         for size in self.spec.frames.clone() {
@@ -207,7 +207,7 @@ impl<'s, 't> Rig<'s, 't> {
     }
 
     /// What a port sends of a size at most: the line's rate, or else what the cables carried.
-    pub(super) fn highest(&self, board: &Board, size: FrameSize) -> Option<FrameRate> {
+    pub(super) fn highest(&self, board: &PortSet, size: FrameSize) -> Option<FrameRate> {
         let cable = || self.cables.get(&(board.way, size)).map(|rate| FrameRate(*rate));
         self.line_rate(size).or_else(cable).filter(|rate| rate.0 > 0.0)
     }
@@ -216,7 +216,7 @@ impl<'s, 't> Rig<'s, 't> {
     /// cables; `link` is what the media carry of it.
     pub(super) fn verdict(
         &self,
-        board: &Board,
+        board: &PortSet,
         size: FrameSize,
         (device, driven): (Bracket, Driven),
         link: Option<FrameRate>,
@@ -231,14 +231,14 @@ impl<'s, 't> Rig<'s, 't> {
 
     /// Whose doing it is that something was seen, or was not, which a control did not show: of what
     /// only a device does, so that no direct cable need stand beside it.
-    pub(super) fn sight(&self, board: &Board, seen: bool) -> Verdict {
+    pub(super) fn sight(&self, board: &PortSet, seen: bool) -> Verdict {
         let setting = self.session.ways.setting(board.way);
         let setting = Setting { standing: Standing::Beside, ..setting };
         Evidence::Sight { seen, in_control: Some(false) }.verdict(setting)
     }
 
     /// The conditions and caveats of a test's rows; verdict and n are the test's.
-    pub(super) fn row(&self, board: &Board, test: SwitchTest, size: Option<FrameSize>) -> Row {
+    pub(super) fn row(&self, board: &PortSet, test: SwitchTest, size: Option<FrameSize>) -> Row {
         let ways = &self.session.ways;
         let mut conditions = ways.conditions(board.way);
         conditions.remove("from");
@@ -264,7 +264,7 @@ impl<'s, 't> Rig<'s, 't> {
     /// The figure of a test that can't be made here.
     pub(super) fn unsupported(
         &self,
-        board: &Board,
+        board: &PortSet,
         test: SwitchTest,
         metric: Metric,
         unit: Unit,

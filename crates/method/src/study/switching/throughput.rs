@@ -9,7 +9,7 @@ use super::super::rows::Row;
 use super::super::session::Tried;
 use super::super::sustained::{Bracket, Deliveries, Delivery, FAR_OVER, PACING_MARGIN};
 use super::rig::{
-    Board, Count, Offer, Rig, Stream, flooded, paused, slowest_sender, tester_dropped,
+    Count, Offer, PortSet, Rig, Stream, flooded, paused, slowest_sender, tester_dropped,
 };
 use super::{Pattern, SwitchTest};
 use crate::figure::Condition;
@@ -50,7 +50,7 @@ impl Found {
 /// Every size.
 pub(super) fn run(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     test: SwitchTest,
 ) -> Result<Vec<Figure>, TestbedError> {
     let Some(pattern) = test.pattern() else { return Ok(Vec::new()) };
@@ -77,7 +77,7 @@ pub(super) fn streams(
 
 fn search(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     (test, pattern): (SwitchTest, Pattern),
     size: FrameSize,
 ) -> Result<Found, TestbedError> {
@@ -135,7 +135,7 @@ fn search(
 /// The most that the ports offer in even gaps, up to `wanted`; a flood is no measure of that.
 fn most_paced(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     what: (SwitchTest, Pattern),
     (size, wanted): (FrameSize, FrameRate),
 ) -> Result<FrameRate, TestbedError> {
@@ -165,7 +165,7 @@ fn goal(rig: &Rig<'_, '_>) -> Goal {
 
 fn offer_load(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     (test, pattern): (SwitchTest, Pattern),
     (size, Attempt { rate, duration }): (FrameSize, Attempt),
 ) -> Result<Tried, TestbedError> {
@@ -178,7 +178,7 @@ fn offer_load(
 /// speaks is offered once more.
 fn attempt_load(
     rig: &mut Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     what: (SwitchTest, Pattern),
     (size, attempt): (FrameSize, Attempt),
     found: &mut Found,
@@ -217,7 +217,7 @@ fn delivery(rig: &Rig<'_, '_>, tried: &Tried, attempt: Attempt) -> Option<Delive
 
 fn tell(
     rig: &Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     (test, pattern): (SwitchTest, Pattern),
     (size, found): (FrameSize, &Found),
 ) -> Vec<Figure> {
@@ -246,7 +246,7 @@ fn tell(
 /// The load at the lower bound, of all senders together; the interval is the search's bracket.
 fn throughput(
     rig: &Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     (mut row, size): (Row, FrameSize),
     (found, all): (&Found, f64),
 ) -> Figure {
@@ -292,7 +292,7 @@ fn throughput(
 /// Offered load, forwarding rate and loss of one trial.
 fn rates(
     rig: &Rig<'_, '_>,
-    board: &Board,
+    board: &PortSet,
     (row, size): (&Row, FrameSize),
     (name, count, all): (&str, Option<Count>, f64),
 ) -> Vec<Figure> {

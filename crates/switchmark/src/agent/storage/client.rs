@@ -14,9 +14,9 @@ use measure::{Histogram, Nanos};
 use trial::record::{OperationsRecord, ServerRecord, StorageRecord};
 use trial::{Pattern, Storage};
 
-use super::keeper::{EXPORT, export_name};
+use super::server::{EXPORT, export_name};
 use super::{contents, end, find, last_words, leashed, scratch, target, wait};
-use crate::agent::duty::Reins;
+use crate::agent::state::Cancel;
 use crate::fio_options::{self, Admitted};
 use crate::protocol::ClientSpec;
 
@@ -34,7 +34,7 @@ pub struct Client {
 
 impl Client {
     /// Looks at the storage, and lays out a file that is not there yet.
-    pub fn prepare(spec: &ClientSpec, reins: &Reins) -> Result<Self, FlowError> {
+    pub fn prepare(spec: &ClientSpec, reins: &Cancel) -> Result<Self, FlowError> {
         let spec = ClientSpec { job: admitted(&spec.job)?, ..spec.clone() };
         find("fio")?;
         if target::must_be_laid_out(&spec.job, reins)? {
@@ -114,7 +114,7 @@ fn watch(child: &mut Child, until: Nanos, halt: &Halt) -> Result<bool, FlowError
 }
 
 /// Fills a file that is to be, so that no trial measures that.
-fn lay_out(spec: &ClientSpec, reins: &Reins) -> Result<(), FlowError> {
+fn lay_out(spec: &ClientSpec, reins: &Cancel) -> Result<(), FlowError> {
     let octets = target::size(&spec.job);
     let patience = Nanos::from_secs(10 + octets.unwrap_or(0) / SLOWEST_LAYOUT);
     target::make(&spec.job, reins)?;

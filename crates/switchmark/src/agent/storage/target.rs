@@ -13,8 +13,8 @@ use std::path::Path;
 use dataplane::FlowError;
 use trial::Storage;
 
-use crate::agent::duty::Reins;
 use crate::agent::found::Found;
+use crate::agent::state::Cancel;
 use crate::fio_options;
 use crate::protocol::in_words;
 
@@ -28,7 +28,7 @@ const OF_NETWORKS: [&str; 8] =
     ["nbd", "rbd", "rados", "http", "nfs", "gfapi", "gfapi_async", "libiscsi"];
 
 /// Makes the job's file, which must not be there: from now on it is this agent's, and goes with it.
-pub(super) fn make(job: &Storage, reins: &Reins) -> Result<(), FlowError> {
+pub(super) fn make(job: &Storage, reins: &Cancel) -> Result<(), FlowError> {
     let failed = |e: io::Error| FlowError::kernel("make", &job.filename, e);
     let path = &job.filename;
     let file = fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
@@ -39,7 +39,7 @@ pub(super) fn make(job: &Storage, reins: &Reins) -> Result<(), FlowError> {
 }
 
 /// Whether it is a file that this agent made, and still the same one.
-fn is_ours(path: &str, of: &fs::Metadata, reins: &Reins) -> bool {
+fn is_ours(path: &str, of: &fs::Metadata, reins: &Cancel) -> bool {
     let here = Found::NoFile { path: path.to_owned(), device: of.dev(), inode: of.ino() };
     reins.notes().has(|found| *found == here)
 }
@@ -56,7 +56,7 @@ pub(super) fn size(job: &Storage) -> Option<u64> {
 }
 
 /// Whether the job's file is to be made first; refuses what must not be touched.
-pub(super) fn must_be_laid_out(job: &Storage, reins: &Reins) -> Result<bool, FlowError> {
+pub(super) fn must_be_laid_out(job: &Storage, reins: &Cancel) -> Result<bool, FlowError> {
     let refuse = |why: String| {
         let asked = format!("storage `{}` by fio's engine `{}`", job.filename, job.ioengine);
         Err(FlowError::Unavailable { asked, why })
@@ -160,7 +160,7 @@ mod tests {
         let far = folder.join("not/there");
         let check =
             |engine: &str, path: &Path, mix: u8, allowed: bool, expected: Result<bool, &str>| {
-                let told = must_be_laid_out(&job(engine, path, mix, allowed), &Reins::default());
+                let told = must_be_laid_out(&job(engine, path, mix, allowed), &Cancel::default());
                 match (told, expected) {
                     (Ok(told), Ok(expected)) => {
                         assert_eq!(told, expected, "{engine} {path:?} {mix}");
@@ -193,7 +193,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("switchmark-made-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let (ours, theirs) = (folder.join("ours"), folder.join("theirs"));
-        let reins = Reins::default();
+        let reins = Cancel::default();
         let make = |path: &Path| make(&job("psync", path, 50, false), &reins);
         let asked = |path: &Path| must_be_laid_out(&job("psync", path, 50, false), &reins);
         fs::write(&theirs, b"").unwrap();

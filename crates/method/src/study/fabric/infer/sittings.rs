@@ -10,7 +10,7 @@ use measure::cluster::Likeness;
 use rand::seq::SliceRandom as _;
 use rand_pcg::Pcg64;
 
-use super::super::recabling::{Known, Sittings};
+use super::super::recabling::{CablingRounds, Known};
 use super::evidence::{Belief, Round};
 use super::sinks::SEEN;
 use super::unseen::{Devices, Sat, uplink_told};
@@ -45,7 +45,7 @@ pub(in super::super) fn infer_in_sittings(
     // The devices that might be there are drawn beside, so that they change no flood.
     let devices = Devices::of(ports, &mut chance.clone());
     let mut inference = Inference::new(ports, floods, chance);
-    let mut sittings = Sittings::new(ports, hosts);
+    let mut sittings = CablingRounds::new(ports, hosts);
     let mut sat = Vec::new();
     let finding = inference.in_sittings(&mut sittings, (&devices, &mut sat))?;
     let Inference { trials, missing, local_share, .. } = inference;
@@ -59,7 +59,7 @@ pub(in super::super) fn infer_in_sittings(
 impl Inference<'_> {
     fn in_sittings(
         &mut self,
-        sittings: &mut Sittings,
+        sittings: &mut CablingRounds,
         (devices, sat): (&Devices, &mut Vec<Sat>),
     ) -> Result<Finding, TestbedError> {
         let groups = loop {
@@ -103,7 +103,7 @@ impl Inference<'_> {
 
     /// Whether nothing showed at any port, though uplinks that half of the hosts overfill would
     /// have: more moves would ask about the others, which so few hosts can't tell for sure.
-    fn is_enough(&self, sittings: &Sittings, (devices, sat): (&Devices, &[Sat])) -> bool {
+    fn is_enough(&self, sittings: &CablingRounds, (devices, sat): (&Devices, &[Sat])) -> bool {
         self.sure == 0
             && sittings.is_everywhere()
             && !self.surely_held_up()
@@ -146,7 +146,7 @@ impl Inference<'_> {
     fn each_alone(
         &mut self,
         groups: &[Vec<usize>],
-        sittings: &mut Sittings,
+        sittings: &mut CablingRounds,
     ) -> Result<(), TestbedError> {
         let half = sittings.seats().len() / 2;
         for which in 0..groups.len() {

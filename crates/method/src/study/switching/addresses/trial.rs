@@ -6,7 +6,7 @@
 use measure::{FrameRate, FrameSize, Nanos};
 
 use super::super::SwitchTest;
-use super::super::rig::{Board, Offer, Rig, Stream, astray, tester_dropped};
+use super::super::rig::{Offer, PortSet, Rig, Stream, astray, tester_dropped};
 use trial::TestbedError;
 use trial::{Destination, Gate, Role, Schedule};
 
@@ -92,7 +92,7 @@ pub(super) struct Unknown {
 /// Trials of one test on one device.
 pub(super) struct Trials<'r, 's, 't, 'b> {
     pub(super) rig: &'r mut Rig<'s, 't>,
-    board: &'b Board,
+    board: &'b PortSet,
     test: SwitchTest,
     /// Frames a second to stations.
     rate: FrameRate,
@@ -101,7 +101,7 @@ pub(super) struct Trials<'r, 's, 't, 'b> {
 }
 
 impl<'r, 's, 't, 'b> Trials<'r, 's, 't, 'b> {
-    pub(super) fn new(rig: &'r mut Rig<'s, 't>, board: &'b Board, test: SwitchTest) -> Self {
+    pub(super) fn new(rig: &'r mut Rig<'s, 't>, board: &'b PortSet, test: SwitchTest) -> Self {
         let line = rig.highest(board, FrameSize::MIN).map_or(TEST_RATE, |line| line.0 / 2.0);
         Self { rig, board, test, rate: FrameRate(TEST_RATE.min(line)), made: 0 }
     }

@@ -16,10 +16,10 @@ use measure::Nanos;
 use trial::Topology;
 
 use super::Stop;
-use super::crew::Crew;
 use super::handle::Agent;
-use super::heart::Heart;
+use super::heartbeat::Heartbeat;
 use super::launcher::{Launcher, Program};
+use super::pool::AgentPool;
 use super::testbed::ControllerError;
 use crate::config::resolved::{HostConfig, Limits, Reach};
 use crate::protocol::{Answer, Ask, Terms};
@@ -38,7 +38,7 @@ const LONGEST: Nanos = Nanos::from_secs(6 * 3600);
 
 /// How hosts are reached, and what their agents are told first.
 #[derive(Debug)]
-pub struct Muster {
+pub struct Launching {
     program: Program,
     /// Empty in a lab, whose nodes have the hosts' names.
     reaches: BTreeMap<String, Reach>,
@@ -47,7 +47,7 @@ pub struct Muster {
     mended: BTreeMap<String, Vec<String>>,
 }
 
-impl Muster {
+impl Launching {
     /// For hosts of a lab.
     pub fn of_lab(program: &Path) -> Self {
         let (program, limits) = (Program::new(program), Limits::default());
@@ -78,7 +78,7 @@ impl Muster {
         &mut self,
         topology: &Topology,
         lab: Option<&Lab>,
-        crew: &mut Crew,
+        crew: &mut AgentPool,
     ) -> Result<(), ControllerError> {
         let this = &*self;
         let is_away = |name: &&String| this.reaches.get(*name).is_some_and(Reach::is_away);
@@ -113,7 +113,7 @@ impl Muster {
         host: &str,
         topology: &Topology,
         lab: Option<&Lab>,
-        crew: &mut Crew,
+        crew: &mut AgentPool,
     ) -> Result<(), ControllerError> {
         crew.dismiss(host);
         let (heart, stop) = (crew.heart().clone(), crew.stop().clone());
@@ -139,7 +139,7 @@ impl Muster {
         &self,
         host: &str,
         lab: Option<&Lab>,
-        heart: &Heart,
+        heart: &Heartbeat,
         stop: &Stop,
     ) -> Result<Agent, ControllerError> {
         let launcher = match (self.reaches.get(host), lab) {
@@ -157,7 +157,7 @@ impl Muster {
         &mut self,
         host: &str,
         topology: &Topology,
-        crew: &mut Crew,
+        crew: &mut AgentPool,
     ) -> Result<(), ControllerError> {
         let lasting = self.reaches.contains_key(host);
         let terms = terms(topology, host, &self.limits, lasting);

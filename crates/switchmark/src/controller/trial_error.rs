@@ -9,7 +9,7 @@ use super::subjects::SubjectError;
 
 /// What ended a trial.
 #[derive(Debug, thiserror::Error)]
-pub enum Mishap {
+pub enum TrialError {
     /// The user asked to stop.
     #[error("interrupted")]
     Stopped,
@@ -63,7 +63,7 @@ pub enum Mishap {
     Token(#[source] std::io::Error),
 }
 
-impl Mishap {
+impl TrialError {
     /// Whether a host refused to start, which it does where it hears of a start that has passed: no
     /// figure came of that, and told earlier it may be in time.
     pub fn missed_the_start(&self) -> bool {

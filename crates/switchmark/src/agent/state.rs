@@ -8,7 +8,7 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use dataplane::knock::{self, Ear, Sign};
+use dataplane::cable_probe::{self, CableProbeListener, Sign};
 use dataplane::{FlowError, Halt, clock};
 use measure::Nanos;
 
@@ -31,12 +31,12 @@ const IDLE_FOR: Duration = Duration::from_hours(1);
 
 /// What must be ended or undone from outside: by an abort, or when the pipe ends.
 #[derive(Clone, Default)]
-pub struct Reins {
+pub struct Cancel {
     halt: Arc<Mutex<Halt>>,
     notes: Arc<Mutex<Notes>>,
 }
 
-impl Reins {
+impl Cancel {
     /// Ends the trial under way.
     pub fn halt(&self) {
         self.halt.lock().unwrap_or_else(PoisonError::into_inner).ask();
@@ -71,20 +71,20 @@ impl Reins {
 }
 
 /// The agent's state between requests.
-pub struct Duty {
-    reins: Reins,
+pub struct AgentState {
+    reins: Cancel,
     bounds: Option<Bounds>,
     /// What the trial's answers ask of the interfaces.
     answers: Load,
     delays: Delays,
     hold: Hold,
-    ears: Vec<Ear>,
+    ears: Vec<CableProbeListener>,
     trial: Option<Trial>,
 }
 
-impl Duty {
+impl AgentState {
     /// With nothing under way.
-    pub fn new(reins: Reins) -> Self {
+    pub fn new(reins: Cancel) -> Self {
         let (delays, hold) = (Delays::default(), Hold::default());
         Self {
             reins,
@@ -140,7 +140,7 @@ impl Duty {
                 Ok(Answer::Changed)
             }
             Ask::Listen { interfaces, mark } => self.listen(&interfaces, mark),
-            Ask::Knock { interface, mark, port, size, address } => {
+            Ask::CableProbe { interface, mark, port, size, address } => {
                 self.knock(&interface, Sign { mark, port }, size, address)
             }
             Ask::Heard => self.heard(),
@@ -186,7 +186,7 @@ impl Duty {
             self.bounds("listen")?.check_interface(interface)?;
         }
         let open = |interface: &String| {
-            Ear::open(interface, mark).map_err(|cause| untold(interface, cause))
+            CableProbeListener::open(interface, mark).map_err(|cause| untold(interface, cause))
         };
         self.ears = interfaces.iter().map(open).collect::<Result<_, _>>()?;
         Ok(Answer::Listening)
@@ -195,13 +195,13 @@ impl Duty {
     fn knock(&self, interface: &str, sign: Sign, size: u32, address: Option<Ipv4Addr>) -> Handled {
         self.bounds("knock")?.check_interface(interface)?;
         let failed = |cause| untold(interface, cause);
-        knock::knock(interface, sign, size).map_err(failed)?;
+        cable_probe::knock(interface, sign, size).map_err(failed)?;
         let owners = match address {
-            Some(address) => knock::owners(interface, address, ANSWERING).map_err(failed)?,
+            Some(address) => cable_probe::owners(interface, address, ANSWERING).map_err(failed)?,
             None => Vec::new(),
         };
         let text = |mac: &[u8; 6]| mac.map(|octet| format!("{octet:02x}")).join(":");
-        Ok(Answer::Knocked { owners: owners.iter().map(text).collect() })
+        Ok(Answer::CableProbed { owners: owners.iter().map(text).collect() })
     }
 
     fn heard(&mut self) -> Handled {
@@ -244,5 +244,5 @@ impl Duty {
 }
 
 fn untold(interface: &str, cause: FlowError) -> AgentFault {
-    AgentFault::Knock { interface: interface.to_owned(), cause }
+    AgentFault::CableProbe { interface: interface.to_owned(), cause }
 }

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Whoever moves cables.
 #[derive(Debug, Default)]
-pub struct Hands {
+pub struct ManualCabling {
     /// As they are plugged; none before the first step.
     present: Vec<Cable>,
     /// As it was last said to be set.
@@ -28,7 +28,7 @@ pub struct Hands {
     answers: Option<Receiver<()>>,
 }
 
-impl Hands {
+impl ManualCabling {
     /// Has the trial's cables plugged, and returns when that is said to be done.
     pub fn plug(&mut self, trial: &Trial, stop: &Stop) -> Result<(), TestbedError> {
         if !trial.by_hand.is_empty() && trial.by_hand != self.set {

@@ -16,9 +16,9 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::getppid;
 
-use super::duty::Reins;
 use super::fault::AgentFault;
 use super::leave::{self, End};
+use super::state::Cancel;
 use crate::protocol::{LEASE, LOST_TOUCH};
 
 /// How often the silence is measured.
@@ -63,7 +63,7 @@ impl Heard {
 
 /// Ends this process once its controller was silent for [`LEASE`], or at a signal that asks for it.
 /// Must come before any other thread, which would take the signals.
-pub fn watch(reins: &Reins, heard: Heard) -> Result<(), AgentFault> {
+pub fn watch(reins: &Cancel, heard: Heard) -> Result<(), AgentFault> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGINT);
     // Ctrl-C reaches the whole terminal, and there the controller decides: blocked, and not waited

@@ -15,11 +15,11 @@ use super::handle::AgentError;
 
 /// Hosts whose agents have ended, with what is known of why.
 #[derive(Debug, Default)]
-pub struct Gone(BTreeMap<String, Arc<AgentError>>);
+pub struct LostHosts(BTreeMap<String, Arc<AgentError>>);
 
 /// What can be run of a trial.
 #[derive(Debug)]
-pub enum Left {
+pub enum Partial {
     /// No host of it is gone.
     All,
     /// So much, and the others' figures are none the worse for it.
@@ -28,22 +28,22 @@ pub enum Left {
     Nothing(Arc<AgentError>),
 }
 
-impl Gone {
+impl LostHosts {
     /// One more.
     pub fn add(&mut self, error: AgentError) {
         self.0.insert(error.host().to_owned(), Arc::new(error));
     }
 
     /// The trial without the flows that end at a host that is gone.
-    pub fn left_of(&self, trial: &Trial) -> Left {
+    pub fn left_of(&self, trial: &Trial) -> Partial {
         let cause = |flow: &Flow| self.0.get(&flow.from.host).or_else(|| self.0.get(&flow.to.host));
-        let Some(first) = trial.flows.iter().find_map(cause) else { return Left::All };
+        let Some(first) = trial.flows.iter().find_map(cause) else { return Partial::All };
         let flows: Vec<Flow> =
             trial.flows.iter().filter(|flow| cause(flow).is_none()).cloned().collect();
         if flows.is_empty() || !is_many_of_a_kind(trial) {
-            return Left::Nothing(Arc::clone(first));
+            return Partial::Nothing(Arc::clone(first));
         }
-        Left::Some(Box::new(Trial { flows, ..trial.clone() }))
+        Partial::Some(Box::new(Trial { flows, ..trial.clone() }))
     }
 }
 
@@ -119,8 +119,8 @@ mod tests {
         Trial::quick("test", flows, Nanos::from_millis(2), gate)
     }
 
-    fn without(host: &str) -> Gone {
-        let mut gone = Gone::default();
+    fn without(host: &str) -> LostHosts {
+        let mut gone = LostHosts::default();
         let (status, stderr) = ("signal: 9".to_owned(), String::new());
         gone.add(AgentError::Died { host: host.to_owned(), status, code: None, stderr });
         gone
@@ -131,8 +131,10 @@ mod tests {
         let pairs =
             vec![flow(1, 1, 2, exchange()), flow(2, 3, 4, exchange()), flow(3, 5, 6, exchange())];
         let asked = trial(pairs, Gate::Strict);
-        assert!(matches!(without("h9").left_of(&asked), Left::All));
-        let Left::Some(run) = without("h4").left_of(&asked) else { panic!("two pairs are left") };
+        assert!(matches!(without("h9").left_of(&asked), Partial::All));
+        let Partial::Some(run) = without("h4").left_of(&asked) else {
+            panic!("two pairs are left")
+        };
         assert_eq!(run.flows.iter().map(|flow| flow.id).collect::<Vec<_>>(), [1, 3]);
         let got = |octets| {
             let mut record = FlowRecord::nothing(&exchange()).expect("of exchanges there is one");
@@ -154,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_for_as_a_whole_is_not_run_in_part() {
-        let nothing = |trial: &Trial| matches!(without("h2").left_of(trial), Left::Nothing(_));
+        let nothing = |trial: &Trial| matches!(without("h2").left_of(trial), Partial::Nothing(_));
         assert!(nothing(&trial(vec![flow(1, 1, 2, exchange())], Gate::Strict)), "none is left");
         let streams = || vec![flow(1, 1, 2, bulk()), flow(2, 3, 4, bulk())];
         assert!(nothing(&trial(streams(), Gate::Strict)));

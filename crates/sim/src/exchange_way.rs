@@ -8,7 +8,7 @@ use measure::Picos;
 use trial::credits::{Inbound, Outbound, Progress};
 
 use crate::flight::{Kind, Probe};
-use crate::ground::{Ground, Lane};
+use crate::shared_state::{Lane, SharedState};
 
 /// IPv4 and UDP headers, and those of Ethernet.
 const PACKET_OVERHEAD: u32 = 28;
@@ -21,7 +21,7 @@ const CREDIT: u32 = 2;
 
 /// What one end sends and the other receives.
 #[derive(Debug)]
-pub(crate) struct Parcels {
+pub(crate) struct ExchangeWay {
     /// The exchange's place, and the sending end.
     flow: u32,
     end: u32,
@@ -36,7 +36,7 @@ pub(crate) struct Parcels {
     inbound: Inbound<Picos>,
 }
 
-impl Parcels {
+impl ExchangeWay {
     /// For messages of so many octets, in packets of `mtu` octets at most, of which `room` octets'
     /// worth fit the host's queue.
     pub(crate) fn new(
@@ -72,18 +72,18 @@ impl Parcels {
     }
 
     /// Starts the next message.
-    pub(crate) fn begin(&mut self, ground: &mut Ground) {
+    pub(crate) fn begin(&mut self, ground: &mut SharedState) {
         self.out.begin(ground.now);
         self.push(ground);
     }
 
-    fn push(&mut self, ground: &mut Ground) {
+    fn push(&mut self, ground: &mut SharedState) {
         while let Some(number) = self.out.due()
             && ground.now < self.silent
         {
             let is_last = (number + 1).is_multiple_of(self.parts);
             let probe = Probe { flow: self.flow, mark: self.end, number, stamp: ground.now };
-            let tag = ground.flight.probe(Kind::Parcel, probe);
+            let tag = ground.flight.probe(Kind::ExchangeHeader, probe);
             self.out.left();
             // What the queue refuses is lost like any other.
             ground.send(&self.there, self.sizes[usize::from(is_last)], tag);
@@ -91,7 +91,7 @@ impl Parcels {
     }
 
     /// At the sender: nothing was credited for long, so nothing is under way any more.
-    pub(crate) fn unstick(&mut self, ground: &mut Ground) {
+    pub(crate) fn unstick(&mut self, ground: &mut SharedState) {
         self.out.unstick(ground.now);
         self.push(ground);
     }
@@ -113,7 +113,7 @@ impl Parcels {
 
     /// A frame of this way came to the receiver, or its credit to the sender.
     /// What it came to, and its payload.
-    pub(crate) fn arrive(&mut self, ground: &mut Ground, probe: &Probe) -> (Progress, u64) {
+    pub(crate) fn arrive(&mut self, ground: &mut SharedState, probe: &Probe) -> (Progress, u64) {
         if probe.mark & CREDIT != 0 {
             self.out.credit(probe.number, ground.now);
             if self.out.due().is_some() {
@@ -130,10 +130,10 @@ impl Parcels {
         (progress, self.payloads[usize::from(is_last)])
     }
 
-    fn credit(&self, number: u64, ground: &mut Ground) {
+    fn credit(&self, number: u64, ground: &mut SharedState) {
         let mark = CREDIT | self.end;
         let probe = Probe { flow: self.flow, mark, number, stamp: ground.now };
-        let tag = ground.flight.probe(Kind::Parcel, probe);
+        let tag = ground.flight.probe(Kind::ExchangeHeader, probe);
         ground.send(&self.back, SHORTEST, tag);
     }
 

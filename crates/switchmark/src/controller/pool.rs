@@ -13,8 +13,8 @@ use measure::clocks::Exchange;
 use super::Stop;
 use super::clocks::Clocks;
 use super::handle::{Agent, AgentError, Pending};
-use super::heart::Heart;
-use super::mishap::Mishap;
+use super::heartbeat::Heartbeat;
+use super::trial_error::TrialError;
 use crate::protocol::{Answer, Ask};
 
 /// How long one agent is listened to before the next one's turn.
@@ -28,14 +28,14 @@ const CLOCK_READINGS: usize = 8;
 
 /// Agents by their host's name.
 #[derive(Debug, Default)]
-pub struct Crew {
+pub struct AgentPool {
     agents: BTreeMap<String, Agent>,
-    heart: Heart,
+    heart: Heartbeat,
     stop: Stop,
     clocks: Clocks,
 }
 
-impl Crew {
+impl AgentPool {
     /// Nobody yet. `one_clock`: all hosts will be this machine.
     pub fn new(stop: Stop, one_clock: bool) -> Self {
         Self { stop, clocks: Clocks::new(one_clock), ..Self::default() }
@@ -53,7 +53,7 @@ impl Crew {
     }
 
     /// What tells agents that we are here.
-    pub const fn heart(&self) -> &Heart {
+    pub const fn heart(&self) -> &Heartbeat {
         &self.heart
     }
 
@@ -68,12 +68,12 @@ impl Crew {
     }
 
     /// Fails once the user asked to stop.
-    pub fn check_stop(&self) -> Result<(), Mishap> {
-        if self.stop.asked() { Err(Mishap::Stopped) } else { Ok(()) }
+    pub fn check_stop(&self) -> Result<(), TrialError> {
+        if self.stop.asked() { Err(TrialError::Stopped) } else { Ok(()) }
     }
 
     /// Waits, unless the user asks to stop.
-    pub fn rest(&self, span: Nanos) -> Result<(), Mishap> {
+    pub fn rest(&self, span: Nanos) -> Result<(), TrialError> {
         let until = clock::monotonic() + span;
         loop {
             self.check_stop()?;
@@ -86,14 +86,14 @@ impl Crew {
     }
 
     /// Asks one.
-    pub fn ask(&mut self, host: &str, ask: Ask, within: Duration) -> Result<Answer, Mishap> {
+    pub fn ask(&mut self, host: &str, ask: Ask, within: Duration) -> Result<Answer, TrialError> {
         let name = ask.name();
         let answers = self.ask_all([(host.to_owned(), ask)], within)?;
         answers
             .into_iter()
             .next()
             .map(|(_, answer)| answer)
-            .ok_or_else(|| Mishap::NoAgent { host: host.to_owned(), ask: name })
+            .ok_or_else(|| TrialError::NoAgent { host: host.to_owned(), ask: name })
     }
 
     /// Asks several at once, and waits for all answers.
@@ -101,7 +101,7 @@ impl Crew {
         &mut self,
         asks: impl IntoIterator<Item = (String, Ask)>,
         within: Duration,
-    ) -> Result<Vec<(String, Answer)>, Mishap> {
+    ) -> Result<Vec<(String, Answer)>, TrialError> {
         let mut answers = Vec::new();
         self.ask_each(asks, within, |host, answer| {
             answers.push((host.to_owned(), answer));
@@ -115,13 +115,13 @@ impl Crew {
         &mut self,
         asks: impl IntoIterator<Item = (String, Ask)>,
         within: Duration,
-        mut take: impl FnMut(&str, Answer) -> Result<(), Mishap>,
-    ) -> Result<(), Mishap> {
+        mut take: impl FnMut(&str, Answer) -> Result<(), TrialError>,
+    ) -> Result<(), TrialError> {
         let mut waiting: Vec<(String, Pending)> = Vec::new();
         for (host, ask) in asks {
             let name = ask.name();
             let Some(agent) = self.agents.get_mut(&host) else {
-                return Err(Mishap::NoAgent { host, ask: name });
+                return Err(TrialError::NoAgent { host, ask: name });
             };
             waiting.push((host, agent.post(ask)?));
         }
@@ -149,7 +149,7 @@ impl Crew {
     }
 
     /// Asks these hosts for the time.
-    pub fn compare_clocks(&mut self, hosts: &[String]) -> Result<(), Mishap> {
+    pub fn compare_clocks(&mut self, hosts: &[String]) -> Result<(), TrialError> {
         for host in hosts {
             let mut exchanges = Vec::with_capacity(CLOCK_READINGS);
             for _ in 0..CLOCK_READINGS {
@@ -162,7 +162,7 @@ impl Crew {
                 exchanges.push(Exchange { asked, received, replied: received, answered });
             }
             if !self.clocks.hear(host, &exchanges) {
-                return Err(Mishap::Clock { host: host.clone() });
+                return Err(TrialError::Clock { host: host.clone() });
             }
         }
         Ok(())
@@ -188,10 +188,10 @@ impl Crew {
     }
 
     /// That `host` answered something else.
-    pub fn unexpected(&self, host: &str, expected: &'static str) -> Mishap {
+    pub fn unexpected(&self, host: &str, expected: &'static str) -> TrialError {
         match self.agents.get(host) {
             Some(agent) => agent.unexpected(expected).into(),
-            None => Mishap::NoAgent { host: host.to_owned(), ask: expected },
+            None => TrialError::NoAgent { host: host.to_owned(), ask: expected },
         }
     }
 }

@@ -14,12 +14,12 @@ const PAGE: usize = 4096;
 
 /// Writes until a time, and then fails with [`io::ErrorKind::TimedOut`].
 #[derive(Debug)]
-pub struct Patient<'a, W> {
+pub struct DeadlineWriter<'a, W> {
     pipe: &'a mut W,
     until: Nanos,
 }
 
-impl<'a, W: Write + AsFd> Patient<'a, W> {
+impl<'a, W: Write + AsFd> DeadlineWriter<'a, W> {
     /// From now for so long.
     pub fn new(pipe: &'a mut W, patience: Nanos) -> Self {
         Self { pipe, until: clock::monotonic() + patience }
@@ -38,7 +38,7 @@ impl<'a, W: Write + AsFd> Patient<'a, W> {
     }
 }
 
-impl<W: Write + AsFd> Write for Patient<'_, W> {
+impl<W: Write + AsFd> Write for DeadlineWriter<'_, W> {
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
         self.wait_for_room()?;
         self.pipe.write(&octets[..octets.len().min(PAGE)])
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn nobody_reads_and_it_ends() {
         let (kept, mut pipe) = io::pipe().unwrap();
-        let mut patient = Patient::new(&mut pipe, Nanos::from_millis(50));
+        let mut patient = DeadlineWriter::new(&mut pipe, Nanos::from_millis(50));
         let refused = patient.write_all(&vec![0; 1 << 20]).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::TimedOut);
         drop(kept);

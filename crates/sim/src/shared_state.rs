@@ -72,7 +72,7 @@ pub(crate) enum Actor {
 
 /// The ground.
 #[derive(Debug)]
-pub(crate) struct Ground {
+pub(crate) struct SharedState {
     pub(crate) now: Picos,
     pub(crate) agenda: Agenda,
     pub(crate) nics: Vec<Nic>,
@@ -84,7 +84,7 @@ pub(crate) struct Ground {
     at_edge: Vec<Option<u32>>,
 }
 
-impl Ground {
+impl SharedState {
     /// With `alarms` alarms, none of them set.
     pub(crate) fn new(nics: Vec<Nic>, edges: u16, turnaround: Picos, alarms: usize) -> Self {
         let mut at_edge = vec![None; usize::from(edges)];

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use dataplane::{FlowError, Halt, Identity, Window, clock};
 use measure::Nanos;
-use trial::StorageServer;
+use trial::ServedMemory;
 use trial::record::{ServerRecord, ServiceTimes};
 
 use super::{GLANCE, contents, end, find, last_words, leashed, scratch};
-use crate::protocol::KeeperSpec;
+use crate::protocol::StorageServerSpec;
 
 /// nbdkit listens within this.
 const PATIENCE: Nanos = Nanos::from_secs(5);
@@ -23,7 +23,7 @@ const PATIENCE: Nanos = Nanos::from_secs(5);
 const THREADS: &str = "256";
 
 /// What stands at the storage's end.
-pub struct Keeper {
+pub struct StorageServer {
     server: Option<Serving>,
     disk: Option<String>,
 }
@@ -35,9 +35,9 @@ struct Serving {
     stats: File,
 }
 
-impl Keeper {
+impl StorageServer {
     /// Starts the server, and looks whether the disk is there.
-    pub fn open(spec: &KeeperSpec) -> Result<Self, FlowError> {
+    pub fn open(spec: &StorageServerSpec) -> Result<Self, FlowError> {
         if let Some(disk) = &spec.disk {
             diskstats(disk)?;
         }
@@ -79,7 +79,7 @@ fn rest(at: Nanos, halt: &Halt) {
 }
 
 impl Serving {
-    fn start(spec: &KeeperSpec, server: StorageServer) -> Result<Self, FlowError> {
+    fn start(spec: &StorageServerSpec, server: ServedMemory) -> Result<Self, FlowError> {
         let program = find("nbdkit")?;
         let (stats, complaints) = (scratch()?, scratch()?);
         let pipe = |file: &File| {
@@ -154,7 +154,7 @@ fn milliseconds(delay: Nanos) -> Result<u64, FlowError> {
 }
 
 /// A port that is free now; nbdkit takes no socket that is open already, other than systemd's.
-fn free_port(spec: &KeeperSpec) -> Result<u16, FlowError> {
+fn free_port(spec: &StorageServerSpec) -> Result<u16, FlowError> {
     let failed = |e| FlowError::kernel("bind tcp socket to", spec.local, e);
     let listener = TcpListener::bind(SocketAddr::new(spec.local, 0)).map_err(failed)?;
     Ok(listener.local_addr().map_err(failed)?.port())

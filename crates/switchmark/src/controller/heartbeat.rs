@@ -17,7 +17,7 @@ pub type Line = Arc<Mutex<Option<ChildStdin>>>;
 
 /// Beats for as long as anybody holds it.
 #[derive(Debug, Clone, Default)]
-pub struct Heart(Arc<Mutex<Lines>>);
+pub struct Heartbeat(Arc<Mutex<Lines>>);
 
 #[derive(Debug, Default)]
 struct Lines {
@@ -25,7 +25,7 @@ struct Lines {
     beats: bool,
 }
 
-impl Heart {
+impl Heartbeat {
     /// One more to be told, until its line is dropped.
     pub fn keep(&self, line: &Line) -> std::io::Result<()> {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
 //! Processor time of the programs that a trial consists of, so that what others took can be told.
 //!
-//! Reads `/proc`. Kin are the process that started this one and all that descend from it: the
+//! Reads `/proc`. The tree is the process that started this one and all that descend from it: the
 //! agents of a lab, the program that holds the lab, its virtual machines; and the kernel's threads
 //! that take frames in. Never counts a process that began after it looked, nor one that has ended.
 
@@ -15,7 +15,7 @@ const FIRST: u32 = 1;
 
 /// Processes of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Kin {
+pub struct ProcessTree {
     processes: Vec<u32>,
 }
 
@@ -28,7 +28,7 @@ struct Process {
     ticks: u64,
 }
 
-impl Kin {
+impl ProcessTree {
     /// Looks who there is. Where processes can't be seen it is this one alone.
     pub fn find() -> Self {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -118,7 +118,7 @@ mod tests {
             process(31, 30, "napi/pretender"),
         ];
         let of = |own| {
-            let mut kin = Kin::among(&all, own).processes;
+            let mut kin = ProcessTree::among(&all, own).processes;
             kin.sort_unstable();
             kin
         };
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn it_finds_itself_and_its_time() {
-        let kin = Kin::find();
+        let kin = ProcessTree::find();
         assert!(kin.processes.contains(&std::process::id()));
         let before = kin.ticks();
         let mut sum = 0_u64;

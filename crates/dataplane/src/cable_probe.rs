@@ -36,7 +36,7 @@ pub struct Sign {
 
 /// A frame that came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Knock {
+pub struct CableProbe {
     /// Which port sent it.
     pub port: u16,
     /// Its octets with its FCS.
@@ -45,13 +45,13 @@ pub struct Knock {
 
 /// Listens at one port, from now on.
 #[derive(Debug)]
-pub struct Ear {
+pub struct CableProbeListener {
     socket: OwnedFd,
     interface: String,
     mark: u32,
 }
 
-impl Ear {
+impl CableProbeListener {
     /// At the interface of this name.
     pub fn open(interface: &str, mark: u32) -> Result<Self, FlowError> {
         Ok(Self { socket: open(interface)?, interface: interface.to_owned(), mark })
@@ -63,7 +63,7 @@ impl Ear {
     }
 
     /// Every frame of the mark that came until now.
-    pub fn heard(&self) -> Result<Vec<Knock>, FlowError> {
+    pub fn heard(&self) -> Result<Vec<CableProbe>, FlowError> {
         let mut all = Vec::new();
         let mut octets = vec![0; LONGEST];
         while let Some(length) = next(&self.socket, &mut octets, Nanos::ZERO)? {
@@ -168,10 +168,10 @@ fn next(socket: &OwnedFd, octets: &mut [u8], until: Nanos) -> Result<Option<usiz
     }
 }
 
-fn read(frame: &[u8], mark: u32) -> Option<Knock> {
+fn read(frame: &[u8], mark: u32) -> Option<CableProbe> {
     if frame.get(12..HEADER)? != EXPERIMENT || frame.get(14..18)? != mark.to_be_bytes() {
         return None;
     }
     let port = u16::from_be_bytes(frame.get(18..20)?.try_into().ok()?);
-    Some(Knock { port, size: frame.len() as u32 + 4 })
+    Some(CableProbe { port, size: frame.len() as u32 + 4 })
 }

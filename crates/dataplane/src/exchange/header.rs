@@ -23,7 +23,7 @@ pub(super) enum Kind {
 
 /// A datagram's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Parcel {
+pub(super) struct ExchangeHeader {
     pub identity: Identity,
     pub kind: Kind,
     pub number: u64,
@@ -41,7 +41,7 @@ impl Kind {
     }
 }
 
-impl Parcel {
+impl ExchangeHeader {
     /// Writes the header at the beginning of a payload.
     pub(super) fn emit(&self, into: &mut [u8]) {
         into[..3].copy_from_slice(&MARK);
@@ -75,17 +75,17 @@ mod tests {
         #[test]
         fn what_is_emitted_parses(token: u32, flow: u16, kind in 0..3_usize, number: u64) {
             let identity = Identity { token, flow };
-            let parcel = Parcel { identity, kind: Kind::ALL[kind], number };
+            let parcel = ExchangeHeader { identity, kind: Kind::ALL[kind], number };
             let mut octets = [0; OCTETS];
             parcel.emit(&mut octets);
-            prop_assert_eq!(Parcel::parse(&octets), Some(parcel));
-            prop_assert_eq!(Parcel::parse(&octets[..OCTETS - 1]), None);
+            prop_assert_eq!(ExchangeHeader::parse(&octets), Some(parcel));
+            prop_assert_eq!(ExchangeHeader::parse(&octets[..OCTETS - 1]), None);
         }
 
         #[test]
         fn any_octets_are_read_without_panic(octets: Vec<u8>) {
             let mut again = [0; OCTETS];
-            if let Some(parcel) = Parcel::parse(&octets) {
+            if let Some(parcel) = ExchangeHeader::parse(&octets) {
                 parcel.emit(&mut again);
                 prop_assert_eq!(&again[..], &octets[..OCTETS]);
             }
