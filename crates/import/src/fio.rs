@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use method::Metric;
+use page::Metric;
 use serde_json::Value;
 
 use crate::ImportError;

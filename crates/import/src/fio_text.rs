@@ -4,7 +4,7 @@
 //! time, operations a second follow from their mean latency. Never reads what fio computed from
 //! those again.
 
-use method::{Caveat, Metric, Unit};
+use page::{Caveat, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::numbers::{behind, between, leading, nanoseconds, number, prefix};

@@ -2,7 +2,7 @@
 //!
 //! Never reads `results`: those are interpolated onto a common time axis.
 
-use method::{Caveat, Metric, Unit};
+use page::{Caveat, Metric, Unit};
 use serde_json::Value;
 
 use crate::ImportError;

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use measure::quantile;
-use method::figure::Condition;
-use method::{Caveat, Figure, Metric, Unit, Verdict};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// Everything that a file told so far.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@
 //! Owns which sum is what arrived. Never takes `end.sum` of UDP where the two sides are told apart:
 //! it mixes the sender's count with the receiver's losses.
 
-use method::{Caveat, Metric, Unit};
+use page::{Caveat, Metric, Unit};
 use serde_json::{Map, Value};
 
 use crate::ImportError;

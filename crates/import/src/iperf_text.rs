@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use method::{Caveat, Metric, Unit};
+use page::{Caveat, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::numbers::{leading, number, prefix};

@@ -2,7 +2,7 @@
 //!
 //! Never takes its one-way delays for more than they are: two clocks stamped them.
 
-use method::{Caveat, Metric, Unit};
+use page::{Caveat, Metric, Unit};
 use serde_json::Value;
 
 use crate::ImportError;

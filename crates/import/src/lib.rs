@@ -21,7 +21,7 @@ mod text;
 
 use std::io::Read as _;
 
-use method::Figure;
+use page::Figure;
 use serde_json::Value;
 
 use found::Found;

@@ -3,7 +3,7 @@
 //! Owns the reading of its summary and of its replies' lines. Never trusts a mean to be a median:
 //! only replies give quantiles.
 
-use method::{Caveat, Metric, Unit};
+use page::{Caveat, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::numbers::{leading, number};

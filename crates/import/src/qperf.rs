@@ -3,7 +3,7 @@
 //! Owns the doubling: qperf divides the time by the messages of both ends, which is half a round
 //! trip.
 
-use method::{Caveat, Metric, Unit};
+use page::{Caveat, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::numbers::{leading, nanoseconds, prefix};

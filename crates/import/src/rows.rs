@@ -3,7 +3,7 @@
 //! Never takes a verdict over: whose limit a figure shows is told anew from what is imported beside
 //! it.
 
-use method::{Caveat, Figure};
+use page::{Caveat, Figure};
 use serde_json::Value;
 
 use crate::ImportError;

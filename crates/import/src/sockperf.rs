@@ -2,7 +2,7 @@
 //!
 //! Owns the doubling: its latency is half the round trip. Never reads its throughput test.
 
-use method::{Caveat, Metric, Unit};
+use page::{Caveat, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::numbers::behind;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use import::{ImportError, Imported, read};
-use method::figure::Condition;
-use method::{Caveat, Figure, Metric};
+use page::Condition;
+use page::{Caveat, Figure, Metric};
 
 fn corpus(name: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/import").join(name);

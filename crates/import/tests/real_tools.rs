@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use import::{Imported, read};
-use method::Metric;
+use page::Metric;
 
 /// A server that ends with the test.
 struct Server(Child);

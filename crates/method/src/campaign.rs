@@ -14,9 +14,9 @@ mod watch;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::Figure;
 use crate::comparison::{Compared, Level as Of, MARGIN, Side, compare};
 use crate::study::{SpecProblem, StudySpec};
+use page::Figure;
 use trial::{ByHand, Subject};
 use trial::{Testbed, TestbedError, Topology};
 

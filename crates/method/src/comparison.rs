@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use measure::comparison::{self, Blocks, Comparison, Decision, Scale};
 use serde::Serialize;
 
-use crate::figure::{Condition, Figure, Metric, Unit, Verdict};
+use page::{Condition, Figure, Metric, Unit, Verdict};
 use trial::Subject;
 
 pub use attribution::Attribution;
@@ -111,7 +111,7 @@ impl Row {
         };
         let mut conditions = self.conditions.clone();
         let mut say = |name: &str, value: Condition| conditions.insert(name.to_owned(), value);
-        say("of", cells::name(self.metric).into());
+        say("of", self.metric.as_str().into());
         if let Some(quantile) = self.quantile {
             say("of_quantile", quantile.into());
         }
@@ -141,7 +141,7 @@ impl Row {
         };
         figure.set_interval(Some(compared.interval));
         if compared.interval.confidence < comparison::CONFIDENCE {
-            figure.caveats.push(crate::Caveat::FewBlocks);
+            figure.caveats.push(page::Caveat::FewBlocks);
         }
         figure
     }

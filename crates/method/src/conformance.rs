@@ -8,8 +8,9 @@ mod tests_of;
 
 use measure::{FrameMix, FrameSize, Nanos};
 
-use crate::figure::Condition;
-use crate::{Caveat, Figure, ForwardingSpec, Metric, Profile, Verdict};
+use crate::{ForwardingSpec, Profile};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Verdict};
 use trial::Topology;
 use trial::topology::HostPort;
 

@@ -7,7 +7,6 @@ pub mod campaign;
 pub mod comparison;
 pub mod conformance;
 pub mod explain;
-pub mod figure;
 pub mod prove;
 pub mod reconcile;
 pub mod search;
@@ -17,7 +16,6 @@ pub mod verdict;
 pub use campaign::CampaignSpec;
 pub use conformance::{Clause, conformance};
 pub use explain::{explain_size, line_rate_in_words};
-pub use figure::{Caveat, Figure, Metric, Unit, Verdict};
 pub use reconcile::{Reconciliation, reconcile};
 pub use study::{
     Arrangement, Background, BufferPorts, BufferSpec, DepthSpec, FabricSpec, ForwardingSpec,

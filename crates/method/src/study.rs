@@ -25,8 +25,8 @@ pub mod xray;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::Figure;
 use crate::campaign::CampaignSpec;
+use page::Figure;
 use trial::{Phases, Subject};
 use trial::{Testbed, TestbedError, Topology};
 

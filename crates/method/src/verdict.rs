@@ -10,7 +10,7 @@ mod rates;
 #[cfg(test)]
 mod simulated;
 
-use crate::Verdict;
+use page::Verdict;
 
 pub use delays::Delays;
 pub use losses::{LossCount, Losses};

@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use measure::reading::{Rejected, StreamPoint};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameSize, Histogram, Nanos, Rate};
-use method::figure::Condition;
-use method::{
-    Background, BufferSpec, Caveat, Figure, Metric, Profile, SpecProblem, StudySpec, Verdict,
-};
+use method::{Background, BufferSpec, Profile, SpecProblem, StudySpec};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Verdict};
 use trial::record::{BulkRecord, DatagramsRecord, DeviceRecord, FlowRecord, StreamRecord};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
 use trial::{Flow, FlowKind, Path, Role, Schedule};

@@ -11,8 +11,9 @@ use std::collections::BTreeMap;
 use measure::reading::Rejected;
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, Histogram, Nanos, Rate};
-use method::figure::Condition;
-use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec, Verdict};
+use method::{Arrangement, FabricSpec, Nodes, StudySpec};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Verdict};
 use trial::record::{
     BulkRecord, DatagramsRecord, DeviceRecord, ExchangeRecord, FlowRecord, ReceiptRecord,
     StreamRecord,

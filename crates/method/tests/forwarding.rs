@@ -6,13 +6,11 @@
 mod model;
 
 use measure::{FrameSize, Nanos, Rate};
-use method::figure::Condition;
 use method::search::GoalName;
-use method::{
-    Caveat, Figure, ForwardingSpec, ForwardingTest, Metric, StudySpec, TRIAL_OVERHEAD, Unit,
-    Verdict,
-};
+use method::{ForwardingSpec, ForwardingTest, StudySpec, TRIAL_OVERHEAD};
 use model::{Model, topology};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::Testbed as _;
 use trial::{Path, Schedule};
 

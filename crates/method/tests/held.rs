@@ -5,8 +5,9 @@
 mod model;
 
 use measure::{FrameSize, Nanos};
-use method::{Figure, ForwardingSpec, ForwardingTest, Metric, StudySpec, Unit, Verdict};
+use method::{ForwardingSpec, ForwardingTest, StudySpec};
 use model::Model;
+use page::{Figure, Metric, Unit, Verdict};
 use trial::Path;
 use trial::record::FlowRecord;
 use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord, judge};

@@ -6,9 +6,10 @@
 mod model;
 
 use measure::{FrameRate, FrameSize, Nanos, Rate};
-use method::figure::Condition;
-use method::{Caveat, Figure, LatencySpec, Load, Metric, SpecProblem, StudySpec, Unit, Verdict};
+use method::{LatencySpec, Load, SpecProblem, StudySpec};
 use model::{Model, topology};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::Testbed as _;
 use trial::{FlowKind, Path, Protocol, Schedule};
 

@@ -6,12 +6,10 @@
 mod model;
 
 use measure::{FrameMix, FrameSize};
-use method::figure::Condition;
-use method::{
-    Caveat, Figure, ForwardingSpec, ForwardingTest, LatencySpec, Metric, SpecProblem, StudySpec,
-    Unit, Verdict,
-};
+use method::{ForwardingSpec, ForwardingTest, LatencySpec, SpecProblem, StudySpec};
 use model::{Model, Way, bench};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::Testbed as _;
 use trial::{Backend, FlowKind, Headers, IpVersion, Path, Spread, Subject};
 

@@ -6,13 +6,11 @@
 mod model;
 
 use measure::{FrameMix, FrameSize, Nanos, Rate};
-use method::figure::Condition;
 use method::search::GoalName;
-use method::{
-    Caveat, Figure, ForwardingSpec, ForwardingTest, Metric, Profile, SearchKind, StudySpec, Unit,
-    Verdict, conformance,
-};
+use method::{ForwardingSpec, ForwardingTest, Profile, SearchKind, StudySpec, conformance};
 use model::{Model, Stamping, datagrams::TAIL_NS};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::Testbed as _;
 use trial::record::Clocks;
 use trial::{Deed, Gate, Path, Schedule};

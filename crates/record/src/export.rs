@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use measure::Histogram;
-use method::figure::Condition;
-use method::{Caveat, Figure, Unit, Verdict};
+use page::Condition;
+use page::Figure;
 use trial::record::FlowRecord;
 use trial::{Trial, TrialRecord};
 
@@ -32,19 +32,19 @@ pub fn csv(run: &RunMeta, figures: &[Figure]) -> String {
     let mut out = row(&head);
     for figure in figures {
         let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-        let caveats: Vec<String> = figure.caveats.iter().map(|c| caveat(*c)).collect();
+        let caveats: Vec<&str> = figure.caveats.iter().map(|c| c.as_str()).collect();
         let mut cells = vec![
             run.id.clone(),
-            name(figure).to_owned(),
+            figure.metric.as_str().to_owned(),
             number(figure.quantile),
-            unit(figure.unit).to_owned(),
+            figure.unit.as_str().to_owned(),
             number(figure.value),
             number(figure.low),
             number(figure.high),
             number(figure.confidence),
             figure.n.to_string(),
             figure.blocks.to_string(),
-            verdict(figure.verdict).to_owned(),
+            figure.verdict.as_str().to_owned(),
             caveats.join(" "),
         ];
         let said = |name: &&str| figure.conditions.get(*name).map_or_else(String::new, text);
@@ -64,19 +64,19 @@ pub fn parquet(run: &RunMeta, figures: &[Figure]) -> Vec<u8> {
         let whole = |figure: &Figure| i64::try_from(of(figure)).ok();
         Column::Whole(figures.iter().map(whole).collect())
     };
-    let caveats = |f: &Figure| f.caveats.iter().map(|c| caveat(*c)).collect::<Vec<_>>().join(" ");
+    let caveats = |f: &Figure| f.caveats.iter().map(|c| c.as_str()).collect::<Vec<_>>().join(" ");
     let mut columns = vec![
         ("run", texts(&|_| Some(run.id.clone()))),
-        ("metric", texts(&|f| Some(name(f).to_owned()))),
+        ("metric", texts(&|f| Some(f.metric.as_str().to_owned()))),
         ("quantile", numbers(&|f| f.quantile)),
-        ("unit", texts(&|f| Some(unit(f.unit).to_owned()))),
+        ("unit", texts(&|f| Some(f.unit.as_str().to_owned()))),
         ("value", numbers(&|f| f.value)),
         ("low", numbers(&|f| f.low)),
         ("high", numbers(&|f| f.high)),
         ("confidence", numbers(&|f| f.confidence)),
         ("n", wholes(&|f| f.n)),
         ("blocks", wholes(&|f| u64::from(f.blocks))),
-        ("verdict", texts(&|f| Some(verdict(f.verdict).to_owned()))),
+        ("verdict", texts(&|f| Some(f.verdict.as_str().to_owned()))),
         ("caveats", texts(&|f| Some(caveats(f)))),
     ]
     .into_iter()
@@ -128,12 +128,13 @@ pub fn prometheus(run: &RunMeta, figures: &[Figure]) -> String {
     let mut families: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for figure in figures {
         let Some(value) = figure.value else { continue };
-        let family = format!("switchmark_{}_{}", name(figure), word(unit(figure.unit)));
+        let family =
+            format!("switchmark_{}_{}", figure.metric.as_str(), word(figure.unit.as_str()));
         let mut labels = vec![format!("run=\"{}\"", quoted(&run.id))];
         if let Some(quantile) = figure.quantile {
             labels.push(format!("quantile=\"{quantile}\""));
         }
-        labels.push(format!("verdict=\"{}\"", verdict(figure.verdict)));
+        labels.push(format!("verdict=\"{}\"", figure.verdict.as_str()));
         for (condition, said) in figure.conditions.iter().filter(|(c, _)| *c != "quantile") {
             labels.push(format!("{}=\"{}\"", word(condition), quoted(&text(said))));
         }
@@ -168,12 +169,12 @@ pub fn influx(run: &RunMeta, figures: &[Figure]) -> String {
         let mut tags: BTreeMap<&str, String> =
             figure.conditions.iter().map(|(name, said)| (name.as_str(), text(said))).collect();
         tags.insert("run", run.id.clone());
-        tags.insert("unit", unit(figure.unit).to_owned());
-        tags.insert("verdict", verdict(figure.verdict).to_owned());
+        tags.insert("unit", figure.unit.as_str().to_owned());
+        tags.insert("verdict", figure.verdict.as_str().to_owned());
         if let Some(quantile) = figure.quantile {
             tags.insert("quantile", quantile.to_string());
         }
-        let _ = write!(out, "switchmark_{}", name(figure));
+        let _ = write!(out, "switchmark_{}", figure.metric.as_str());
         // A tag without a value is not allowed.
         for (tag, said) in tags.iter().filter(|(_, said)| !said.is_empty()) {
             let _ = write!(out, ",{}={}", tagged(tag), tagged(said));
@@ -213,37 +214,6 @@ pub fn histograms(records: &[(Trial, TrialRecord)]) -> String {
         let _ = writeln!(out, "{name}\t{}", histogram.to_base64());
         out
     })
-}
-
-const fn name(figure: &Figure) -> &'static str {
-    crate::report::metric_name(figure.metric)
-}
-
-const fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Nanoseconds => "ns",
-        Unit::Bytes => "bytes",
-        Unit::BitsPerSecond => "bits/s",
-        Unit::FramesPerSecond => "frames/s",
-        Unit::OperationsPerSecond => "operations/s",
-        Unit::Ratio => "ratio",
-        Unit::Count => "count",
-        Unit::Flag => "flag",
-    }
-}
-
-const fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::DeviceLimited => "device-limited",
-        Verdict::LinkLimited => "link-limited",
-        Verdict::TesterLimited => "tester-limited",
-        Verdict::Undetermined => "undetermined",
-    }
-}
-
-fn caveat(caveat: Caveat) -> String {
-    let named = serde_json::to_value(caveat).ok();
-    named.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 fn text(condition: &Condition) -> String {

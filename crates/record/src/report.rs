@@ -29,14 +29,13 @@ mod trials;
 mod view;
 
 use askama::Template;
-use method::{Figure, Verdict};
+use page::{Figure, Verdict};
 use trial::{Trial, TrialRecord};
 
 use crate::run::RunMeta;
 use crate::words;
 use view::{Answer, Block, Picture, Section};
 
-pub use reading::metric as metric_name;
 pub use switching::{is_of_pattern, wording as switch_wording};
 
 /// What the report is made from.

@@ -1,7 +1,7 @@
 //! The one JSON object that a verb prints: its figures, under a schema name that scripts can check.
 //! docs/reference/figures.md describes the rows. Never rounds or converts: base units throughout.
 
-use method::Figure;
+use page::Figure;
 use serde_json::{Value, json};
 
 use crate::run::RunMeta;

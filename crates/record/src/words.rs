@@ -2,8 +2,8 @@
 //!
 //! Only for pages; data leaves in base units through `rows`. Never decides what is shown.
 
-use method::figure::Condition;
-use method::{Figure, Unit};
+use page::Condition;
+use page::{Figure, Unit};
 
 /// A unit chosen for a magnitude: divide by, and write behind.
 type Scaled = (f64, &'static str);

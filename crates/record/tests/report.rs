@@ -2,7 +2,7 @@
 
 mod synthetic;
 
-use method::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use record::{ReportInput, RunMeta, figures_json, report};
 use trial::{Topology, Trial, TrialRecord};
 

@@ -5,8 +5,8 @@
 
 mod synthetic;
 
-use method::figure::Unit;
-use method::{Figure, Metric, Verdict};
+use page::Unit;
+use page::{Figure, Metric, Verdict};
 use record::report::sweep::{SweptFigures, SweptRun, charts, render};
 use record::{RunMeta, RunStatus, SweepPoint, SweptValue};
 
@@ -23,7 +23,7 @@ fn figure(metric: Metric, quantile: Option<f64>, path: &str, size: u64, value: f
         blocks: 1,
         conditions: std::collections::BTreeMap::new(),
         verdict: Verdict::DeviceLimited,
-        caveats: vec![method::Caveat::Simulated],
+        caveats: vec![page::Caveat::Simulated],
     };
     figure.conditions.insert("path".into(), path.into());
     figure.conditions.insert("frame_size".into(), size.into());

@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 
 use measure::{ByteCount, FrameMix, Nanos, Rate};
 use method::comparison::{MARGIN, Side, compare, per_block};
-use method::figure::Condition;
 use method::study::forwarding::{ForwardingSpec, ForwardingTest};
 use method::{
-    BufferSpec, DepthSpec, FabricSpec, Figure, LatencySpec, Metric, Nodes, StorageSpec, StudySpec,
-    SwitchTest, SwitchingSpec, Verdict,
+    BufferSpec, DepthSpec, FabricSpec, LatencySpec, Nodes, StorageSpec, StudySpec, SwitchTest,
+    SwitchingSpec,
 };
+use page::Condition;
+use page::{Figure, Metric, Verdict};
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
 use trial::{Pattern, ServedMemory, Storage};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};

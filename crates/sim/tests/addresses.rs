@@ -4,8 +4,9 @@
 mod trials;
 
 use measure::{Nanos, Rate};
-use method::figure::Condition;
-use method::{Caveat, Figure, Metric, SwitchTest, SwitchingSpec, Verdict};
+use method::{SwitchTest, SwitchingSpec};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 

@@ -7,8 +7,9 @@ mod trials;
 
 use std::fmt::Write as _;
 
-use method::figure::Condition;
-use method::{DepthSpec, Figure, Metric};
+use method::DepthSpec;
+use page::Condition;
+use page::{Figure, Metric};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 

@@ -6,8 +6,9 @@
 mod trials;
 
 use measure::{FrameRate, Nanos};
-use method::figure::Condition;
-use method::{Caveat, DepthSpec, Figure, Metric};
+use method::DepthSpec;
+use page::Condition;
+use page::{Caveat, Figure, Metric};
 use sim::{HostModel, VirtualTestbed};
 use trial::PortRef;
 

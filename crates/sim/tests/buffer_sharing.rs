@@ -6,8 +6,9 @@
 
 mod trials;
 
-use method::figure::Condition;
-use method::{Caveat, DepthSpec, Figure, Metric, Verdict};
+use method::DepthSpec;
+use page::Condition;
+use page::{Caveat, Figure, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 

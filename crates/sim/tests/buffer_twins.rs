@@ -6,8 +6,8 @@ mod trials;
 
 use std::fmt::Write as _;
 
-use method::Figure;
 use method::study::xray::{self, Bed, DataSheet};
+use page::Figure;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use trial::Testbed as _;

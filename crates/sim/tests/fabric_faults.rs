@@ -7,8 +7,9 @@
 mod trials;
 
 use measure::Nanos;
-use method::figure::Condition;
-use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes};
+use method::{Arrangement, FabricSpec, Nodes};
+use page::Condition;
+use page::{Caveat, Figure, Metric};
 use sim::{Death, HostModel, VirtualTestbed};
 use trial::Testbed as _;
 use trial::record::Side;

@@ -8,8 +8,9 @@ mod trials;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use measure::Nanos;
-use method::figure::Condition;
-use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec};
+use method::{Arrangement, FabricSpec, Nodes, StudySpec};
+use page::Condition;
+use page::{Caveat, Figure, Metric};
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;

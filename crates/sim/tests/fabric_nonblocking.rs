@@ -7,7 +7,8 @@
 mod trials;
 
 use measure::Nanos;
-use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, Verdict};
+use method::{Arrangement, FabricSpec, Nodes};
+use page::{Caveat, Figure, Metric, Verdict};
 
 use trials::{profile, testbed};
 

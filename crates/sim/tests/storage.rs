@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use device::Profile;
 use measure::{ByteCount, Nanos};
-use method::figure::Condition;
-use method::{Figure, Metric, StorageSpec};
+use method::StorageSpec;
+use page::Condition;
+use page::{Figure, Metric};
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
 use trial::ServedMemory;
 use trial::TrialRecord;

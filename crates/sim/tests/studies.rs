@@ -3,9 +3,10 @@
 mod trials;
 
 use measure::{FrameMix, Nanos};
-use method::figure::Condition;
+use method::LatencySpec;
 use method::study::forwarding::{ForwardingSpec, ForwardingTest};
-use method::{Caveat, Figure, LatencySpec, Metric, Unit, Verdict};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::Backend;
 
 use trials::{GIGABIT, profile, size, testbed};

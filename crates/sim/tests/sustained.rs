@@ -4,11 +4,11 @@
 mod trials;
 
 use measure::FrameMix;
-use method::figure::Condition;
 use method::search::GoalName;
 use method::study::Profile as Rigor;
 use method::study::forwarding::{ForwardingSpec, ForwardingTest};
-use method::{Caveat, Figure, Metric, Unit, Verdict};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 
 use trials::{GIGABIT, profile, size, testbed};
 

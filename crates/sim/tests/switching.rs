@@ -5,8 +5,9 @@
 mod trials;
 
 use measure::{FrameSize, Nanos, Rate};
-use method::figure::Condition;
-use method::{Caveat, Figure, Metric, Profile, SwitchTest, SwitchingSpec, Verdict};
+use method::{Profile, SwitchTest, SwitchingSpec};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Verdict};
 
 use trials::{profile, size, testbed};
 

@@ -1,6 +1,5 @@
 //! What people see in a terminal: progress, tables, units. Never decides what is measured.
 
-pub mod caveats;
 pub mod emulator;
 pub mod generator;
 pub mod numbers;

@@ -13,8 +13,9 @@ mod harness;
 use harness::{alone, switchmark};
 use lab::{LabDevice, LabSpec, PortLimit};
 use measure::{ByteCount, Rate};
-use method::figure::Condition;
-use method::{Caveat, DepthSpec, Figure, Metric};
+use method::DepthSpec;
+use page::Condition;
+use page::{Caveat, Figure, Metric};
 use switchmark::config::resolved::{Source, Testbed};
 use switchmark::controller::{LiveTestbed, Stop};
 

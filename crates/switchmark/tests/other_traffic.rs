@@ -10,8 +10,9 @@ mod harness;
 use harness::{Guest, alone, bulk, datagrams, echo, paced, switchmark, trial, wait_for};
 use lab::{LabDevice, LabSpec};
 use measure::{Nanos, Rate};
-use method::figure::Condition;
-use method::{Caveat, LatencySpec, StudySpec};
+use method::{LatencySpec, StudySpec};
+use page::Caveat;
+use page::Condition;
 use switchmark::config::resolved::{Source, Testbed};
 use switchmark::controller::{LiveTestbed, Stop};
 use trial::record::Defect;
@@ -99,13 +100,13 @@ fn figures_say_that_others_were_there() {
         tries: 1,
         ..LatencySpec::quick()
     });
-    let told = |figure: &method::Figure| figure.caveats.contains(&Caveat::OtherTraffic);
+    let told = |figure: &page::Figure| figure.caveats.contains(&Caveat::OtherTraffic);
     let quiet = study.run(&mut testbed, 1).expect("it runs");
     assert!(!quiet.iter().any(told), "{quiet:#?}");
     let guests = disturb(&testbed, &pair);
     wait_for("the third host", || {
         let figures = study.run(&mut testbed, 1).expect("it runs");
-        let device = |f: &&method::Figure| {
+        let device = |f: &&page::Figure| {
             f.conditions.get("path") == Some(&Condition::Text("device".to_owned()))
         };
         let all_told = figures.iter().filter(device).all(told);
@@ -115,7 +116,7 @@ fn figures_say_that_others_were_there() {
             assert!(matches!(rate, Some(Condition::Number(rate)) if *rate > 50.0), "{figure:#?}");
             let device: Vec<_> = figures.iter().filter(device).collect();
             assert!(device.iter().all(|f| f.value.is_none()), "a strict gate: {device:#?}");
-            let missing = |f: &&&method::Figure| f.caveats.contains(&Caveat::NoValidTrial);
+            let missing = |f: &&&page::Figure| f.caveats.contains(&Caveat::NoValidTrial);
             assert_eq!(device.iter().filter(missing).count(), device.len());
         }
         all_told

@@ -9,9 +9,10 @@ mod harness;
 
 use lab::{LabDevice, LabSpec};
 use measure::{FrameSize, Nanos};
-use method::figure::Condition;
-use method::{Caveat, Figure, Metric, SwitchTest, SwitchingSpec};
+use method::{SwitchTest, SwitchingSpec};
 use netlink::Netlink;
+use page::Condition;
+use page::{Caveat, Figure, Metric};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
 use switchmark::controller::{LiveTestbed, Stop};
 

@@ -19,8 +19,9 @@ use harness::{
 };
 use lab::LabDevice;
 use measure::{ByteCount, FrameRate, Nanos, Rate};
-use method::figure::Condition;
-use method::{Figure, Metric, StorageSpec};
+use method::StorageSpec;
+use page::Condition;
+use page::{Figure, Metric};
 use trial::{
     Backend, FlowKind, Gate, Pattern, Protocol, Reception, Schedule, ServedMemory, Storage,
 };

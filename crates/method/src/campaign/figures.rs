@@ -10,9 +10,9 @@ use measure::quantile::median;
 
 use super::{CampaignSpec, Means};
 use crate::comparison::cells::{Better, Case, better, case, shared};
-use crate::figure::{Condition, Unit};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
-use crate::{Caveat, Figure, Metric, Verdict};
+use page::{Caveat, Figure, Metric, Verdict};
+use page::{Condition, Unit};
 use trial::Topology;
 
 /// The condition that names a campaign's cell, in all its figures.

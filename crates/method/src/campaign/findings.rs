@@ -12,10 +12,10 @@ use measure::variance::{self, Observation, Share, Shares};
 
 use super::figures::{CELL, Ran};
 use super::{CONTROL, CampaignSpec};
-use crate::comparison::cells::{Case, case, is_compared, name, shared};
+use crate::comparison::cells::{Case, case, is_compared, shared};
 use crate::comparison::{MARGIN, Row, better};
-use crate::figure::{Condition, Figure, Unit};
-use crate::{Metric, Verdict};
+use page::{Condition, Figure, Unit};
+use page::{Metric, Verdict};
 
 /// Values that differ by less, as a share, are equal.
 const ROUNDING: f64 = 1e-12;
@@ -179,7 +179,7 @@ fn as_figure(of: &Figure, factor: &str, share: Share, all: &[Observation]) -> Fi
     blocks.sort_unstable();
     blocks.dedup();
     let mut conditions = shared(of);
-    conditions.insert("of".to_owned(), name(of.metric).into());
+    conditions.insert("of".to_owned(), of.metric.as_str().into());
     if let Some(quantile) = of.quantile {
         conditions.insert("of_quantile".to_owned(), quantile.into());
     }

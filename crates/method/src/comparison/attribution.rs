@@ -7,7 +7,7 @@ use measure::comparison::Decision;
 use serde::Serialize;
 
 use super::Row;
-use crate::Verdict;
+use page::Verdict;
 
 /// Fewer blocks than these never reach 95 %.
 const FEWEST_BLOCKS: usize = 5;

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::Figure;
 use crate::study::{ForwardingTest, StudySpec};
+use page::Figure;
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 /// The figures of each block of a run, in the blocks' order; those that need all blocks at once,

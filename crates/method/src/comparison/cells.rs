@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Side;
-use crate::figure::{Condition, Figure, Metric, Unit, Verdict};
+use page::{Condition, Figure, Metric, Unit, Verdict};
 
 /// Which of two values is the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -255,10 +255,4 @@ pub(crate) fn shared(figure: &Figure) -> BTreeMap<String, Condition> {
 pub(crate) fn case(figure: &Figure, conditions: &BTreeMap<String, Condition>) -> Case {
     let rest = format!("{:?} {:?} {conditions:?}", figure.quantile, figure.unit);
     Case { metric: figure.metric, rest }
-}
-
-/// As the rows of figures have it: `one_way_delay`.
-pub(crate) fn name(metric: Metric) -> String {
-    let named = serde_json::to_value(metric).ok();
-    named.and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

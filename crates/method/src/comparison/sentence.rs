@@ -4,8 +4,8 @@
 
 use measure::comparison::{Decision, Scale};
 
-use super::{Row, cells};
-use crate::figure::{Condition, LEAST_CONFIDENCE};
+use super::Row;
+use page::{Condition, LEAST_CONFIDENCE};
 
 pub(super) fn of(subject: &str, reference: &str, rows: &[Row]) -> String {
     let count = rows.len();
@@ -100,7 +100,7 @@ impl Row {
     /// `rtt p50`
     pub fn metric_label(&self) -> String {
         let quantile = self.quantile.map_or_else(String::new, |q| format!(" p{}", q * 100.0));
-        format!("{}{quantile}", cells::name(self.metric))
+        format!("{}{quantile}", self.metric.as_str())
     }
 
     /// `udp 64 idle`

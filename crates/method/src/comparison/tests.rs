@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use measure::comparison::Decision;
 
 use super::{Compared, MARGIN, Side, compare};
-use crate::figure::{Condition, Figure, Metric, Unit, Verdict};
+use page::{Condition, Figure, Metric, Unit, Verdict};
 use trial::Subject;
 
 fn rtt(device: &str, path: &str, value: f64) -> Figure {

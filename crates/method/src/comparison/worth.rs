@@ -6,7 +6,7 @@
 use measure::Nanos;
 
 use super::Compared;
-use crate::Metric;
+use page::Metric;
 
 /// A storage's operation, as its user sees it with the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,9 @@
 use measure::{FrameSize, Nanos};
 
 use super::{Clause, addresses, clause, final_duration, soundness, tester};
-use crate::figure::Condition;
-use crate::{Caveat, Figure, Metric, Profile, SwitchTest, SwitchingSpec};
+use crate::{Profile, SwitchTest, SwitchingSpec};
+use page::Condition;
+use page::{Caveat, Figure, Metric};
 use trial::Topology;
 
 /// All clauses that bear on the tests made, in the order of the RFCs.

@@ -6,8 +6,9 @@
 use measure::Nanos;
 
 use super::{Clause, clause, number, soundness};
-use crate::figure::Condition;
-use crate::{Figure, ForwardingSpec, ForwardingTest, Metric};
+use crate::{ForwardingSpec, ForwardingTest};
+use page::Condition;
+use page::{Figure, Metric};
 
 pub(super) fn clauses(spec: &ForwardingSpec, figures: &[Figure]) -> Vec<Clause> {
     use ForwardingTest::{BackToBack, Latency, LossCurve, Recovery, Reset, Throughput};
@@ -98,7 +99,7 @@ fn back_to_back(spec: &ForwardingSpec, figures: &[Figure]) -> [Clause; 2] {
     let kept = longest >= Nanos::from_secs(2) && repeats >= 50;
     let mut found = own(figures, ForwardingTest::BackToBack);
     found.retain(|f| f.metric == Metric::BackToBack && f.value.is_some());
-    let doubts = [crate::Caveat::MediaRateUnknown, crate::Caveat::LoadBelowAsked];
+    let doubts = [page::Caveat::MediaRateUnknown, page::Caveat::LoadBelowAsked];
     let doubted = |f: &&&Figure| doubts.iter().any(|doubt| f.caveats.contains(doubt));
     let slower = found.iter().filter(doubted).count();
     let gaps = match (found.len(), slower) {
@@ -124,7 +125,7 @@ fn recovery(spec: &ForwardingSpec, figures: &[Figure]) -> [Clause; 2] {
         None => "no overload".to_owned(),
     };
     let duration = spec.overload_duration;
-    let below = found.iter().any(|f| f.caveats.contains(&crate::Caveat::LoadBelowAsked));
+    let below = found.iter().any(|f| f.caveats.contains(&page::Caveat::LoadBelowAsked));
     let full = duration >= Nanos::from_secs(60) && least.is_some() && !below;
     let done = format!("{overload} for {duration}; {values}");
     let average = format!("the median of {} trials", spec.blocks);

@@ -9,7 +9,7 @@ use measure::{Interval, proportion};
 use serde::Serialize;
 
 use super::{Claim, Judgement, Truth, judge};
-use crate::Figure;
+use page::Figure;
 
 /// The confidence of every share that a certificate states.
 const CONFIDENCE: f64 = 0.95;
@@ -234,8 +234,8 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Metric, Unit, Verdict};
     use crate::prove::Known;
+    use page::{Metric, Unit, Verdict};
 
     fn figure(value: f64) -> Figure {
         Figure {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Better, better};
-use crate::figure::{Caveat, Condition, Figure, Unit, Verdict};
+use page::{Caveat, Condition, Figure, Unit, Verdict};
 
 /// What a figure claims, with the figure itself for whoever looks into it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -140,7 +140,7 @@ fn groups(text: &str) -> Vec<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::Metric;
+    use page::Metric;
 
     fn figure(value: Option<f64>, verdict: Verdict) -> Figure {
         Figure {

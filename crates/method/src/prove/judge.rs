@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Claim, Known, Says, Truth};
-use crate::figure::{Condition, Figure, LEAST_CONFIDENCE, Unit};
+use page::{Condition, Figure, LEAST_CONFIDENCE, Unit};
 
 /// A claim may be off by this beyond its own interval: a share of the truth; of a share, so much of
 /// the whole.
@@ -204,7 +204,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::figure::{Metric, Verdict};
+    use page::{Metric, Verdict};
 
     fn claim(says: Says) -> Claim {
         let figure = Figure {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::figure::{Condition, Figure, Metric, Unit};
+use page::{Condition, Figure, Metric, Unit};
 
 /// What is true, and of which figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

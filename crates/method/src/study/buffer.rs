@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::session::{Ask, Session, TRIAL_OVERHEAD};
 use super::ways::{Way, Ways};
 use super::{Profile, SpecProblem};
-use crate::Figure;
+use page::Figure;
 use trial::topology::PortRef;
 use trial::{Gate, Subject};
 use trial::{Testbed, TestbedError, Topology};

@@ -6,9 +6,9 @@
 
 use measure::Nanos;
 
-use crate::figure::Condition;
 use crate::search::GoalName;
-use crate::{Figure, Metric, Unit};
+use page::Condition;
+use page::{Figure, Metric, Unit};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::{FlowKind, Path, Role, Schedule, Subject};
 use trial::{Outcome, Trial, TrialRecord};
@@ -156,7 +156,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::Verdict;
+    use page::Verdict;
 
     fn witness(offered: f64, lost: u64, duration: Nanos) -> Witness {
         Witness {

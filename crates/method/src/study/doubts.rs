@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use measure::Nanos;
 
 use super::consistency::Witness;
-use crate::figure::Condition;
-use crate::{Caveat, Figure, verdict};
+use crate::verdict;
+use page::Condition;
+use page::{Caveat, Figure};
 use trial::other_traffic::other_traffic;
 use trial::record::{Defect, FlowRecord};
 use trial::{Flow, FlowKind, Path, Role, Schedule, Subject};
@@ -193,7 +194,7 @@ mod tests {
     use measure::FrameSize;
 
     use super::*;
-    use crate::{Metric, Unit, Verdict};
+    use page::{Metric, Unit, Verdict};
     use trial::record::{PortCounters, Side};
     use trial::{Backend, Datagrams, Gate};
 

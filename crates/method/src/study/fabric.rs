@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{Ask, Session, TRIAL_OVERHEAD};
 use super::{BLOCKS, Profile, SpecProblem, Ways, problem};
-use crate::Figure;
+use page::Figure;
 use trial::{Carrier, Gate, Subject};
 use trial::{Testbed, TestbedError, Topology};
 

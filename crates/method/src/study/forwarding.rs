@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 
 use super::session::Session;
 use super::{BLOCKS, Profile};
-use crate::Figure;
 use crate::search::GoalName;
+use page::Figure;
 use trial::{Backend, Headers, Reception, Subject};
 use trial::{Testbed, TestbedError};
 

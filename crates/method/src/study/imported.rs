@@ -5,9 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Caveat;
-use crate::figure::{Condition, Figure, Unit};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
+use page::Caveat;
+use page::{Condition, Figure, Unit};
 
 /// Everything that was imported at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

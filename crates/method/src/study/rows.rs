@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use measure::blocks::BlockEstimate;
 
 use super::ways::Conditions;
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// Of every interval over blocks.
 pub(super) const CONFIDENCE: f64 = 0.95;

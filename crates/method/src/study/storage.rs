@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::session::{Ask, Session, TRIAL_OVERHEAD};
 use super::ways::Way;
 use super::{BLOCKS, Profile, SpecProblem, Ways, problem};
-use crate::Figure;
+use page::Figure;
 use trial::{Gate, Storage, Subject};
 use trial::{Testbed, TestbedError, Topology};
 

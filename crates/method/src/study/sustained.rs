@@ -10,8 +10,8 @@
 
 use measure::{FrameRate, Nanos};
 
-use crate::Caveat;
 use crate::search::{FailedBy, Goal, GoalResult, Seen};
+use page::Caveat;
 use trial::record::DatagramsRecord;
 use trial::validity::EDGE;
 

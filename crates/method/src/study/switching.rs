@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::session::Session;
 use super::{Profile, pattern};
-use crate::{Figure, Metric, Unit};
+use page::{Figure, Metric, Unit};
 use trial::{Backend, Subject};
 use trial::{Testbed, TestbedError};
 

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use measure::Rate;
 
 use super::SpecProblem;
-use crate::figure::Condition;
 use crate::verdict::{Evidence, Setting, Standing};
-use crate::{Caveat, Verdict};
+use page::Condition;
+use page::{Caveat, Verdict};
 use trial::topology::{Pair, Topology};
 use trial::{Path, Subject};
 

@@ -7,7 +7,7 @@ use measure::quantile::median_interval;
 use measure::ranks::Shift;
 
 use super::CONFIDENCE;
-use crate::Verdict;
+use page::Verdict;
 
 /// Times over the device's path and over its bypass, in one unit.
 #[derive(Debug, Clone, Copy, PartialEq)]

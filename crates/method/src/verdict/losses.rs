@@ -6,7 +6,7 @@ use measure::Interval;
 use measure::shares::share_interval;
 
 use super::{CONFIDENCE, TESTER_SHARE};
-use crate::Verdict;
+use page::Verdict;
 
 /// So many frames lost, of so many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

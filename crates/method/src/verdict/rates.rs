@@ -7,7 +7,7 @@ use measure::quantile::median;
 use measure::ranks::Shift;
 
 use super::{CONFIDENCE, LINE_RATE, TESTER_SHARE};
-use crate::Verdict;
+use page::Verdict;
 
 /// What gave way on the device's path, in most of the repetitions or at the load above the one
 /// found.

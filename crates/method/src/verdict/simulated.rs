@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
-use crate::Verdict;
+use page::Verdict;
 
 const SEED: u64 = 20_261_122;
 const DRAWS: u32 = 20_000;

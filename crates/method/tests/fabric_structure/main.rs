@@ -11,8 +11,9 @@ mod recabled;
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use method::figure::Condition;
-use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec, Verdict};
+use method::{Arrangement, FabricSpec, Nodes, StudySpec};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Verdict};
 use trial::Testbed as _;
 
 use rand::SeedableRng as _;

@@ -6,7 +6,7 @@ mod forwarding;
 
 use std::collections::BTreeSet;
 
-use method::{Caveat, Figure, Metric, Verdict};
+use page::{Caveat, Figure, Metric, Verdict};
 
 use super::frames::Frames;
 use super::subject::Who;
@@ -42,8 +42,8 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
 
 /// The sentences as the page shows them.
 pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
-    let shown = |(verdict, text)| {
-        let (verdict, class, _) = caveats::verdict(verdict);
+    let shown = |(verdict, text): (Verdict, String)| {
+        let (verdict, class) = (verdict.as_str(), caveats::class(verdict));
         Answer { text, verdict, class }
     };
     sentences(figures).into_iter().map(shown).collect()

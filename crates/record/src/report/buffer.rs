@@ -8,7 +8,7 @@ mod over_time;
 
 use std::fmt::Write as _;
 
-use method::{Figure, Metric, Unit, Verdict};
+use page::{Figure, Metric, Unit, Verdict};
 use trial::{Trial, TrialRecord};
 
 use super::latency::{n_cell, value_cell};

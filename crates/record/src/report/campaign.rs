@@ -5,9 +5,10 @@
 
 use std::fmt::Write as _;
 
+use method::StudySpec;
 use method::campaign::{CELL, CONTROL, CampaignSpec, Factor};
 use method::comparison::{Compared, better, per_block};
-use method::{Figure, Metric, StudySpec};
+use page::{Figure, Metric};
 
 use super::view::{Answer, Block, Cell, Picture, Section, Table};
 use super::{ReportInput, caveats, comparison, reading};
@@ -76,7 +77,7 @@ fn typical(figures: &[Figure]) -> Vec<&Figure> {
 
 fn name(figure: &Figure) -> String {
     let quantile = figure.quantile.map_or_else(String::new, |q| format!(" {}", words::quantile(q)));
-    format!("{}{quantile}", reading::metric(figure.metric))
+    format!("{}{quantile}", figure.metric.as_str())
 }
 
 /// `udp 64 idle`
@@ -184,7 +185,7 @@ fn put_text(out: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
 
 fn cell_table(figures: &[Figure]) -> Table {
     let row = |figure: &&Figure| {
-        let (verdict, class, _) = caveats::verdict(figure.verdict);
+        let (verdict, class) = (figure.verdict.as_str(), caveats::class(figure.verdict));
         let value = figure.value.map_or_else(|| "–".to_owned(), |v| words::value(figure.unit, v));
         vec![
             Cell::text(name(figure)).with_note(case(figure)),
@@ -271,14 +272,14 @@ fn control_answer(figures: &[Figure]) -> Option<Answer> {
             "The A/A control failed: {of} under two names came out different in {different} of {all} \
              figures, so something else than the factors changes the figures."
         );
-        (text, method::Verdict::Undetermined)
+        (text, page::Verdict::Undetermined)
     } else {
         let text = format!(
             "The A/A control held: {of} under two names is different in none of {all} figures, and \
              equivalent in {equal}."
         );
-        (text, method::Verdict::DeviceLimited)
+        (text, page::Verdict::DeviceLimited)
     };
-    let class = caveats::verdict(verdict).1;
+    let class = caveats::class(verdict);
     Some(Answer { text, verdict: if different > 0 { "failed" } else { "held" }, class })
 }

@@ -6,9 +6,9 @@
 
 use measure::comparison::Scale as Compares;
 use measure::quantile::median;
-use method::Verdict;
 use method::comparison::{Better, Compared, Row};
-use method::figure::{LEAST_CONFIDENCE, RANGE};
+use page::Verdict;
+use page::{LEAST_CONFIDENCE, RANGE};
 
 use super::view::{Answer, Block, Cell, Picture, Section, Table};
 use super::{Page, ReportError, RunView, caveats, conditions, picture};
@@ -59,9 +59,9 @@ fn view_of(compared: &Compared, runs: [&RunMeta; 2]) -> RunView {
 /// The verdict in a sentence, and whether it may be put down to what is compared.
 pub(super) fn answer(compared: &Compared) -> Answer {
     let (verdict, class) = if compared.attribution.is_given() {
-        ("attributable", caveats::verdict(Verdict::DeviceLimited).1)
+        ("attributable", caveats::class(Verdict::DeviceLimited))
     } else {
-        ("not attributable", caveats::verdict(Verdict::Undetermined).1)
+        ("not attributable", caveats::class(Verdict::Undetermined))
     };
     let text = format!("{} {}.", compared.sentence, compared.attribution.sentence());
     Answer { text, verdict, class }
@@ -175,7 +175,7 @@ fn table(compared: &Compared) -> Table {
             median(values).map_or_else(|| "–".to_owned(), |v| words::value(row.unit, v))
         };
         let blocks = |n: usize| format!("{n} blocks");
-        let limits = |verdict: Verdict| caveats::verdict(verdict).0;
+        let limits = |verdict: Verdict| verdict.as_str();
         vec![
             Cell::number((at + 1).to_string()),
             Cell::text(row.label()).with_note(match row.better {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::reading::Stamp;
-use method::figure::Figure;
+use page::Figure;
 use trial::record::FlowRecord;
 use trial::topology::{CableEnd, DeviceKind};
 use trial::{Gate, Offloads, Phases};
@@ -233,7 +233,7 @@ pub(super) fn every_figure(prefix: &str, figures: &[Figure]) -> Option<Section> 
             .collect();
         let quantile = f.quantile.map(words::quantile).unwrap_or_default();
         vec![
-            Cell::text(reading::metric(f.metric)).with_note(quantile),
+            Cell::text(f.metric.as_str()).with_note(quantile),
             super::latency::value_cell(f),
             super::latency::n_cell(&[f], None),
             Cell { class: "small", ..Cell::text(conditions.join(", ")) },

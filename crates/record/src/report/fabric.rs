@@ -6,7 +6,7 @@ mod map;
 
 use std::collections::BTreeSet;
 
-use method::{Figure, Metric};
+use page::{Figure, Metric};
 
 use super::caveats;
 use super::reading;
@@ -163,8 +163,8 @@ fn megabytes(bits: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use method::figure::Condition;
-    use method::{Unit, Verdict};
+    use page::Condition;
+    use page::{Unit, Verdict};
 
     use super::*;
 

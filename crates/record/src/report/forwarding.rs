@@ -15,8 +15,8 @@ mod rates;
 mod throughput;
 
 use measure::{FrameRate, Rate};
-use method::Figure;
 use method::study::StudySpec;
+use page::Figure;
 
 use super::ReportInput;
 use super::frames::Frames;

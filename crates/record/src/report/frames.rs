@@ -2,8 +2,8 @@
 //! not plain UDP over IPv4. Owns the order in which frames stand. Never measures one.
 
 use measure::{FrameMix, FrameRate, Rate};
-use method::Figure;
-use method::figure::Condition;
+use page::Condition;
+use page::Figure;
 use trial::{Datagrams, Headers, IpVersion};
 
 use super::reading;

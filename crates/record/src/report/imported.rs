@@ -2,7 +2,7 @@
 //!
 //! Never draws: a tool's few points are no distribution.
 
-use method::Figure;
+use page::Figure;
 
 use super::view::{Block, Cell, Section, Table};
 use super::{caveats, reading};
@@ -37,11 +37,11 @@ fn row(figure: &Figure) -> Vec<Cell> {
         .map(|name| format!("{} {}", name.replace('_', " "), said(name)))
         .collect();
     let quantile = figure.quantile.map_or_else(String::new, |q| format!(" {}", words::quantile(q)));
-    let (verdict, class, _) = caveats::verdict(figure.verdict);
+    let (verdict, class) = (figure.verdict.as_str(), caveats::class(figure.verdict));
     vec![
         Cell::text(said("tool")).with_note(said("file")),
         Cell::text(said("device")),
-        Cell::text(format!("{}{quantile}", reading::metric(figure.metric))),
+        Cell::text(format!("{}{quantile}", figure.metric.as_str())),
         Cell::text(case.join(", ")),
         Cell::number(figure.value.map_or_else(|| "–".to_owned(), |v| words::value(figure.unit, v))),
         Cell::number(words::count(figure.n)),

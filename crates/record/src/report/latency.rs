@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Histogram;
-use method::figure::Unit;
-use method::{Figure, Metric};
+use page::Unit;
+use page::{Figure, Metric};
 use trial::record::FlowRecord;
 use trial::{FlowKind, Protocol, Role, Schedule};
 use trial::{Trial, TrialRecord};
@@ -263,7 +263,7 @@ fn quantile_table(figures: &[Figure], metric: Metric, caption: &str) -> Option<T
         cells
     });
     let rows = rows.collect();
-    let shared: Vec<&str> = shared.iter().copied().map(caveats::name).collect();
+    let shared: Vec<&str> = shared.iter().copied().map(page::Caveat::as_str).collect();
     let of_all = if shared.is_empty() {
         String::new()
     } else {

@@ -5,11 +5,11 @@
 
 use askama::Template as _;
 use measure::Interval;
-use method::Verdict;
 use method::prove::{Certificate, Tally, WrongClaim};
+use page::Verdict;
 
 use super::view::{Answer, Block, Cell, Picture, Section, Table};
-use super::{Page, ReportError, RunView, caveats, reading};
+use super::{Page, ReportError, RunView, caveats};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -45,9 +45,9 @@ pub fn render(
 
 fn answers(total: &Tally) -> Vec<Answer> {
     let (verdict, class) = if total.wrong == 0 {
-        ("none wrong", caveats::verdict(Verdict::DeviceLimited).1)
+        ("none wrong", caveats::class(Verdict::DeviceLimited))
     } else {
-        ("some wrong", caveats::verdict(Verdict::Undetermined).1)
+        ("some wrong", caveats::class(Verdict::Undetermined))
     };
     let share = |hits, trials, interval: Option<Interval>| {
         interval.map_or_else(String::new, |interval| {
@@ -166,7 +166,7 @@ fn by_kind(certificate: &Certificate) -> Section {
 fn wrong(certificate: &Certificate) -> Option<Section> {
     let row = |wrong: &WrongClaim| {
         vec![
-            Cell::text(reading::metric(wrong.claim.figure.metric)).with_note(wrong.place.study),
+            Cell::text(wrong.claim.figure.metric.as_str()).with_note(wrong.place.study),
             Cell::text(wrong.place.kind).with_note(wrong.place.world),
             Cell::text(&wrong.why),
             Cell::text(&wrong.again),

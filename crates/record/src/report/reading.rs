@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use method::figure::Condition;
-use method::{Figure, Metric};
+use page::Condition;
+use page::{Figure, Metric};
 
 use super::frames::Frames;
 use super::subject::{Who, beside};
@@ -138,66 +138,4 @@ pub(super) fn of(figures: &[Figure], metric: Metric) -> impl Iterator<Item = &Fi
 /// All frames that occur, smallest first.
 pub(super) fn all_frames<'a>(figures: impl Iterator<Item = &'a Figure>) -> BTreeSet<Frames> {
     figures.filter_map(Frames::of_figure).collect()
-}
-
-/// The metric's name, as in the JSON rows.
-pub const fn metric(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Rtt => "rtt",
-        Metric::RttAdded => "rtt_added",
-        Metric::Pdv => "pdv",
-        Metric::Ipdv => "ipdv",
-        Metric::Offered => "offered",
-        Metric::Sent => "sent",
-        Metric::Received => "received",
-        Metric::Lost => "lost",
-        Metric::Duplicated => "duplicated",
-        Metric::Reordered => "reordered",
-        Metric::LossRatio => "loss_ratio",
-        Metric::Throughput => "throughput",
-        Metric::Goodput => "goodput",
-        Metric::Retransmits => "retransmits",
-        Metric::OneWayDelay => "one_way_delay",
-        Metric::BackToBack => "back_to_back",
-        Metric::BufferTime => "buffer_time",
-        Metric::RecoveryTime => "recovery_time",
-        Metric::ResetTime => "reset_time",
-        Metric::DepartureGap => "departure_gap",
-        Metric::ArrivalGap => "arrival_gap",
-        Metric::BurstFraction => "burst_fraction",
-        Metric::PairGoodput => "pair_goodput",
-        Metric::Nonblocking => "nonblocking",
-        Metric::PortGroups => "port_groups",
-        Metric::UplinkRate => "uplink_rate",
-        Metric::Stable => "stable",
-        Metric::RetransmitsPerGigabyte => "retransmits_per_gigabyte",
-        Metric::GoodputVariation => "goodput_variation",
-        Metric::RampUpTime => "ramp_up_time",
-        Metric::CwndMax => "cwnd_max",
-        Metric::CwndCuts => "cwnd_cuts",
-        Metric::Bdp => "bdp",
-        Metric::Buffer => "buffer",
-        Metric::BufferShared => "buffer_shared",
-        Metric::Alpha => "alpha",
-        Metric::BufferReserve => "buffer_reserve",
-        Metric::Cell => "cell",
-        Metric::Enough => "enough",
-        Metric::LongestRoundTrip => "longest_round_trip",
-        Metric::Efficiency => "efficiency",
-        Metric::BufferDelay => "buffer_delay",
-        Metric::TransferTimeRatio => "transfer_time_ratio",
-        Metric::Flooded => "flooded",
-        Metric::HeadOfLineBlocking => "head_of_line_blocking",
-        Metric::Backpressure => "backpressure",
-        Metric::AddressCapacity => "address_capacity",
-        Metric::AddressLearningRate => "address_learning_rate",
-        Metric::Microburst => "microburst",
-        Metric::Ratio => "ratio",
-        Metric::Difference => "difference",
-        Metric::VarianceShare => "variance_share",
-        Metric::Iops => "iops",
-        Metric::IoLatency => "io_latency",
-        Metric::IoLatencyAdded => "io_latency_added",
-        Metric::NetworkShare => "network_share",
-    }
 }

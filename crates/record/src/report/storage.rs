@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use method::{Figure, Metric, Unit, Verdict};
+use page::{Figure, Metric, Unit, Verdict};
 use trial::FlowKind;
 use trial::{Trial, TrialRecord};
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use measure::reading::StreamPoint;
-use method::figure::Unit;
-use method::{Figure, Metric};
+use page::Unit;
+use page::{Figure, Metric};
 use trial::record::{BulkRecord, FlowRecord, StreamRecord};
 use trial::{Bulk, FlowKind, Role};
 use trial::{Trial, TrialRecord};
@@ -62,7 +62,7 @@ fn figures_table(figures: &[Figure]) -> Option<Table> {
             let size =
                 reading::text(f, "frame_size").map_or(String::new(), |s| format!("{s} octets"));
             vec![
-                Cell::text(reading::metric(f.metric)),
+                Cell::text(f.metric.as_str()),
                 Cell::text(reading::load(f)).with_note(format!("beside {protocol} {size}")),
                 subject::cell(f),
                 value_cell(f),

@@ -1,7 +1,7 @@
 //! Whose figure or trial it is: a device in one of its variants, or the direct cable beside it.
 //! Owns the names that tell them apart on a page. Never decides whose limit a figure shows.
 
-use method::Figure;
+use page::Figure;
 use trial::Trial;
 use trial::{Path, Subject};
 

@@ -7,7 +7,7 @@
 mod charts;
 
 use askama::Template as _;
-use method::{Figure, Unit, Verdict};
+use page::{Figure, Unit, Verdict};
 
 use super::view::{Answer, Block, Cell, Picture, Section, Table};
 use super::{Page, ReportError, RunView, caveats, conditions, picture};
@@ -120,7 +120,7 @@ fn answer(chart: &Chart<'_>, points: &[SweptFigures<'_>]) -> Option<Answer> {
     let ((_, from, here), (last, to, there)) = (known.first()?, known.last()?);
     let name = if line.name.is_empty() { String::new() } else { format!(" ({})", line.name) };
     let text = format!("{}{name}: {from} at {here}, {to} at {there}.", chart.title);
-    let (verdict, class, _) = caveats::verdict(last.verdict);
+    let (verdict, class) = (last.verdict.as_str(), caveats::class(last.verdict));
     Some(Answer { text, verdict, class })
 }
 

@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use method::{Figure, Metric, StudySpec, SwitchTest, Unit, Verdict};
+use method::{StudySpec, SwitchTest};
+use page::{Figure, Metric, Unit, Verdict};
 use trial::{Trial, TrialRecord};
 
 use super::latency::value_cell;
@@ -176,7 +177,7 @@ pub fn wording(figure: &Figure) -> String {
         Metric::Goodput => "TCP goodput".to_owned(),
         Metric::Retransmits => "TCP segments sent again".to_owned(),
         Metric::Microburst => "frames of the longest burst".to_owned(),
-        other => reading::metric(other).to_owned(),
+        other => other.as_str().to_owned(),
     };
     let details = [
         text("receiver").map(|receiver| format!("at the {receiver} port")),

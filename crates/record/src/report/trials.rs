@@ -207,7 +207,7 @@ fn frames_table(records: &Records) -> Option<Table> {
             cells.extend([s.trials, s.offered, s.sent, s.unique, s.lost].map(number));
             cells.push(booked(words::count(s.by_device)));
             cells.push(booked(words::count(s.by_tester)));
-            cells.push(booked(words::value(method::Unit::Count, s.unexplained as f64)));
+            cells.push(booked(words::value(page::Unit::Count, s.unexplained as f64)));
             cells.extend([s.duplicated, s.reordered, s.socket_drops, s.rejected].map(number));
             cells
         })

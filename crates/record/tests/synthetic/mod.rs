@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use measure::reading::{Rejected, Stamp, Stamps, StreamPoint};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos, Rate};
-use method::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use record::RunMeta;
 use trial::record::{
     BulkRecord, DatagramsRecord, Defect, EchoRecord, HostUsage, PortCounters, Side, StreamRecord,

@@ -2,9 +2,9 @@
 //! direct cable; a mix of sizes among the frames. Measured nowhere.
 
 use measure::{FrameMix, FrameRate, Nanos};
-use method::figure::Condition;
 use method::study::{ForwardingSpec, Profile, StudySpec};
-use method::{Caveat, Figure, Metric, Unit, Verdict};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use record::RunMeta;
 use trial::record::DeedRecord;
 use trial::topology::{CableEnd, Device, DeviceKind};

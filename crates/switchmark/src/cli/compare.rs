@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use measure::Nanos;
-use method::Figure;
 use method::comparison::{Compared, MARGIN, Operation, compare};
+use page::Figure;
 use record::Store;
 use serde_json::json;
 
@@ -129,7 +129,7 @@ fn in_json(sides: &Sides, compared: &Compared) -> serde_json::Value {
 }
 
 fn is_share(figure: &Figure) -> bool {
-    figure.metric == method::Metric::VarianceShare
+    figure.metric == page::Metric::VarianceShare
 }
 
 fn text(sides: &Sides, compared: &Compared) -> String {

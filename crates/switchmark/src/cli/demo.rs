@@ -13,11 +13,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use measure::{FrameMix, FrameSize, Nanos, Rate};
-use method::figure::Condition;
-use method::{
-    Figure, ForwardingSpec, ForwardingTest, LatencySpec, Load, Metric, Profile, StudySpec, Unit,
-    Verdict,
-};
+use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, Profile, StudySpec};
+use page::Condition;
+use page::{Figure, Metric, Unit, Verdict};
 use record::Store;
 use trial::{Protocol, Schedule};
 

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use measure::name;
-use method::figure::Condition;
-use method::{Figure, ImportedSpec, StudySpec};
+use method::{ImportedSpec, StudySpec};
+use page::Condition;
+use page::Figure;
 use record::{RunMeta, RunStatus, Store};
 use trial::Topology;
 use trial::topology::{Device, DeviceKind};

@@ -10,9 +10,9 @@ use measure::{FrameMix, FrameSize};
 use method::comparison::per_block;
 use method::conformance::conformance;
 use method::{
-    Caveat, Figure, ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, explain_size,
-    line_rate_in_words,
+    ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, explain_size, line_rate_in_words,
 };
+use page::{Caveat, Figure};
 use record::{ReportInput, RunMeta};
 use trial::Headers;
 use trial::{Topology, Trial, TrialRecord};

@@ -16,8 +16,9 @@ mod truths;
 use std::path::{Path, PathBuf};
 
 use measure::Nanos;
+use method::Profile;
 use method::prove::{Certificate, Place};
-use method::{Figure, Profile};
+use page::Figure;
 
 use self::budget::Budget;
 use self::case::{Case, Kind, Study, World};

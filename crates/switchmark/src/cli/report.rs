@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use measure::Nanos;
-use method::{Caveat, Figure};
+use page::{Caveat, Figure};
 use record::{Journal, RunStatus, Store};
 use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 

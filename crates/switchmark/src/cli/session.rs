@@ -9,8 +9,9 @@ use std::path::Path;
 use jiff::Timestamp;
 use lab::Privilege;
 use measure::Nanos;
+use method::StudySpec;
 use method::comparison::before_start;
-use method::{Figure, StudySpec};
+use page::Figure;
 use record::{Journal, RunMeta, RunStatus, Store};
 use trial::{Testbed as _, TestbedError, Topology};
 

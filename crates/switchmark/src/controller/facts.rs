@@ -12,7 +12,7 @@ use crate::protocol::HostFacts;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Facts {
     /// Hosts and device are namespaces of one machine, and disturb each other
-    /// ([`method::Caveat::SharedMachine`]).
+    /// ([`page::Caveat::SharedMachine`]).
     pub shared_machine: bool,
     /// By host name.
     pub hosts: BTreeMap<String, HostFacts>,

@@ -3,7 +3,7 @@
 //! Only for the terminal; data leaves in base units. Pure.
 
 use measure::Nanos;
-use method::{Figure, Unit};
+use page::{Figure, Unit};
 
 /// A value in its unit.
 pub fn value(unit: Unit, value: f64) -> String {

@@ -23,8 +23,8 @@ mod times;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use method::figure::Condition;
-use method::{Figure, Metric, Verdict};
+use page::Condition;
+use page::{Figure, Metric};
 
 use super::numbers;
 pub use campaign::{SHARES, shares};
@@ -94,7 +94,7 @@ pub fn render(figures: &[Figure]) -> String {
 fn sentences(figures: &[Figure]) -> String {
     let mut out = String::new();
     for (verdict, text) in record::report::sentences(figures) {
-        let limit = format!("{:<9}", limit(verdict));
+        let limit = format!("{:<9}", verdict.limit());
         let text = text.replace('→', "->");
         put_wrapped(&mut out, &limit, &text);
     }
@@ -123,16 +123,6 @@ pub fn put_wrapped(out: &mut String, lead: &str, text: &str) {
         empty = false;
     }
     let _ = writeln!(out, "{}", line.replace('\u{a0}', " "));
-}
-
-/// Whose limit it is, in a word.
-const fn limit(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::DeviceLimited => "device",
-        Verdict::LinkLimited => "link",
-        Verdict::TesterLimited => "tester",
-        Verdict::Undetermined => "unclear",
-    }
 }
 
 /// What the load beside the round trips got.

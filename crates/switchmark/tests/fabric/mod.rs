@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use lab::{BridgesSpec, EmulatedSpec, Lab, LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
-use method::figure::Condition;
-use method::{Arrangement, Caveat, FabricSpec, Figure, Metric, Nodes, StudySpec};
+use method::{Arrangement, FabricSpec, Nodes, StudySpec};
+use page::Condition;
+use page::{Caveat, Figure, Metric};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
 use switchmark::controller::{LiveTestbed, Stop};
 use trial::Testbed;

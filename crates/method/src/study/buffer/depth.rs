@@ -21,9 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use super::super::session::TRIAL_OVERHEAD;
 use super::super::ways::Ways;
-use crate::Figure;
 use crate::study::Profile;
 use crate::study::problem::{self, SpecProblem};
+use page::Figure;
 use trial::Subject;
 use trial::topology::PortRef;
 use trial::{Testbed, TestbedError, Topology};

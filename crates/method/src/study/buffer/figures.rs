@@ -13,7 +13,7 @@ use super::judgement::{Judgement, Reason, judge};
 use super::{BufferSpec, fit, ratios};
 use crate::study::Profile;
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::Topology;
 
 type Data = BTreeMap<(Way, usize), CellData>;

@@ -7,7 +7,7 @@ use measure::ByteCount;
 use super::super::session::Tried;
 use super::FabricSpec;
 use super::scene::Round;
-use crate::Caveat;
+use page::Caveat;
 use trial::Outcome;
 use trial::record::{BulkRecord, Defect, ExchangeRecord, FlowRecord, ReceiptRecord};
 use trial::{Flow, FlowKind};

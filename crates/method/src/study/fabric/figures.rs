@@ -17,7 +17,7 @@ use super::structure::{self, Structures};
 use super::{Arrangement, FabricSpec, Place};
 use crate::study::Profile;
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::Carrier;
 
 /// All rounds of a study.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::figures::Data;
 use super::scene::Scene;
-use crate::Caveat;
+use page::Caveat;
 use trial::topology::PortRef;
 
 /// When a port was last heard, and when it was last asked.

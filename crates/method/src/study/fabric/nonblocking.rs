@@ -18,7 +18,7 @@ use super::reconcile::judge;
 use super::scene::{Cell, Scene};
 use super::{Arrangement, FabricSpec};
 use crate::verdict::Evidence;
-use crate::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Metric, Unit};
 
 /// An arrangement's share of what one pair alone gets.
 struct Share {

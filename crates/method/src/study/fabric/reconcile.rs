@@ -4,7 +4,7 @@
 //! Owns the one place where the two answers meet. Never makes either surer than it was.
 
 use crate::verdict::{Evidence, Setting, Standing};
-use crate::{Caveat, Figure, Metric, Verdict};
+use page::{Caveat, Figure, Metric, Verdict};
 
 /// Whose limit it is, of what has its control in the same study: one pair alone, or traffic that
 /// stays inside its group. No direct cable says more.

@@ -20,7 +20,7 @@ use super::reconcile::judge;
 use super::scene::Scene;
 use super::{FabricSpec, Recabling};
 use crate::verdict::Evidence;
-use crate::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Metric, Unit};
 use trial::TestbedError;
 use trial::topology::Topology;
 

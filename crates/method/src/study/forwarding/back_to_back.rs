@@ -13,7 +13,7 @@ use super::ForwardingTest;
 use super::rig::{Cell, Found, Notes, Offer, Rig, lost, seen};
 use crate::study::rows::Row;
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
-use crate::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Metric, Unit};
 use trial::Schedule;
 use trial::TestbedError;
 

@@ -14,7 +14,7 @@ use super::rig::{
     Cell, Direction, Notes, Offer, Rig, directions, lost_on_path, paused, seen, sent, set_direction,
 };
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
-use crate::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Metric, Unit};
 use trial::Schedule;
 use trial::TestbedError;
 use trial::record::DatagramsRecord;

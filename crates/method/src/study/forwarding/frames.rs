@@ -7,7 +7,7 @@ use measure::{FrameMix, FrameRate, FrameSize, Rate, RateConvention};
 
 use super::super::ways::Conditions;
 use super::ForwardingSpec;
-use crate::{Figure, Unit};
+use page::{Figure, Unit};
 use trial::{Headers, IpVersion};
 
 /// Destination, source, type, and the FCS.

@@ -15,7 +15,7 @@ use super::ForwardingTest;
 use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, lost, seen, set_direction};
 use crate::study::rows::too_few;
 use crate::verdict::{Delays as DelayEvidence, Evidence};
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::Schedule;
 use trial::TestbedError;
 use trial::record::{Clocks, Delays};

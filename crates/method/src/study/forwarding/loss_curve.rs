@@ -15,7 +15,7 @@ use super::rig::{
 };
 use crate::study::sustained::Delivery;
 use crate::verdict::{Evidence, LossCount, Losses};
-use crate::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Metric, Unit};
 use trial::Schedule;
 use trial::TestbedError;
 use trial::record::DatagramsRecord;

@@ -5,7 +5,7 @@
 use measure::{FrameRate, Histogram, Nanos};
 
 use super::super::rows::Row;
-use crate::{Figure, Metric, Unit, Verdict};
+use page::{Figure, Metric, Unit, Verdict};
 use trial::record::DatagramsRecord;
 
 /// Where the gaps are read off.

@@ -11,7 +11,7 @@ use super::rig::{
     Cell, Direction, Found, Notes, Offer, Rig, directions, lost, seen, set_direction,
 };
 use crate::verdict::Evidence;
-use crate::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Metric, Unit};
 use trial::Schedule;
 use trial::TestbedError;
 use trial::record::DatagramsRecord;

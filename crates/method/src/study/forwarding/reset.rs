@@ -12,7 +12,7 @@ use super::super::rows::Row;
 use super::ForwardingTest;
 use super::rig::{Cell, Direction, Found, Notes, Offer, Rig, directions, seen, set_direction};
 use crate::verdict::{Evidence, Setting, Standing};
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::TestbedError;
 use trial::record::DatagramsRecord;
 use trial::validity::EDGE;

@@ -18,7 +18,7 @@ use super::{ForwardingSpec, ForwardingTest, reset};
 use crate::reconcile::reconcile;
 use crate::search;
 use crate::study::{Profile, burst};
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::TestbedError;
 use trial::counters::is_pause;
 use trial::record::{DatagramsRecord, Defect, Side};

@@ -21,7 +21,7 @@ use crate::search::{
 };
 use crate::study::Profile;
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
-use crate::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Metric, Unit};
 use trial::Schedule;
 use trial::TestbedError;
 

@@ -12,7 +12,7 @@ use super::super::session::Tried;
 use super::super::ways::Conditions;
 use super::{LatencySpec, Load};
 use crate::study::burst;
-use crate::{Caveat, Metric};
+use page::{Caveat, Metric};
 use trial::record::{BulkRecord, EchoRecord, FlowRecord, TrialRecord};
 use trial::topology::Pair;
 use trial::{Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Protocol, Role, Schedule};

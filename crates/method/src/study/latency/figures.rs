@@ -15,7 +15,7 @@ use super::cell::{BulkSample, Cell, CellData, POINTS, Sample};
 use super::{LatencySpec, Load};
 use crate::study::Profile;
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting};
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// Quantiles at which the device's addition is stated.
 const ADDED: [f64; 2] = [0.5, 0.99];

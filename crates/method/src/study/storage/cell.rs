@@ -8,7 +8,7 @@ use measure::{ByteCount, FrameRate};
 use super::super::session::Tried;
 use super::super::ways::Conditions;
 use super::StorageSpec;
-use crate::Caveat;
+use page::Caveat;
 use trial::record::{EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, StorageRecord};
 use trial::topology::Pair;
 use trial::{Echo, Flow, FlowKind, Messages, Pattern, Protocol, Role, Schedule, Storage};

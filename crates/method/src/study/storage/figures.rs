@@ -13,10 +13,10 @@ use super::super::ways::{Way, Ways};
 use super::budget::{self, PARTS};
 use super::cell::{Cell, CellData, QUANTILES, Sample};
 use super::{StorageSpec, what_if};
-use crate::figure::Condition;
 use crate::study::Profile;
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting};
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// By more than this, operations a second and their latency must not contradict each other.
 const LITTLE: f64 = 0.02;

@@ -8,7 +8,7 @@
 use super::cell::{Cell, CellData, Sample};
 use super::{StorageSpec, figures};
 use crate::study::rows::Row;
-use crate::{Figure, Metric, Unit};
+use page::{Figure, Metric, Unit};
 
 /// Round trips of a small message, in nanoseconds: a cable's, a switch's, a room's, a town's.
 const ROUND_TRIPS_NS: [f64; 6] = [0.0, 20e3, 50e3, 100e3, 200e3, 500e3];
@@ -39,7 +39,7 @@ pub(super) fn rows(spec: &StorageSpec, cell: Cell, row: &Row, data: &CellData) -
                 for (name, value) in [
                     ("what_if_rtt_ns", (rtt as u64).into()),
                     ("what_if_iodepth", u64::from(*depth).into()),
-                    ("what_if_copied", crate::figure::Condition::Flag(copied)),
+                    ("what_if_copied", page::Condition::Flag(copied)),
                     ("estimate", figures::WHAT_IF.into()),
                     ("operation", "all".into()),
                 ] {

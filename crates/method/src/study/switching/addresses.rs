@@ -15,8 +15,8 @@ use measure::FrameSize;
 
 use super::SwitchTest;
 use super::rig::{PortSet, Rig};
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
 use ::trial::TestbedError;
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 
 use self::trial::Trials;
 use capacity::Limit;

@@ -14,7 +14,7 @@ use crate::search::{
     Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, begin, carry_out,
 };
 use crate::verdict::{self, Driven};
-use crate::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Metric, Unit};
 use trial::TestbedError;
 use trial::{Destination, Gate, Role, Schedule};
 

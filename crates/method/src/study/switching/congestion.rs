@@ -12,7 +12,7 @@ use measure::{FrameRate, FrameSize};
 
 use super::SwitchTest;
 use super::rig::{Count, Offer, PortSet, Rig, Stream, flooded, paused, tester_dropped};
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::TestbedError;
 use trial::{Gate, Schedule};
 

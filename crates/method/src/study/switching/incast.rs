@@ -12,7 +12,7 @@ use super::super::session::Tried;
 use super::SwitchTest;
 use super::broadcast::delays_of;
 use super::rig::{Count, Offer, PortSet, Rig, Stream};
-use crate::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Metric, Unit};
 use trial::TestbedError;
 use trial::record::FlowRecord;
 use trial::{Bulk, FlowKind, Gate, Role, Schedule};

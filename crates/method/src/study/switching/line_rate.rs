@@ -11,7 +11,7 @@ use super::rig::{Count, Offer, PortSet, Rig, flooded};
 use super::throughput::streams;
 use super::{Pattern, SwitchTest};
 use crate::verdict::{Bracket, Driven};
-use crate::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Metric, Unit};
 use trial::Gate;
 use trial::TestbedError;
 

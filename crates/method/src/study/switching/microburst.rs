@@ -11,7 +11,7 @@ use measure::{FrameRate, FrameSize, Nanos};
 use super::SwitchTest;
 use super::largest;
 use super::rig::{Offer, PortSet, Rig, Stream, flooded};
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::TestbedError;
 use trial::record::Outcome;
 use trial::{Gate, Schedule};

@@ -13,7 +13,7 @@ use super::super::ways::Way;
 use super::{SwitchTest, SwitchingSpec};
 use crate::study::{Profile, burst, pattern};
 use crate::verdict::{Bracket, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::TestbedError;
 use trial::counters::{RX_OTHERHOST, RX_PACKETS, is_pause};
 use trial::record::{DatagramsRecord, Defect, FlowRecord, PortCounters, Side, TrialRecord};

@@ -12,13 +12,13 @@ use super::rig::{
     Count, Offer, PortSet, Rig, Stream, flooded, paused, slowest_sender, tester_dropped,
 };
 use super::{Pattern, SwitchTest};
-use crate::figure::Condition;
 use crate::search::{
     Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, begin, carry_out,
 };
 use crate::study::Profile;
 use crate::verdict::{self, Driven};
-use crate::{Caveat, Figure, Metric, Unit};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Unit};
 use trial::TestbedError;
 use trial::record::DatagramsRecord;
 use trial::{Gate, Schedule};

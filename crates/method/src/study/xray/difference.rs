@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::reading::{in_passing, number, on_cables, text};
-use crate::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Metric, Unit};
 use trial::topology::Topology;
 
 /// One quantity of the device beside the twin's.
@@ -83,7 +83,7 @@ fn named(figure: &Figure, trips: Metric) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Verdict;
+    use page::Verdict;
 
     fn added(value: f64, low: f64) -> Figure {
         Figure {

@@ -5,8 +5,8 @@
 use measure::{FrameSize, Nanos, Rate};
 
 use super::{Buffer, DataSheet, Forwarding, MacTable, PacketLimit, PortGroup, Shared};
-use crate::figure::Condition;
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use page::Condition;
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::topology::{CableEnd, HostPort, Topology};
 
 /// What links are sold as, bits a second.

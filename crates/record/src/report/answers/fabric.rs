@@ -1,6 +1,6 @@
 //! Whether a device is non-blocking, in a sentence. Never says yes of more than was tried.
 
-use method::{Figure, Metric};
+use page::{Figure, Metric};
 
 use super::super::reading;
 use super::super::subject::Who;

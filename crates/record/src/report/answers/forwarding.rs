@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use method::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 
 use super::super::frames::Frames;
 use super::super::reading;

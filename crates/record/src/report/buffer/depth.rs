@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use method::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 
 use super::super::latency::{n_cell, value_cell};
 use super::super::subject::{self, Who};

@@ -1,7 +1,7 @@
 //! The estimators' intervals side by side, as a picture: against the first one's value, since what
 //! they differ by is small beside it. Never joins them into one.
 
-use method::{Figure, Unit};
+use page::{Figure, Unit};
 
 use super::super::reading;
 use super::super::view::Picture;

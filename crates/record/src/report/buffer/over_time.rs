@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use measure::reading::StreamPoint;
-use method::figure::Unit;
+use page::Unit;
 use trial::record::{BulkRecord, FlowRecord};
 use trial::{Bulk, FlowKind, Role};
 use trial::{Trial, TrialRecord};

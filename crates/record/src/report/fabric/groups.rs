@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use method::{Figure, Metric};
+use page::{Figure, Metric};
 
 use super::super::reading;
 use super::super::subject::Who;
@@ -96,8 +96,8 @@ fn legend(out: &mut String, y: f64, group: usize, uplink: &Figure) {
 
 #[cfg(test)]
 mod tests {
-    use method::figure::Condition;
-    use method::{Unit, Verdict};
+    use page::Condition;
+    use page::{Unit, Verdict};
 
     use super::*;
 

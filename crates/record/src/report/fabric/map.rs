@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use method::Figure;
+use page::Figure;
 
 use super::super::reading;
 use super::super::subject::Who;

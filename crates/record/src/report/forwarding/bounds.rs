@@ -1,8 +1,8 @@
 //! Which figures are only bounds on a device, and why: where the tester was the limit. Never
 //! decides that; the study's verdict does.
 
-use method::figure::Unit;
-use method::{Caveat, Figure, Metric, Verdict};
+use page::Unit;
+use page::{Caveat, Figure, Metric, Verdict};
 
 use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use method::{Figure, Metric};
+use page::{Figure, Metric};
 
 use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use method::figure::Unit;
-use method::{Figure, Metric};
+use page::Unit;
+use page::{Figure, Metric};
 
 use super::super::frames::{self, Frames};
 use super::super::latency::{n_cell, value_cell};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use method::{Figure, Metric};
+use page::{Figure, Metric};
 
 use super::super::reading;
 use super::super::view::Block;

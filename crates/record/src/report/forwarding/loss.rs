@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use method::figure::Unit;
-use method::{Figure, Metric};
+use page::Unit;
+use page::{Figure, Metric};
 use trial::record::FlowRecord;
 use trial::{FlowKind, Role, Schedule};
 use trial::{Trial, TrialRecord};

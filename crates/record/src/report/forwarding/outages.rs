@@ -1,7 +1,7 @@
 //! What a device loses after an overload (RFC 2544 §26.5) and through a reset (RFC 6201), by frame
 //! size. Never tells the two estimates of a reset for one.
 
-use method::{Figure, Metric};
+use page::{Figure, Metric};
 
 use super::super::frames::{self, Frames};
 use super::super::latency::{n_cell, value_cell};

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Histogram;
-use method::figure::Unit;
-use method::{Figure, Metric};
+use page::Unit;
+use page::{Figure, Metric};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::{FlowKind, Role, Schedule};
 use trial::{Trial, TrialRecord};

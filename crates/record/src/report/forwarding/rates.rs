@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use measure::{FrameRate, FrameSize, Rate, RateConvention};
 use method::explain::explain_size;
-use method::figure::Unit;
-use method::{Figure, Metric};
+use page::Unit;
+use page::{Figure, Metric};
 
 use super::super::frames::{self, Frames};
 use super::super::latency::{common_confidence, n_cell, narrow_cell};
@@ -186,7 +186,7 @@ pub(super) fn counts(figures: &[Figure]) -> Option<Table> {
         return None;
     }
     let mut head = heads(["octets", "device"]);
-    head.extend(METRICS.map(|m| reading::metric(m).to_owned()));
+    head.extend(METRICS.map(|m| m.as_str().to_owned()));
     head.push("n".to_owned());
     let rows = rows.into_values().map(|row| {
         let mut cells = vec![frames::cell(row[0]), subject::cell(row[0])];

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use measure::Rate;
-use method::figure::Unit;
-use method::{Figure, Metric};
+use page::Unit;
+use page::{Figure, Metric};
 
 use super::super::frames::Frames;
 use super::super::subject::Who;

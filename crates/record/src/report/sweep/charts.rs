@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use method::figure::{Condition, Unit};
-use method::{Figure, Metric};
+use page::{Condition, Unit};
+use page::{Figure, Metric};
 
 use super::SweptFigures;
 use crate::report::reading;
@@ -113,7 +113,7 @@ fn answers(figure: &Figure) -> bool {
 }
 
 fn title(figure: &Figure) -> String {
-    let name = reading::metric(figure.metric).replace('_', " ");
+    let name = figure.metric.as_str().replace('_', " ");
     match figure.quantile {
         Some(q) => format!("{name} {}", words::quantile(q)),
         None => name,

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use measure::comparison::Decision;
 use method::comparison::{Compared, Row};
-use method::figure::{LEAST_CONFIDENCE, RANGE};
+use page::{LEAST_CONFIDENCE, RANGE};
 use record::escape;
 
 /// The document.

@@ -4,8 +4,9 @@
 
 use measure::{Nanos, UnitError};
 use method::comparison::{Level, Side, per_block};
-use method::figure::Condition;
-use method::{CampaignSpec, Figure, StudySpec};
+use method::{CampaignSpec, StudySpec};
+use page::Condition;
+use page::Figure;
 use record::{RunMeta, Store};
 use trial::Subject;
 

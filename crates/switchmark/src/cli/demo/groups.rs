@@ -6,8 +6,9 @@
 use std::fmt::Write as _;
 
 use measure::Nanos;
-use method::figure::Condition;
-use method::{Arrangement, FabricSpec, Figure, Metric, Nodes, StudySpec};
+use method::{Arrangement, FabricSpec, Nodes, StudySpec};
+use page::Condition;
+use page::{Figure, Metric};
 use trial::Carrier;
 
 use crate::cli::Failure;

@@ -153,7 +153,7 @@ fn wrong(certificate: &Certificate) -> String {
     let mut out = String::new();
     for wrong in certificate.wrong().iter().take(MOST_SHOWN) {
         let figure = &wrong.claim.figure;
-        let name = record::report::metric_name(figure.metric);
+        let name = figure.metric.as_str();
         let sentence = format!("WRONG: {name}, {}: {}", wrong.place.kind, wrong.why);
         out.push('\n');
         tables::put_wrapped(&mut out, "", &sentence);

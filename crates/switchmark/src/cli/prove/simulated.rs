@@ -8,8 +8,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use method::StudySpec;
 use method::comparison::{MARGIN, Side, compare, per_block};
-use method::{Figure, StudySpec};
+use page::Figure;
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::Proof;

@@ -2,10 +2,11 @@
 //!
 //! Owns the arithmetic, in the conventions of the device model. Never asks a study.
 
-use method::figure::Condition;
+use method::ForwardingTest;
 use method::prove::{Known, Truth};
 use method::search::GoalName;
-use method::{ForwardingTest, Metric, Unit};
+use page::Condition;
+use page::{Metric, Unit};
 
 /// A tester is within reach of a limit that is below this share of what links carry.
 const REACH: f64 = 0.9;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use measure::Nanos;
-use method::Figure;
+use page::Figure;
 use record::{RunStatus, Store, SweepPoint};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use jiff::Timestamp;
-use method::Figure;
-use method::figure::Condition;
+use page::Condition;
+use page::Figure;
 use record::report::sweep::{self, SweptFigures, SweptRun};
 use record::{RunMeta, RunStatus, SweptValue};
 use serde_json::{Value, json};

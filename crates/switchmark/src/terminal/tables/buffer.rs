@@ -2,7 +2,7 @@
 //!
 //! One row a case; how each case went over time is for the report.
 
-use method::{Figure, Metric};
+use page::{Figure, Metric};
 
 use super::grid::Grid;
 use super::labels::WAY;
@@ -42,7 +42,7 @@ pub fn stability(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
             stable.value.map_or("–", |v| if v == 0.0 { "no" } else { "yes" }).to_owned(),
             value(goodput),
             goodput.map(numbers::interval).unwrap_or_default(),
-            fair.map_or_else(|| "–".to_owned(), |v| numbers::value(method::Unit::BitsPerSecond, v)),
+            fair.map_or_else(|| "–".to_owned(), |v| numbers::value(page::Unit::BitsPerSecond, v)),
             of(&case, Metric::RetransmitsPerGigabyte)
                 .and_then(|f| f.value)
                 .map_or_else(|| "–".to_owned(), numbers::plain),

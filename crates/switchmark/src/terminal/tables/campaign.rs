@@ -2,7 +2,7 @@
 //! what. Pure.
 
 use method::campaign::{CELL, CONTROL};
-use method::{Figure, Metric};
+use page::{Figure, Metric};
 
 use super::grid::Grid;
 use super::{Footnotes, Titled, condition, grouped, load};
@@ -50,9 +50,7 @@ pub fn cells(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
         .numbers("interval")
         .spare("blocks", 1)
         .words("limited by");
-    let case = |figure: &Figure| {
-        (named(record::report::metric_name(figure.metric), figure.quantile), of(figure))
-    };
+    let case = |figure: &Figure| (named(figure.metric.as_str(), figure.quantile), of(figure));
     let typical: Vec<&Figure> = figures.iter().filter(|figure| is_typical(figure)).collect();
     let mut cases: Vec<(String, String)> = Vec::new();
     for figure in &typical {

@@ -3,9 +3,9 @@
 
 use measure::comparison::Scale;
 use measure::quantile::median;
-use method::Unit;
 use method::comparison::{Compared, Row};
-use method::figure::{LEAST_CONFIDENCE, RANGE};
+use page::Unit;
+use page::{LEAST_CONFIDENCE, RANGE};
 
 use super::grid::Grid;
 use crate::terminal::numbers;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use method::{Figure, Metric, Unit};
+use page::{Figure, Metric, Unit};
 
 use super::grid::Grid;
 use super::{Footnotes, Titled, condition, test};

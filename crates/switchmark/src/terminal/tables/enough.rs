@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use method::figure::Condition;
-use method::{Figure, Metric};
+use page::Condition;
+use page::{Figure, Metric};
 use record::report::sweep::SweptFigures;
 
 use super::Grid;

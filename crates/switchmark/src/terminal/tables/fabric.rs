@@ -3,7 +3,7 @@
 //! In MB/s each way, as message-passing programs state it. Arrangements stand side by side; of one
 //! with several rounds the worst is shown, never a mean over them.
 
-use method::{Figure, Metric};
+use page::{Figure, Metric};
 
 use super::grid::Grid;
 use super::labels::{SUBJECT, WAY};
@@ -164,8 +164,8 @@ fn size(octets: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use method::figure::Condition;
-    use method::{Caveat, Unit, Verdict};
+    use page::Condition;
+    use page::{Caveat, Unit, Verdict};
 
     use super::super::labels::labelled;
     use super::*;

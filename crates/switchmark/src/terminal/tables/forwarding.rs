@@ -4,8 +4,8 @@
 //! cable's.
 
 use measure::RateConvention;
-use method::figure::Condition;
-use method::{Figure, Metric, Unit};
+use page::Condition;
+use page::{Figure, Metric, Unit};
 
 use super::grid::Grid;
 use super::labels::{FRAMES, SUBJECT, WAY};

@@ -1,6 +1,6 @@
 //! What other tools measured, row by row: there is no study that says which belong together. Pure.
 
-use method::Figure;
+use page::Figure;
 
 use super::grid::Grid;
 use super::{Footnotes, Titled, condition};
@@ -49,7 +49,7 @@ pub fn all(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
         grid.row(vec![
             condition(figure, "tool"),
             condition(figure, "device"),
-            format!("{}{quantile}", record::report::metric_name(figure.metric)),
+            format!("{}{quantile}", figure.metric.as_str()),
             case.join(" "),
             value.unwrap_or_else(|| "–".to_owned()),
             figure.n.to_string(),

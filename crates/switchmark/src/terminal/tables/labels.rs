@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use method::Figure;
+use page::Figure;
 
 use super::condition;
 

@@ -3,11 +3,10 @@
 //! Pure.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
-use method::{Caveat, Figure};
+use page::{Caveat, Figure};
 
-use crate::terminal::caveats;
+use super::put_wrapped;
 
 /// What an interval spans.
 const INTERVALS: &str =
@@ -34,7 +33,7 @@ impl Footnotes {
 
     /// Whose limit the leading figure shows, and the letters of the whole row's caveats.
     pub fn limit(&mut self, leading: &Figure, row: &[&Figure]) -> String {
-        let limit = super::limit(leading.verdict);
+        let limit = leading.verdict.limit();
         let all: BTreeSet<Caveat> = row.iter().flat_map(|f| f.caveats.iter().copied()).collect();
         let mut letters: Vec<char> =
             all.difference(&self.shared.clone()).map(|caveat| self.letter(*caveat)).collect();
@@ -55,10 +54,10 @@ impl Footnotes {
     pub fn render(&self) -> String {
         let mut out = String::new();
         for (at, caveat) in self.lettered.iter().enumerate() {
-            let _ = writeln!(out, "[{}] {}", char::from(b'a' + at as u8), caveats::advice(*caveat));
+            put_wrapped(&mut out, &format!("[{}] ", char::from(b'a' + at as u8)), caveat.text());
         }
         for caveat in &self.shared {
-            let _ = writeln!(out, "all: {}", caveats::advice(*caveat));
+            put_wrapped(&mut out, "all: ", caveat.text());
         }
         if self.intervals {
             out.push_str(INTERVALS);

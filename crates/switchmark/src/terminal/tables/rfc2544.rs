@@ -3,7 +3,7 @@
 //!
 //! Times of one table have one unit, in its title. The device's row stands over its direct cable's.
 
-use method::{Figure, Metric};
+use page::{Figure, Metric};
 
 use super::grid::Grid;
 use super::labels::{FRAMES, WAY};
@@ -197,7 +197,7 @@ pub fn pacing(figures: &[Figure]) -> Option<Titled> {
 }
 
 fn unit(figures: &[&Figure]) -> TimeUnit {
-    let times = figures.iter().filter(|f| f.unit == method::Unit::Nanoseconds);
+    let times = figures.iter().filter(|f| f.unit == page::Unit::Nanoseconds);
     TimeUnit::fit(times.filter_map(|f| f.value))
 }
 

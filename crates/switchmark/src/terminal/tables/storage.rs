@@ -1,7 +1,7 @@
 //! Reads and writes behind the network: done, where the time went, what a device adds, what if.
 //! Pure.
 
-use method::{Figure, Metric};
+use page::{Figure, Metric};
 
 use super::grid::Grid;
 use super::{Footnotes, Titled, condition, grouped, labels};

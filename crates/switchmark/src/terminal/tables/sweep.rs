@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use method::{Figure, Verdict};
+use page::{Figure, Verdict};
 use record::report::sweep::{Chart, SweptFigures, charts};
 
 use super::Grid;

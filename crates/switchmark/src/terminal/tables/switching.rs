@@ -1,6 +1,6 @@
 //! What each pattern of traffic passes, and the other tests of RFC 2889 and RFC 8239. Pure.
 
-use method::{Figure, Metric};
+use page::{Figure, Metric};
 use record::report::{is_of_pattern, switch_wording};
 
 use super::grid::Grid;
@@ -45,7 +45,7 @@ pub fn patterns(figures: &[Figure], notes: &mut Footnotes) -> Option<Titled> {
             condition(found, "ports"),
             value(Some(found)),
             numbers::interval(found),
-            share.map_or_else(|| "–".to_owned(), |s| numbers::value(method::Unit::Ratio, s)),
+            share.map_or_else(|| "–".to_owned(), |s| numbers::value(page::Unit::Ratio, s)),
             value(of(Metric::Received, "frmol")),
             value(of(Metric::LossRatio, "frmol")),
             value(of(Metric::Received, "mfr")),

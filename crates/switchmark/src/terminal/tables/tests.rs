@@ -2,7 +2,7 @@
 //! millions.
 
 use super::*;
-use method::{Caveat, Unit};
+use page::{Caveat, Unit, Verdict};
 
 fn figure(metric: Metric, quantile: Option<f64>, unit: Unit, value: f64, path: &str) -> Figure {
     Figure {

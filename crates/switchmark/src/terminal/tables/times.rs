@@ -2,7 +2,7 @@
 //!
 //! One unit for a whole table, in its title. The device's row stands over its direct cable's.
 
-use method::{Figure, Metric};
+use page::{Figure, Metric};
 
 use super::grid::Grid;
 use super::labels::{SUBJECT, WAY};

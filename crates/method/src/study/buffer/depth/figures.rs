@@ -17,7 +17,7 @@ use super::shot::Span;
 use super::threshold::{Fit, Parameter};
 use crate::study::Profile;
 use crate::verdict::Evidence;
-use crate::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit, Verdict};
 
 /// One estimator over all blocks, in octets.
 #[derive(Debug, Clone, Copy, PartialEq)]

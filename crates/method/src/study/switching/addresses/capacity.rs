@@ -6,7 +6,7 @@
 
 use super::super::largest::{self, Largest, Within};
 use super::trial::{Shown, Speech, Trials, Unknown};
-use crate::Caveat;
+use page::Caveat;
 use trial::TestbedError;
 
 /// How often each station speaks: with a loss of 1 in 1,000 one of a thousand million stays

@@ -6,7 +6,7 @@
 
 use super::super::largest::{self, Within};
 use super::trial::{Shown, Speech, Trials, Unknown};
-use crate::Caveat;
+use page::Caveat;
 use trial::TestbedError;
 
 /// RFC 2889 §5.8: as many stations as are known for sure, of these the most that are.

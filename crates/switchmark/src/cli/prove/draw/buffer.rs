@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use measure::Rate;
-use method::figure::Condition;
+use method::Profile;
 use method::prove::{Known, Truth};
-use method::{Metric, Profile, Unit};
+use page::Condition;
+use page::{Metric, Unit};
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;

@@ -4,8 +4,9 @@
 use std::fmt::Write as _;
 
 use measure::Rate;
+use method::Profile;
 use method::prove::{Known, Truth};
-use method::{Metric, Profile, Unit};
+use page::{Metric, Unit};
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;

@@ -1,8 +1,9 @@
 //! Two ports and a delay between them.
 
 use measure::Rate;
+use method::Profile;
 use method::prove::{Known, Truth};
-use method::{Metric, Profile, Unit};
+use page::{Metric, Unit};
 use trial::Protocol;
 
 use crate::cli::prove::case::{Case, Kind, Question, World};

@@ -4,9 +4,10 @@
 use std::fmt::Write as _;
 
 use measure::Rate;
-use method::figure::Condition;
 use method::prove::{Known, Truth};
-use method::{Metric, Profile, SwitchTest, Unit};
+use method::{Profile, SwitchTest};
+use page::Condition;
+use page::{Metric, Unit};
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;

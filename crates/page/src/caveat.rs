@@ -1,0 +1,98 @@
+//! Caveats: doubts about a figure. Each with its name in rows and what it says, in one table.
+//!
+//! Never an error: a doubt stands beside a figure that is there.
+
+use serde::{Deserialize, Serialize};
+
+/// One row a caveat: its name in rows; what the doubt is and, where something can be done about it,
+/// what.
+macro_rules! caveats {
+    ($($variant:ident $name:literal $text:literal;)+) => {
+        /// A doubt about a figure. Not an error.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Caveat {
+            $(#[doc = $text] #[serde(rename = $name)] $variant,)+
+        }
+
+        impl Caveat {
+            /// All there are.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// As in rows.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+
+            /// What the doubt is, and what would remove it.
+            pub const fn text(self) -> &'static str {
+                match self { $(Self::$variant => $text,)+ }
+            }
+        }
+    };
+}
+
+caveats! {
+    NoBypass "no-bypass" "No direct cable connects these hosts, so nothing tells the tester's share. Add one and measure again.";
+    FewBlocks "few-blocks" "Too few repetitions for a 95 % interval; below 90 % only the range is stated. Ask for more with --blocks.";
+    FewSamples "few-samples" "Too few samples for so high a quantile: the value is a bound by order statistics. Measure longer with -t.";
+    SoftwareTimestamps "software-timestamps" "Stamped by software: absolute times contain the hosts' own stacks. The difference from the direct cable does not.";
+    QuickProfile "quick-profile" "The phases were shorter than RFC 2544 §23 asks. Use --profile strict for figures to be published.";
+    FrameSizeRaised "frame-size-raised" "The protocol's headers do not fit into the frame size asked for: a larger frame was sent.";
+    TesterDrops "tester-drops" "The tester itself dropped frames: losses are not all the device's. Lower the load, or raise the hosts' buffers.";
+    RepeatedTrials "repeated-trials" "Some trials were invalid and were repeated; the list of trials says why.";
+    NoValidTrial "no-valid-trial" "No trial was valid in as many tries as allowed, so there is no value. The list of trials says what went wrong.";
+    SharedMachine "shared-machine" "Hosts and device share this machine and disturb each other: good for comparing, not for a data sheet.";
+    SearchCeiling "search-ceiling" "The search reached the highest rate that could be offered, and the path did not fail: its limit is at or above the figure.";
+    WideBracket "wide-bracket" "Between the bracket's ends no trial was valid: the limit lies anywhere in it, and the figure is its lower end.";
+    NotResolved "not-resolved" "The difference from the direct cable is smaller than the repetitions resolve. More or longer ones narrow it.";
+    SomeLost "some-lost" "Part of the probes got no answer: the distribution is of those that did.";
+    ClocksApart "clocks-apart" "Two clocks stamped the two ends, and too little is known of their difference: only the delay's variation is.";
+    NotStamped "not-stamped" "Not both ends of a frame's way were stamped: there is no one-way delay.";
+    DeviceNotDriven "device-not-driven" "The device lost nothing at the highest load there was: there was nothing to measure.";
+    LoadBelowAsked "load-below-asked" "The load is below what the procedure asks for: it is the most that the tester can offer.";
+    MediaRateUnknown "media-rate-unknown" "The link's rate is not known: the tester's own highest rate stands for it. State the rate in the testbed file.";
+    NoThroughput "no-throughput" "No throughput was found that the load could follow from.";
+    NotResettable "not-resettable" "The testbed has no hook to reset this device. Give it one to measure its reset.";
+    NotRecovered "not-recovered" "Frames were lost until the trial's end: the device may not have recovered. Measure longer.";
+    NotFilled "not-filled" "The longest burst that a trial's time allows still went in: the buffer is at least so large. Allow longer bursts, or more senders.";
+    Backpressure "backpressure" "The device made its senders pause (802.3x) and dropped nothing: no burst overfills it. Turn flow control off to measure its buffer.";
+    SilentPairs "silent-pairs" "Some pairs exchanged nothing at all: a dead port, cable or host. The figure is of the others.";
+    BusyHosts "busy-hosts" "Other programs had the hosts' processors while frames were lost: the tester may have been the reason. Repeat it on idle hosts.";
+    Simulated "simulated" "Simulated: no packet was sent, and the figure is as true as the device's profile.";
+    Unsupported "unsupported" "The test can't be made here; `reason` says why.";
+    Imported "imported" "Another tool measured it: nothing of the tester was checked.";
+    HalfRoundTrip "half-round-trip" "The tool prints half of the round trip and calls it latency: it was doubled.";
+    GapLoss "gap-loss" "The tool tells losses by gaps in sequence numbers: the tail is not seen, and a duplicate hides a loss.";
+    Inconsistent "inconsistent" "Operations a second and their mean latency contradict each other by more than 2 % (Little's law).";
+    FloodsNotSeen "floods-not-seen" "Frames to unknown stations were not seen flooded at the monitoring port: a full table would look like one with room. Make that port promiscuous.";
+    LearningConfounded "learning-confounded" "How many stations were known depends on how fast they spoke: the table's size and its learning rate can't be told apart.";
+    TableNotShown "table-not-shown" "Frames to stations were lost, or flooded, in a way that a full address table does not explain. Look for what else loses frames.";
+    LackOfFit "lack-of-fit" "What was measured contradicts the model by more than repetitions explain: the interval is widened by it, and the figure is not the device's.";
+    Confounded "confounded" "What was measured can't tell the model's parameters apart: each is known only as its interval. More outputs overfilled at once narrow it.";
+    OtherTraffic "other-traffic" "Frames that were not the trial's crossed a tester's port; `other_traffic_frames_per_s` says how many. Keep other hosts off, and measure again.";
+    ShortFlood "short-flood" "A flood ended well before its time: the device's queues and caches may not have filled.";
+    Irregular "irregular" "Not even the lowest load that a trial resolves passed: there is no lower bound, only an upper end (RFC 9971 §5.4.2).";
+    Buffered "buffered" "A queue or a token bucket took in more frames than the bracket is wide; `buffered_bytes` says how much. It is not counted as a rate.";
+    LossNotByLoad "loss-not-by-load" "More came through at a higher load, and the loss did not grow with the load: no rate is the limit. Look at the loss ratio, and for a bad cable or port.";
+    Contradicted "contradicted" "Another figure or trial of the same run contradicts it, so it is nobody's limit. A longer trial, or other arrangements, may tell.";
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn each_caveat_is_its_name_in_rows_and_in_the_reference() {
+        let reference = include_str!("../../../docs/reference/figures.md");
+        for caveat in Caveat::ALL {
+            let name = caveat.as_str();
+            assert_eq!(serde_json::to_string(caveat).unwrap(), format!("{name:?}"));
+            let row = format!("| `{name}` | {} |", caveat.text());
+            assert!(reference.contains(&row), "docs/reference/figures.md lacks: {row}");
+        }
+        let texts: BTreeSet<_> = Caveat::ALL.iter().map(|caveat| caveat.text()).collect();
+        assert_eq!(texts.len(), Caveat::ALL.len());
+    }
+}
