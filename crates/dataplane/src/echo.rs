@@ -12,6 +12,7 @@ mod reflector;
 mod tally;
 mod tcp;
 mod udp;
+mod waiting;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -21,10 +22,10 @@ use serde::{Deserialize, Serialize};
 use trial::record::EchoRecord;
 use trial::{Messages, Protocol};
 
-use self::line::Line;
-use self::reflector::Worker;
-use self::tally::{Departures, Tally};
 use crate::{FlowError, Halt, Identity, Window};
+use line::Line;
+use reflector::Worker;
+use tally::{Departures, Tally};
 
 /// When requests go out.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]

@@ -6,21 +6,22 @@
 
 use std::collections::BTreeMap;
 use std::process::{Child, Command};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use netlink::{Link, Netlink, NetlinkError};
 
-use crate::emulated::{self, Emulation};
-use crate::equipment::{Equipment, Guard};
+use crate::emulated::{Emulation, Model};
+use crate::equipment::{Cause, Equipment, FramePort, Guard};
 use crate::error::LabError;
 use crate::furnish::{add_routes, introduce};
 pub(crate) use crate::furnish::{forward, furnish, prepare};
 use crate::namespace::Namespace;
-use crate::plan::{CablePlan, LabPlan, NodePlan, SubjectPlan};
-use crate::spec::LabSpec;
+use crate::plan::{CablePlan, DevicePlan, LabPlan, NodePlan, SubjectPlan};
+use crate::router_ports::addresses;
+use crate::spec::{EmulatedSpec, LabSpec};
+use crate::subject_state::{CHECKSUM, State};
 use crate::sysctl;
-use crate::variant::{CHECKSUM, State};
 use crate::vm::{Cable, Image, Machine};
 
 /// How often, and with what pause, a node's links are looked at until they are settled: about five
@@ -28,6 +29,9 @@ use crate::vm::{Cable, Image, Machine};
 /// second.
 const SETTLE_ATTEMPTS: u32 = 1000;
 const SETTLE_PAUSE: Duration = Duration::from_millis(5);
+
+/// How many octets longer than its IP packet a frame with a VLAN tag is, without FCS.
+const ABOVE_IP: usize = 18;
 
 /// A lab that exists. Dropping it removes it, once the programs started in it have ended.
 #[derive(Debug)]
@@ -304,10 +308,33 @@ impl Lab {
             }
             let others: Vec<usize> =
                 self.emulations.values().filter_map(Emulation::processor).collect();
-            let model = emulated::open(self, device, spec, &others)?;
+            let model = self.open_model(device, spec, &others)?;
             self.emulations.insert(device.name.clone(), model);
         }
         Ok(())
+    }
+
+    /// Opens the ports of an emulated device and starts its model; `others` are the processors of
+    /// those before it.
+    fn open_model(
+        &self,
+        device: &DevicePlan,
+        spec: &EmulatedSpec,
+        others: &[usize],
+    ) -> Result<Emulation, LabError> {
+        let missing = || LabError::NoSwitchboard { device: device.name.clone() };
+        let board = self.equipment.switchboard.clone().ok_or_else(missing)?;
+        let largest = self.plan().mtu as usize + ABOVE_IP;
+        let open = || {
+            let count = device.ports.len();
+            let ports = device.ports.iter();
+            ports.map(|port| board.open(&port.interface, largest, count)).collect()
+        };
+        let ports: Result<Vec<Box<dyn FramePort>>, Cause> = self.inside(&device.name, open)?;
+        let ports =
+            ports.map_err(|cause| LabError::Emulated { device: device.name.clone(), cause })?;
+        let model = Model { spec, addresses: addresses(self.plan(), &device.name, spec) };
+        Emulation::start(&device.name, &model, ports, board, others)
     }
 
     /// Has an interface send what goes over a wire: single frames, their checksums complete.
@@ -330,9 +357,4 @@ impl Lab {
 
 fn port_names(node: &NodePlan) -> Vec<&str> {
     node.interfaces.iter().map(|interface| interface.name.as_str()).collect()
-}
-
-/// What these locks guard is whole at every moment; a panic elsewhere does not make it less so.
-pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -19,92 +19,23 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use device::{Edge, Mac, PortAddress, Profile};
+use device::PortAddress;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
-use crate::build::{Lab, unpoisoned};
-use crate::equipment::{Cause, FramePort, Switchboard};
+use crate::equipment::{FramePort, Switchboard};
 use crate::error::LabError;
-use crate::plan::{BLOCK_PREFIX, DevicePlan, FarEnd, HostPortPlan, LabPlan};
+use crate::spec::EmulatedSpec;
+use crate::unpoisoned::unpoisoned;
 use driver::Driver;
 pub use host_queue::HOST_QUEUE_FRAMES;
 pub use reading::{EdgeReading, EmulatorReading, LATE};
 
-/// A device of a lab that is a model.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EmulatedSpec {
-    /// What it is a model of; host i is at its port i.
-    pub profile: Arc<Profile>,
-    /// Of the profile's stalls and random losses.
-    pub seed: u64,
-}
-
-impl EmulatedSpec {
-    /// A model of that profile, with the first seed.
-    pub fn new(profile: Profile) -> Self {
-        Self { profile: Arc::new(profile), seed: 1 }
-    }
-}
-
-/// How many octets longer than its IP packet a frame with a VLAN tag is, without FCS.
-const ABOVE_IP: usize = 18;
-
-/// Opens the ports of a lab's emulated device and starts its model; `others` are the processors of
-/// those before it.
-pub(crate) fn open(
-    lab: &Lab,
-    device: &DevicePlan,
-    spec: &EmulatedSpec,
-    others: &[usize],
-) -> Result<Emulation, LabError> {
-    let missing = || LabError::NoSwitchboard { device: device.name.clone() };
-    let board = lab.equipment.switchboard.clone().ok_or_else(missing)?;
-    let largest = lab.plan().mtu as usize + ABOVE_IP;
-    let open = || {
-        let count = device.ports.len();
-        let ports = device.ports.iter();
-        ports.map(|port| board.open(&port.interface, largest, count)).collect()
-    };
-    let ports: Result<Vec<Box<dyn FramePort>>, Cause> = lab.inside(&device.name, open)?;
-    let ports = ports.map_err(|cause| LabError::Emulated { device: device.name.clone(), cause })?;
-    let model = Model { spec, addresses: addresses(lab.plan(), &device.name, spec) };
-    Emulation::start(&device.name, &model, ports, board, others)
-}
-
 /// A spec and where its hosts are.
-struct Model<'a> {
-    spec: &'a EmulatedSpec,
+pub(crate) struct Model<'a> {
+    pub(crate) spec: &'a EmulatedSpec,
     /// Of a router's ports, one for each edge; none of a switch.
-    addresses: Vec<PortAddress>,
-}
-
-/// Who is behind each port of an emulated router, as the lab's plan has it.
-fn addresses(plan: &LabPlan, device: &str, spec: &EmulatedSpec) -> Vec<PortAddress> {
-    let edge = |number: u16| -> Option<PortAddress> {
-        let planned = spec.profile.port_address(Edge(number))?;
-        let host = plan.hosts.get(usize::from(number));
-        let Some((host, node)) = host.and_then(|h| Some((h, plan.node(&h.name)?))) else {
-            return Some(planned);
-        };
-        let leads = |port: &&HostPortPlan| matches!(port.far_end(), FarEnd::Device { device: far, .. } if far == device);
-        let port = host.ports.iter().find(leads)?;
-        let interface = node.interfaces.iter().find(|i| i.name == port.name)?;
-        let (gateway, own) = *interface.neighbours.first()?;
-        Some(PortAddress {
-            own: mac(own),
-            host: mac(interface.mac),
-            gateway,
-            address: port.address,
-            prefix: port.prefix,
-            routes: vec![(port.block, BLOCK_PREFIX)],
-        })
-    };
-    (0..spec.profile.edges()).filter_map(edge).collect()
-}
-
-fn mac(octets: [u8; 6]) -> Mac {
-    Mac(octets.iter().fold(0, |sum, octet| sum << 8 | u64::from(*octet)))
+    pub(crate) addresses: Vec<PortAddress>,
 }
 
 /// A question takes the thread one turn, which is microseconds, or as long as it is kept from its
@@ -141,7 +72,7 @@ struct Asked {
 impl Emulation {
     /// Starts a model, whose ports are in the order of its edges, on a processor of its own where
     /// this process may use more than one.
-    fn start(
+    pub(crate) fn start(
         device: &str,
         model: &Model<'_>,
         ports: Vec<Box<dyn FramePort>>,

@@ -18,16 +18,16 @@ mod limit;
 mod namespace;
 mod plan;
 mod privilege;
+mod router_ports;
 mod spec;
+mod subject_state;
 pub mod sysctl;
+mod unpoisoned;
 mod variant;
 pub mod vm;
 
 pub use build::Lab;
-pub use drops::{Drops, Policer, RandomLoss};
-pub use emulated::{
-    EdgeReading, EmulatedSpec, Emulation, EmulatorReading, HOST_QUEUE_FRAMES, LATE,
-};
+pub use emulated::{EdgeReading, Emulation, EmulatorReading, HOST_QUEUE_FRAMES, LATE};
 pub use equipment::{Cause, Equipment, FramePort, Guard, Switchboard, XdpForwarder};
 pub use error::LabError;
 pub use limit::{PortLimit, Shaper};
@@ -38,7 +38,7 @@ pub use plan::{
 };
 pub use privilege::{Privilege, enter_user_namespace, privilege};
 pub use spec::{
-    BridgesSpec, DEFAULT_MTU, LabDevice, LabSpec, MAX_DEVICES, MAX_GROUPS, MAX_HOSTS, SpecError,
-    VmRole, VmSpec,
+    BridgesSpec, DEFAULT_MTU, Drops, EmulatedSpec, LabDevice, LabSpec, MAX_DEVICES, MAX_GROUPS,
+    MAX_HOSTS, Policer, RandomLoss, SpecError, VmRole, VmSpec,
 };
 pub use variant::with_own_sysfs;

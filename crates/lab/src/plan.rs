@@ -13,10 +13,8 @@ use measure::Rate;
 use serde::{Deserialize, Serialize};
 
 use crate::LabError;
-use crate::drops::Drops;
-use crate::emulated::EmulatedSpec;
 use crate::limit::PortLimit;
-use crate::spec::{LabDevice, LabSpec, VmSpec};
+use crate::spec::{Drops, EmulatedSpec, LabDevice, LabSpec, VmSpec};
 
 /// Everything about a lab, before there is one.
 #[derive(Debug, Clone, PartialEq)]

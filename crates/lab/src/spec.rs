@@ -2,14 +2,17 @@
 //!
 //! Owns the limits. Never touches the kernel.
 
-use std::path::PathBuf;
+mod drops;
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use device::Profile;
 use measure::{ByteCount, Rate};
 
-use crate::drops::Drops;
-use crate::emulated::EmulatedSpec;
 use crate::limit::Shaper;
 use crate::vm::{Acceleration, MAX_PORTS};
+pub use drops::{Drops, Policer, RandomLoss};
 
 /// A device to stand between the hosts of a lab.
 #[derive(Debug, Clone, PartialEq)]
@@ -382,4 +385,20 @@ pub enum SpecError {
         /// The lab's.
         mtu: u32,
     },
+}
+
+/// A device of a lab that is a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EmulatedSpec {
+    /// What it is a model of; host i is at its port i.
+    pub profile: Arc<Profile>,
+    /// Of the profile's stalls and random losses.
+    pub seed: u64,
+}
+
+impl EmulatedSpec {
+    /// A model of that profile, with the first seed.
+    pub fn new(profile: Profile) -> Self {
+        Self { profile: Arc::new(profile), seed: 1 }
+    }
 }

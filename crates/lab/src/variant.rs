@@ -11,71 +11,21 @@ use std::collections::BTreeSet;
 
 use netlink::PreviousFeatures;
 
-use crate::build::{Lab, unpoisoned};
+use crate::build::Lab;
 use crate::equipment::{Guard, XdpForwarder};
 use crate::error::LabError;
 use crate::plan::{FarEnd, NodePlan, RoutePlan, SubjectPlan, twin};
 use crate::privilege::{Privilege, privilege};
 use crate::spec::LabDevice;
+use crate::subject_state::{CHECKSUM, State, Variant};
+use crate::unpoisoned::unpoisoned;
 use crate::vm::Machine;
 
 /// The kernel's name for merging frames of a flow on receipt.
 const GRO: &str = "rx-gro";
-/// And for leaving checksums to whoever sends the frame on.
-pub(crate) const CHECKSUM: &str = "tx-checksum-ip-generic";
 /// Flows that are asked about when it is read back which way they go.
 const PORTS_ASKED: std::ops::Range<u16> = 20_000..20_016;
 const UDP: u8 = 17;
-
-/// A way to set a device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Variant {
-    /// Generic receive offload at its ports.
-    Gro,
-    /// Receive packet steering over all processors at its ports.
-    Rps,
-    /// Frames are received in threads of their own. A virtual cable has them with GRO only.
-    Threaded,
-    /// Only the first of two routers carries traffic.
-    OnePath,
-    /// Both do: how a pair of routers is found.
-    TwoPaths,
-    /// A router's frames are forwarded before the stack.
-    Xdp,
-}
-
-impl Variant {
-    const ALL: [Self; 6] =
-        [Self::Gro, Self::Rps, Self::Threaded, Self::OnePath, Self::TwoPaths, Self::Xdp];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Gro => "gro",
-            Self::Rps => "rps",
-            Self::Threaded => "threaded",
-            Self::OnePath => "one-path",
-            Self::TwoPaths => "two-paths",
-            Self::Xdp => "xdp",
-        }
-    }
-
-    const fn fits(self, device: &LabDevice) -> bool {
-        match (self, device) {
-            (_, LabDevice::Vm(_) | LabDevice::Emulated(_) | LabDevice::Cable) => false,
-            (Self::Gro | Self::Rps | Self::Threaded, _) | (Self::Xdp, LabDevice::Router) => true,
-            (_, device) => matches!(device, LabDevice::Routers),
-        }
-    }
-}
-
-/// What a device was put into, and what it takes to come back.
-#[derive(Debug)]
-pub(crate) struct State {
-    variant: Variant,
-    /// By node and port: features to restore.
-    features: Vec<(String, String, PreviousFeatures)>,
-    guards: Vec<Guard>,
-}
 
 impl LabDevice {
     /// The variants that such a device can be put into, where the program may do all that they

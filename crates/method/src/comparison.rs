@@ -208,7 +208,8 @@ fn primary(rows: &[Row]) -> usize {
 
 /// In how many figures a campaign's A/A control came out different, and of how many.
 pub fn control_of(figures: &[Figure]) -> (usize, usize) {
-    let own = |figure: &&Figure| figure.conditions.contains_key(crate::campaign::CONTROL);
+    let own =
+        |figure: &&Figure| figure.conditions.contains_key(crate::study::campaign::names::CONTROL);
     let different = |figure: &&Figure| {
         figure.conditions.get("decision") == Some(&Decision::Different.as_str().into())
     };

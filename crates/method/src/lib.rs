@@ -3,7 +3,6 @@
 //! Owns figures, verdicts, caveats, the studies and the searches. Never does I/O, never reads a
 //! clock, and knows no testbed: a study sees only `Testbed::run(&Trial) -> TrialRecord`.
 
-pub mod campaign;
 pub mod comparison;
 pub mod conformance;
 pub mod explain;
@@ -13,13 +12,12 @@ pub mod search;
 pub mod study;
 pub mod verdict;
 
-pub use campaign::CampaignSpec;
 pub use conformance::{Clause, conformance};
 pub use explain::{explain_size, line_rate_in_words};
 pub use reconcile::{Reconciliation, reconcile};
 pub use study::{
-    Arrangement, Background, BufferPorts, BufferSpec, DepthSpec, FabricSpec, ForwardingSpec,
-    ForwardingTest, ImportedSpec, LatencySpec, Load, Nodes, Profile, Recabling, SearchKind,
-    SpecProblem, StabilityLimits, StorageSpec, StudySpec, SwitchTest, SwitchingSpec,
+    Arrangement, Background, BufferPorts, BufferSpec, CampaignSpec, DepthSpec, FabricSpec,
+    ForwardingSpec, ForwardingTest, ImportedSpec, LatencySpec, Load, Nodes, Profile, Recabling,
+    SearchKind, SpecProblem, StabilityLimits, StorageSpec, StudySpec, SwitchTest, SwitchingSpec,
     TRIAL_OVERHEAD,
 };

@@ -6,6 +6,7 @@
 
 pub mod buffer;
 mod burst;
+pub mod campaign;
 mod consistency;
 mod doubts;
 pub mod fabric;
@@ -25,13 +26,13 @@ pub mod xray;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::campaign::CampaignSpec;
 use page::Figure;
 use trial::{Phases, Subject};
 use trial::{Testbed, TestbedError, Topology};
 
 pub use buffer::depth::DepthSpec;
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
+pub use campaign::CampaignSpec;
 pub use fabric::{Arrangement, FabricSpec, Nodes, Recabling};
 pub use forwarding::{ForwardingSpec, ForwardingTest, SearchKind};
 pub use imported::ImportedSpec;

@@ -265,8 +265,8 @@ mod campaigns {
 
     use measure::Nanos;
     use measure::comparison::Decision;
-    use method::campaign::{CampaignSpec, Factor, Level, Limits, Means, StopRule, allowed};
     use method::comparison::{Level as Of, MARGIN, Side, compare, per_block};
+    use method::study::campaign::{CampaignSpec, Factor, Level, Limits, Means, StopRule, allowed};
     use trial::{TestbedError, Topology, Trial, TrialRecord};
 
     use super::*;

@@ -4,6 +4,7 @@
 //! values under the pointer sooner. What stands in it was measured: this module selects and words,
 //! and computes nothing but merged histograms, sums and rates in other conventions.
 
+mod among;
 mod answers;
 mod buffer;
 mod campaign;

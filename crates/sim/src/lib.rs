@@ -23,6 +23,7 @@ mod nic;
 mod record;
 mod sequences;
 mod shared_state;
+mod stations;
 mod storage;
 mod stream;
 pub mod tcp;

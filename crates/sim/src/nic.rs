@@ -15,7 +15,7 @@ use measure::{FrameRate, Picos, Rate};
 use trial::PortRef;
 
 use crate::jitter::Jitter;
-use crate::load::Stations;
+use crate::stations::Stations;
 
 /// Preamble with start delimiter, and the gap between frames.
 const PREAMBLE_AND_GAP: u64 = 20;

@@ -5,6 +5,7 @@
 //! numbers are 64 bits wide and begin at 0; there is no handshake and no close. Never knows a frame
 //! or a host.
 
+mod config;
 mod control;
 mod meters;
 mod rack;
@@ -15,8 +16,9 @@ mod scoreboard;
 mod sender;
 mod timeout;
 
+pub use config::{Algorithm, Config};
 pub use receiver::Receiver;
-pub use sender::{Algorithm, Config, Sender};
+pub use sender::Sender;
 
 use measure::{ByteCount, Picos};
 

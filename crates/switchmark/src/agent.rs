@@ -6,6 +6,7 @@
 //! flow, restores what it changed, and exits.
 
 mod bounds;
+mod cancel;
 mod delays;
 mod examine;
 mod facts;
@@ -27,11 +28,12 @@ use std::io::{self, Read, Write};
 use std::sync::mpsc;
 use std::thread;
 
+use cancel::Cancel;
 pub(crate) use facts::gather as gather_facts;
 use fault::AgentFault;
 pub(crate) use found::{left, mend};
 pub(crate) use offloads::describe as describe_ports;
-use state::{AgentState, Cancel};
+use state::AgentState;
 use watchdog::Heard;
 
 use crate::protocol::{

@@ -31,3 +31,6 @@ pub mod way_back;
 pub use plan::Plan;
 pub use resolved::Testbed;
 pub use source::{ConfigError, Fault, SourceText};
+
+/// One controller keeps an agent on each.
+pub const MOST_HOSTS: usize = 4096;

@@ -262,7 +262,7 @@ fn a_sweep_has_a_row_for_each_value() {
     let output = folder.run(&[&asked[..], &["--report", "page.html", "-j", "2"]].concat());
     let told = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    for words in ["3 of 3 points", "100,000 /s", "200,000 /s", "400,000 /s", "all: simulated"] {
+    for words in ["3 of 3 points", "100,000 /s", "200,000 /s", "400,000 /s", "all: Simulated"] {
         assert!(told.contains(words), "{words} in:\n{told}");
     }
     assert!(told.lines().all(|line| line.chars().count() <= 100), "{told}");

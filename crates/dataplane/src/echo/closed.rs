@@ -6,13 +6,10 @@
 use measure::Nanos;
 
 use super::line::{Arrival, Line};
-use super::open::{collect, pause_until};
 use super::tally::{Departures, Tally};
+use super::waiting::{AWAY, collect, pause_until};
 use crate::socket::{is_away, is_pause};
 use crate::{FlowError, Halt, Window, clock};
-
-/// How long to wait where the way is gone, so that a dead link is not hammered.
-pub(super) const AWAY: Nanos = Nanos::from_millis(1);
 
 /// Asks over `window`; `learned` is a recent round trip, `gap` the least time between two requests.
 /// Returns when the load ended.

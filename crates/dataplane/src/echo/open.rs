@@ -11,14 +11,11 @@ use std::thread;
 use measure::Nanos;
 use nix::sys::prctl;
 
-use super::closed::AWAY;
-use super::line::{Inbound, LEARNING, Line, Outbound};
+use super::line::{LEARNING, Line, Outbound};
 use super::tally::{Departures, Tally};
+use super::waiting::{AWAY, LONGEST_SPIN, await_time, collect, rest};
 use crate::socket::{is_away, is_pause};
 use crate::{FlowError, Halt, Window, clock};
-
-/// A timer's lateness without slack, with room.
-const LONGEST_SPIN: Nanos = Nanos::from_micros(50);
 
 /// Asks every `gap_ns` over `window`. Returns when the load ended.
 pub(super) fn run(
@@ -118,58 +115,4 @@ fn send_on_schedule(
         }
     }
     Ok((sent, clock::monotonic().min(window.stop)))
-}
-
-/// Takes arrivals until the window closes or `over`.
-pub(super) fn collect(
-    inbound: &mut dyn Inbound,
-    tally: &mut Tally,
-    window: Window,
-    over: &dyn Fn() -> bool,
-) -> io::Result<()> {
-    loop {
-        let now = clock::monotonic();
-        if now >= window.closed || over() {
-            return Ok(());
-        }
-        match inbound.receive() {
-            Ok(arrival) => {
-                tally.arrive(arrival);
-            }
-            // The load is over and so may be the reflector: nothing more will come.
-            Err(_) if now >= window.stop || over() => {
-                rest(window.closed, over);
-                return Ok(());
-            }
-            Err(e) => return Err(e),
-        }
-    }
-}
-
-/// Waits until `at`, or until `halt` is asked.
-pub(super) fn pause_until(at: Nanos, halt: &Halt) {
-    rest(at, &|| halt.asked());
-}
-
-/// Waits until `at`, or until `over`.
-fn rest(at: Nanos, over: &dyn Fn() -> bool) {
-    await_time(at, LONGEST_SPIN, over);
-}
-
-/// Asleep as long as can be, and precise enough: a thread that spins from one request to the next
-/// uses up its turn, and is put aside just when the next is due.
-fn await_time(at: Nanos, spin: Nanos, over: &dyn Fn() -> bool) {
-    /// How long `over` may be overlooked.
-    const LONGEST_SLEEP: Nanos = Nanos::from_millis(100);
-    loop {
-        let left = at.saturating_sub(clock::monotonic());
-        if left == Nanos::ZERO || over() {
-            return;
-        }
-        if left > spin {
-            thread::sleep(left.saturating_sub(spin).min(LONGEST_SLEEP).as_duration());
-        } else {
-            std::hint::spin_loop();
-        }
-    }
 }

@@ -25,8 +25,8 @@ use super::header;
 use super::host_queue::HostQueue;
 use super::reading::{EmulatorReading, LATE};
 use super::{Model, Orders};
-use crate::build::unpoisoned;
 use crate::equipment::{FramePort, Switchboard};
+use crate::unpoisoned::unpoisoned;
 
 /// Frames read from one port before the others have their turn.
 const TURN: usize = 32;

@@ -25,8 +25,8 @@ use super::{
     BLOCK_PREFIX, CablePlan, DeviceKind, DevicePlan, DevicePortPlan, FarEnd, HostPlan,
     HostPortPlan, InterfacePlan, LabPlan, NodePlan, RoutePlan, SubjectPlan, fits_ipv6,
 };
-use crate::emulated::EmulatedSpec;
 use crate::limit::PortLimit;
+use crate::spec::EmulatedSpec;
 use crate::spec::{BridgesSpec, LabDevice, LabSpec, VmRole, VmSpec};
 
 /// How much of 198.18.0.0/16 each place has, as the length of its prefix.

@@ -78,7 +78,7 @@ const NOT_THE_CASE: [&str; 26] = [
     "stable_blocks",
     "disagreement",
     "file",
-    crate::campaign::CELL,
+    crate::study::campaign::names::CELL,
 ];
 
 /// What two values have to share to be compared.
@@ -220,7 +220,7 @@ fn whose(side: &Side<'_>, figure: &Figure) -> Whose {
     };
     let at_level = side.level.is_none_or(|asked| {
         let level = level_of(figure, asked.factor);
-        level.unwrap_or(crate::campaign::AS_FOUND) == asked.level
+        level.unwrap_or(crate::study::campaign::names::AS_FOUND) == asked.level
     });
     if !is_bypass(figure) {
         let own = is(text(figure, "device"), text(figure, "variant")) && at_level;

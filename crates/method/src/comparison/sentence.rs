@@ -134,7 +134,7 @@ fn parts(row: &Row, behind_octets: &str) -> Vec<String> {
     if let Some(Condition::Integer(octets)) = row.conditions.get("frame_size") {
         parts.insert(parts.len().min(1), format!("{octets}{behind_octets}"));
     }
-    let factors = match row.conditions.get(crate::campaign::FACTORS) {
+    let factors = match row.conditions.get(crate::study::campaign::names::FACTORS) {
         Some(Condition::Text(names)) => names.as_str(),
         _ => "",
     };

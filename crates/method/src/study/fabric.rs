@@ -13,6 +13,7 @@ mod infer;
 mod nonblocking;
 mod recabling;
 mod reconcile;
+mod rounds;
 mod scene;
 mod structure;
 

@@ -11,7 +11,7 @@ use page::{Caveat, Figure, Metric, Verdict};
 use super::frames::Frames;
 use super::subject::Who;
 use super::view::Answer;
-use super::{caveats, reading};
+use super::{among, caveats, reading};
 use crate::words;
 
 pub(super) use forwarding::bound;
@@ -94,7 +94,7 @@ fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Sente
         )
     } else {
         let through = medians.iter().find(|f| same_trip(f, figure));
-        let direct = through.and_then(|f| reading::bypass_of(f, all));
+        let direct = through.and_then(|f| among::bypass_of(f, all));
         let sides = match (through.and_then(|f| f.value), direct.and_then(|f| f.value)) {
             (Some(a), Some(b)) => format!(
                 ": the median is {} through it, {} over the direct cable",
@@ -111,7 +111,7 @@ fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Sente
 fn same_trip(a: &Figure, b: &Figure) -> bool {
     Who::of_figure(a) == Who::of_figure(b)
         && reading::hosts(a) == reading::hosts(b)
-        && reading::same_case(a, b)
+        && among::same_case(a, b)
 }
 
 fn answer(text: String, figure: &Figure) -> Sentence {

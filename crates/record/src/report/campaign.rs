@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 
 use method::StudySpec;
-use method::campaign::{CELL, CONTROL, CampaignSpec, Factor};
 use method::comparison::{Compared, better, per_block};
+use method::study::campaign::{CELL, CONTROL, CampaignSpec, Factor};
 use page::{Figure, Metric};
 
 use super::view::{Answer, Block, Cell, Picture, Section, Table};
@@ -113,7 +113,7 @@ fn maps(spec: &CampaignSpec, figures: &[Figure]) -> Vec<Block> {
 
 /// A factor's level that a figure is of.
 fn level(figure: &Figure, factor: &str) -> String {
-    reading::text(figure, factor).unwrap_or_else(|| method::campaign::AS_FOUND.to_owned())
+    reading::text(figure, factor).unwrap_or_else(|| method::study::campaign::AS_FOUND.to_owned())
 }
 
 /// The darker, the worse; where further factors share a field, their mean.
@@ -138,7 +138,7 @@ fn map(
     let all: Vec<f64> = figures.iter().filter_map(|figure| figure.value).collect();
     let (low, high) =
         (all.iter().copied().min_by(f64::total_cmp)?, all.iter().copied().max_by(f64::total_cmp)?);
-    let widest = |one: &method::campaign::Level| text_width(&one.name);
+    let widest = |one: &method::study::campaign::Level| text_width(&one.name);
     let left = 16.0 + down.levels.iter().map(widest).fold(0.0, f64::max);
     let mut fields = String::new();
     for (x, column) in across.levels.iter().enumerate() {

@@ -1,13 +1,8 @@
 //! Reading figures by their conditions: which protocol, which size, which path. The one place that
 //! knows the names of conditions.
 
-use std::collections::BTreeSet;
-
 use page::Condition;
 use page::{Figure, Metric};
-
-use super::frames::Frames;
-use super::subject::{Who, beside};
 
 /// A condition as text; `None` where the figure has none of that name.
 pub(super) fn text(figure: &Figure, name: &str) -> Option<String> {
@@ -61,45 +56,6 @@ pub(super) fn hosts(figure: &Figure) -> String {
     }
 }
 
-/// Conditions that make a case; the others say where or how it was measured.
-const CASE: [&str; 14] = [
-    "protocol",
-    "frame_size",
-    "load",
-    "schedule",
-    "test",
-    "goal",
-    "load_percent",
-    "rate_convention",
-    "direction",
-    "ip_version",
-    "vlan",
-    "source_ports",
-    "destination_ports",
-    "addresses",
-];
-
-/// The same case over the direct cable between the same hosts; where a cable was asked for what one
-/// subject of several does, that subject's.
-pub(super) fn bypass_of<'a>(figure: &Figure, among: &'a [Figure]) -> Option<&'a Figure> {
-    let own = Who::of_figure(figure);
-    let asked_for = |f: &Figure| beside(f).is_none_or(|other| Who::Named(other) == own);
-    among.iter().find(|f| {
-        is_bypass(f)
-            && f.metric == figure.metric
-            && f.unit == figure.unit
-            && f.quantile == figure.quantile
-            && hosts(f) == hosts(figure)
-            && asked_for(f)
-            && same_case(f, figure)
-    })
-}
-
-/// Whether two figures differ in nothing but value, metric, quantile and where they were measured.
-pub(super) fn same_case(a: &Figure, b: &Figure) -> bool {
-    CASE.iter().all(|name| a.conditions.get(*name) == b.conditions.get(*name))
-}
-
 /// Which of two opposite loads it is about, in words; `None` where there was one.
 pub(super) fn direction(figure: &Figure) -> Option<&'static str> {
     match text(figure, "direction")?.as_str() {
@@ -121,7 +77,7 @@ pub(super) fn is_imported(figure: &Figure) -> bool {
 
 /// Whether it is a campaign's, which tells its cells apart.
 pub(super) fn is_of_campaign(figure: &Figure) -> bool {
-    figure.conditions.contains_key(method::campaign::CELL)
+    figure.conditions.contains_key(method::study::campaign::CELL)
 }
 
 /// Those that studies measured by themselves.
@@ -133,9 +89,4 @@ pub(super) fn of_studies(figures: &[Figure]) -> Vec<Figure> {
 /// All of one metric.
 pub(super) fn of(figures: &[Figure], metric: Metric) -> impl Iterator<Item = &Figure> {
     figures.iter().filter(move |f| f.metric == metric)
-}
-
-/// All frames that occur, smallest first.
-pub(super) fn all_frames<'a>(figures: impl Iterator<Item = &'a Figure>) -> BTreeSet<Frames> {
-    figures.filter_map(Frames::of_figure).collect()
 }

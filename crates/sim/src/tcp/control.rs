@@ -10,10 +10,10 @@ mod hystart;
 
 use measure::Picos;
 
-use self::cubic::Cubic;
-use self::htcp::Htcp;
-use self::hystart::{HyStart, Pace};
-use super::sender::{Algorithm, Config};
+use super::config::{Algorithm, Config};
+use cubic::Cubic;
+use htcp::Htcp;
+use hystart::{HyStart, Pace};
 
 /// What an acknowledgement told.
 #[derive(Debug, Clone, Copy)]

@@ -9,8 +9,8 @@ use std::process::exit;
 use std::thread;
 use std::time::Duration;
 
+use super::cancel::Cancel;
 use super::fault::AgentFault;
-use super::state::Cancel;
 use crate::protocol::in_words;
 use crate::speak::speak;
 

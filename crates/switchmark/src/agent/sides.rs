@@ -7,8 +7,8 @@ use std::net::IpAddr;
 
 use dataplane::{FlowError, Halt, Window, bulk, datagram, echo, exchange};
 
+use super::cancel::Cancel;
 use super::fault::AgentFault;
-use super::state::Cancel;
 use super::storage;
 use crate::protocol::{ReceiverOrder, SenderOrder, SideReport};
 

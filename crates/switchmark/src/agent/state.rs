@@ -5,17 +5,17 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use dataplane::cable_probe::{self, CableProbeListener, Sign};
-use dataplane::{FlowError, Halt, clock};
+use dataplane::{FlowError, clock};
 use measure::Nanos;
 
 use super::bounds::{Bounds, Load};
+use super::cancel::Cancel;
 use super::delays::Delays;
 use super::fault::AgentFault;
-use super::found::{self, Notes};
+use super::found;
 use super::hold::Hold;
 use super::trial::{LONGEST_TRIAL, Trial};
 use super::{Handled, examine, facts, offloads, settings};
@@ -28,47 +28,6 @@ const PREPARED_FOR: Duration = Duration::from_mins(1);
 const ANSWERING: Nanos = Nanos::from_millis(200);
 /// Nothing to look after.
 const IDLE_FOR: Duration = Duration::from_hours(1);
-
-/// What must be ended or undone from outside: by an abort, or when the pipe ends.
-#[derive(Clone, Default)]
-pub struct Cancel {
-    halt: Arc<Mutex<Halt>>,
-    notes: Arc<Mutex<Notes>>,
-}
-
-impl Cancel {
-    /// Ends the trial under way.
-    pub fn halt(&self) {
-        self.halt.lock().unwrap_or_else(PoisonError::into_inner).ask();
-    }
-
-    /// Ends the trial under way and puts back what was changed.
-    pub fn let_go(&self) -> Result<(), AgentFault> {
-        self.halt();
-        self.notes().undo()
-    }
-
-    /// The same for the last time: whoever would change something afterwards waits for the
-    /// process's end.
-    pub fn let_go_for_good(&self) -> Result<(), AgentFault> {
-        self.halt();
-        let mut notes = self.notes();
-        let undone = notes.undo();
-        std::mem::forget(notes);
-        undone
-    }
-
-    /// What is to be put back.
-    pub fn notes(&self) -> MutexGuard<'_, Notes> {
-        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn fresh_halt(&self) -> Halt {
-        let halt = Halt::new();
-        *self.halt.lock().unwrap_or_else(PoisonError::into_inner) = halt.clone();
-        halt
-    }
-}
 
 /// The agent's state between requests.
 pub struct AgentState {
@@ -238,7 +197,7 @@ impl AgentState {
     }
 
     fn delay(&mut self, ports: &BTreeMap<String, u32>, delay: Nanos) -> Handled {
-        let mut notes = self.reins.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut notes = self.reins.notes();
         Ok(Answer::Delayed { through: self.delays.add(&mut notes, ports, delay)? })
     }
 }

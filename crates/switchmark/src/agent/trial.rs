@@ -10,9 +10,9 @@ use dataplane::counters::{self, CountersError, HostSnapshot, InterfaceCounters, 
 use dataplane::{Halt, Window, clock};
 use measure::Nanos;
 
+use super::cancel::Cancel;
 use super::fault::AgentFault;
 use super::sides::Side;
-use super::state::Cancel;
 use trial::record::Usage;
 
 use crate::protocol::{Collected, FlowReport, ReceiverOrder, SenderOrder, SideReport, in_words};

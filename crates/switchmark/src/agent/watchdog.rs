@@ -16,9 +16,9 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::getppid;
 
+use super::cancel::Cancel;
 use super::fault::AgentFault;
 use super::leave::{self, End};
-use super::state::Cancel;
 use crate::protocol::{LEASE, LOST_TOUCH};
 
 /// How often the silence is measured.

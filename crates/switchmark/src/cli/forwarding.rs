@@ -8,13 +8,13 @@ mod frames;
 use measure::Nanos;
 use method::ForwardingTest;
 
-use self::choices::{BackendArg, GoalArg, MethodArg, ReceiverArg};
-use self::frames::Frames;
 use super::options::{self, Measuring, ProfileArg, Under};
 use super::session::{self, Request};
 use super::{Failure, Outcome};
 use crate::config::forwarding::ForwardingAsk;
 use crate::config::{fit, testbed};
+use choices::{BackendArg, GoalArg, MethodArg, ReceiverArg};
+use frames::Frames;
 
 /// `forwarding`
 #[derive(Debug, clap::Args)]

@@ -25,6 +25,9 @@ use crate::speak::tell;
 use crate::terminal::numbers;
 use crate::terminal::progress::Watched;
 
+/// As the journal names the runs of a data sheet, which go on by their own verb.
+pub const DATA_SHEET: &str = "xray";
+
 /// What shall be done.
 pub struct Request {
     /// As the journal names it.
@@ -311,7 +314,7 @@ fn broke_off(
     let own_hint = record::hint_for(&error);
     let store = flag.map_or_else(String::new, |path| format!(" --store {}", path.display()));
     // A data sheet is more than its run.
-    let verb = if verb == super::xray::VERB { verb } else { "run" };
+    let verb = if verb == DATA_SHEET { verb } else { "run" };
     let resume = format!("`switchmark {verb} --resume {run}{store}` goes on from the last trial");
     let hint = match (own_hint, kept) {
         (Some(hint), _) => format!("{hint}; {resume}"),

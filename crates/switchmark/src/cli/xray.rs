@@ -14,7 +14,7 @@ use trial::topology::DeviceKind;
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
-use super::session::{self, Request, Start};
+use super::session::{self, DATA_SHEET, Request, Start};
 use super::{Failure, Outcome};
 use crate::config::resolved::{Source, Testbed};
 use crate::config::{ConfigError, fit, testbed};
@@ -23,8 +23,6 @@ use crate::files;
 use crate::terminal::numbers;
 use crate::terminal::tables::Grid;
 
-/// As the journal names its runs.
-pub const VERB: &str = "xray";
 /// A twin further off than this is none.
 const BAR: f64 = 0.05;
 
@@ -49,7 +47,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let data = &args.measuring.data;
     let (finished, stop) = session::one(
         &args.measuring,
-        |verb| verb == VERB,
+        |verb| verb == DATA_SHEET,
         || {
             let testbed = args.testbed.as_deref();
             let named = testbed.ok_or_else(|| ConfigError::bare("no testbed", "name one"))?;
@@ -87,7 +85,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 
 fn request(testbed: Testbed) -> Request {
     let studies = xray::studies(bed(&testbed));
-    Request { verb: VERB, testbed, studies, seed: None }
+    Request { verb: DATA_SHEET, testbed, studies, seed: None }
 }
 
 /// The same studies in the simulator's testbed of the file just written, with as many hosts as were

@@ -10,10 +10,10 @@ use device::profile::Parameter;
 use measure::{ByteCount, Nanos, UnitError};
 use sim::HostModel;
 
+use super::MOST_HOSTS;
 use super::lab_name::{self, Word};
 use super::resolved::{Source, Testbed, VirtualConfig};
 use super::source::Fault;
-use super::testbed::MOST_HOSTS;
 use super::{frame_rate, profile, suggest};
 
 /// What stands before a simulated testbed's name.

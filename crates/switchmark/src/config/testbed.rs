@@ -18,6 +18,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use trial::topology::{CableEnd, PortRef};
 
+use super::MOST_HOSTS;
 use super::lab_name::{self, Word};
 use super::resolved::{HostConfig, HostsConfig, PortConfig, Reach, Source, Testbed};
 use super::sim_name;
@@ -174,9 +175,6 @@ fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
     let limits = limits.unwrap_or_default();
     Ok(HostsConfig { hosts, devices, hooks, delay: Nanos::ZERO, limits })
 }
-
-/// One controller keeps an agent on each.
-pub const MOST_HOSTS: usize = 4096;
 
 fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
     let hosts = file.host.iter().map(|h| ("host", &h.name));

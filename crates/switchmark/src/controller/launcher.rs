@@ -6,13 +6,12 @@
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 use lab::{Lab, LabError, Namespace};
 
 use super::Stop;
+use super::program::Program;
 use super::ssh::{self, SshError};
 use crate::config::resolved::Reach;
 
@@ -30,37 +29,6 @@ const SRUN: [&str; 9] = [
     "--ntasks=1",
     "--nodelist",
 ];
-
-/// This program, as agents are started from it.
-#[derive(Debug)]
-pub struct Program {
-    file: PathBuf,
-    /// Reading some tens of megabytes takes a while: once for all hosts.
-    sum: Mutex<Option<String>>,
-}
-
-impl Program {
-    /// This file.
-    pub fn new(file: &Path) -> Self {
-        Self { file: file.to_owned(), sum: Mutex::default() }
-    }
-
-    /// Where it is.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
-    /// Its SHA-256, in hexadecimal.
-    pub fn sum(&self) -> io::Result<String> {
-        let mut known = self.sum.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sum) = &*known {
-            return Ok(sum.clone());
-        }
-        let sum = ssh::checksum(&self.file)?;
-        *known = Some(sum.clone());
-        Ok(sum)
-    }
-}
 
 /// A way to a host.
 #[derive(Debug)]

@@ -16,11 +16,12 @@ use measure::Nanos;
 use trial::Topology;
 
 use super::Stop;
+use super::error::ControllerError;
 use super::handle::Agent;
 use super::heartbeat::Heartbeat;
-use super::launcher::{Launcher, Program};
+use super::launcher::Launcher;
 use super::pool::AgentPool;
-use super::testbed::ControllerError;
+use super::program::Program;
 use crate::config::resolved::{HostConfig, Limits, Reach};
 use crate::protocol::{Answer, Ask, Terms};
 use crate::speak::speak;

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use trial::topology::{HostPort, PortRef};
 
-use super::testbed::{ControllerError, LiveTestbed};
+use super::error::ControllerError;
+use super::testbed::LiveTestbed;
 use super::trial_error::TrialError;
 use crate::protocol::{Answer, Ask, HostFacts, Setting};
 

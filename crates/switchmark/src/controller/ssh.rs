@@ -5,19 +5,16 @@
 //! a far shell is given is constant text and hexadecimal digits. Never asks for a password, so that
 //! nothing waits for somebody who is not there.
 
-use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use measure::Nanos;
-use sha2::{Digest as _, Sha256};
 
 use super::Stop;
 use super::command::{CommandError, run_to_end};
-use super::launcher::Program;
+use super::program::Program;
 
 /// No questions; a network that is gone is noticed within a quarter of a minute.
 const OPTIONS: [&str; 9] = [
@@ -177,23 +174,6 @@ fn is_sum(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|octet| octet.is_ascii_hexdigit())
 }
 
-/// SHA-256 of a file, in hexadecimal.
-pub fn checksum(file: &Path) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    let mut file = File::open(file)?;
-    let mut part = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut part)? {
-            0 => break,
-            octets => hasher.update(&part[..octets]),
-        }
-    }
-    Ok(hasher.finalize().iter().fold(String::new(), |mut text, octet| {
-        let _ = write!(text, "{octet:02x}");
-        text
-    }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,15 +190,5 @@ mod tests {
         check(&format!("Welcome!\nLinux\naarch64\n{sum}  -"), "Linux aarch64", Some(sum));
         check("FreeBSD\namd64\n", "FreeBSD amd64", None);
         check("", "", None);
-    }
-
-    #[test]
-    fn a_known_sum() {
-        let file = std::env::temp_dir().join(format!("switchmark-sum-{}", std::process::id()));
-        std::fs::write(&file, "test").unwrap();
-        let sum = checksum(&file);
-        std::fs::remove_file(&file).unwrap();
-        let known = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
-        assert_eq!(sum.unwrap(), known);
     }
 }

@@ -155,7 +155,11 @@ impl DepthSpec {
             Some(one) => sharing::of(&mut rig, one, cells.as_ref(), (&groups, queues))?,
             None => None,
         };
-        let direct = rig.direct(first)?;
+        let burst = first.and_then(|one| Some((one.burst()?, one.outlet.senders.len())));
+        let direct = match burst {
+            Some((burst, senders)) => rig.direct((burst.frames, burst.seconds), senders)?,
+            None => None,
+        };
         Ok(figures::all(&rig, &found, cells.as_ref(), sharing.as_ref(), direct))
     }
 }

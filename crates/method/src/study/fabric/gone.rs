@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::figures::Data;
+use super::rounds::Data;
 use super::scene::Scene;
 use page::Caveat;
 use trial::topology::PortRef;

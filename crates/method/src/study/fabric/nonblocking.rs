@@ -13,8 +13,8 @@ use measure::quantile::median;
 
 use super::super::rows::CONFIDENCE;
 use super::super::ways::Ways;
-use super::figures::{Data, Rounds, cables, most, plain_row};
 use super::reconcile::judge;
+use super::rounds::{Data, Rounds, cables, most, plain_row};
 use super::scene::{Cell, Scene};
 use super::{Arrangement, FabricSpec};
 use crate::verdict::Evidence;

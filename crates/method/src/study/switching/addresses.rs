@@ -9,17 +9,17 @@
 
 mod capacity;
 mod learning;
-mod trial;
+mod trials;
 
 use measure::FrameSize;
 
 use super::SwitchTest;
 use super::rig::{PortSet, Rig};
-use ::trial::TestbedError;
 use page::{Caveat, Figure, Metric, Unit, Verdict};
+use trial::TestbedError;
 
-use self::trial::Trials;
 use capacity::Limit;
+use trials::Trials;
 
 /// The three ports' own addresses are known too.
 const OWN: u64 = 3;

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use page::{Caveat, Figure, Metric, Unit, Verdict};
 
 use super::super::frames::Frames;
-use super::super::reading;
 use super::super::subject::Who;
+use super::super::{among, reading};
 use super::{Sentence, answer};
 use crate::words;
 
@@ -53,7 +53,7 @@ fn several(figures: &[&Figure]) -> bool {
 
 /// All, or the ends and the mixes.
 fn shown_sizes(figures: &[&Figure]) -> BTreeSet<Frames> {
-    let all = reading::all_frames(figures.iter().copied());
+    let all = among::all_frames(figures.iter().copied());
     if all.len() <= MOST_SIZES {
         return all;
     }
@@ -167,7 +167,7 @@ pub(super) fn flood(figures: &[Figure]) -> Vec<Sentence> {
 }
 
 fn beside(figure: &Figure, all: &[Figure]) -> String {
-    let Some(bypass) = reading::bypass_of(figure, all) else { return String::new() };
+    let Some(bypass) = among::bypass_of(figure, all) else { return String::new() };
     let Some(value) = bypass.value.map(|v| words::value(bypass.unit, v)) else {
         return String::new();
     };
@@ -189,7 +189,7 @@ pub(in super::super) fn bound(figure: &Figure, all: &[Figure]) -> Option<String>
     };
     let whose = if who.ends_with('s') { format!("{who}'") } else { format!("{who}'s") };
     // Where the same tester did more over the cable, its limit alone does not explain the figure.
-    let more = reading::bypass_of(figure, all)
+    let more = among::bypass_of(figure, all)
         .and_then(|direct| Some(direct.value? * method::verdict::TESTER_SHARE > figure.value?));
     Some(if more == Some(true) {
         "the tester got no more out on this way".to_owned()
@@ -265,7 +265,7 @@ fn delay(figure: &Figure, all: &[Figure]) -> String {
     });
     let worst = worst.and_then(|f| f.value);
     let worst = worst.map_or_else(String::new, |v| format!(", p99.9 {}", words::time(v)));
-    let cable = reading::bypass_of(figure, all).and_then(|f| f.value);
+    let cable = among::bypass_of(figure, all).and_then(|f| f.value);
     let cable =
         cable.map_or_else(String::new, |v| format!(" ({} over the direct cable)", words::time(v)));
     let who = Who::of_figure(figure).in_words();

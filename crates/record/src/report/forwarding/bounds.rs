@@ -7,7 +7,7 @@ use page::{Caveat, Figure, Metric, Verdict};
 use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
 use super::super::view::{Block, Cell, Table};
-use super::super::{answers, reading};
+use super::super::{among, answers, reading};
 use super::goal::Kind;
 use super::{heads, number_cell};
 use crate::words;
@@ -30,7 +30,7 @@ pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
                 _ => Kind::of(f).name(),
             };
             let value = f.value.map(|v| words::value(f.unit, v));
-            let cable = reading::bypass_of(f, figures).and_then(|b| b.value);
+            let cable = among::bypass_of(f, figures).and_then(|b| b.value);
             vec![
                 frames::cell(f),
                 subject::cell(f),

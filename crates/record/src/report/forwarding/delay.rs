@@ -10,7 +10,7 @@ use super::super::frames::{self, Frames};
 use super::super::latency::{n_cell, value_cell};
 use super::super::subject::{self, Who};
 use super::super::view::{Block, Cell, Picture, Table};
-use super::super::{caveats, reading};
+use super::super::{among, caveats, reading};
 use super::{Lane, heads, lane, lane_name, number_cell};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
@@ -54,7 +54,7 @@ fn pictures(figures: &[&Figure]) -> Vec<Picture> {
 }
 
 fn picture(percent: &str, figures: &[&Figure]) -> Picture {
-    let sizes: Vec<Frames> = reading::all_frames(figures.iter().copied()).into_iter().collect();
+    let sizes: Vec<Frames> = among::all_frames(figures.iter().copied()).into_iter().collect();
     let lanes: Vec<Lane> =
         figures.iter().map(|f| lane(f)).collect::<BTreeSet<_>>().into_iter().collect();
     let mut series: Vec<Series> = Vec::new();

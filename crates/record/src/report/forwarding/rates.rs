@@ -13,7 +13,7 @@ use super::super::frames::{self, Frames};
 use super::super::latency::{common_confidence, n_cell, narrow_cell};
 use super::super::subject::{self, Who};
 use super::super::view::{Block, Cell, Table};
-use super::super::{caveats, reading};
+use super::super::{among, caveats, reading};
 use super::goal::Kind;
 use super::{bare, heads, line_rate, number_cell, without_unit};
 use crate::words;
@@ -22,13 +22,13 @@ use crate::words;
 /// device figure matches it.
 pub(super) fn table(rates: &[&Figure], all: &[Figure], link: Option<Rate>) -> Table {
     let beside = |f: &Figure| {
-        rates.iter().any(|r| !reading::is_bypass(r) && same(reading::bypass_of(r, all), f))
+        rates.iter().any(|r| !reading::is_bypass(r) && same(among::bypass_of(r, all), f))
     };
     let rows = rates.iter().filter(|f| !(reading::is_bypass(f) && beside(f))).map(|f| {
         let of_line = || Some(words::percent(f.value? / ways(f) / line_rate(f, link)?.0));
         // The link rate is the device's: a direct cable need not have it.
         let of_line = if reading::is_bypass(f) { None } else { of_line() };
-        let bypass = if reading::is_bypass(f) { None } else { reading::bypass_of(f, all) };
+        let bypass = if reading::is_bypass(f) { None } else { among::bypass_of(f, all) };
         vec![
             frames::cell(f),
             subject::cell(f),

@@ -11,7 +11,7 @@ use page::{Figure, Metric};
 use super::super::frames::Frames;
 use super::super::subject::Who;
 use super::super::view::{Block, Picture};
-use super::super::{ReportInput, reading};
+use super::super::{ReportInput, among, reading};
 use super::goal::{self, Kind};
 use super::{Lane, lane, lane_name, line_rate, rates};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
@@ -76,7 +76,7 @@ fn pictures(rates: &[&Figure], link: Option<Rate>) -> Vec<Picture> {
 }
 
 fn picture(title: &str, shown: &[&Figure], lanes: &[Lane], link: Option<Rate>) -> Picture {
-    let sizes: Vec<Frames> = reading::all_frames(shown.iter().copied()).into_iter().collect();
+    let sizes: Vec<Frames> = among::all_frames(shown.iter().copied()).into_iter().collect();
     let place = |f: &Figure| {
         let own = Frames::of_figure(f);
         sizes.iter().position(|size| Some(size) == own.as_ref()).unwrap_or(0) as f64

@@ -16,7 +16,7 @@ use trial::{Pattern, Storage};
 
 use super::server::{EXPORT, export_name};
 use super::{contents, end, find, last_words, leashed, scratch, target, wait};
-use crate::agent::state::Cancel;
+use crate::agent::cancel::Cancel;
 use crate::fio_options::{self, Admitted};
 use crate::protocol::ClientSpec;
 

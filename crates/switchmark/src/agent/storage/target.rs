@@ -13,8 +13,8 @@ use std::path::Path;
 use dataplane::FlowError;
 use trial::Storage;
 
+use crate::agent::cancel::Cancel;
 use crate::agent::found::Found;
-use crate::agent::state::Cancel;
 use crate::fio_options;
 use crate::protocol::in_words;
 

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 
 use measure::{FrameSize, Nanos};
 use method::StudySpec;
-use method::campaign::{AS_FOUND, CampaignSpec, Factor, Level, Limits, Means, StopRule, allowed};
+use method::study::campaign::{
+    AS_FOUND, CampaignSpec, Factor, Level, Limits, Means, StopRule, allowed,
+};
 use serde::Deserialize;
 use toml::{Spanned, Value};
 

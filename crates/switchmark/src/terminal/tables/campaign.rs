@@ -1,7 +1,7 @@
 //! A campaign's tables: what each cell came to, how its control came out, which factor explains
 //! what. Pure.
 
-use method::campaign::{CELL, CONTROL};
+use method::study::campaign::{CELL, CONTROL};
 use page::{Figure, Metric};
 
 use super::grid::Grid;

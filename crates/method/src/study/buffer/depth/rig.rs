@@ -8,7 +8,6 @@ use measure::{FrameRate, FrameSize, Nanos};
 use super::super::super::session::{Ask, Session, Tried};
 use super::super::super::ways::{Way, Ways};
 use super::DepthSpec;
-use super::filling::Filling;
 use super::outlets::{Outlet, limited};
 use super::shot::{Drain, Shot};
 use crate::study::burst;
@@ -290,16 +289,17 @@ impl<'s, 't> Rig<'s, 't> {
 
     /// Whether the direct cable between the same hosts carries the same burst whole; `None` without
     /// one.
-    pub(super) fn direct(&mut self, found: Option<&Filling>) -> Result<Option<bool>, TestbedError> {
-        let (Some(found), Some(cable)) = (found, self.session.ways.bypass_of(self.way)) else {
-            return Ok(None);
-        };
-        let Some(burst) = found.burst() else { return Ok(None) };
+    pub(super) fn direct(
+        &mut self,
+        (frames, seconds): (u64, f64),
+        senders: usize,
+    ) -> Result<Option<bool>, TestbedError> {
+        let Some(cable) = self.session.ways.bypass_of(self.way) else { return Ok(None) };
         let pair = self.session.ways.pair(cable).clone();
-        let schedule = Schedule::Burst(burst.frames / found.outlet.senders.len() as u64);
+        let schedule = Schedule::Burst(frames / senders as u64);
         let flows = vec![flow(1, (&pair.from, &pair.to), self.spec.size, schedule)];
-        let label = format!("burst of {} of {} over the cable", burst.frames, self.spec.size);
-        let load = Load::Burst(burst.frames, burst.seconds);
+        let label = format!("burst of {frames} of {} over the cable", self.spec.size);
+        let load = Load::Burst(frames, seconds);
         let tried = self.run(cable, label, flows, duration(load), 0)?;
         let lost = |tried: &Tried| tried.measured().any(|flow| flow.received.lost(flow.sent) > 0);
         Ok(tried.valid().is_some().then(|| !lost(&tried)))

@@ -5,7 +5,7 @@
 //! is not.
 
 use super::super::largest::{self, Largest, Within};
-use super::trial::{Shown, Speech, Trials, Unknown};
+use super::trials::{Shown, Speech, Trials, Unknown};
 use page::Caveat;
 use trial::TestbedError;
 

@@ -5,7 +5,7 @@
 //! a buffer from a port. Few stations fit into any queue, so that they tell nothing of a rate.
 
 use super::super::largest::{self, Within};
-use super::trial::{Shown, Speech, Trials, Unknown};
+use super::trials::{Shown, Speech, Trials, Unknown};
 use page::Caveat;
 use trial::TestbedError;
 

@@ -10,7 +10,8 @@ use measure::comparison::{self, Blocks, Comparison, repeatability};
 use measure::quantile::median;
 use measure::variance::{self, Observation, Share, Shares};
 
-use super::figures::{CELL, Ran};
+use super::figures::Ran;
+use super::names::CELL;
 use super::{CONTROL, CampaignSpec};
 use crate::comparison::cells::{Case, case, is_compared, shared};
 use crate::comparison::{MARGIN, Row, better};

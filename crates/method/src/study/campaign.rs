@@ -8,30 +8,24 @@
 mod cells;
 mod figures;
 mod findings;
+pub mod names;
 mod place;
 mod watch;
 
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
+use super::{SpecProblem, StudySpec};
 use crate::comparison::{Compared, Level as Of, MARGIN, Side, compare};
-use crate::study::{SpecProblem, StudySpec};
 use page::Figure;
 use trial::{ByHand, Subject};
 use trial::{Testbed, TestbedError, Topology};
 
 pub use cells::{Limits, allowed};
-pub use figures::{CELL, FACTORS};
+pub use names::{AS_FOUND, CELL, CONTROL, FACTORS};
 
 use figures::Ran;
 use watch::Watch;
-
-/// In place of a factor's level: the second time that the first cell is measured, under another
-/// name.
-pub const CONTROL: &str = "control";
-
-/// The level of a device that nothing was done to.
-pub const AS_FOUND: &str = "as-found";
 
 /// Fewer blocks never reach 95 %: no width is looked at before.
 pub const FEWEST_BLOCKS: u32 = 6;

@@ -8,19 +8,13 @@ use std::collections::BTreeMap;
 use measure::BlockEstimate;
 use measure::quantile::median;
 
+use super::names::{CELL, FACTORS};
 use super::{CampaignSpec, Means};
 use crate::comparison::cells::{Better, Case, better, case, shared};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
 use page::{Caveat, Figure, Metric, Verdict};
 use page::{Condition, Unit};
 use trial::Topology;
-
-/// The condition that names a campaign's cell, in all its figures.
-pub const CELL: &str = "cell";
-
-/// The condition that names the factors that have conditions of their own, beside device and
-/// variant.
-pub const FACTORS: &str = "factors";
 
 const CONFIDENCE: f64 = 0.95;
 

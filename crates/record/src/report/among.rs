@@ -1,0 +1,53 @@
+//! One figure among others: the same case over the direct cable, and all frames that occur.
+
+use std::collections::BTreeSet;
+
+use page::Figure;
+
+use super::frames::Frames;
+use super::reading::{hosts, is_bypass};
+use super::subject::{Who, beside};
+
+/// Conditions that make a case; the others say where or how it was measured.
+const CASE: [&str; 14] = [
+    "protocol",
+    "frame_size",
+    "load",
+    "schedule",
+    "test",
+    "goal",
+    "load_percent",
+    "rate_convention",
+    "direction",
+    "ip_version",
+    "vlan",
+    "source_ports",
+    "destination_ports",
+    "addresses",
+];
+
+/// The same case over the direct cable between the same hosts; where a cable was asked for what one
+/// subject of several does, that subject's.
+pub(super) fn bypass_of<'a>(figure: &Figure, among: &'a [Figure]) -> Option<&'a Figure> {
+    let own = Who::of_figure(figure);
+    let asked_for = |f: &Figure| beside(f).is_none_or(|other| Who::Named(other) == own);
+    among.iter().find(|f| {
+        is_bypass(f)
+            && f.metric == figure.metric
+            && f.unit == figure.unit
+            && f.quantile == figure.quantile
+            && hosts(f) == hosts(figure)
+            && asked_for(f)
+            && same_case(f, figure)
+    })
+}
+
+/// Whether two figures differ in nothing but value, metric, quantile and where they were measured.
+pub(super) fn same_case(a: &Figure, b: &Figure) -> bool {
+    CASE.iter().all(|name| a.conditions.get(*name) == b.conditions.get(*name))
+}
+
+/// All frames that occur, smallest first.
+pub(super) fn all_frames<'a>(figures: impl Iterator<Item = &'a Figure>) -> BTreeSet<Frames> {
+    figures.filter_map(Frames::of_figure).collect()
+}
