@@ -12,12 +12,14 @@
 mod attack;
 mod bare;
 mod bpf;
+mod circles;
 mod deny;
 mod dist;
 mod edges;
 mod packages;
 mod steps;
 mod tidy;
+mod verdicts;
 
 use std::process::ExitCode;
 

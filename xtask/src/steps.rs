@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{attack, bpf, deny, edges, packages, tidy};
+use crate::{attack, bpf, circles, deny, edges, packages, tidy, verdicts};
 
 /// The workspace's root: the folder above this crate's.
 pub fn root() -> PathBuf {
@@ -22,6 +22,8 @@ pub fn check() -> Result<()> {
     step("tidy", || tidy::check(&root()))?;
     step("programs inside the kernel", || bpf::check(&root()))?;
     step("crate edges", edges::check)?;
+    step("circles of modules", || circles::check(&root()))?;
+    step("makers of verdicts", || verdicts::check(&root()))?;
     step("licences and sources", || deny::check(&root()))?;
     step("clippy", || {
         let args = ["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"];

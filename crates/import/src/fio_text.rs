@@ -7,8 +7,8 @@
 use page::{Caveat, Metric, Unit};
 
 use crate::found::{Found, Row};
+use crate::lines::Lines;
 use crate::numbers::{behind, between, leading, nanoseconds, number, prefix};
-use crate::text::Lines;
 
 /// By more than this the two must not differ.
 pub(crate) const LITTLE: f64 = 0.02;

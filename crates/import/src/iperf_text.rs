@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use page::{Caveat, Metric, Unit};
 
 use crate::found::{Found, Row};
+use crate::lines::Lines;
 use crate::numbers::{leading, number, prefix};
-use crate::text::Lines;
 
 pub(crate) fn read(lines: &mut Lines<'_>, found: &mut Found) {
     let mut seen: Vec<Line> = Vec::new();

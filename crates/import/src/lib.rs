@@ -12,6 +12,7 @@ mod found;
 mod iperf3;
 mod iperf_text;
 mod irtt;
+mod lines;
 mod numbers;
 mod ping;
 mod qperf;

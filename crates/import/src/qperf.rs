@@ -6,8 +6,8 @@
 use page::{Caveat, Metric, Unit};
 
 use crate::found::{Found, Row};
+use crate::lines::Lines;
 use crate::numbers::{leading, nanoseconds, prefix};
-use crate::text::Lines;
 
 pub(crate) fn read(lines: &mut Lines<'_>, found: &mut Found) {
     let mut test: Option<Test> = None;

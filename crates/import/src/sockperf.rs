@@ -5,8 +5,8 @@
 use page::{Caveat, Metric, Unit};
 
 use crate::found::{Found, Row};
+use crate::lines::Lines;
 use crate::numbers::behind;
-use crate::text::Lines;
 
 pub(crate) fn read(lines: &mut Lines<'_>, found: &mut Found) {
     let mut seen = Seen::default();

@@ -4,32 +4,14 @@
 //! understood.
 
 use crate::found::Found;
+use crate::lines::Lines;
 use crate::{ImportError, Imported, fio_text, iperf_text, ping, qperf, sockperf};
-
-/// A file's lines, and which of them some reader understood.
-pub(crate) struct Lines<'a> {
-    pub all: Vec<&'a str>,
-    understood: Vec<bool>,
-}
-
-impl<'a> Lines<'a> {
-    fn of(text: &'a str) -> Self {
-        let all: Vec<&str> = text.lines().collect();
-        let understood = all.iter().map(|line| line.trim().is_empty()).collect();
-        Self { all, understood }
-    }
-
-    /// Marks one as understood.
-    pub(crate) fn take(&mut self, at: usize) {
-        self.understood[at] = true;
-    }
-}
 
 /// A line that is quoted is cut here.
 const QUOTED: usize = 60;
 
 pub(crate) fn read(text: &str) -> Result<Imported, ImportError> {
-    let mut lines = Lines::of(text);
+    let mut lines = Lines::new(text);
     let mut found = Found::default();
     for reader in [ping::read, fio_text::read, iperf_text::read, qperf::read, sockperf::read] {
         reader(&mut lines, &mut found);
@@ -37,7 +19,7 @@ pub(crate) fn read(text: &str) -> Result<Imported, ImportError> {
     let unknown: Vec<(usize, String)> = lines
         .all
         .iter()
-        .zip(&lines.understood)
+        .zip(lines.understood())
         .enumerate()
         .filter(|(_, (_, understood))| !**understood)
         .map(|(at, (line, _))| (at + 1, line.trim().chars().take(QUOTED).collect()))

@@ -196,6 +196,11 @@ fn group(text: &str) -> String {
     format!("{minus}{grouped}{dot}{fraction}")
 }
 
+/// A sentence begins with a capital, but a user's name is not touched.
+pub(crate) fn capitalised(text: String) -> String {
+    if let Some(rest) = text.strip_prefix("the ") { format!("The {rest}") } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

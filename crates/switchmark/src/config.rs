@@ -27,6 +27,7 @@ pub mod switching;
 pub mod testbed;
 mod typed;
 pub mod way_back;
+pub mod word;
 
 pub use plan::Plan;
 pub use resolved::Testbed;

@@ -165,13 +165,6 @@ impl Ways {
         conditions
     }
 
-    /// A cable's own figures are the tester's. Of a device's, `judged` says whose they are; but
-    /// what would be its own can't be told from its tester's without a bypass, while a bound is one
-    /// anyway.
-    pub(super) fn verdict(&self, way: Way, judged: impl FnOnce() -> Verdict) -> Verdict {
-        self.setting(way).allows(judged())
-    }
-
     /// Whose limit a figure of a way shows.
     pub(super) fn judge(&self, way: Way, evidence: &Evidence<'_>) -> Verdict {
         evidence.verdict(self.setting(way))

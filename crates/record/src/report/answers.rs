@@ -116,10 +116,5 @@ fn same_trip(a: &Figure, b: &Figure) -> bool {
 
 fn answer(text: String, figure: &Figure) -> Sentence {
     let verdict = if figure.value.is_none() { Verdict::Undetermined } else { figure.verdict };
-    (verdict, capitalised(text))
-}
-
-/// A sentence begins with a capital, but a user's name is not touched.
-pub(super) fn capitalised(text: String) -> String {
-    if let Some(rest) = text.strip_prefix("the ") { format!("The {rest}") } else { text }
+    (verdict, words::capitalised(text))
 }

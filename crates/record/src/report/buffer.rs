@@ -14,7 +14,7 @@ use trial::{Trial, TrialRecord};
 use super::latency::{n_cell, value_cell};
 use super::subject::{self, Who};
 use super::view::{Block, Cell, Section, Table};
-use super::{answers, caveats, reading};
+use super::{caveats, reading};
 use crate::words;
 
 /// What tells one case from another.
@@ -278,5 +278,5 @@ fn sentence(case: &Case<'_>) -> Option<(Verdict, String)> {
         }
     };
     let verdict = if stable.value.is_none() { Verdict::Undetermined } else { stable.verdict };
-    Some((verdict, answers::capitalised(text)))
+    Some((verdict, words::capitalised(text)))
 }

@@ -267,19 +267,18 @@ fn control_answer(figures: &[Figure]) -> Option<Answer> {
     let all = controls(figures).count();
     let (different, equal) = (count("different"), count("equivalent"));
     let of = controls(figures).next().and_then(|figure| reading::text(figure, CELL))?;
-    let (text, verdict) = if different > 0 {
+    let (text, class) = if different > 0 {
         let text = format!(
             "The A/A control failed: {of} under two names came out different in {different} of {all} \
              figures, so something else than the factors changes the figures."
         );
-        (text, page::Verdict::Undetermined)
+        (text, caveats::OPEN)
     } else {
         let text = format!(
             "The A/A control held: {of} under two names is different in none of {all} figures, and \
              equivalent in {equal}."
         );
-        (text, page::Verdict::DeviceLimited)
+        (text, caveats::GOOD)
     };
-    let class = caveats::class(verdict);
     Some(Answer { text, verdict: if different > 0 { "failed" } else { "held" }, class })
 }

@@ -8,13 +8,17 @@ use page::{Caveat, Figure, Verdict};
 use super::view::{Block, Cell, Section};
 use crate::words;
 
-/// The style of a verdict, or of an answer that counts as one.
+/// The style of an answer that is good, and of one that is open.
+pub(super) const GOOD: &str = "device";
+pub(super) const OPEN: &str = "open";
+
+/// The style of a verdict.
 pub(super) const fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::DeviceLimited => "device",
         Verdict::LinkLimited => "link",
         Verdict::TesterLimited => "tester",
-        Verdict::Undetermined => "open",
+        Verdict::Undetermined => OPEN,
     }
 }
 

@@ -59,9 +59,9 @@ fn view_of(compared: &Compared, runs: [&RunMeta; 2]) -> RunView {
 /// The verdict in a sentence, and whether it may be put down to what is compared.
 pub(super) fn answer(compared: &Compared) -> Answer {
     let (verdict, class) = if compared.attribution.is_given() {
-        ("attributable", caveats::class(Verdict::DeviceLimited))
+        ("attributable", caveats::GOOD)
     } else {
-        ("not attributable", caveats::class(Verdict::Undetermined))
+        ("not attributable", caveats::OPEN)
     };
     let text = format!("{} {}.", compared.sentence, compared.attribution.sentence());
     Answer { text, verdict, class }

@@ -13,7 +13,7 @@ use trial::{Trial, TrialRecord};
 use super::latency::value_cell;
 use super::subject::{self, Who};
 use super::view::{Block, Cell, Picture, Section, Table};
-use super::{answers, caveats, reading};
+use super::{caveats, reading};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -348,7 +348,7 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
         all.extend(of_share(share, &own));
         all.extend(of_change(share, &own));
     }
-    all.into_iter().map(|(verdict, text)| (verdict, answers::capitalised(text))).collect()
+    all.into_iter().map(|(verdict, text)| (verdict, words::capitalised(text))).collect()
 }
 
 fn is_same_cell(a: &Figure, b: &Figure) -> bool {
@@ -399,7 +399,7 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
     let bare = reading::text(share, "device").as_deref() == Some("cable");
     let known = of_all("at most, with a device without latency").is_some();
     let verdict = match (bare, known) {
-        (true, _) => Verdict::TesterLimited,
+        (true, _) => share.verdict,
         (_, true) => of_all("")?.verdict,
         _ => Verdict::Undetermined,
     };

@@ -10,7 +10,7 @@ use trial::{Trial, TrialRecord};
 use super::latency::value_cell;
 use super::subject::Who;
 use super::view::{Block, Cell, Section, Table};
-use super::{ReportInput, answers, caveats, reading};
+use super::{ReportInput, caveats, reading};
 use crate::words;
 
 /// What tells one row of the first table from another.
@@ -215,7 +215,7 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
     }
     let capacity = flag(Metric::AddressCapacity).and_then(of_addresses);
     all.extend(capacity);
-    all.into_iter().map(|(verdict, text)| (verdict, answers::capitalised(text))).collect()
+    all.into_iter().map(|(verdict, text)| (verdict, words::capitalised(text))).collect()
 }
 
 fn of_mesh(figure: &Figure) -> Option<(Verdict, String)> {

@@ -14,6 +14,7 @@ use measure::{ByteCount, Rate};
 
 use super::resolved::{Source, Testbed};
 use super::source::Fault;
+use super::word::Word;
 use super::{lab_ports, profile, suggest};
 
 /// What stands before a lab's name.
@@ -110,15 +111,6 @@ fn parse(text: &str, base: &Path) -> Result<LabSpec, Fault> {
 const NAMES: &str = "labs are `lab:cable`, `lab:bridge`, `lab:bridges`, `lab:router`, \
                      `lab:routers`, `lab:vm-router,kernel=PATH`, `lab:emulated=PROFILE.toml`, and several side \
                      by side: `lab:bridge+router`";
-
-/// A part of the text and where it stands.
-#[derive(Debug)]
-pub struct Word<'a> {
-    /// As written.
-    pub text: &'a str,
-    /// Where.
-    pub span: Range<usize>,
-}
 
 /// Devices side by side, joined by `+`.
 fn devices(text: &str, start: usize, base: &Path) -> Result<Vec<LabDevice>, Fault> {

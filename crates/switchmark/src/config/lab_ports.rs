@@ -5,8 +5,8 @@
 
 use lab::{LabSpec, Policer, RandomLoss, Shaper};
 
-use super::lab_name::Word;
 use super::source::Fault;
+use super::word::Word;
 use super::{frame_rate, suggest};
 
 /// The options of this kind.

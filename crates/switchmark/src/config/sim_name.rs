@@ -11,9 +11,10 @@ use measure::{ByteCount, Nanos, UnitError};
 use sim::HostModel;
 
 use super::MOST_HOSTS;
-use super::lab_name::{self, Word};
+use super::lab_name::{self};
 use super::resolved::{Source, Testbed, VirtualConfig};
 use super::source::Fault;
+use super::word::Word;
 use super::{frame_rate, profile, suggest};
 
 /// What stands before a simulated testbed's name.

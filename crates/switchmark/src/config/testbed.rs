@@ -19,11 +19,12 @@ use toml::Spanned;
 use trial::topology::{CableEnd, PortRef};
 
 use super::MOST_HOSTS;
-use super::lab_name::{self, Word};
+use super::lab_name;
 use super::resolved::{HostConfig, HostsConfig, PortConfig, Reach, Source, Testbed};
 use super::sim_name;
 use super::source::{ConfigError, Fault, SourceText};
 use super::typed::{self, Text};
+use super::word::Word;
 use devices::DeviceFile;
 use labs::LabFile;
 use limits::LimitsFile;

@@ -103,8 +103,10 @@ impl Group<'_> {
     /// What gave way, as the blocks' own verdicts have it: one alone never calls a repeated rate
     /// the device's, but one that is not a mere bound was driven.
     fn driven(&self) -> Driven {
-        let told = |verdict| self.figures.iter().filter(|one| one.1.verdict == verdict).count();
-        let [lost, open] = [Verdict::DeviceLimited, Verdict::Undetermined].map(told);
+        let count =
+            |is: fn(Verdict) -> bool| self.figures.iter().filter(|one| is(one.1.verdict)).count();
+        let lost = count(|verdict| verdict == Verdict::DeviceLimited);
+        let open = count(|verdict| verdict == Verdict::Undetermined);
         match self.figures.len() {
             all if 2 * lost > all => Driven::Lost,
             all if 2 * (lost + open) > all => Driven::HeldBack,

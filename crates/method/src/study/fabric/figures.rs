@@ -30,7 +30,7 @@ pub(super) fn all(
         for (index, cell) in scene.cells.iter().enumerate() {
             let own = Rounds::of(data, at, index);
             let beside = cables(scenes, scene, cell, ways)
-                .map_or_else(|| Rounds::none(), |(s, c)| Rounds::of(data, s, c));
+                .map_or_else(Rounds::none, |(s, c)| Rounds::of(data, s, c));
             let row = row(spec, scene, cell, &own, ways);
             for (name, statistic) in STATISTICS {
                 let both = (own.by_block(statistic), beside.by_block(statistic));

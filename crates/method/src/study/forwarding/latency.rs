@@ -15,7 +15,7 @@ use super::ForwardingTest;
 use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, lost, seen, set_direction};
 use crate::study::rows::too_few;
 use crate::verdict::{Delays as DelayEvidence, Evidence};
-use page::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit};
 use trial::Schedule;
 use trial::TestbedError;
 use trial::record::{Clocks, Delays};
@@ -126,7 +126,7 @@ fn of_side(
         if !own.notes.caveats.contains(&Caveat::NoValidTrial) {
             row.caveats.insert(Caveat::NotStamped);
         }
-        row.verdict = rig.session.ways.verdict(cell.way, || Verdict::Undetermined);
+        row.verdict = rig.session.ways.judge(cell.way, &Evidence::Nothing);
         return vec![row.single(Metric::OneWayDelay, Unit::Nanoseconds, None)];
     }
     let mut figures = Vec::new();

@@ -10,9 +10,11 @@ use measure::{FrameRate, Nanos};
 
 use super::super::rows::Row;
 use super::ForwardingTest;
-use super::rig::{Cell, Direction, Found, Notes, Offer, Rig, directions, seen, set_direction};
+use super::rig::{
+    CONTROL, Cell, Direction, Found, Notes, Offer, Rig, directions, seen, set_direction,
+};
 use crate::verdict::{Evidence, Setting, Standing};
-use page::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Metric, Unit};
 use trial::TestbedError;
 use trial::record::DatagramsRecord;
 use trial::validity::EDGE;
@@ -22,9 +24,6 @@ const TEST: ForwardingTest = ForwardingTest::Reset;
 
 /// Resets of each cell; fewer where the study has fewer blocks.
 pub(super) const REPEATS: u32 = 3;
-
-/// The same load without a reset: before each one and after the last.
-pub(super) const CONTROL: &str = "reset control";
 
 /// How often such trials are made beside so many resets.
 pub(super) const fn controls(resets: u32) -> u32 {
@@ -102,7 +101,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
 
 fn nothing(rig: &Rig<'_, '_>, cell: Cell, notes: &Notes) -> Figure {
     let mut row = rig.row(TEST, cell, notes);
-    row.verdict = rig.session.ways.verdict(cell.way, || Verdict::Undetermined);
+    row.verdict = rig.session.ways.judge(cell.way, &Evidence::Nothing);
     row.single(Metric::ResetTime, Unit::Nanoseconds, None)
 }
 

@@ -14,16 +14,20 @@ use super::super::session::{Ask, Session, Tried};
 use super::super::sustained::{Delivery, FAR_OVER, PACING_MARGIN};
 use super::super::ways::{Conditions, Way};
 use super::frames::Frames;
-use super::{ForwardingSpec, ForwardingTest, reset};
+use super::{ForwardingSpec, ForwardingTest};
 use crate::reconcile::reconcile;
 use crate::search;
 use crate::study::{Profile, burst};
+use crate::verdict::Evidence;
 use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::TestbedError;
 use trial::counters::is_pause;
 use trial::record::{DatagramsRecord, Defect, Side};
 use trial::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
 use trial::{Datagrams, Destination, Event, Flow, FlowKind, Gate, Role, Schedule};
+
+/// Of the reset test, the same load without a reset: before each one and after the last.
+pub(super) const CONTROL: &str = "reset control";
 
 /// A study under way, and what its tests tell each other.
 pub(super) struct Rig<'s, 't> {
@@ -93,7 +97,7 @@ impl Offer {
     /// the control beside it has to show what that trial would let pass.
     fn gate(&self) -> Gate {
         let greedy = self.schedule == Schedule::Greedy;
-        if greedy || !self.events.is_empty() || self.test == reset::CONTROL {
+        if greedy || !self.events.is_empty() || self.test == CONTROL {
             Gate::Flood
         } else {
             Gate::Strict
@@ -343,10 +347,11 @@ impl<'s, 't> Rig<'s, 't> {
         (metric, unit): (Metric, Unit),
     ) -> Figure {
         let mut row = self.row(test, cell, &Notes::only(why));
-        row.verdict = self.session.ways.verdict(cell.way, || match why {
-            Caveat::DeviceNotDriven => Verdict::TesterLimited,
-            _ => Verdict::Undetermined,
-        });
+        let evidence = match why {
+            Caveat::DeviceNotDriven => Evidence::Bound,
+            _ => Evidence::Nothing,
+        };
+        row.verdict = self.session.ways.judge(cell.way, &evidence);
         row.single(metric, unit, None)
     }
 

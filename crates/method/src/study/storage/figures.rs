@@ -21,7 +21,6 @@ use page::{Caveat, Figure, Metric, Unit, Verdict};
 /// By more than this, operations a second and their latency must not contradict each other.
 const LITTLE: f64 = 0.02;
 /// Names of estimates, as `estimate` in the conditions has them.
-pub(super) const WHAT_IF: &str = "what if";
 const FROM_LATENCY: &str = "under way / mean latency";
 const NO_NETWORK: &str = "at most, with a network without latency";
 const NO_DEVICE: &str = "at most, with a device without latency";

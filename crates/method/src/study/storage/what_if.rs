@@ -5,10 +5,13 @@
 //! block. More under way than was measured is a bound: the storage itself would slow down at some
 //! depth. Pure.
 
+use super::StorageSpec;
 use super::cell::{Cell, CellData, Sample};
-use super::{StorageSpec, figures};
 use crate::study::rows::Row;
 use page::{Figure, Metric, Unit};
+
+/// As `estimate` in the conditions has it.
+const ESTIMATE: &str = "what if";
 
 /// Round trips of a small message, in nanoseconds: a cable's, a switch's, a room's, a town's.
 const ROUND_TRIPS_NS: [f64; 6] = [0.0, 20e3, 50e3, 100e3, 200e3, 500e3];
@@ -40,7 +43,7 @@ pub(super) fn rows(spec: &StorageSpec, cell: Cell, row: &Row, data: &CellData) -
                     ("what_if_rtt_ns", (rtt as u64).into()),
                     ("what_if_iodepth", u64::from(*depth).into()),
                     ("what_if_copied", page::Condition::Flag(copied)),
-                    ("estimate", figures::WHAT_IF.into()),
+                    ("estimate", ESTIMATE.into()),
                     ("operation", "all".into()),
                 ] {
                     row.conditions.insert(name.to_owned(), value);

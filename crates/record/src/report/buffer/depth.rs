@@ -8,7 +8,7 @@ use page::{Caveat, Figure, Metric, Unit, Verdict};
 use super::super::latency::{n_cell, value_cell};
 use super::super::subject::{self, Who};
 use super::super::view::{Block, Cell, Section, Table};
-use super::super::{answers, caveats, reading};
+use super::super::{caveats, reading};
 use super::intervals;
 use crate::words;
 
@@ -222,7 +222,7 @@ pub(in crate::report) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)>
     else {
         return told;
     };
-    let who = answers::capitalised(Who::of_figure(shared).in_words());
+    let who = words::capitalised(Who::of_figure(shared).in_words());
     let by = |metric, estimator: &str| {
         let of_all = |f: &&Figure| estimator.is_empty() || text(f, "estimator") == estimator;
         of(&own, metric).into_iter().find(of_all)
@@ -296,5 +296,5 @@ fn output(figure: &Figure, own: &[&Figure]) -> (Verdict, String) {
         ))
     });
     let text = format!("{who} holds {holds} before {fed}{}.", path.unwrap_or_default());
-    (figure.verdict, answers::capitalised(text))
+    (figure.verdict, words::capitalised(text))
 }

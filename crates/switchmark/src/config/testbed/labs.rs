@@ -14,10 +14,11 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use toml::Spanned;
 
-use crate::config::lab_name::{self, Word};
+use crate::config::lab_name;
 use crate::config::lab_ports;
 use crate::config::source::Fault;
 use crate::config::typed::Text;
+use crate::config::word::Word;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

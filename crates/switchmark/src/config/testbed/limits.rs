@@ -5,10 +5,11 @@
 use measure::Nanos;
 use serde::Deserialize;
 
-use crate::config::lab_name::{self, Word};
+use crate::config::lab_name;
 use crate::config::resolved::Limits;
 use crate::config::source::Fault;
 use crate::config::typed::{self, Text};
+use crate::config::word::Word;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

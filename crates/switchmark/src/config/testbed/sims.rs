@@ -8,12 +8,12 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::config::lab_name::Word;
 use crate::config::profile;
 use crate::config::resolved::VirtualConfig;
 use crate::config::sim_name::Making;
 use crate::config::source::Fault;
 use crate::config::typed::Text;
+use crate::config::word::Word;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
