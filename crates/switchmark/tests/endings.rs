@@ -256,7 +256,7 @@ fn what_a_test_leaves_behind_is_seen() {
     let Some(_alone) = alone("what a test leaves behind", &["ip"]) else { return };
     let before = Watcher::look();
     let spaces = Spaces::new(&["left"]);
-    let differences = before.differences();
+    let differences = before.differences_now();
     assert!(differences.iter().any(|d| d.starts_with("new: namespace")), "{differences:?}");
     drop(spaces);
     assert_eq!(before.differences(), Vec::<String>::new());
@@ -349,7 +349,9 @@ fn whatever_ends_a_run_nothing_of_it_stays_and_it_goes_on() {
     let Some(_alone) = alone("whatever ends a run", &[]) else { return };
     let scratch = Scratch::new("ended-runs");
     let mut rng = Pcg64::seed_from_u64(20_261_123);
-    let endings = if full() { 250 } else { ENDS.len() };
+    // Fewer trials, and the moments drawn from as long as those take.
+    let (endings, blocks, latest) =
+        if full() { (250, "12", 2_000) } else { (ENDS.len(), "6", 1_500) };
     let mut resumed = 0;
     for number in 0..endings {
         let end = ENDS[number % ENDS.len()];
@@ -357,7 +359,7 @@ fn whatever_ends_a_run_nothing_of_it_stays_and_it_goes_on() {
         let before = Watcher::look();
         let mut command = Command::new(switchmark());
         command.args(["latency", "--testbed", "lab:cable", "--protocol", "udp", "--size", "64"]);
-        command.args(["-t", "50ms", "--blocks", "12", "--store"]).arg(&store);
+        command.args(["-t", "50ms", "--blocks", blocks, "--store"]).arg(&store);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let pty = nix::pty::openpty(None, None).expect("a terminal");
         match end {
@@ -367,7 +369,7 @@ fn whatever_ends_a_run_nothing_of_it_stays_and_it_goes_on() {
         let mut child = command.spawn().expect("it starts");
         // Of the command's own ends none is kept.
         drop(command);
-        thread::sleep(Duration::from_millis(rng.random_range(50..2_000)));
+        thread::sleep(Duration::from_millis(rng.random_range(50..latest)));
         let signal = match end {
             End::Signal(signal) => signal,
             End::WithoutStderr(signal) => {

@@ -31,11 +31,15 @@ use trial::{Testbed as _, Trial, TrialRecord};
 const EMULATED: &str =
     concat!("lab:emulated=", env!("CARGO_MANIFEST_DIR"), "/../../profiles/teg-s16g.toml");
 
+/// Trials of each path and size of [`start`].
+const BLOCKS: usize = 4;
+
 /// A latency run with many short trials, so that there is always one under way.
 fn start(store: &Path, testbed: &str) -> Child {
     Command::new(switchmark())
         .args(["latency", "--testbed", testbed, "--protocol", "udp", "--size", "64,128"])
-        .args(["-t", "150ms", "--blocks", "6", "--seed", "5", "--quiet", "--json", "--store"])
+        .args(["-t", "100ms", "--blocks", &BLOCKS.to_string()])
+        .args(["--seed", "5", "--quiet", "--json", "--store"])
         .arg(store)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -140,7 +144,7 @@ fn ended_by(how: Signal, testbed: &str, scratch: &Scratch) {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
     let after = recorded(&store);
-    assert!(after.len() >= 6 * 2 * 2, "all trials: {}", after.len());
+    assert!(after.len() >= BLOCKS * 2 * 2, "all trials: {}", after.len());
     assert_eq!(after[..earlier.len()], earlier[..], "the earlier trials are untouched");
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
     assert!(!document["figures"].as_array().expect("figures").is_empty());
@@ -291,7 +295,7 @@ fn a_controller_that_stands_still_loses_its_agents_and_goes_on_with_others() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
     let records = recorded(&store);
-    assert!(records.len() >= 6 * 2 * 2, "all trials: {}", records.len());
+    assert!(records.len() >= BLOCKS * 2 * 2, "all trials: {}", records.len());
     let failed = records.iter().filter(|(_, r)| matches!(r.outcome, trial::Outcome::Failed { .. }));
     assert!(failed.count() <= 2, "the trial under way, and one that found the other agent gone");
 }

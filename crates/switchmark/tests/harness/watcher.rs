@@ -55,16 +55,21 @@ impl Watcher {
     pub fn differences(&self) -> Vec<String> {
         let mut last = Vec::new();
         for _ in 0..SETTLING {
-            let now = Self::look();
-            let gone = self.0.difference(&now.0).map(|line| format!("gone: {line}"));
-            let new = now.0.difference(&self.0).map(|line| format!("new: {line}"));
-            last = gone.chain(new).collect();
+            last = self.differences_now();
             if last.is_empty() {
                 return last;
             }
             thread::sleep(PAUSE);
         }
         last
+    }
+
+    /// What is not as it was at this moment.
+    pub fn differences_now(&self) -> Vec<String> {
+        let now = Self::look();
+        let gone = self.0.difference(&now.0).map(|line| format!("gone: {line}"));
+        let new = now.0.difference(&self.0).map(|line| format!("new: {line}"));
+        gone.chain(new).collect()
     }
 }
 
