@@ -16,6 +16,7 @@ mod dist;
 mod edges;
 mod packages;
 mod steps;
+mod threads;
 mod tidy;
 
 use std::process::ExitCode;
@@ -57,6 +58,7 @@ fn dispatch() -> Result<()> {
         ["check"] => steps::check(),
         ["test"] => steps::test(false),
         ["test", "--full"] => steps::test(true),
+        [threads::STARTS, program, args @ ..] => threads::start(program, args),
         ["prove", rest @ ..] => steps::prove(rest),
         ["attack", rest @ ..] => attack::attack(rest),
         ["bpf"] => bpf::build(&steps::root()),
