@@ -86,8 +86,8 @@ fn no_host_sends_more_than_the_limit() {
     let text = "[j]\nioengine=nbd\nuri=nbd://198.18.0.2:10809/x\nrw=randread\nbs=4k\nsize=1m\n";
     std::fs::write(&job, text).expect("a file");
     let job = job.to_str().expect("a plain name");
-    let open_loop = ["latency", "--protocol", "udp", "--size", "64", "-t", "2s", "--open-loop"];
-    let loaded = ["latency", "--protocol", "udp", "--size", "64", "-t", "2s", "--load"];
+    let open_loop = ["latency", "--protocol", "udp", "--size", "64", "-t", "1300ms", "--open-loop"];
+    let loaded = ["latency", "--protocol", "udp", "--size", "64", "-t", "1300ms", "--load"];
     for (args, runs) in [
         // Paced datagrams, and round trips beside them.
         (&[&loaded[..], &["udp:60pps@1518"]].concat()[..], true),
@@ -99,9 +99,9 @@ fn no_host_sends_more_than_the_limit() {
         (&["fabric", "-t", "1s", "--carrier", "datagrams"][..], false),
         (&["buffer", "-t", "1s"][..], false),
         (&["storage", "--fio", job, "-t", "1s"][..], false),
-        (&["latency", "--protocol", "udp", "--size", "64,1518", "-t", "2s"][..], true),
-        (&["latency", "--protocol", "tcp", "--size", "64,1518", "-t", "2s"][..], true),
-        (&["latency", "--protocol", "icmp", "--size", "64,1518", "-t", "2s"][..], true),
+        (&["latency", "--protocol", "udp", "--size", "64,1518", "-t", "1300ms"][..], true),
+        (&["latency", "--protocol", "tcp", "--size", "64,1518", "-t", "1300ms"][..], true),
+        (&["latency", "--protocol", "icmp", "--size", "64,1518", "-t", "1300ms"][..], true),
         (&["forwarding", "--flood", "--size", "1518", "-t", "1s"][..], false),
     ] {
         let (output, most) = watched(args, &file, &scratch, &hosts);

@@ -213,9 +213,10 @@ fn loss_equals_the_token_buckets_own_drops() {
 fn throughput(octets: u64, seed: u64) -> serde_json::Value {
     let scratch = Scratch::new("known-rate");
     let (size, seed) = (octets.to_string(), seed.to_string());
+    let time = if full() { "1s" } else { "300ms" };
     let output = Command::new(harness::switchmark())
         .args(["forwarding", "--testbed", "lab:bridge,rate=100Mbit", "--search", "rfc2544"])
-        .args(["--size", &size, "-t", "1s", "--seed", &seed, "--json", "--quiet", "--store"])
+        .args(["--size", &size, "-t", time, "--seed", &seed, "--json", "--quiet", "--store"])
         .arg(scratch.path("journal.db"))
         .output()
         .expect("switchmark starts");
