@@ -18,6 +18,7 @@ mod dist;
 mod edges;
 mod packages;
 mod steps;
+mod threads;
 mod tidy;
 mod verdicts;
 
@@ -60,6 +61,7 @@ fn dispatch() -> Result<()> {
         ["check"] => steps::check(),
         ["test"] => steps::test(false),
         ["test", "--full"] => steps::test(true),
+        [threads::STARTS, program, args @ ..] => threads::start(program, args),
         ["prove", rest @ ..] => steps::prove(rest),
         ["attack", rest @ ..] => attack::attack(rest),
         ["bpf"] => bpf::build(&steps::root()),

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{attack, bpf, circles, deny, edges, packages, tidy, verdicts};
+use crate::{attack, bpf, circles, deny, edges, packages, threads, tidy, verdicts};
 
 /// The workspace's root: the folder above this crate's.
 pub fn root() -> PathBuf {
@@ -31,19 +31,14 @@ pub fn check() -> Result<()> {
     })
 }
 
-/// Every test of the workspace, one at a time: many of them own a network lab and measure.
+/// Every test of the workspace, those that own a network lab and measure one at a time.
 pub fn test(full: bool) -> Result<()> {
     step("packages", packages::ensure)?;
     step("build", || run(&mut cargo(&["build", "--release"])))?;
     step("tests", || {
-        let mut tests = cargo(&[
-            "test",
-            "--release",
-            "--workspace",
-            "--no-fail-fast",
-            "--",
-            "--test-threads=1",
-        ]);
+        let runner = threads::runner()?;
+        let args = ["test", "--release", "--workspace", "--no-fail-fast", "--config", &runner];
+        let mut tests = cargo(&args);
         if full {
             tests.env("SWITCHMARK_TESTS", "full");
         }

@@ -59,12 +59,10 @@ fn judge(root: &Path, path: &Path, wrong: &mut Vec<String>) -> Result<()> {
             "{name}: {product_lines} lines before its tests: is it one room or two?"
         ));
     }
-    if !in_tests {
-        wrong.extend(
-            wide_comments(&text)
-                .map(|line| format!("{name}:{line}: a comment wider than {WIDEST_COMMENT}")),
-        );
-    }
+    wrong.extend(
+        wide_comments(&text)
+            .map(|line| format!("{name}:{line}: a comment wider than {WIDEST_COMMENT}")),
+    );
     let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or_default();
     if NOT_A_NAME.contains(&stem) {
         wrong.push(format!("{name}: `{stem}` says nothing about what is inside"));

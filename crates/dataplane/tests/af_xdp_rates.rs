@@ -1,9 +1,9 @@
-//! A measurement, not a test: 64-octet frames a second over a cable by pairs of sender and receiver,
-//! beside iperf3, sockperf and trafgen in the same rounds.
+//! A measurement, not a test: 64-octet frames a second over a cable by pairs of sender and
+//! receiver, beside iperf3, sockperf and trafgen in the same rounds.
 //!
 //! Ignored unless asked for (`cargo test --release -p dataplane --test af_xdp_rates -- --ignored
-//! --nocapture`), and skipped where a peer is not installed. Prints medians and ratios; asserts only
-//! that every frame is accounted for. Never touches an interface of the machine.
+//! --nocapture`), and skipped where a peer is not installed. Prints medians and ratios; asserts
+//! only that every frame is accounted for. Never touches an interface of the machine.
 
 #![allow(clippy::disallowed_methods, reason = "a measurement reads clocks and waits")]
 
@@ -39,7 +39,8 @@ const PAIRS: [(Backend, Reception); 8] = [
 /// Frames a second that were received.
 type Peer = fn(&Lab) -> Option<f64>;
 
-/// A program of another's in a host, ended with this value, by `timeout` and at the latest after 10 s.
+/// A program of another's in a host, ended with this value, by `timeout` and at the latest after 10
+/// s.
 struct Guest(std::process::Child);
 
 impl Guest {

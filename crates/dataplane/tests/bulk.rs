@@ -1,6 +1,6 @@
-//! TCP flows over loopback: every byte on both sides, the kernel's word on congestion control, and a
-//! sink that strangers do not disturb. Needs no privilege and never asserts a rate or a time of its
-//! own.
+//! TCP flows over loopback: every byte on both sides, the kernel's word on congestion control, and
+//! a sink that strangers do not disturb. Needs no privilege and never asserts a rate or a time of
+//! its own.
 
 #![allow(clippy::disallowed_methods, reason = "a test of the data path reads clocks and waits")]
 

@@ -1,6 +1,6 @@
 //! The kernel's counters, read for real: loopback's move with what is sent over it, and a host's
-//! shares stay shares. Needs no privilege, and never asserts how busy a machine is, since others use
-//! it too.
+//! shares stay shares. Needs no privilege, and never asserts how busy a machine is, since others
+//! use it too.
 
 use std::net::UdpSocket;
 

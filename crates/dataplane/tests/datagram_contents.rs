@@ -1,6 +1,6 @@
-//! What is on the wire, as tshark captures and reads it: sizes, tags, addresses, ports, checksums and
-//! the probe of every frame, from every backend that a capture can see. Needs root and tshark, and
-//! says so otherwise.
+//! What is on the wire, as tshark captures and reads it: sizes, tags, addresses, ports, checksums
+//! and the probe of every frame, from every backend that a capture can see. Needs root and tshark,
+//! and says so otherwise.
 
 #![allow(clippy::disallowed_methods, reason = "a test of the data path reads clocks and waits")]
 
@@ -232,7 +232,8 @@ fn frames_are_what_was_asked_for() {
 #[test]
 fn frames_that_the_kernel_makes_are_what_was_asked_for() {
     let Some((_alone, lab)) = lab(&LabSpec::new(LabDevice::Cable)) else { return };
-    // A veth takes redirected frames while its peer merges what comes (GRO), and a capture sees them.
+    // A veth takes redirected frames while its peer merges what comes (GRO), and a capture sees
+    // them.
     let to = End::of(&lab, "h2", false);
     let on = [("rx-gro", true)];
     let merging = lab.netlink("h2", |netlink| netlink.set_features(&to.interface, &on));

@@ -1,6 +1,6 @@
-//! Datagram flows over virtual cables of our own: every backend, frame for frame against the kernel's
-//! counters. Needs root or a user namespace, and says so otherwise. Traffic stays in the lab's
-//! namespaces; rates are printed and never asserted.
+//! Datagram flows over virtual cables of our own: every backend, frame for frame against the
+//! kernel's counters. Needs root or a user namespace, and says so otherwise. Traffic stays in the
+//! lab's namespaces; rates are printed and never asserted.
 
 #![allow(clippy::disallowed_methods, reason = "a test of the data path reads clocks and waits")]
 

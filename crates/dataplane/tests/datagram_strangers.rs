@@ -1,5 +1,5 @@
-//! What every receiver makes of the same datagrams: some of the flow, out of order and twice, and some
-//! that are nobody's. Sent by plain sockets, so that nothing of ours is on the sending side.
+//! What every receiver makes of the same datagrams: some of the flow, out of order and twice, and
+//! some that are nobody's. Sent by plain sockets, so that nothing of ours is on the sending side.
 
 #![allow(clippy::disallowed_methods, reason = "a test of the data path reads clocks and waits")]
 

@@ -333,8 +333,8 @@ fn a_tcp_reflector_takes_only_the_connection_that_greets_rightly() {
     assert_eq!(reflected.rejected, Rejected { malformed: 2, foreign: 1 });
 }
 
-/// Answers one connection's messages, each in two pieces and after one of another flow, one that was
-/// never asked for, and a copy of itself.
+/// Answers one connection's messages, each in two pieces and after one of another flow, one that
+/// was never asked for, and a copy of itself.
 fn rogue_stream(listener: &TcpListener) {
     use std::io::{Read, Write};
     let (mut stream, _) = listener.accept().unwrap();

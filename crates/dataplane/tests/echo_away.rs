@@ -1,4 +1,5 @@
-//! Round trips where the link is short of MTU or goes away, in a network namespace of the test's own.
+//! Round trips where the link is short of MTU or goes away, in a network namespace of the test's
+//! own.
 //!
 //! Its loopback is the only link; it vanishes with the thread that made it.
 

@@ -1,5 +1,5 @@
-//! Exchanges over loopback: what one end sent the other received, whole messages only, and a waiting
-//! end that strangers do not disturb. Needs no privilege and never asserts a rate.
+//! Exchanges over loopback: what one end sent the other received, whole messages only, and a
+//! waiting end that strangers do not disturb. Needs no privilege and never asserts a rate.
 
 #![allow(clippy::disallowed_methods, reason = "a test of the data path reads clocks and waits")]
 

@@ -1,6 +1,6 @@
-//! Exchanges in datagrams between hosts of a lab: over a cable and a bridge nothing is lost; through a
-//! port that is too slow what is lost is what its queue dropped, frame for frame; a cable that works
-//! one way only is no end of it. Needs root or a user namespace, and says so otherwise.
+//! Exchanges in datagrams between hosts of a lab: over a cable and a bridge nothing is lost;
+//! through a port that is too slow what is lost is what its queue dropped, frame for frame; a cable
+//! that works one way only is no end of it. Needs root or a user namespace, and says so otherwise.
 
 #![allow(clippy::disallowed_methods, reason = "a test of the data path reads clocks and waits")]
 

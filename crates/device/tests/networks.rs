@@ -104,8 +104,8 @@ fn a_fabric_floods_once_and_uses_all_its_ways() {
 
 #[test]
 fn a_hash_spreads_flows_over_equal_ways() {
-    // One leaf's 8 hosts at 10 Gbit/s each, 16 flows up to two cables of 40: with both in use all fit
-    // but for what an uneven hash costs; with one in use half would be lost.
+    // One leaf's 8 hosts at 10 Gbit/s each, 16 flows up to two cables of 40: with both in use all
+    // fit but for what an uneven hash costs; with one in use half would be lost.
     let profile = Profile::leaf_spine(2, 2, 8, TEN, Rate(40_000_000_000));
     let mut network = Network::new(&profile, 1);
     let now = flood_all(&mut network);

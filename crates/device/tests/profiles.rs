@@ -98,7 +98,8 @@ fn what_can_not_be_is_refused_at_its_place() {
     check("name = \"s\"", "name = ", "", "");
 }
 
-/// The sum is more than a number holds, and so is not compared with a total that is nearly as large.
+/// The sum is more than a number holds, and so is not compared with a total that is nearly as
+/// large.
 #[test]
 fn reserves_that_no_memory_holds_are_refused() {
     let all = "total = \"18446744073709551615B\", reserved_per_port = \"10000000000000000000B\"";

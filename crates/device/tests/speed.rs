@@ -13,7 +13,8 @@ const GIGABIT: Rate = Rate(1_000_000_000);
 /// A 64-octet frame and its overhead.
 const SLOT: u64 = 672_000;
 
-/// The time that the kernel says this thread had a processor: what others do meanwhile counts little.
+/// The time that the kernel says this thread had a processor: what others do meanwhile counts
+/// little.
 fn timed(work: impl FnOnce()) -> Duration {
     let spent = || {
         let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("schedstat");

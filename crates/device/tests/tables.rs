@@ -1,4 +1,5 @@
-//! Who gets a frame: learning, capacity, ageing, flooding; a router's routes; a software device's limit.
+//! Who gets a frame: learning, capacity, ageing, flooding; a router's routes; a software device's
+//! limit.
 //!
 //! Owns scenes of a few frames each.
 

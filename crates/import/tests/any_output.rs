@@ -1,5 +1,5 @@
-//! The importers' fuzz check on stable: the committed corpus, and truncations and flipped bits of it.
-//! Never reads anything else.
+//! The importers' fuzz check on stable: the committed corpus, and truncations and flipped bits of
+//! it. Never reads anything else.
 
 #[path = "../../../fuzz/check/import.rs"]
 mod check;

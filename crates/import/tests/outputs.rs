@@ -41,8 +41,8 @@ fn close(got: f64, expected: f64) {
 const ALL: (&str, &str) = ("operation", "all");
 const MEAN: (&str, &str) = ("statistic", "mean");
 
-/// Two switches under fio: 903 and 945 operations a second follow from the latencies, and 902 and 944
-/// were printed; pings 30.1 % shorter.
+/// Two switches under fio: 903 and 945 operations a second follow from the latencies, and 902 and
+/// 944 were printed; pings 30.1 % shorter.
 #[test]
 fn ping_and_fio_as_they_were_published() {
     let (bridge, switch) =

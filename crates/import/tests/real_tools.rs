@@ -1,5 +1,6 @@
-//! The tools themselves, as they are installed here: each measures the loopback for a second, and its output
-//! is read without a line left over. Says `skipped:` where a tool is missing. Asserts no figure's size.
+//! The tools themselves, as they are installed here: each measures the loopback for a second, and
+//! its output is read without a line left over. Says `skipped:` where a tool is missing. Asserts no
+//! figure's size.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -113,7 +114,8 @@ fn irtt() {
     }
 }
 
-/// flent's own files, of round trips that ping and irtt measure for it. irtt's port can't be chosen.
+/// flent's own files, of round trips that ping and irtt measure for it. irtt's port can't be
+/// chosen.
 #[test]
 fn flent() {
     if is_installed("flent") && is_installed("irtt") {

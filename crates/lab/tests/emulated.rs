@@ -1,5 +1,5 @@
-//! Models turned in real time with the kernel's own frames: who reaches whom, at which rate, how late,
-//! what a full buffer drops, and what is left behind.
+//! Models turned in real time with the kernel's own frames: who reaches whom, at which rate, how
+//! late, what a full buffer drops, and what is left behind.
 //!
 //! Needs root or a user namespace and says so otherwise. Times are asserted from below only: the
 //! machine may be busy, but no frame is earlier than its model says.
@@ -161,8 +161,8 @@ fn a_round_trip_takes_at_least_what_the_model_says() {
     assert!(times[0] >= least, "{:?}", times[0]);
 }
 
-/// UDP datagrams of 1000 octets as fast as the socket takes them, for that long: how many were sent,
-/// how many came, and over which time they came.
+/// UDP datagrams of 1000 octets as fast as the socket takes them, for that long: how many were
+/// sent, how many came, and over which time they came.
 fn flood(lab: &Lab, from: &[&str], to: &str, lasting: Duration) -> (u64, u64, Duration) {
     let receiver = socket(lab, to, address(lab, to));
     receiver.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
@@ -302,7 +302,8 @@ fn an_idle_model_sleeps() {
     assert!(turns() <= before + 2, "it was awake without a frame");
 }
 
-/// How much processor time its thread has taken, in the clock ticks of /proc: a hundredth of a second.
+/// How much processor time its thread has taken, in the clock ticks of /proc: a hundredth of a
+/// second.
 fn turns() -> u64 {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let mut ticks = 0;

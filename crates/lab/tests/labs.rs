@@ -80,7 +80,8 @@ fn a_reset_interrupts_one_subject_only() {
 fn sent_is_received_and_dropped() {
     let Some(_machine) = machine_of_root() else { return };
     for device in LabDevice::ALL {
-        // Before bridges in groups a sender is held back by its own wire, so what bites is between them.
+        // Before bridges in groups a sender is held back by its own wire, so what bites is between
+        // them.
         let device = match device {
             LabDevice::Bridges(spec) => {
                 LabDevice::Bridges(BridgesSpec { uplink: Some(Rate(10_000_000)), ..spec })

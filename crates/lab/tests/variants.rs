@@ -228,8 +228,8 @@ fn redirected_frames_are_taken_where_asked_for() {
     lab.take_redirected(&["switch".to_owned()], &[]);
 }
 
-/// Tells what it costs ordinary frames that a device could take redirected ones, and so why it takes
-/// them only for trials that send such. Asserts nothing: a shared machine's times.
+/// Tells what it costs ordinary frames that a device could take redirected ones, and so why it
+/// takes them only for trials that send such. Asserts nothing: a shared machine's times.
 #[test]
 #[allow(clippy::disallowed_methods, reason = "tells a ratio of times")]
 fn what_taking_redirected_frames_costs_others() {

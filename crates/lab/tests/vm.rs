@@ -1,7 +1,7 @@
 //! Real kernels as devices: Debian's, booted under qemu between two namespaces.
 //!
-//! Downloads the kernels once, by `apt-get download`, into the target folder; without root, qemu or a
-//! way to Debian each test says that it was skipped, and why. `SWITCHMARK_TESTS=full` adds the
+//! Downloads the kernels once, by `apt-get download`, into the target folder; without root, qemu or
+//! a way to Debian each test says that it was skipped, and why. `SWITCHMARK_TESTS=full` adds the
 //! standard and the PREEMPT_RT kernel to the small cloud one. Asserts no time.
 
 #![allow(clippy::disallowed_methods, reason = "tells how long a boot took; asserts nothing of it")]
@@ -83,7 +83,8 @@ fn counted(lab: &Lab) -> [u64; 4] {
     [p1[1], p1[9], p2[1], p2[9]]
 }
 
-/// The unpacked package behind Debian's `linux-image-KIND`, from the cache or from Debian; else why not.
+/// The unpacked package behind Debian's `linux-image-KIND`, from the cache or from Debian; else why
+/// not.
 fn debian(kind: &str) -> Result<PathBuf, String> {
     if privilege() != Privilege::Root {
         return Err("making TAP devices and namespaces needs root".to_owned());

@@ -1,5 +1,5 @@
-//! The histogram reader's fuzz check on stable: the committed corpus, and every truncation and bit flip
-//! of it. Never reads anything else.
+//! The histogram reader's fuzz check on stable: the committed corpus, and every truncation and bit
+//! flip of it. Never reads anything else.
 
 #[path = "../../../fuzz/check/histogram.rs"]
 mod check;

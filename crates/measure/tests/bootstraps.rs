@@ -16,8 +16,8 @@ fn middle(values: &mut [f64]) -> f64 {
     median(values).expect("not empty")
 }
 
-/// SciPy 1.17.1: `scipy.stats.bootstrap((v,), f, n_resamples=200000, confidence_level=0.95, method=m)`.
-/// Ours are 10,000 resamples, so a twentieth of the width is allowed between them.
+/// SciPy 1.17.1: `scipy.stats.bootstrap((v,), f, n_resamples=200000, confidence_level=0.95,
+/// method=m)`. Ours are 10,000 resamples, so a twentieth of the width is allowed between them.
 #[test]
 fn as_scipy_has_it() {
     let check = |name, found: Option<Interval>, low: f64, high: f64| {

@@ -1,5 +1,5 @@
-//! Synthetic campaigns: blocks of known truth, compared. Do the intervals cover as often as they say, is
-//! nothing found where there is nothing, and is found what there is? Prints the table that
+//! Synthetic campaigns: blocks of known truth, compared. Do the intervals cover as often as they
+//! say, is nothing found where there is nothing, and is found what there is? Prints the table that
 //! docs/methods/comparison.md shows. Seeded; never asserts anything of one campaign alone.
 
 mod draws;

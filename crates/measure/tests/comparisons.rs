@@ -1,5 +1,5 @@
-//! Does a comparison of equal sides find a difference no more often than it may? Simulated; the seed is
-//! fixed and printed on failure. `SWITCHMARK_TESTS=full` takes twenty times the runs.
+//! Does a comparison of equal sides find a difference no more often than it may? Simulated; the
+//! seed is fixed and printed on failure. `SWITCHMARK_TESTS=full` takes twenty times the runs.
 
 mod draws;
 

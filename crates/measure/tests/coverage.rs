@@ -1,6 +1,8 @@
-//! Do the intervals cover as often as they say? Simulated; the seed is fixed and printed on failure.
+//! Do the intervals cover as often as they say? Simulated; the seed is fixed and printed on
+//! failure.
 //!
-//! The quick profile takes well under two seconds; `SWITCHMARK_TESTS=full` takes fifty times the runs.
+//! The quick profile takes well under two seconds; `SWITCHMARK_TESTS=full` takes fifty times the
+//! runs.
 
 mod draws;
 
@@ -68,8 +70,8 @@ fn order_statistics_cover_as_often_as_they_say() {
     }
 }
 
-/// The effective number of samples is the mean's; an indicator of a quantile is less correlated than
-/// the values, so the interval may only be wider than it need be.
+/// The effective number of samples is the mean's; an indicator of a quantile is less correlated
+/// than the values, so the interval may only be wider than it need be.
 #[test]
 fn correlated_samples_are_covered_at_least_as_often_as_asked() {
     let runs = runs(150);
@@ -114,8 +116,8 @@ fn pairs_are_covered_nearly_as_often_as_asked() {
                 (0..blocks).map(|_| (exponential(random), exponential(random))).collect();
             paired_shift(&pairs, 0.95, random.random()).expect("finite").interval
         });
-        // The bootstrap of a median of ten to twenty covers 93.6 to 94.0 % where 95 % is asked (7,500
-        // runs each); the exact ranks that fewer blocks get cover 96.9 %.
+        // The bootstrap of a median of ten to twenty covers 93.6 to 94.0 % where 95 % is asked
+        // (7,500 runs each); the exact ranks that fewer blocks get cover 96.9 %.
         let least = if blocks < 10 { stated } else { 0.935 };
         let told = format!("{blocks} blocks: ratio {ratio}, shift {shift}, stated {stated}");
         assert!(ratio >= least - noise(least, runs), "{told}, seed {SEED}");

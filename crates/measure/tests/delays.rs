@@ -14,7 +14,8 @@ fn record(delays: &[(u64, u64)]) -> measure::delay::DelaySummary {
 
 #[test]
 fn a_lost_answer_makes_no_difference() {
-    // 2 is lost, 5 and 4 change places: only 0-1 and 6-7 are neighbours that came one after another.
+    // 2 is lost, 5 and 4 change places: only 0-1 and 6-7 are neighbours that came one after
+    // another.
     let summary = record(&[(0, 100), (1, 130), (3, 900), (5, 100), (4, 500), (6, 200), (7, 150)]);
     assert_eq!(summary.rtt.count(), 7);
     assert_eq!((summary.ipdv_up.count(), summary.ipdv_up.max()), (1, Nanos(30)));

@@ -18,8 +18,8 @@ fn series(n: usize, phi: f64, seed: u64) -> Vec<f64> {
     .collect()
 }
 
-/// NumPy: autocovariance by `numpy.fft.rfft` of the centred series padded to 2n, divided by n and the
-/// variance; pairs (2k, 2k+1) summed while positive; n / (2 * sum - 1), here capped at n.
+/// NumPy: autocovariance by `numpy.fft.rfft` of the centred series padded to 2n, divided by n and
+/// the variance; pairs (2k, 2k+1) summed while positive; n / (2 * sum - 1), here capped at n.
 #[test]
 fn as_numpy_has_it() {
     for (n, phi, seed, expected) in [
@@ -34,8 +34,8 @@ fn as_numpy_has_it() {
     }
 }
 
-/// Theory: n * (1 - phi) / (1 + phi). At 0.999 the correlation outlives the lags looked at directly,
-/// so this also proves the averaging of neighbours.
+/// Theory: n * (1 - phi) / (1 + phi). At 0.999 the correlation outlives the lags looked at
+/// directly, so this also proves the averaging of neighbours.
 #[test]
 fn as_theory_has_it() {
     for (phi, within) in [(0.3, 0.05), (0.9, 0.1), (0.99, 0.2), (0.999, 0.35)] {

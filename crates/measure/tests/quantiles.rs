@@ -9,9 +9,9 @@ use measure::quantile::{
 use measure::{Histogram, Nanos};
 use proptest::prelude::*;
 
-/// SciPy 1.17.1, with F = `scipy.stats.binom.cdf(., n, q)`: low is the largest l with
-/// F(l-1) <= error/2, high the smallest u with 1 - F(u-1) <= error/2 (what one tail can't have goes to
-/// the other), confidence is F(high-1) - F(low-1).
+/// SciPy 1.17.1, with F = `scipy.stats.binom.cdf(., n, q)`: low is the largest l with F(l-1) <=
+/// error/2, high the smallest u with 1 - F(u-1) <= error/2 (what one tail can't have goes to the
+/// other), confidence is F(high-1) - F(low-1).
 #[test]
 fn ranks_as_scipy_has_them() {
     for (n, q, asked, low, high, confidence) in [
@@ -37,8 +37,8 @@ fn ranks_as_scipy_has_them() {
     }
 }
 
-/// The usual approximation floor((n - z sqrt n)/2) … ceil(1 + (n + z sqrt n)/2) agrees from fifty on,
-/// and below is a rank wider at either end.
+/// The usual approximation floor((n - z sqrt n)/2) … ceil(1 + (n + z sqrt n)/2) agrees from fifty
+/// on, and below is a rank wider at either end.
 #[test]
 fn median_ranks_beside_the_normal_approximation() {
     let z = 1.959_963_984_540_054;
@@ -103,8 +103,8 @@ proptest! {
         prop_assert!(1 <= low && low <= high && high <= n);
         prop_assert!((enclosed(&shares, low, high) - confidence).abs() < 1e-9);
         prop_assert!(confidence >= asked - 1e-9 || (low, high) == (1, n));
-        // Never wider than need be: one rank less at either end would cost that end more than its half
-        // of the error, or both together more than all of it.
+        // Never wider than need be: one rank less at either end would cost that end more than its
+        // half of the error, or both together more than all of it.
         if confidence >= asked && low < high {
             let half = (1.0 - asked) / 2.0 - 1e-9;
             let below: f64 = shares[..=low as usize].iter().sum();

@@ -1,7 +1,7 @@
-//! Synthetic campaigns of known components: how often do the intervals of a variance's shares cover the
-//! truth? Prints the table that docs/methods/comparison.md shows. Seeded; never asserts anything of one
-//! campaign alone. Few blocks tell little of what blocks have in common, and the docs say so: what is
-//! asserted is that it gets no worse.
+//! Synthetic campaigns of known components: how often do the intervals of a variance's shares cover
+//! the truth? Prints the table that docs/methods/comparison.md shows. Seeded; never asserts
+//! anything of one campaign alone. Few blocks tell little of what blocks have in common, and the
+//! docs say so: what is asserted is that it gets no worse.
 
 mod draws;
 

@@ -29,7 +29,8 @@ struct Scripted {
     asked: Vec<Trial>,
 }
 
-/// Hosts h1…hn, each with a port to the device at its place in `devices`; h1 and h2 have a cable too.
+/// Hosts h1…hn, each with a port to the device at its place in `devices`; h1 and h2 have a cable
+/// too.
 fn topology(devices: &[&str], cable: bool) -> Topology {
     let port = |name: &str, number: usize, cable: CableEnd| HostPort {
         name: name.to_owned(),

@@ -342,8 +342,8 @@ fn a_port_in_several_pairs_is_told_as_a_whole() {
     for name in patterns {
         for nodes in ["2", "4", "8"] {
             let part = value(&figures, name, nodes, "mean") / (8.0 * PORT);
-            // Of 8 ports in two halves all pairs leave their groups of 4; of a mesh 4 of 7 do, and an
-            // uplink of 3 carries 4 * 4 / 7.
+            // Of 8 ports in two halves all pairs leave their groups of 4; of a mesh 4 of 7 do, and
+            // an uplink of 3 carries 4 * 4 / 7.
             let halves = matches!(name, "half-to-half" | "one-way") && nodes == "8";
             let expected = if halves { 0.75 } else { 1.0 };
             assert!((part - expected).abs() < 1e-6, "{name} of {nodes}: {part}");

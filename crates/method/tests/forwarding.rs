@@ -279,7 +279,8 @@ fn received_and_lost_never_exceed_sent() {
 
 #[test]
 fn a_loss_curve_starts_where_the_device_can_be_seen() {
-    // Capacity, link rate in frames/s, whether throughput is searched; what 100 % is, and is called.
+    // Capacity, link rate in frames/s, whether throughput is searched; what 100 % is, and is
+    // called.
     let table = [
         (8_200.0, None, true, 16_400.0, "twice the throughput found"),
         (8_200.0, None, false, 1_000_000.0, "highest rate the tester sends"),

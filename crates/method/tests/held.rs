@@ -1,4 +1,5 @@
-//! A device that keeps what one trial left in its queue for the next: its limit is found all the same.
+//! A device that keeps what one trial left in its queue for the next: its limit is found all the
+//! same.
 //!
 //! Checks what the receivers wait for. Never touches the network.
 

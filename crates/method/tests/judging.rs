@@ -1,7 +1,7 @@
 //! Every validity gate, and the books of lost frames, as tables: counts in, outcome out.
 //!
-//! Owns no scenario: each row is a record written by hand, a second of frames with one thing changed.
-//! Never runs a study.
+//! Owns no scenario: each row is a record written by hand, a second of frames with one thing
+//! changed. Never runs a study.
 
 use std::collections::BTreeMap;
 use std::slice;

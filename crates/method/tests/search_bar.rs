@@ -1,7 +1,9 @@
 //! The searches against one another, on a device with a buffer that stalls now and then: what each
-//! takes in traffic time, and how far its answers scatter over fifty seeds. All of it in virtual time.
+//! takes in traffic time, and how far its answers scatter over fifty seeds. All of it in virtual
+//! time.
 //!
-//! Prints the table of docs/methods/searches.md: `cargo test -p method --test search_bar -- --nocapture`.
+//! Prints the table of docs/methods/searches.md: `cargo test -p method --test search_bar --
+//! --nocapture`.
 
 use std::fmt::{self, Write as _};
 

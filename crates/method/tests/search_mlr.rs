@@ -1,6 +1,6 @@
 //! MLRsearch against devices and testers that can be told in a line: that it finds what is there,
-//! whatever the goals, and ends whatever it is told. Never against a testbed, and without chance but
-//! proptest's own.
+//! whatever the goals, and ends whatever it is told. Never against a testbed, and without chance
+//! but proptest's own.
 
 use measure::{FrameRate, Nanos};
 use method::search::{

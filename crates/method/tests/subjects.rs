@@ -1,7 +1,7 @@
 //! Several devices and variants beside one another, both directions at once, and other headers.
 //!
-//! Checks that each figure names its subject, that the order is fair, and what is refused beforehand.
-//! Never touches the network.
+//! Checks that each figure names its subject, that the order is fair, and what is refused
+//! beforehand. Never touches the network.
 
 mod model;
 

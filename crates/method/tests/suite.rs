@@ -1,7 +1,7 @@
 //! The tests of RFC 2544 beyond throughput and loss, each against a truth that the model holds.
 //!
-//! Checks what is found, what is said where there is nothing to find, and the list of deviations. Never
-//! touches the network.
+//! Checks what is found, what is said where there is nothing to find, and the list of deviations.
+//! Never touches the network.
 
 mod model;
 

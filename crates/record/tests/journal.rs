@@ -1,5 +1,5 @@
-//! The journal: what is recorded is replayed, what broke off is run again, and nothing that went wrong
-//! disturbs what was kept.
+//! The journal: what is recorded is replayed, what broke off is run again, and nothing that went
+//! wrong disturbs what was kept.
 
 mod synthetic;
 
@@ -446,8 +446,8 @@ fn ten_thousand_trials_resume_in_one_pass() {
     assert_eq!((journal.counts().replayed, ran.get()), (10_000, 0));
 }
 
-/// Root writes wherever it likes, so an archive is one here by its file system: a read-only view of the folder
-/// in a mount namespace of the test's own.
+/// Root writes wherever it likes, so an archive is one here by its file system: a read-only view of
+/// the folder in a mount namespace of the test's own.
 #[test]
 fn an_archive_is_read_where_nothing_can_be_written() {
     let place = Place::new("archive");

@@ -1,4 +1,5 @@
-//! The report: well-formed, self-contained, complete, and unmoved by hostile names or missing values.
+//! The report: well-formed, self-contained, complete, and unmoved by hostile names or missing
+//! values.
 
 mod synthetic;
 
@@ -62,8 +63,8 @@ fn a_whole_run_is_shown() {
     let html = render(&meta, &figures, &records);
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("synthetic-report.html");
     std::fs::write(&path, &html).expect("the target directory can be written");
-    // Three protocols with two plots each, two of forwarding, one of gaps for each of three sizes, two
-    // trials with four of streams.
+    // Three protocols with two plots each, two of forwarding, one of gaps for each of three sizes,
+    // two trials with four of streams.
     assert_eq!(count(&html, r#"<svg class="plot""#), 3 * 2 + 2 + 3 + 2 * 4);
     assert_eq!(count(&html, r#"<svg class="testbed""#), 1);
     assert_eq!(

@@ -1,5 +1,5 @@
-//! A sweep's charts and page, from figures made up for the purpose: which lines there are, which value
-//! stands at which point, and what the page says of points that are missing.
+//! A sweep's charts and page, from figures made up for the purpose: which lines there are, which
+//! value stands at which point, and what the page says of points that are missing.
 
 #![allow(missing_docs, reason = "a test")]
 

@@ -1,7 +1,8 @@
-//! A/A runs: every study on a device that does nothing to frames but pass them on, beside its own cable.
+//! A/A runs: every study on a device that does nothing to frames but pass them on, beside its own
+//! cable.
 //!
-//! Owns the bars: no figure says `device`, but for those of what only a device has, and a comparison of two
-//! such runs says *different* at most once in 20. Prints what it found.
+//! Owns the bars: no figure says `device`, but for those of what only a device has, and a
+//! comparison of two such runs says *different* at most once in 20. Prints what it found.
 
 mod trials;
 
@@ -162,8 +163,8 @@ fn text<'a>(figure: &'a Figure, key: &str) -> &'a str {
     }
 }
 
-/// What a direct cable has none of: a delay of a device's own, a table of addresses, and an output that more
-/// is sent into than it can send on.
+/// What a direct cable has none of: a delay of a device's own, a table of addresses, and an output
+/// that more is sent into than it can send on.
 fn only_a_device_has(figure: &Figure) -> bool {
     let delays = [
         Metric::Rtt,

@@ -1,5 +1,5 @@
-//! Address tables and the rate at which they learn, held against what the profile says: a lost frame is
-//! no full table, a slow learner no small one, and what can't be told is left open.
+//! Address tables and the rate at which they learn, held against what the profile says: a lost
+//! frame is no full table, a slow learner no small one, and what can't be told is left open.
 
 mod trials;
 

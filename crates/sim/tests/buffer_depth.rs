@@ -1,7 +1,8 @@
 //! The depth study on random devices: what it finds beside what their profiles say.
 //!
-//! Owns the bar: intervals cover the truth as often as they say, and medians are within 2 %. Prints the
-//! table with the seeds; `SWITCHMARK_TESTS=full` takes 200 devices of up to 64 MB, and all rates.
+//! Owns the bar: intervals cover the truth as often as they say, and medians are within 2 %. Prints
+//! the table with the seeds; `SWITCHMARK_TESTS=full` takes 200 devices of up to 64 MB, and all
+//! rates.
 
 mod trials;
 

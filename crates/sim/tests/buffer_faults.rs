@@ -1,5 +1,5 @@
-//! What the depth study says where there is nothing to find, or no way to find it; and one fast port
-//! into a slow one.
+//! What the depth study says where there is nothing to find, or no way to find it; and one fast
+//! port into a slow one.
 //!
 //! Owns no bar: each outcome must be named for what it is.
 
@@ -43,7 +43,8 @@ fn hosts_that_send_too_little_are_named() {
     let figures = short().run(&mut place, 1).expect("every trial runs");
     let found = buffers(&figures);
     assert_eq!((found.len(), found[0].value), (1, None));
-    // Three senders of 20,000 frames a second stay below 81,274; with paced trials they are invalid.
+    // Three senders of 20,000 frames a second stay below 81,274; with paced trials they are
+    // invalid.
     let named = [Caveat::DeviceNotDriven, Caveat::NoValidTrial];
     assert!(named.iter().any(|caveat| found[0].caveats.contains(caveat)), "{:?}", found[0]);
 }

@@ -1,8 +1,9 @@
-//! Shared buffers with a reserve for each queue: every figure of them held against the device's profile.
+//! Shared buffers with a reserve for each queue: every figure of them held against the device's
+//! profile.
 //!
-//! Owns the bars: intervals at 95 % cover what they say, as far as so many devices tell; of figures said to
-//! be the device's at most one in a hundred is wrong by more than its interval and 1 %. Prints the table with
-//! the seeds; `SWITCHMARK_TESTS=full` takes 200 devices of up to 32 MB.
+//! Owns the bars: intervals at 95 % cover what they say, as far as so many devices tell; of figures
+//! said to be the device's at most one in a hundred is wrong by more than its interval and 1 %.
+//! Prints the table with the seeds; `SWITCHMARK_TESTS=full` takes 200 devices of up to 32 MB.
 
 mod trials;
 

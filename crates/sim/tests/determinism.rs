@@ -1,9 +1,10 @@
 //! Same seed, same octets, on every machine: records by their hashes, against constants.
 //!
-//! What decides a record is whole numbers, and + - * / on 64-bit floats, which IEEE 754 rounds in one
-//! way only. Checked by reading: `sim`, `device` and `measure`'s histograms, sequences and delays call
-//! no logarithm, power, exponential or root of the machine's library (CUBIC's cube root is Newton's; an
-//! exponential time is von Neumann's comparisons). The hash takes floats by their bits, and no text.
+//! What decides a record is whole numbers, and + - * / on 64-bit floats, which IEEE 754 rounds in
+//! one way only. Checked by reading: `sim`, `device` and `measure`'s histograms, sequences and
+//! delays call no logarithm, power, exponential or root of the machine's library (CUBIC's cube root
+//! is Newton's; an exponential time is von Neumann's comparisons). The hash takes floats by their
+//! bits, and no text.
 
 mod trials;
 

@@ -1,8 +1,8 @@
-//! The fabric study on devices with something wrong: the rest of the map stays valid, and says what is
-//! missing.
+//! The fabric study on devices with something wrong: the rest of the map stays valid, and says what
+//! is missing.
 //!
-//! Checks a dead port, cables that lose one way, a host that dies in the middle, ports of mixed speed,
-//! and a switch that floods. The truth is the profile; never a record of another run.
+//! Checks a dead port, cables that lose one way, a host that dies in the middle, ports of mixed
+//! speed, and a switch that floods. The truth is the profile; never a record of another run.
 
 mod trials;
 

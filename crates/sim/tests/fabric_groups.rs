@@ -1,7 +1,7 @@
 //! Groups and uplinks told from floods of modelled switches, whose profiles are the truth.
 //!
-//! Checks random profiles, what faults leave of an answer, and that frames keep their step out of it.
-//! Seeds are printed. Never touches the network.
+//! Checks random profiles, what faults leave of an answer, and that frames keep their step out of
+//! it. Seeds are printed. Never touches the network.
 
 mod trials;
 
@@ -147,8 +147,8 @@ fn tell(seed: u64, largest: usize) -> Told {
     let off = uplinks.filter_map(|figure| {
         let Some(Condition::Integer(size)) = figure.conditions.get("group_size") else { panic!() };
         let (own, passes) = switch.uplink(*size);
-        // Of two groups nothing tells whose uplink is the narrower, and one as wide as all others together is
-        // never full alone: of those no more is said than what passed.
+        // Of two groups nothing tells whose uplink is the narrower, and one as wide as all others
+        // together is never full alone: of those no more is said than what passed.
         let bound = figure.conditions.contains_key("bound");
         assert!(bound || groups > 2, "seed {seed}: an uplink's rate of two groups");
         Some((figure.value? / if bound { passes } else { own } - 1.0).abs())

@@ -1,8 +1,8 @@
-//! Whether a device is non-blocking, on switches whose uplinks are known: slow ports, ports of two speeds, uplinks
-//! within the margin, and queues that swallow what an uplink does not carry.
+//! Whether a device is non-blocking, on switches whose uplinks are known: slow ports, ports of two
+//! speeds, uplinks within the margin, and queues that swallow what an uplink does not carry.
 //!
-//! The truth is the profile. A few messages may leave it open; they never tell the opposite, and the floods beside
-//! them never say the opposite. Never touches the network.
+//! The truth is the profile. A few messages may leave it open; they never tell the opposite, and
+//! the floods beside them never say the opposite. Never touches the network.
 
 mod trials;
 
@@ -39,7 +39,8 @@ fn nonblocking(figures: &[Figure]) -> &Figure {
     figures.iter().find(|f| f.metric == Metric::Nonblocking).expect("an answer")
 }
 
-/// As long as the program makes a trial of the simulator where nothing is said, and as it was before.
+/// As long as the program makes a trial of the simulator where nothing is said, and as it was
+/// before.
 const LONG: Nanos = Nanos::from_secs(3);
 const SHORT: Nanos = Nanos::from_millis(100);
 

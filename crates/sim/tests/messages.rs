@@ -1,4 +1,5 @@
-//! Exchanges through modelled devices: the arrangements of seed 001, and the rounds of a single pair.
+//! Exchanges through modelled devices: the arrangements of seed 001, and the rounds of a single
+//! pair.
 
 mod trials;
 

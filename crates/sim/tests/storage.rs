@@ -1,5 +1,5 @@
-//! Storage flows through modelled devices: what an operation takes, against sums reckoned by hand, and
-//! Little's law.
+//! Storage flows through modelled devices: what an operation takes, against sums reckoned by hand,
+//! and Little's law.
 
 mod trials;
 
@@ -112,8 +112,8 @@ fn a_write_waits_for_the_slowest_copy_and_a_read_for_none() {
         of(&record).mean_latency().expect("operations")
     };
     let (there, back) = (way(28 + BLOCK), way(16));
-    // A replica has its round trip and its disk, beside the server's own disk. Twice the server first
-    // acknowledges what came, before it speaks to somebody else by the same port.
+    // A replica has its round trip and its disk, beside the server's own disk. Twice the server
+    // first acknowledges what came, before it speaks to somebody else by the same port.
     let acks = 2 * 8 * (OVERHEAD + 20);
     check(latency(0, &["h3/eth1"]), 2 * (there + back) + SERVICE.0 + acks);
     check(latency(100, &["h3/eth1"]), way(28) + SERVICE.0 + way(16 + BLOCK));
@@ -169,7 +169,8 @@ fn said(figure: &Figure, name: &str) -> String {
     }
 }
 
-/// The study of the model's storage with so many operations under way, and how to find a figure of it.
+/// The study of the model's storage with so many operations under way, and how to find a figure of
+/// it.
 fn studied(depth: u16) -> impl Fn(Metric, &[(&str, &str)]) -> f64 {
     let server = ServedMemory { size: ByteCount(1 << 20), read: SERVICE, write: SERVICE * 2 };
     let FlowKind::Storage(job) = storage(50, (1, depth), &[]) else { unreachable!() };
@@ -187,9 +188,10 @@ fn studied(depth: u16) -> impl Fn(Metric, &[(&str, &str)]) -> f64 {
     }
 }
 
-/// Nothing is left over where client, server and disk are a model's: what the study says of the network is
-/// all that they don't take. One operation waits for none of its own; several wait for each other, and where a
-/// disk's times are all alike they come in bursts that messages at even times don't meet, hence the wider bar.
+/// Nothing is left over where client, server and disk are a model's: what the study says of the
+/// network is all that they don't take. One operation waits for none of its own; several wait for
+/// each other, and where a disk's times are all alike they come in bursts that messages at even
+/// times don't meet, hence the wider bar.
 #[test]
 fn an_operation_waits_for_the_others_and_not_for_itself() {
     for depth in [1, 2, 4] {
@@ -204,8 +206,8 @@ fn an_operation_waits_for_the_others_and_not_for_itself() {
     }
 }
 
-/// The study on a modelled switch, whose truth is known: what it says of the network is what the network
-/// takes.
+/// The study on a modelled switch, whose truth is known: what it says of the network is what the
+/// network takes.
 #[test]
 fn the_studys_budget_is_the_models() {
     let of = studied(1);

@@ -1,5 +1,5 @@
-//! TCP streams through modelled devices: what an idle path gives, how a shared one is shared, and what
-//! loss costs.
+//! TCP streams through modelled devices: what an idle path gives, how a shared one is shared, and
+//! what loss costs.
 
 mod trials;
 

@@ -154,7 +154,8 @@ fn a_switch_that_pauses_its_senders_loses_nothing_and_holds_up_the_other_port() 
 
 #[test]
 fn a_shared_way_to_the_backplane_is_head_of_line_blocking() {
-    // Ports 1 and 2 share 100 Mbit/s to the others: the frames for the free port wait behind the rest.
+    // Ports 1 and 2 share 100 Mbit/s to the others: the frames for the free port wait behind the
+    // rest.
     let shared = "buffer = { per_port = \"64KiB\" }\n\
                   groups = [{ ports = \"1-2\", uplink = \"100Mbit\" }, { ports = \"3-4\" }]";
     let figures = measure(switch(4, shared), &spec(&[SwitchTest::HeadOfLine], 512));
@@ -355,8 +356,9 @@ fn incast_fills_the_egress_and_delays_what_comes_to_it() {
 
 #[test]
 fn a_burst_beside_tcp_is_lost_where_it_is_and_not_where_it_only_queued() {
-    // What goes into port 3 comes over an uplink of a tenth of a port, and has room to wait there for as long
-    // as it takes: it comes late, and all of it. Into the others two ports send all they can.
+    // What goes into port 3 comes over an uplink of a tenth of a port, and has room to wait there
+    // for as long as it takes: it comes late, and all of it. Into the others two ports send all
+    // they can.
     let lines = "buffer = { per_port = \"512KiB\" }\n\
                  groups = [{ ports = \"3\", uplink = \"10Mbit\" }, { ports = \"1-2,4\" }]";
     let figures = measure(switch(4, lines), &spec(&[SwitchTest::Incast], 1518));

@@ -1,5 +1,5 @@
-//! The agent protocol's fuzz check on stable: the committed corpus, and every truncation and bit flip
-//! of it.
+//! The agent protocol's fuzz check on stable: the committed corpus, and every truncation and bit
+//! flip of it.
 
 #![allow(missing_docs, reason = "a test")]
 

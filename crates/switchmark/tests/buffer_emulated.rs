@@ -1,8 +1,8 @@
-//! The buffer verb on an emulated device, whose profile is the truth: how many bytes wait, and whether
-//! TCP is stable, as the simulator says of the same profile.
+//! The buffer verb on an emulated device, whose profile is the truth: how many bytes wait, and
+//! whether TCP is stable, as the simulator says of the same profile.
 //!
-//! Owns the bars. A machine with other business may leave a verdict open or a figure out; what is told
-//! must be right. Needs root, or user namespaces.
+//! Owns the bars. A machine with other business may leave a verdict open or a figure out; what is
+//! told must be right. Needs root, or user namespaces.
 
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "these tests face the kernel")]
@@ -100,7 +100,8 @@ fn verdicts(folder: &Scratch, place: &str) -> Vec<(String, Option<f64>, String)>
         "1",
         "--mtu",
         "1500",
-        // A hundredth of the rate has as many losses a second, and so a hundred times more a gigabyte.
+        // A hundredth of the rate has as many losses a second, and so a hundred times more a
+        // gigabyte.
         "--most-retransmits",
         "4000",
     ];

@@ -1,9 +1,9 @@
-//! The depth study on a kernel bridge whose ports are limited by tbf: the limit's bytes are the truth,
-//! and no code of ours is in the data path.
+//! The depth study on a kernel bridge whose ports are limited by tbf: the limit's bytes are the
+//! truth, and no code of ours is in the data path.
 //!
-//! Owns the bar: 5 % or two frames. A token bucket lets its burst pass at once, so an overflowing burst
-//! finds limit and bucket, and the delay finds the limit alone. On a machine with other business an
-//! answer may be missing or wide, and must then still hold the truth. Needs root.
+//! Owns the bar: 5 % or two frames. A token bucket lets its burst pass at once, so an overflowing
+//! burst finds limit and bucket, and the delay finds the limit alone. On a machine with other
+//! business an answer may be missing or wide, and must then still hold the truth. Needs root.
 
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "these tests face the kernel")]
@@ -60,7 +60,8 @@ enum Told {
 
 fn told(figures: &[Figure], name: &str, truth: f64) -> Told {
     let Some(figure) = estimated(figures, name).filter(|figure| figure.value.is_some()) else {
-        // A missing figure says that there was no valid trial, or that nothing overfilled the queue.
+        // A missing figure says that there was no valid trial, or that nothing overfilled the
+        // queue.
         let said = |f: &Figure| {
             f.caveats.contains(&Caveat::NoValidTrial)
                 || f.caveats.contains(&Caveat::DeviceNotDriven)
@@ -125,7 +126,8 @@ fn a_token_buckets_limit_is_found() {
     assert_eq!(wrong(&told), Vec::<String>::new());
 }
 
-/// One size of the full profile, at every rate: all of them must be told to the bar, by each estimator.
+/// One size of the full profile, at every rate: all of them must be told to the bar, by each
+/// estimator.
 fn four_rates(test: &str, kib: u64) {
     let Some(_alone) = alone(test, &[]) else { return };
     if !harness::full() {

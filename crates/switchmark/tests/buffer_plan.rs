@@ -1,5 +1,5 @@
-//! The plan's `[study.buffer]`: what it comes to, and the place and hint of each mistake. Only words
-//! are tested here; nothing is built.
+//! The plan's `[study.buffer]`: what it comes to, and the place and hint of each mistake. Only
+//! words are tested here; nothing is built.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Bad plans and testbeds: the exact text a user sees. Only words are tested here; nothing is built.
+//! Bad plans and testbeds: the exact text a user sees. Only words are tested here; nothing is
+//! built.
 
 use std::fmt::Write as _;
 use std::path::Path;

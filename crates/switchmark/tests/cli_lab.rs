@@ -1,7 +1,7 @@
 //! `lab up`, `lab exec` and what is left after `kill -9`: nothing.
 //!
-//! Needs root. Every process is ended by its own id, and nothing is looked for but what the lab's own
-//! processes lead to.
+//! Needs root. Every process is ended by its own id, and nothing is looked for but what the lab's
+//! own processes lead to.
 
 #![allow(missing_docs, reason = "a test")]
 #![expect(clippy::disallowed_methods, reason = "it waits for real processes to end")]

@@ -1,5 +1,5 @@
-//! `report` and `runs` over a journal that a synthetic testbed filled and then left unfinished: nothing
-//! here is measured.
+//! `report` and `runs` over a journal that a synthetic testbed filled and then left unfinished:
+//! nothing here is measured.
 
 #![allow(missing_docs, reason = "a test")]
 

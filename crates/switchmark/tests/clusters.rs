@@ -1,8 +1,8 @@
-//! Hosts that a cluster's own launcher reaches: Debian's Slurm with two nodes in namespaces, and Open MPI on
-//! this host.
+//! Hosts that a cluster's own launcher reaches: Debian's Slurm with two nodes in namespaces, and
+//! Open MPI on this host.
 //!
-//! Needs root, iproute2, munge and Slurm's daemons, or Open MPI. Slurm's key, configuration, state and
-//! sockets are the test's own; its daemons end with it.
+//! Needs root, iproute2, munge and Slurm's daemons, or Open MPI. Slurm's key, configuration, state
+//! and sockets are the test's own; its daemons end with it.
 
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "it faces the kernel")]
@@ -19,7 +19,8 @@ use harness::{Scratch, alone, find, short_latency, switchmark, told_a_round_trip
 
 const NODES: [&str; 2] = ["node17", "node18"];
 
-/// A console, where Slurm's controller runs and `srun` is called, and two nodes with a cable between them.
+/// A console, where Slurm's controller runs and `srun` is called, and two nodes with a cable
+/// between them.
 struct Cluster {
     scratch: Scratch,
     daemons: Vec<Child>,
@@ -182,8 +183,8 @@ fn nodes_by_slurm() {
     let Some(cluster) = Cluster::new() else { return };
     let (testbed, store) = (cluster.testbed(), cluster.path("journal.db"));
     let program = switchmark().to_str().expect("a plain path");
-    // Each agent is a job; a step of a job that has the nodes already; and one beside the step that the
-    // controller itself is.
+    // Each agent is a job; a step of a job that has the nodes already; and one beside the step that
+    // the controller itself is.
     answered(&latency(&mut cluster.at_console(program), &testbed, &store));
     wait_for("a node without agents", || cluster.is_clean());
     let within = ["--quiet", "--nodes=2"];

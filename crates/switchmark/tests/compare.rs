@@ -1,4 +1,5 @@
-//! `compare` as its user runs it, over runs of the simulator: what is decided, attributed and ended with.
+//! `compare` as its user runs it, over runs of the simulator: what is decided, attributed and ended
+//! with.
 
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "it waits for another process")]
@@ -117,7 +118,8 @@ fn published_outputs_are_compared_and_attributed_to_nobody() {
         (row["value"].as_f64().expect("a ratio") * 1000.0).round()
     };
     assert_eq!((ratio("rtt"), ratio("iops")), (699.0, 1047.0));
-    // The same output five times is five blocks; a cable beside one output decides nothing by one figure each.
+    // The same output five times is five blocks; a cable beside one output decides nothing by one
+    // figure each.
     let sum = corpus("iperf-sum.txt");
     let told =
         imported("iperf-sum.txt", &["--device", "routers", "--bypass", &corpus("rows.json")]);
@@ -145,7 +147,8 @@ hosts = { near = ["h1", "h2"], far = ["h3", "h4"] }
 size = [64, 512]
 "#;
 
-/// Factors, a stop rule, and an end in the middle: what is resumed ends as what was never interrupted.
+/// Factors, a stop rule, and an end in the middle: what is resumed ends as what was never
+/// interrupted.
 #[test]
 fn a_campaign_ends_alike_whether_it_was_killed_or_not() {
     let folder = scratch("campaign");

@@ -1,9 +1,10 @@
-//! One scenario, three worlds: the simulator, the emulated device, and the kernel where it can be such
-//! a device. Throughput, loss, latency and goodput must agree within the bounds that a scenario states.
+//! One scenario, three worlds: the simulator, the emulated device, and the kernel where it can be
+//! such a device. Throughput, loss, latency and goodput must agree within the bounds that a
+//! scenario states.
 //!
-//! The scenarios are `conformance/*.toml`; `docs/methods/conformance.md` has the table. A trial that the
-//! machine spoiled is repeated a bounded number of times and counted, never dropped: where none was
-//! valid the table says so, and the full profile fails.
+//! The scenarios are `conformance/*.toml`; `docs/methods/conformance.md` has the table. A trial
+//! that the machine spoiled is repeated a bounded number of times and counted, never dropped: where
+//! none was valid the table says so, and the full profile fails.
 
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "it faces the kernel")]
@@ -189,7 +190,8 @@ fn worlds_agree() {
     assert!(!full || reasons.is_empty(), "the full profile wants a valid trial of each case");
 }
 
-/// What can be proved without a lab: every file is read, and its device gives a figure for each bound.
+/// What can be proved without a lab: every file is read, and its device gives a figure for each
+/// bound.
 #[test]
 fn every_scenario_runs_in_virtual_time() {
     for (name, scenario) in scenario::all() {

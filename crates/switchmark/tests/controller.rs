@@ -1,7 +1,9 @@
-//! The controller against real agents in a real lab: every kind of flow, and every kind of accident.
+//! The controller against real agents in a real lab: every kind of flow, and every kind of
+//! accident.
 //!
 //! Each test needs the right to build a lab and says `skipped` without it. Traffic stays in
-//! namespaces made here; only one test runs at a time, because labs on one machine disturb each other.
+//! namespaces made here; only one test runs at a time, because labs on one machine disturb each
+//! other.
 
 #![allow(missing_docs, reason = "a test")]
 
@@ -311,8 +313,8 @@ fn hosts_by_pid_over_a_lab_of_another() {
     assert_eq!(record.ports.len(), 2, "no device's: {record:#?}");
 }
 
-/// Where the kernel has netem the round trip is longer by it; where it has not, that is said before any
-/// trial. Either way nothing is left on the hosts.
+/// Where the kernel has netem the round trip is longer by it; where it has not, that is said before
+/// any trial. Either way nothing is left on the hosts.
 #[test]
 fn hosts_add_delay_or_say_why_not_and_leave_nothing() {
     let Some(_alone) = alone("hosts_add_delay", &[]) else { return };

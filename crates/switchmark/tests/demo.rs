@@ -1,15 +1,22 @@
 //! The README's first command, and its report in a real browser.
 //!
-//! Needs root, and chromium for the page.
+//! Needs root, and chromium for the page. What the demo does after its report, half a minute of
+//! claims about simulated devices, is `prove`'s to test; but for the full profile it is told to end
+//! by then, as with Ctrl-C.
 
 #![allow(missing_docs, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "it waits for another process")]
 
 mod harness;
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
-use harness::{Scratch, alone};
+use harness::{Scratch, alone, full};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 /// Renders a page without network, and returns its document and what its console said.
 fn browse(page: &Path, profile: &Path) -> (String, Vec<String>) {
@@ -27,23 +34,41 @@ fn browse(page: &Path, profile: &Path) -> (String, Vec<String>) {
     (String::from_utf8_lossy(&output.stdout).into_owned(), console)
 }
 
+/// Asks it to end once there is a report.
+fn end_after(demo: &mut Child, page: &Path) {
+    while !page.exists() && demo.try_wait().expect("it can be asked").is_none() {
+        thread::sleep(Duration::from_millis(20));
+    }
+    let _ = kill(Pid::from_raw(demo.id().cast_signed()), Signal::SIGINT);
+}
+
 #[test]
 fn the_demo_leaves_a_report_that_a_browser_opens() {
     let name = "the_demo_leaves_a_report_that_a_browser_opens";
     let Some(_alone) = alone(name, &["chromium"]) else { return };
     let scratch = Scratch::new("demo");
-    let output = Command::new(harness::switchmark())
+    let page = scratch.path("switchmark-demo.html");
+    let mut demo = Command::new(harness::switchmark())
         .args(["demo", "--quiet", "--seed", "1", "--out"])
         .arg(scratch.folder())
         .arg("--store")
         .arg(scratch.path("journal.db"))
-        .output()
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .expect("switchmark starts");
+    if !full() {
+        end_after(&mut demo, &page);
+    }
+    let output = demo.wait_with_output().expect("it ends");
     let told = String::from_utf8_lossy(&output.stderr);
     // 3: some cell stayed without a valid trial, which a busy machine may bring about; it says so.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
+    // Told after the report, of devices whose truth is known.
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("report: "), "{said}");
 
-    let page = scratch.path("switchmark-demo.html");
     let html = std::fs::read_to_string(&page).expect("the report");
     for reference in ["src=\"http", "href=\"http", "url(http", "@import", "stylesheet"] {
         assert!(!html.contains(reference), "the report reaches out: {reference}");

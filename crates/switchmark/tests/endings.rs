@@ -1,5 +1,5 @@
-//! However an agent or a controller ends: its processes are gone within three seconds, and every setting is as
-//! it was found, at the latest after the next agent's start.
+//! However an agent or a controller ends: its processes are gone within three seconds, and every
+//! setting is as it was found, at the latest after the next agent's start.
 //!
 //! Needs root. Only processes that a test started itself are ended, by their id.
 //! `SWITCHMARK_TESTS=full` has 500 endings.
@@ -256,13 +256,14 @@ fn what_a_test_leaves_behind_is_seen() {
     let Some(_alone) = alone("what a test leaves behind", &["ip"]) else { return };
     let before = Watcher::look();
     let spaces = Spaces::new(&["left"]);
-    let differences = before.differences();
+    let differences = before.differences_now();
     assert!(differences.iter().any(|d| d.starts_with("new: namespace")), "{differences:?}");
     drop(spaces);
     assert_eq!(before.differences(), Vec::<String>::new());
 }
 
-/// What all namespaces of a machine share is changed and put back by one agent, and by the next where that was killed.
+/// What all namespaces of a machine share is changed and put back by one agent, and by the next
+/// where that was killed.
 #[test]
 fn a_setting_of_the_machine_is_one_agents() {
     const PATH: &str = "/proc/sys/net/core/rmem_max";
@@ -343,13 +344,16 @@ const ENDS: [End; 10] = [
     End::WithoutStdout(Signal::SIGKILL),
 ];
 
-/// Ends a run at a random moment; within 3 s nothing of it is there any more, whatever it was told on, and it goes on.
+/// Ends a run at a random moment; within 3 s nothing of it is there any more, whatever it was told
+/// on, and it goes on.
 #[test]
 fn whatever_ends_a_run_nothing_of_it_stays_and_it_goes_on() {
     let Some(_alone) = alone("whatever ends a run", &[]) else { return };
     let scratch = Scratch::new("ended-runs");
     let mut rng = Pcg64::seed_from_u64(20_261_123);
-    let endings = if full() { 250 } else { ENDS.len() };
+    // Fewer trials, and the moments drawn from as long as those take.
+    let (endings, blocks, latest) =
+        if full() { (250, "12", 2_000) } else { (ENDS.len(), "6", 1_500) };
     let mut resumed = 0;
     for number in 0..endings {
         let end = ENDS[number % ENDS.len()];
@@ -357,7 +361,7 @@ fn whatever_ends_a_run_nothing_of_it_stays_and_it_goes_on() {
         let before = Watcher::look();
         let mut command = Command::new(switchmark());
         command.args(["latency", "--testbed", "lab:cable", "--protocol", "udp", "--size", "64"]);
-        command.args(["-t", "50ms", "--blocks", "12", "--store"]).arg(&store);
+        command.args(["-t", "50ms", "--blocks", blocks, "--store"]).arg(&store);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let pty = nix::pty::openpty(None, None).expect("a terminal");
         match end {
@@ -367,7 +371,7 @@ fn whatever_ends_a_run_nothing_of_it_stays_and_it_goes_on() {
         let mut child = command.spawn().expect("it starts");
         // Of the command's own ends none is kept.
         drop(command);
-        thread::sleep(Duration::from_millis(rng.random_range(50..2_000)));
+        thread::sleep(Duration::from_millis(rng.random_range(50..latest)));
         let signal = match end {
             End::Signal(signal) => signal,
             End::WithoutStderr(signal) => {

@@ -31,11 +31,15 @@ use trial::{Testbed as _, Trial, TrialRecord};
 const EMULATED: &str =
     concat!("lab:emulated=", env!("CARGO_MANIFEST_DIR"), "/../../profiles/teg-s16g.toml");
 
+/// Trials of each path and size of [`start`].
+const BLOCKS: usize = 4;
+
 /// A latency run with many short trials, so that there is always one under way.
 fn start(store: &Path, testbed: &str) -> Child {
     Command::new(switchmark())
         .args(["latency", "--testbed", testbed, "--protocol", "udp", "--size", "64,128"])
-        .args(["-t", "150ms", "--blocks", "6", "--seed", "5", "--quiet", "--json", "--store"])
+        .args(["-t", "100ms", "--blocks", &BLOCKS.to_string()])
+        .args(["--seed", "5", "--quiet", "--json", "--store"])
         .arg(store)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -140,7 +144,7 @@ fn ended_by(how: Signal, testbed: &str, scratch: &Scratch) {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
     let after = recorded(&store);
-    assert!(after.len() >= 6 * 2 * 2, "all trials: {}", after.len());
+    assert!(after.len() >= BLOCKS * 2 * 2, "all trials: {}", after.len());
     assert_eq!(after[..earlier.len()], earlier[..], "the earlier trials are untouched");
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
     assert!(!document["figures"].as_array().expect("figures").is_empty());
@@ -207,7 +211,8 @@ fn a_host_that_dies_in_a_fabric_run_leaves_the_others_figures() {
     let mut agents = descendants(child.id());
     agents.remove(&child.id());
     assert_eq!(agents.len(), 8, "an agent a host");
-    // They were started in the hosts' order, so this is h3's; should ids have begun anew, it is another's.
+    // They were started in the hosts' order, so this is h3's; should ids have begun anew, it is
+    // another's.
     let victim = *agents.iter().nth(2).expect("a third");
     kill(Pid::from_raw(victim as i32), Signal::SIGKILL).expect("it is ours");
     let before = recorded(&store).len();
@@ -291,7 +296,7 @@ fn a_controller_that_stands_still_loses_its_agents_and_goes_on_with_others() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{told}");
     let records = recorded(&store);
-    assert!(records.len() >= 6 * 2 * 2, "all trials: {}", records.len());
+    assert!(records.len() >= BLOCKS * 2 * 2, "all trials: {}", records.len());
     let failed = records.iter().filter(|(_, r)| matches!(r.outcome, trial::Outcome::Failed { .. }));
     assert!(failed.count() <= 2, "the trial under way, and one that found the other agent gone");
 }
@@ -461,7 +466,8 @@ fn befall(fault: Fault, agents: [u32; 2], spaces: &[Namespace; 2], pause: Durati
     }
 }
 
-/// What the bridge's kernel counted: frames in from the sender's cable, frames out to the receiver's.
+/// What the bridge's kernel counted: frames in from the sender's cable, frames out to the
+/// receiver's.
 fn truth(testbed: &LiveTestbed) -> (u64, u64) {
     let lab = testbed.lab().expect("a lab");
     let read = |port: &'static str| lab.netlink("bridge", move |kernel| kernel.link(port));
@@ -520,7 +526,8 @@ fn one_trial(
         befall(fault, agents, &spaces, Duration::from_millis(pause));
     });
     let ended = testbed.run(&trial);
-    // Before what still waits is let go: a frame that comes after the receiver closed is a lost one.
+    // Before what still waits is let go: a frame that comes after the receiver closed is a lost
+    // one.
     let counted = (before_fault, truth(testbed));
     accident.join().expect("it befalls");
     let lab = testbed.lab().expect("a lab");

@@ -1,4 +1,5 @@
-//! What leaves hosts under `[limits] rate`, by their kernels' own counters: never more, whatever the flow.
+//! What leaves hosts under `[limits] rate`, by their kernels' own counters: never more, whatever
+//! the flow.
 //!
 //! Needs root and iproute2.
 
@@ -30,7 +31,8 @@ fn sent(host: &Namespace) -> u64 {
     stats.tx_bytes + BEYOND * stats.tx_packets
 }
 
-/// Runs it, and with its output the most octets on the wire that left either host within one second.
+/// Runs it, and with its output the most octets on the wire that left either host within one
+/// second.
 fn watched(args: &[&str], file: &Path, scratch: &Scratch, hosts: &[Namespace; 2]) -> (Output, f64) {
     let mut child = Command::new(switchmark())
         .args(args)
@@ -86,22 +88,23 @@ fn no_host_sends_more_than_the_limit() {
     let text = "[j]\nioengine=nbd\nuri=nbd://198.18.0.2:10809/x\nrw=randread\nbs=4k\nsize=1m\n";
     std::fs::write(&job, text).expect("a file");
     let job = job.to_str().expect("a plain name");
-    let open_loop = ["latency", "--protocol", "udp", "--size", "64", "-t", "2s", "--open-loop"];
-    let loaded = ["latency", "--protocol", "udp", "--size", "64", "-t", "2s", "--load"];
+    let open_loop = ["latency", "--protocol", "udp", "--size", "64", "-t", "1300ms", "--open-loop"];
+    let loaded = ["latency", "--protocol", "udp", "--size", "64", "-t", "1300ms", "--load"];
     for (args, runs) in [
         // Paced datagrams, and round trips beside them.
         (&[&loaded[..], &["udp:60pps@1518"]].concat()[..], true),
         (&[&open_loop[..], &["1200pps"]].concat()[..], true),
         (&[&open_loop[..], &["5kpps"]].concat()[..], false),
-        // What only a peer's answers or a port's rate hold is refused: bulk TCP, exchanges, bursts, storage.
+        // What only a peer's answers or a port's rate hold is refused: bulk TCP, exchanges, bursts,
+        // storage.
         (&[&loaded[..], &["tcp"]].concat()[..], false),
         (&["fabric", "-t", "1s", "--carrier", "tcp"][..], false),
         (&["fabric", "-t", "1s", "--carrier", "datagrams"][..], false),
         (&["buffer", "-t", "1s"][..], false),
         (&["storage", "--fio", job, "-t", "1s"][..], false),
-        (&["latency", "--protocol", "udp", "--size", "64,1518", "-t", "2s"][..], true),
-        (&["latency", "--protocol", "tcp", "--size", "64,1518", "-t", "2s"][..], true),
-        (&["latency", "--protocol", "icmp", "--size", "64,1518", "-t", "2s"][..], true),
+        (&["latency", "--protocol", "udp", "--size", "64,1518", "-t", "1300ms"][..], true),
+        (&["latency", "--protocol", "tcp", "--size", "64,1518", "-t", "1300ms"][..], true),
+        (&["latency", "--protocol", "icmp", "--size", "64,1518", "-t", "1300ms"][..], true),
         (&["forwarding", "--flood", "--size", "1518", "-t", "1s"][..], false),
     ] {
         let (output, most) = watched(args, &file, &scratch, &hosts);

@@ -1,4 +1,5 @@
-//! A third host's frames on the way: they are told from the trial's own, and the trial's own from them.
+//! A third host's frames on the way: they are told from the trial's own, and the trial's own from
+//! them.
 //!
 //! Needs root, for a lab, and ping.
 
@@ -28,8 +29,8 @@ fn three_hosts() -> LiveTestbed {
     LiveTestbed::open_with(&testbed, Stop::new(), switchmark()).expect("the lab comes up")
 }
 
-/// The third host sends the second some 500 frames a second of 1,018 octets, and gets answers; on a busy
-/// machine each of the four sends fewer.
+/// The third host sends the second some 500 frames a second of 1,018 octets, and gets answers; on a
+/// busy machine each of the four sends fewer.
 fn disturb(testbed: &LiveTestbed, pair: &Pair) -> Vec<Guest> {
     let target = testbed.topology().port(&pair.to).expect("it is a port").address.to_string();
     let args = ["-q", "-n", "-i", "0.008", "-s", "972", &target];

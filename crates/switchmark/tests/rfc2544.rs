@@ -1,7 +1,10 @@
 //! The whole of RFC 2544 from one command, in labs: every test comes to its end, and what the lab
 //! knows of its device is found.
 //!
-//! The limit is a kernel token bucket's, which no code of ours touches. Never asserts a time of ours.
+//! The limit is a kernel token bucket's, which no code of ours touches. Never asserts a time of
+//! ours. The command itself is carried out in virtual time, and in labs with
+//! `SWITCHMARK_TESTS=full`; else a plan asks a lab for the same six tests with fewer and shorter
+//! trials.
 
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "it faces the kernel")]
@@ -13,16 +16,33 @@ use std::process::Command;
 use harness::{Scratch, alone, conclusion, full, switchmark};
 use serde_json::Value;
 
-/// The figures of a run, or what went wrong.
+/// The figures of the one command, or what went wrong.
 fn suite(scratch: &Scratch, testbed: &str, size: &str) -> Vec<Value> {
+    let suite = ["forwarding", "--rfc2544", "--testbed", testbed, "--size", size, "--seed", "7"];
+    carried_out(scratch, &suite)
+}
+
+/// The same six tests of a lab, of each as few and short trials as tell its figure.
+fn short_suite(scratch: &Scratch, testbed: &str, size: &str) -> Vec<Value> {
+    let plan = scratch.path("plan.toml");
+    let text = format!(
+        "testbed = \"{testbed}\"\nseed = 7\n[[study]]\n[study.forwarding]\ntests = [\"rfc2544\"]\n\
+         sizes = [{size}]\nblocks = 2\nlatency_duration = \"300ms\"\nlatency_repeats = 2\nburst_repeats = 1\n\
+         reset_duration = \"3s\"\n"
+    );
+    std::fs::write(&plan, text).expect("writes");
+    carried_out(scratch, &["run", plan.to_str().expect("a plain path")])
+}
+
+fn carried_out(scratch: &Scratch, args: &[&str]) -> Vec<Value> {
     let output = Command::new(switchmark())
-        .args(["forwarding", "--rfc2544", "--testbed", testbed, "--size", size, "--seed", "7"])
+        .args(args)
         .args(["--json", "--quiet", "--store"])
         .arg(scratch.path("journal.db"))
         .output()
         .expect("it runs");
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{testbed}: {errors}");
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{args:?}: {errors}");
     let data: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
     data["figures"].as_array().cloned().expect("figures")
 }
@@ -38,11 +58,25 @@ fn of<'a>(figures: &'a [Value], metric: &str) -> Vec<&'a Value> {
 const METRICS: [&str; 6] =
     ["throughput", "one_way_delay", "loss_ratio", "back_to_back", "recovery_time", "reset_time"];
 
+/// One command, and every test has its figure.
+#[test]
+fn the_suite_is_one_command() {
+    let scratch = Scratch::new("rfc2544-sim");
+    let profile = scratch.path("sw.toml");
+    let text = "name = \"sw\"\nports = 2\nrate = \"100Mbit\"\nbuffer = { per_port = \"64KiB\" }\n";
+    std::fs::write(&profile, text).expect("writes");
+    let figures = suite(&scratch, &format!("sim:{}", profile.display()), "1518");
+    for metric in METRICS {
+        assert!(!of(&figures, metric).is_empty(), "no figure of {metric}");
+    }
+}
+
 #[test]
 fn the_suite_finds_what_a_limited_bridge_is() {
     let Some(_alone) = alone("the_suite_finds_what_a_limited_bridge_is", &[]) else { return };
     let scratch = Scratch::new("rfc2544");
-    let figures = suite(&scratch, "lab:bridge,rate=100Mbit", "1518");
+    let asked = if full() { suite } else { short_suite };
+    let figures = asked(&scratch, "lab:bridge,rate=100Mbit", "1518");
     for metric in METRICS {
         assert!(!of(&figures, metric).is_empty(), "no figure of {metric}");
     }

@@ -56,8 +56,8 @@ fn a_shared_load_adds_up_frame_for_frame() {
             assert_eq!(flow.received.duplicated, 0, "{told}");
             assert!(taken(&record) >= flow.sent, "{} taken: {told}", taken(&record));
             match schedule {
-                // A thread that a busy machine lets go only after the load's end sends nothing: then
-                // the trial says so.
+                // A thread that a busy machine lets go only after the load's end sends nothing:
+                // then the trial says so.
                 Schedule::Burst(frames) => {
                     let cut = flow.sent < frames;
                     assert!(flow.offered <= frames && cut == cut_short(&record), "{told}");

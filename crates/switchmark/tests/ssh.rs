@@ -1,7 +1,9 @@
-//! Hosts on the far side of a real sshd: two named namespaces with throw-away keys, reached from a third.
+//! Hosts on the far side of a real sshd: two named namespaces with throw-away keys, reached from a
+//! third.
 //!
-//! Needs root, iproute2 and Debian's openssh-server. No address outside the namespaces made here, no
-//! file of the user's: ssh is told a configuration of its own by a program of that name on the path.
+//! Needs root, iproute2 and Debian's openssh-server. No address outside the namespaces made here,
+//! no file of the user's: ssh is told a configuration of its own by a program of that name on the
+//! path.
 
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "it faces the kernel")]
@@ -37,8 +39,8 @@ fn managed(host: &str, last: u8) -> String {
     format!("198.18.4{}.{last}", &host[1..])
 }
 
-/// A console and hosts: each host has a cable to the console. Two have one to each other; four have one
-/// each to a switch.
+/// A console and hosts: each host has a cable to the console. Two have one to each other; four have
+/// one each to a switch.
 struct Rack {
     scratch: Scratch,
     /// Removed after its servers have ended.
@@ -211,9 +213,10 @@ impl Rack {
         command
     }
 
-    /// Carries out a plan of a search and a fabric study at ports of 20 Mbit/s; holds what it found against
-    /// that rate, and tells the run's name. On a machine that is busy with others the search may answer
-    /// that it can't tell, and in the long profile is asked again; it may never answer wrong.
+    /// Carries out a plan of a search and a fabric study at ports of 20 Mbit/s; holds what it found
+    /// against that rate, and tells the run's name. On a machine that is busy with others the
+    /// search may answer that it can't tell, and in the long profile is asked again; it may never
+    /// answer wrong.
     fn four_hosts_run(&self, plan: &str) -> String {
         // A port passes rate / (8 * (frame size - 4)) frames a second (docs/reference).
         let truth = 20e6 / (8.0 * 508.0);
@@ -400,7 +403,8 @@ fn a_damaged_copy_is_replaced_and_refusals_are_told() {
     assert!(told.contains("hint: ") && output.stdout.is_empty(), "{told}");
 }
 
-/// However a run over ssh ends, at any moment: within 3 s its hosts have neither a process nor a changed setting of it.
+/// However a run over ssh ends, at any moment: within 3 s its hosts have neither a process nor a
+/// changed setting of it.
 #[test]
 fn whatever_ends_a_run_its_hosts_are_as_they_were() {
     let name = "whatever_ends_a_run_its_hosts_are_as_they_were";
@@ -444,8 +448,8 @@ fn has_time_namespaces() -> bool {
     tried.is_ok_and(|status| status.success())
 }
 
-/// Two hosts whose clocks are a thousand seconds apart, which nobody tells the program: frames take no longer
-/// than they do between hosts of one clock, within the error that is stated.
+/// Two hosts whose clocks are a thousand seconds apart, which nobody tells the program: frames take
+/// no longer than they do between hosts of one clock, within the error that is stated.
 #[test]
 fn one_way_delays_between_clocks_that_are_far_apart() {
     let name = "one_way_delays_between_clocks_that_are_far_apart";
@@ -496,8 +500,8 @@ fn one_way_delays_between_clocks_that_are_far_apart() {
     assert!(seen > 0, "{told}");
 }
 
-/// One plan file, over four hosts by ssh and over a lab of the same device: what the ports pass is known, and
-/// the program's own comparison tells both runs' figures apart or not.
+/// One plan file, over four hosts by ssh and over a lab of the same device: what the ports pass is
+/// known, and the program's own comparison tells both runs' figures apart or not.
 #[test]
 fn a_plan_with_four_hosts_gives_the_labs_figures() {
     let needed = ["ip", "tc", "ethtool", "ssh", "sshd", "ssh-keygen"];
@@ -559,8 +563,9 @@ fn numbers_said(name: &str, said: &[u8]) -> Vec<u32> {
     after.iter().filter_map(number).collect()
 }
 
-/// Round trips and a storage's reads by ssh, with what is said to the agents overheard: neither the journal's
-/// files nor the report nor anything printed has a trial's token, a password of the environment or the key.
+/// Round trips and a storage's reads by ssh, with what is said to the agents overheard: neither the
+/// journal's files nor the report nor anything printed has a trial's token, a password of the
+/// environment or the key.
 #[test]
 fn no_secret_is_written_down() {
     let needed = ["ip", "ssh", "sshd", "ssh-keygen", "tee", "fio", "nbdkit"];

@@ -1,8 +1,8 @@
-//! Random jobs of every option that this machine's fio has, without `--allow-destroy`: whatever they ask
-//! for, nothing that was there is changed.
+//! Random jobs of every option that this machine's fio has, without `--allow-destroy`: whatever
+//! they ask for, nothing that was there is changed.
 //!
-//! Half of the jobs go through a job file, as people's do; half straight to the agent, as a controller's
-//! that is not ours would. `SWITCHMARK_TESTS=full` has 500 jobs.
+//! Half of the jobs go through a job file, as people's do; half straight to the agent, as a
+//! controller's that is not ours would. `SWITCHMARK_TESTS=full` has 500 jobs.
 
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "these tests face the kernel")]
@@ -237,7 +237,8 @@ fn no_job_changes_what_was_there_unless_it_was_allowed() {
             _ => refused += 1,
         }
         let mut after = seen(&folder);
-        // What the agent made goes with it; a folder that it made something in has a new time stamp.
+        // What the agent made goes with it; a folder that it made something in has a new time
+        // stamp.
         after.retain(|path, _| before.contains_key(path) || !is_scratch(path));
         assert_eq!(after.len(), before.len(), "job {number} of seed {seed}:\n{}", draw.text());
         for (path, was) in &before {

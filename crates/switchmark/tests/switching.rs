@@ -1,6 +1,6 @@
-//! The tests of RFC 2889 on the kernel's bridge: what it knows of addresses is what it was limited to,
-//! and a broadcast reaches every port. Beside them, in `fabric`, who shares an uplink. Needs root. Asserts no rate
-//! but those that its devices are given.
+//! The tests of RFC 2889 on the kernel's bridge: what it knows of addresses is what it was limited
+//! to, and a broadcast reaches every port. Beside them, in `fabric`, who shares an uplink. Needs
+//! root. Asserts no rate but those that its devices are given.
 
 #![allow(missing_docs, reason = "a test")]
 
@@ -105,8 +105,8 @@ fn a_dead_port_has_no_figure_and_the_others_keep_theirs() {
     assert!(most[0].value.is_some_and(|rate| rate > 0.0), "{most:#?}");
 }
 
-/// Both suites in the simulator, as a user asks for them: tables, the list of deviations, a report, and
-/// the same figures again from the journal alone.
+/// Both suites in the simulator, as a user asks for them: tables, the list of deviations, a report,
+/// and the same figures again from the journal alone.
 #[test]
 fn both_suites_as_their_user_runs_them() {
     let scratch = harness::Scratch::new("switching");

@@ -162,7 +162,8 @@ proptest! {
         prop_assert_eq!(stamped, emitted);
     }
 
-    /// The incremental checksum is compared with one computed over the whole datagram by `classify`.
+    /// The incremental checksum is compared with one computed over the whole datagram by
+    /// `classify`.
     #[test]
     fn a_frame_is_read_as_built(
         ends in endpoints(), vlan in prop::option::of(0u16..4096), first in probe(),

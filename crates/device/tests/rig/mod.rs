@@ -1,4 +1,5 @@
-//! Hosts for the tests: senders that keep their cable's rate, honour PAUSE, and a book of what came.
+//! Hosts for the tests: senders that keep their cable's rate, honour PAUSE, and a book of what
+//! came.
 //!
 //! Owns no expectation.
 

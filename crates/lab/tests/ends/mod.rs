@@ -1,6 +1,7 @@
 //! What the tests of built labs share: who shall reach whom, and a datagram there and back.
 //!
-//! Owns the lock that keeps labs of one test program apart. Asserts nothing but that an echo comes back.
+//! Owns the lock that keeps labs of one test program apart. Asserts nothing but that an echo comes
+//! back.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 

@@ -1,6 +1,6 @@
-//! Holds a lab open until its standard input closes: `lab-hold bridge+router 4`. The tests kill it to
-//! see what is left, and run it as an ordinary user to see that a lab needs no root. Every device is
-//! greeted across and, last of all, left in its last variant.
+//! Holds a lab open until its standard input closes: `lab-hold bridge+router 4`. The tests kill it
+//! to see what is left, and run it as an ordinary user to see that a lab needs no root. Every
+//! device is greeted across and, last of all, left in its last variant.
 //!
 //! Prints one line when the lab is up: the right it was built by, then the inode of each node's
 //! namespace. Never leaves anything behind.

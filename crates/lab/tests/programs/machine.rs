@@ -1,9 +1,9 @@
-//! What switchmark's binary is to a virtual machine, as small as it can be: the emulator's forerunner
-//! on the host, and the first process in the machine.
+//! What switchmark's binary is to a virtual machine, as small as it can be: the emulator's
+//! forerunner on the host, and the first process in the machine.
 //!
-//! `hold KERNEL` starts a machine without ports, says its process id, and waits to be killed. In the
-//! machine it answers `interfaces` with the machine's counters, `release` and `realtime` with its
-//! kernel's. Never ends what it started by any means but its own end.
+//! `hold KERNEL` starts a machine without ports, says its process id, and waits to be killed. In
+//! the machine it answers `interfaces` with the machine's counters, `release` and `realtime` with
+//! its kernel's. Never ends what it started by any means but its own end.
 
 use std::fs;
 use std::io::{self, Read as _};

@@ -1,8 +1,8 @@
 //! A switch of groups behind uplinks, by arithmetic: what each flow of a flood gets, and noise.
 //!
-//! Owns the model: a flow leaves its group through an uplink, enters another's through that one's, and
-//! then waits for its output; each in proportion to what comes. Never sends a frame, and refuses flows
-//! that are no floods.
+//! Owns the model: a flow leaves its group through an uplink, enters another's through that one's,
+//! and then waits for its output; each in proportion to what comes. Never sends a frame, and
+//! refuses flows that are no floods.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,8 @@ pub struct Model {
     pub flooded: f64,
     /// The share of all frames that is lost by chance.
     pub loss: f64,
-    /// What every flow loses in the first round that stays inside the groups, as to a host's other work.
+    /// What every flow loses in the first round that stays inside the groups, as to a host's other
+    /// work.
     pub disturbed: f64,
 }
 

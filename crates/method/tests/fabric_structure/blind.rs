@@ -1,5 +1,6 @@
-//! Devices that nobody chose: groups of unequal sizes behind unequal uplinks, some of which nothing can fill,
-//! with noise and random loss. Every claim is held against the truth, by the confidence it states.
+//! Devices that nobody chose: groups of unequal sizes behind unequal uplinks, some of which nothing
+//! can fill, with noise and random loss. Every claim is held against the truth, by the confidence
+//! it states.
 //!
 //! Owns the draw, what may be called right, and the table. Never touches the network.
 
@@ -12,8 +13,8 @@ use rand_pcg::Pcg64;
 use super::bed::Model;
 use super::{Told, Uplink, full, told};
 
-/// An uplink that is short by less than this share is as good as one that is not: two groups of such may
-/// be told as one.
+/// An uplink that is short by less than this share is as good as one that is not: two groups of
+/// such may be told as one.
 const RESOLVED: f64 = 0.10;
 
 /// What is allowed beside an interval (a rate's) or a bound.
@@ -29,8 +30,8 @@ struct Blind {
 }
 
 impl Blind {
-    /// 8…48 ports in 1…6 groups of two or more; an uplink carries a quarter to nearly all of what its ports
-    /// send, or, in every fourth group, up to three times as much.
+    /// 8…48 ports in 1…6 groups of two or more; an uplink carries a quarter to nearly all of what
+    /// its ports send, or, in every fourth group, up to three times as much.
     fn random(seed: u64) -> Self {
         let mut chance = Pcg64::seed_from_u64(seed ^ 0xb11d);
         let ports: usize = chance.random_range(8..=48);

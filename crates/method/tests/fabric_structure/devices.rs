@@ -1,4 +1,5 @@
-//! Random devices: their groups, how far their uplinks are oversubscribed, and what may be told of them.
+//! Random devices: their groups, how far their uplinks are oversubscribed, and what may be told of
+//! them.
 //!
 //! Owns the draw. Never measures.
 
@@ -22,8 +23,8 @@ pub struct Case {
 }
 
 impl Case {
-    /// 8…48 ports in 1…6 groups of two or more, neighbouring or scattered, equal or not; a third of the
-    /// devices are not oversubscribed.
+    /// 8…48 ports in 1…6 groups of two or more, neighbouring or scattered, equal or not; a third of
+    /// the devices are not oversubscribed.
     pub fn random(seed: u64) -> Self {
         let mut chance = Pcg64::seed_from_u64(seed);
         let ports = chance.random_range(8..=48);
@@ -76,9 +77,9 @@ impl Case {
         group.len() as f64 / self.ratio
     }
 
-    /// Rates that are off by more than 5 %, or missing where floods could fill that uplink alone. Of two
-    /// groups nothing tells whose uplink is the narrower, and one that carries as much as all others'
-    /// together is never full alone: what each carries at least is told of those.
+    /// Rates that are off by more than 5 %, or missing where floods could fill that uplink alone.
+    /// Of two groups nothing tells whose uplink is the narrower, and one that carries as much as
+    /// all others' together is never full alone: what each carries at least is told of those.
     pub fn wrong_rates<'a>(
         &'a self,
         told: &'a BTreeMap<usize, Uplink>,

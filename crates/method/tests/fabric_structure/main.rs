@@ -1,7 +1,7 @@
 //! Groups and uplinks told from floods, against random devices whose structure is known.
 //!
-//! Checks how often all groups are right, how near the uplinks' rates are, how often blocking is seen
-//! where there is none, and what it costs. Seeds are printed. Never touches the network.
+//! Checks how often all groups are right, how near the uplinks' rates are, how often blocking is
+//! seen where there is none, and what it costs. Seeds are printed. Never touches the network.
 
 mod bed;
 mod blind;
@@ -294,7 +294,8 @@ fn what_would_have_been_seen_is_seen() {
     assert!(f64::from(seen) >= 0.95 * count as f64, "{seen} of {count}");
 }
 
-/// Something else held up one round inside the groups, and fresh rounds are clean: it was not the groups.
+/// Something else held up one round inside the groups, and fresh rounds are clean: it was not the
+/// groups.
 #[test]
 fn a_disturbed_round_splits_no_group() {
     for (groups, seed) in [2, 3, 4].into_iter().flat_map(|g| [(g, 0), (g, 1), (g, 2)]) {

@@ -1,7 +1,7 @@
 //! Fewer hosts than ports: the same groups, told in sittings between which cables are moved.
 //!
-//! Checks what is told against random devices, and the cables moved against the fewest there could be.
-//! Seeds are printed. Never touches the network.
+//! Checks what is told against random devices, and the cables moved against the fewest there could
+//! be. Seeds are printed. Never touches the network.
 
 use method::{FabricSpec, Recabling};
 use rand::SeedableRng as _;
@@ -79,9 +79,9 @@ fn a_device_that_does_not_block_is_not_said_to() {
     }
 }
 
-/// Nothing shows, whoever sits where: the answer comes before every two ports have sat together. With four
-/// hosts at 12 ports that is after more cables than any plan for every two moves at least, 20, and fewer
-/// than the greedy one moves, 28.
+/// Nothing shows, whoever sits where: the answer comes before every two ports have sat together.
+/// With four hosts at 12 ports that is after more cables than any plan for every two moves at
+/// least, 20, and fewer than the greedy one moves, 28.
 #[test]
 fn where_nothing_shows_few_cables_are_moved() {
     for (hosts, ports, fewer_than) in [(8, 48, 158), (4, 12, 28), (6, 24, 53)] {
@@ -101,7 +101,8 @@ fn where_nothing_shows_few_cables_are_moved() {
     }
 }
 
-/// What is promised of a device on which nothing showed, held against devices just within the promise.
+/// What is promised of a device on which nothing showed, held against devices just within the
+/// promise.
 #[test]
 fn what_would_have_been_seen_is_seen() {
     let (mut seen, mut all) = (0, 0);

@@ -1,5 +1,5 @@
-//! What a flow of datagrams comes to in the model: its counts from the rates and the buffer, whatever
-//! its schedule.
+//! What a flow of datagrams comes to in the model: its counts from the rates and the buffer,
+//! whatever its schedule.
 //!
 //! Owns the arithmetic that the tests hold the figures against. Never judges a trial.
 

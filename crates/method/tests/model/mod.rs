@@ -1,5 +1,5 @@
-//! A testbed made of arithmetic: a device with a rate, a buffer and a delay, a tester with a limit of
-//! its own, and seeded stalls. Judges its trials with the same gates as the real ones.
+//! A testbed made of arithmetic: a device with a rate, a buffer and a delay, a tester with a limit
+//! of its own, and seeded stalls. Judges its trials with the same gates as the real ones.
 //!
 //! Keeps every trial it was asked for. Never draws from anything but its own seed and its count.
 
@@ -61,7 +61,8 @@ pub struct Model {
     pub tester: f64,
     /// The same with the device in the path, where it does the device's work too.
     pub burdened: f64,
-    /// The share of it that the sender can make in even gaps: between these two, drawn for each trial.
+    /// The share of it that the sender can make in even gaps: between these two, drawn for each
+    /// trial.
     pub paced: (f64, f64),
     /// Share of trials in which the sender stalls.
     pub stalls: f64,
@@ -79,8 +80,8 @@ pub struct Model {
     pub stamping: Stamping,
     /// Share of a paced flow's frames that leave together with the one before.
     pub bunched: f64,
-    /// The longest gap between a paced flow's arrivals, in nanoseconds, drawn between these two for each
-    /// trial: the receiver's own; none where it is 0.
+    /// The longest gap between a paced flow's arrivals, in nanoseconds, drawn between these two for
+    /// each trial: the receiver's own; none where it is 0.
     pub held_up_ns: (f64, f64),
     /// For the stalls and the delays.
     pub seed: u64,

@@ -1,5 +1,5 @@
-//! Synthetic runs for tests: made up by arithmetic, seeded, and measured nowhere. They have the shapes
-//! of real records, and every name in them says `synthetic`.
+//! Synthetic runs for tests: made up by arithmetic, seeded, and measured nowhere. They have the
+//! shapes of real records, and every name in them says `synthetic`.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 

@@ -1,5 +1,5 @@
-//! A synthetic run of RFC 2544's tests: a router, the same router in a variant, and a bridge, beside one
-//! direct cable; a mix of sizes among the frames. Measured nowhere.
+//! A synthetic run of RFC 2544's tests: a router, the same router in a variant, and a bridge,
+//! beside one direct cable; a mix of sizes among the frames. Measured nowhere.
 
 use measure::{FrameMix, FrameRate, Nanos};
 use method::study::{ForwardingSpec, Profile, StudySpec};

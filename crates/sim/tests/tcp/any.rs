@@ -1,5 +1,5 @@
-//! What holds whatever happens: every octet comes once and in order, and the same seed gives the same
-//! course on every machine.
+//! What holds whatever happens: every octet comes once and in order, and the same seed gives the
+//! same course on every machine.
 //!
 //! Owns the random mishaps. Asserts nothing about speed.
 
@@ -11,7 +11,8 @@ use sim::tcp::{Algorithm, Config};
 
 use crate::channel::{Channel, Fate, Path, ms};
 
-/// A small generator of its own (xorshift), so that the pinned course depends on no crate's version.
+/// A small generator of its own (xorshift), so that the pinned course depends on no crate's
+/// version.
 struct Chance(u64);
 
 impl Chance {
@@ -91,7 +92,8 @@ proptest! {
     }
 }
 
-/// A run with everything in it, as one number (FNV-1a over every acknowledgement's time and window).
+/// A run with everything in it, as one number (FNV-1a over every acknowledgement's time and
+/// window).
 fn course(algorithm: Algorithm, seed: u64) -> u64 {
     let hash = RefCell::new(0xcbf2_9ce4_8422_2325_u64);
     let path = Path { rate: Rate(100_000_000), delay: ms(20), buffer: 200_000, overhead: 52 };

@@ -1,6 +1,7 @@
 //! A path for one connection: a rate, a queue with a limit, a delay each way, and scripted mishaps.
 //!
-//! Owns its own small event queue. Never shares code with the simulator's: it is the measure for both.
+//! Owns its own small event queue. Never shares code with the simulator's: it is the measure for
+//! both.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

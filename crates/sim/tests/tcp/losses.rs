@@ -179,7 +179,8 @@ fn reordering_is_learnt() {
     }
     let reading = channel.reading();
     assert_eq!(reading.timeouts, 0);
-    // The first late segment is repaired in vain; the rest of the repairs are the queue's overflows.
+    // The first late segment is repaired in vain; the rest of the repairs are the queue's
+    // overflows.
     assert_eq!(retransmits[12], 1, "{retransmits:?}");
     assert_eq!(reading.retransmits, 1 + channel.overflows, "{retransmits:?}");
     let goodput = reading.acked.0 as f64 * 8.0 / 20.0;

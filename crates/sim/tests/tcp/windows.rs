@@ -18,8 +18,8 @@ fn path(rate: u64, buffer: u64) -> Path {
     Path { rate: Rate(rate), delay: ms(50), buffer: buffer * 1500, overhead: 52 }
 }
 
-/// The window's course in segments, by seconds since the window first grew after the one loss, and the
-/// window before the loss. The path never fills.
+/// The window's course in segments, by seconds since the window first grew after the one loss, and
+/// the window before the loss. The path never fills.
 fn after_one_loss(algorithm: Algorithm, seconds: u64) -> (f64, Vec<(f64, f64)>) {
     let seen = RefCell::new(Vec::<(Picos, Reading)>::new());
     let mut channel =
@@ -97,15 +97,16 @@ fn a_small_window_of_cubic_grows_as_renos() {
         20.0 / (channel.reading().recoveries - before) as f64
     });
     // The queue makes the round trip grow with the window, so a period is the integral of W dW over
-    // what it grows by: for Reno (1 - 0.25)/2, for CUBIC (1 - 0.49)/2 x 17/9, 1.28 times as long. It
-    // ends a bit sooner, since the growth is Reno's own above the last window.
+    // what it grows by: for Reno (1 - 0.25)/2, for CUBIC (1 - 0.49)/2 x 17/9, 1.28 times as long.
+    // It ends a bit sooner, since the growth is Reno's own above the last window.
     let ratio = periods[1] / periods[0];
     assert!((1.15..1.3).contains(&ratio), "{periods:?}");
 }
 
 #[test]
 fn renos_sawtooth_has_its_period() {
-    // The window goes from BDP to 2 BDP while the queue fills: 1.5 BDP x RTT in segments and seconds.
+    // The window goes from BDP to 2 BDP while the queue fills: 1.5 BDP x RTT in segments and
+    // seconds.
     let rate = 20_000_000;
     let bdp = rate / 10 / 8 / 1500;
     let mut channel = Channel::new(Config::new(MSS, Algorithm::Reno), ROOM, path(rate, bdp));
@@ -139,9 +140,10 @@ fn a_queue_of_a_bandwidth_delay_product_keeps_reno_busy_and_a_tiny_one_three_qua
 fn hystart_leaves_slow_start_before_the_queue_overflows() {
     let rate = 200_000_000;
     let bdp = rate / 10 / 8 / 1500;
-    // An acknowledgement tells of a queue a round trip late, so the window may be 2 x 1.125 times the
-    // product and somewhat more when a round shows it. RFC 9406 then still lets the window grow by a
-    // quarter in each of five rounds: threefold. A queue shorter than some seven products can overflow.
+    // An acknowledgement tells of a queue a round trip late, so the window may be 2 x 1.125 times
+    // the product and somewhat more when a round shows it. RFC 9406 then still lets the window grow
+    // by a quarter in each of five rounds: threefold. A queue shorter than some seven products can
+    // overflow.
     for (hystart, overflows) in [(true, false), (false, true)] {
         let config = Config { hystart, ..Config::new(MSS, Algorithm::Cubic) };
         let mut channel = Channel::new(config, ROOM, path(rate, 7 * bdp));

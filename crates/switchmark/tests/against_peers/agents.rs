@@ -1,8 +1,8 @@
-//! What agents cost their controller: one fabric trial on racks of more and more hosts, each a network namespace of
-//! this machine, at one bridge.
+//! What agents cost their controller: one fabric trial on racks of more and more hosts, each a
+//! network namespace of this machine, at one bridge.
 //!
-//! Asserts that every agent starts and answers. The trial's own figures are not looked at: on a few processors so many
-//! hosts send when they can. Namespaces go when the rack is dropped.
+//! Asserts that every agent starts and answers. The trial's own figures are not looked at: on a few
+//! processors so many hosts send when they can. Namespaces go when the rack is dropped.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -1,8 +1,10 @@
-//! How long a campaign's journal takes to be analysed and rendered, with what memory, and how soon a long
-//! one goes on after an interruption: the program itself, on journals that it made in the simulator.
+//! How long a campaign's journal takes to be analysed and rendered, with what memory, and how soon
+//! a long one goes on after an interruption: the program itself, on journals that it made in the
+//! simulator.
 //!
-//! Asserts the bars that docs/benchmarks.md states, on processor time: one thread does it all, and other programs
-//! on the machine disturb that less than a clock on the wall, which is printed beside it.
+//! Asserts the bars that docs/benchmarks.md states, on processor time: one thread does it all, and
+//! other programs on the machine disturb that less than a clock on the wall, which is printed
+//! beside it.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -26,8 +28,8 @@ const ANALYSED: Duration = Duration::from_secs(5);
 const MEMORY_KIB: u64 = 500_000;
 const RESUMED: Duration = Duration::from_secs(1);
 
-/// Three sizes by three protocols, each through the device and over the cable, beside a load that spreads the
-/// delays over their histograms.
+/// Three sizes by three protocols, each through the device and over the cable, beside a load that
+/// spreads the delays over their histograms.
 fn plan(blocks: u32, duration: &str) -> String {
     let profile = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/software-bridge.toml");
     format!(

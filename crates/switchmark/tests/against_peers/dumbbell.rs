@@ -1,8 +1,9 @@
-//! One TCP connection and a load of datagrams over one cable between two switches: by our simulator,
-//! and by ns-3 (`bench/ns3/dumbbell.cc`), with the same rates, delay, queue, sizes and duration.
+//! One TCP connection and a load of datagrams over one cable between two switches: by our
+//! simulator, and by ns-3 (`bench/ns3/dumbbell.cc`), with the same rates, delay, queue, sizes and
+//! duration.
 //!
-//! ns-3 has no switches on point-to-point cables, so routers stand there; its cables are slower by what
-//! Ethernet adds to a packet, so that a packet takes as long in both.
+//! ns-3 has no switches on point-to-point cables, so routers stand there; its cables are slower by
+//! what Ethernet adds to a packet, so that a packet takes as long in both.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,8 +27,8 @@ pub struct Case {
     pub round_trip_ms: u32,
     /// Octets of TCP's IP packets.
     pub mtu: u32,
-    /// Octets of the load's. Others than TCP's: ns-3's hosts have no jitter, and frames of one size on
-    /// cables of one rate would keep in step there.
+    /// Octets of the load's. Others than TCP's: ns-3's hosts have no jitter, and frames of one size
+    /// on cables of one rate would keep in step there.
     pub datagram: u32,
     /// Of every port, octets.
     pub queue: u64,

@@ -1,7 +1,8 @@
-//! A fat tree as a profile: k pods of k/2 switches with hosts and k/2 above them, and (k/2)² on top.
+//! A fat tree as a profile: k pods of k/2 switches with hosts and k/2 above them, and (k/2)² on
+//! top.
 //!
-//! Owns the cabling (Al-Fares et al., SIGCOMM 2008). All switches have k ports of one rate, so every
-//! host can send at line rate at once where flows are spread evenly.
+//! Owns the cabling (Al-Fares et al., SIGCOMM 2008). All switches have k ports of one rate, so
+//! every host can send at line rate at once where flows are spread evenly.
 
 use std::fmt::Write as _;
 

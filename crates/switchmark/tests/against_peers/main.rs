@@ -1,7 +1,7 @@
 //! Ours beside other people's programs, in one lab, interleaved: tables of ratios.
 //!
-//! Ignored in an ordinary test run: `cargo xtask bench` runs it. Never asserts an absolute time; the
-//! ratios are printed, and what must hold of them is asserted where it is stated.
+//! Ignored in an ordinary test run: `cargo xtask bench` runs it. Never asserts an absolute time;
+//! the ratios are printed, and what must hold of them is asserted where it is stated.
 
 #![allow(missing_docs, reason = "a benchmark")]
 #![allow(clippy::disallowed_methods, reason = "it faces the kernel")]

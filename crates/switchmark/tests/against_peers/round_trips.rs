@@ -123,8 +123,8 @@ fn compare(testbed: &mut LiveTestbed, setting: &str) {
     }
 }
 
-/// The kernel polls a socket's queue for a while before it sleeps; for all programs of the machine, so
-/// it is put back when dropped.
+/// The kernel polls a socket's queue for a while before it sleeps; for all programs of the machine,
+/// so it is put back when dropped.
 struct BusyPolling([(&'static str, String); 2]);
 
 impl BusyPolling {

@@ -1,8 +1,9 @@
-//! How fast the simulator is: packet events a second, what they cost with more ports, memory, and the
-//! same dumbbell by ns-3.
+//! How fast the simulator is: packet events a second, what they cost with more ports, memory, and
+//! the same dumbbell by ns-3.
 //!
 //! Everything here is computed by one thread, so what it cost is told in processor time: other
-//! programs on the machine disturb that less than a clock on the wall. Ratios are asserted, no time is.
+//! programs on the machine disturb that less than a clock on the wall. Ratios are asserted, no time
+//! is.
 
 use std::process::Command;
 use std::time::Duration;
@@ -76,8 +77,8 @@ pub fn frames(record: &TrialRecord) -> (u64, u64) {
     (sum("tx_packets"), sum("rx_packets"))
 }
 
-/// A frame that crosses so many switches is an event as it leaves its host, and at each switch one as
-/// it is decided on and one as its last bit is out.
+/// A frame that crosses so many switches is an event as it leaves its host, and at each switch one
+/// as it is decided on and one as its last bit is out.
 const fn events_of_frame(switches: u64) -> u64 {
     1 + 2 * switches
 }

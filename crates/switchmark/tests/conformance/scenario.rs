@@ -40,8 +40,8 @@ const fn yes() -> bool {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Kernel {
-    /// Its rate is such that frames of this size pass as often as at `limit`: a bucket counts neither
-    /// FCS nor preamble nor gap.
+    /// Its rate is such that frames of this size pass as often as at `limit`: a bucket counts
+    /// neither FCS nor preamble nor gap.
     pub size: u32,
     /// What may wait at a port.
     pub queue: ByteCount,
@@ -65,8 +65,8 @@ pub struct Case {
     pub send: Load,
     /// For how long.
     pub lasts: Nanos,
-    /// Also where the kernel is the device; false where it is another kind of device in just this, and
-    /// the file says why.
+    /// Also where the kernel is the device; false where it is another kind of device in just this,
+    /// and the file says why.
     #[serde(default = "yes")]
     pub kernel: bool,
     /// Left out of the quick profile.

@@ -74,8 +74,8 @@ fn emulated(profile: Profile) -> EmulatedSpec {
     EmulatedSpec { profile: Arc::new(profile), seed: 1 }
 }
 
-/// TCP's figure is the median of so many trials: what a hypervisor takes for a moment it sends less by,
-/// for no gate to see.
+/// TCP's figure is the median of so many trials: what a hypervisor takes for a moment it sends less
+/// by, for no gate to see.
 const TCP_TRIALS: usize = 3;
 
 /// Runs a case until its trials are valid, or so many were not.
@@ -112,7 +112,8 @@ pub fn run(testbed: &mut dyn Testbed, scenario: &Scenario, case: &Case, attempts
     outcomes
 }
 
-/// How the sender kept its schedule, what an emulated device says of itself, who had the processors.
+/// How the sender kept its schedule, what an emulated device says of itself, who had the
+/// processors.
 fn circumstances(record: &TrialRecord) -> String {
     let mut told = Vec::new();
     for flow in &record.flows {

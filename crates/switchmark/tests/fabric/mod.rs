@@ -1,8 +1,9 @@
-//! Groups of ports told on real frames: of the kernel's bridges joined by limited links, and of an emulated
-//! switch, against its simulation. Beside them what a sender sees of the same links.
+//! Groups of ports told on real frames: of the kernel's bridges joined by limited links, and of an
+//! emulated switch, against its simulation. Beside them what a sender sees of the same links.
 //!
-//! Needs root, and a machine that has nothing else to do: where floods are held up by other programs, it
-//! can't be told who shares what. More than six hosts take minutes, and belong to the long profile.
+//! Needs root, and a machine that has nothing else to do: where floods are held up by other
+//! programs, it can't be told who shares what. More than six hosts take minutes, and belong to the
+//! long profile.
 
 #![allow(clippy::disallowed_methods, reason = "this test faces the kernel")]
 
@@ -116,7 +117,8 @@ fn an_emulated_switch_is_told_as_its_simulation_is() {
 #[test]
 fn an_emulated_switch_of_48_ports_is_told_as_its_simulation_is() {
     let Some(_alone) = harness::alone("an_emulated_switch_of_48_ports", &[]) else { return };
-    // A buffer as slow as its ports would hold a dozen frames for all 48, and every flow would be held up by that.
+    // A buffer as slow as its ports would hold a dozen frames for all 48, and every flow would be
+    // held up by that.
     let slow = profile("s400-48t").scaled(0.015).with_buffer(ByteCount(1 << 20));
     check_both_worlds(&slow, 48);
 }
@@ -160,8 +162,9 @@ struct Timed {
     by_receiver: f64,
 }
 
-/// Each pair sends messages one way over TCP, with the kernel's own buffers. The sender's clock stops when
-/// its last call returns, the receiver's when it has the last octet; both start together.
+/// Each pair sends messages one way over TCP, with the kernel's own buffers. The sender's clock
+/// stops when its last call returns, the receiver's when it has the last octet; both start
+/// together.
 fn timed(lab: &Lab, pairs: &[(usize, usize)]) -> Vec<Timed> {
     let address = |host: usize| lab.plan().hosts[host].ports[0].address;
     let one = |&(from, to): &(usize, usize)| -> Timed {
@@ -204,7 +207,8 @@ fn connect(there: (Ipv4Addr, u16)) -> TcpStream {
     TcpStream::connect(there).expect("a connection")
 }
 
-/// The same arrangement, timed at both ends: the sender's calls return once its kernel has the octets.
+/// The same arrangement, timed at both ends: the sender's calls return once its kernel has the
+/// octets.
 #[test]
 fn a_sender_does_not_see_what_holds_its_messages_up() {
     let Some(_alone) = harness::alone("a_sender_does_not_see", &[]) else { return };

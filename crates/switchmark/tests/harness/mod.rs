@@ -25,8 +25,8 @@ use watcher::Watcher;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Keeps labs on one machine from disturbing each other, and fails the test whose end does not leave the machine as it
-/// was.
+/// Keeps labs on one machine from disturbing each other, and fails the test whose end does not
+/// leave the machine as it was.
 pub struct Alone {
     test: String,
     before: Watcher,
@@ -173,7 +173,8 @@ impl Drop for Guest {
     }
 }
 
-/// Waits until `done` holds, for at most a minute: long enough for a machine that is busy with others.
+/// Waits until `done` holds, for at most a minute: long enough for a machine that is busy with
+/// others.
 pub fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
     for _ in 0..6000 {
         if done() {
@@ -228,9 +229,10 @@ pub fn told_a_round_trip(output: &Output) {
     assert!(median["n"].as_u64().is_some_and(|n| n > 100), "{median}");
 }
 
-/// What a search's figure says of a limit that is known, or `None` where it says itself that the machine
-/// was too busy to tell: the tester was the limit, or the bracket stayed wide. Whichever it is, nothing
-/// above the truth was found, and a limit that the path was driven to has the truth in its bracket.
+/// What a search's figure says of a limit that is known, or `None` where it says itself that the
+/// machine was too busy to tell: the tester was the limit, or the bracket stayed wide. Whichever it
+/// is, nothing above the truth was found, and a limit that the path was driven to has the truth in
+/// its bracket.
 pub fn conclusion(figure: &serde_json::Value, truth: f64, tolerance: f64) -> Option<f64> {
     let value = figure["value"].as_f64()?;
     assert!(value <= truth * (1.0 + tolerance), "more than {truth}: {figure}");

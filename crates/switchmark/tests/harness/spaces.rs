@@ -1,6 +1,7 @@
 //! Named network namespaces that stand for hosts, and the cables between them.
 //!
-//! Needs root and iproute2. Never leaves a namespace behind, nor a process in one: they go when dropped.
+//! Needs root and iproute2. Never leaves a namespace behind, nor a process in one: they go when
+//! dropped.
 
 use std::process::Command;
 

@@ -1,7 +1,8 @@
 //! Whether a machine is as it was: before a test and after it.
 //!
-//! Owns what is looked at: links and their offloads and queues, namespaces, mounts, settings, agents' notes, the
-//! program's processes, and the files beside the test. Never puts anything back: a test that leaves something fails.
+//! Owns what is looked at: links and their offloads and queues, namespaces, mounts, settings,
+//! agents' notes, the program's processes, and the files beside the test. Never puts anything back:
+//! a test that leaves something fails.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -55,16 +56,21 @@ impl Watcher {
     pub fn differences(&self) -> Vec<String> {
         let mut last = Vec::new();
         for _ in 0..SETTLING {
-            let now = Self::look();
-            let gone = self.0.difference(&now.0).map(|line| format!("gone: {line}"));
-            let new = now.0.difference(&self.0).map(|line| format!("new: {line}"));
-            last = gone.chain(new).collect();
+            last = self.differences_now();
             if last.is_empty() {
                 return last;
             }
             thread::sleep(PAUSE);
         }
         last
+    }
+
+    /// What is not as it was at this moment.
+    pub fn differences_now(&self) -> Vec<String> {
+        let now = Self::look();
+        let gone = self.0.difference(&now.0).map(|line| format!("gone: {line}"));
+        let new = now.0.difference(&self.0).map(|line| format!("new: {line}"));
+        gone.chain(new).collect()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Four hosts at a switch of eight ports, and a scripted person who moves their cables.
 //!
-//! Owns the switch (two of the kernel's bridges joined by limited links) and the person, who does what is
-//! asked for on standard error and says so with a line. Never answers before the cable is moved.
+//! Owns the switch (two of the kernel's bridges joined by limited links) and the person, who does
+//! what is asked for on standard error and says so with a line. Never answers before the cable is
+//! moved.
 
 #![allow(clippy::disallowed_methods, reason = "this bench faces the kernel")]
 
@@ -58,8 +59,8 @@ impl Bench {
         Self { lab, folder, sleepers }
     }
 
-    /// Runs switchmark beside a person who goes away after so many steps. How many were asked for, and all
-    /// that was said.
+    /// Runs switchmark beside a person who goes away after so many steps. How many were asked for,
+    /// and all that was said.
     pub fn person(&mut self, args: &[&str], steps: Option<usize>) -> (usize, String) {
         let mut command = Command::new(switchmark());
         command.args(args).args(["--quiet", "--json", "--store", "journal.db"]);
