@@ -15,16 +15,8 @@ use syn::{Attribute, Item, ItemMod, UseTree};
 type Module = Vec<String>;
 type Edges = BTreeMap<Module, BTreeSet<Module>>;
 
-/// Circles that are still there, each by its crate and first module: this list only gets shorter.
-const KNOWN: [(&str, &str); 3] = [
-    ("switchmark", "agent::cancel"),
-    ("dataplane", "datagram::frames"),
-    ("device", "profile::resolve"),
-];
-
-/// Fails with every group of modules that need each other, and with what is listed and gone.
+/// Fails with every group of modules that need each other.
 pub fn check(root: &Path) -> Result<()> {
-    let mut known: Vec<_> = KNOWN.to_vec();
     let mut wrong = Vec::new();
     for folder in fs::read_dir(root.join("crates")).context("list crates")? {
         let folder = folder?.path();
@@ -33,15 +25,9 @@ pub fn check(root: &Path) -> Result<()> {
         gather(&folder.join("src"), &mut Vec::new(), &mut files)?;
         for circle in circles(&edges(&files)?) {
             let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
-            let listed = known.iter().position(|(of, first)| *of == name && *first == names[0]);
-            if let Some(at) = listed {
-                known.swap_remove(at);
-                continue;
-            }
             wrong.push(format!("`{name}`: a circle of {}", names.join(", ")));
         }
     }
-    wrong.extend(known.iter().map(|(of, first)| format!("`{of}`: no circle of {first} any more")));
     if wrong.is_empty() { Ok(()) } else { bail!("{}", wrong.join("\n")) }
 }
 

@@ -13,6 +13,7 @@ mod frames;
 mod gso;
 mod intake;
 mod interface;
+mod layout;
 mod learning;
 mod load;
 mod output;
@@ -27,6 +28,7 @@ mod stations;
 mod tally;
 mod turns;
 mod udp;
+mod udp_socket;
 mod way;
 
 pub use receiver::Receiver;

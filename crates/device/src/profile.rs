@@ -11,6 +11,7 @@ mod ranges;
 mod resolve;
 mod several;
 mod shapes;
+mod whole;
 
 use std::ops::Range;
 
@@ -23,6 +24,9 @@ pub use adjust::{Parameter, Unfit};
 pub use data::{
     Broken, Buffer, Device, Group, HostCable, Kind, Link, MacTable, Mode, PortAt, Stalls,
 };
+
+/// Asks for another file's text by its name.
+type Load<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// A device, or several with cables among them: checked, complete, every default filled in.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +51,7 @@ impl Profile {
         text: &str,
         load: &dyn Fn(&str) -> Result<String, String>,
     ) -> Result<Self, ProfileError> {
-        resolve::profile(text, load)
+        whole::profile(text, load)
     }
 
     /// One switch that stores and forwards without a latency of its own, with a queue of 1 MiB at

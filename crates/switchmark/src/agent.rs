@@ -7,6 +7,7 @@
 
 mod bounds;
 mod cancel;
+mod change;
 mod delays;
 mod examine;
 mod facts;
@@ -16,6 +17,7 @@ mod hold;
 mod interrupts;
 mod leave;
 mod offloads;
+mod parent_death;
 mod settings;
 mod sides;
 mod state;
@@ -44,7 +46,7 @@ use crate::protocol::{
 pub fn main() -> ! {
     let reins = Cancel::default();
     leave::leave_after(&reins, || {
-        watchdog::fasten()?;
+        parent_death::fasten()?;
         serve(&reins)
     })
 }

@@ -4,12 +4,13 @@
 //! Owns their memory, all of it taken at once, and the arithmetic of what fits into which frame.
 //! Never sends.
 
-use measure::{FrameMix, FrameSize, Nanos};
-use wire::{FrameLayout, Probe, UdpEndpoints, UdpFrame};
+use measure::{FrameMix, Nanos};
+use wire::{Probe, UdpEndpoints, UdpFrame};
 
 use super::batch::SLOTS;
+use super::layout::{layout, payload_octets};
 use super::spread::least_common_multiple;
-use super::{SenderSpec, Way, udp};
+use super::{SenderSpec, Way, learning};
 use crate::FlowError;
 
 const FCS: usize = 4;
@@ -32,7 +33,7 @@ impl Frames {
     /// UDP payloads, for sockets that make the headers themselves: only sizes repeat.
     pub(super) fn payloads(spec: &SenderSpec) -> Result<Self, FlowError> {
         let layout = layout(spec.remote.is_ipv6(), spec.vlan);
-        let probe = udp::learning_probe(spec);
+        let probe = learning::probe(spec);
         let count = slots(spec.frames.pattern().len() as u64, spec)?;
         let payload = |number: u64| {
             let mut payload = vec![0; payload_octets(layout, spec.frames.at(number))];
@@ -100,21 +101,6 @@ impl Ready {
             Self::Whole(frame) => frame.octets(),
         }
     }
-}
-
-/// The headers of a flow's frames.
-pub(crate) fn layout(ipv6: bool, vlan: Option<u16>) -> FrameLayout {
-    FrameLayout { ipv6, tagged: vlan.is_some() }
-}
-
-/// Octets of UDP payload in a frame of this size; the frame holds at least a probe.
-pub(crate) fn payload_octets(layout: FrameLayout, size: FrameSize) -> usize {
-    size.octets_without_fcs() as usize - layout.header_octets()
-}
-
-/// The smallest MTU that carries a frame: neither the Ethernet header nor the tag is part of it.
-pub(super) fn mtu(layout: FrameLayout, size: FrameSize) -> u32 {
-    size.octets_without_fcs() - layout.ip_at() as u32
 }
 
 /// Refuses frames that are too small for their headers and a probe, with the arithmetic, and a VLAN

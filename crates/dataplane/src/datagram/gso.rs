@@ -15,8 +15,8 @@ use measure::FrameSize;
 use netlink::Netlink;
 
 use super::batch::SLOTS;
-use super::frames::{self, layout};
-use super::{Pace, SenderSpec, Way, udp};
+use super::layout::{layout, payload_octets};
+use super::{Pace, SenderSpec, Way, udp_socket};
 use crate::socket::set;
 use crate::unfit::Unfit;
 
@@ -46,7 +46,7 @@ unsafe impl Send for SuperFrames {}
 pub(super) fn open(spec: &SenderSpec, way: &Way) -> Result<(SuperFrames, String), Unfit> {
     let size = check(spec)?;
     check_interface(way)?;
-    let payload = frames::payload_octets(layout(spec.remote.is_ipv6(), None), size);
+    let payload = payload_octets(layout(spec.remote.is_ipv6(), None), size);
     cut(&way.reserved, payload).map_err(|e| {
         Unfit::NotHere(format!("the kernel cuts no udp payloads into frames ({e})"))
     })?;
@@ -60,7 +60,7 @@ pub(super) fn open(spec: &SenderSpec, way: &Way) -> Result<(SuperFrames, String)
 
 /// The one size of a load that may leave in bursts.
 fn check(spec: &SenderSpec) -> Result<FrameSize, Unfit> {
-    udp::check(spec)?;
+    udp_socket::check(spec)?;
     if spec.pace != Pace::Greedy {
         return Err(Unfit::NotHere(format!(
             "super-frames leave as bursts of up to {SEGMENTS} frames at the rate of the line, which \

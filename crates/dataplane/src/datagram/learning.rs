@@ -4,6 +4,10 @@
 
 use std::time::Duration;
 
+use measure::Nanos;
+use wire::Probe;
+
+use super::SenderSpec;
 use crate::FlowError;
 
 /// How many a sender sends.
@@ -35,6 +39,16 @@ pub(super) fn check_limit(limit: u64) -> Result<(), FlowError> {
     Err(FlowError::Unsuitable(format!(
         "number {limit} frames of one flow: at most {FIRST} can be told apart; shorten the load or lower its rate"
     )))
+}
+
+/// The flow's probe with a number that is never counted.
+pub(super) fn probe(spec: &SenderSpec) -> Probe {
+    Probe {
+        token: spec.identity.token,
+        flow: spec.identity.flow,
+        sequence: sequence(0),
+        time_ns: Nanos::ZERO.0,
+    }
 }
 
 #[cfg(test)]

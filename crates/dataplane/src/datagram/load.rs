@@ -16,7 +16,7 @@ use super::batch::SLOTS;
 use super::output::{Output, Refusal};
 use super::pacer::Schedule;
 use super::turns::Turns;
-use super::{Pace, SenderReport, SenderSpec, udp};
+use super::{Pace, SenderReport, SenderSpec, udp_socket};
 use crate::socket::TICK;
 use crate::{FlowError, Halt, Window, clock};
 
@@ -198,7 +198,7 @@ impl Load<'_> {
                 }
                 Err(Refusal::Closed) => return Ok(Go { tried, cut: Some(Cut::Closed) }),
                 Err(Refusal::TooLong) => {
-                    return Err(udp::too_long(self.spec, None));
+                    return Err(udp_socket::too_long(self.spec, None));
                 }
                 Err(Refusal::Broken(cause)) => {
                     return Err(FlowError::kernel("send frames to", self.spec.remote, cause));

@@ -7,7 +7,7 @@ use std::thread;
 
 use super::choice::{self, Transmitter};
 use super::output::Refusal;
-use super::{Pace, SenderReport, SenderSpec, frames, learning, load, udp};
+use super::{Pace, SenderReport, SenderSpec, frames, learning, load, udp_socket};
 use crate::{FlowError, Halt, Window, affinity, clock};
 
 /// A sender with its way and frames ready.
@@ -50,7 +50,7 @@ impl Sender {
                 thread::sleep(learning::GAP);
             }
             match output.send(learning::sequence(index), 1, clock::monotonic()) {
-                Err(Refusal::TooLong) => return Err(udp::too_long(&self.spec, None)),
+                Err(Refusal::TooLong) => return Err(udp_socket::too_long(&self.spec, None)),
                 Err(Refusal::Broken(cause)) => {
                     let remote = self.spec.remote;
                     return Err(FlowError::kernel("send learning frames to", remote, cause));

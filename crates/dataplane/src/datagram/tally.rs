@@ -12,7 +12,7 @@ use measure::sequence::SequenceTracker;
 use measure::{FrameMix, Histogram, Nanos};
 use wire::{FrameLayout, Probe};
 
-use super::frames::{self, payload_octets};
+use super::layout::{layout, payload_octets};
 use super::{ReceiverReport, ReceiverSpec, Spread, learning};
 use crate::Identity;
 
@@ -58,7 +58,7 @@ impl Tally {
             local: SocketAddr::new(spec.local, port),
             spread: spec.spread,
             vlan: spec.vlan,
-            layout: frames::layout(spec.local.is_ipv6(), spec.vlan),
+            layout: layout(spec.local.is_ipv6(), spec.vlan),
             frames: spec.frames.clone(),
             tracker: SequenceTracker::new(spec.limit),
             limit: spec.limit,

@@ -1,84 +1,15 @@
-//! A connected UDP socket to send frames by, and the checks that they fit the route.
+//! Sending by a connected UDP socket.
 //!
 //! Never fragments: what does not fit is an error before the first frame.
 
-use std::net::UdpSocket;
-
-use measure::Nanos;
-use wire::Probe;
-
-use super::frames::{self, Frames};
+use super::SenderSpec;
+use super::frames::Frames;
 use super::output::Output;
-use super::{SenderSpec, learning, ports, socket};
-use crate::FlowError;
-use crate::socket::{TICK, bound_waits};
+use super::udp_socket::{check, connect};
 use crate::unfit::Unfit;
 
 /// Opens the UDP backend.
 pub(super) fn open(spec: &SenderSpec) -> Result<Output, Unfit> {
     check(spec)?;
     Ok(Output::udp(connect(spec)?, Frames::payloads(spec)?))
-}
-
-/// What headers a socket can't make.
-pub(super) fn check(spec: &SenderSpec) -> Result<(), Unfit> {
-    if spec.vlan.is_some() {
-        return Err(Unfit::NotHere("a udp socket sends no vlan tag".to_owned()));
-    }
-    if !spec.spread.is_none() {
-        return Err(Unfit::NotHere(
-            "a udp socket sends from one port and address to one other".to_owned(),
-        ));
-    }
-    Ok(())
-}
-
-/// A socket from the flow's local address and a port of the kernel's choice to its receiver. The
-/// port is low enough for all source ports.
-pub(super) fn connect(spec: &SenderSpec) -> Result<UdpSocket, FlowError> {
-    let ipv6 = spec.remote.is_ipv6();
-    if spec.local.is_ipv6() != ipv6 {
-        return Err(FlowError::Unsuitable(format!(
-            "send from {} to {}: their ip versions differ",
-            spec.local, spec.remote
-        )));
-    }
-    let udp = ports::reserve(spec.local, spec.spread.source_ports)?;
-    udp.connect(spec.remote)
-        .map_err(|e| FlowError::kernel("connect udp socket to", spec.remote, e))?;
-    socket::dont_fragment(&udp, ipv6)
-        .and_then(|()| socket::tell_of_local_drops(&udp, ipv6))
-        .and_then(|()| bound_waits(&udp, TICK))
-        .map_err(|e| FlowError::kernel("set options of udp socket to", spec.remote, e))?;
-    let mtu = socket::route_mtu(&udp, ipv6)
-        .map_err(|e| FlowError::kernel("read the mtu of the route to", spec.remote, e))?;
-    if frames::mtu(frames::layout(ipv6, spec.vlan), spec.frames.largest()) > mtu {
-        return Err(too_long(spec, Some(mtu)));
-    }
-    Ok(udp)
-}
-
-/// The flow's probe with a number that is never counted.
-pub(super) fn learning_probe(spec: &SenderSpec) -> Probe {
-    Probe {
-        token: spec.identity.token,
-        flow: spec.identity.flow,
-        sequence: learning::sequence(0),
-        time_ns: Nanos::ZERO.0,
-    }
-}
-
-/// The frames exceed an MTU on their way.
-pub(super) fn too_long(spec: &SenderSpec, mtu: Option<u32>) -> FlowError {
-    let size = spec.frames.largest();
-    let theirs = match mtu {
-        Some(mtu) => format!("the mtu of the route is {mtu}"),
-        None => "an mtu on the way is smaller".to_owned(),
-    };
-    let layout = frames::layout(spec.remote.is_ipv6(), spec.vlan);
-    FlowError::Unsuitable(format!(
-        "send frames of {size} octets to {}: they need an mtu of {}, and {theirs}",
-        spec.remote,
-        frames::mtu(layout, size)
-    ))
 }

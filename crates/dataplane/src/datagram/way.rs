@@ -12,7 +12,7 @@ use measure::Nanos;
 use netlink::{Link, Netlink};
 use wire::{MacAddr, Probe, UdpEndpoints};
 
-use super::{SenderSpec, udp};
+use super::{SenderSpec, learning, udp_socket};
 use crate::unfit::Unfit;
 use crate::{FlowError, clock};
 
@@ -116,7 +116,7 @@ impl Way {
 
     /// The way of the first conversation, and the gateway that it leads by.
     fn of_first(spec: &SenderSpec) -> Result<(Self, Option<IpAddr>), Unfit> {
-        let reserved = udp::connect(spec)?;
+        let reserved = udp_socket::connect(spec)?;
         let source = reserved
             .local_addr()
             .map_err(|e| FlowError::kernel("read the port of udp socket to", spec.remote, e))?;
@@ -218,7 +218,7 @@ fn resolve(
         }
         if !asked {
             let mut payload = vec![0; Probe::LEN];
-            udp::learning_probe(spec).emit(&mut payload);
+            learning::probe(spec).emit(&mut payload);
             // A refusal shows as no answer below.
             let _ = reserved.send(&payload);
             asked = true;

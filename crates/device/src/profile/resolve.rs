@@ -9,7 +9,7 @@ use measure::{ByteCount, Nanos, Rate, name};
 use toml::Spanned;
 
 use super::data::{self, Broken, Buffer, Device, Group, HostCable, Kind, MacTable, Mode, Stalls};
-use super::{Profile, ProfileError, file, ranges, several};
+use super::{ProfileError, file, ranges};
 
 /// The numbers of ports and edges must leave room for "none" and "all".
 pub(super) const MOST_PORTS: u16 = 16_384;
@@ -18,35 +18,6 @@ const MOST_DELAY: Nanos = Nanos::from_secs(10);
 const FRAMES: RangeInclusive<u32> = 64..=65_535;
 /// Beyond, a queue takes all there is, or nothing to speak of.
 const ALPHA: RangeInclusive<f64> = 1.0 / 128.0..=128.0;
-
-/// Asks for another file's text by its name.
-pub(super) type Load<'a> = &'a dyn Fn(&str) -> Result<String, String>;
-
-pub(super) fn profile(text: &str, load: Load<'_>) -> Result<Profile, ProfileError> {
-    let file = file::read(text)?;
-    let whole = file::first_line(0..text.len(), text);
-    let scale = scale(file.scale.as_ref())?;
-    let profile = if file.device.is_empty() {
-        if let Some(link) = file.link.first() {
-            return fault(
-                link.span(),
-                "a cable without devices",
-                "name the devices that it joins, each in a [[device]]",
-            );
-        }
-        if let Some(other) = &file.profile {
-            return fault(
-                other.span(),
-                "a profile can't be another one",
-                "`profile` belongs into a [[device]]",
-            );
-        }
-        Profile::of_device(device(&file, &whole)?)
-    } else {
-        several::network(&file, &whole, load)?
-    };
-    Ok(if scale < 1.0 { profile.scaled(scale) } else { profile })
-}
 
 /// A name that can stand in a port's and in a list.
 pub(super) fn check_name(name: &Spanned<String>) -> Result<(), ProfileError> {
@@ -274,7 +245,7 @@ fn holds_a_frame(place: &Spanned<ByteCount>, size: u64, longest: u64) -> Result<
     fault(place.span(), message, "give more, or a smaller `max_frame`")
 }
 
-fn scale(written: Option<&Spanned<f64>>) -> Result<f64, ProfileError> {
+pub(super) fn scale(written: Option<&Spanned<f64>>) -> Result<f64, ProfileError> {
     let Some(scale) = written else { return Ok(1.0) };
     if *scale.get_ref() > 0.0 && *scale.get_ref() <= 1.0 {
         return Ok(*scale.get_ref());

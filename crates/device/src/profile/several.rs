@@ -9,10 +9,8 @@ use measure::Nanos;
 use toml::Spanned;
 
 use super::data::{Device, Kind, Link, PortAt};
-use super::resolve::{
-    Load, MOST_PORTS, above_zero, check_name, checked_delay, device, fault, needed,
-};
-use super::{Profile, ProfileError, file};
+use super::resolve::{MOST_PORTS, above_zero, check_name, checked_delay, device, fault, needed};
+use super::{Load, Profile, ProfileError, file};
 
 pub(super) fn network(
     file: &file::Sheet,

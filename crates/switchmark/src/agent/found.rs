@@ -14,7 +14,7 @@ use netlink::{Netlink, PreviousFeatures};
 use serde::{Deserialize, Serialize};
 
 use super::fault::AgentFault;
-use super::{settings, watchdog};
+use super::{parent_death, settings};
 use crate::protocol::Setting;
 
 /// In memory, and gone with the next boot, as all that is changed is.
@@ -158,7 +158,7 @@ impl Notes {
     /// Writes down what is about to be changed, and from here on only lets this agent end by ways
     /// that restore. Where no file can be had (no root, no `/run`), it is only remembered.
     pub fn note(&mut self, found: Found) -> Result<(), AgentFault> {
-        watchdog::slacken()?;
+        parent_death::slacken()?;
         let written = self.lasting || found.is_the_machines();
         self.all.push(found);
         if self.file.is_none() && written {
@@ -177,7 +177,7 @@ impl Notes {
     pub fn undo_those(&mut self, which: impl Fn(&Found) -> bool) -> Result<(), AgentFault> {
         let first = undo(&mut self.all, which);
         let written = self.write();
-        let tied = if self.is_empty() { watchdog::tighten() } else { Ok(()) };
+        let tied = if self.is_empty() { parent_death::tighten() } else { Ok(()) };
         first.and(written).and(tied)
     }
 

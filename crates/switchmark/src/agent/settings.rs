@@ -1,45 +1,16 @@
-//! Settings of the host that were changed on request, and what they were.
+//! Settings of the host: how each is read and written.
 //!
-//! Owns how each is read and written; what was found is [`super::found`]'s to remember. Never
-//! changes what is not on the list of [`Setting`].
+//! Never changes what is not on the list of [`Setting`], and never remembers what was found.
 
 use std::fs;
 
 use netlink::{Coalescing, Netlink, NetlinkError, Pause};
 
 use super::fault::AgentFault;
-use super::found::{self, Found, Notes};
-use super::interrupts;
 use crate::protocol::Setting;
 
-/// Changes one after another. What is as wanted already is left alone, and so are settings of the
-/// machine that another agent changed and has yet to put back.
-pub fn change(notes: &mut Notes, wanted: &[Setting]) -> Result<(), AgentFault> {
-    for setting in wanted {
-        setting.check()?;
-        if let Some(number) = setting.interrupt()
-            && !interrupts::is_ours(number)
-        {
-            return Err(AgentFault::OthersInterrupt { number });
-        }
-        let before = now(setting)?;
-        if before == *setting {
-            continue;
-        }
-        if let Setting::File { path, .. } = setting
-            && found::is_held(setting)
-            && !notes.has(|noted| noted.is_of(setting))
-        {
-            return Err(AgentFault::OthersSetting { path: path.clone() });
-        }
-        notes.note(Found::Setting(before))?;
-        apply(setting)?;
-    }
-    Ok(())
-}
-
 /// The setting with the value that it has now.
-fn now(setting: &Setting) -> Result<Setting, AgentFault> {
+pub fn now(setting: &Setting) -> Result<Setting, AgentFault> {
     Ok(match setting {
         Setting::File { path, .. } => {
             let text = fs::read_to_string(path).map_err(|cause| AgentFault::File {
@@ -81,7 +52,8 @@ pub fn restore(found: &Setting) -> Result<(), AgentFault> {
     }
 }
 
-fn apply(setting: &Setting) -> Result<(), AgentFault> {
+/// Sets it.
+pub fn apply(setting: &Setting) -> Result<(), AgentFault> {
     match setting {
         Setting::File { path, value } => fs::write(path, value).map_err(|cause| AgentFault::File {
             deed: "write",

@@ -18,7 +18,7 @@ use super::fault::AgentFault;
 use super::found;
 use super::hold::Hold;
 use super::trial::{LONGEST_TRIAL, Trial};
-use super::{Handled, examine, facts, offloads, settings};
+use super::{Handled, change, examine, facts, offloads};
 use crate::protocol::{Answer, Ask, OffloadChange};
 
 /// A trial that was prepared and never started is given up after this: its data ports must not
@@ -95,7 +95,7 @@ impl AgentState {
             }
             Ask::Examine { interfaces } => Ok(Answer::Facts(examine::gather(&interfaces))),
             Ask::Change { settings } => {
-                settings::change(&mut self.reins.notes(), &settings)?;
+                change::change(&mut self.reins.notes(), &settings)?;
                 Ok(Answer::Changed)
             }
             Ask::Listen { interfaces, mark } => self.listen(&interfaces, mark),

@@ -12,9 +12,7 @@ use std::time::Duration;
 
 use dataplane::clock;
 use measure::Nanos;
-use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
-use nix::unistd::getppid;
 
 use super::cancel::Cancel;
 use super::fault::AgentFault;
@@ -26,25 +24,6 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// The most silence that one glance may find: where this process itself was held up, nobody knows
 /// whether its controller was silent.
 const MOST_AT_A_GLANCE: Nanos = Nanos::from_millis(200);
-
-/// From here on the kernel kills this process when the thread that started it ends.
-pub fn fasten() -> Result<(), AgentFault> {
-    let parent = getppid();
-    tighten()?;
-    // The parent may have died before the signal was asked for; then nobody would send it. A parent
-    // outside this process's pid namespace reads as 0 before and after.
-    if getppid() == parent { Ok(()) } else { Err(AgentFault::Orphan) }
-}
-
-/// The kernel's signal is wanted.
-pub fn tighten() -> Result<(), AgentFault> {
-    prctl::set_pdeathsig(Signal::SIGKILL).map_err(AgentFault::Leash)
-}
-
-/// Only the other ties end this process, after it has restored what it changed.
-pub fn slacken() -> Result<(), AgentFault> {
-    prctl::set_pdeathsig(None).map_err(AgentFault::Leash)
-}
 
 /// Whether anything was heard since somebody last looked.
 #[derive(Clone, Default)]

@@ -230,9 +230,9 @@ pub fn told_a_round_trip(output: &Output) {
 }
 
 /// What a search's figure says of a limit that is known, or `None` where it says itself that the
-/// machine was too busy to tell: the tester was the limit, or the bracket stayed wide. Whichever it
-/// is, nothing above the truth was found, and a limit that the path was driven to has the truth in
-/// its bracket.
+/// machine was too busy to tell: the tester was the limit, the bracket stayed wide, or another
+/// trial contradicts it. Whichever it is, nothing above the truth was found, and a limit that the
+/// path was driven to has the truth in its bracket.
 pub fn conclusion(figure: &serde_json::Value, truth: f64, tolerance: f64) -> Option<f64> {
     let value = figure["value"].as_f64()?;
     assert!(value <= truth * (1.0 + tolerance), "more than {truth}: {figure}");
@@ -241,6 +241,11 @@ pub fn conclusion(figure: &serde_json::Value, truth: f64, tolerance: f64) -> Opt
     }
     let caveats = figure["caveats"].as_array().expect("caveats");
     let has = |name: &str| caveats.iter().any(|caveat| caveat == name);
+    // Another trial of the same run spoke against it, so it claims nothing.
+    if has("contradicted") {
+        assert_eq!(figure["verdict"], "undetermined", "{figure}");
+        return None;
+    }
     let driven = if has("no-bypass") { "undetermined" } else { "device-limited" };
     assert_eq!(figure["verdict"], driven, "{figure}");
     let high = figure["high"].as_f64().expect("a limit that was reached has an upper end");
