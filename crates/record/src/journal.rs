@@ -1,14 +1,14 @@
 //! The journal: a testbed around a testbed that records every trial and replays what is recorded.
 //!
 //! Resuming a run is running its studies again over the same journal: what is recorded comes back
-//! unrun, and the first trial that isn't goes to the testbed inside. Analysing a run again is the
-//! same without a testbed inside. Never decides what is asked; a study that asks otherwise than the
+//! unrun, and the first trial that isn't goes to the testbed inside. Analysing a run again is
+//! `trial::Recorded`'s. Never decides what is asked; a study that asks otherwise than the
 //! record has it is told so.
 
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{PlanChanged, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use crate::store::{Store, StoreError};
 
@@ -17,7 +17,7 @@ pub struct Journal<'a> {
     store: &'a Store,
     run: String,
     topology: Topology,
-    inner: Option<Box<dyn Testbed + 'a>>,
+    inner: Box<dyn Testbed + 'a>,
     next: u64,
     resume_point: u64,
     counts: JournalCounts,
@@ -38,45 +38,24 @@ pub struct JournalCounts {
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// Another trial is recorded at this place.
-    #[error(
-        "trial {ordinal} of run `{run}` is recorded as `{recorded}`, and `{asked}` is asked for{}",
-        if recorded == asked { " with other settings" } else { "" }
-    )]
-    PlanChanged {
-        /// The run.
-        run: String,
-        /// From 0.
-        ordinal: u64,
-        /// The recorded trial's label.
-        recorded: String,
-        /// The asked trial's label.
-        asked: String,
-    },
+    #[error(transparent)]
+    PlanChanged(#[from] PlanChanged),
     /// It can't be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-impl ReplayError {
-    /// What the user can do about it, for a `hint:` line.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            Self::PlanChanged { .. } => {
-                Some("the plan or the program changed since: start a new run instead of resuming")
-            }
-            Self::Store(error) => error.hint(),
-        }
-    }
 }
 
 /// The hint of the first of this crate's errors in a chain of causes, if any has one.
 pub fn hint_for(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let mut link = Some(error);
     while let Some(error) = link {
-        let hint = error
-            .downcast_ref::<StoreError>()
-            .and_then(StoreError::hint)
-            .or_else(|| error.downcast_ref::<ReplayError>().and_then(ReplayError::hint));
+        let of_store = |error: &StoreError| error.hint();
+        let hint = match error.downcast_ref::<ReplayError>() {
+            Some(ReplayError::PlanChanged(_)) => Some(PlanChanged::HINT),
+            Some(ReplayError::Store(error)) => of_store(error),
+            None if error.is::<PlanChanged>() => Some(PlanChanged::HINT),
+            None => error.downcast_ref::<StoreError>().and_then(of_store),
+        };
         if hint.is_some() {
             return hint;
         }
@@ -86,16 +65,15 @@ pub fn hint_for(error: &(dyn Error + 'static)) -> Option<&'static str> {
 }
 
 impl<'a> Journal<'a> {
-    /// A journal of `run` (full id) in `store`, over `inner`; without one it only replays.
+    /// A journal of `run` (full id) in `store`, over `inner`.
     pub fn new(
         store: &'a Store,
         run: &str,
-        inner: Option<Box<dyn Testbed + 'a>>,
+        inner: Box<dyn Testbed + 'a>,
     ) -> Result<Self, StoreError> {
         let meta = store.load(run)?;
-        if let Some(present) = inner.as_ref().map(|i| i.topology())
-            && *present != meta.topology
-        {
+        let present = inner.topology();
+        if *present != meta.topology {
             return Err(StoreError::TestbedChanged {
                 run: meta.id,
                 recorded: meta.topology.name,
@@ -136,16 +114,12 @@ impl<'a> Journal<'a> {
         let Some(stored) = self.store.trial(&self.run, self.next)? else { return Ok(None) };
         let what = format!("trial {} of run {}", self.next, self.run);
         if self.store.decode::<Trial>(&what, &stored.trial)? != *trial {
-            return Err(ReplayError::PlanChanged {
-                run: self.run.clone(),
-                ordinal: self.next,
-                recorded: stored.label,
-                asked: trial.label.clone(),
-            });
+            let (recorded, asked) = (stored.label, trial.label.clone());
+            return Err(PlanChanged { ordinal: self.next, recorded, asked }.into());
         }
         // A failure with finished trials behind it is part of the history that the study reacted
-        // to. One at the end is where the run broke off: with a testbed at hand, it is tried again.
-        if stored.failed && self.inner.is_some() && self.next >= self.resume_point {
+        // to. One at the end is where the run broke off: it is tried again.
+        if stored.failed && self.next >= self.resume_point {
             return Ok(None);
         }
         Ok(Some(self.store.decode(&what, &stored.record)?))
@@ -167,8 +141,6 @@ impl Testbed for Journal<'_> {
             self.counts.replayed += 1;
             return Ok(record);
         }
-        let inner =
-            self.inner.as_mut().ok_or_else(|| TestbedError::JournalEnds { label: label() })?;
         // Before it is applied: whoever goes on with this run has to know of it, however it breaks
         // off.
         let varied = trial.subject.as_ref().and_then(|subject| {
@@ -183,7 +155,7 @@ impl Testbed for Journal<'_> {
                 .map_err(|e| TestbedError::NotRecorded { label: label(), cause: Box::new(e) })?;
             self.applied.insert(device.to_owned(), variant.to_owned());
         }
-        let fresh = inner.run(trial)?;
+        let fresh = self.inner.run(trial)?;
         let record = self
             .store
             .keep(&self.run, self.next, trial, &fresh)

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use method::study::StudySpec;
 use record::{Journal, ReplayError, RunStatus, Store, StoreError, hint_for};
 use synthetic::{Chance, echo_record, echo_trial, meta, testbed::SyntheticTestbed, topology};
-use trial::{Outcome, Testbed, TestbedError, Trial};
+use trial::{Outcome, Recorded, Testbed, TestbedError, Trial};
 use trial::{Path as Way, Protocol, Subject};
 
 /// A directory of this test's own, gone afterwards.
@@ -62,7 +62,7 @@ fn what_was_recorded_is_replayed_after_reopening() {
     let store = Store::open(&place.store()).expect("a new store");
     store.create_run(&meta("r1")).expect("a new run");
     let (inner, ran) = testbed(100);
-    let mut journal = Journal::new(&store, "r1", Some(inner)).expect("a journal");
+    let mut journal = Journal::new(&store, "r1", inner).expect("a journal");
     let first: Vec<_> = (0..5).map(|n| journal.run(&trial(n)).expect("it runs")).collect();
     assert_eq!((journal.counts().run, journal.counts().replayed, ran.get()), (5, 0, 5));
     drop(journal);
@@ -70,7 +70,7 @@ fn what_was_recorded_is_replayed_after_reopening() {
 
     let store = Store::open(&place.store()).expect("the same store");
     let (inner, ran) = testbed(100);
-    let mut journal = Journal::new(&store, "r1", Some(inner)).expect("a journal");
+    let mut journal = Journal::new(&store, "r1", inner).expect("a journal");
     assert_eq!(journal.recorded(), 5);
     let again: Vec<_> = (0..5).map(|n| journal.run(&trial(n)).expect("it replays")).collect();
     assert_eq!(first, again, "a replayed record equals the one first returned, to the last bit");
@@ -78,12 +78,15 @@ fn what_was_recorded_is_replayed_after_reopening() {
     assert_eq!((journal.counts().run, journal.counts().replayed, ran.get()), (1, 5, 1));
     assert_eq!(journal.records().expect("readable").len(), 6);
 
-    let mut alone = Journal::new(&store, "r1", None).expect("a journal");
+    let (topology, records) = (topology(), store.records("r1").expect("readable"));
+    let mut alone = Recorded::in_order(&topology, &records);
     for n in 0..6 {
         alone.run(&trial(n)).expect("it replays without a testbed");
     }
-    let end = alone.run(&trial(6)).expect_err("nothing is left");
-    assert!(matches!(end, TestbedError::JournalEnds { .. }), "{end:?}");
+    assert_eq!(alone.broke_off(), None);
+    let end = alone.run(&trial(6)).expect("a failure");
+    assert!(matches!(end.outcome, Outcome::Failed { .. }), "{end:?}");
+    assert_eq!(alone.broke_off(), Some(trial(6).label.as_str()));
 }
 
 /// Whatever happens while a device is put into a variant, or after, whoever goes on knows of it.
@@ -102,7 +105,7 @@ fn the_variant_applied_last_is_known_to_whoever_goes_on() {
     let store = Store::open(&place.store()).expect("a new store");
     store.create_run(&meta("r1")).expect("a new run");
     let inner = Box::new(Interrupted(topology()));
-    let mut journal = Journal::new(&store, "r1", Some(inner)).expect("a journal");
+    let mut journal = Journal::new(&store, "r1", inner).expect("a journal");
     let mut asked = trial(0);
     for (variant, last) in
         [(None, None), (Some("v1"), Some("v1")), (Some("v2"), Some("v2")), (None, Some("v2"))]
@@ -121,9 +124,9 @@ fn a_changed_plan_is_told() {
     let place = Place::new("changed");
     let store = Store::open(&place.store()).expect("a new store");
     store.create_run(&meta("r1")).expect("a new run");
-    let mut journal = Journal::new(&store, "r1", Some(testbed(9).0)).expect("a journal");
+    let mut journal = Journal::new(&store, "r1", testbed(9).0).expect("a journal");
     journal.run(&trial(0)).expect("it runs");
-    let mut journal = Journal::new(&store, "r1", Some(testbed(9).0)).expect("a journal");
+    let mut journal = Journal::new(&store, "r1", testbed(9).0).expect("a journal");
     let other = echo_trial(Protocol::Tcp, 1518, Way::Device, 0);
     let error = journal.run(&other).expect_err("the plan changed");
     let text = chain(&error);
@@ -135,7 +138,12 @@ fn a_changed_plan_is_told() {
     let error = journal.run(&longer).expect_err("the plan changed");
     assert!(chain(&error).contains("other settings"), "{}", chain(&error));
     let TestbedError::NotReplayed { cause, .. } = error else { panic!("{error:?}") };
-    assert!(matches!(cause.downcast_ref(), Some(ReplayError::PlanChanged { ordinal: 0, .. })));
+    let Some(ReplayError::PlanChanged(changed)) = cause.downcast_ref() else { panic!("{cause}") };
+    assert_eq!(changed.ordinal, 0);
+    // And the same where nothing is measured.
+    let (topology, records) = (topology(), store.records("r1").expect("readable"));
+    let error = Recorded::in_order(&topology, &records).run(&other).expect_err("it differs");
+    assert!(hint_for(&error).is_some_and(|h| h.contains("start a new run")));
 }
 
 #[test]
@@ -143,7 +151,7 @@ fn trailing_failures_are_run_again_and_kept_as_history() {
     let place = Place::new("failed");
     let store = Store::open(&place.store()).expect("a new store");
     store.create_run(&meta("r1")).expect("a new run");
-    let mut journal = Journal::new(&store, "r1", Some(testbed(3).0)).expect("a journal");
+    let mut journal = Journal::new(&store, "r1", testbed(3).0).expect("a journal");
     for n in 0..2 {
         journal.run(&trial(n)).expect("it runs");
     }
@@ -155,11 +163,12 @@ fn trailing_failures_are_run_again_and_kept_as_history() {
     assert_eq!(store.runs().expect("readable")[0].failed, 1);
 
     // Without a testbed the failure is what there is; with one it is tried again.
-    let mut alone = Journal::new(&store, "r1", None).expect("a journal");
+    let topology = topology();
+    let mut alone = Recorded::in_order(&topology, &before);
     let replayed: Vec<_> = (0..3).map(|n| alone.run(&trial(n)).expect("it replays")).collect();
     assert!(matches!(replayed[2].outcome, Outcome::Failed { .. }));
     let (inner, ran) = testbed(9);
-    let mut journal = Journal::new(&store, "r1", Some(inner)).expect("a journal");
+    let mut journal = Journal::new(&store, "r1", inner).expect("a journal");
     for n in 0..4 {
         assert!(journal.run(&trial(n)).expect("it goes on").outcome.is_valid());
     }
@@ -181,20 +190,17 @@ fn a_failure_amid_finished_trials_is_history() {
     let place = Place::new("amid");
     let store = Store::open(&place.store()).expect("a new store");
     store.create_run(&meta("r1")).expect("a new run");
-    let mut journal = Journal::new(&store, "r1", Some(testbed(1).0)).expect("a journal");
+    let mut journal = Journal::new(&store, "r1", testbed(1).0).expect("a journal");
     journal.run(&trial(0)).expect("a failure is a record");
     // The study tried again, and this time it worked.
     let mut second = trial(0);
     second.attempt = 1;
-    let mut journal = Journal::new(&store, "r1", None).expect("a journal");
-    journal.run(&trial(0)).expect("it replays");
-    drop(journal);
     let (inner, ran) = testbed(9);
-    let mut live = Journal::new(&store, "r1", Some(inner)).expect("a journal");
+    let mut live = Journal::new(&store, "r1", inner).expect("a journal");
     assert_eq!(live.recorded(), 0, "so far the failure is the end");
     live.run(&trial(0)).expect("it is run again");
     live.run(&second).expect("it runs");
-    let mut again = Journal::new(&store, "r1", Some(testbed(9).0)).expect("a journal");
+    let mut again = Journal::new(&store, "r1", testbed(9).0).expect("a journal");
     again.run(&trial(0)).expect("it replays");
     again.run(&second).expect("it replays");
     assert_eq!((again.counts().replayed, ran.get()), (2, 2));
@@ -213,17 +219,16 @@ fn studies_replay_to_the_same_figures_and_fill_a_report() {
     run.studies = vec![StudySpec::Latency(latency), StudySpec::Forwarding(forwarding)];
     store.create_run(&run).expect("a new run");
     assert_eq!(store.load("r1").expect("readable"), run);
-    let figures = |journal: &mut Journal<'_>| -> Vec<_> {
-        let one = |s: &StudySpec| s.run(journal, run.seed).expect("the study ends");
+    let figures = |testbed: &mut dyn Testbed| -> Vec<_> {
+        let one = |s: &StudySpec| s.run(testbed, run.seed).expect("the study ends");
         run.studies.iter().flat_map(one).collect()
     };
-    let mut live = Journal::new(&store, "r1", Some(testbed(5_000).0)).expect("a journal");
+    let mut live = Journal::new(&store, "r1", testbed(5_000).0).expect("a journal");
     let first = figures(&mut live);
     assert!(live.counts().run > 20, "{:?}", live.counts());
-    let mut replay = Journal::new(&store, "r1", None).expect("a journal");
+    let records = live.records().expect("readable");
+    let mut replay = Recorded::in_order(&run.topology, &records);
     assert_eq!(figures(&mut replay), first, "figures are a pure function of the records");
-
-    let records = replay.records().expect("readable");
     let input = record::ReportInput { meta: &run, figures: &first, records: &records };
     let html = record::report::render(&[input], synthetic::BEGAN).expect("it renders");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("synthetic-studies.html");
@@ -245,7 +250,7 @@ fn another_testbed_is_refused() {
     store.create_run(&meta("r1")).expect("a new run");
     let mut other = testbed(1).0;
     other.topology.hosts[0].ports[0].name = "eth7".to_owned();
-    let error = Journal::new(&store, "r1", Some(other)).err().expect("it differs");
+    let error = Journal::new(&store, "r1", other).err().expect("it differs");
     assert!(matches!(error, StoreError::TestbedChanged { .. }) && error.hint().is_some());
 }
 
@@ -286,7 +291,7 @@ fn a_killed_writer_loses_at_most_the_trial_under_way() {
         assert_eq!(*record, expect, "trial {n} is whole");
     }
     let (inner, ran) = testbed(100);
-    let mut journal = Journal::new(&store, "r1", Some(inner)).expect("no lock is left");
+    let mut journal = Journal::new(&store, "r1", inner).expect("no lock is left");
     for n in 0..=records.len() as u32 {
         journal.run(&trial(n)).expect("it goes on");
     }
@@ -296,7 +301,7 @@ fn a_killed_writer_loses_at_most_the_trial_under_way() {
 fn write_until_killed(path: &Path) -> ! {
     let store = Store::open(path).expect("a new store");
     store.create_run(&meta("r1")).expect("a new run");
-    let mut journal = Journal::new(&store, "r1", Some(testbed(u64::MAX).0)).expect("a journal");
+    let mut journal = Journal::new(&store, "r1", testbed(u64::MAX).0).expect("a journal");
     for n in 0..5_000 {
         journal.run(&trial(n)).expect("it runs");
         println!("recorded {}", n + 1);
@@ -415,8 +420,8 @@ fn two_controllers_can_not_both_record_a_trial() {
     let (a, b) = (Store::open(&place.store()), Store::open(&place.store()));
     let (a, b) = (a.expect("a new store"), b.expect("the same store"));
     a.create_run(&meta("r1")).expect("a new run");
-    let mut first = Journal::new(&a, "r1", Some(testbed(9).0)).expect("a journal");
-    let mut second = Journal::new(&b, "r1", Some(testbed(9).0)).expect("a journal");
+    let mut first = Journal::new(&a, "r1", testbed(9).0).expect("a journal");
+    let mut second = Journal::new(&b, "r1", testbed(9).0).expect("a journal");
     first.run(&trial(0)).expect("it runs");
     second.run(&trial(0)).expect("it replays what the other recorded");
     assert_eq!(second.counts().replayed, 1);
@@ -427,7 +432,7 @@ fn ten_thousand_trials_resume_in_one_pass() {
     let place = Place::new("many");
     let store = Store::open(&place.store()).expect("a new store");
     store.create_run(&meta("r1")).expect("a new run");
-    let mut journal = Journal::new(&store, "r1", Some(testbed(2).0)).expect("a journal");
+    let mut journal = Journal::new(&store, "r1", testbed(2).0).expect("a journal");
     journal.run(&trial(0)).expect("it runs");
     drop(journal);
     // Nine thousand nine hundred and ninety-nine copies, in one transaction.
@@ -439,7 +444,7 @@ fn ten_thousand_trials_resume_in_one_pass() {
     )
     .expect("writable");
     let (inner, ran) = testbed(9);
-    let mut journal = Journal::new(&store, "r1", Some(inner)).expect("a journal");
+    let mut journal = Journal::new(&store, "r1", inner).expect("a journal");
     for _ in 0..10_000 {
         journal.run(&trial(0)).expect("it replays");
     }

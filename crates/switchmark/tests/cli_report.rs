@@ -111,7 +111,7 @@ fn broken_off(path: &FilePath, lives: u64) {
     let store = Store::open(path).expect("a store");
     store.create_run(&meta).expect("a run");
     let inner = Synthetic { topology, lives };
-    let mut journal = Journal::new(&store, RUN, Some(Box::new(inner))).expect("a journal");
+    let mut journal = Journal::new(&store, RUN, Box::new(inner)).expect("a journal");
     let ended = meta.studies.iter().try_for_each(|study| study.run(&mut journal, 3).map(|_| ()));
     let status = if ended.is_ok() { RunStatus::Done } else { RunStatus::Interrupted };
     store.set_status(RUN, &status).expect("its status");

@@ -21,7 +21,7 @@ use measure::{ByteCount, Nanos};
 use netlink::{Netlink, NetlinkError};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use record::{Journal, Store};
+use record::Store;
 use switchmark::controller::LiveTestbed;
 use switchmark::protocol::{self, Ask, Hello, Message, OffloadChange, Request};
 use trial::{Backend, Gate};
@@ -61,8 +61,7 @@ fn recorded(store: &Path) -> Vec<(Trial, TrialRecord)> {
     let Some(run) = store.runs().ok().and_then(|runs| runs.into_iter().next()) else {
         return Vec::new();
     };
-    let journal = Journal::new(&store, &run.id, None).expect("a journal");
-    journal.records().expect("readable records")
+    store.records(&run.id).expect("readable records")
 }
 
 /// Waits until so many trials are recorded, and says what the program said where it ended before.

@@ -27,7 +27,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
-use record::{Journal, Store};
+use record::Store;
 use trial::record::{Clocks, FlowRecord};
 use trial::{Outcome, Trial, TrialRecord};
 
@@ -273,8 +273,7 @@ fn records(rack: &Rack) -> Vec<(Trial, TrialRecord)> {
     let Some(run) = store.runs().ok().and_then(|runs| runs.into_iter().next()) else {
         return Vec::new();
     };
-    let records = Journal::new(&store, &run.id, None).expect("a journal").records();
-    records.expect("readable records")
+    store.records(&run.id).expect("readable records")
 }
 
 /// Trials of the run so far, and how many of them failed.

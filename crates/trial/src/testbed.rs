@@ -55,10 +55,4 @@ pub enum TestbedError {
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A journal holds no further trial and there is nothing to run one on.
-    #[error("the journal ends before trial `{label}`")]
-    JournalEnds {
-        /// The trial asked for.
-        label: String,
-    },
 }

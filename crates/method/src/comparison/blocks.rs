@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::study::{ForwardingTest, StudySpec};
 use page::Figure;
-use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Recorded, TestbedError, Topology, Trial, TrialRecord};
 
 /// The figures of each block of a run, in the blocks' order; those that need all blocks at once,
 /// such as a search's, are in none.
@@ -25,7 +25,7 @@ pub fn per_block(
     let mut blocks: Vec<Vec<Figure>> = Vec::new();
     for study in studies {
         if let StudySpec::Campaign(spec) = study {
-            let mut again = InOrder { topology, left: records.iter() };
+            let mut again = Recorded::in_order(topology, records);
             blocks.extend(spec.per_block(&mut again, seed)?);
             continue;
         }
@@ -37,7 +37,7 @@ pub fn per_block(
         blocks.resize_with(blocks.len().max(count as usize), Vec::new);
         for (block, figures) in blocks.iter_mut().enumerate().take(count as usize) {
             let recorded = by_block.get(&(block as u32)).map_or(&[][..], Vec::as_slice);
-            figures.extend(alone.run(&mut OneBlock { topology, recorded }, seed)?);
+            figures.extend(alone.run(&mut Recorded::any_order(topology, recorded), seed)?);
         }
     }
     Ok(blocks)
@@ -86,44 +86,4 @@ fn in_one_block(study: &StudySpec) -> Option<(StudySpec, u32)> {
         | StudySpec::Campaign(_) => return None,
     };
     Some((alone, blocks))
-}
-
-/// A testbed that answers from one block's records, whatever the order it is asked in.
-struct OneBlock<'a> {
-    topology: &'a Topology,
-    /// Under block 0.
-    recorded: &'a [(Trial, &'a TrialRecord)],
-}
-
-impl Testbed for OneBlock<'_> {
-    fn topology(&self) -> &Topology {
-        self.topology
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        let found = self.recorded.iter().find(|(recorded, _)| recorded == trial);
-        Ok(found.map_or_else(
-            || TrialRecord::failed(0, "this block has no such trial".to_owned()),
-            |(_, record)| (*record).clone(),
-        ))
-    }
-}
-
-/// A testbed that answers as it did, trial by trial.
-struct InOrder<'a> {
-    topology: &'a Topology,
-    left: std::slice::Iter<'a, (Trial, TrialRecord)>,
-}
-
-impl Testbed for InOrder<'_> {
-    fn topology(&self) -> &Topology {
-        self.topology
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        match self.left.next() {
-            Some((recorded, record)) if recorded == trial => Ok(record.clone()),
-            _ => Ok(TrialRecord::failed(0, "the run broke off before it".to_owned())),
-        }
-    }
 }

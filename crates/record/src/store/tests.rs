@@ -73,8 +73,7 @@ fn a_full_disk_keeps_what_was_recorded() {
         .db
         .pragma_update_and_check(None, "max_page_count", pages + 20, |_| Ok(()))
         .expect("it can be limited");
-    let mut journal =
-        Journal::new(&store, "r1", Some(Box::new(Verbose(topology)))).expect("a journal");
+    let mut journal = Journal::new(&store, "r1", Box::new(Verbose(topology))).expect("a journal");
     let (mut kept, mut error) = (0, None);
     while error.is_none() && kept < 100 {
         match journal.run(&trial(kept)) {

@@ -1,13 +1,12 @@
 //! `switchmark report RUN`: figures, tables and report again, from the journal alone.
 //!
-//! Never measures: the run's studies are asked over a journal with no testbed inside.
+//! Never measures: the run's studies are asked over its records.
 
 use std::path::PathBuf;
 
-use measure::Nanos;
 use page::{Caveat, Figure};
-use record::{Journal, RunStatus, Store};
-use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use record::{RunStatus, Store};
+use trial::Recorded;
 
 use super::options::Data;
 use super::output::{self, Finished};
@@ -67,13 +66,13 @@ fn sweep(store: &Store, asked: &str) -> Result<Option<Swept>, Failure> {
 /// A run's figures, computed again. Of an unfinished run, those that its recorded trials give.
 pub fn replay(store: &Store, asked: &str) -> Result<Finished, Failure> {
     let mut meta = store.load(asked)?;
-    let mut replay = Replay { journal: Journal::new(store, &meta.id, None)?, broke_off: None };
+    let records = store.records(&meta.id)?;
+    let mut recorded = Recorded::in_order(&meta.topology, &records);
     let mut figures = Vec::new();
     for study in &meta.studies {
-        figures.extend(study.run(&mut replay, meta.seed)?);
+        figures.extend(study.run(&mut recorded, meta.seed)?);
     }
-    let Replay { journal, broke_off } = replay;
-    let records = journal.records()?;
+    let broke_off = recorded.broke_off().map(str::to_owned);
     if let Some(label) = broke_off {
         let all_valid = records.iter().all(|(_, record)| record.outcome.is_valid());
         figures = partial(figures, all_valid);
@@ -100,36 +99,4 @@ fn partial(figures: Vec<Figure>, all_valid: bool) -> Vec<Figure> {
         }
     }
     kept
-}
-
-/// A journal that answers, once it has ended, that the trial failed: so a study ends with what it
-/// has.
-struct Replay<'a> {
-    journal: Journal<'a>,
-    /// The first trial that is not recorded.
-    broke_off: Option<String>,
-}
-
-impl Testbed for Replay<'_> {
-    fn topology(&self) -> &Topology {
-        self.journal.topology()
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        if self.broke_off.is_none() {
-            match self.journal.run(trial) {
-                Err(TestbedError::JournalEnds { label }) => self.broke_off = Some(label),
-                other => return other,
-            }
-        }
-        Ok(TrialRecord {
-            started_unix_ns: 0,
-            outcome: Outcome::Failed { reason: "the run broke off before it".to_owned() },
-            flows: Vec::new(),
-            ports: Vec::new(),
-            hosts: Vec::new(),
-            start_spread: Nanos::ZERO,
-            device: trial::record::DeviceRecord::default(),
-        })
-    }
 }

@@ -222,7 +222,7 @@ pub fn conduct(
     ask: impl FnOnce(&RunMeta, &mut Journal<'_>) -> Result<Vec<Figure>, TestbedError>,
 ) -> Result<Result<Finished, TestbedError>, Failure> {
     opened.left_in(store.applied(&meta.id)?);
-    let mut journal = Journal::new(store, &meta.id, Some(Box::new(opened)))?;
+    let mut journal = Journal::new(store, &meta.id, Box::new(opened))?;
     let ended = ask(&meta, &mut journal);
     let records = journal.records();
     // The lab goes before anything else can fail.

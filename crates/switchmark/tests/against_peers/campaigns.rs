@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use record::{Journal, Store};
+use record::Store;
 use trial::record::FlowRecord;
 
 use crate::harness::{Scratch, switchmark};
@@ -100,8 +100,7 @@ fn recorded(store: &Path) -> u64 {
 fn samples(store: &Path) -> (usize, u64) {
     let store = Store::open(store).expect("a store");
     let run = store.load("latest").expect("a run");
-    let journal = Journal::new(&store, &run.id, None).expect("a journal");
-    let records = journal.records().expect("readable");
+    let records = store.records(&run.id).expect("readable");
     let of = |flow: &FlowRecord| match flow {
         FlowRecord::Echo(echo) => echo.rtt.count(),
         _ => 0,
