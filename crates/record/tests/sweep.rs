@@ -117,7 +117,7 @@ fn the_page_says_which_points_are_missing() {
         "20261121-000000-0000.3",
         "interrupted",
         "<svg class=\"plot\"",
-        "No packet was sent",
+        "no packet was sent",
     ] {
         assert!(html.contains(words), "{words} is missing");
     }
