@@ -5,6 +5,7 @@
 //! good.
 
 use netlink_packet_core::{DefaultNla, NlasIterator};
+use serde::{Deserialize, Serialize};
 
 use crate::conversation::Context;
 use crate::ethtool::{FLAG_OMIT_REPLY, HEADER_DEV_NAME, HEADER_FLAGS, each_bit};
@@ -23,7 +24,7 @@ const PAUSE_SET: u8 = 22;
 const TSINFO_GET: u8 = 25;
 
 /// How many frames wait in a card's rings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rings {
     /// Received.
     pub rx: u32,
@@ -36,7 +37,7 @@ pub struct Rings {
 }
 
 /// How long received frames wait for others before the processor is interrupted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coalescing {
     /// Microseconds.
     pub rx_us: u32,
@@ -45,7 +46,7 @@ pub struct Coalescing {
 }
 
 /// Whether the port sends, and obeys, PAUSE frames (IEEE 802.3 annex 31B).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pause {
     /// Negotiated with the far end.
     pub negotiated: bool,
@@ -56,7 +57,7 @@ pub struct Pause {
 }
 
 /// What a driver tells of its card; absent where it does not.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Nic {
     /// In Mbit/s; none while the link is down.
     pub speed_mbits: Option<u32>,

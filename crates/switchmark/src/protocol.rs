@@ -3,6 +3,7 @@
 //! Owns the messages and their framing: a big-endian u32 length, then JSON. Never does anything a
 //! message asks for, and never trusts a length or a byte that it reads.
 
+mod examination;
 mod frame;
 mod load;
 mod message;
@@ -13,6 +14,7 @@ mod terms;
 use std::io::{Read, Write};
 use std::time::Duration;
 
+pub use examination::{Examination, IdleState, Interrupt, Link, PortExamination};
 pub use frame::{FRAME_LIMIT, FrameError};
 pub use load::{WIRE_OCTETS, echo_bits, per_second};
 pub use message::{

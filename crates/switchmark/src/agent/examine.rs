@@ -1,8 +1,7 @@
 //! What of this host would bear on a measurement, as far as its kernel tells.
 //!
-//! Only reads. Names and values are raw: what is good is the controller's to say.
+//! Only reads. What is good is the controller's to say.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::thread;
 use std::time::Duration;
@@ -11,92 +10,78 @@ use dataplane::counters::{self, ProcessTree};
 use netlink::Netlink;
 use nix::sys::resource::{Resource, getrlimit};
 
-use super::facts;
+use super::interrupts;
 use super::sysfs::{self, Sysfs};
-use crate::protocol::HostFacts;
+use crate::protocol::{Examination, IdleState, Link, PortExamination};
 
 /// How long other programs are watched.
 const WATCHED: Duration = Duration::from_millis(800);
 const CPUS: &str = "/sys/devices/system/cpu";
+const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// Facts, and what else there is.
-pub fn gather(interfaces: &[String]) -> HostFacts {
+/// The host and these ports.
+pub fn gather(interfaces: &[String]) -> Examination {
     let before = counters::host_beside(&ProcessTree::find());
     thread::park_timeout(WATCHED);
     let after = counters::host_beside(&ProcessTree::find());
-    let mut all = facts::gather(interfaces);
-    let mut add = |name: &str, value: String| drop(all.host.insert(name.to_owned(), value));
-    if let (Ok(before), Ok(after)) = (before, after) {
-        add("busy", format!("{:.3}", after.since(&before).busy));
-        add("stolen", format!("{:.3}", after.since(&before).stolen));
-    }
-    add("governors", every_cpu("cpufreq/scaling_governor"));
-    add("idle_states", idle_states());
-    add("clocksources", line("/sys/devices/system/clocksource/clocksource0/available_clocksource"));
-    if let Ok((soft, _)) = getrlimit(Resource::RLIMIT_MEMLOCK) {
-        add("memlock", soft.to_string());
-    }
-    let privileges = line_of("/proc/self/status", "CapEff:");
-    add("capabilities", privileges);
+    let usage = match (before, after) {
+        (Ok(before), Ok(after)) => after.since(&before),
+        _ => trial::record::Usage::default(),
+    };
+    let processors = processors();
     let ports = sysfs::look(|sysfs| {
         let Ok(mut kernel) = Netlink::open() else { return Vec::new() };
         let of = |name: &String| (name.clone(), of_port(&mut kernel, sysfs, name));
         interfaces.iter().map(of).collect()
     });
-    for (name, facts) in ports {
-        all.ports.entry(name).or_default().extend(facts);
+    Examination {
+        cpus: Some(processors.len()).filter(|count| *count > 0),
+        governors: every_cpu(&processors, "cpufreq/scaling_governor"),
+        idle_states: idle_states(),
+        clock_source: Some(line(&format!("{CLOCKS}/current_clocksource")))
+            .filter(|name| !name.is_empty()),
+        clock_sources: words(&line(&format!("{CLOCKS}/available_clocksource"))),
+        rmem_max: line("/proc/sys/net/core/rmem_max").parse().ok(),
+        wmem_max: line("/proc/sys/net/core/wmem_max").parse().ok(),
+        memlock: getrlimit(Resource::RLIMIT_MEMLOCK).ok().map(|(soft, _)| soft),
+        capabilities: capabilities(),
+        busy: usage.busy,
+        stolen: usage.stolen,
+        ports: ports.into_iter().collect(),
     }
-    all.host.retain(|_, value| !value.is_empty());
-    all
 }
 
 /// What the card is set to, where it stands, and its addresses.
-fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> BTreeMap<String, String> {
-    let mut facts = BTreeMap::new();
-    let mut add = |key: &str, value: Option<String>| {
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            facts.insert(key.to_owned(), value);
-        }
-    };
-    if let Ok(nic) = kernel.nic(name) {
-        add("speed_mbits", nic.speed_mbits.map(|speed| speed.to_string()));
-        add("duplex", nic.full_duplex.map(|full| if full { "full" } else { "half" }.to_owned()));
-        if let Some(rings) = nic.rings {
-            add(
-                "rings",
-                Some(format!("{} {} {} {}", rings.rx, rings.rx_max, rings.tx, rings.tx_max)),
-            );
-        }
-        if let Some(coalescing) = nic.coalescing {
-            add("coalescing", Some(format!("{} {}", coalescing.rx_us, coalescing.adaptive)));
-        }
-        if let Some(pause) = nic.pause {
-            add("pause", Some(format!("{} {} {}", pause.negotiated, pause.rx, pause.tx)));
-        }
-        add("stamping", Some(nic.stamping.join(" ")));
-        add("phc", nic.phc.filter(|phc| *phc != u32::MAX).map(|phc| phc.to_string()));
-    }
-    if let Ok(link) = kernel.link(name) {
-        add("up", Some(link.up.to_string()));
-        add("carrier", Some(link.carrier.to_string()));
-    }
+fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> PortExamination {
+    let link = kernel.link(name).ok().map(|link| Link {
+        up: link.up,
+        carrier: link.carrier,
+        mtu: link.mtu,
+        mac: link.mac.map(|mac| mac.map(|octet| format!("{octet:02x}")).join(":")),
+    });
     let device = |file: &str| Some(line(&format!("{}/device/{file}", sysfs.port(name)?)));
-    add("numa_node", device("numa_node"));
-    add("numa_processors", device("local_cpulist"));
+    let node = device("numa_node").and_then(|node| node.parse().ok());
     let own = nix::ifaddrs::getifaddrs().into_iter().flatten().filter(|i| i.interface_name == name);
-    let v4 = own.filter_map(|i| Some(i.address?.as_sockaddr_in()?.ip().to_string()));
-    add("addresses", Some(v4.collect::<Vec<_>>().join(" ")));
-    facts
+    let features = kernel.features(name).unwrap_or_default();
+    let offloads = features.into_iter().filter(|(name, on)| *on && netlink::Offloads::covers(name));
+    PortExamination {
+        link,
+        addresses: own.filter_map(|i| Some(i.address?.as_sockaddr_in()?.ip())).collect(),
+        nic: kernel.nic(name).unwrap_or_default(),
+        offloads: offloads.map(|(name, _)| name).collect(),
+        interrupts: interrupts::of_interface(sysfs, name),
+        numa: node.map(|node| (node, device("local_cpulist").unwrap_or_default())),
+    }
 }
 
 /// Each value that processors have there, once: `performance powersave`.
-fn every_cpu(file: &str) -> String {
+fn every_cpu(processors: &[String], file: &str) -> Vec<String> {
     let mut values: Vec<String> =
-        processors().iter().map(|cpu| line(&format!("{CPUS}/{cpu}/{file}"))).collect();
+        processors.iter().map(|cpu| line(&format!("{CPUS}/{cpu}/{file}"))).collect();
     values.sort_unstable();
     values.dedup();
     values.retain(|value| !value.is_empty());
-    values.join(" ")
+    values
 }
 
 fn processors() -> Vec<String> {
@@ -106,15 +91,27 @@ fn processors() -> Vec<String> {
         .collect()
 }
 
-/// The first processor's enabled idle states, each with the microseconds that waking from it takes.
-fn idle_states() -> String {
+/// The first processor's enabled idle states.
+fn idle_states() -> Vec<IdleState> {
     let folder = format!("{CPUS}/cpu0/cpuidle");
     let mut states = entries(&folder);
     states.sort_unstable();
-    let told = states.iter().filter(|state| line(&format!("{folder}/{state}/disable")) == "0");
-    told.map(|state| format!("{state}={}", line(&format!("{folder}/{state}/latency"))))
-        .collect::<Vec<_>>()
-        .join(" ")
+    states.retain(|state| line(&format!("{folder}/{state}/disable")) == "0");
+    let waking = |name: String| {
+        let wake_us = line(&format!("{folder}/{name}/latency")).parse().ok()?;
+        Some(IdleState { name, wake_us })
+    };
+    states.into_iter().filter_map(waking).collect()
+}
+
+fn capabilities() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 fn entries(folder: &str) -> Vec<String> {
@@ -124,10 +121,4 @@ fn entries(folder: &str) -> Vec<String> {
 
 fn line(path: &str) -> String {
     fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default()
-}
-
-fn line_of(path: &str, key: &str) -> String {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let found = text.lines().find_map(|line| line.strip_prefix(key));
-    found.map(|value| value.trim().to_owned()).unwrap_or_default()
 }

@@ -10,6 +10,7 @@ use std::fs;
 use netlink::Netlink;
 
 use super::sysfs::{self, Sysfs};
+use crate::protocol::Interrupt;
 
 /// `queues_rx`, `queues_tx` and `interrupts` (`24 on 0; 25 on 0-1`), as far as they are known.
 pub fn describe(sysfs: Sysfs, interface: &str) -> BTreeMap<String, String> {
@@ -22,17 +23,23 @@ pub fn describe(sysfs: Sysfs, interface: &str) -> BTreeMap<String, String> {
             facts.insert(format!("queues_{way}"), count.to_string());
         }
     }
-    let places: Vec<String> = of_port(&port)
-        .iter()
-        .filter_map(|number| {
-            let path = format!("/proc/irq/{number}/smp_affinity_list");
-            Some(format!("{number} on {}", fs::read_to_string(path).ok()?.trim()))
-        })
-        .collect();
+    let told = |one: Interrupt| format!("{} on {}", one.number, one.processors);
+    let places: Vec<String> = of_interface(sysfs, interface).into_iter().map(told).collect();
     if !places.is_empty() {
         facts.insert("interrupts".into(), places.join("; "));
     }
     facts
+}
+
+/// The interrupts of a port's own, each with the processors that take it.
+pub fn of_interface(sysfs: Sysfs, interface: &str) -> Vec<Interrupt> {
+    let Some(port) = sysfs.port(interface) else { return Vec::new() };
+    let place = |number: u32| {
+        let path = format!("/proc/irq/{number}/smp_affinity_list");
+        let processors = fs::read_to_string(path).ok()?.trim().to_owned();
+        Some(Interrupt { number, processors })
+    };
+    of_port(&port).into_iter().filter_map(place).collect()
 }
 
 /// Whether an interrupt is that of a port in this network namespace.

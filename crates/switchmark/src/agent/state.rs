@@ -93,7 +93,9 @@ impl AgentState {
                 self.hold = Hold::take(&interfaces, &holder)?;
                 Ok(Answer::Holding)
             }
-            Ask::Examine { interfaces } => Ok(Answer::Facts(examine::gather(&interfaces))),
+            Ask::Examine { interfaces } => {
+                Ok(Answer::Examined(Box::new(examine::gather(&interfaces))))
+            }
             Ask::Change { settings } => {
                 change::change(&mut self.reins.notes(), &settings)?;
                 Ok(Answer::Changed)

@@ -135,8 +135,8 @@ fn look(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
     let topology = live.topology().clone();
     let mtu = |at: &PortRef| {
         let interface = topology.port(at).and_then(|port| port.interfaces.first());
-        let told = interface.and_then(|i| facts.get(&at.host)?.ports.get(i)?.get("mtu"));
-        told.and_then(|text| text.parse().ok()).unwrap_or(1500)
+        let link = interface.and_then(|i| facts.get(&at.host)?.ports.get(i)?.link.as_ref());
+        link.map_or(1500, |link| link.mtu)
     };
     let mark = lone::seed() as u32;
     let proofs = live.prove_cables(&mtu, mark).map_err(Failure::unusable)?;

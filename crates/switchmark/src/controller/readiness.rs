@@ -12,7 +12,7 @@ use trial::topology::{HostPort, PortRef};
 use super::error::ControllerError;
 use super::testbed::LiveTestbed;
 use super::trial_error::TrialError;
-use crate::protocol::{Answer, Ask, HostFacts, Setting};
+use crate::protocol::{Answer, Ask, Examination, Setting};
 
 /// Looking at a host takes about a second.
 const LOOKING: Duration = Duration::from_secs(20);
@@ -38,7 +38,7 @@ pub struct Proof {
 
 impl LiveTestbed {
     /// What of each host bears on a measurement.
-    pub fn examine(&mut self) -> Result<BTreeMap<String, HostFacts>, ControllerError> {
+    pub fn examine(&mut self) -> Result<BTreeMap<String, Examination>, ControllerError> {
         let asks: Vec<(String, Ask)> = self
             .topology
             .hosts
@@ -52,10 +52,10 @@ impl LiveTestbed {
             self.crew.ask_all(asks, LOOKING).map_err(|cause| failed("every host", cause))?;
         let mut all = BTreeMap::new();
         for (host, answer) in answers {
-            let Answer::Facts(facts) = answer else {
-                return Err(failed(&host, self.crew.unexpected(&host, "facts")));
+            let Answer::Examined(examined) = answer else {
+                return Err(failed(&host, self.crew.unexpected(&host, "examined")));
             };
-            all.insert(host, facts);
+            all.insert(host, *examined);
         }
         Ok(all)
     }

@@ -10,6 +10,7 @@ use dataplane::Window;
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
+use super::examination::Examination;
 use super::orders::{ReceiverOrder, SenderOrder, SideReport};
 use super::setting::Setting;
 use super::terms::Terms;
@@ -17,7 +18,7 @@ use trial::record::Usage;
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 10;
+pub const PROTOCOL: u32 = 11;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -120,8 +121,8 @@ pub enum Ask {
         /// How long each waits.
         delay: Nanos,
     },
-    /// What of the host bears on a measurement, beside its facts. Takes about a second, to see what
-    /// else runs. Answered by `facts`.
+    /// What of the host bears on a measurement. Takes about a second, to see what else runs.
+    /// Answered by `examined`.
     Examine {
         /// The ports to describe.
         interfaces: Vec<String>,
@@ -245,8 +246,10 @@ pub enum Answer {
         /// The agent's monotonic clock.
         monotonic: Nanos,
     },
-    /// To `facts` and to `examine`.
+    /// To `facts`.
     Facts(HostFacts),
+    /// To `examine`.
+    Examined(Box<Examination>),
     /// To `change`.
     Changed,
     /// To `listen`.

@@ -15,7 +15,7 @@ use trial::Topology;
 
 use super::paths::Passage;
 use crate::controller::Proof;
-use crate::protocol::{HostFacts, Setting};
+use crate::protocol::{Examination, PortExamination, Setting};
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -64,32 +64,26 @@ impl Finding {
 /// Every check of every host and port, in the topology's order.
 pub fn judge(
     topology: &Topology,
-    facts: &BTreeMap<String, HostFacts>,
+    facts: &BTreeMap<String, Examination>,
     proofs: &[Proof],
     passages: &[Passage],
 ) -> Vec<Finding> {
     let mut all = Vec::new();
     for host in &topology.hosts {
         let Some(known) = facts.get(&host.name) else { continue };
-        all.extend(hosts::of_host(&host.name, &known.host));
+        all.extend(hosts::of_host(&host.name, known));
         for port in &host.ports {
             let place = format!("{}/{}", host.name, port.name);
-            let nothing = BTreeMap::new();
+            let nothing = PortExamination::default();
             let interface = port.interfaces.first();
-            let told = interface.and_then(|i| known.ports.get(i)).unwrap_or(&nothing);
-            all.extend(ports::of_port(&place, port, told));
+            let examined = interface.and_then(|i| known.ports.get(i)).unwrap_or(&nothing);
+            all.extend(ports::of_port(&place, port, examined));
             all.extend(cables::mtu(&place, topology, port, facts));
         }
     }
     all.extend(proofs.iter().flat_map(|proof| cables::cable(topology, facts, proof)));
     all.extend(passages.iter().flat_map(cables::passage));
     all
-}
-
-type Told = BTreeMap<String, String>;
-
-fn number<T: std::str::FromStr>(told: &Told, key: &str) -> Option<T> {
-    told.get(key)?.parse().ok()
 }
 
 fn file(path: &str, value: &str) -> Setting {

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use trial::Topology;
 use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef};
 
-use super::{Finding, State, number};
+use super::{Finding, State};
 use crate::cli::doctor::paths::Passage;
 use crate::controller::Proof;
-use crate::protocol::{HostFacts, Setting};
+use crate::protocol::{Examination, Setting};
 
-fn mtu_of(facts: &BTreeMap<String, HostFacts>, topology: &Topology, at: &PortRef) -> Option<u32> {
+fn mtu_of(facts: &BTreeMap<String, Examination>, topology: &Topology, at: &PortRef) -> Option<u32> {
     let interface = topology.port(at)?.interfaces.first()?;
-    number(facts.get(&at.host)?.ports.get(interface)?, "mtu")
+    Some(facts.get(&at.host)?.ports.get(interface)?.link.as_ref()?.mtu)
 }
 
 /// Both ends of a direct cable, and all ports of one device, take frames of one size.
@@ -22,7 +22,7 @@ pub(super) fn mtu(
     place: &str,
     topology: &Topology,
     port: &HostPort,
-    facts: &BTreeMap<String, HostFacts>,
+    facts: &BTreeMap<String, Examination>,
 ) -> Option<Finding> {
     let own: PortRef = place.parse().ok()?;
     let ours = mtu_of(facts, topology, &own)?;
@@ -49,7 +49,7 @@ fn list(ports: &[PortRef]) -> String {
 /// Where a port's frames arrived, held against the testbed file.
 pub(super) fn cable(
     topology: &Topology,
-    facts: &BTreeMap<String, HostFacts>,
+    facts: &BTreeMap<String, Examination>,
     proof: &Proof,
 ) -> Vec<Finding> {
     let place = proof.port.to_string();
@@ -128,9 +128,9 @@ fn end(cable: &CableEnd) -> String {
 }
 
 /// A host with two ports on one switch answers for either.
-fn own_macs(facts: &BTreeMap<String, HostFacts>, host: &str) -> Vec<String> {
+fn own_macs(facts: &BTreeMap<String, Examination>, host: &str) -> Vec<String> {
     let ports = facts.get(host).into_iter().flat_map(|facts| facts.ports.values());
-    ports.filter_map(|told| told.get("mac").cloned()).collect()
+    ports.filter_map(|port| port.link.as_ref()?.mac.clone()).collect()
 }
 
 fn duplicate(place: &str, port: &HostPort, own: &[String], proof: &Proof) -> Finding {

@@ -2,7 +2,8 @@
 //!
 //! Pure. Never asks the host.
 
-use super::{Finding, State, Told, file, number};
+use super::{Finding, State, file};
+use crate::protocol::Examination;
 
 /// Waking from a deeper sleep than this shows in round trips.
 const WAKING_US: u64 = 10;
@@ -20,32 +21,33 @@ const BUSY: f64 = 0.10;
 const QUICK_CLOCKS: [&str; 4] =
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"];
 
-pub(super) fn of_host(host: &str, told: &Told) -> Vec<Finding> {
+pub(super) fn of_host(host: &str, known: &Examination) -> Vec<Finding> {
     vec![
-        governor(host, told),
-        idle(host, told),
-        clock_source(host, told),
-        buffers(host, told, "rmem_max"),
-        buffers(host, told, "wmem_max"),
-        memlock(host, told),
-        load(host, told),
+        governor(host, known),
+        idle(host, known),
+        clock_source(host, known),
+        buffers(host, "rmem_max", known.rmem_max, known),
+        buffers(host, "wmem_max", known.wmem_max, known),
+        memlock(host, known),
+        load(host, known),
     ]
 }
 
-fn governor(host: &str, told: &Told) -> Finding {
+fn governor(host: &str, known: &Examination) -> Finding {
     const CHECK: &str = "processor governor";
-    let Some(governors) = told.get("governors") else {
+    if known.governors.is_empty() {
         return Finding::new(
             host,
             CHECK,
             State::Unknown,
             "no cpufreq here: firmware or a hypervisor decides",
         );
-    };
+    }
+    let governors = known.governors.join(" ");
     if governors == "performance" {
         return Finding::new(host, CHECK, State::Good, governors);
     }
-    let cpus: usize = number(told, "cpus").unwrap_or(1);
+    let cpus = known.cpus.unwrap_or(1);
     let path = |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
     let settings = (0..cpus).map(|cpu| file(&path(cpu), "performance")).collect();
     Finding::new(
@@ -60,21 +62,19 @@ fn governor(host: &str, told: &Told) -> Finding {
     )
 }
 
-fn idle(host: &str, told: &Told) -> Finding {
+fn idle(host: &str, known: &Examination) -> Finding {
     const CHECK: &str = "idle states";
-    let Some(states) = told.get("idle_states") else {
+    if known.idle_states.is_empty() {
         return Finding::new(host, CHECK, State::Unknown, "no cpuidle here, or all states are off");
-    };
-    let deep: Vec<&str> = states
-        .split_whitespace()
-        .filter_map(|state| state.split_once('='))
-        .filter(|(_, us)| us.parse().is_ok_and(|us: u64| us > WAKING_US))
-        .map(|(name, _)| name)
-        .collect();
+    }
+    let all = known.idle_states.iter().map(|state| format!("{}={}", state.name, state.wake_us));
+    let states = all.collect::<Vec<_>>().join(" ");
+    let deep = known.idle_states.iter().filter(|state| state.wake_us > WAKING_US);
+    let deep: Vec<&str> = deep.map(|state| state.name.as_str()).collect();
     if deep.is_empty() {
         return Finding::new(host, CHECK, State::Good, states);
     }
-    let cpus: usize = number(told, "cpus").unwrap_or(1);
+    let cpus = known.cpus.unwrap_or(1);
     let path = |cpu, state| format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/{state}/disable");
     let settings = (0..cpus)
         .flat_map(|cpu| deep.iter().map(move |state| file(&path(cpu, state), "1")))
@@ -85,17 +85,17 @@ fn idle(host: &str, told: &Told) -> Finding {
     Finding::new(host, CHECK, State::Doubtful, found).fixed_by(command, settings)
 }
 
-fn clock_source(host: &str, told: &Told) -> Finding {
+fn clock_source(host: &str, known: &Examination) -> Finding {
     const CHECK: &str = "clock source";
     const FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let Some(now) = told.get("clocksource") else {
+    let Some(now) = &known.clock_source else {
         return Finding::new(host, CHECK, State::Unknown, "the kernel does not tell");
     };
     if QUICK_CLOCKS.contains(&now.as_str()) {
         return Finding::new(host, CHECK, State::Good, now);
     }
-    let offered = told.get("clocksources").map(String::as_str).unwrap_or_default();
-    let better = QUICK_CLOCKS.iter().find(|clock| offered.split_whitespace().any(|o| o == **clock));
+    let better =
+        QUICK_CLOCKS.iter().find(|clock| known.clock_sources.iter().any(|one| one == **clock));
     let finding =
         Finding::new(host, CHECK, State::Bad, format!("{now}: reading it takes microseconds"));
     match better {
@@ -106,9 +106,9 @@ fn clock_source(host: &str, told: &Told) -> Finding {
     }
 }
 
-fn buffers(host: &str, told: &Told, name: &'static str) -> Finding {
+fn buffers(host: &str, name: &'static str, octets: Option<u64>, known: &Examination) -> Finding {
     let check = if name == "rmem_max" { "receive buffers" } else { "send buffers" };
-    let Some(octets) = number::<u64>(told, name) else {
+    let Some(octets) = octets else {
         return Finding::new(
             host,
             check,
@@ -119,7 +119,7 @@ fn buffers(host: &str, told: &Told, name: &'static str) -> Finding {
     if octets >= BUFFER_OCTETS {
         return Finding::new(host, check, State::Good, format!("{octets} octets"));
     }
-    let capable = has(told, CAP_NET_ADMIN);
+    let capable = has(known, CAP_NET_ADMIN);
     let path = format!("/proc/sys/net/core/{name}");
     let (state, why) = if capable {
         (State::Good, "; the agent's privileges exceed it")
@@ -137,19 +137,18 @@ fn buffers(host: &str, told: &Told, name: &'static str) -> Finding {
 }
 
 /// Whether the agent has a capability, by its number.
-fn has(told: &Told, capability: u32) -> bool {
-    let set = told.get("capabilities").and_then(|hex| u64::from_str_radix(hex, 16).ok());
-    set.is_some_and(|set| set >> capability & 1 == 1)
+fn has(known: &Examination, capability: u32) -> bool {
+    known.capabilities >> capability & 1 == 1
 }
 
-fn memlock(host: &str, told: &Told) -> Finding {
+fn memlock(host: &str, known: &Examination) -> Finding {
     const CHECK: &str = "locked memory";
-    match number::<u64>(told, "memlock") {
+    match known.memlock {
         None => Finding::new(host, CHECK, State::Unknown, "the limit can't be read"),
         Some(octets) if octets >= MEMLOCK_OCTETS => {
             Finding::new(host, CHECK, State::Good, "enough")
         }
-        Some(octets) if has(told, CAP_IPC_LOCK) => {
+        Some(octets) if has(known, CAP_IPC_LOCK) => {
             let found = format!("{octets} octets; the agent's privileges exceed it");
             Finding::new(host, CHECK, State::Good, found)
         }
@@ -162,10 +161,9 @@ fn memlock(host: &str, told: &Told) -> Finding {
     }
 }
 
-fn load(host: &str, told: &Told) -> Finding {
+fn load(host: &str, known: &Examination) -> Finding {
     const CHECK: &str = "other load";
-    let share = |key| number::<f64>(told, key).unwrap_or(0.0);
-    let (busy, stolen) = (share("busy"), share("stolen"));
+    let Examination { busy, stolen, .. } = *known;
     let found = format!(
         "processors {:.0} % busy, {:.0} % taken by a hypervisor",
         busy * 100.0,

@@ -1,13 +1,10 @@
 //! Each judgement, with facts that hold and facts that are broken on purpose.
 
+use netlink::{Coalescing, Nic, Pause, Rings};
 use trial::topology::{CableEnd, HostPort};
 
-use super::{Finding, State, Told, hosts, ports};
-use crate::protocol::Setting;
-
-fn told(facts: &[(&str, &str)]) -> Told {
-    facts.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
-}
+use super::{Finding, State, hosts, ports};
+use crate::protocol::{Examination, IdleState, Interrupt, Link, PortExamination, Setting};
 
 fn port() -> HostPort {
     HostPort {
@@ -21,15 +18,32 @@ fn port() -> HostPort {
     }
 }
 
-/// A host's check, given some facts.
-fn host(check: &str, facts: &[(&str, &str)], state: State, fix: &str) -> Vec<Setting> {
-    finding(hosts::of_host("h1", &told(facts)), check, state, fix)
+/// A host's check, given what was found there.
+fn host(check: &str, known: &Examination, state: State, fix: &str) -> Vec<Setting> {
+    finding(hosts::of_host("h1", known), check, state, fix)
 }
 
-/// A port's check, given some facts of a port that is up.
-fn nic(check: &str, facts: &[(&str, &str)], state: State, fix: &str) -> Vec<Setting> {
-    let facts = [&[("up", "true")], facts].concat();
-    finding(ports::of_port("h1/eth1", &port(), &told(&facts)), check, state, fix)
+/// A port's check, given what was found of a port that is up.
+fn nic(check: &str, known: PortExamination, state: State, fix: &str) -> Vec<Setting> {
+    let link = known.link.clone().or(Some(link(true, true)));
+    finding(
+        ports::of_port("h1/eth1", &port(), &PortExamination { link, ..known }),
+        check,
+        state,
+        fix,
+    )
+}
+
+fn link(up: bool, carrier: bool) -> Link {
+    Link { up, carrier, mtu: 1500, mac: None }
+}
+
+fn card(nic: Nic) -> PortExamination {
+    PortExamination { nic, ..PortExamination::default() }
+}
+
+fn names(all: &[&str]) -> Vec<String> {
+    all.iter().map(|name| (*name).to_owned()).collect()
 }
 
 /// The check's settings, all of which an agent may make.
@@ -45,78 +59,135 @@ fn finding(all: Vec<Finding>, check: &str, state: State, fix: &str) -> Vec<Setti
 
 #[test]
 fn processors_and_clocks() {
-    host("processor governor", &[], State::Unknown, "");
-    host("processor governor", &[("governors", "performance")], State::Good, "");
+    let nothing = Examination::default();
+    let governors = |all: &[&str]| Examination {
+        governors: names(all),
+        cpus: Some(2),
+        ..Examination::default()
+    };
+    host("processor governor", &nothing, State::Unknown, "");
+    host("processor governor", &governors(&["performance"]), State::Good, "");
     let command = "echo performance | tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor";
-    let two = [("governors", "performance powersave"), ("cpus", "2")];
+    let two = governors(&["performance", "powersave"]);
     assert_eq!(host("processor governor", &two, State::Doubtful, command).len(), 2);
 
-    host("idle states", &[("idle_states", "state0=0 state1=2")], State::Good, "");
+    let idle = |waking: &[u64]| {
+        let state = |(at, wake_us): (usize, &u64)| IdleState {
+            name: format!("state{at}"),
+            wake_us: *wake_us,
+        };
+        let idle_states = waking.iter().enumerate().map(state).collect();
+        Examination { idle_states, cpus: Some(4), ..Examination::default() }
+    };
+    host("idle states", &nothing, State::Unknown, "");
+    host("idle states", &idle(&[0, 2]), State::Good, "");
     let command = "echo 1 | tee /sys/devices/system/cpu/cpu*/cpuidle/{state2,state3}/disable";
-    let deep = [("idle_states", "state0=0 state1=2 state2=33 state3=133"), ("cpus", "4")];
-    assert_eq!(host("idle states", &deep, State::Doubtful, command).len(), 8);
+    assert_eq!(host("idle states", &idle(&[0, 2, 33, 133]), State::Doubtful, command).len(), 8);
 
-    host("clock source", &[("clocksource", "tsc")], State::Good, "");
-    host("clock source", &[("clocksource", "hpet"), ("clocksources", "hpet")], State::Bad, "");
+    let clock = |now: &str, offered: &[&str]| Examination {
+        clock_source: Some(now.to_owned()),
+        clock_sources: names(offered),
+        ..Examination::default()
+    };
+    host("clock source", &clock("tsc", &[]), State::Good, "");
+    host("clock source", &clock("hpet", &["hpet"]), State::Bad, "");
     let command = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let slow = [("clocksource", "hpet"), ("clocksources", "hpet tsc acpi_pm")];
-    host("clock source", &slow, State::Bad, command);
+    host("clock source", &clock("hpet", &["hpet", "tsc", "acpi_pm"]), State::Bad, command);
 }
 
 #[test]
 fn memory_and_load() {
-    host("receive buffers", &[("rmem_max", "16777216")], State::Good, "");
-    let privileged = [("rmem_max", "212992"), ("capabilities", "0000000000003000")];
-    host("receive buffers", &privileged, State::Good, "");
-    let plain = [("rmem_max", "212992"), ("capabilities", "0000000000000000")];
+    let buffers = |octets, capabilities| Examination {
+        rmem_max: Some(octets),
+        capabilities,
+        ..Examination::default()
+    };
+    host("receive buffers", &buffers(16_777_216, 0), State::Good, "");
+    host("receive buffers", &buffers(212_992, 0x3000), State::Good, "");
     let command = "sysctl -w net.core.rmem_max=8388608";
+    let plain = buffers(212_992, 0);
     assert_eq!(host("receive buffers", &plain, State::Doubtful, command).len(), 1);
-    host("locked memory", &[("memlock", "18446744073709551615")], State::Good, "");
-    host("locked memory", &[("memlock", "65536")], State::Doubtful, "ulimit -l unlimited");
-    let privileged = [("memlock", "65536"), ("capabilities", "0000000000004000")];
-    host("locked memory", &privileged, State::Good, "");
+    let locked = |octets, capabilities| Examination {
+        memlock: Some(octets),
+        capabilities,
+        ..Examination::default()
+    };
+    host("locked memory", &locked(u64::MAX, 0), State::Good, "");
+    host("locked memory", &locked(65_536, 0), State::Doubtful, "ulimit -l unlimited");
+    host("locked memory", &locked(65_536, 0x4000), State::Good, "");
+    let load = |busy, stolen| Examination { busy, stolen, ..Examination::default() };
     let who = "top -b -n 1 | head -20";
-    host("other load", &[("busy", "0.02")], State::Good, "");
-    host("other load", &[("busy", "0.45")], State::Doubtful, who);
-    host("other load", &[("busy", "0.02"), ("stolen", "0.2")], State::Doubtful, who);
+    host("other load", &load(0.02, 0.0), State::Good, "");
+    host("other load", &load(0.45, 0.0), State::Doubtful, who);
+    host("other load", &load(0.02, 0.2), State::Doubtful, who);
 }
 
 #[test]
 fn cards() {
-    nic("speed and duplex", &[], State::Unknown, "");
-    nic("speed and duplex", &[("speed_mbits", "1000"), ("duplex", "full")], State::Good, "");
+    let set = Nic::default;
+    nic("speed and duplex", card(set()), State::Unknown, "");
+    let speed = |mbits, full| {
+        card(Nic { speed_mbits: Some(mbits), full_duplex: Some(full), ..Nic::default() })
+    };
+    nic("speed and duplex", speed(1000, true), State::Good, "");
     let command = "ethtool -s eth1 speed 1000 duplex full autoneg on";
-    nic("speed and duplex", &[("speed_mbits", "100"), ("duplex", "full")], State::Bad, command);
-    let half = [("speed_mbits", "1000"), ("duplex", "half")];
-    nic("speed and duplex", &half, State::Bad, "ethtool -s eth1 autoneg on");
-    nic("rings", &[("rings", "4096 4096 4096 4096")], State::Good, "");
-    let short = [("rings", "256 4096 256 2048")];
-    nic("rings", &short, State::Doubtful, "ethtool -G eth1 rx 4096 tx 2048");
-    nic("coalescing", &[("coalescing", "0 false")], State::Good, "");
+    nic("speed and duplex", speed(100, true), State::Bad, command);
+    nic("speed and duplex", speed(1000, false), State::Bad, "ethtool -s eth1 autoneg on");
+    let rings = |rx, rx_max, tx, tx_max| {
+        card(Nic { rings: Some(Rings { rx, rx_max, tx, tx_max }), ..Nic::default() })
+    };
+    nic("rings", rings(4096, 4096, 4096, 4096), State::Good, "");
+    let command = "ethtool -G eth1 rx 4096 tx 2048";
+    nic("rings", rings(256, 4096, 256, 2048), State::Doubtful, command);
+    let coalescing = |rx_us, adaptive| {
+        card(Nic { coalescing: Some(Coalescing { rx_us, adaptive }), ..Nic::default() })
+    };
+    nic("coalescing", coalescing(0, false), State::Good, "");
     let command = "ethtool -C eth1 adaptive-rx off rx-usecs 0";
-    nic("coalescing", &[("coalescing", "50 true")], State::Doubtful, command);
-    nic("coalescing", &[("coalescing", "8 false")], State::Doubtful, command);
-    nic("flow control", &[("pause", "true false false")], State::Good, "");
-    let command = "ethtool -A eth1 autoneg off rx off tx off";
-    nic("flow control", &[("pause", "true true false")], State::Doubtful, command);
-    nic("interrupts", &[("interrupts", "24 on 0; 25 on 1")], State::Good, "");
+    nic("coalescing", coalescing(50, true), State::Doubtful, command);
+    nic("coalescing", coalescing(8, false), State::Doubtful, command);
+    let pause =
+        |rx| card(Nic { pause: Some(Pause { negotiated: true, rx, tx: false }), ..Nic::default() });
+    nic("flow control", pause(false), State::Good, "");
+    nic("flow control", pause(true), State::Doubtful, "ethtool -A eth1 autoneg off rx off tx off");
+    let stamping = card(Nic { stamping: names(&["software-receive"]), ..Nic::default() });
+    nic("time stamps", stamping, State::Good, "");
+    nic("time stamps", card(set()), State::Doubtful, "");
+}
+
+#[test]
+fn where_a_card_stands() {
+    let interrupts = |all: &[(u32, &str)]| {
+        let one = |(number, on): &(u32, &str)| Interrupt {
+            number: *number,
+            processors: (*on).to_owned(),
+        };
+        let interrupts = all.iter().map(one).collect();
+        PortExamination { interrupts, ..PortExamination::default() }
+    };
+    nic("interrupts", interrupts(&[]), State::Unknown, "");
+    nic("interrupts", interrupts(&[(24, "0"), (25, "1")]), State::Good, "");
     let command = "echo 0 > /proc/irq/25/smp_affinity_list";
-    nic("interrupts", &[("interrupts", "24 on 1; 25 on 0-3")], State::Doubtful, command);
-    nic("memory node", &[("numa_node", "-1")], State::Good, "");
-    nic("time stamps", &[("stamping", "software-receive")], State::Good, "");
-    nic("time stamps", &[], State::Doubtful, "");
+    nic("interrupts", interrupts(&[(24, "1"), (25, "0-3")]), State::Doubtful, command);
+    let one_node =
+        PortExamination { numa: Some((-1, String::new())), ..PortExamination::default() };
+    nic("memory node", one_node, State::Good, "");
 }
 
 #[test]
 fn links_and_addresses() {
-    nic("link", &[("carrier", "true")], State::Good, "");
-    nic("link", &[("carrier", "false")], State::Bad, "");
-    let down = told(&[("up", "false")]);
+    let with = |link| PortExamination { link, ..PortExamination::default() };
+    nic("link", with(Some(link(true, true))), State::Good, "");
+    nic("link", with(Some(link(true, false))), State::Bad, "");
     let command = "ip link set dev eth1 up";
-    finding(ports::of_port("h1/eth1", &port(), &down), "link", State::Bad, command);
-    let absent = ports::of_port("h1/eth1", &port(), &Told::new());
+    nic("link", with(Some(link(false, false))), State::Bad, command);
+    let absent = ports::of_port("h1/eth1", &port(), &PortExamination::default());
     finding(absent, "link", State::Bad, "ip link show");
-    nic("address", &[("addresses", "10.0.0.1 198.18.0.1")], State::Good, "");
+    let addresses = |all: &[&str]| {
+        let addresses = all.iter().map(|one| one.parse().unwrap()).collect();
+        PortExamination { addresses, ..PortExamination::default() }
+    };
+    nic("address", addresses(&["10.0.0.1", "198.18.0.1"]), State::Good, "");
     let command = "ip address add 198.18.0.1/24 dev eth1";
-    nic("address", &[("addresses", "198.18.0.11")], State::Bad, command);
+    nic("address", addresses(&["198.18.0.11"]), State::Bad, command);
 }
