@@ -1,4 +1,5 @@
-//! What can be shown: figures as rows, and the words of metrics, verdicts and caveats.
+//! What can be shown: figures as rows, the words of metrics, verdicts and caveats, and the page as
+//! data: answers, sections, tables of typed columns.
 //!
 //! Owns each name and each sentence once: rows, terminal, pages and the reference say the same.
 //! Never computes a figure, and knows no study.
@@ -6,11 +7,15 @@
 mod caveat;
 mod metric;
 mod row;
+mod section;
+mod table;
 mod unit;
 mod verdict;
 
 pub use caveat::Caveat;
 pub use metric::Metric;
 pub use row::{Condition, Figure, LEAST_CONFIDENCE, RANGE};
+pub use section::{Answer, Block, Page, Picture, Section, Style};
+pub use table::{Cell, Column, Ends, Limit, Quantity, Room, Samples, Table};
 pub use unit::Unit;
 pub use verdict::Verdict;

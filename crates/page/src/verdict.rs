@@ -18,7 +18,7 @@ macro_rules! verdicts {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// What limited it: `device`, `link`, `tester`, `unclear`.
+            /// What limited it: `device`, `link`, `tester`, `undetermined`.
             pub const fn limit(self) -> &'static str {
                 match self { $(Self::$variant => $limit,)+ }
             }
@@ -42,6 +42,6 @@ verdicts! {
     TesterLimited "tester-limited" "tester"
         "The same hosts did no better over a direct cable, or nothing gave way on the device's path: the figure is only a bound on the device.";
     /// There is no bypass, or the two can't be told apart.
-    Undetermined "undetermined" "unclear"
+    Undetermined "undetermined" "undetermined"
         "There is no direct cable to compare with, or the two can't be told apart: nothing says whose limit it is.";
 }

@@ -11,6 +11,7 @@ pub mod rows;
 pub mod run;
 pub mod store;
 mod svg;
+pub mod text;
 mod words;
 
 pub use journal::{Journal, JournalCounts, ReplayError, hint_for};

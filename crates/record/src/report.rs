@@ -16,6 +16,7 @@ mod devices;
 mod fabric;
 mod forwarding;
 mod frames;
+mod html;
 mod imported;
 mod latency;
 mod picture;
@@ -27,16 +28,16 @@ mod subject;
 pub mod sweep;
 mod switching;
 mod trials;
-mod view;
+mod variance;
 
-use askama::Template;
-use page::{Figure, Verdict};
+use page::{Figure, Page, Section, Verdict};
 use trial::{Trial, TrialRecord};
 
 use crate::run::RunMeta;
+use crate::text::{self, Footnotes};
 use crate::words;
-use view::{Answer, Block, Picture, Section};
 
+pub use html::ReportError;
 pub use switching::{is_of_pattern, wording as switch_wording};
 
 /// What the report is made from.
@@ -50,29 +51,6 @@ pub struct ReportInput<'a> {
     pub records: &'a [(Trial, TrialRecord)],
 }
 
-/// The template could not be filled.
-#[derive(Debug, thiserror::Error)]
-#[error("render the report")]
-pub struct ReportError(#[from] askama::Error);
-
-#[derive(Template)]
-#[template(path = "report.html")]
-struct Page {
-    title: String,
-    generated: String,
-    runs: Vec<RunView>,
-}
-
-struct RunView {
-    anchor: String,
-    heading: String,
-    line: String,
-    notes: Vec<String>,
-    answers: Vec<Answer>,
-    testbed: Picture,
-    sections: Vec<Section>,
-}
-
 /// The first screen's sentences with their verdicts, for whoever tells the same elsewhere. Values
 /// keep to their units by no-break spaces.
 pub fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
@@ -81,16 +59,36 @@ pub fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
 
 /// One self-contained HTML file for all `runs`. `generated_unix_ns` is the caller's wall clock.
 pub fn render(runs: &[ReportInput<'_>], generated_unix_ns: u64) -> Result<String, ReportError> {
-    let views: Vec<RunView> = runs.iter().enumerate().map(|(i, run)| view_of(i, run)).collect();
+    let pages = runs.iter().enumerate().map(|(i, run)| page_of(i, run)).collect();
     let title = match runs {
         [one] => format!("switchmark: {} on {}", one.meta.verb, one.meta.topology.name),
         _ => "switchmark".to_owned(),
     };
-    let page = Page { title, generated: words::moment(generated_unix_ns), runs: views };
-    Ok(page.render()?)
+    html::render(title, pages, generated_unix_ns)
 }
 
-fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
+/// The same as text, at most 100 columns wide: the answers, the studies' tables, the caveats as
+/// footnotes. Empty where there is no figure.
+pub fn text(run: &ReportInput<'_>) -> String {
+    let mut notes = Footnotes::of(run.figures);
+    let told = campaign::told("", run);
+    let mut out = String::new();
+    for (verdict, text) in sentences(run.figures) {
+        text::put_answer(&mut out, verdict.limit(), &text);
+    }
+    for answer in told.iter().flat_map(|told| &told.answers) {
+        text::put_answer(&mut out, answer.verdict, &answer.text);
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    let sections = told.map_or_else(|| of_studies("", run), |told| told.sections);
+    out.push_str(&text::sections(&sections, &mut notes));
+    out.push_str(&notes.render());
+    out
+}
+
+fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
     let anchor = format!("run{}", index + 1);
     let meta = run.meta;
     let mut sections = Vec::new();
@@ -100,13 +98,14 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
         sections.extend(told.sections);
     } else {
         sections.extend(of_studies(&anchor, run));
+        sections.extend(conformance::sections(&anchor, run));
     }
     sections.extend(devices::section(&anchor, run.records));
     sections.extend(caveats::section(&anchor, run.figures));
     sections.extend(trials::section(&anchor, run.records));
     sections.push(conditions::section(&anchor, run));
     sections.extend(conditions::every_figure(&anchor, run.figures));
-    RunView {
+    Page {
         heading: format!("{} on {}", meta.verb, meta.topology.name),
         line: format!(
             "Run {}, {}, switchmark {}",
@@ -116,9 +115,9 @@ fn view_of(index: usize, run: &ReportInput<'_>) -> RunView {
         ),
         notes: meta.notes.clone(),
         answers,
-        testbed: picture::picture(&meta.topology),
+        picture: picture::picture(&meta.topology),
         sections,
-        anchor,
+        id: anchor,
     }
 }
 
@@ -138,6 +137,5 @@ fn of_studies(anchor: &str, run: &ReportInput<'_>) -> Vec<Section> {
     sections.extend(storage::section(anchor, run.figures));
     sections.extend(streams::section(anchor, &figures, &records));
     sections.extend(imported::section(anchor, run.figures));
-    sections.extend(conformance::sections(anchor, run));
     sections
 }

@@ -2,8 +2,7 @@
 //!
 //! Only for pages; data leaves in base units through `rows`. Never decides what is shown.
 
-use page::Condition;
-use page::{Figure, Unit};
+use page::{Ends, Figure, Quantity, Unit};
 
 /// A unit chosen for a magnitude: divide by, and write behind.
 type Scaled = (f64, &'static str);
@@ -48,25 +47,25 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// `95 % CI 3.80…4.40 µs`, in the unit that the value itself is shown in.
-pub(crate) fn interval(figure: &Figure) -> Option<String> {
-    let (low, high) = (figure.low?, figure.high?);
-    let of = figure.value.unwrap_or(high);
-    let (divisor, suffix) = scale_for(figure.unit, of);
+pub(crate) fn interval(quantity: &Quantity) -> Option<String> {
+    let (unit, low, high) = (quantity.unit, quantity.low?, quantity.high?);
+    let of = quantity.value.unwrap_or(high);
+    let (divisor, suffix) = scale_for(unit, of);
     let (low, high) = (low / divisor, high / divisor);
     let width = high - low;
     let for_width = if width > 0.0 { 1 - width.log10().floor() as i32 } else { 0 };
-    let mut decimals = decimals_for(figure.unit, of / divisor);
-    if !matches!(figure.unit, Unit::FramesPerSecond | Unit::Count) {
+    let mut decimals = decimals_for(unit, of / divisor);
+    if !matches!(unit, Unit::FramesPerSecond | Unit::Count) {
         decimals = decimals.max(for_width.clamp(0, decimals as i32 + 1) as usize);
     }
-    let ends = format!("{}…{}", number(low, decimals), number(high, decimals));
-    Some(format!("{} {}", confidence(figure), join(&ends, suffix)))
+    let between = format!("{}…{}", number(low, decimals), number(high, decimals));
+    Some(format!("{} {}", ends(&quantity.ends), join(&between, suffix)))
 }
 
 /// `4.10 µs (95 % CI 3.80…4.40 µs)`; without a value `below 4.40 µs` where that is known, else a
 /// dash.
 pub(crate) fn with_interval(figure: &Figure) -> String {
-    match (figure.value, interval(figure)) {
+    match (figure.value, interval(&Quantity::of(figure))) {
         (None, _) => match figure.high {
             Some(high) => format!("below {}", value(figure.unit, high)),
             None => "–".to_owned(),
@@ -125,12 +124,12 @@ fn short_count(value: f64) -> String {
     format!("{}{suffix}", sign(&trimmed(value / divisor, 3)))
 }
 
-/// `95 % CI`; what a figure without a confidence calls its interval: a search's bracket, a range.
-pub(crate) fn confidence(figure: &Figure) -> String {
-    match (figure.confidence, figure.conditions.get("interval")) {
-        (Some(c), _) => format!("{} % CI", trimmed((c * 1000.0).round() / 10.0, 1)),
-        (None, Some(Condition::Text(name))) => name.clone(),
-        (None, _) => "interval".to_owned(),
+/// `95 % CI`; what an interval without a confidence is called: a search's bracket, a range.
+pub(crate) fn ends(ends: &Ends) -> String {
+    match ends {
+        Ends::Confidence(c) => format!("{} % CI", trimmed((c * 1000.0).round() / 10.0, 1)),
+        Ends::Named(name) => name.clone(),
+        Ends::Unnamed => "interval".to_owned(),
     }
 }
 

@@ -1,8 +1,7 @@
-//! What people see in a terminal: progress, tables, units. Never decides what is measured.
+//! What people see in a terminal: progress, tables. Never decides what is measured.
 
 pub mod emulator;
 pub mod generator;
-pub mod numbers;
 pub mod progress;
 pub mod readiness;
 pub mod tables;

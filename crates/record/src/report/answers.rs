@@ -6,12 +6,11 @@ mod forwarding;
 
 use std::collections::BTreeSet;
 
-use page::{Caveat, Figure, Metric, Verdict};
+use page::{Answer, Caveat, Figure, Metric, Verdict};
 
 use super::frames::Frames;
 use super::subject::Who;
-use super::view::Answer;
-use super::{among, caveats, reading};
+use super::{among, reading};
 use crate::words;
 
 pub(super) use forwarding::bound;
@@ -42,9 +41,10 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
 
 /// The sentences as the page shows them.
 pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
-    let shown = |(verdict, text): (Verdict, String)| {
-        let (verdict, class) = (verdict.as_str(), caveats::class(verdict));
-        Answer { text, verdict, class }
+    let shown = |(verdict, text): (Verdict, String)| Answer {
+        text,
+        verdict: verdict.as_str(),
+        style: verdict.into(),
     };
     sentences(figures).into_iter().map(shown).collect()
 }

@@ -8,13 +8,11 @@ mod over_time;
 
 use std::fmt::Write as _;
 
-use page::{Figure, Metric, Unit, Verdict};
+use page::{Block, Cell, Figure, Metric, Section, Table, Unit, Verdict};
 use trial::{Trial, TrialRecord};
 
-use super::latency::{n_cell, value_cell};
+use super::reading;
 use super::subject::{self, Who};
-use super::view::{Block, Cell, Section, Table};
-use super::{caveats, reading};
 use crate::words;
 
 /// What tells one case from another.
@@ -34,18 +32,15 @@ impl<'a> Case<'a> {
     }
 
     fn cell(&self, metric: Metric) -> Cell {
-        self.get(metric).map_or_else(Cell::default, value_cell)
+        self.get(metric).map_or_else(Cell::default, Cell::value)
     }
 
     /// A lower bound of the buffer's size.
     fn buffer(&self, estimator: &str) -> Cell {
         let by = |f: &&&Figure| reading::text(f, "estimator").as_deref() == Some(estimator);
         match self.0.iter().find(by) {
-            Some(figure) if figure.value.is_some() => {
-                let cell = value_cell(figure);
-                Cell { text: format!("≥ {}", cell.text), ..cell }
-            }
-            _ => Cell::number("–"),
+            Some(figure) if figure.value.is_some() => Cell::value(figure).as_bound(),
+            _ => Cell::Missing,
         }
     }
 
@@ -133,9 +128,8 @@ fn stability(cases: &[Case<'_>]) -> Table {
             case.cell(Metric::RetransmitsPerGigabyte),
             case.cell(Metric::GoodputVariation),
             case.cell(Metric::RampUpTime),
-            n_cell(&all, None),
-            caveats::verdict_cell(&all),
-            caveats::names(&all),
+            Cell::samples(&all),
+            Cell::limit(&all),
         ]
     };
     let head = [
@@ -144,14 +138,16 @@ fn stability(cases: &[Case<'_>]) -> Table {
         "stable",
         "goodput",
         "fair share",
-        "sent again per GB",
+        "retransmits/GB",
         "variation",
         "ramp-up",
         "readings",
-        "verdict",
-        "caveats",
+        "limited by",
     ];
-    Table { caption: limits(cases), head: head.map(str::to_owned).into(), rows: rows(cases, row) }
+    Table::new("TCP beside a constant load", head)
+        .sparing(&["readings", "ramp-up", "variation"])
+        .with_note(limits(cases))
+        .with_rows(rows(cases, row))
 }
 
 /// What counted as stable.
@@ -213,12 +209,14 @@ fn windows(cases: &[Case<'_>]) -> Table {
         "transfer time ratio",
         "load lost",
     ];
-    let caption = "What the windows say: the buffer is at least the largest window that was held \
+    let note = "The buffer is at least the largest window that was held \
                    without loss, less what the path itself holds; and at least what the egress sent \
                    in the time that the longest round trip exceeds the shortest. Buffer delay, \
-                   efficiency and transfer time ratio are RFC 6349's."
-        .to_owned();
-    Table { caption, head: head.map(str::to_owned).into(), rows: rows(cases, row) }
+                   efficiency and transfer time ratio are RFC 6349's.";
+    Table::new("What the windows say of path and buffer", head)
+        .sparing(&["load lost", "efficiency", "transfer time ratio", "windows cut", "buffer delay"])
+        .with_note(note)
+        .with_rows(rows(cases, row))
 }
 
 fn rows(cases: &[Case<'_>], row: impl Fn(&Case<'_>) -> Vec<Cell>) -> Vec<Vec<Cell>> {

@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 use method::StudySpec;
 use method::comparison::{Compared, better, per_block};
 use method::study::campaign::{CELL, CONTROL, CampaignSpec, Factor};
-use page::{Figure, Metric};
+use page::{Answer, Block, Cell, Figure, Picture, Quantity, Section, Style, Table};
 
-use super::view::{Answer, Block, Cell, Picture, Section, Table};
-use super::{ReportInput, caveats, comparison, reading};
+use super::variance::{self, case, of};
+use super::{ReportInput, comparison, reading};
 use crate::svg::{escape, text_width};
 use crate::words;
 
@@ -40,8 +40,8 @@ pub(super) fn told(prefix: &str, run: &ReportInput<'_>) -> Option<Told> {
     let heading = format!("{} combinations in {} blocks", spec.cells.len(), blocks.len());
     let mut sections = vec![Section { id: format!("{prefix}-cells"), heading, blocks: cells }];
     let mut findings = Vec::new();
-    findings.extend(shares(run.figures));
-    findings.extend(control(run.figures));
+    findings.extend(variance::shares(run.figures).map(Block::Table));
+    findings.extend(control(run.figures).map(Block::Table));
     if !findings.is_empty() {
         let heading = "Variance and control".to_owned();
         sections.push(Section { id: format!("{prefix}-variance"), heading, blocks: findings });
@@ -78,14 +78,6 @@ fn typical(figures: &[Figure]) -> Vec<&Figure> {
 fn name(figure: &Figure) -> String {
     let quantile = figure.quantile.map_or_else(String::new, |q| format!(" {}", words::quantile(q)));
     format!("{}{quantile}", figure.metric.as_str())
-}
-
-/// `udp 64 idle`
-fn case(figure: &Figure) -> String {
-    let words =
-        ["protocol", "frame_size", "test", "goal", "arrangement", "message", "statistic", "load"];
-    let said: Vec<String> = words.iter().filter_map(|name| reading::text(figure, name)).collect();
-    said.join(" ")
 }
 
 fn maps(spec: &CampaignSpec, figures: &[Figure]) -> Vec<Block> {
@@ -185,76 +177,45 @@ fn put_text(out: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
 
 fn cell_table(figures: &[Figure]) -> Table {
     let row = |figure: &&Figure| {
-        let (verdict, class) = (figure.verdict.as_str(), caveats::class(figure.verdict));
-        let value = figure.value.map_or_else(|| "–".to_owned(), |v| words::value(figure.unit, v));
         vec![
-            Cell::text(name(figure)).with_note(case(figure)),
+            Cell::text(name(figure)),
+            Cell::text(case(figure)),
             Cell::text(reading::text(figure, CELL).unwrap_or_default()),
-            Cell::number(value).with_note(words::interval(figure).unwrap_or_default()),
-            Cell::number(figure.blocks.to_string()),
-            Cell { text: verdict.to_owned(), class, ..Cell::default() },
-            caveats::names(&[*figure]),
+            Cell::value(figure),
+            Cell::samples(&[*figure]),
+            Cell::limit(&[*figure]),
         ]
     };
-    let head = ["figure", "cell", "value", "blocks", "limited by", "caveats"];
-    Table {
-        caption: "Each combination, through the device".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows: typical(figures).iter().map(row).collect(),
-    }
-}
-
-fn shares(figures: &[Figure]) -> Option<Block> {
-    let row = |figure: &Figure| {
-        let of = reading::text(figure, "of").unwrap_or_default();
-        let quantile = reading::number(figure, "of_quantile");
-        let quantile = quantile.map_or_else(String::new, |q| format!(" {}", words::quantile(q)));
-        vec![
-            Cell::text(format!("{of}{quantile}")).with_note(case(figure)),
-            Cell::text(reading::text(figure, "factor").unwrap_or_default()),
-            Cell::number(figure.value.map_or_else(String::new, words::percent)),
-            Cell::number(words::interval(figure).unwrap_or_default()),
-        ]
-    };
-    let rows: Vec<_> = reading::of(figures, Metric::VarianceShare).map(row).collect();
-    let head = ["figure", "factor", "share", "interval"];
-    let caption = "Where the variance comes from: each factor's share; `repetition` is what one \
-                   combination differs by when it is measured again, `block` what drifts";
-    (!rows.is_empty()).then(|| {
-        Block::Table(Table {
-            caption: caption.to_owned(),
-            head: head.map(str::to_owned).to_vec(),
-            rows,
-        })
-    })
+    let columns = ["figure", "of", "cell", "value", "n", "limited by"];
+    Table::new("Each combination, through the device", columns)
+        .sparing(&["n"])
+        .with_rows(typical(figures).iter().map(row))
 }
 
 fn controls(figures: &[Figure]) -> impl Iterator<Item = &Figure> {
     figures.iter().filter(|figure| figure.conditions.contains_key(CONTROL))
 }
 
-fn control(figures: &[Figure]) -> Option<Block> {
+fn control(figures: &[Figure]) -> Option<Table> {
     let row = |figure: &Figure| {
-        let ends = figure.low.zip(figure.high);
+        let quantity = Quantity::of(figure);
+        let ends = quantity.low.zip(quantity.high);
         let interval = ends.map_or_else(String::new, |(low, high)| format!("{low:.4}…{high:.4}"));
         vec![
-            Cell::text(reading::text(figure, "of").unwrap_or_default()).with_note(case(figure)),
+            Cell::text(of(figure)),
+            Cell::text(case(figure)),
             Cell::number(figure.value.map_or_else(String::new, |value| format!("{value:.4}"))),
-            Cell::number(interval).with_note(words::confidence(figure)),
+            Cell::number(interval).with_note(words::ends(&quantity.ends)),
             Cell::number(
                 reading::number(figure, "margin").map_or_else(String::new, words::percent),
             ),
             Cell::text(reading::text(figure, "decision").unwrap_or_default()),
         ]
     };
-    let rows: Vec<_> = controls(figures).map(row).collect();
-    let head = ["figure", "ratio", "interval", "margin", "decision"];
+    let columns = ["figure", "of", "ratio", "interval", "margin", "decision"];
     let of = controls(figures).next().and_then(|figure| reading::text(figure, CELL))?;
-    Some(Block::Table(Table {
-        caption: format!("A/A control: {of} under two names"),
-        head: head.map(str::to_owned).to_vec(),
-        rows,
-    }))
+    let title = format!("A/A control: {of} under two names");
+    Table::new(title, columns).with_rows(controls(figures).map(row)).unless_empty()
 }
 
 /// The control in a sentence.
@@ -267,18 +228,18 @@ fn control_answer(figures: &[Figure]) -> Option<Answer> {
     let all = controls(figures).count();
     let (different, equal) = (count("different"), count("equivalent"));
     let of = controls(figures).next().and_then(|figure| reading::text(figure, CELL))?;
-    let (text, class) = if different > 0 {
+    let (text, style) = if different > 0 {
         let text = format!(
             "The A/A control failed: {of} under two names came out different in {different} of {all} \
              figures, so something else than the factors changes the figures."
         );
-        (text, caveats::OPEN)
+        (text, Style::Open)
     } else {
         let text = format!(
             "The A/A control held: {of} under two names is different in none of {all} figures, and \
              equivalent in {equal}."
         );
-        (text, caveats::GOOD)
+        (text, Style::Device)
     };
-    Some(Answer { text, verdict: if different > 0 { "failed" } else { "held" }, class })
+    Some(Answer { text, verdict: if different > 0 { "failed" } else { "held" }, style })
 }

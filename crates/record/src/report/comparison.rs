@@ -7,15 +7,17 @@
 use measure::comparison::Scale as Compares;
 use measure::quantile::median;
 use method::comparison::{Better, Compared, Row};
-use page::Verdict;
-use page::{LEAST_CONFIDENCE, RANGE};
+use page::{
+    Answer, Block, Cell, Figure, LEAST_CONFIDENCE, Page, Picture, RANGE, Section, Style, Table,
+    Verdict,
+};
 
-use super::view::{Answer, Block, Cell, Picture, Section, Table};
-use super::{Page, ReportError, RunView, caveats, conditions, picture};
+use super::html::{self, ReportError};
+use super::{conditions, picture, variance};
 use crate::run::RunMeta;
 use crate::svg::{Axis, Plot, Point, Scale, Series};
+use crate::text::{self, Footnotes};
 use crate::words;
-use askama::Template as _;
 
 /// Of so many figures the blocks are drawn; the table has all.
 const MOST_DRAWN: usize = 8;
@@ -27,13 +29,29 @@ pub fn render(
     runs: [&RunMeta; 2],
     generated_unix_ns: u64,
 ) -> Result<String, ReportError> {
-    let view = view_of(compared, runs);
-    let title = format!("switchmark: {}", view.heading);
-    let generated = words::moment(generated_unix_ns);
-    Ok(Page { title, generated, runs: vec![view] }.render()?)
+    let page = page_of(compared, runs);
+    let title = format!("switchmark: {}", page.heading);
+    html::render(title, vec![page], generated_unix_ns)
 }
 
-fn view_of(compared: &Compared, runs: [&RunMeta; 2]) -> RunView {
+/// The comparison as text, at most 100 columns wide: its ratios and its verdict. With `figures`
+/// of a campaign, where their variance comes from.
+pub fn text(compared: &Compared, figures: &[Figure]) -> String {
+    let mut notes = Footnotes::of(&[]);
+    let mut out = String::new();
+    if !compared.rows.is_empty() {
+        text::put_table(&mut out, &table(compared), &mut notes);
+    }
+    text::put_wrapped(&mut out, "", &compared.sentence);
+    text::put_wrapped(&mut out, "", &compared.attribution.sentence());
+    if let Some(shares) = variance::shares(figures) {
+        out.push('\n');
+        text::put_table(&mut out, &shares, &mut notes);
+    }
+    out
+}
+
+fn page_of(compared: &Compared, runs: [&RunMeta; 2]) -> Page {
     let anchor = "comparison".to_owned();
     let [reference, subject] = runs;
     let mut sections = sections(&anchor, compared);
@@ -42,7 +60,7 @@ fn view_of(compared: &Compared, runs: [&RunMeta; 2]) -> RunView {
         sections.push(conditions::of_sweep(&format!("{anchor}-reference"), reference));
     }
     let how = if compared.interleaved { "in the same blocks" } else { "each in its own run" };
-    RunView {
+    Page {
         heading: format!("{} compared with {}", compared.subject, compared.reference),
         line: format!(
             "{} in run {} and {} in run {}, measured {how}",
@@ -50,21 +68,21 @@ fn view_of(compared: &Compared, runs: [&RunMeta; 2]) -> RunView {
         ),
         notes: Vec::new(),
         answers: vec![answer(compared)],
-        testbed: picture::picture(&subject.topology),
+        picture: picture::picture(&subject.topology),
         sections,
-        anchor,
+        id: anchor,
     }
 }
 
 /// The verdict in a sentence, and whether it may be put down to what is compared.
 pub(super) fn answer(compared: &Compared) -> Answer {
-    let (verdict, class) = if compared.attribution.is_given() {
-        ("attributable", caveats::GOOD)
+    let (verdict, style) = if compared.attribution.is_given() {
+        ("attributable", Style::Device)
     } else {
-        ("not attributable", caveats::OPEN)
+        ("not attributable", Style::Open)
     };
     let text = format!("{} {}.", compared.sentence, compared.attribution.sentence());
-    Answer { text, verdict, class }
+    Answer { text, verdict, style }
 }
 
 /// All ratios, and the blocks behind them.
@@ -153,69 +171,79 @@ fn forest(compared: &Compared) -> Picture {
 }
 
 fn table(compared: &Compared) -> Table {
-    let head = [
-        "",
+    let columns = [
+        "number",
         "figure",
-        compared.reference.as_str(),
-        compared.subject.as_str(),
+        "of",
+        &compared.reference,
+        &compared.subject,
         "ratio",
         "interval",
+        "confidence",
+        "blocks",
         "margin",
         "p, corrected",
         "Cliff's delta",
         "decision",
     ];
-    let row = |(at, row): (usize, &Row)| {
-        let own = &row.comparison;
-        let scaled = |value: f64| match own.scale {
-            Compares::Ratio => format!("{value:.4}"),
-            Compares::Shift => words::value(row.unit, value),
-        };
-        let typical = |values: &[f64]| {
-            median(values).map_or_else(|| "–".to_owned(), |v| words::value(row.unit, v))
-        };
-        let blocks = |n: usize| format!("{n} blocks");
-        let limits = |verdict: Verdict| verdict.as_str();
-        vec![
-            Cell::number((at + 1).to_string()),
-            Cell::text(row.label()).with_note(match row.better {
-                Better::More => "more is better",
-                Better::Less => "less is better",
-            }),
-            Cell::number(typical(&row.reference)).with_note(format!(
-                "{}, {}",
-                blocks(own.blocks.1),
-                limits(row.verdicts.1)
-            )),
-            Cell::number(typical(&row.subject)).with_note(format!(
-                "{}, {}",
-                blocks(own.blocks.0),
-                limits(row.verdicts.0)
-            )),
-            Cell::number(scaled(own.value)),
-            Cell::number(format!("{}…{}", scaled(own.interval.low), scaled(own.interval.high)))
-                .with_note(match own.interval.confidence {
-                    sure if sure >= LEAST_CONFIDENCE => format!("{:.1} % CI", sure * 100.0),
-                    _ => RANGE.to_owned(),
-                }),
-            Cell::number(match own.scale {
-                Compares::Ratio => words::percent(own.margin),
-                Compares::Shift => words::value(row.unit, own.margin),
-            }),
-            Cell::number(format!("{:.4}", own.p_adjusted)),
-            Cell::number(format!("{:.2}", own.dominance)),
-            Cell::text(own.decision.as_str()).with_note(match row.is_better() {
-                Some(true) => "better",
-                Some(false) => "worse",
-                None => "",
-            }),
-        ]
+    let title = format!("{} against {}, figure by figure", compared.subject, compared.reference);
+    Table::new(title, columns)
+        .page_only(&["number", "p, corrected", "Cliff's delta"])
+        .sparing(&["margin", "confidence", "blocks"])
+        .with_rows(compared.rows.iter().enumerate().map(|(at, row)| cells(at + 1, row)))
+}
+
+fn cells(number: usize, row: &Row) -> Vec<Cell> {
+    let own = &row.comparison;
+    let scaled = |value: f64| match own.scale {
+        Compares::Ratio => format!("{value:.4}"),
+        Compares::Shift => words::value(row.unit, value),
     };
-    Table {
-        caption: format!("{} against {}, figure by figure", compared.subject, compared.reference),
-        head: head.map(str::to_owned).to_vec(),
-        rows: compared.rows.iter().enumerate().map(row).collect(),
-    }
+    let typical = |values: &[f64], verdict: Verdict| {
+        let middle = median(values).map(|value| words::value(row.unit, value));
+        Cell::number_or_missing(middle).with_note(verdict.as_str())
+    };
+    let is_range = own.interval.confidence < LEAST_CONFIDENCE;
+    let interval = if is_range && own.interval.low >= own.interval.high {
+        Cell::Missing
+    } else {
+        Cell::number(format!("{}…{}", scaled(own.interval.low), scaled(own.interval.high)))
+    };
+    let confidence = if is_range {
+        RANGE.to_owned()
+    } else {
+        format!("{:.1} %", own.interval.confidence * 100.0)
+    };
+    let decision = own.decision.as_str();
+    let (decision, note) = match row.is_better() {
+        Some(true) => ("better", decision),
+        Some(false) => ("worse", decision),
+        None => (decision, ""),
+    };
+    vec![
+        Cell::number(number.to_string()),
+        Cell::text(row.metric_label()).with_note(match row.better {
+            Better::More => "more is better",
+            Better::Less => "less is better",
+        }),
+        Cell::text(row.case_label()),
+        typical(&row.reference, row.verdicts.1),
+        typical(&row.subject, row.verdicts.0),
+        Cell::number(scaled(own.value)),
+        interval,
+        Cell::number(confidence),
+        Cell::number(match own.blocks {
+            (subject, reference) if subject == reference => subject.to_string(),
+            (subject, reference) => format!("{reference}, {subject}"),
+        }),
+        Cell::number(match own.scale {
+            Compares::Ratio => words::percent(own.margin),
+            Compares::Shift => words::value(row.unit, own.margin),
+        }),
+        Cell::number(format!("{:.4}", own.p_adjusted)),
+        Cell::number(format!("{:.2}", own.dominance)),
+        Cell::text(decision).with_note(note),
+    ]
 }
 
 fn blocks(anchor: &str, compared: &Compared) -> Section {

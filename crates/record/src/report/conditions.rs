@@ -4,14 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::reading::Stamp;
-use page::Figure;
+use page::{Block, Cell, Figure, Section, Style, Table};
 use trial::record::FlowRecord;
 use trial::topology::{CableEnd, DeviceKind};
 use trial::{Gate, Offloads, Phases};
 use trial::{Topology, Trial, TrialRecord};
 
-use super::view::{Block, Cell, Section, Table};
-use super::{ReportInput, caveats, reading};
+use super::{ReportInput, reading};
 use crate::run::RunMeta;
 use crate::words;
 
@@ -168,7 +167,7 @@ fn facts_table(facts: &BTreeMap<String, BTreeMap<String, String>>) -> Option<Tab
         })
         .collect();
     let caption = "What each host said of itself when the run began.".to_owned();
-    (!rows.is_empty()).then_some(Table { caption, head, rows })
+    Table::new(caption, head).with_rows(rows).unless_empty()
 }
 
 fn ports_table(topology: &Topology) -> Table {
@@ -188,10 +187,8 @@ fn ports_table(topology: &Topology) -> Table {
             ]
         })
     });
-    let rows = rows.collect();
-    let head =
-        ["port", "reached", "address", "cable to", "interfaces", "rate"].map(str::to_owned).into();
-    Table { caption: "The hosts' test ports.".to_owned(), head, rows }
+    let head = ["port", "reached", "address", "cable to", "interfaces", "rate"];
+    Table::new("The hosts' test ports.".to_owned(), head).with_rows(rows)
 }
 
 fn devices_table(topology: &Topology) -> Option<Table> {
@@ -216,8 +213,8 @@ fn devices_table(topology: &Topology) -> Option<Table> {
             ]
         })
         .collect();
-    let head = ["device", "kind", "port rate", "port queue", "facts"].map(str::to_owned).into();
-    (!rows.is_empty()).then_some(Table { caption: "The devices.".to_owned(), head, rows })
+    let head = ["device", "kind", "port rate", "port queue", "facts"];
+    Table::new("The devices", head).with_rows(rows).unless_empty()
 }
 
 /// Every figure as a row, for an expert who wants no selection.
@@ -234,19 +231,18 @@ pub(super) fn every_figure(prefix: &str, figures: &[Figure]) -> Option<Section> 
         let quantile = f.quantile.map(words::quantile).unwrap_or_default();
         vec![
             Cell::text(f.metric.as_str()).with_note(quantile),
-            super::latency::value_cell(f),
-            super::latency::n_cell(&[f], None),
-            Cell { class: "small", ..Cell::text(conditions.join(", ")) },
-            caveats::verdict_cell(&[f]),
-            caveats::names(&[f]),
+            Cell::value(f),
+            Cell::samples(&[f]),
+            Cell::text(conditions.join(", ")).with_style(Style::Small),
+            Cell::limit(&[f]),
         ]
     });
-    let head = ["metric", "value", "n", "where", "verdict", "caveats"].map(str::to_owned).into();
+    let head = ["metric", "value", "n", "where", "limited by"];
     let caption =
         "As in the JSON rows; the report shows no number that is not among them or counted \
                    from the trials."
             .to_owned();
-    let table = Table { caption, head, rows: rows.collect() };
+    let table = Table::new(caption, head).with_rows(rows);
     Some(Section {
         id: format!("{prefix}-figures"),
         heading: "Every figure".to_owned(),

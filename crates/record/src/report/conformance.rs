@@ -3,9 +3,9 @@
 
 use method::conformance::{Clause, conformance};
 use method::study::{ForwardingTest, StudySpec};
+use page::{Block, Cell, Section, Style, Table};
 
 use super::ReportInput;
-use super::view::{Block, Cell, Section, Table};
 
 /// The sections; none where no test of an RFC was made.
 pub(super) fn sections(prefix: &str, run: &ReportInput<'_>) -> Vec<Section> {
@@ -67,18 +67,18 @@ fn counted(clauses: &[Clause], of: &str) -> String {
 fn table(mut clauses: Vec<Clause>) -> Table {
     clauses.sort_by_key(|clause| clause.conforms);
     let row = |clause: Clause| {
-        let (kept, class) =
-            if clause.conforms { ("conforms", "open") } else { ("deviates", "tester") };
+        let (kept, style) =
+            if clause.conforms { ("conforms", Style::Open) } else { ("deviates", Style::Tester) };
         vec![
-            Cell { class, ..Cell::text(kept) },
-            Cell { class: "path", ..Cell::text(clause.clause) },
-            Cell { class: "long", ..Cell::text(clause.requirement) },
-            Cell { class: "long", ..Cell::text(clause.done) },
+            Cell::text(kept).with_style(style),
+            Cell::text(clause.clause).with_style(Style::Path),
+            Cell::text(clause.requirement).with_style(Style::Long),
+            Cell::text(clause.done).with_style(Style::Long),
         ]
     };
-    let rows = clauses.into_iter().map(row).collect();
-    let head = ["", "clause", "what it asks", "what was done"].map(str::to_owned).into();
+    let rows = clauses.into_iter().map(row);
+    let head = ["", "clause", "what it asks", "what was done"];
     let caption =
         "Each clause that bears on the tests made, in our words; deviations first.".to_owned();
-    Table { caption, head, rows }
+    Table::new(caption, head).with_rows(rows)
 }

@@ -1,13 +1,13 @@
 //! What the devices said of themselves in their variants, and what was done to them while a load
 //! ran. Shows the words of a variant's probe as they came; never reads them.
 
+use page::{Block, Cell, Section, Table};
 use std::collections::BTreeMap;
 
 use trial::Deed;
 use trial::{Trial, TrialRecord};
 
 use super::subject::Who;
-use super::view::{Block, Cell, Section, Table};
 use crate::words;
 
 /// No more events are listed than this; the store has the rest.
@@ -83,8 +83,7 @@ fn deeds(records: &[(Trial, TrialRecord)]) -> Option<Table> {
     }
     let all = rows.len();
     rows.truncate(MOST_EVENTS);
-    let head =
-        ["trial", "device", "event", "asked for at", "began at", "took"].map(str::to_owned).into();
+    let head = ["trial", "device", "event", "asked for at", "began at", "took"];
     let of_all = if all > MOST_EVENTS {
         format!(" The first {MOST_EVENTS} of {all}.")
     } else {
@@ -94,5 +93,5 @@ fn deeds(records: &[(Trial, TrialRecord)]) -> Option<Table> {
         "What was done to devices during trials, from the load's start. A device may come up later \
          than its hook returns.{of_all}"
     );
-    (all > 0).then_some(Table { caption, head, rows })
+    (all > 0).then_some(Table::new(caption, head).with_rows(rows))
 }

@@ -6,12 +6,10 @@ mod map;
 
 use std::collections::BTreeSet;
 
-use page::{Figure, Metric};
+use page::{Block, Cell, Column, Figure, Metric, Section, Table};
 
-use super::caveats;
 use super::reading;
 use super::subject::Who;
-use super::view::{Block, Cell, Section, Table};
 use crate::words;
 
 /// Bits a second in a megabyte a second.
@@ -58,12 +56,12 @@ fn by_nodes(figures: &[&Figure]) -> Option<Table> {
         .filter(|f| is(f, "worst-round") || (is(f, "mean") && !has_rounds(f)))
         .copied()
         .collect();
-    let caption = format!(
-        "Exchanges of {} messages by number of nodes: payload in MB/s each way, the mean over pairs; of \
-         an arrangement of several rounds its worst round.",
+    let title = format!(
+        "Exchanges by nodes, MB/s each way: mean over pairs, messages of {}",
         measure::ByteCount(message)
     );
-    table(&of, "nodes", caption, |figure| whole(figure, "nodes").to_string())
+    let table = table(&of, "nodes", title, |figure| whole(figure, "nodes").to_string())?;
+    Some(table.with_note("Of an arrangement of several rounds its worst round."))
 }
 
 /// The worst pair of every message size, at the most nodes.
@@ -72,12 +70,9 @@ fn by_message(figures: &[&Figure]) -> Option<Table> {
         figures.iter().filter(|f| is(f, "minimum") && !has_rounds(f)).copied().collect();
     let most = of.iter().map(|f| whole(f, "nodes")).max()?;
     let of: Vec<&Figure> = of.into_iter().filter(|f| whole(f, "nodes") == most).collect();
-    let caption = format!(
-        "Exchanges between {most} nodes by message size: payload in MB/s each way that the worst of all \
-         pairs got."
-    );
+    let title = format!("Exchanges by message size, MB/s each way: the worst pair of {most} nodes");
     let size = |figure: &Figure| measure::ByteCount(whole(figure, "message")).to_string();
-    table(&of, "message", caption, size)
+    table(&of, "message", title, size)
 }
 
 fn has_rounds(figure: &Figure) -> bool {
@@ -89,7 +84,7 @@ fn has_rounds(figure: &Figure) -> bool {
 fn table(
     figures: &[&Figure],
     key: &str,
-    caption: String,
+    title: String,
     name: impl Fn(&Figure) -> String,
 ) -> Option<Table> {
     let mut arrangements: Vec<String> = Vec::new();
@@ -122,14 +117,13 @@ fn table(
         row.push(cell(alike.iter().find(|f| reading::is_bypass(f)).copied()));
         let limit = reading::number(first, "wire_limit_bits_per_s").map(megabytes);
         row.push(Cell::number(limit.unwrap_or_default()));
-        row.push(caveats::verdict_cell(&[slowest(&own)]));
-        row.push(caveats::names(&own));
+        row.push(Cell::limit_of(slowest(&own), &own));
         rows.push(row);
     }
-    let mut head = vec!["device".to_owned(), key.to_owned()];
-    head.extend(arrangements);
-    head.extend(["direct cables", "wire", "verdict of the worst", "caveats"].map(str::to_owned));
-    (!rows.is_empty()).then_some(Table { caption, head, rows })
+    let mut columns: Vec<Column> = vec!["device".into(), key.into()];
+    columns.extend(arrangements.into_iter().map(Column::from));
+    columns.extend(["direct cables", "wire", "worst limited by"].map(Column::from));
+    Table::new(title, columns).sparing(&["wire", "direct cables"]).with_rows(rows).unless_empty()
 }
 
 /// There is at least one.
@@ -219,8 +213,13 @@ mod tests {
         else {
             panic!("{section:?}")
         };
-        let texts = |row: &[Cell]| row.iter().map(|cell| cell.text.clone()).collect::<Vec<_>>();
-        assert_eq!(nodes.head[..5], ["device", "nodes", "offset=2", "sweep", "direct cables"]);
+        let text = |cell: &Cell| match cell {
+            Cell::Text { text, .. } => text.clone(),
+            _ => String::new(),
+        };
+        let texts = |row: &[Cell]| row.iter().map(text).collect::<Vec<_>>();
+        let heads: Vec<&str> = nodes.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(heads[..5], ["device", "nodes", "offset=2", "sweep", "direct cables"]);
         assert_eq!(texts(&nodes.rows[0])[1..5], ["2", "108", "", ""]);
         assert_eq!(texts(&nodes.rows[1])[1..5], ["4", "41.3", "40", "111"]);
         assert_eq!(texts(&messages.rows[0])[1..3], ["64KiB", "0.3"]);

@@ -16,14 +16,12 @@ mod throughput;
 
 use measure::{FrameRate, Rate};
 use method::study::StudySpec;
-use page::Figure;
+use page::{Block, Cell, Figure, Section};
 
 use super::ReportInput;
 use super::frames::Frames;
-use super::latency::value_cell;
 use super::reading;
 use super::subject::Who;
-use super::view::{Block, Cell, Section};
 
 /// The section; `None` where nothing of the kind was measured: other studies' floods and losses are
 /// theirs to show.
@@ -91,23 +89,7 @@ fn lane_name(lane: &Lane, lanes: &[Lane]) -> String {
     }
 }
 
-/// As [`value_cell`], without the unit that the column's head already says.
-fn bare(figure: &Figure) -> Cell {
-    without_unit(value_cell(figure))
-}
-
-fn without_unit(mut cell: Cell) -> Cell {
-    for text in [&mut cell.text, &mut cell.note] {
-        *text = text.replace("\u{a0}frames/s", "");
-    }
-    cell
-}
-
 /// A number, or a dash.
 fn number_cell(text: Option<String>) -> Cell {
     Cell::number(text.unwrap_or_else(|| "–".to_owned()))
-}
-
-fn heads<const N: usize>(names: [&str; N]) -> Vec<String> {
-    names.map(str::to_owned).into()
 }

@@ -2,12 +2,10 @@
 //! not plain UDP over IPv4. Owns the order in which frames stand. Never measures one.
 
 use measure::{FrameMix, FrameRate, Rate};
-use page::Condition;
-use page::Figure;
+use page::{Cell, Condition, Figure};
 use trial::{Datagrams, Headers, IpVersion};
 
 use super::reading;
-use super::view::Cell;
 
 /// The frames of a figure or a flow; smaller means first, then plain headers before others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,10 +2,9 @@
 //!
 //! Never draws: a tool's few points are no distribution.
 
-use page::Figure;
+use page::{Block, Cell, Figure, Section, Table};
 
-use super::view::{Block, Cell, Section, Table};
-use super::{caveats, reading};
+use super::reading;
 use crate::words;
 
 /// Conditions that have a column of their own, or say nothing here.
@@ -18,12 +17,8 @@ pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    let head = ["tool", "through", "figure", "of", "value", "samples", "limited by", "caveats"];
-    let table = Table {
-        caption: "What other tools measured".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows,
-    };
+    let head = ["tool", "through", "figure", "of", "value", "samples", "limited by"];
+    let table = Table::new("What other tools measured".to_owned(), head).with_rows(rows);
     let blocks = vec![Block::Table(table)];
     Some(Section { id: format!("{prefix}-imported"), heading: "Imported".to_owned(), blocks })
 }
@@ -37,15 +32,13 @@ fn row(figure: &Figure) -> Vec<Cell> {
         .map(|name| format!("{} {}", name.replace('_', " "), said(name)))
         .collect();
     let quantile = figure.quantile.map_or_else(String::new, |q| format!(" {}", words::quantile(q)));
-    let (verdict, class) = (figure.verdict.as_str(), caveats::class(figure.verdict));
     vec![
         Cell::text(said("tool")).with_note(said("file")),
         Cell::text(said("device")),
         Cell::text(format!("{}{quantile}", figure.metric.as_str())),
         Cell::text(case.join(", ")),
-        Cell::number(figure.value.map_or_else(|| "–".to_owned(), |v| words::value(figure.unit, v))),
-        Cell::number(words::count(figure.n)),
-        Cell { text: verdict.to_owned(), class, ..Cell::default() },
-        caveats::names(&[figure]),
+        Cell::value(figure),
+        Cell::samples(&[figure]),
+        Cell::limit(&[figure]),
     ]
 }

@@ -5,17 +5,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Histogram;
-use page::Unit;
-use page::{Figure, Metric};
+use page::{Block, Cell, Column, Figure, Metric, Picture, Room, Section, Table, Unit};
 use trial::record::FlowRecord;
 use trial::{FlowKind, Protocol, Role, Schedule};
 use trial::{Trial, TrialRecord};
 
 use super::frames::{self, Frames};
+use super::reading;
 use super::subject::{self, Who};
-use super::view::{Block, Cell, Picture, Section, Table};
-use super::{caveats, reading};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
+use crate::text::numbers;
 use crate::words;
 
 /// The points of a percentile plot that a pointer can find.
@@ -218,7 +217,7 @@ fn cdf_picture(name: &str, load: &str, cases: &[Trips<'_>]) -> Picture {
 }
 
 /// One row for each case, one column for each quantile of the metric.
-fn quantile_table(figures: &[Figure], metric: Metric, caption: &str) -> Option<Table> {
+fn quantile_table(figures: &[Figure], metric: Metric, title: &str) -> Option<Table> {
     // The forwarding study's own delays stand in its section.
     let of: Vec<&Figure> =
         reading::of(figures, metric).filter(|f| !reading::is_test(f, "latency")).collect();
@@ -238,95 +237,70 @@ fn quantile_table(figures: &[Figure], metric: Metric, caption: &str) -> Option<T
     for figure in &of {
         rows.entry(key(figure)).or_default().push(figure);
     }
-    if rows.is_empty() {
-        return None;
-    }
-    let shared = caveats::shared(&of);
-    let mut head: Vec<String> = ["protocol", "octets", "device"].map(str::to_owned).into();
-    head.extend(quantiles.iter().map(|q| words::quantile(*q)));
-    head.extend(["n", "verdict", "caveats"].map(str::to_owned));
+    let mut columns: Vec<Column> =
+        ["protocol", "octets", "load", "device"].map(Column::from).into();
+    columns.extend(quantiles.iter().map(|q| Column { name: words::quantile(*q), room: room(*q) }));
+    columns.extend(["n", "limited by"].map(Column::from));
     let rows = rows.into_iter().map(|((protocol, load, ..), row)| {
-        let load = if load == "idle" { String::new() } else { format!("load {load}") };
         let mut cells = vec![
-            Cell::text(protocol.to_uppercase()).with_note(load),
+            Cell::text(protocol.to_uppercase()),
             frames::cell(row[0]),
+            Cell::text(short_load(&load)),
             subject::cell(row[0]),
         ];
-        let confidence = common_confidence(&row);
         cells.extend(quantiles.iter().map(|q| {
             let found = row.iter().find(|f| f.quantile.is_some_and(|x| x.total_cmp(q).is_eq()));
-            let cell = found.map(|f| narrow_cell(f, confidence.as_deref()));
-            cell.unwrap_or_else(|| Cell::number("–"))
+            Cell::value_or_missing(found.copied())
         }));
-        cells.push(n_cell(&row, confidence.as_deref()));
-        cells.extend([caveats::verdict_cell(&row), caveats::names_but(&row, &shared)]);
+        cells.extend([Cell::samples(&row), Cell::limit(&row)]);
         cells
     });
-    let rows = rows.collect();
-    let shared: Vec<&str> = shared.iter().copied().map(page::Caveat::as_str).collect();
-    let of_all = if shared.is_empty() {
-        String::new()
-    } else {
-        format!(" Caveats of every row: {}.", shared.join(", "))
-    };
-    Some(Table { caption: format!("{caption}{of_all}"), head, rows })
+    Table::new(title, columns).sparing(&["n"]).with_rows(rows).unless_empty()
 }
 
-/// A figure's value with its interval beneath; the confidence is left to [`n_cell`] where that has
-/// it.
-pub(super) fn narrow_cell(figure: &Figure, confidence: Option<&str>) -> Cell {
-    let mut cell = value_cell(figure);
-    if let Some(ends) = confidence.and_then(|c| cell.note.strip_prefix(c)) {
-        // The value above has the unit already.
-        let ends = ends.trim_start();
-        let unit = cell.text.find('\u{a0}').map_or("", |at| &cell.text[at..]);
-        cell.note = ends.strip_suffix(unit).unwrap_or(ends).to_owned();
+/// `idle`, `tcp x4`, `udp 50 k/s`, and `@512` behind it where the frames are not the smallest.
+pub(super) fn short_load(load: &str) -> String {
+    let words: Vec<&str> = load.split(' ').collect();
+    match words.as_slice() {
+        ["tcp", streams, _, "cubic"] => format!("tcp x{streams}"),
+        ["tcp", streams, _, control] => format!("tcp x{streams} {control}"),
+        ["udp", rate, "frames/s", "of", size] => match rate.parse() {
+            Ok(rate) if *size == "64" => format!("udp {}/s", numbers::short(rate)),
+            Ok(rate) => format!("udp {}/s@{size}", numbers::short(rate)),
+            Err(_) => load.to_owned(),
+        },
+        _ => load.to_owned(),
     }
-    cell
 }
 
-/// The confidence that all intervals of a row share: `95 % CI`.
-pub(super) fn common_confidence(row: &[&Figure]) -> Option<String> {
-    let mut all = row.iter().filter(|f| f.low.is_some()).map(|f| words::confidence(f));
-    let first = all.next()?;
-    all.all(|c| c == first).then_some(first)
-}
-
-/// How many samples and blocks are behind a row, and how sure its intervals are.
-pub(super) fn n_cell(row: &[&Figure], confidence: Option<&str>) -> Cell {
-    let n = row.iter().map(|f| f.n).max().unwrap_or(0);
-    let blocks = match row.iter().map(|f| f.blocks).max().unwrap_or(0) {
-        1 => "1 block".to_owned(),
-        more => format!("{more} blocks"),
-    };
-    let note = confidence.map_or_else(|| blocks.clone(), |c| format!("{blocks}, {c}"));
-    Cell::number(words::count(n)).with_note(note)
-}
-
-/// A figure's value with its interval beneath.
-pub(super) fn value_cell(figure: &Figure) -> Cell {
-    let value = figure.value.map_or_else(|| "–".to_owned(), |v| words::value(figure.unit, v));
-    Cell::number(value).with_note(words::interval(figure).unwrap_or_default())
+/// Medians and tails stay; extremes and what lies between go first.
+fn room(quantile: f64) -> Room {
+    match quantile {
+        q if q <= 0.0 => Room::Spare(32),
+        q if q < 0.5 => Room::Always,
+        q if q >= 1.0 => Room::Spare(20),
+        q if (0.6..0.95).contains(&q) => Room::Spare(31),
+        _ => Room::Always,
+    }
 }
 
 fn rtt_table(figures: &[Figure]) -> Option<Table> {
-    let caption = "Round-trip time by quantile, under each value its interval. The confidence \
-                   stands beside the number of blocks.";
-    quantile_table(figures, Metric::Rtt, caption)
+    let table = quantile_table(figures, Metric::Rtt, "Round-trip time")?;
+    Some(table.with_note("Under each value its interval."))
 }
 
 fn added_table(figures: &[Figure]) -> Option<Table> {
-    let caption = "What the device adds to the round trip: through it less over the direct cable, block by block.";
-    quantile_table(figures, Metric::RttAdded, caption)
+    let title = "Added by the device to the round trip: through it less over the direct cable";
+    let table = quantile_table(figures, Metric::RttAdded, title)?;
+    Some(table.with_note("Block by block."))
 }
 
 fn pdv_table(figures: &[Figure]) -> Option<Table> {
-    let caption = "Delay variation, PDV: each round trip less the smallest (RFC 5481).";
-    quantile_table(figures, Metric::Pdv, caption)
+    let table = quantile_table(figures, Metric::Pdv, "Delay variation, PDV (RFC 5481)")?;
+    Some(table.with_note("Each round trip less the smallest."))
 }
 
 fn ipdv_table(figures: &[Figure]) -> Option<Table> {
-    let caption =
-        "Delay variation, IPDV: each round trip less the one before it, signed (RFC 5481).";
-    quantile_table(figures, Metric::Ipdv, caption)
+    let table = quantile_table(figures, Metric::Ipdv, "Delay variation, IPDV (RFC 5481)")?;
+    Some(table.with_note("Each round trip less the one before it, signed."))
 }

@@ -1,12 +1,12 @@
 //! The testbed as a picture: hosts above, devices below, test cables between them, direct cables as
 //! arcs over the hosts. Lays out whatever topology it gets; never checks one.
 
+use page::Picture;
 use std::fmt::Write as _;
 
 use trial::Topology;
 use trial::topology::{CableEnd, Device, DeviceKind, HostPort};
 
-use super::view::Picture;
 use crate::svg::{escape, shorten};
 
 const PORT_WIDTH: f64 = 136.0;

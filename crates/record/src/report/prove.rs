@@ -3,12 +3,11 @@
 //!
 //! Never judges: it shows what `method::prove` decided.
 
-use askama::Template as _;
 use measure::Interval;
 use method::prove::{Certificate, Tally, WrongClaim};
+use page::{Answer, Block, Cell, Page, Picture, Section, Style, Table};
 
-use super::view::{Answer, Block, Cell, Picture, Section, Table};
-use super::{Page, ReportError, RunView, caveats};
+use super::html::{self, ReportError};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -25,8 +24,8 @@ pub fn render(
     let mut sections = vec![by_kind(certificate)];
     sections.extend(wrong(certificate));
     sections.extend(skipped(certificate));
-    let view = RunView {
-        anchor: ANCHOR.to_owned(),
+    let page = Page {
+        id: ANCHOR.to_owned(),
         heading: "What this host claims, held against the truth".to_owned(),
         line: format!(
             "{} devices of known truth, drawn from seed {seed}, switchmark {}",
@@ -35,19 +34,16 @@ pub fn render(
         ),
         notes: Vec::new(),
         answers: answers(&total),
-        testbed: outcomes(certificate),
+        picture: outcomes(certificate),
         sections,
     };
     let title = "switchmark: certificate".to_owned();
-    Ok(Page { title, generated: words::moment(generated_unix_ns), runs: vec![view] }.render()?)
+    html::render(title, vec![page], generated_unix_ns)
 }
 
 fn answers(total: &Tally) -> Vec<Answer> {
-    let (verdict, class) = if total.wrong == 0 {
-        ("none wrong", caveats::GOOD)
-    } else {
-        ("some wrong", caveats::OPEN)
-    };
+    let (verdict, style) =
+        if total.wrong == 0 { ("none wrong", Style::Device) } else { ("some wrong", Style::Open) };
     let share = |hits, trials, interval: Option<Interval>| {
         interval.map_or_else(String::new, |interval| {
             format!(
@@ -76,7 +72,7 @@ fn answers(total: &Tally) -> Vec<Answer> {
             share(total.covering, total.intervals, total.coverage()),
         ));
     }
-    all.into_iter().map(|text| Answer { text, verdict, class }).collect()
+    all.into_iter().map(|text| Answer { text, verdict, style }).collect()
 }
 
 /// How figures may come out, and how many did.
@@ -154,11 +150,8 @@ fn by_kind(certificate: &Certificate) -> Section {
             of(tally.bracketing, tally.brackets),
         ]
     };
-    let table = Table {
-        caption: "Claims by study and kind of device".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows: certificate.rows().into_iter().enumerate().map(row).collect(),
-    };
+    let table = Table::new("Claims by study and kind of device".to_owned(), head)
+        .with_rows(certificate.rows().into_iter().enumerate().map(row));
     section("kinds", "By study and kind of device", Block::Table(table))
 }
 
@@ -171,11 +164,11 @@ fn wrong(certificate: &Certificate) -> Option<Section> {
             Cell::text(&wrong.again),
         ]
     };
-    let table = Table {
-        caption: "Claims that are not so".to_owned(),
-        head: ["figure", "device", "claim and truth", "the same again"].map(str::to_owned).to_vec(),
-        rows: certificate.wrong().iter().map(row).collect(),
-    };
+    let table = Table::new(
+        "Claims that are not so".to_owned(),
+        ["figure", "device", "claim and truth", "the same again"],
+    )
+    .with_rows(certificate.wrong().iter().map(row));
     (!table.rows.is_empty()).then(|| section("wrong", "Wrong claims", Block::Table(table)))
 }
 

@@ -1,8 +1,7 @@
 //! Reading figures by their conditions: which protocol, which size, which path. The one place that
 //! knows the names of conditions.
 
-use page::Condition;
-use page::{Figure, Metric};
+use page::{Condition, Figure, Metric};
 
 /// A condition as text; `None` where the figure has none of that name.
 pub(super) fn text(figure: &Figure, name: &str) -> Option<String> {

@@ -4,16 +4,15 @@
 //! Owns the section and its sentences. Never reckons: every number is a figure's.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use page::{Figure, Metric, Unit, Verdict};
+use page::{Block, Cell, Column, Figure, Metric, Picture, Section, Table, Unit, Verdict};
 use trial::FlowKind;
 use trial::{Trial, TrialRecord};
 
-use super::latency::value_cell;
+use super::reading;
 use super::subject::{self, Who};
-use super::view::{Block, Cell, Picture, Section, Table};
-use super::{caveats, reading};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -81,6 +80,7 @@ pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
         blocks.push(Block::Paragraph(WHAT_IF.to_owned()));
         blocks.push(Block::Pictures(pictures));
     }
+    blocks.extend(what_if_table(&own).map(Block::Table));
     Some(Section { id: format!("{prefix}-storage"), heading: "Storage".to_owned(), blocks })
 }
 
@@ -100,16 +100,15 @@ fn done(own: &[&Figure]) -> Table {
         "path",
         "engine",
         "size",
-        "under way",
+        "jobs x depth",
         "operation",
-        "a second",
+        "IOPS",
         "mean latency",
         "p50",
         "p99",
         "round trip",
         "network's share",
         "limited by",
-        "caveats",
     ];
     let rates = own.iter().filter(|f| f.metric == Metric::Iops && is_plain(f));
     let rows = rates.map(|rate| {
@@ -121,7 +120,7 @@ fn done(own: &[&Figure]) -> Table {
                     && reading::text(f, "part").is_none()
                     && is_beside(f, rate)
             });
-            found.map_or_else(|| Cell::number("–"), |f| value_cell(f))
+            found.map_or_else(|| Cell::number("–"), |f| Cell::value(f))
         };
         let text = |name| reading::text(rate, name).unwrap_or_default();
         vec![
@@ -130,21 +129,16 @@ fn done(own: &[&Figure]) -> Table {
             Cell::number(text("block_size")),
             Cell::number(under_way(rate)),
             Cell::text(text("operation")),
-            value_cell(rate),
+            Cell::value(rate),
             beside(Metric::IoLatency, None),
             beside(Metric::IoLatency, Some(0.5)),
             beside(Metric::IoLatency, Some(0.99)),
             beside(Metric::Rtt, None),
             beside(Metric::NetworkShare, None),
-            caveats::verdict_cell(&[*rate]),
-            caveats::names(&[*rate]),
+            Cell::limit(&[*rate]),
         ]
     });
-    Table {
-        caption: "Reads and writes".to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows: rows.collect(),
-    }
+    Table::new("Reads and writes", head).sparing(&["p50", "engine", "p99"]).with_rows(rows)
 }
 
 /// `8 x 4`: jobs, and operations of each.
@@ -172,11 +166,7 @@ fn budget(own: &[&Figure]) -> Table {
                 || Cell::number("–").with_note("in the rest"),
                 |f| {
                     let share = f.value.zip(mean.value).map(|(part, whole)| part / whole);
-                    let mut cell = value_cell(f);
-                    if let Some(share) = share {
-                        cell.note = format!("{}; {}", words::percent(share), cell.note);
-                    }
-                    cell
+                    Cell::value(f).with_note(share.map_or_else(String::new, words::percent))
                 },
             )
         };
@@ -186,16 +176,12 @@ fn budget(own: &[&Figure]) -> Table {
             Cell::number(text("block_size")),
             Cell::number(under_way(mean)),
             Cell::text(text("operation")),
-            value_cell(mean),
+            Cell::value(mean),
         ];
         lead.into_iter().chain(PARTS.iter().map(part)).collect()
     });
-    let head = ["path", "size", "under way", "operation", "mean latency"];
-    Table {
-        caption: "Where an operation's time goes".to_owned(),
-        head: head.into_iter().chain(PARTS).map(str::to_owned).collect(),
-        rows: rows.collect(),
-    }
+    let head = ["path", "size", "jobs x depth", "operation", "mean latency"];
+    Table::new("Where is the time spent?", head.into_iter().chain(PARTS)).with_rows(rows)
 }
 
 /// What the device adds, observed and predicted; none without a direct cable.
@@ -209,9 +195,7 @@ fn added(own: &[&Figure]) -> Option<Table> {
                     f.metric == Metric::IoLatencyAdded && estimate(f) == name && is_beside(f, seen)
                 })
             };
-            let value = |figure: Option<&&Figure>| {
-                figure.map_or_else(|| Cell::number("–"), |f| value_cell(f))
-            };
+            let value = |figure: Option<&&Figure>| Cell::value_or_missing(figure.copied());
             let rest = of("observed less predicted");
             let agrees = rest.and_then(|f| reading::text(f, "agrees")).unwrap_or_default();
             vec![
@@ -223,14 +207,14 @@ fn added(own: &[&Figure]) -> Option<Table> {
                 value(Some(seen)),
                 value(rest),
                 Cell::text(agrees),
-                caveats::verdict_cell(&[*seen]),
+                Cell::limit(&[*seen]),
             ]
         })
         .collect();
     let head = [
         "path",
         "size",
-        "under way",
+        "jobs x depth",
         "operation",
         "predicted",
         "observed",
@@ -238,12 +222,8 @@ fn added(own: &[&Figure]) -> Option<Table> {
         "agrees",
         "limited by",
     ];
-    (!rows.is_empty()).then(|| Table {
-        caption: "What the device adds to an operation: through it less over the direct cable"
-            .to_owned(),
-        head: head.map(str::to_owned).to_vec(),
-        rows,
-    })
+    let title = "Added by the device to an operation: through it less over the direct cable";
+    Table::new(title, head).with_rows(rows).unless_empty()
 }
 
 /// Operations a second over the round trip, a plot a cell and path.
@@ -256,6 +236,46 @@ fn what_if(own: &[&Figure]) -> Vec<Picture> {
         }
     }
     cells.iter().map(|(first, figures)| what_if_of(first, figures)).collect()
+}
+
+/// A row a cell, depth and way of writing, a column a round trip.
+fn what_if_table(own: &[&Figure]) -> Option<Table> {
+    let all: Vec<&Figure> = own.iter().copied().filter(|f| estimate(f) == "what if").collect();
+    let trip = |f: &Figure| reading::number(f, "what_if_rtt_ns").map(|ns| ns as u64);
+    let trips: BTreeSet<u64> = all.iter().filter_map(|f| trip(f)).collect();
+    let said = |f: &Figure, name| reading::text(f, name).unwrap_or_default();
+    let key = |f: &Figure| ["what_if_iodepth", "what_if_copied"].map(|name| said(f, name));
+    let mut rows: Vec<Vec<&Figure>> = Vec::new();
+    for figure in &all {
+        let row =
+            rows.iter_mut().find(|row| is_beside(row[0], figure) && key(row[0]) == key(figure));
+        match row {
+            Some(row) => row.push(figure),
+            None => rows.push(vec![figure]),
+        }
+    }
+    let cells = |row: &Vec<&Figure>| {
+        let at_most = if is(row[0], "bound", "at most") { "≤ " } else { "" };
+        let depth = said(row[0], "what_if_iodepth");
+        let mut cells = vec![
+            subject::cell(row[0]),
+            Cell::number(said(row[0], "block_size")),
+            Cell::number(format!("{at_most}{} x {depth}", said(row[0], "jobs"))),
+            Cell::text(said(row[0], "what_if_copied")),
+        ];
+        cells.extend(trips.iter().map(|ns| {
+            let found = row.iter().find(|f| trip(f) == Some(*ns));
+            found.map_or(Cell::Missing, |f| Cell::quantity(Unit::Count, f.value.map(f64::round)))
+        }));
+        cells
+    };
+    let mut columns: Vec<Column> =
+        ["path", "size", "jobs x depth", "replicated writes"].map(Column::from).into();
+    columns.extend(trips.iter().map(|ns| Column::from(words::time(*ns as f64))));
+    Table::new("What if: IOPS by the network's round trip", columns)
+        .with_note("≤: only if the storage keeps up.")
+        .with_rows(rows.iter().map(cells))
+        .unless_empty()
 }
 
 fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {

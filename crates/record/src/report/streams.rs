@@ -4,16 +4,13 @@
 use std::collections::BTreeSet;
 
 use measure::reading::StreamPoint;
-use page::Unit;
-use page::{Figure, Metric};
+use page::{Block, Cell, Figure, Metric, Picture, Section, Table, Unit};
 use trial::record::{BulkRecord, FlowRecord, StreamRecord};
 use trial::{Bulk, FlowKind, Role};
 use trial::{Trial, TrialRecord};
 
-use super::latency::{n_cell, value_cell};
 use super::subject::{self, Who};
-use super::view::{Block, Cell, Picture, Section, Table};
-use super::{buffer, caveats, reading};
+use super::{buffer, latency, reading};
 use crate::svg::{Axis, PALETTE, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -63,20 +60,21 @@ fn figures_table(figures: &[Figure]) -> Option<Table> {
                 reading::text(f, "frame_size").map_or(String::new(), |s| format!("{s} octets"));
             vec![
                 Cell::text(f.metric.as_str()),
-                Cell::text(reading::load(f)).with_note(format!("beside {protocol} {size}")),
+                Cell::text(latency::short_load(&reading::load(f)))
+                    .with_note(format!("beside {protocol} {size}")),
                 subject::cell(f),
-                value_cell(f),
-                n_cell(&[f], None),
-                caveats::verdict_cell(&[f]),
-                caveats::names(&[f]),
+                Cell::value(f),
+                Cell::samples(&[f]),
+                Cell::limit(&[f]),
             ]
         })
         .collect();
-    let head =
-        ["metric", "load", "device", "value", "n", "verdict", "caveats"].map(str::to_owned).into();
-    let caption =
-        "TCP payload a second at the receiver, and segments sent again, per trial.".to_owned();
-    (!rows.is_empty()).then_some(Table { caption, head, rows })
+    let head = ["metric", "load", "device", "value", "n", "limited by"];
+    Table::new("The load beside the round trips", head)
+        .sparing(&["n"])
+        .with_note("TCP payload a second at the receiver, and retransmits, per trial.")
+        .with_rows(rows)
+        .unless_empty()
 }
 
 pub(super) fn summary(done: &BulkRecord) -> String {

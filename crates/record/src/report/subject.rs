@@ -1,12 +1,11 @@
 //! Whose figure or trial it is: a device in one of its variants, or the direct cable beside it.
 //! Owns the names that tell them apart on a page. Never decides whose limit a figure shows.
 
-use page::Figure;
+use page::{Cell, Figure};
 use trial::Trial;
 use trial::{Path, Subject};
 
 use super::reading;
-use super::view::Cell;
 
 /// In the order in which a table lists them: devices by name, plain before variants, then the
 /// cable.
@@ -63,16 +62,16 @@ pub(super) fn beside(figure: &Figure) -> Option<Subject> {
     named(figure, "beside_device", "beside_variant")
 }
 
-/// The device, or the cable, with its ports and direction beneath.
+/// The device, or the cable, with the direction; its ports beneath.
 pub(super) fn cell(figure: &Figure) -> Cell {
-    let direction = reading::direction(figure).map(str::to_owned);
+    let direction = reading::direction(figure).map_or_else(String::new, |way| format!(", {way}"));
     let asked = beside(figure).map(|subject| {
         let name = with_variant(&subject.device, &subject);
         format!("at the loads of {name}")
     });
     let way = Some(reading::way(figure)).filter(|way| !way.is_empty());
-    let notes: Vec<String> = way.into_iter().chain(direction).chain(asked).collect();
-    Cell::path(Who::of_figure(figure).name()).with_note(notes.join(", "))
+    let notes: Vec<String> = asked.into_iter().chain(way).collect();
+    Cell::path(Who::of_figure(figure).name() + &direction).with_note(notes.join(", "))
 }
 
 fn named(figure: &Figure, device: &str, variant: &str) -> Option<Subject> {

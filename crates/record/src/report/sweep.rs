@@ -6,11 +6,10 @@
 
 mod charts;
 
-use askama::Template as _;
-use page::{Figure, Unit, Verdict};
+use page::{Answer, Block, Cell, Figure, Page, Picture, Section, Table, Unit, Verdict};
 
-use super::view::{Answer, Block, Cell, Picture, Section, Table};
-use super::{Page, ReportError, RunView, caveats, conditions, picture};
+use super::html::{self, ReportError};
+use super::{caveats, conditions, picture};
 use crate::run::{RunMeta, RunStatus, SweptValue};
 use crate::svg::{Axis, PALETTE, Plot, Point, Scale, Series};
 use crate::words;
@@ -54,17 +53,12 @@ const WIDE: f64 = 8.0;
 /// One self-contained HTML file for a sweep's points, in their order. `generated_unix_ns` is the
 /// caller's wall clock.
 pub fn render(runs: &[SweptRun<'_>], generated_unix_ns: u64) -> Result<String, ReportError> {
-    let view = runs.first().map(|first| view_of(first.meta, runs));
-    let title = view.as_ref().map_or_else(|| "switchmark".to_owned(), |v| v.heading.clone());
-    let page = Page {
-        title,
-        generated: words::moment(generated_unix_ns),
-        runs: view.into_iter().collect(),
-    };
-    Ok(page.render()?)
+    let page = runs.first().map(|first| page_of(first.meta, runs));
+    let title = page.as_ref().map_or_else(|| "switchmark".to_owned(), |p| p.heading.clone());
+    html::render(title, page.into_iter().collect(), generated_unix_ns)
 }
 
-fn view_of(meta: &RunMeta, runs: &[SweptRun<'_>]) -> RunView {
+fn page_of(meta: &RunMeta, runs: &[SweptRun<'_>]) -> Page {
     let points: Vec<SweptFigures<'_>> = runs
         .iter()
         .map(|run| SweptFigures { values: run.values(), figures: run.figures })
@@ -84,8 +78,8 @@ fn view_of(meta: &RunMeta, runs: &[SweptRun<'_>]) -> RunView {
     sections.push(points_section(anchor, runs));
     sections.extend(caveats::section(anchor, &all));
     sections.push(conditions::of_sweep(anchor, meta));
-    RunView {
-        anchor: anchor.to_owned(),
+    Page {
+        id: anchor.to_owned(),
         heading: format!("{} over {} on {}", meta.verb, parameters.join(" and "), device(meta)),
         line: format!(
             "Sweep {sweep}, {}, switchmark {}",
@@ -94,7 +88,7 @@ fn view_of(meta: &RunMeta, runs: &[SweptRun<'_>]) -> RunView {
         ),
         notes,
         answers: answers(&charts, &points),
-        testbed: picture::picture(&meta.topology),
+        picture: picture::picture(&meta.topology),
         sections,
     }
 }
@@ -120,8 +114,7 @@ fn answer(chart: &Chart<'_>, points: &[SweptFigures<'_>]) -> Option<Answer> {
     let ((_, from, here), (last, to, there)) = (known.first()?, known.last()?);
     let name = if line.name.is_empty() { String::new() } else { format!(" ({})", line.name) };
     let text = format!("{}{name}: {from} at {here}, {to} at {there}.", chart.title);
-    let (verdict, class) = (last.verdict.as_str(), caveats::class(last.verdict));
-    Some(Answer { text, verdict, class })
+    Some(Answer { text, verdict: last.verdict.as_str(), style: last.verdict.into() })
 }
 
 /// `buffer 4MiB, delay 25ms`
@@ -236,7 +229,7 @@ fn table(chart: &Chart<'_>, points: &[SweptFigures<'_>]) -> Table {
         let mut cells: Vec<Cell> =
             point.values.iter().map(|v| Cell::number(v.text.clone())).collect();
         cells.extend(chart.lines.iter().map(|line| {
-            let Some(figure) = line.figures[at] else { return Cell::number("–") };
+            let Some(figure) = line.figures[at] else { return Cell::Missing };
             let value =
                 figure.value.map_or_else(|| "–".to_owned(), |v| words::value(chart.unit, v));
             let bound =
@@ -245,8 +238,8 @@ fn table(chart: &Chart<'_>, points: &[SweptFigures<'_>]) -> Table {
         }));
         cells
     };
-    let rows = points.iter().enumerate().map(row).collect();
-    Table { caption: format!("{} at every point.", chart.title), head, rows }
+    let rows = points.iter().enumerate().map(row);
+    Table::new(format!("{} at every point.", chart.title), head).with_rows(rows)
 }
 
 fn points_section(prefix: &str, runs: &[SweptRun<'_>]) -> Section {
@@ -264,11 +257,11 @@ fn points_section(prefix: &str, runs: &[SweptRun<'_>]) -> Section {
             Cell::text(run.meta.topology.name.clone()),
         ]
     };
-    let table = Table {
-        caption: "Each point is a run; `switchmark report RUN` shows all of it.".to_owned(),
-        head: ["point", "run", "status", "testbed"].map(str::to_owned).into(),
-        rows: runs.iter().map(row).collect(),
-    };
+    let table = Table::new(
+        "Each point is a run; `switchmark report RUN` shows all of it.".to_owned(),
+        ["point", "run", "status", "testbed"],
+    )
+    .with_rows(runs.iter().map(row));
     Section {
         id: format!("{prefix}-points"),
         heading: "The points".to_owned(),

@@ -4,13 +4,11 @@
 use std::borrow::Cow;
 
 use method::{StudySpec, SwitchTest};
-use page::{Figure, Metric, Unit, Verdict};
+use page::{Block, Cell, Figure, Metric, Section, Style, Table, Unit, Verdict};
 use trial::{Trial, TrialRecord};
 
-use super::latency::value_cell;
 use super::subject::Who;
-use super::view::{Block, Cell, Section, Table};
-use super::{ReportInput, caveats, reading};
+use super::{ReportInput, reading};
 use crate::words;
 
 /// What tells one row of the first table from another.
@@ -94,7 +92,7 @@ fn pattern_table(rows: &[Vec<&Figure>]) -> Table {
     let row = |row: &Vec<&Figure>| {
         let first = row[0];
         let text = |name| reading::text(first, name).unwrap_or_default();
-        let cell = |metric, rate| find(row, metric, rate).map_or_else(Cell::default, value_cell);
+        let cell = |metric, rate| find(row, metric, rate).map_or_else(Cell::default, Cell::value);
         let throughput = find(row, Metric::Throughput, None);
         let media =
             throughput.and_then(|f| Some(f.value? / reading::number(f, "pattern_frames_per_s")?));
@@ -108,8 +106,7 @@ fn pattern_table(rows: &[Vec<&Figure>]) -> Table {
             cell(Metric::LossRatio, Some("frmol")),
             cell(Metric::Received, Some("mfr")),
             cell(Metric::Flooded, None),
-            caveats::verdict_cell(&throughput.into_iter().collect::<Vec<_>>()),
-            caveats::names(row),
+            throughput.map_or_else(|| Cell::limit(row), |leading| Cell::limit_of(leading, row)),
         ]
     };
     let head = [
@@ -117,19 +114,22 @@ fn pattern_table(rows: &[Vec<&Figure>]) -> Table {
         "device",
         "frame",
         "throughput",
-        "of the media",
+        "of line rate",
         "FRMOL",
         "lost at it",
         "MFR",
         "flooded",
-        "verdict",
-        "caveats",
+        "limited by",
     ];
-    Table {
-        caption: "Throughput and forwarding rates by pattern (RFC 2889 §5.1 to §5.4).".to_owned(),
-        head: head.map(str::to_owned).into(),
-        rows: rows.iter().map(row).collect(),
-    }
+    Table::new(
+        "Throughput and forwarding rates by pattern, frames/s (RFC 2889 §5.1 to §5.4)",
+        head,
+    )
+    .with_note(
+        "FRMOL: the forwarding rate at the maximum offered load. MFR: the maximum forwarding rate.",
+    )
+    .stating(Unit::FramesPerSecond)
+    .with_rows(rows.iter().map(row))
 }
 
 fn other_table(figures: &[&Figure]) -> Table {
@@ -139,18 +139,14 @@ fn other_table(figures: &[&Figure]) -> Table {
             Cell::text(text("test")).with_note(text("clause")),
             Cell::path(Who::of_figure(figure).name()),
             Cell::number(text("frame_size")),
-            Cell { class: "long", ..Cell::text(wording(figure)) },
-            value_cell(figure),
-            caveats::verdict_cell(&[*figure]),
-            caveats::names(&[*figure]),
+            Cell::text(wording(figure)).with_style(Style::Long),
+            Cell::value(figure),
+            Cell::limit(&[*figure]),
         ]
     };
-    let head = ["test", "device", "frame", "what", "value", "verdict", "caveats"];
-    Table {
-        caption: "The other tests of RFC 2889, and those of RFC 8239.".to_owned(),
-        head: head.map(str::to_owned).into(),
-        rows: figures.iter().map(row).collect(),
-    }
+    let head = ["test", "device", "frame", "what", "value", "limited by"];
+    Table::new("The other tests of RFC 2889, and those of RFC 8239", head)
+        .with_rows(figures.iter().map(row))
 }
 
 /// What a figure of a single test tells: `lost at the congested port`.

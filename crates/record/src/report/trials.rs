@@ -1,6 +1,7 @@
 //! The trials on the page: how many were valid and why others were not, where the frames went by
 //! the kernel's own counters, and how busy the hosts were. Sums and counts only; judges nothing.
 
+use page::{Block, Cell, Section, Table};
 use std::collections::BTreeMap;
 
 use method::reconcile::reconcile;
@@ -8,7 +9,6 @@ use trial::record::{Defect, FlowRecord, Outcome, PortCounters, Side};
 use trial::{Trial, TrialRecord};
 
 use super::subject::Who;
-use super::view::{Block, Cell, Section, Table};
 use crate::words;
 
 /// The list of single trials ends here; the store has the rest.
@@ -78,9 +78,9 @@ fn reasons_table(records: &Records) -> Option<Table> {
             ]
         })
         .collect();
-    let head = ["outcome", "reason", "trials", "for instance"].map(str::to_owned).into();
+    let head = ["outcome", "reason", "trials", "for instance"];
     let caption = "Why trials were not used. One trial can have several reasons.".to_owned();
-    (!rows.is_empty()).then_some(Table { caption, head, rows })
+    Table::new(caption, head).with_rows(rows).unless_empty()
 }
 
 /// The gate that did not hold, without the numbers of the single trial.
@@ -194,9 +194,7 @@ fn frames_table(records: &Records) -> Option<Table> {
         "reordered",
         "socket drops",
         "rejected",
-    ]
-    .map(str::to_owned)
-    .into();
+    ];
     let rows: Vec<Vec<Cell>> = sums
         .into_iter()
         .map(|(path, s)| {
@@ -216,7 +214,7 @@ fn frames_table(records: &Records) -> Option<Table> {
         "Where the frames went: all valid trials with datagrams, in frames. The probes' own \
                    sequence numbers say what was lost; the kernel's counters say where."
             .to_owned();
-    (!rows.is_empty()).then_some(Table { caption, head, rows })
+    Table::new(caption, head).with_rows(rows).unless_empty()
 }
 
 fn ports_table(records: &Records) -> Option<Table> {
@@ -250,12 +248,10 @@ fn ports_table(records: &Records) -> Option<Table> {
             ]
         })
         .collect();
-    let head = ["device", "port", "side", "received", "sent", "other counters that moved"]
-        .map(str::to_owned)
-        .into();
+    let head = ["device", "port", "side", "received", "sent", "other counters that moved"];
     let caption =
         "What the kernel counted on each port over the same trials, in packets.".to_owned();
-    (!rows.is_empty()).then_some(Table { caption, head, rows })
+    Table::new(caption, head).with_rows(rows).unless_empty()
 }
 
 fn usual(counter: &str) -> bool {
@@ -308,11 +304,10 @@ fn hosts_table(records: &Records) -> Option<Table> {
             cells
         })
         .collect();
-    let head =
-        ["host", "busy", "in softirq", "stolen", "counters that moved"].map(str::to_owned).into();
+    let head = ["host", "busy", "in softirq", "stolen", "counters that moved"];
     let caption =
         "Share of each host's processors while the load ran: mean over all trials.".to_owned();
-    (!rows.is_empty()).then_some(Table { caption, head, rows })
+    Table::new(caption, head).with_rows(rows).unless_empty()
 }
 
 fn list(records: &Records) -> Table {
@@ -334,12 +329,11 @@ fn list(records: &Records) -> Table {
             Cell::text(outcome).with_note(why),
         ]
     });
-    let head =
-        ["no.", "trial", "device", "block", "try", "started", "outcome"].map(str::to_owned).into();
+    let head = ["no.", "trial", "device", "block", "try", "started", "outcome"];
     let caption = if records.len() > MOST_LISTED {
         format!("The first {MOST_LISTED} of {} trials, in the order they ran.", records.len())
     } else {
         "Trials in the order they ran.".to_owned()
     };
-    Table { caption, head, rows: rows.collect() }
+    Table::new(caption, head).with_rows(rows)
 }

@@ -6,7 +6,6 @@
 mod junit;
 mod sides;
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -14,6 +13,7 @@ use measure::Nanos;
 use method::comparison::{Compared, MARGIN, Operation, compare};
 use page::Figure;
 use record::Store;
+use record::text::put_wrapped;
 use serde_json::json;
 
 use super::options::Data;
@@ -22,7 +22,6 @@ use crate::config::ConfigError;
 use crate::config::source::plain;
 use crate::files;
 use crate::speak;
-use crate::terminal::tables;
 use sides::{Sides, operation, share};
 
 /// `compare`
@@ -73,7 +72,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         let worth = Operation { latency, hops: args.hops }.worth(&compared);
         let told = worth.map_or_else(|| "no round trips to compare".to_owned(), |w| w.sentence());
         let mut out = String::new();
-        tables::put_wrapped(&mut out, "", &told);
+        put_wrapped(&mut out, "", &told);
         output::say(&args.data, &out)?;
     }
     if let Some(path) = &args.report {
@@ -140,19 +139,11 @@ fn text(sides: &Sides, compared: &Compared) -> String {
     } else {
         format!("runs {} and {}, each by itself", subject.id, reference.id)
     };
-    tables::put_wrapped(
+    put_wrapped(
         &mut out,
         "",
         &format!("{} compared with {}: {how}", compared.subject, compared.reference),
     );
     out.push('\n');
-    if let Some(table) = tables::comparison(compared) {
-        let _ = writeln!(out, "{table}\n");
-    }
-    tables::put_wrapped(&mut out, "", &compared.sentence);
-    tables::put_wrapped(&mut out, "", &compared.attribution.sentence());
-    if let Some(table) = tables::shares(sides.subject_figures()) {
-        let _ = writeln!(out, "\n{}\n{table}", tables::SHARES);
-    }
-    out
+    out + &record::report::comparison::text(compared, sides.subject_figures())
 }

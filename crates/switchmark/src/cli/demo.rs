@@ -25,7 +25,7 @@ use super::session::{self, Start};
 use super::{Failure, Outcome, lone, prove};
 use crate::config::testbed;
 use crate::speak;
-use crate::terminal::numbers;
+use record::text::numbers;
 
 /// `demo`
 #[derive(Debug, clap::Args)]

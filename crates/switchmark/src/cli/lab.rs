@@ -24,7 +24,9 @@ use crate::config::{ConfigError, testbed};
 use crate::controller::{Ports, Stop};
 use crate::guest;
 use crate::speak::{print, tell};
-use crate::terminal::{self, tables::Grid};
+use record::text::Grid;
+
+use crate::terminal;
 
 /// `lab`
 #[derive(Debug, clap::Subcommand)]

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use measure::{FrameMix, FrameSize};
-use method::comparison::per_block;
 use method::conformance::conformance;
 use method::{
     ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, explain_size, line_rate_in_words,
@@ -23,7 +22,6 @@ use crate::config::source::plain;
 use crate::config::{ConfigError, fit};
 use crate::files;
 use crate::speak;
-use crate::terminal::{numbers, tables};
 
 /// A run that has ended, with everything it showed.
 #[derive(Debug)]
@@ -94,37 +92,15 @@ pub fn text(run: &Finished) -> String {
         }
     }
     out.push('\n');
-    out.push_str(&tables::render(&run.figures));
-    out.push_str(&comparisons(run));
+    let input = ReportInput { meta: &run.meta, figures: &run.figures, records: &run.records };
+    out.push_str(&record::report::text(&input));
     for study in &meta.studies {
         out.push_str(&deviations(study, run));
     }
     let unusable = run.records.iter().filter(|(_, record)| !record.outcome.is_valid()).count();
     if unusable > 0 {
-        let all = numbers::grouped(run.records.len() as f64);
+        let all = record::text::numbers::grouped(run.records.len() as f64);
         let _ = writeln!(out, "{unusable} of {all} trials were not valid; the report says why");
-    }
-    out
-}
-
-/// Of a campaign: each level with the first of its factor.
-fn comparisons(run: &Finished) -> String {
-    let mut out = String::new();
-    let meta = &run.meta;
-    for study in &meta.studies {
-        let StudySpec::Campaign(spec) = study else { continue };
-        let blocks = per_block(&meta.studies, &meta.topology, &run.records, meta.seed);
-        // Records that were just read answer all that is asked of them.
-        let Ok(blocks) = blocks else { continue };
-        for compared in spec.comparisons(&meta.id, &run.figures, &blocks) {
-            let _ = writeln!(out, "{} compared with {}", compared.subject, compared.reference);
-            if let Some(table) = tables::comparison(&compared) {
-                let _ = writeln!(out, "{table}");
-            }
-            tables::put_wrapped(&mut out, "", &compared.sentence);
-            tables::put_wrapped(&mut out, "", &compared.attribution.sentence());
-            out.push('\n');
-        }
     }
     out
 }
@@ -150,7 +126,7 @@ fn deviations(study: &StudySpec, run: &Finished) -> String {
     let mut out = format!("Conformance: {kept} of {} clauses kept; not kept:\n", clauses.len());
     for clause in clauses.iter().filter(|clause| !clause.conforms) {
         let text = format!("{}: {}", clause.requirement, clause.done);
-        tables::put_wrapped(&mut out, &format!("  {:<16}", clause.clause), &text);
+        record::text::put_wrapped(&mut out, &format!("  {:<16}", clause.clause), &text);
     }
     out.push('\n');
     out

@@ -28,8 +28,8 @@ use super::{Failure, Outcome, lone, output, session};
 use crate::controller::Stop;
 use crate::files;
 use crate::speak::tell;
-use crate::terminal::numbers;
 use crate::terminal::progress::Wait;
+use record::text::numbers;
 
 /// `prove`
 #[derive(Debug, clap::Args)]

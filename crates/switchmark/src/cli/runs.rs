@@ -9,7 +9,7 @@ use serde_json::json;
 use super::options::Data;
 use super::{Failure, Outcome, output};
 use crate::speak;
-use crate::terminal::tables::Grid;
+use record::text::Grid;
 
 /// `runs`
 #[derive(Debug, clap::Args)]

@@ -22,8 +22,8 @@ use crate::config::resolved::{Source, Testbed};
 use crate::config::{ConfigError, fit, testbed, way_back};
 use crate::controller::{Facts, Opened, Stop};
 use crate::speak::tell;
-use crate::terminal::numbers;
 use crate::terminal::progress::Watched;
+use record::text::numbers;
 
 /// As the journal names the runs of a data sheet, which go on by their own verb.
 pub const DATA_SHEET: &str = "xray";

@@ -20,8 +20,8 @@ use crate::config::resolved::{Source, Testbed};
 use crate::config::{ConfigError, fit, testbed};
 use crate::controller::Stop;
 use crate::files;
-use crate::terminal::numbers;
-use crate::terminal::tables::Grid;
+use record::text::Grid;
+use record::text::numbers;
 
 /// A twin further off than this is none.
 const BAR: f64 = 0.05;

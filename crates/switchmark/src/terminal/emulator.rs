@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::numbers::{self, TimeUnit};
-use super::tables::Grid;
 use crate::cli::{Kept, Limits};
+use record::text::Grid;
+use record::text::numbers::{self, TimeUnit};
 
 /// All of it.
 pub fn render(of: &Limits) -> String {

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::numbers::{self, TimeUnit};
-use super::tables::Grid;
 use crate::cli::{Calibration, Paced};
+use record::text::Grid;
+use record::text::numbers::{self, TimeUnit};
 
 /// All of it.
 pub fn render(of: &Calibration) -> String {
@@ -19,7 +19,7 @@ pub fn render(of: &Calibration) -> String {
         }
     }
     for missing in &of.unavailable {
-        super::tables::put_wrapped(&mut out, &format!("{:<9}", missing.backend), &missing.reason);
+        record::text::put_wrapped(&mut out, &format!("{:<9}", missing.backend), &missing.reason);
     }
     out
 }

@@ -14,8 +14,8 @@ use measure::Nanos;
 use method::TRIAL_OVERHEAD;
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-use super::numbers;
 use crate::speak::{plain, speak};
+use record::text::numbers;
 
 const PATIENCE: Duration = Duration::from_secs(2);
 const LINE_EVERY: Duration = Duration::from_secs(10);

@@ -3,12 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use page::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Block, Caveat, Cell, Figure, Metric, Section, Table, Unit, Verdict};
 
-use super::super::latency::{n_cell, value_cell};
+use super::super::reading;
 use super::super::subject::{self, Who};
-use super::super::view::{Block, Cell, Section, Table};
-use super::super::{caveats, reading};
 use super::intervals;
 use crate::words;
 
@@ -57,8 +55,8 @@ fn of<'a>(figures: &[&'a Figure], metric: Metric) -> Vec<&'a Figure> {
 fn estimators(figures: &[&Figure]) -> Table {
     let row = |figure: &&Figure| {
         let value = match text(figure, "bound").as_str() {
-            "" => value_cell(figure),
-            _ => Cell { text: format!("≥ {}", value_cell(figure).text), ..value_cell(figure) },
+            "" => Cell::value(figure),
+            _ => Cell::value(figure).as_bound(),
         };
         let value = match (figure.low, figure.high) {
             (Some(_), None) if text(figure, "bound").is_empty() => {
@@ -73,14 +71,14 @@ fn estimators(figures: &[&Figure]) -> Table {
             subject::cell(figure),
             value,
             Cell::number(text(figure, "frame_size")),
-            n_cell(&[figure], None),
-            caveats::verdict_cell(&[figure]),
-            caveats::names(&[figure]),
+            Cell::samples(&[figure]),
+            Cell::limit(&[figure]),
         ]
     };
-    let head = ["estimator", "output", "device", "buffer", "frame", "trials", "verdict", "caveats"];
-    let caption = "What can wait before an output, by each estimator.".to_owned();
-    Table { caption, head: head.map(str::to_owned).into(), rows: figures.iter().map(row).collect() }
+    let head = ["estimator", "output", "device", "buffer", "frame", "trials", "limited by"];
+    Table::new("Buffer size by each estimator: what waits before an egress port", head)
+        .sparing(&["trials", "frame"])
+        .with_rows(figures.iter().map(row))
 }
 
 /// By how many it was fed, and what else is to be known of where the frames waited.
@@ -97,7 +95,7 @@ fn made_of(figures: &[&Figure]) -> Table {
     };
     for figure in of(figures, Metric::Cell) {
         let value = match text(figure, "limit").as_str() {
-            "cells" => value_cell(figure),
+            "cells" => Cell::value(figure),
             limit => Cell::text(limit),
         };
         put("counted in", value, frames_by_size(figure));
@@ -121,8 +119,8 @@ fn made_of(figures: &[&Figure]) -> Table {
         let why = "what each queue has for itself beside that".to_owned();
         put("reserve of a queue", Cell::number(value).with_note(ends), why);
     }
-    let head = ["", "found", "from"].map(str::to_owned).into();
-    Table { caption: "What the buffer is made of.".to_owned(), head, rows }
+    let head = ["", "found", "from"];
+    Table::new("What the buffer is made of", head).with_rows(rows)
 }
 
 /// `0.5…0.6`; of what is bounded on one side only `≥ 0.5`, `≤ 0.6`.
@@ -202,12 +200,10 @@ fn enough(figures: &[&Figure]) -> Option<Table> {
         1 => "one flow".to_owned(),
         more => format!("{more} flows"),
     }));
-    let caption = format!(
-        "For how long a path that is enough at {}. One flow needs rate × RTT; flows that are not in \
-         step need that over the square root of their number.",
-        words::bit_rate(rate)
-    );
-    Some(Table { caption, head, rows: trips.iter().map(row).collect() })
+    let title = format!("Enough for which round trips at {}?", words::bit_rate(rate));
+    let note = "One flow needs rate × RTT; flows that are not in step need that over the square \
+                root of their number.";
+    Some(Table::new(title, head).with_note(note).with_rows(trips.iter().map(row)))
 }
 
 /// One sentence for each output.
@@ -268,7 +264,8 @@ fn output(figure: &Figure, own: &[&Figure]) -> (Verdict, String) {
         fed = format!("{fed} with frames of {size} octets that wait {waits}");
     }
     let Some(value) = figure.value else {
-        let why = caveats::names(&[figure]).text;
+        let why: Vec<&str> = figure.caveats.iter().map(|caveat| caveat.as_str()).collect();
+        let why = why.join(", ");
         let text = format!("How much {who} holds before {fed}, can't be told: {why}.");
         return (Verdict::Undetermined, text);
     };

@@ -1,10 +1,9 @@
 //! The estimators' intervals side by side, as a picture: against the first one's value, since what
 //! they differ by is small beside it. Never joins them into one.
 
-use page::{Figure, Unit};
+use page::{Figure, Picture, Unit};
 
 use super::super::reading;
-use super::super::view::Picture;
 use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 

@@ -4,14 +4,13 @@
 use std::collections::BTreeSet;
 
 use measure::reading::StreamPoint;
-use page::Unit;
+use page::{Block, Cell, Picture, Table, Unit};
 use trial::record::{BulkRecord, FlowRecord};
 use trial::{Bulk, FlowKind, Role};
 use trial::{Trial, TrialRecord};
 
 use super::super::streams;
 use super::super::subject::Who;
-use super::super::view::{Block, Cell, Picture, Table};
 use crate::svg::{Axis, PALETTE, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -132,7 +131,7 @@ fn table(bulk: &Bulk, done: &BulkRecord) -> Table {
             Cell::number(words::bit_rate(last(|p| p.delivery_rate.0) as f64)),
         ]
     };
-    let rows = (0..intervals / in_row).map(row).collect();
+    let rows = (0..intervals / in_row).map(row);
     let head = [
         "interval, s",
         "received",
@@ -145,5 +144,5 @@ fn table(bulk: &Bulk, done: &BulkRecord) -> Table {
     let caption = "Payload received, segments sent again, and at each interval's end the windows \
                    and delivery rates summed and the smoothed round trip averaged over the streams."
         .to_owned();
-    Table { caption, head: head.map(str::to_owned).into(), rows }
+    Table::new(caption, head).with_rows(rows)
 }

@@ -5,11 +5,10 @@
 
 use std::fmt::Write as _;
 
-use page::{Figure, Metric};
+use page::{Figure, Metric, Picture};
 
 use super::super::reading;
 use super::super::subject::Who;
-use super::super::view::Picture;
 use crate::svg::escape;
 use crate::words;
 

@@ -5,11 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use page::Figure;
+use page::{Figure, Picture};
 
 use super::super::reading;
 use super::super::subject::Who;
-use super::super::view::Picture;
 use super::{is, megabytes, text};
 use crate::svg::escape;
 

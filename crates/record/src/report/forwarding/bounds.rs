@@ -1,15 +1,13 @@
 //! Which figures are only bounds on a device, and why: where the tester was the limit. Never
 //! decides that; the study's verdict does.
 
-use page::Unit;
-use page::{Caveat, Figure, Metric, Verdict};
+use page::{Block, Caveat, Cell, Figure, Metric, Style, Table, Unit, Verdict};
 
 use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
-use super::super::view::{Block, Cell, Table};
 use super::super::{among, answers, reading};
 use super::goal::Kind;
-use super::{heads, number_cell};
+use super::number_cell;
 use crate::words;
 
 /// Every figure of a rate or a burst that shows the tester's limit and not the device's, and why.
@@ -37,17 +35,16 @@ pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
                 Cell::text(what),
                 number_cell(value.map(|v| format!("≥ {v}"))),
                 number_cell(cable.map(|v| words::value(f.unit, v))),
-                Cell { class: "long", ..Cell::text(why(f, figures)) },
+                Cell::text(why(f, figures)).with_style(Style::Long),
             ]
         })
         .collect();
     if rows.is_empty() {
         return Vec::new();
     }
-    let head = heads(["octets", "device", "what", "at least", "direct cable", "why"]);
-    let caption =
-        "Tester-limited: the device does at least this, and how much more is not known.".to_owned();
-    vec![Block::Table(Table { caption, head, rows })]
+    let head = ["octets", "device", "what", "at least", "direct cable", "why"];
+    let title = "Tester-limited: the device does at least this, and how much more is not known";
+    vec![Block::Table(Table::new(title, head).page_only(&["why"]).with_rows(rows))]
 }
 
 fn why(figure: &Figure, all: &[Figure]) -> String {

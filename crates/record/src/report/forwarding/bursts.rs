@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use page::{Figure, Metric};
+use page::{Block, Cell, Figure, Metric, Table};
 
 use super::super::frames::{self, Frames};
+use super::super::reading;
 use super::super::subject::{self, Who};
-use super::super::view::{Block, Cell, Table};
-use super::super::{caveats, reading};
-use super::{heads, number_cell};
+use super::number_cell;
 use crate::words;
 
 pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
@@ -23,7 +22,7 @@ pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let head = heads([
+    let head = [
         "octets",
         "device",
         "burst, mean",
@@ -35,16 +34,18 @@ pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
         "corrected",
         "sent at, frames/s",
         "drained at, frames/s",
-        "verdict",
-        "caveats",
-    ]);
-    let rows = rows.into_values().map(|row| cells(&row)).collect();
-    let caption = "The longest burst at minimum gap that lost no frame, in frames (RFC 9004): mean, \
-                   smallest, largest and standard deviation of N searches. Implied buffer time: the \
+        "limited by",
+    ];
+    let rows = rows.into_values().map(|row| cells(&row));
+    let note = "The longest burst at minimum gap that lost no frame: mean, smallest, largest and standard deviation of N searches. Implied buffer time: the \
                    burst over the rate it was sent at. Corrected: less what the device forwarded \
-                   meanwhile, at its throughput."
-        .to_owned();
-    vec![Block::Table(Table { caption, head, rows })]
+                   meanwhile, at its throughput.";
+    let table = Table::new("Back-to-back frames without loss (RFC 9004)", head)
+        .page_only(&["sent at, frames/s", "drained at, frames/s"])
+        .sparing(&["st. dev.", "max", "min"])
+        .with_note(note)
+        .with_rows(rows);
+    vec![Block::Table(table)]
 }
 
 fn cells(row: &[&Figure]) -> Vec<Cell> {
@@ -79,7 +80,6 @@ fn cells(row: &[&Figure]) -> Vec<Cell> {
         told(time("corrected")),
         rate(burst.copied(), "media_frames_per_s"),
         rate(time("corrected"), "throughput_frames_per_s"),
-        caveats::verdict_cell(row),
-        caveats::names(row),
+        Cell::limit(row),
     ]
 }

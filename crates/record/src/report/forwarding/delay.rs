@@ -3,15 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use page::Unit;
-use page::{Figure, Metric};
+use page::{Block, Cell, Column, Figure, Metric, Picture, Table, Unit};
 
 use super::super::frames::{self, Frames};
-use super::super::latency::{n_cell, value_cell};
 use super::super::subject::{self, Who};
-use super::super::view::{Block, Cell, Picture, Table};
-use super::super::{among, caveats, reading};
-use super::{Lane, heads, lane, lane_name, number_cell};
+use super::super::{among, reading};
+use super::{Lane, lane, lane_name, number_cell};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -112,12 +109,10 @@ fn table(figures: &[Figure]) -> Option<Table> {
         let who = (Who::of_figure(figure), subject::beside(figure));
         rows.entry((Frames::of_figure(figure), percent, who, way)).or_default().push(figure);
     }
-    if rows.is_empty() {
-        return None;
-    }
-    let mut head = heads(["octets", "device", "load", "frames/s"]);
-    head.extend(POINTS.map(|(.., name)| name.to_owned()));
-    head.extend(heads(["frames", "verdict", "caveats"]));
+    let mut columns: Vec<Column> = vec!["octets".into(), "device".into(), "load".into()];
+    columns.push("frames/s".into());
+    columns.extend(["TL", "WCL", "PDV"].map(Column::from));
+    columns.extend(["frames", "limited by"].map(Column::from));
     let rows = rows.into_values().map(|row| {
         let load = reading::text(row[0], "load_percent").map(|p| format!("{p}\u{a0}%"));
         let rate = reading::number(row[0], "load_frames_per_s");
@@ -129,25 +124,19 @@ fn table(figures: &[Figure]) -> Option<Table> {
         ];
         cells.extend(POINTS.map(|(metric, q, _)| {
             let is = |f: &&&Figure| f.metric == metric && f.quantile == Some(q);
-            row.iter().find(is).map_or_else(|| Cell::number("–"), |f| ends_cell(f))
+            Cell::value_or_missing(row.iter().find(is).copied())
         }));
-        cells.extend([n_cell(&row, None), caveats::verdict_cell(&row), caveats::names(&row)]);
+        cells.extend([Cell::samples(&row), Cell::limit(&row)]);
         cells
     });
-    let rows = rows.collect();
-    let caption = "One-way latency at a share of the throughput found (RFC 2544 §26.2), every frame \
-                   tagged. TL: the median frame. WCL: the 99.9th percentile. PDV: the 99.9th percentile \
-                   less the smallest (RFC 8219 §7). Each value is the median of the repeats; beneath it \
-                   their 1st and 99th percentile."
-        .to_owned();
-    Some(Table { caption, head, rows })
-}
-
-/// The value, and the interval's two ends alone: the caption says what they are.
-fn ends_cell(figure: &Figure) -> Cell {
-    let mut cell = value_cell(figure);
-    if let Some(ends) = cell.note.strip_prefix(&words::confidence(figure)) {
-        cell.note = ends.trim_start().to_owned();
-    }
-    cell
+    let title = "One-way delay at the throughput: typical (TL), worst case (WCL), variation (PDV)";
+    let note = "At a share of the throughput found (RFC 2544 §26.2), every frame tagged. TL: the \
+                median frame. WCL: the 99.9th percentile. PDV: the 99.9th percentile less the \
+                smallest (RFC 8219 §7). Each value is the median of the repeats; beneath it their \
+                1st and 99th percentile.";
+    Table::new(title, columns)
+        .sparing(&["frames", "frames/s"])
+        .with_note(note)
+        .with_rows(rows)
+        .unless_empty()
 }

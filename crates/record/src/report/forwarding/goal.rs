@@ -3,10 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use page::{Figure, Metric};
+use page::{Block, Figure, Metric};
 
 use super::super::reading;
-use super::super::view::Block;
 
 /// What a rate is called: the goal of a search, or a flood's.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

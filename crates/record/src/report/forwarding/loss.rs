@@ -3,18 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use page::Unit;
-use page::{Figure, Metric};
+use page::{Block, Cell, Figure, Metric, Picture, Table, Unit};
 use trial::record::FlowRecord;
 use trial::{FlowKind, Role, Schedule};
 use trial::{Trial, TrialRecord};
 
 use super::super::frames::{self, Frames};
-use super::super::latency::value_cell;
 use super::super::subject::{self, Who};
-use super::super::view::{Block, Cell, Picture, Table};
-use super::super::{ReportInput, caveats, reading};
-use super::{heads, number_cell};
+use super::super::{ReportInput, reading};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -33,10 +29,7 @@ pub(super) fn blocks(run: &ReportInput<'_>) -> Vec<Block> {
     if !pictures.is_empty() {
         blocks.push(Block::Pictures(pictures));
     }
-    blocks.extend(
-        table(run.figures)
-            .map(|table| Block::Folded { summary: "Loss ratio by offered load".to_owned(), table }),
-    );
+    blocks.extend(table(run.figures).map(Block::Table));
     blocks
 }
 
@@ -147,18 +140,13 @@ fn table(figures: &[Figure]) -> Option<Table> {
             frames::cell(f),
             subject::cell(f),
             Cell::text(load.unwrap_or_default()).with_note(reference.unwrap_or_default()),
-            number_cell(offered.map(|rate| words::value(Unit::FramesPerSecond, rate))),
-            value_cell(f),
-            Cell::number(words::count(f.n)),
-            caveats::verdict_cell(&[f]),
-            caveats::names(&[f]),
+            offered.map_or(Cell::Missing, |rate| Cell::quantity(Unit::FramesPerSecond, Some(rate))),
+            Cell::value(f),
+            Cell::samples(&[f]),
+            Cell::limit(&[f]),
         ]
     });
-    let rows = rows.collect();
-    let head = heads(["octets", "device", "load", "offered", "lost", "n", "verdict", "caveats"]);
-    let caption =
-        "Loss ratio by offered load, in percent of the highest rate (RFC 2544 §26.3), and \
-                   under flood."
-            .to_owned();
-    Some(Table { caption, head, rows })
+    let head = ["octets", "device", "load", "offered", "lost", "n", "limited by"];
+    let title = "Loss by load, in percent of the highest rate (RFC 2544 §26.3), and under flood";
+    Table::new(title, head).sparing(&["n"]).with_rows(rows).unless_empty()
 }

@@ -1,14 +1,12 @@
 //! What a device loses after an overload (RFC 2544 §26.5) and through a reset (RFC 6201), by frame
 //! size. Never tells the two estimates of a reset for one.
 
-use page::{Figure, Metric};
+use page::{Block, Cell, Figure, Metric, Table};
 
 use super::super::frames::{self, Frames};
-use super::super::latency::{n_cell, value_cell};
+use super::super::reading;
 use super::super::subject::{self, Who};
-use super::super::view::{Block, Cell, Table};
-use super::super::{caveats, reading};
-use super::{heads, number_cell};
+use super::number_cell;
 use crate::words;
 
 pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
@@ -45,28 +43,27 @@ fn recovery(figures: &[Figure]) -> Option<Table> {
                 subject::cell(f),
                 rate_cell(f, "overload_frames_per_s").with_note(note.join(", ")),
                 rate_cell(f, "load_frames_per_s"),
-                value_cell(f),
-                n_cell(&[f], None),
-                caveats::verdict_cell(&[f]),
-                caveats::names(&[f]),
+                Cell::value(f),
+                Cell::samples(&[f]),
+                Cell::limit(&[f]),
             ]
         })
         .collect();
-    let head = heads([
+    let head = [
         "octets",
         "device",
         "overload, frames/s",
         "then, frames/s",
         "recovery time",
         "trials",
-        "verdict",
-        "caveats",
-    ]);
-    let caption =
-        "System recovery (RFC 2544 §26.5): from the end of an overload to the departure of \
-                   the last frame lost."
-            .to_owned();
-    (!rows.is_empty()).then_some(Table { caption, head, rows })
+        "limited by",
+    ];
+    let note = "From the end of an overload to the departure of the last frame lost.";
+    Table::new("System recovery (RFC 2544 §26.5)", head)
+        .sparing(&["trials"])
+        .with_note(note)
+        .with_rows(rows)
+        .unless_empty()
 }
 
 fn reset(figures: &[Figure]) -> Option<Table> {
@@ -74,8 +71,8 @@ fn reset(figures: &[Figure]) -> Option<Table> {
         .into_iter()
         .map(|f| {
             let told = match reading::text(f, "estimate").as_deref() {
-                Some("loss") => "frames lost over the rate",
-                Some("gap") => "longest gap between arrivals",
+                Some("loss") => "frames lost",
+                Some("gap") => "longest gap",
                 _ => "",
             };
             vec![
@@ -83,24 +80,25 @@ fn reset(figures: &[Figure]) -> Option<Table> {
                 subject::cell(f),
                 Cell::text(told),
                 rate_cell(f, "load_frames_per_s"),
-                value_cell(f),
-                n_cell(&[f], None),
-                caveats::verdict_cell(&[f]),
-                caveats::names(&[f]),
+                Cell::value(f),
+                Cell::samples(&[f]),
+                Cell::limit(&[f]),
             ]
         })
         .collect();
-    let head = heads([
+    let head = [
         "octets",
         "device",
-        "told by",
+        "measured by",
         "load, frames/s",
         "interrupted for",
         "resets",
-        "verdict",
-        "caveats",
-    ]);
-    let caption =
-        "Reset (RFC 6201): how long forwarding was interrupted at a constant load.".to_owned();
-    (!rows.is_empty()).then_some(Table { caption, head, rows })
+        "limited by",
+    ];
+    Table::new("Reset (RFC 6201)", head)
+        .sparing(&["resets"])
+        .with_note("How long forwarding was interrupted at a constant load: the frames lost over the rate, and \
+             the longest gap between arrivals.")
+        .with_rows(rows)
+        .unless_empty()
 }

@@ -6,17 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Histogram;
-use page::Unit;
-use page::{Figure, Metric};
+use page::{Block, Cell, Column, Figure, Metric, Picture, Style, Table, Unit};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::{FlowKind, Role, Schedule};
 use trial::{Trial, TrialRecord};
 
 use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
-use super::super::view::{Block, Cell, Picture, Table};
 use super::super::{ReportInput, reading};
-use super::{heads, number_cell};
+use super::number_cell;
 use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -67,7 +65,7 @@ fn makers(records: &[(Trial, TrialRecord)]) -> Option<Table> {
     }
     let named = |name: &str, why: &str| {
         let name = if name.is_empty() { "not recorded" } else { name };
-        Cell { class: "reason", ..Cell::text(name).with_note(why) }
+        Cell::text(name).with_note(why).with_style(Style::Long)
     };
     let rows: Vec<Vec<Cell>> = seen
         .into_iter()
@@ -81,11 +79,12 @@ fn makers(records: &[(Trial, TrialRecord)]) -> Option<Table> {
             ]
         })
         .collect();
-    let head = heads(["sent by", "counted by", "on", "flows"]);
-    let caption = "What put the frames on the wire and what counted them, each with the reason \
-                   recorded, and in how many flows."
-        .to_owned();
-    (!rows.is_empty()).then_some(Table { caption, head, rows })
+    let head = ["sent by", "counted by", "on", "flows"];
+    let note = "Each with the reason recorded, and in how many flows.";
+    Table::new("What put the frames on the wire and what counted them", head)
+        .with_note(note)
+        .with_rows(rows)
+        .unless_empty()
 }
 
 /// For each size: the highest paced load that lost nothing, on each path.
@@ -155,6 +154,10 @@ fn curve(name: String, colour: usize, dashed: bool, gaps: &Histogram, nominal_ns
     Series { name, colour: Some(colour), dashed, line, points }
 }
 
+fn time(nanoseconds: Option<f64>) -> Cell {
+    Cell::quantity(Unit::Nanoseconds, nanoseconds)
+}
+
 /// The study's quantiles of gaps at the throughput, and the burst fraction.
 fn table(figures: &[Figure]) -> Option<Table> {
     let mut rows: BTreeMap<_, Vec<&Figure>> = BTreeMap::new();
@@ -167,14 +170,12 @@ fn table(figures: &[Figure]) -> Option<Table> {
             quantiles.extend(figure.quantile);
         }
     }
-    if rows.is_empty() {
-        return None;
-    }
     quantiles.sort_by(f64::total_cmp);
     quantiles.dedup();
-    let mut head = heads(["octets", "device", "gaps between", "nominal"]);
-    head.extend(quantiles.iter().map(|q| words::quantile(*q)));
-    head.extend(heads(["in bursts", "gaps"]));
+    let mut columns: Vec<Column> =
+        ["octets", "device", "gaps between", "nominal"].map(Column::from).into();
+    columns.extend(quantiles.iter().map(|q| Column::from(words::quantile(*q))));
+    columns.extend(["in bursts", "gaps"].map(Column::from));
     let mut lines = Vec::new();
     for row in rows.values() {
         let sides = [(Metric::DepartureGap, "departures"), (Metric::ArrivalGap, "arrivals")];
@@ -182,22 +183,23 @@ fn table(figures: &[Figure]) -> Option<Table> {
             let of: Vec<&&Figure> = row.iter().filter(|f| f.metric == metric).collect();
             let Some(first) = of.first() else { continue };
             let mut cells = vec![frames::cell(first), subject::cell(first), Cell::text(side)];
-            let nominal = reading::number(first, "nominal_gap_ns").map(words::time);
-            cells.push(number_cell(nominal));
+            cells.push(time(reading::number(first, "nominal_gap_ns")));
             cells.extend(quantiles.iter().map(|q| {
                 let found = of.iter().find(|f| f.quantile == Some(*q));
-                number_cell(found.and_then(|f| f.value).map(words::time))
+                time(found.and_then(|f| f.value))
             }));
             let bursts = row.iter().find(|f| f.metric == Metric::BurstFraction);
             let bursts = bursts.filter(|_| metric == Metric::DepartureGap).and_then(|f| f.value);
             cells.push(number_cell(bursts.map(words::percent)));
-            cells.push(Cell::number(words::count(first.n)));
+            cells.push(Cell::samples(&[first]));
             lines.push(cells);
         }
     }
-    let caption =
-        "How even the load was at which the throughput was found. In bursts: frames that \
-                   left closer than half the nominal gap behind the one before."
-            .to_owned();
-    Some(Table { caption, head, rows: lines })
+    let note =
+        "In bursts: frames that left closer than half the nominal gap behind the one before.";
+    Table::new("How even the load was at which the throughput was found", columns)
+        .sparing(&["gaps"])
+        .with_note(note)
+        .with_rows(lines)
+        .unless_empty()
 }

@@ -6,16 +6,13 @@ use std::collections::BTreeMap;
 
 use measure::{FrameRate, FrameSize, Rate, RateConvention};
 use method::explain::explain_size;
-use page::Unit;
-use page::{Figure, Metric};
+use page::{Block, Cell, Column, Figure, Metric, Table, Unit};
 
 use super::super::frames::{self, Frames};
-use super::super::latency::{common_confidence, n_cell, narrow_cell};
 use super::super::subject::{self, Who};
-use super::super::view::{Block, Cell, Table};
-use super::super::{among, caveats, reading};
+use super::super::{among, reading};
 use super::goal::Kind;
-use super::{bare, heads, line_rate, number_cell, without_unit};
+use super::{line_rate, number_cell};
 use crate::words;
 
 /// A row for each rate; what the direct cable did stands beside it, or in a row of its own where no
@@ -33,31 +30,21 @@ pub(super) fn table(rates: &[&Figure], all: &[Figure], link: Option<Rate>) -> Ta
             frames::cell(f),
             subject::cell(f),
             Cell::text(Kind::of(f).name()),
-            bare(f),
+            Cell::value(f),
             number_cell(of_line),
-            bypass.map_or_else(|| Cell::number("–"), bare),
-            n_cell(&[f], None),
-            caveats::verdict_cell(&[f]),
-            caveats::names(&[f]),
+            Cell::value_or_missing(bypass),
+            Cell::samples(&[f]),
+            Cell::limit(&[f]),
         ]
     });
-    let rows = rows.collect();
-    let head = heads([
-        "octets",
-        "device",
-        "what",
-        "frames/s",
-        "of line rate",
-        "direct cable",
-        "n",
-        "verdict",
-        "caveats",
-    ]);
-    let caption = "Forwarding rate in frames a second by frame size, the same hosts' direct cable \
-                   beside it. Under flood: what arrived. Throughput: the highest rate at which its \
-                   goal held."
-        .to_owned();
-    Table { caption, head, rows }
+    let columns =
+        ["octets", "device", "what", "frames/s", "of line rate", "direct cable", "n", "limited by"];
+    let note = "Under flood: what arrived. Throughput: the highest rate at which its goal held.";
+    Table::new("Forwarding rate, frames/s, the same hosts' direct cable beside it", columns)
+        .sparing(&["n", "of line rate"])
+        .with_note(note)
+        .stating(Unit::FramesPerSecond)
+        .with_rows(rows)
 }
 
 /// Both ways together have two lines.
@@ -77,8 +64,9 @@ pub(super) fn searches(rates: &[&Figure]) -> Option<Block> {
         .iter()
         .filter(|f| f.metric == Metric::Throughput && reading::is_whole(f))
         .map(|f| {
-            let rate = |rate: Option<f64>| {
-                without_unit(number_cell(rate.map(|r| words::value(Unit::FramesPerSecond, r))))
+            let rate = |rate: Option<f64>| match rate {
+                Some(_) => Cell::quantity(Unit::FramesPerSecond, rate),
+                None => Cell::Missing,
             };
             let allowed = reading::number(f, "loss_ratio_allowed").map(words::percent);
             vec![
@@ -96,7 +84,7 @@ pub(super) fn searches(rates: &[&Figure]) -> Option<Block> {
             ]
         })
         .collect();
-    let head = heads([
+    let head = [
         "octets",
         "device",
         "goal",
@@ -108,21 +96,24 @@ pub(super) fn searches(rates: &[&Figure]) -> Option<Block> {
         "trials",
         "full trial",
         "traffic in all",
-    ]);
-    let caption =
-        "How each throughput was found, in frames a second: the bracket between the highest \
-                   load that passed and the lowest that failed, and what was forwarded at the load \
-                   that passed (conditional throughput, RFC 9971) where the goal allows loss."
-            .to_owned();
-    let table = Table { caption, head, rows };
+    ];
+    let note = "The bracket between the highest load that passed and the lowest that failed, and \
+                what was forwarded at the load that passed (conditional throughput, RFC 9971) where \
+                the goal allows loss.";
+    let table = Table::new("How each throughput was found, frames/s", head)
+        .with_note(note)
+        .stating(Unit::FramesPerSecond)
+        .with_rows(rows);
     let summary = "The searches".to_owned();
     (!table.rows.is_empty()).then_some(Block::Folded { summary, table })
 }
 
 /// One rate is four bit rates: RFC 1242's frame, the wire's, the packet's and the payload's.
 pub(super) fn conventions(rates: &[&Figure], all: &[Figure]) -> Table {
-    let mut head = heads(["octets", "IP length", "UDP payload", "device", "what", "frames/s"]);
-    head.extend(RateConvention::ALL.map(|c| c.as_str().to_owned()));
+    let mut columns: Vec<Column> = vec!["octets".into()];
+    let columns_of = ["IP length", "UDP payload", "device", "what", "frames/s"];
+    columns.extend(columns_of.map(Column::from));
+    columns.extend(RateConvention::ALL.map(|c| Column::from(c.as_str())));
     let rows = rates.iter().filter_map(|f| {
         f.value?;
         let size = Frames::of_figure(f).and_then(|frames| frames.plain_size());
@@ -136,19 +127,20 @@ pub(super) fn conventions(rates: &[&Figure], all: &[Figure]) -> Table {
             inside("udp_payload", size.map(FrameSize::udp_payload_v4)),
             subject::cell(f),
             Cell::text(Kind::of(f).name()),
-            Cell { note: String::new(), ..bare(f) },
+            Cell::quantity(Unit::FramesPerSecond, f.value),
         ];
-        cells.extend(
-            RateConvention::ALL.map(|c| number_cell(in_bits(f, all, c).map(words::bit_rate))),
-        );
+        let in_bits = |c| Cell::quantity(Unit::BitsPerSecond, in_bits(f, all, c));
+        cells.extend(RateConvention::ALL.map(in_bits));
         Some(cells)
     });
-    let rows = rows.collect();
-    let caption =
-        "The same rates in bits a second, in all four conventions: L1 with preamble and gap, \
-                   L2 frames with FCS, L3 IP packets, and UDP payload as iperf3 counts."
-            .to_owned();
-    Table { caption, head, rows }
+    let title = "The same rates in bits a second: L1, L2 with FCS, L3 packets, UDP payload";
+    let note = "L1 with preamble and gap, L2 frames with FCS, L3 IP packets, and UDP payload as \
+                iperf3 counts.";
+    Table::new(title, columns)
+        .page_only(&["IP length", "UDP payload", "frames/s"])
+        .with_note(note)
+        .stating(Unit::FramesPerSecond)
+        .with_rows(rows)
 }
 
 /// The study's own figure, which knows the headers; else by the size.
@@ -182,26 +174,23 @@ pub(super) fn counts(figures: &[Figure]) -> Option<Table> {
             rows.entry(key).or_default().push(figure);
         }
     }
-    if rows.is_empty() {
-        return None;
-    }
-    let mut head = heads(["octets", "device"]);
-    head.extend(METRICS.map(|m| m.as_str().to_owned()));
-    head.push("n".to_owned());
+    let mut columns: Vec<Column> = vec!["octets".into(), "device".into()];
+    columns.extend(METRICS.map(|metric| Column::from(metric.as_str())));
+    columns.push("n".into());
     let rows = rows.into_values().map(|row| {
         let mut cells = vec![frames::cell(row[0]), subject::cell(row[0])];
-        let confidence = common_confidence(&row);
         cells.extend(METRICS.map(|metric| {
             let found = row.iter().find(|f| f.metric == metric);
-            let cell = found.map(|f| without_unit(narrow_cell(f, confidence.as_deref())));
-            cell.unwrap_or_else(|| Cell::number("–"))
+            Cell::value_or_missing(found.copied())
         }));
-        cells.push(n_cell(&row, confidence.as_deref()));
+        cells.push(Cell::samples(&row));
         cells
     });
-    let rows = rows.collect();
-    let caption = "Every frame accounted for under a flood, in frames a second.".to_owned();
-    Some(Table { caption, head, rows })
+    Table::new("Every frame of a flood, frames/s", columns)
+        .sparing(&["n", Metric::Reordered.as_str(), Metric::Duplicated.as_str()])
+        .stating(Unit::FramesPerSecond)
+        .with_rows(rows)
+        .unless_empty()
 }
 
 /// The sentence that keeps payload, IP length and frame size apart, for each size in use.

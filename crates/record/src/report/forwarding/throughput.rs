@@ -5,12 +5,10 @@
 use std::collections::BTreeSet;
 
 use measure::Rate;
-use page::Unit;
-use page::{Figure, Metric};
+use page::{Block, Figure, Metric, Picture, Unit};
 
 use super::super::frames::Frames;
 use super::super::subject::Who;
-use super::super::view::{Block, Picture};
 use super::super::{ReportInput, among, reading};
 use super::goal::{self, Kind};
 use super::{Lane, lane, lane_name, line_rate, rates};

@@ -4,8 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use page::{Condition, Unit};
-use page::{Figure, Metric};
+use page::{Condition, Figure, Metric, Unit};
 
 use super::SweptFigures;
 use crate::report::reading;

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{Args, Proof};
 use crate::cli::{Failure, lone, output};
 use crate::speak;
-use crate::terminal::tables::{self, Grid};
+use record::text::{self, Grid};
 
 /// So many wrong claims are printed; all of them are in the JSON and on the page.
 const MOST_SHOWN: usize = 20;
@@ -47,7 +47,7 @@ pub fn in_short(proof: &Proof) -> String {
         total.open
     );
     let mut out = String::new();
-    tables::put_wrapped(&mut out, "", &sentence);
+    text::put_wrapped(&mut out, "", &sentence);
     out.push_str(&wrong(&proof.certificate));
     out
 }
@@ -73,16 +73,16 @@ fn text(proof: &Proof) -> String {
     let mut out = format!("Certificate of this host, seed {}\n\n", proof.seed);
     let _ = writeln!(out, "{}\n", table(certificate));
     let total = certificate.total();
-    tables::put_wrapped(&mut out, "", &summary(&total));
+    text::put_wrapped(&mut out, "", &summary(&total));
     if total.intervals > 0 {
-        tables::put_wrapped(&mut out, "", &coverage(&total));
+        text::put_wrapped(&mut out, "", &coverage(&total));
     }
     if total.brackets > 0 {
         let sentence = format!(
             "Search brackets that hold the truth: {} of {}.",
             total.bracketing, total.brackets
         );
-        tables::put_wrapped(&mut out, "", &sentence);
+        text::put_wrapped(&mut out, "", &sentence);
     }
     out.push_str(&wrong(certificate));
     for skipped in certificate.skipped() {
@@ -156,7 +156,7 @@ fn wrong(certificate: &Certificate) -> String {
         let name = figure.metric.as_str();
         let sentence = format!("WRONG: {name}, {}: {}", wrong.place.kind, wrong.why);
         out.push('\n');
-        tables::put_wrapped(&mut out, "", &sentence);
+        text::put_wrapped(&mut out, "", &sentence);
         let _ = writeln!(out, "  {}", wrong.again);
     }
     let more = certificate.wrong().len().saturating_sub(MOST_SHOWN);

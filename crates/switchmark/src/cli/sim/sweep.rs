@@ -21,8 +21,8 @@ use crate::cli::options::Measuring;
 use crate::cli::{Failure, Outcome, lone, output, session};
 use crate::config::resolved::Source;
 use crate::controller::{Opened, Stop};
-use crate::terminal::numbers;
 use crate::terminal::progress::Wait;
+use record::text::numbers;
 
 /// Between two looks at what is told.
 const LOOK: Duration = Duration::from_millis(200);

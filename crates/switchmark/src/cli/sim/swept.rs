@@ -113,7 +113,7 @@ impl Swept {
         let _ =
             writeln!(out, "sweep {}  {} of {} points  seed {seed}", self.id, self.done(), self.of);
         for note in &first.meta.notes {
-            tables::put_wrapped(&mut out, "", note);
+            record::text::put_wrapped(&mut out, "", note);
         }
         out.push('\n');
         let done: Vec<&SweptOne> =

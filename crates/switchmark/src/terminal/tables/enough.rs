@@ -7,7 +7,7 @@ use page::Condition;
 use page::{Figure, Metric};
 use record::report::sweep::SweptFigures;
 
-use super::Grid;
+use record::text::Grid;
 
 /// What tells one case from another.
 const CASE: [&str; 5] = ["device", "variant", "load", "streams", "congestion_control"];

@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use page::{Figure, Verdict};
 use record::report::sweep::{Chart, SweptFigures, charts};
 
-use super::Grid;
 use super::enough::enough;
-use super::grid::WIDTH;
-use super::notes::Footnotes;
-use crate::terminal::numbers;
+use record::text::Footnotes;
+use record::text::Grid;
+use record::text::WIDTH;
+use record::text::numbers;
 
 /// So many columns stand in tables; the rows of `--json` have the others.
 const MOST: usize = 20;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Caveat, Figure};
+use page::{Caveat, Figure, Limit};
 
 use super::put_wrapped;
 
@@ -31,14 +31,14 @@ impl Footnotes {
         Self { shared, lettered: Vec::new(), intervals }
     }
 
-    /// Whose limit the leading figure shows, and the letters of the whole row's caveats.
-    pub fn limit(&mut self, leading: &Figure, row: &[&Figure]) -> String {
-        let limit = leading.verdict.limit();
-        let all: BTreeSet<Caveat> = row.iter().flat_map(|f| f.caveats.iter().copied()).collect();
-        let mut letters: Vec<char> =
-            all.difference(&self.shared.clone()).map(|caveat| self.letter(*caveat)).collect();
+    /// Whose limit a row shows, and the letters of its caveats.
+    pub fn limit(&mut self, limit: &Limit) -> String {
+        let own = limit.caveats.iter().map(|(caveat, _)| *caveat);
+        let own: Vec<Caveat> = own.filter(|caveat| !self.shared.contains(caveat)).collect();
+        let mut letters: Vec<char> = own.into_iter().map(|caveat| self.letter(caveat)).collect();
         letters.sort_unstable();
         let letters: String = letters.into_iter().collect();
+        let limit = limit.verdict.limit();
         if letters.is_empty() { limit.to_owned() } else { format!("{limit} [{letters}]") }
     }
 

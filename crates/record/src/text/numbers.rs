@@ -1,9 +1,9 @@
-//! Numbers as people read them: `31.8 µs`, `1,488,095`, `98.7 Mbit/s`. The one place for it.
+//! Numbers where there is little room: `31.8 µs`, `1,488,095`, `50 k`.
 //!
-//! Only for the terminal; data leaves in base units. Pure.
+//! For text alone; data leaves in base units. Pure.
 
 use measure::Nanos;
-use page::{Figure, Unit};
+use page::Unit;
 
 /// A value in its unit.
 pub fn value(unit: Unit, value: f64) -> String {
@@ -21,17 +21,12 @@ pub fn value(unit: Unit, value: f64) -> String {
     }
 }
 
-/// `3.80…4.40 µs`; nothing where there is no interval.
-pub fn interval(figure: &Figure) -> String {
-    match (figure.low, figure.high) {
-        (Some(low), Some(high)) => {
-            let (low, high) = (value(figure.unit, low), value(figure.unit, high));
-            match (low.rsplit_once(' '), high.rsplit_once(' ')) {
-                (Some((number, a)), Some((_, b))) if a == b => format!("{number}…{high}"),
-                _ => format!("{low}…{high}"),
-            }
-        }
-        _ => String::new(),
+/// `3.80…4.40 µs`
+pub fn interval(unit: Unit, low: f64, high: f64) -> String {
+    let (low, high) = (value(unit, low), value(unit, high));
+    match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+        (Some((number, a)), Some((_, b))) if a == b => format!("{number}…{high}"),
+        _ => format!("{low}…{high}"),
     }
 }
 

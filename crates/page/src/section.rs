@@ -1,0 +1,120 @@
+//! What a page is made of: answers, and sections of paragraphs, pictures and tables.
+//!
+//! Data alone: renderers draw any of it and know no study. Never holds markup, but for pictures
+//! that are finished.
+
+use crate::{Table, Verdict};
+
+/// All that is told of one run, one comparison, one certificate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page {
+    /// Unique among those of one document.
+    pub id: String,
+    /// What stands over it.
+    pub heading: String,
+    /// Of what, and when.
+    pub line: String,
+    /// What is to be known of all that follows.
+    pub notes: Vec<String>,
+    /// The first screen, in the order of the questions.
+    pub answers: Vec<Answer>,
+    /// The testbed.
+    pub picture: Picture,
+    /// In their order.
+    pub sections: Vec<Section>,
+}
+
+/// A part of the page with a heading.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Section {
+    /// Unique on the page.
+    pub id: String,
+    /// What stands over it.
+    pub heading: String,
+    /// In their order.
+    pub blocks: Vec<Block>,
+}
+
+/// One thing in a section.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// Sentences.
+    Paragraph(String),
+    /// A heading below the section's.
+    Subheading(String),
+    /// Side by side where there is room.
+    Pictures(Vec<Picture>),
+    /// Rows under columns.
+    Table(Table),
+    /// A table behind a line that opens it.
+    Folded {
+        /// The line.
+        summary: String,
+        /// The table.
+        table: Table,
+    },
+    /// Text as it was written, behind a line that opens it.
+    FoldedText {
+        /// The line.
+        summary: String,
+        /// The text.
+        text: String,
+    },
+    /// Terms and what they mean.
+    Glossary(Vec<(String, String)>),
+}
+
+/// A plot or drawing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Picture {
+    /// Finished SVG, escaped when it was drawn.
+    pub svg: String,
+    /// What stands below it.
+    pub caption: String,
+}
+
+/// One sentence of the first screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The sentence.
+    pub text: String,
+    /// Whose limit, or what was decided, in a word.
+    pub verdict: &'static str,
+    /// How that word is set.
+    pub style: Style,
+}
+
+/// How a word is set: what it tells of, not its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Style {
+    /// Like the text around it.
+    #[default]
+    Plain,
+    /// A number: to the right, its digits under one another.
+    Number,
+    /// Never broken: a path and its ports.
+    Path,
+    /// Beside what matters more.
+    Small,
+    /// Sentences: as wide as they need.
+    Long,
+    /// The device's limit, or an answer that is good.
+    Device,
+    /// The link's limit.
+    Link,
+    /// The tester's limit.
+    Tester,
+    /// Undetermined, or an answer that is open.
+    Open,
+}
+
+impl From<Verdict> for Style {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::DeviceLimited => Self::Device,
+            Verdict::LinkLimited => Self::Link,
+            Verdict::TesterLimited => Self::Tester,
+            Verdict::Undetermined => Self::Open,
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! A page as one HTML file: sections, tables and answers as the template takes them.
+//!
+//! Owns how a cell is written where there is room: a value in its own unit, its interval beneath.
+//! Draws any page and knows no study; the template escapes every text but finished SVG.
+
+use std::collections::BTreeSet;
+
+use askama::Template;
+use page::{
+    Answer, Block, Caveat, Cell, Limit, Page, Picture, Quantity, Samples, Section, Style, Table,
+};
+
+use crate::words;
+
+/// The template could not be filled.
+#[derive(Debug, thiserror::Error)]
+#[error("render the report")]
+pub struct ReportError(#[from] askama::Error);
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Document {
+    title: String,
+    generated: String,
+    pages: Vec<PageView>,
+}
+
+/// A page for the template.
+struct PageView {
+    id: String,
+    heading: String,
+    line: String,
+    notes: Vec<String>,
+    answers: Vec<AnswerView>,
+    picture: Picture,
+    sections: Vec<SectionView>,
+}
+
+/// One self-contained HTML file for all `pages`. `generated_unix_ns` is the caller's wall clock.
+pub(super) fn render(
+    title: String,
+    pages: Vec<Page>,
+    generated_unix_ns: u64,
+) -> Result<String, ReportError> {
+    let pages = pages.into_iter().map(page).collect();
+    let generated = words::moment(generated_unix_ns);
+    Ok(Document { title, generated, pages }.render()?)
+}
+
+fn page(page: Page) -> PageView {
+    PageView {
+        id: page.id,
+        heading: page.heading,
+        line: page.line,
+        notes: page.notes,
+        answers: page.answers.into_iter().map(answer).collect(),
+        picture: page.picture,
+        sections: page.sections.into_iter().map(section).collect(),
+    }
+}
+
+/// A section for the template.
+struct SectionView {
+    id: String,
+    heading: String,
+    blocks: Vec<BlockView>,
+}
+
+/// A block for the template.
+enum BlockView {
+    Paragraph(String),
+    Subheading(String),
+    Pictures(Vec<Picture>),
+    Table(TableView),
+    Folded { summary: String, table: TableView },
+    FoldedText { summary: String, text: String },
+    Glossary(Vec<(String, String)>),
+}
+
+/// A table for the template.
+struct TableView {
+    caption: String,
+    head: Vec<String>,
+    rows: Vec<Vec<CellView>>,
+}
+
+/// A text, a smaller one under it, and the class that sets it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct CellView {
+    text: String,
+    note: String,
+    class: &'static str,
+}
+
+/// One sentence of the first screen.
+struct AnswerView {
+    text: String,
+    verdict: &'static str,
+    class: &'static str,
+}
+
+fn answer(answer: Answer) -> AnswerView {
+    AnswerView { text: answer.text, verdict: answer.verdict, class: class(answer.style) }
+}
+
+fn section(section: Section) -> SectionView {
+    let blocks = section.blocks.into_iter().map(block).collect();
+    SectionView { id: section.id, heading: section.heading, blocks }
+}
+
+fn block(block: Block) -> BlockView {
+    match block {
+        Block::Paragraph(text) => BlockView::Paragraph(text),
+        Block::Subheading(text) => BlockView::Subheading(text),
+        Block::Pictures(pictures) => BlockView::Pictures(pictures),
+        Block::Table(own) => BlockView::Table(table(&own)),
+        Block::Folded { summary, table: own } => BlockView::Folded { summary, table: table(&own) },
+        Block::FoldedText { summary, text } => BlockView::FoldedText { summary, text },
+        Block::Glossary(terms) => BlockView::Glossary(terms),
+    }
+}
+
+const fn class(style: Style) -> &'static str {
+    match style {
+        Style::Plain => "",
+        Style::Number => "number",
+        Style::Path => "path",
+        Style::Small => "small",
+        Style::Long => "long",
+        Style::Device => "device",
+        Style::Link => "link",
+        Style::Tester => "tester",
+        Style::Open => "open",
+    }
+}
+
+/// A column of limits takes two: the verdict and the caveats. What every row doubts stands once,
+/// below the title.
+fn table(table: &Table) -> TableView {
+    let shared = shared(table);
+    let mut caption = sentence(&table.title);
+    for part in [table.note.clone(), of_every_row(&shared)] {
+        if !part.is_empty() {
+            caption = format!("{caption} {part}");
+        }
+    }
+    let limits: Vec<bool> = (0..table.columns.len())
+        .map(|at| table.rows.iter().any(|row| matches!(row[at], Cell::Limit(_))))
+        .collect();
+    let mut head = Vec::new();
+    for (column, is_limit) in table.columns.iter().zip(&limits) {
+        head.push(column.name.clone());
+        if *is_limit {
+            head.push("caveats".to_owned());
+        }
+    }
+    let rows = table.rows.iter().map(|row| {
+        let confidence = row_confidence(row);
+        let mut cells = Vec::new();
+        for (cell, is_limit) in row.iter().zip(&limits) {
+            if let Cell::Limit(limit) = cell {
+                cells.extend([verdict(limit), caveats(limit, &shared)]);
+                continue;
+            }
+            cells.push(drawn(cell, table, confidence.as_deref()));
+            if *is_limit {
+                cells.push(CellView::default());
+            }
+        }
+        cells
+    });
+    TableView { caption, rows: rows.collect(), head }
+}
+
+/// A title that a sentence follows ends like one.
+fn sentence(title: &str) -> String {
+    let ended = title.ends_with(['.', ':', '?']);
+    if ended { title.to_owned() } else { format!("{title}.") }
+}
+
+/// The caveats of every row that has a limit; none of a table of one row, where they are its own.
+fn shared(table: &Table) -> BTreeSet<Caveat> {
+    let mut sets = table.rows.iter().flatten().filter_map(|cell| match cell {
+        Cell::Limit(limit) => Some(
+            limit
+                .caveats
+                .iter()
+                .filter(|(_, quantiles)| quantiles.is_empty())
+                .map(|(caveat, _)| *caveat)
+                .collect::<BTreeSet<Caveat>>(),
+        ),
+        _ => None,
+    });
+    let Some(first) = sets.next() else { return BTreeSet::new() };
+    let mut others = 0;
+    let shared = sets.fold(first, |shared, set| {
+        others += 1;
+        &shared & &set
+    });
+    if others == 0 { BTreeSet::new() } else { shared }
+}
+
+fn of_every_row(shared: &BTreeSet<Caveat>) -> String {
+    if shared.is_empty() {
+        return String::new();
+    }
+    let names: Vec<&str> = shared.iter().map(|caveat| caveat.as_str()).collect();
+    format!("Caveats of every row: {}.", names.join(", "))
+}
+
+/// The confidence that all intervals of a row share, where its number of samples can say it for
+/// all: `95 % CI`.
+fn row_confidence(row: &[Cell]) -> Option<String> {
+    row.iter().find(|cell| matches!(cell, Cell::Samples(_)))?;
+    let mut all = row.iter().filter_map(|cell| match cell {
+        Cell::Value { quantity, .. } if quantity.low.is_some() => Some(ends(quantity)),
+        _ => None,
+    });
+    let first = all.next()?;
+    all.all(|other| other == first).then_some(first)
+}
+
+fn ends(quantity: &Quantity) -> String {
+    words::ends(&quantity.ends)
+}
+
+fn drawn(cell: &Cell, table: &Table, confidence: Option<&str>) -> CellView {
+    let number = |text: String, note: String| CellView { text, note, class: "number" };
+    match cell {
+        Cell::Blank => CellView::default(),
+        Cell::Missing => number("–".to_owned(), String::new()),
+        Cell::Text { text, note, style } => {
+            CellView { text: text.clone(), note: note.clone(), class: class(*style) }
+        }
+        Cell::Value { quantity, note } => {
+            let stated = table.stated == Some(quantity.unit);
+            let (text, interval) = value(quantity, stated, confidence);
+            let parts = [note.clone(), interval];
+            let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            number(text, parts.join("; "))
+        }
+        Cell::Samples(samples) => number(words::count(samples.n), behind(*samples, confidence)),
+        Cell::Limit(limit) => verdict(limit),
+    }
+}
+
+/// A value and its interval; the unit only where nothing states it, and the confidence only where
+/// the row's samples do not.
+fn value(quantity: &Quantity, stated: bool, confidence: Option<&str>) -> (String, String) {
+    let mut text = match (quantity.value, quantity.low, quantity.high) {
+        (Some(value), ..) if quantity.at_least => {
+            format!("≥ {}", words::value(quantity.unit, value))
+        }
+        (Some(value), ..) => words::value(quantity.unit, value),
+        (None, None, Some(high)) => format!("below {}", words::value(quantity.unit, high)),
+        (None, Some(low), None) => format!("above {}", words::value(quantity.unit, low)),
+        (None, ..) => "–".to_owned(),
+    };
+    let suffix = text.rfind('\u{a0}').map_or_else(String::new, |at| text[at..].to_owned());
+    let mut interval = words::interval(quantity).unwrap_or_default();
+    if let Some(bare) = confidence.and_then(|known| interval.strip_prefix(known)) {
+        // The value above has the unit already.
+        let bare = bare.trim_start();
+        interval = bare.strip_suffix(&suffix).unwrap_or(bare).to_owned();
+    }
+    if stated && !suffix.is_empty() {
+        for part in [&mut text, &mut interval] {
+            *part = part.replace(&suffix, "");
+        }
+    }
+    (text, interval)
+}
+
+/// How many blocks are behind a row, and how sure its intervals are.
+fn behind(samples: Samples, confidence: Option<&str>) -> String {
+    let blocks = match samples.blocks {
+        1 => "1 block".to_owned(),
+        more => format!("{more} blocks"),
+    };
+    confidence.map_or_else(|| blocks.clone(), |confidence| format!("{blocks}, {confidence}"))
+}
+
+fn verdict(limit: &Limit) -> CellView {
+    let others: Vec<String> =
+        limit.others.iter().map(|(other, of)| said_of(other.as_str(), of)).collect();
+    CellView {
+        text: limit.verdict.as_str().to_owned(),
+        note: others.join(", "),
+        class: class(limit.verdict.into()),
+    }
+}
+
+fn caveats(limit: &Limit, shared: &BTreeSet<Caveat>) -> CellView {
+    let own = limit.caveats.iter().filter(|(caveat, _)| !shared.contains(caveat));
+    let names: Vec<String> = own.map(|(caveat, of)| said_of(caveat.as_str(), of)).collect();
+    CellView { text: names.join(", "), note: String::new(), class: "small" }
+}
+
+/// `few-samples (p99.9, max)`, or the name alone where it is said of every figure.
+fn said_of(name: &str, quantiles: &[f64]) -> String {
+    if quantiles.is_empty() {
+        return name.to_owned();
+    }
+    let quantiles: Vec<String> = quantiles.iter().map(|q| words::quantile(*q)).collect();
+    format!("{name} ({})", quantiles.join(", "))
+}

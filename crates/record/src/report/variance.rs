@@ -1,0 +1,40 @@
+//! Where the variance of a campaign's figures comes from, a row a figure and factor. Never takes it
+//! apart: the shares are figures.
+
+use page::{Cell, Figure, Metric, Table};
+
+use super::reading;
+use crate::words;
+
+/// What a control or a share is of: `rtt p50`.
+pub(super) fn of(figure: &Figure) -> String {
+    let of = reading::text(figure, "of").unwrap_or_default();
+    let quantile = reading::number(figure, "of_quantile");
+    quantile.map_or_else(|| of.clone(), |q| format!("{of} {}", words::quantile(q)))
+}
+
+/// Where the variance comes from; `None` where it was not taken apart.
+pub(super) fn shares(figures: &[Figure]) -> Option<Table> {
+    let row = |figure: &Figure| {
+        vec![
+            Cell::text(of(figure)),
+            Cell::text(case(figure)),
+            Cell::text(reading::text(figure, "factor").unwrap_or_default()),
+            Cell::value(figure),
+        ]
+    };
+    let note = "`repetition` is what one combination differs by when it is measured again, `block` \
+                what drifts.";
+    Table::new("Where the variance comes from", ["figure", "of", "factor", "share"])
+        .with_note(note)
+        .with_rows(reading::of(figures, Metric::VarianceShare).map(row))
+        .unless_empty()
+}
+
+/// `udp 64 idle`
+pub(super) fn case(figure: &Figure) -> String {
+    let words =
+        ["protocol", "frame_size", "test", "goal", "arrangement", "message", "statistic", "load"];
+    let said: Vec<String> = words.iter().filter_map(|name| reading::text(figure, name)).collect();
+    said.join(" ")
+}

@@ -1,0 +1,61 @@
+//! A page as plain text, at most 100 columns wide: its answers, its tables, and the caveats as
+//! footnotes.
+//!
+//! Draws any section and knows no study. Pictures, notes and glossaries are a page's alone.
+
+mod grid;
+mod notes;
+pub mod numbers;
+mod table;
+
+use std::fmt::Write as _;
+
+use page::{Block, Section, Table};
+
+pub use grid::{Grid, WIDTH};
+pub use notes::Footnotes;
+
+/// The open tables of all sections, under their titles.
+pub(crate) fn sections(sections: &[Section], notes: &mut Footnotes) -> String {
+    let mut out = String::new();
+    for block in sections.iter().flat_map(|section| &section.blocks) {
+        if let Block::Table(table) = block {
+            put_table(&mut out, table, notes);
+        }
+    }
+    out
+}
+
+/// One answer behind the word of its verdict.
+pub(crate) fn put_answer(out: &mut String, verdict: &str, text: &str) {
+    put_wrapped(out, &format!("{verdict:<13}"), &text.replace('→', "->"));
+}
+
+/// One table under its title.
+pub(crate) fn put_table(out: &mut String, table: &Table, notes: &mut Footnotes) {
+    if let Some((title, text)) = table::draw(table, notes) {
+        put_wrapped(out, "", &title);
+        let _ = writeln!(out, "{text}\n");
+    }
+}
+
+/// Words in lines of 100 columns, those after the first indented as far as `lead` reaches. A
+/// no-break space holds until the lines are made.
+pub fn put_wrapped(out: &mut String, lead: &str, text: &str) {
+    let indent = lead.chars().count();
+    let mut line = lead.to_owned();
+    let mut empty = true;
+    for word in text.split(' ') {
+        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            let _ = writeln!(out, "{}", line.replace('\u{a0}', " "));
+            line = " ".repeat(indent);
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    let _ = writeln!(out, "{}", line.replace('\u{a0}', " "));
+}
