@@ -253,7 +253,7 @@ fn no_job_changes_what_was_there_unless_it_was_allowed() {
     assert!(ran * 8 > jobs, "jobs ran: {ran} of {jobs}");
     drop(testbed);
     let left: Vec<_> = seen(&folder).into_keys().filter(|p| !before.contains_key(p)).collect();
-    assert!(left.is_empty(), "what was laid out is gone: {left:?}; made by {made:#?}");
+    assert!(left.is_empty(), "what was laid out stays: {left:?}; made by {made:#?}");
 }
 
 fn is_scratch(path: &Path) -> bool {

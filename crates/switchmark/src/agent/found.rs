@@ -167,6 +167,14 @@ impl Notes {
         self.write()
     }
 
+    /// Writes down that what `of` tells of is now this.
+    pub fn renote(&mut self, of: impl Fn(&Found) -> bool, now: &Found) -> Result<(), AgentFault> {
+        for found in self.all.iter_mut().filter(|found| of(found)) {
+            *found = now.clone();
+        }
+        self.write()
+    }
+
     /// Puts everything back, the newest first and as far as it goes; the first failure is told.
     /// What could not be put back stays noted.
     pub fn undo(&mut self) -> Result<(), AgentFault> {

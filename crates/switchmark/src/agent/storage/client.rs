@@ -30,6 +30,7 @@ const MOST_KEPT: usize = 4 << 20;
 /// A job that can be run.
 pub struct Client {
     spec: ClientSpec,
+    reins: Cancel,
 }
 
 impl Client {
@@ -40,7 +41,7 @@ impl Client {
         if target::must_be_laid_out(&spec.job, reins)? {
             lay_out(&spec, reins)?;
         }
-        Ok(Self { spec })
+        Ok(Self { spec, reins: reins.clone() })
     }
 
     /// Runs fio from the window's start for as long as the window's load lasts.
@@ -52,8 +53,10 @@ impl Client {
         }
         let job = format!("{}time_based=1\nruntime={}ms\n", text(&self.spec), load.0 / 1_000_000);
         let held: &[_] = if target::only_reads(&self.spec.job) { &["--readonly"] } else { &[] };
-        let printed = fio(&job, &self.spec, held, window.stop + OVERTIME, halt)?;
-        record(&self.spec.job, printed)
+        let born = target::birth(&self.spec.job, &self.reins);
+        let printed = fio(&job, &self.spec, held, window.stop + OVERTIME, halt);
+        target::renote(&self.spec.job, &self.reins, born)?;
+        record(&self.spec.job, printed?)
     }
 }
 
@@ -117,9 +120,15 @@ fn watch(child: &mut Child, until: Nanos, halt: &Halt) -> Result<bool, FlowError
 fn lay_out(spec: &ClientSpec, reins: &Cancel) -> Result<(), FlowError> {
     let octets = target::size(&spec.job);
     let patience = Nanos::from_secs(10 + octets.unwrap_or(0) / SLOWEST_LAYOUT);
-    target::make(&spec.job, reins)?;
+    let until = clock::monotonic() + patience;
+    let file = target::make(&spec.job, reins)?;
+    target::fill(&file, &spec.job, until)?;
+    // Whatever else its options ask for, fio lays out.
     let job = format!("{}create_only=1\n", text(spec));
-    fio(&job, spec, &[], clock::monotonic() + patience, &Halt::new()).map(drop)
+    let born = target::birth(&spec.job, reins);
+    let laid_out = fio(&job, spec, &[], until, &Halt::new()).map(drop);
+    target::renote(&spec.job, reins, born)?;
+    laid_out
 }
 
 /// The job with the options that are known to do no harm, as a job file's are, whoever asks.

@@ -5,12 +5,17 @@
 //! is refused. Files that this process made are its own, and go with it; one that was there is not,
 //! were it empty.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
+use std::time::SystemTime;
 
-use dataplane::FlowError;
+use dataplane::{FlowError, clock};
+use measure::Nanos;
+use nix::unistd::geteuid;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64;
 use trial::Storage;
 
 use crate::agent::cancel::Cancel;
@@ -27,20 +32,82 @@ const OF_PATHS: [&str; 10] = [
 const OF_NETWORKS: [&str; 8] =
     ["nbd", "rbd", "rados", "http", "nfs", "gfapi", "gfapi_async", "libiscsi"];
 
+/// A file is filled by so many octets at once.
+const BLOCK: usize = 1 << 20;
+
 /// Makes the job's file, which must not be there: from now on it is this agent's, and goes with it.
-pub(super) fn make(job: &Storage, reins: &Cancel) -> Result<(), FlowError> {
+pub(super) fn make(job: &Storage, reins: &Cancel) -> Result<File, FlowError> {
     let failed = |e: io::Error| FlowError::kernel("make", &job.filename, e);
     let path = &job.filename;
-    let file = fs::OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
+    let file = File::options().write(true).create_new(true).open(path).map_err(failed)?;
     let of = file.metadata().map_err(failed)?;
-    let made = Found::NoFile { path: path.clone(), device: of.dev(), inode: of.ino() };
-    let noted = reins.notes().note(made);
+    let noted = reins.notes().note(this(path, &of));
+    noted.map_err(|fault| FlowError::Unsuitable(in_words(&fault)))?;
+    Ok(file)
+}
+
+/// Fills a file that was made with all that the job reads, so that fio need not: where fio makes a
+/// file longer it removes it and makes another under its name, and that one nobody has noted.
+pub(super) fn fill(mut file: &File, job: &Storage, until: Nanos) -> Result<(), FlowError> {
+    let failed = |e: io::Error| FlowError::kernel("fill", &job.filename, e);
+    // No two blocks are alike: a storage may keep like ones once.
+    let mut rng = Pcg64::seed_from_u64(u64::from(std::process::id()));
+    let mut block = vec![0_u8; BLOCK];
+    let mut left = octets(job);
+    while left > 0 {
+        if clock::monotonic() > until {
+            let slow = format!("`{}` could not be filled in time", job.filename);
+            return Err(FlowError::Unsuitable(slow));
+        }
+        let now = left.min(BLOCK as u64) as usize;
+        rng.fill(&mut block[..now]);
+        file.write_all(&block[..now]).map_err(failed)?;
+        left -= now as u64;
+    }
+    file.sync_data().map_err(failed)
+}
+
+/// How long the file must be for fio to leave it as it is.
+fn octets(job: &Storage) -> u64 {
+    let option = |name: &str| job.options.get(name).and_then(|text| fio_options::octets(text));
+    let [size, offset, apart] =
+        ["size", "offset", "offset_increment"].map(|name| option(name).map_or(0, |of| of.0));
+    let apart = apart.saturating_mul(u64::from(job.numjobs));
+    size.saturating_add(offset).saturating_add(apart)
+}
+
+/// Notes what stands where a file of ours, born `then`, stood before fio ran, should fio have made
+/// it anew; told by whose it is and when it was born.
+pub(super) fn renote(
+    job: &Storage,
+    reins: &Cancel,
+    then: Option<SystemTime>,
+) -> Result<(), FlowError> {
+    let Some(then) = then else { return Ok(()) };
+    let path = &job.filename;
+    let Ok(of) = fs::symlink_metadata(path) else { return Ok(()) };
+    let born = of.created().is_ok_and(|at| at >= then);
+    if is_ours(path, &of, reins) || !of.is_file() || of.uid() != geteuid().as_raw() || !born {
+        return Ok(());
+    }
+    let at_path =
+        |found: &Found| matches!(found, Found::NoFile { path: noted, .. } if noted == path);
+    let noted = reins.notes().renote(at_path, &this(path, &of));
     noted.map_err(|fault| FlowError::Unsuitable(in_words(&fault)))
 }
 
-/// Whether it is a file that this agent made, and still the same one.
+fn this(path: &str, of: &fs::Metadata) -> Found {
+    Found::NoFile { path: path.to_owned(), device: of.dev(), inode: of.ino() }
+}
+
+/// When the job's file was born, where it is one that this agent made and still the same.
+pub(super) fn birth(job: &Storage, reins: &Cancel) -> Option<SystemTime> {
+    let of = fs::symlink_metadata(&job.filename).ok()?;
+    is_ours(&job.filename, &of, reins).then(|| of.created().ok())?
+}
+
 fn is_ours(path: &str, of: &fs::Metadata, reins: &Cancel) -> bool {
-    let here = Found::NoFile { path: path.to_owned(), device: of.dev(), inode: of.ino() };
+    let here = this(path, of);
     reins.notes().has(|found| *found == here)
 }
 
@@ -189,12 +256,42 @@ mod tests {
     }
 
     #[test]
+    fn what_fio_makes_anew_goes_too() {
+        let folder = std::env::temp_dir().join(format!("switchmark-anew-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (path, aside) = (folder.join("ours"), folder.join("aside"));
+        let mut job = job("psync", &path, 50, false);
+        job.options.insert("offset".into(), "4k".into());
+        let reins = Cancel::default();
+        let file = make(&job, &reins).unwrap();
+        fill(&file, &job, Nanos(u64::MAX)).unwrap();
+        let length = || fs::metadata(&path).unwrap().len();
+        assert_eq!(length(), 68 << 10, "all that fio reads, so that it makes nothing longer");
+        let born = birth(&job, &reins);
+        // As fio does where it makes a file longer; the old one's number stays taken.
+        fs::rename(&path, &aside).unwrap();
+        fs::write(&path, b"anew").unwrap();
+        assert_eq!(birth(&job, &reins), None, "another file under its name");
+        renote(&job, &reins, born).unwrap();
+        reins.let_go().unwrap();
+        assert!(!path.exists() && aside.exists());
+        // Older than ours: somebody's, moved there.
+        drop(make(&job, &reins).unwrap());
+        let born = birth(&job, &reins);
+        fs::rename(&aside, &path).unwrap();
+        renote(&job, &reins, born).unwrap();
+        reins.let_go().unwrap();
+        assert!(path.exists(), "not the file that was made here");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn only_what_was_made_here_is_removed() {
         let folder = std::env::temp_dir().join(format!("switchmark-made-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let (ours, theirs) = (folder.join("ours"), folder.join("theirs"));
         let reins = Cancel::default();
-        let make = |path: &Path| make(&job("psync", path, 50, false), &reins);
+        let make = |path: &Path| make(&job("psync", path, 50, false), &reins).map(drop);
         let asked = |path: &Path| must_be_laid_out(&job("psync", path, 50, false), &reins);
         fs::write(&theirs, b"").unwrap();
         assert!(make(&theirs).is_err(), "it was there");
