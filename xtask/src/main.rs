@@ -9,6 +9,7 @@
     reason = "a developer's tool: it may read the clock and wait for children"
 )]
 
+mod against;
 mod attack;
 mod bare;
 mod bpf;
@@ -38,6 +39,8 @@ usage: cargo xtask COMMAND
                  it; --full for an hour, --seconds N and --seed S say how long and which
   bpf            compile the programs that run inside the kernel (clang), where a source changed
   bench [NAME]   run us and the peers interleaved, print ratios (see docs/benchmarks.md)
+  bench --against REF
+                 run this tree and an earlier one (a tag, a commit) interleaved, print ratios: is a release slower?
   dist [TARGET]  what is given to people: the static program, manual, completions, a Debian package
   dist --try     that, made again elsewhere and compared, and run in a bare Debian root";
 
@@ -68,6 +71,7 @@ fn dispatch() -> Result<()> {
         ["dist"] => dist::dist(None),
         ["dist", "--try"] => bare::attempt(),
         ["dist", target] => dist::dist(Some(target)),
+        ["bench", "--against", reference] => against::against(reference),
         ["bench", names @ ..] => steps::bench(names),
         _ => bail!("{USAGE}"),
     }
