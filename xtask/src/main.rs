@@ -1,5 +1,5 @@
-//! `cargo xtask check | test | prove | attack | bench | dist`: the same commands for people and for
-//! CI.
+//! `cargo xtask check | test | prove | attack | bench | docs | dist`: the same commands for people
+//! and for CI.
 //!
 //! Owns what "clean" and "passing" mean and the installing of what tests need. Never holds product
 //! code, and is never shipped.
@@ -16,6 +16,7 @@ mod bpf;
 mod circles;
 mod deny;
 mod dist;
+mod docs;
 mod edges;
 mod packages;
 mod steps;
@@ -41,6 +42,7 @@ usage: cargo xtask COMMAND
   bench [NAME]   run us and the peers interleaved, print ratios (see docs/benchmarks.md)
   bench --against REF
                  run this tree and an earlier one (a tag, a commit) interleaved, print ratios: is a release slower?
+  docs [PAGE…]   run the commands that docs/ shows, and write what they print
   dist [TARGET]  what is given to people: the static program, manual, completions, a Debian package
   dist --try     that, made again elsewhere and compared, and run in a bare Debian root";
 
@@ -68,6 +70,7 @@ fn dispatch() -> Result<()> {
         ["prove", rest @ ..] => steps::prove(rest),
         ["attack", rest @ ..] => attack::attack(rest),
         ["bpf"] => bpf::build(&steps::root()),
+        ["docs", pages @ ..] => docs::regenerate(pages),
         ["dist"] => dist::dist(None),
         ["dist", "--try"] => bare::attempt(),
         ["dist", target] => dist::dist(Some(target)),
