@@ -98,7 +98,11 @@ pub enum Style {
     Small,
     /// Sentences: as wide as they need.
     Long,
-    /// The device's limit, or an answer that is good.
+    /// An answer that is good.
+    Good,
+    /// An answer that is bad.
+    Bad,
+    /// The device's limit.
     Device,
     /// The link's limit.
     Link,

@@ -85,7 +85,7 @@ fn the_demo_leaves_a_report_that_a_browser_opens() {
         assert!(marks >= 3, "an empty plot: <svg{}", &svg[..svg.len().min(300)]);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "a plot with impossible places");
     }
-    for needed in ["bypass", "device-limited", "kernel", "seed"] {
+    for needed in ["bypass", "limited by", "kernel", "seed"] {
         assert!(document.contains(needed), "the report tells of {needed}");
     }
 

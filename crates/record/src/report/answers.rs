@@ -43,7 +43,7 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
 pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
     let shown = |(verdict, text): (Verdict, String)| Answer {
         text,
-        verdict: verdict.as_str(),
+        verdict: verdict.limit(),
         style: verdict.into(),
     };
     sentences(figures).into_iter().map(shown).collect()

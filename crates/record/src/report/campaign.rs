@@ -233,13 +233,13 @@ fn control_answer(figures: &[Figure]) -> Option<Answer> {
             "The A/A control failed: {of} under two names came out different in {different} of {all} \
              figures, so something else than the factors changes the figures."
         );
-        (text, Style::Open)
+        (text, Style::Bad)
     } else {
         let text = format!(
             "The A/A control held: {of} under two names is different in none of {all} figures, and \
              equivalent in {equal}."
         );
-        (text, Style::Device)
+        (text, Style::Good)
     };
     Some(Answer { text, verdict: if different > 0 { "failed" } else { "held" }, style })
 }

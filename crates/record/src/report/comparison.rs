@@ -77,7 +77,7 @@ fn page_of(compared: &Compared, runs: [&RunMeta; 2]) -> Page {
 /// The verdict in a sentence, and whether it may be put down to what is compared.
 pub(super) fn answer(compared: &Compared) -> Answer {
     let (verdict, style) = if compared.attribution.is_given() {
-        ("attributable", Style::Device)
+        ("attributable", Style::Good)
     } else {
         ("not attributable", Style::Open)
     };
@@ -201,7 +201,7 @@ fn cells(number: usize, row: &Row) -> Vec<Cell> {
     };
     let typical = |values: &[f64], verdict: Verdict| {
         let middle = median(values).map(|value| words::value(row.unit, value));
-        Cell::number_or_missing(middle).with_note(verdict.as_str())
+        Cell::number_or_missing(middle).with_note(verdict.limit())
     };
     let is_range = own.interval.confidence < LEAST_CONFIDENCE;
     let interval = if is_range && own.interval.low >= own.interval.high {

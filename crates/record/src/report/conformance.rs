@@ -68,7 +68,7 @@ fn table(mut clauses: Vec<Clause>) -> Table {
     clauses.sort_by_key(|clause| clause.conforms);
     let row = |clause: Clause| {
         let (kept, style) =
-            if clause.conforms { ("conforms", Style::Open) } else { ("deviates", Style::Tester) };
+            if clause.conforms { ("conforms", Style::Good) } else { ("deviates", Style::Bad) };
         vec![
             Cell::text(kept).with_style(style),
             Cell::text(clause.clause).with_style(Style::Path),

@@ -127,6 +127,8 @@ const fn class(style: Style) -> &'static str {
         Style::Path => "path",
         Style::Small => "small",
         Style::Long => "long",
+        Style::Good => "good",
+        Style::Bad => "bad",
         Style::Device => "device",
         Style::Link => "link",
         Style::Tester => "tester",
@@ -282,9 +284,9 @@ fn behind(samples: Samples, confidence: Option<&str>) -> String {
 
 fn verdict(limit: &Limit) -> CellView {
     let others: Vec<String> =
-        limit.others.iter().map(|(other, of)| said_of(other.as_str(), of)).collect();
+        limit.others.iter().map(|(other, of)| said_of(other.limit(), of)).collect();
     CellView {
-        text: limit.verdict.as_str().to_owned(),
+        text: limit.verdict.limit().to_owned(),
         note: others.join(", "),
         class: class(limit.verdict.into()),
     }

@@ -43,7 +43,7 @@ pub fn render(
 
 fn answers(total: &Tally) -> Vec<Answer> {
     let (verdict, style) =
-        if total.wrong == 0 { ("none wrong", Style::Device) } else { ("some wrong", Style::Open) };
+        if total.wrong == 0 { ("none wrong", Style::Good) } else { ("some wrong", Style::Bad) };
     let share = |hits, trials, interval: Option<Interval>| {
         interval.map_or_else(String::new, |interval| {
             format!(

@@ -114,7 +114,7 @@ fn answer(chart: &Chart<'_>, points: &[SweptFigures<'_>]) -> Option<Answer> {
     let ((_, from, here), (last, to, there)) = (known.first()?, known.last()?);
     let name = if line.name.is_empty() { String::new() } else { format!(" ({})", line.name) };
     let text = format!("{}{name}: {from} at {here}, {to} at {there}.", chart.title);
-    Some(Answer { text, verdict: last.verdict.as_str(), style: last.verdict.into() })
+    Some(Answer { text, verdict: last.verdict.limit(), style: last.verdict.into() })
 }
 
 /// `buffer 4MiB, delay 25ms`
@@ -232,8 +232,7 @@ fn table(chart: &Chart<'_>, points: &[SweptFigures<'_>]) -> Table {
             let Some(figure) = line.figures[at] else { return Cell::Missing };
             let value =
                 figure.value.map_or_else(|| "–".to_owned(), |v| words::value(chart.unit, v));
-            let bound =
-                if figure.verdict == Verdict::TesterLimited { "tester-limited" } else { "" };
+            let bound = if figure.verdict == Verdict::TesterLimited { "a bound" } else { "" };
             Cell::number(value).with_note(bound)
         }));
         cells
