@@ -1,11 +1,12 @@
 //! The search seam: which load to try next, given what the loads so far came to.
 //!
-//! A search knows rates, durations and losses; never a trial, a path or a testbed. It may be fed
-//! any answers, noisy or contradictory, and ends all the same, with one result for each of its
-//! goals.
+//! A search knows rates, durations and losses, or whole numbers (`largest`); never a trial, a path
+//! or a testbed. It may be fed any answers, noisy or contradictory, and ends all the same, with one
+//! result for each of its goals.
 
 mod binary;
 mod goal;
+mod largest;
 mod mlr;
 mod series;
 
@@ -15,6 +16,7 @@ use crate::verdict::TESTER_SHARE;
 
 pub use binary::BinarySearch;
 pub use goal::{Goal, GoalName, NoSuchGoal};
+pub(crate) use largest::{Answer, Largest, LargestSearch, Within, largest};
 pub use mlr::MlrSearch;
 pub use series::begin;
 

@@ -10,7 +10,6 @@ mod broadcast;
 mod check;
 mod congestion;
 mod incast;
-mod largest;
 mod line_rate;
 mod microburst;
 mod rig;

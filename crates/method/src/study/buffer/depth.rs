@@ -11,7 +11,6 @@ mod figures;
 mod filling;
 mod outlets;
 mod rig;
-mod search;
 mod sharing;
 mod shot;
 mod threshold;

@@ -5,19 +5,16 @@
 //! carries, because else no burst ever fills a buffer. Never takes what the tester dropped for the
 //! device's.
 
-mod burst;
-
 use measure::{FrameRate, Nanos};
 
 use super::ForwardingTest;
 use super::rig::{Cell, Found, Notes, Offer, Rig, lost, seen};
+use crate::search::{Answer, Largest, LargestSearch, Within};
 use crate::study::rows::Row;
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Metric, Unit};
 use trial::Schedule;
 use trial::TestbedError;
-
-use burst::{BurstSearch, Longest};
 
 const TEST: ForwardingTest = ForwardingTest::BackToBack;
 const TOLD: (Metric, Unit) = (Metric::BackToBack, Unit::Count);
@@ -60,7 +57,7 @@ impl Media {
 #[derive(Debug, Clone, Default)]
 struct Searched {
     /// Of each search that came to an end.
-    longest: Vec<Longest>,
+    longest: Vec<Largest>,
     trials: u64,
     notes: Notes,
 }
@@ -71,7 +68,7 @@ impl Searched {
     fn bracket(&self, precision: f64) -> verdict::Bracket {
         let lengths = self.lengths();
         let most = lengths.iter().copied().max_by(f64::total_cmp);
-        let failed = self.longest.iter().all(|one| !one.ceiling && !one.by_tester);
+        let failed = self.longest.iter().all(|one| one.fails.is_some() && !one.by_tester);
         verdict::Bracket {
             low: lengths.iter().copied().min_by(f64::total_cmp),
             high: most.filter(|_| failed).map(|most| (most + 1.0) * (1.0 + precision)),
@@ -79,7 +76,7 @@ impl Searched {
     }
 
     fn lengths(&self) -> Vec<f64> {
-        self.longest.iter().map(|longest| longest.frames as f64).collect()
+        self.longest.iter().map(|longest| longest.holds.unwrap_or(0) as f64).collect()
     }
 }
 
@@ -125,8 +122,10 @@ fn search(
     repeats: u32,
 ) -> Result<Searched, TestbedError> {
     let mut searched = Searched::default();
+    let (width, verifications) = (rig.spec.precision, rig.spec.loss_verification);
     for repeat in 0..repeats {
-        let mut search = BurstSearch::new(most, rig.spec.precision, rig.spec.loss_verification);
+        let mut search =
+            LargestSearch::new(Within { width, verifications, ..Within::down_from(most) });
         while let Some(frames) = search.next() {
             // Room for a tester that sends the longest burst slower than it sent its flood.
             let duration = rig.spec.burst_duration * 5 / 4;
@@ -134,16 +133,18 @@ fn search(
             let tried = rig.offer(&offer.in_block(repeat))?;
             searched.trials += 1;
             searched.notes.hear(&tried);
-            if let Some(flows) = seen(&tried) {
-                search.learn(lost(&flows) == 0);
-            } else if tried.beyond_tester() {
-                search.beyond_tester();
-            } else {
-                searched.notes.caveats.push(Caveat::NoValidTrial);
-                break;
-            }
+            search.learn(match seen(&tried) {
+                Some(flows) => Answer::from(lost(&flows) == 0),
+                None if tried.beyond_tester() => Answer::BeyondTester,
+                None => Answer::Unknown,
+            });
         }
-        searched.longest.extend(search.longest());
+        let found = search.found();
+        if found.broken {
+            searched.notes.caveats.push(Caveat::NoValidTrial);
+        } else {
+            searched.longest.push(found);
+        }
     }
     Ok(searched)
 }
@@ -159,7 +160,7 @@ fn of_searches(
     let mut row = rig.row_beside(TEST, (cell, subject), &own.notes);
     row.n = own.trials;
     row.caveats.extend(media.doubt);
-    let ceiling = own.longest.iter().any(|longest| longest.ceiling);
+    let ceiling = own.longest.iter().any(|longest| longest.fails.is_none());
     if ceiling {
         row.caveats.insert(Caveat::SearchCeiling);
     }

@@ -9,8 +9,8 @@
 use measure::{FrameRate, FrameSize, Nanos};
 
 use super::SwitchTest;
-use super::largest;
 use super::rig::{Offer, PortSet, Rig, Stream, flooded};
+use crate::search::{Answer, Within, largest};
 use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::TestbedError;
 use trial::record::Outcome;
@@ -44,13 +44,9 @@ fn one(
     let line = rig.highest(board, size).map_or(1_000_000.0, |line| line.0);
     let most = (line * seconds / receivers as f64).max(1.0) as u64;
     let split = (senders, receivers);
-    let found = largest::search(largest::Within::exactly(1, most), |frames| {
-        // A frame that was lost by chance is not lost twice.
-        match passes(rig, board, split, (size, frames))? {
-            Some(false) => passes(rig, board, split, (size, frames)),
-            passed => Ok(passed),
-        }
-    })?;
+    // A frame that was lost by chance is not lost twice.
+    let within = Within { verifications: 1, ..Within::exactly(1, most) };
+    let found = largest(within, |frames| passes(rig, board, split, (size, frames)))?;
     let by_burst = match found.fails {
         Some(frames) => control_passes(rig, board, split, (size, frames, line))?,
         None => true,
@@ -123,14 +119,13 @@ fn ends(senders: usize, receivers: usize) -> impl Iterator<Item = (usize, usize)
     })
 }
 
-/// Whether so many frames from each sender to each receiver all came; none where no trial could be
-/// used.
+/// Whether so many frames from each sender to each receiver all came.
 fn passes(
     rig: &mut Rig<'_, '_>,
     board: &PortSet,
     (senders, receivers): (usize, usize),
     (size, frames): (FrameSize, u64),
-) -> Result<Option<bool>, TestbedError> {
+) -> Result<Answer, TestbedError> {
     let streams: Vec<Stream> = ends(senders, receivers)
         .map(|ends| rig.stream(ends, size, Schedule::Burst(frames)))
         .collect();
@@ -145,8 +140,8 @@ fn passes(
     Ok(match &tried.record.outcome {
         Outcome::Valid => {
             let whole = tried.measured().all(|flow| flow.received.lost(flow.sent) == 0);
-            Some(whole && flooded(&tried.record) == 0)
+            Answer::from(whole && flooded(&tried.record) == 0)
         }
-        Outcome::Invalid { .. } | Outcome::Failed { .. } => None,
+        Outcome::Invalid { .. } | Outcome::Failed { .. } => Answer::Unknown,
     })
 }

@@ -6,8 +6,8 @@ use measure::FrameSize;
 
 use super::outlets::Outlet;
 use super::rig::{Load, OVERFILLED, Overload, Rig, Seen};
-use super::search::Bracket;
 use super::shot::{Drain, Shot, Span, between};
+use crate::search::{Answer, LargestSearch, Within};
 use trial::TestbedError;
 
 /// The first burst.
@@ -248,13 +248,17 @@ fn search(
 ) -> Result<Option<Span>, TestbedError> {
     let expected = middle / (1.0 - burst.share);
     let around = |factor: f64| (expected * factor) as u64;
-    let mut bracket = Bracket::new(around(0.95), around(1.05) + 2, burst.frames, WIDTH);
+    let most = burst.frames;
+    let first = around(0.95).min(most.saturating_sub(1)).max(1);
+    let second = Some((around(1.05) + 2).max(first + 1));
+    let mut bracket =
+        LargestSearch::new(Within { second, width: WIDTH, ..Within::exactly(first, most) });
     let (mut passed, mut failed): (Option<Shot>, Option<Shot>) = (None, None);
     while let Some(frames) = bracket.next() {
         let burst = Burst::new(frames, drain.rate, burst.share);
         let Some(shot) = evenly(rig, found, (burst, drain), block)? else { return Ok(None) };
         let whole = shot.lost() == 0;
-        bracket.learn(whole);
+        bracket.learn(Answer::from(whole));
         let (kept, longer) = if whole { (&mut passed, true) } else { (&mut failed, false) };
         let better = kept.as_ref().is_none_or(|known| (shot.sent > known.sent) == longer);
         if better {

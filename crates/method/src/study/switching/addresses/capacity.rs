@@ -4,8 +4,8 @@
 //! and of twice as many. A table's size is the same however fast stations speak; a slow learner's
 //! is not.
 
-use super::super::largest::{self, Largest, Within};
 use super::trials::{Shown, Speech, Trials, Unknown};
+use crate::search::{Answer, Within, largest};
 use page::Caveat;
 use trial::TestbedError;
 
@@ -71,14 +71,14 @@ pub(super) fn find(
     for _ in 0..MOST_SEARCHES {
         let mut doubt = Caveat::NoValidTrial;
         let within = Within { known, ..Within::exactly(first, most) };
-        let found: Largest = largest::search(within, |stations| {
+        let found = largest(within, |stations| {
             Ok::<_, TestbedError>(match trials.ask(stations as u32, at(learn_rate, stations))? {
-                Shown::Known => Some(true),
-                Shown::Flooded(_) => Some(false),
-                Shown::Unusable => None,
+                Shown::Known => Answer::Holds,
+                Shown::Flooded(_) => Answer::Fails,
+                Shown::Unusable => Answer::Unknown,
                 Shown::Lossy => {
                     doubt = Caveat::TableNotShown;
-                    None
+                    Answer::Unknown
                 }
             })
         })?;

@@ -4,8 +4,8 @@
 //! overloads of two numbers of stations tell the queue from the rate exactly, as two durations tell
 //! a buffer from a port. Few stations fit into any queue, so that they tell nothing of a rate.
 
-use super::super::largest::{self, Within};
 use super::trials::{Shown, Speech, Trials, Unknown};
+use crate::search::{Answer, Within, largest};
 use page::Caveat;
 use trial::TestbedError;
 
@@ -56,20 +56,15 @@ pub(super) fn find(
     let allowed = missed + FAR * missed.sqrt();
     let within = Within {
         known: Some(slowest),
-        first: FIRST_RATE.clamp(slowest + 1, most.max(slowest + 1)),
-        most,
         width: trials.rig.spec.precision,
-    };
-    let found = largest::search(within, |rate| {
         // A frame that was lost by chance is not lost twice.
-        for _ in 0..2 {
-            match unknown(trials, stations, rate)? {
-                None => return Ok::<_, TestbedError>(None),
-                Some(unknown) if unknown.stations <= allowed => return Ok(Some(true)),
-                Some(_) => {}
-            }
-        }
-        Ok(Some(false))
+        verifications: 1,
+        ..Within::exactly(FIRST_RATE.clamp(slowest + 1, most.max(slowest + 1)), most)
+    };
+    let found = largest(within, |rate| {
+        let unknown = unknown(trials, stations, rate)?;
+        let answer = |unknown: Unknown| Answer::from(unknown.stations <= allowed);
+        Ok::<_, TestbedError>(unknown.map_or(Answer::Unknown, answer))
     })?;
     let (Some(holds), false) = (found.holds, found.broken) else {
         return Ok(Err(Caveat::NoValidTrial));
