@@ -152,34 +152,6 @@ impl LoadRange {
     }
 }
 
-/// What a search usually takes on a device that behaves: for progress bars, not a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Estimate {
-    /// Trials.
-    pub trials: u64,
-    /// Their load phases together; pauses around them not counted.
-    pub traffic_time: Nanos,
-}
-
-/// What [`begin`]'s search takes against a device that forwards a little over a third of the
-/// highest load and loses the rest.
-pub fn estimate(goals: &[Goal]) -> Estimate {
-    const FORWARDED: f64 = 0.37;
-    const MAX: f64 = 1e6;
-    let longest = goals.iter().map(|goal| goal.final_duration).max().unwrap_or(Nanos::ZERO);
-    let mut search = begin(goals, LoadRange::below(FrameRate(MAX), longest));
-    let (mut trials, mut traffic_time) = (0, Nanos::ZERO);
-    while let Step::Try(attempt) = search.next() {
-        trials += 1;
-        traffic_time += attempt.duration;
-        let sent = attempt.rate.0 * attempt.duration.as_secs_f64();
-        let lost = (sent * (1.0 - FORWARDED * MAX / attempt.rate.0)).max(0.0);
-        let (offered, sent, lost) = (attempt.rate, sent as u64, lost as u64);
-        search.learn(Seen::Counted { offered, sent, lost });
-    }
-    Estimate { trials, traffic_time }
-}
-
 /// How far apart bounds may be, relative to the upper, where that is the tester's and ragged: the
 /// tester has offered as much at another time. What passed is a lower bound either way, of which a
 /// verdict asks for no more than this share, and a closer look would only trace how the tester's
