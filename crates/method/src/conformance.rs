@@ -8,6 +8,7 @@ mod tests_of;
 
 use measure::{FrameMix, FrameSize, Nanos};
 
+use crate::study::rate::suite::{self, Suite};
 use crate::{ForwardingSpec, Profile};
 use page::Condition;
 use page::{Caveat, Figure, Metric, Verdict};
@@ -31,16 +32,17 @@ pub struct Clause {
 
 /// All clauses that bear on the tests that the study made, in the order of the RFC.
 pub fn conformance(spec: &ForwardingSpec, topology: &Topology, figures: &[Figure]) -> Vec<Clause> {
+    let sent: Vec<FrameSize> = spec.frames.iter().filter_map(FrameMix::single).collect();
     let mut clauses = vec![
         tester(topology),
-        sizes(spec),
+        sizes(&suite::RFC2544, &sent),
         modifiers(),
         streams(spec),
         directions(spec),
         ports(spec),
         highest_rate(spec, figures),
         constant_load(figures),
-        phases(spec),
+        phases(spec.profile),
         duration(figures),
         addresses(topology),
     ];
@@ -70,21 +72,15 @@ fn tester(topology: &Topology) -> Clause {
     clause("RFC 2544 §6", asked, done.to_owned(), !lab)
 }
 
-/// RFC 2544 §9.1.
-fn sizes(spec: &ForwardingSpec) -> Clause {
+fn sizes(suite: &Suite, sent: &[FrameSize]) -> Clause {
     let asked = "Ethernet frames of 64, 128, 256, 512, 1024, 1280 and 1518 octets";
-    let sent: Vec<FrameSize> = spec.frames.iter().filter_map(FrameMix::single).collect();
-    let missing: Vec<String> = [64, 128, 256, 512, 1024, 1280, 1518]
-        .into_iter()
-        .filter(|octets| sent.iter().all(|size| size.octets() != *octets))
-        .map(|octets| octets.to_string())
-        .collect();
+    let missing = suite.missing(sent);
     let done = if missing.is_empty() {
         "all of them".to_owned()
     } else {
         format!("without {}", missing.join(", "))
     };
-    clause("RFC 2544 §9.1", asked, done, missing.is_empty())
+    clause(suite.sizes_clause, asked, done, missing.is_empty())
 }
 
 fn modifiers() -> Clause {
@@ -151,12 +147,12 @@ fn constant_load(figures: &[Figure]) -> Clause {
     clause("RFC 1242 §3.4", asked, done, most.is_some_and(|share| share <= EVEN))
 }
 
-fn phases(spec: &ForwardingSpec) -> Clause {
+fn phases(profile: Profile) -> Clause {
     let asked = "learning, 2 s, the load, 2 s for residual frames, 5 s to settle";
-    let phases = spec.profile.phases(Nanos::ZERO);
+    let phases = profile.phases(Nanos::ZERO);
     let done =
         format!("learning, {}, the load, {}, {}", phases.learned, phases.residual, phases.settle);
-    clause("RFC 2544 §23", asked, done, spec.profile == Profile::Strict)
+    clause("RFC 2544 §23", asked, done, profile == Profile::Strict)
 }
 
 /// Of the trials that a throughput by RFC 2544's own goal rests on; NDR and PDR are not that.
@@ -165,12 +161,12 @@ fn duration(figures: &[Figure]) -> Clause {
     let found = tests_of::throughputs(figures);
     let shortest = found.iter().map(|figure| final_duration(figure)).min().flatten();
     let (done, kept) = match shortest {
-        Some(shortest) => (shortest.to_string(), shortest >= Nanos::from_secs(60)),
+        Some(shortest) => (shortest.to_string(), suite::RFC2544.allows(shortest)),
         None => ("no throughput by RFC 2544's own goal".to_owned(), false),
     };
     let (sound, all) = soundness(&found);
     let done = if all { done } else { format!("{done}; {sound}") };
-    clause("RFC 2544 §24", asked, done, kept && all)
+    clause(suite::RFC2544.seconds_clause, asked, done, kept && all)
 }
 
 /// How long the trials were that a figure rests on, where it says so.

@@ -10,20 +10,18 @@ pub mod campaign;
 mod consistency;
 mod doubts;
 pub mod fabric;
-pub mod forwarding;
 pub mod imported;
 pub mod latency;
 pub mod pattern;
 mod problem;
+pub mod rate;
 mod rows;
 mod session;
 pub mod storage;
-mod sustained;
-pub mod switching;
 mod ways;
 pub mod xray;
 
-use measure::{FrameSize, Nanos};
+use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use page::Figure;
@@ -34,14 +32,14 @@ pub use buffer::depth::DepthSpec;
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use campaign::CampaignSpec;
 pub use fabric::{Arrangement, FabricSpec, Nodes, Recabling};
-pub use forwarding::{ForwardingSpec, ForwardingTest, SearchKind};
 pub use imported::ImportedSpec;
 pub use latency::{LatencySpec, Load};
 pub use pattern::Pattern;
 pub use problem::SpecProblem;
+pub use rate::forwarding::{self, ForwardingSpec, ForwardingTest, SearchKind};
+pub use rate::switching::{self, SwitchTest, SwitchingSpec};
 pub use session::TRIAL_OVERHEAD;
 pub use storage::StorageSpec;
-pub use switching::{SwitchTest, SwitchingSpec};
 
 use doubts::Doubting;
 use ways::Ways;
@@ -177,11 +175,4 @@ impl Profile {
             Self::Strict => Phases::strict(load),
         }
     }
-}
-
-/// RFC 2544 §9.1, for an Ethernet of 1,500-octet MTU.
-fn rfc2544_sizes() -> Vec<FrameSize> {
-    [64, 128, 256, 512, 1024, 1280, 1518]
-        .map(|octets| FrameSize::new(octets).expect("the RFC's sizes are legal"))
-        .to_vec()
 }

@@ -33,6 +33,15 @@ impl Flow {
     pub fn measured(pair: &Pair, kind: FlowKind) -> Self {
         Self { id: 1, from: pair.from.clone(), to: pair.to.clone(), role: Role::Measured, kind }
     }
+
+    /// Such flows of one kind, one for each pair, numbered from 1.
+    pub fn each_measured<'p>(
+        pairs: impl IntoIterator<Item = &'p Pair>,
+        kind: &FlowKind,
+    ) -> Vec<Self> {
+        let flow = |(id, pair)| Self { id, ..Self::measured(pair, kind.clone()) };
+        (1..).zip(pairs).map(flow).collect()
+    }
 }
 
 /// Whether a flow is the thing measured or the load beside it.

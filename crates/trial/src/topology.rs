@@ -134,6 +134,14 @@ pub struct Pair {
     pub to: PortRef,
 }
 
+impl Pair {
+    /// The same two, the other way.
+    #[must_use]
+    pub fn back(&self) -> Self {
+        Self { from: self.to.clone(), to: self.from.clone() }
+    }
+}
+
 impl Topology {
     /// The named port.
     pub fn port(&self, port: &PortRef) -> Option<&HostPort> {

@@ -3,10 +3,11 @@
 //! Owns what each test has to have done. Lists only the suites of which the study made a test;
 //! tests of a suite that it left out are one deviation, said once.
 
-use measure::{FrameSize, Nanos};
+use measure::Nanos;
 
-use super::{Clause, addresses, clause, final_duration, soundness, tester};
-use crate::{Profile, SwitchTest, SwitchingSpec};
+use super::{Clause, addresses, clause, final_duration, phases, sizes, soundness, tester};
+use crate::study::rate::suite;
+use crate::{SwitchTest, SwitchingSpec};
 use page::Condition;
 use page::{Caveat, Figure, Metric};
 use trial::Topology;
@@ -26,12 +27,12 @@ pub fn switching(spec: &SwitchingSpec, topology: &Topology, figures: &[Figure]) 
 
 fn rfc2889(spec: &SwitchingSpec, topology: &Topology, figures: &[Figure]) -> Vec<Clause> {
     let mut clauses = vec![
-        sizes(spec),
+        sizes(&suite::RFC2889, &spec.frames),
         ports(spec, topology, "RFC 2889 §3"),
         directions(),
         bursts(),
         duration(spec, figures),
-        phases(spec),
+        phases(spec.profile),
         learning(),
     ];
     for test in SwitchTest::RFC2889.into_iter().filter(|test| spec.tests.contains(test)) {
@@ -76,22 +77,6 @@ fn bursts_of_incast(figures: &[Figure]) -> Clause {
     clause("RFC 8239 §6.2", asked, done.to_owned(), kept)
 }
 
-/// RFC 2889 §4 takes the sizes of RFC 2544 §9.1.
-fn sizes(spec: &SwitchingSpec) -> Clause {
-    let asked = "Ethernet frames of 64, 128, 256, 512, 1024, 1280 and 1518 octets";
-    let missing: Vec<String> = [64, 128, 256, 512, 1024, 1280, 1518]
-        .into_iter()
-        .filter(|octets| spec.frames.iter().all(|size: &FrameSize| size.octets() != *octets))
-        .map(|octets| octets.to_string())
-        .collect();
-    let done = if missing.is_empty() {
-        "all of them".to_owned()
-    } else {
-        format!("without {}", missing.join(", "))
-    };
-    clause("RFC 2889 §4", asked, done, missing.is_empty())
-}
-
 fn ports(spec: &SwitchingSpec, topology: &Topology, name: &'static str) -> Clause {
     let asked = "all ports of the device take part";
     let device = spec.subjects.first().map(|subject| subject.device.as_str());
@@ -119,21 +104,13 @@ fn bursts() -> Clause {
 fn duration(spec: &SwitchingSpec, figures: &[Figure]) -> Clause {
     let asked = "trials of 1 to 300 seconds, 30 recommended";
     let decided: Vec<Nanos> = figures.iter().filter_map(final_duration).collect();
-    let range = Nanos::from_secs(1)..=Nanos::from_secs(300);
-    let kept = decided.iter().chain([&spec.duration]).all(|duration| range.contains(duration));
+    let suite = &suite::RFC2889;
+    let kept = decided.iter().chain([&spec.duration]).all(|duration| suite.allows(*duration));
     let done = match decided.iter().min() {
         Some(shortest) => format!("{shortest} to decide, {} on the way", spec.duration),
         None => spec.duration.to_string(),
     };
-    clause("RFC 2889 §5.1.2", asked, done, kept)
-}
-
-fn phases(spec: &SwitchingSpec) -> Clause {
-    let asked = "learning, 2 s, the load, 2 s for residual frames, 5 s to settle";
-    let phases = spec.profile.phases(Nanos::ZERO);
-    let done =
-        format!("learning, {}, the load, {}, {}", phases.learned, phases.residual, phases.settle);
-    clause("RFC 2544 §23", asked, done, spec.profile == Profile::Strict)
+    clause(suite.seconds_clause, asked, done, kept)
 }
 
 fn learning() -> Clause {
@@ -166,7 +143,7 @@ fn of_test(test: SwitchTest, figures: &[Figure]) -> Clause {
             Some(Condition::Text(reason)) => reason.clone(),
             _ => "it can't be made here".to_owned(),
         };
-        return clause(test.clause(), asked(test), format!("not made: {reason}"), false);
+        return clause(test.clause(), test.requirement(), format!("not made: {reason}"), false);
     }
     let below = own.iter().any(|f| f.caveats.contains(&Caveat::LoadBelowAsked));
     let (done, conforms) = match soundness(&own) {
@@ -178,34 +155,7 @@ fn of_test(test: SwitchTest, figures: &[Figure]) -> Clause {
         f.metric == Metric::HeadOfLineBlocking && f.caveats.contains(&Caveat::TesterDrops)
     });
     let done = if doubted { format!("{done}; the tester itself dropped frames") } else { done };
-    clause(test.clause(), asked(test), done, conforms && !doubted)
-}
-
-/// In our words.
-const fn asked(test: SwitchTest) -> &'static str {
-    match test {
-        SwitchTest::Mesh => {
-            "throughput, forwarding rates and loss, every port sending to every other"
-        }
-        SwitchTest::OneToMany => "the same from one port to all others",
-        SwitchTest::ManyToOne => "the same from all others to one port",
-        SwitchTest::HalfToHalf => "the same between the ports of two devices, or two halves of one",
-        SwitchTest::OneWay => "the same from one half of the ports to the other",
-        SwitchTest::Congestion => "head-of-line blocking and back pressure in groups of four ports",
-        SwitchTest::ForwardPressure => "forwarding of frames that come closer than the gap allows",
-        SwitchTest::AddressCaching => "the most addresses reached without flooding",
-        SwitchTest::AddressLearning => "the highest rate at which that many are all learned",
-        SwitchTest::ErroredFrames => "what becomes of frames too long, too short or damaged",
-        SwitchTest::Broadcast => "throughput and latency of broadcast frames to every port",
-        SwitchTest::LineRate => {
-            "pairs of ports and all ports at 99.98 % of line rate, with latency"
-        }
-        SwitchTest::Microburst => "the longest lossless burst, of all but one into one and so on",
-        SwitchTest::HeadOfLine => {
-            "loss at an uncongested port beside a congested one, on every four"
-        }
-        SwitchTest::Incast => "goodput of TCP and latency of datagrams into one port",
-    }
+    clause(test.clause(), test.requirement(), done, conforms && !doubted)
 }
 
 fn left_out(spec: &SwitchingSpec, suite: &[SwitchTest], name: &'static str) -> Option<Clause> {

@@ -84,7 +84,7 @@ impl LatencySpec {
     /// RFC 2544's sizes, a minute each, ten blocks.
     pub fn strict() -> Self {
         Self {
-            sizes: super::rfc2544_sizes(),
+            sizes: super::rate::suite::RFC2544.frames(),
             duration: Nanos::from_secs(60),
             profile: Profile::Strict,
             ..Self::quick()

@@ -14,7 +14,7 @@ use crate::study::burst;
 use page::Caveat;
 use trial::record::{BulkRecord, DatagramsRecord, FlowRecord};
 use trial::validity::taken_by_others;
-use trial::{Backend, Bulk, Datagrams, Flow, FlowKind, Role, Schedule};
+use trial::{Bulk, Flow, FlowKind, Role, Schedule};
 
 /// A case.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,12 +91,7 @@ impl Cell {
         let mut flows = vec![flow(1, (&ends.from, &ends.to), Role::Measured, bulk)];
         let rate = self.beside.background().and_then(|b| b.frames(spec.background_size, link));
         if let (Some(rate), Some((from, to))) = (rate, &ends.background) {
-            let kind = FlowKind::Datagrams(Datagrams::plain(
-                spec.background_size,
-                Schedule::Paced(rate),
-                Backend::Auto,
-                burst::limit(rate),
-            ));
+            let kind = burst::plain(spec.background_size, Schedule::Paced(rate));
             let way = match self.beside {
                 Beside::OtherWay(_) => (to, from),
                 _ => (from, to),

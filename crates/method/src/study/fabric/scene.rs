@@ -9,7 +9,7 @@ use measure::{ByteCount, Rate};
 use super::{Arrangement, FabricSpec, Recabling};
 use crate::study::ways::{Way, Ways};
 use trial::topology::{Host, HostPort, Pair, PortRef, Topology};
-use trial::{Bulk, Carrier, Exchange, Flow, FlowKind, Path, Role};
+use trial::{Bulk, Carrier, Exchange, Flow, FlowKind, Path};
 
 /// One way and what is measured on it.
 #[derive(Debug, Clone)]
@@ -198,14 +198,7 @@ impl Round {
         } else {
             FlowKind::Exchange(Exchange { message, carrier: spec.carrier, interval })
         };
-        let flow = |(id, pair): (u16, &Pair)| Flow {
-            id,
-            from: pair.from.clone(),
-            to: pair.to.clone(),
-            role: Role::Measured,
-            kind: kind.clone(),
-        };
-        (1..).zip(&self.pairs).map(flow).collect()
+        Flow::each_measured(&self.pairs, &kind)
     }
 
     /// The most pairs that one port is in.

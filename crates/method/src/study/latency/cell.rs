@@ -15,7 +15,7 @@ use crate::study::burst;
 use page::{Caveat, Metric};
 use trial::record::{BulkRecord, EchoRecord, FlowRecord, TrialRecord};
 use trial::topology::Pair;
-use trial::{Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Protocol, Role, Schedule};
+use trial::{Bulk, Echo, Flow, FlowKind, Protocol, Role, Schedule};
 
 /// The points taken of each block's distributions: minimum and maximum included for round trips,
 /// both tails for the signed differences.
@@ -68,12 +68,9 @@ impl Cell {
     fn load_kind(&self, duration: Nanos) -> Option<FlowKind> {
         match &self.load {
             Load::Idle => None,
-            Load::Datagrams { frame_size, rate } => Some(FlowKind::Datagrams(Datagrams::plain(
-                *frame_size,
-                Schedule::Paced(*rate),
-                Backend::Auto,
-                burst::limit(*rate),
-            ))),
+            Load::Datagrams { frame_size, rate } => {
+                Some(burst::plain(*frame_size, Schedule::Paced(*rate)))
+            }
             Load::Bulk { streams, congestion_control } => Some(FlowKind::Bulk(Bulk {
                 streams: *streams,
                 congestion_control: congestion_control.clone(),

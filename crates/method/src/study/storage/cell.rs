@@ -11,7 +11,7 @@ use super::StorageSpec;
 use page::Caveat;
 use trial::record::{EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, StorageRecord};
 use trial::topology::Pair;
-use trial::{Echo, Flow, FlowKind, Messages, Pattern, Protocol, Role, Schedule, Storage};
+use trial::{Echo, Flow, FlowKind, Messages, Pattern, Protocol, Schedule, Storage};
 
 /// How much rarer a write's messages are than a read's: by no simple ratio, so that the two seldom
 /// leave at one moment and wait for each other.
@@ -89,8 +89,7 @@ const READS: u16 = 2;
 const WRITES: u16 = 3;
 
 fn flow(id: u16, pair: &Pair, kind: FlowKind) -> Flow {
-    let (from, to) = (pair.from.clone(), pair.to.clone());
-    Flow { id, from, to, role: Role::Measured, kind }
+    Flow { id, ..Flow::measured(pair, kind) }
 }
 
 /// Reads or writes of one block, in nanoseconds.

@@ -13,8 +13,8 @@ use super::shot::{Drain, Shot};
 use crate::study::burst;
 use trial::counters::{EMULATOR_LATENESS_MAX, is_pause};
 use trial::record::{Defect, Outcome};
-use trial::topology::PortRef;
-use trial::{Backend, Datagrams, Flow, FlowKind, Gate, Role, Schedule};
+use trial::topology::{Pair, PortRef};
+use trial::{Flow, Gate, Schedule};
 use trial::{Testbed, TestbedError, Topology, TrialRecord};
 
 /// Below this an output is not called overfilled: clocks differ, and so do the ends of two spans.
@@ -148,7 +148,8 @@ impl<'s, 't> Rig<'s, 't> {
                     None => schedule(load, (at as u64, outlet.senders.len() as u64)),
                 };
                 let id = flows.len() as u16 + 1;
-                flows.push(flow(id, (sender, &outlet.to), size, schedule));
+                let pair = Pair { from: sender.clone(), to: outlet.to.clone() };
+                flows.push(Flow { id, ..Flow::measured(&pair, burst::plain(size, schedule)) });
             }
         }
         let into = match outlets {
@@ -297,20 +298,13 @@ impl<'s, 't> Rig<'s, 't> {
         let Some(cable) = self.session.ways.bypass_of(self.way) else { return Ok(None) };
         let pair = self.session.ways.pair(cable).clone();
         let schedule = Schedule::Burst(frames / senders as u64);
-        let flows = vec![flow(1, (&pair.from, &pair.to), self.spec.size, schedule)];
+        let flows = vec![Flow::measured(&pair, burst::plain(self.spec.size, schedule))];
         let label = format!("burst of {frames} of {} over the cable", self.spec.size);
         let load = Load::Burst(frames, seconds);
         let tried = self.run(cable, label, flows, duration(load), 0)?;
         let lost = |tried: &Tried| tried.measured().any(|flow| flow.received.lost(flow.sent) > 0);
         Ok(tried.valid().is_some().then(|| !lost(&tried)))
     }
-}
-
-fn flow(id: u16, (from, to): (&PortRef, &PortRef), size: FrameSize, schedule: Schedule) -> Flow {
-    let limit = if let Schedule::Paced(rate) = schedule { burst::limit(rate) } else { 0 };
-    let datagrams = Datagrams::plain(size, schedule, Backend::Auto, limit);
-    let kind = FlowKind::Datagrams(datagrams);
-    Flow { id, from: from.clone(), to: to.clone(), role: Role::Measured, kind }
 }
 
 /// One sender's part of a load.

@@ -5,9 +5,10 @@
 
 use measure::{FrameRate, FrameSize, Histogram};
 
+use super::super::counts::{Count, flooded};
 use super::broadcast::delays_of;
 use super::congestion::LINE_SHARE;
-use super::rig::{Count, Offer, PortSet, Rig, flooded};
+use super::rig::{Offer, PortSet, Rig};
 use super::throughput::streams;
 use super::{Pattern, SwitchTest};
 use crate::verdict::{Bracket, Driven};

@@ -5,7 +5,7 @@
 
 use measure::shares::share_interval;
 
-use super::super::rig::Count;
+use super::super::super::counts::Count;
 
 /// A rate lower by less is not called lower: hosts' own rates differ by so much.
 const MARGIN: f64 = 0.01;

@@ -11,8 +11,9 @@ use measure::FrameRate;
 use measure::delay::pdv_quantile;
 use measure::quantile::{median, quantile};
 
+use super::super::counts::{lost, seen};
 use super::ForwardingTest;
-use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, lost, seen, set_direction};
+use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, set_direction};
 use crate::study::rows::too_few;
 use crate::verdict::{Delays as DelayEvidence, Evidence};
 use page::{Caveat, Figure, Metric, Unit};

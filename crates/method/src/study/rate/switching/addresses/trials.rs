@@ -5,8 +5,9 @@
 
 use measure::{FrameRate, FrameSize, Nanos};
 
+use super::super::super::counts::{astray, tester_dropped};
 use super::super::SwitchTest;
-use super::super::rig::{Offer, PortSet, Rig, Stream, astray, tester_dropped};
+use super::super::rig::{Offer, PortSet, Rig, Stream};
 use trial::TestbedError;
 use trial::{Destination, Gate, Role, Schedule};
 

@@ -6,25 +6,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use measure::quantile::median;
 use measure::{FrameRate, Nanos};
 
-use super::super::rows::Row;
-use super::super::session::{Ask, Session, Tried};
-use super::super::sustained::{Delivery, FAR_OVER, PACING_MARGIN};
-use super::super::ways::{Conditions, Way};
+use super::super::counts::Seen;
+use super::super::throughput::Floods;
 use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest};
-use crate::reconcile::reconcile;
-use crate::search;
+use crate::study::rows::Row;
+use crate::study::session::{Ask, Session, Tried};
+use crate::study::ways::{Conditions, Way};
 use crate::study::{Profile, burst};
 use crate::verdict::Evidence;
 use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::TestbedError;
-use trial::counters::is_pause;
-use trial::record::{DatagramsRecord, Defect, Side};
-use trial::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
-use trial::{Datagrams, Destination, Event, Flow, FlowKind, Gate, Role, Schedule};
+use trial::record::DatagramsRecord;
+use trial::{Datagrams, Event, Flow, FlowKind, Gate, Schedule};
 
 /// Of the reset test, the same load without a reset: before each one and after the last.
 pub(super) const CONTROL: &str = "reset control";
@@ -34,15 +30,8 @@ pub(super) struct Rig<'s, 't> {
     pub(super) spec: &'s ForwardingSpec,
     pub(super) session: Session<'t>,
     pub(super) frames: Vec<Frames>,
-    /// Frames a second each way that the tester got out under flood, trial by trial.
-    most: BTreeMap<Cell, Vec<f64>>,
-    /// The last flood of each that the path could not carry by far: what a search would see at the
-    /// tester's highest rate, where a paced load is hardest to keep.
-    overloads: BTreeMap<Cell, search::Seen>,
-    /// What came of the floods that the path and not the tester limited.
-    floods: BTreeMap<Cell, Vec<Delivery>>,
-    /// Frames a second each way that the tester offers in even gaps.
-    most_paced: BTreeMap<Cell, FrameRate>,
+    /// What each was found to do under flood.
+    floods: BTreeMap<Cell, Floods>,
     found: BTreeMap<Cell, Found>,
     /// How long loads have to last to be more than what a bucket gives.
     long_enough: BTreeMap<Cell, Nanos>,
@@ -112,14 +101,6 @@ impl Offer {
             Schedule::Burst(frames) => format!("burst of {frames}"),
         }
     }
-
-    /// What is due at no time is not caught up with.
-    fn burst_limit(&self) -> u32 {
-        match self.schedule {
-            Schedule::Greedy | Schedule::Burst(_) => 0,
-            Schedule::Paced(rate) | Schedule::Falling { from: rate, .. } => burst::limit(rate),
-        }
-    }
 }
 
 impl<'s, 't> Rig<'s, 't> {
@@ -129,10 +110,7 @@ impl<'s, 't> Rig<'s, 't> {
             spec,
             session,
             frames,
-            most: BTreeMap::new(),
-            overloads: BTreeMap::new(),
             floods: BTreeMap::new(),
-            most_paced: BTreeMap::new(),
             found: BTreeMap::new(),
             long_enough: BTreeMap::new(),
         }
@@ -164,25 +142,16 @@ impl<'s, 't> Rig<'s, 't> {
     pub(super) fn offer(&mut self, offer: &Offer) -> Result<Tried, TestbedError> {
         let Cell { frames, way } = offer.cell;
         let frames = &self.frames[frames];
+        let (schedule, limit) = (offer.schedule, burst::limit(offer.schedule));
         let kind = FlowKind::Datagrams(Datagrams {
-            frames: frames.sent.clone(),
-            schedule: offer.schedule,
-            backend: self.spec.backend,
             receiver: self.spec.receiver,
-            burst_limit: offer.burst_limit(),
             senders: self.spec.senders,
             headers: self.spec.headers,
-            destination: Destination::Receiver,
+            ..Datagrams::plain(frames.sent.clone(), schedule, self.spec.backend, limit)
         });
         let pair = self.session.ways.pair(way);
-        let flow = |id, (from, to): (&_, &_)| {
-            let (from, to) = (Clone::clone(from), Clone::clone(to));
-            Flow { id, from, to, role: Role::Measured, kind: kind.clone() }
-        };
-        let mut flows = vec![flow(1, (&pair.from, &pair.to))];
-        if self.spec.bidirectional {
-            flows.push(flow(2, (&pair.to, &pair.from)));
-        }
+        let back = self.spec.bidirectional.then(|| pair.back());
+        let flows = Flow::each_measured(std::iter::once(pair).chain(&back), &kind);
         let of_way = self.session.ways.label(way);
         let label = format!("{} {} {}{of_way}", offer.test, frames.sent, offer.load());
         let tried = self.session.run(Ask {
@@ -194,90 +163,27 @@ impl<'s, 't> Rig<'s, 't> {
             flows,
             events: offer.events.clone(),
         })?;
-        if offer.schedule == Schedule::Greedy && tried.valid().is_some() {
-            let slower = tried.measured().map(|flow| flow.sending_rate().0).min_by(f64::total_cmp);
-            self.most.entry(offer.cell).or_default().extend(slower);
-            self.note_overload(offer.cell, &tried);
+        if offer.schedule == Schedule::Greedy {
+            let floods = self.floods.entry(offer.cell).or_default();
+            floods.take(&tried, self.spec.precision);
         }
         Ok(tried)
     }
 
-    fn note_overload(&mut self, cell: Cell, tried: &Tried) {
-        let flows: Seen<'_> = tried.measured().collect();
-        let on_path = lost_on_path(tried);
-        let far_over = on_path as f64 > FAR_OVER * sent(&flows) as f64;
-        let load = (offered(&flows), tried.trial.phases.load);
-        let delivery = Delivery::of(&flows, load, self.spec.precision);
-        if far_over && on_path == lost(&flows) {
-            self.overloads.insert(cell, delivery.seen());
-            self.floods.entry(cell).or_default().push(delivery);
-            return;
-        }
-        self.overloads.remove(&cell);
-        let wanted: u64 = flows.iter().map(|flow| flow.offered).sum();
-        let refused = wanted.saturating_sub(sent(&flows)) as f64;
-        if refused > OFFERED_LOAD_TOLERANCE * wanted as f64 && lost(&flows) == 0 {
-            self.floods.entry(cell).or_default().push(delivery.of_held_back());
-        }
-    }
-
-    /// Another flood, of that length.
-    pub(super) fn flood_for(&mut self, cell: Cell, length: Nanos) -> Result<(), TestbedError> {
-        let flood = Offer::new(ForwardingTest::Flood, cell, Schedule::Greedy, length);
-        self.offer(&Offer { test: "saturation", ..flood })?;
-        Ok(())
-    }
-
-    /// What came of the floods that the path and not the tester limited.
-    pub(super) fn floods(&self, cell: Cell) -> Vec<Delivery> {
-        self.floods.get(&cell).cloned().unwrap_or_default()
-    }
-
-    /// What came of the tester's highest rate, where the path lost so much of it that no pacing
-    /// would have saved the load.
-    pub(super) fn overload(&self, cell: Cell) -> Option<search::Seen> {
-        self.overloads.get(&cell).copied()
-    }
-
-    /// The most frames a second each way that the tester can offer there, from the floods so far,
-    /// or from one made for the purpose; `None` where that gave no valid trial.
-    pub(super) fn most(&mut self, cell: Cell) -> Result<Option<FrameRate>, TestbedError> {
-        if !self.most.contains_key(&cell) {
+    /// What floods told, those of the study so far or one made for the purpose.
+    pub(super) fn floods(&mut self, cell: Cell) -> Result<Floods, TestbedError> {
+        if self.floods.get(&cell).is_none_or(Floods::is_empty) {
             let flood =
                 Offer::new(ForwardingTest::Flood, cell, Schedule::Greedy, self.spec.duration);
             self.offer(&Offer { test: "probe", ..flood })?;
         }
-        let most = self.most.get(&cell).and_then(|rates| median(rates));
-        Ok(most.filter(|rate| *rate > 0.0).map(FrameRate))
+        Ok(self.floods.get(&cell).cloned().unwrap_or_default())
     }
 
-    /// The most that the tester offers there in even gaps, up to `wanted`: a flood is no measure of
-    /// that (RFC 9971 §4.6.2 asks for a load that the tester can offer).
-    pub(super) fn most_paced(
-        &mut self,
-        cell: Cell,
-        wanted: FrameRate,
-    ) -> Result<FrameRate, TestbedError> {
-        if let Some(known) = self.most_paced.get(&cell) {
-            return Ok(*known);
-        }
-        let offer = Offer::new(
-            ForwardingTest::Throughput,
-            cell,
-            Schedule::Paced(wanted),
-            self.spec.duration,
-        );
-        let tried = self.offer(&Offer { test: "pacing", ..offer })?;
-        if !tried.only_short_of_load() {
-            return Ok(wanted);
-        }
-        let flows: Seen<'_> = tried.measured().collect();
-        let most = FrameRate(offered(&flows).0 * (1.0 - PACING_MARGIN));
-        if most.0 <= 0.0 || most.0 >= wanted.0 {
-            return Ok(wanted);
-        }
-        self.most_paced.insert(cell, most);
-        Ok(most)
+    /// The most frames a second each way that the tester can offer there; `None` where no flood
+    /// was a valid trial.
+    pub(super) fn most(&mut self, cell: Cell) -> Result<Option<FrameRate>, TestbedError> {
+        Ok(self.floods(cell)?.most())
     }
 
     /// What the link carries of the cell's frames, where its speed is known.
@@ -401,16 +307,6 @@ impl Notes {
     }
 }
 
-/// What a valid trial's flows did: one, or one each way. Never empty.
-pub(super) type Seen<'a> = Vec<&'a DatagramsRecord>;
-
-/// The flows' records, if figures may come from them.
-pub(super) fn seen(tried: &Tried) -> Option<Seen<'_>> {
-    tried.valid()?;
-    let flows: Seen<'_> = tried.measured().collect();
-    (!flows.is_empty()).then_some(flows)
-}
-
 /// The directions that figures are given for: one without a name, or each way and both together.
 pub(super) fn directions<'a>(flows: &[&'a DatagramsRecord]) -> Vec<(Option<Direction>, Seen<'a>)> {
     match flows {
@@ -450,50 +346,4 @@ pub(super) fn set_direction(row: &mut Row, direction: Option<Direction>) {
     if let Some(direction) = direction {
         row.conditions.insert("direction".to_owned(), direction.as_str().into());
     }
-}
-
-/// Frames of all flows that left.
-pub(super) fn sent(flows: &[&DatagramsRecord]) -> u64 {
-    flows.iter().map(|flow| flow.sent).sum()
-}
-
-/// Frames of all flows that never came.
-pub(super) fn lost(flows: &[&DatagramsRecord]) -> u64 {
-    flows.iter().map(|flow| flow.received.lost(flow.sent)).sum()
-}
-
-/// The load as it really was, each way: the slower flow's where there are two.
-pub(super) fn offered(flows: &[&DatagramsRecord]) -> FrameRate {
-    let rates = flows.iter().map(|flow| flow.sending_rate().0);
-    FrameRate(rates.min_by(f64::total_cmp).unwrap_or(0.0))
-}
-
-/// Frames lost that no counter of the tester's own explains: those that the path lost.
-pub(super) fn lost_on_path(tried: &Tried) -> u64 {
-    if let Some(books) = reconcile(&tried.trial, &tried.record) {
-        return books.lost.saturating_sub(books.tester);
-    }
-    // Counters of ports don't tell two flows apart; all that the tester dropped is its own.
-    let flows: Seen<'_> = tried.measured().collect();
-    let record = &tried.record;
-    let own = tester_losses(&tried.trial, &record.flows, &record.ports, &record.hosts);
-    let dropped: u64 = own
-        .iter()
-        .map(|defect| match defect {
-            Defect::TesterCounter { by, counter, .. } if !is_pause(counter) => *by,
-            _ => 0,
-        })
-        .sum();
-    lost(&flows).saturating_sub(dropped)
-}
-
-/// Whether a sender's port was told by PAUSE frames to wait. Its own, sent to slow down the other
-/// end, are not meant.
-pub(super) fn paused(tried: &Tried) -> bool {
-    let sends = |host: &str| tried.trial.flows.iter().any(|flow| flow.from.host == host);
-    let senders = tried.record.ports.iter().filter(|port| {
-        port.side == Side::Tester && port.place.split_once('/').is_some_and(|(host, _)| sends(host))
-    });
-    let mut counters = senders.flat_map(|port| &port.counters);
-    counters.any(|(name, by)| is_pause(name) && !name.starts_with("tx") && *by > 0)
 }

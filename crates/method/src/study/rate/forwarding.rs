@@ -20,12 +20,17 @@ mod throughput;
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use super::session::Session;
-use super::{BLOCKS, Profile};
 use crate::search::GoalName;
+use crate::study::session::Session;
+use crate::study::{BLOCKS, Profile};
 use page::Figure;
 use trial::{Backend, Headers, Reception, Subject};
 use trial::{Testbed, TestbedError};
+
+use super::suite;
+
+pub use super::suite::ForwardingTest;
+pub use super::throughput::SearchKind;
 
 use rig::Rig;
 
@@ -85,68 +90,6 @@ pub struct ForwardingSpec {
     pub tries: u32,
 }
 
-/// A procedure of the study.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ForwardingTest {
-    /// As fast as the tester can: forwarding rate at maximum offered load (RFC 2285 §3.6.2).
-    Flood,
-    /// The highest rate at which a goal holds (RFC 2544 §26.1).
-    Throughput,
-    /// One-way delay at that rate (RFC 2544 §26.2, RFC 8219 §7.2).
-    Latency,
-    /// Loss at 100 %, 90 %, 80 %… of the highest rate (RFC 2544 §26.3).
-    LossCurve,
-    /// The longest burst without loss (RFC 2544 §26.4, RFC 9004).
-    BackToBack,
-    /// How long a device goes on losing after an overload (RFC 2544 §26.5).
-    Recovery,
-    /// How long a reset interrupts it (RFC 2544 §26.6, RFC 6201).
-    Reset,
-}
-
-impl ForwardingTest {
-    /// The six of RFC 2544 §26, in its order.
-    pub const RFC2544: [Self; 6] = [
-        Self::Throughput,
-        Self::Latency,
-        Self::LossCurve,
-        Self::BackToBack,
-        Self::Recovery,
-        Self::Reset,
-    ];
-
-    /// As figures and users write it: `flood`, `throughput`, `latency`, `loss-curve`,
-    /// `back-to-back`, `recovery`, `reset`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Flood => "flood",
-            Self::Throughput => "throughput",
-            Self::Latency => "latency",
-            Self::LossCurve => "loss-curve",
-            Self::BackToBack => "back-to-back",
-            Self::Recovery => "recovery",
-            Self::Reset => "reset",
-        }
-    }
-
-    /// Whether its load follows from the throughput.
-    pub const fn needs_throughput(self) -> bool {
-        matches!(self, Self::Latency | Self::BackToBack | Self::Recovery | Self::Reset)
-    }
-}
-
-/// How a throughput is searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SearchKind {
-    /// MLRsearch (RFC 9971): all goals of one trial length at once. One that a single long trial
-    /// decides, and that shares its length with no other, is halved all the same.
-    Mlr,
-    /// Halving the interval, one goal after another.
-    Binary,
-}
-
 impl ForwardingSpec {
     /// A look: two sizes, flood, throughput and loss curve, short trials.
     pub fn quick() -> Self {
@@ -185,10 +128,11 @@ impl ForwardingSpec {
 
     /// RFC 2544's sizes, durations and repeats.
     pub fn strict() -> Self {
+        let suite = &suite::RFC2544;
         Self {
-            frames: super::rfc2544_sizes().into_iter().map(FrameMix::of).collect(),
+            frames: suite.frames().into_iter().map(FrameMix::of).collect(),
             duration: Nanos::from_secs(10),
-            final_duration: Nanos::from_secs(60),
+            final_duration: Nanos::from_secs(suite.usual_seconds),
             latency_duration: Nanos::from_secs(120),
             latency_repeats: 20,
             burst_duration: Nanos::from_secs(2),
@@ -209,7 +153,7 @@ impl ForwardingSpec {
         }
     }
 
-    /// See [`super::StudySpec::run`].
+    /// See [`crate::study::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
         let how = (self.profile, self.tries);
         let session = Session::new(testbed, "forwarding", &self.subjects, seed, how)?;

@@ -5,8 +5,8 @@
 
 use measure::{FrameMix, FrameRate, FrameSize, Rate, RateConvention};
 
-use super::super::ways::Conditions;
 use super::ForwardingSpec;
+use crate::study::ways::Conditions;
 use page::{Figure, Unit};
 use trial::{Headers, IpVersion};
 

@@ -8,8 +8,9 @@
 
 use measure::{FrameRate, FrameSize, Nanos};
 
+use super::super::counts::flooded;
 use super::SwitchTest;
-use super::rig::{Offer, PortSet, Rig, Stream, flooded};
+use super::rig::{Offer, PortSet, Rig, Stream};
 use crate::search::{Answer, Within, largest};
 use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::TestbedError;

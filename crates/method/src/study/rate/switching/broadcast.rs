@@ -6,14 +6,13 @@
 
 use measure::{FrameRate, FrameSize, Histogram};
 
-use super::super::session::Tried;
-use super::super::sustained::{Bracket, Deliveries, Delivery};
+use super::super::counts::{arrived, slowest_sender};
+use super::super::sustained::{Deliveries, Delivery};
+use super::super::throughput::{Searched, Terms};
 use super::SwitchTest;
-use super::rig::{Offer, PortSet, Rig, Stream, arrived, slowest_sender};
-use crate::search::{
-    Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, Seen, begin, carry_out,
-};
-use crate::verdict::{self, Driven};
+use super::rig::{Offer, PortSet, Rig, Stream};
+use crate::search::{Attempt, Goal, LoadRange, Seen, begin, carry_out};
+use crate::study::session::Tried;
 use page::{Caveat, Figure, Metric, Unit};
 use trial::TestbedError;
 use trial::{Destination, Gate, Role, Schedule};
@@ -25,11 +24,12 @@ const FROM: usize = 0;
 
 /// Every size.
 pub(super) fn run(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, TestbedError> {
+    let [goal] = Terms::from(rig.spec).goals()[..] else { return Ok(Vec::new()) };
     let mut figures = Vec::new();
     for size in rig.spec.frames.clone() {
-        let found = search(rig, board, size)?;
-        figures.push(throughput(rig, board, size, found.as_ref()));
-        let rate = found.and_then(|(_, bracket)| bracket.low);
+        let found = search(rig, board, (size, &goal))?;
+        figures.push(throughput(rig, board, size, (&goal, &found)));
+        let rate = found.bracket(&goal).low;
         if let Some(rate) = rate.map(FrameRate) {
             for to in 1..board.ports.len() {
                 figures.extend(latency(rig, board, (size, rate), to)?);
@@ -59,18 +59,10 @@ fn streams(
 fn search(
     rig: &mut Rig<'_, '_>,
     board: &PortSet,
-    size: FrameSize,
-) -> Result<Option<(GoalResult, Bracket)>, TestbedError> {
-    let last = rig.spec.final_duration.max(rig.spec.duration);
-    let goal = Goal {
-        width: rig.spec.precision,
-        initial_duration: rig.spec.duration,
-        final_duration: last,
-        duration_sum: last,
-        ..Goal::strict(GoalName::Rfc2544)
-    };
-    let Some(line) = rig.highest(board, size) else { return Ok(None) };
-    let mut search = begin(&[goal], LoadRange::below(line, goal.final_duration));
+    (size, goal): (FrameSize, &Goal),
+) -> Result<Searched, TestbedError> {
+    let Some(line) = rig.highest(board, size) else { return Ok(Searched::default()) };
+    let mut search = begin(&[*goal], LoadRange::below(line, goal.final_duration));
     let mut deliveries = Deliveries::default();
     let results = carry_out(search.as_mut(), |attempt| {
         let offer = Offer {
@@ -87,11 +79,7 @@ fn search(
         let beyond = || Seen::BeyondTester { lossless: tried.lossless_load() };
         Ok::<_, TestbedError>(tried.beyond_tester().then(beyond))
     })?;
-    let bracketed = |result: GoalResult| {
-        let bracket = deliveries.bracket(&result, &goal);
-        (result, bracket)
-    };
-    Ok(results.and_then(|results| results.into_iter().next()).map(bracketed))
+    Ok(Searched::of(results.unwrap_or_default(), deliveries))
 }
 
 /// Of a valid trial; the loss is that of the port that missed most.
@@ -109,33 +97,18 @@ fn throughput(
     rig: &Rig<'_, '_>,
     board: &PortSet,
     size: FrameSize,
-    found: Option<&(GoalResult, Bracket)>,
+    (goal, found): (&Goal, &Searched),
 ) -> Figure {
-    let (result, bracket) = (found.map(|found| &found.0), found.map(|found| found.1));
     let mut row = rig.row(board, TEST, Some(size));
-    let failure = result.and_then(|result| result.relevant_upper);
-    let bracket = bracket.unwrap_or_default();
-    let value = bracket.low.filter(|_| bracket.loss.is_none());
-    match result {
-        Some(result) => row.caveats.extend(bracket.doubts(result)),
-        None if rig.highest(board, size).is_none() => {
-            row.caveats.insert(Caveat::MediaRateUnknown);
-        }
-        None => {
-            row.caveats.insert(Caveat::NoValidTrial);
-        }
+    found.describe(goal, f64::from(size.octets()), &mut row);
+    if rig.highest(board, size).is_none() {
+        row.caveats.remove(&Caveat::NoValidTrial);
+        row.caveats.insert(Caveat::MediaRateUnknown);
     }
-    let lost = failure.is_some_and(|failure| failure.by == FailedBy::Loss);
-    let found = verdict::Bracket { low: value, high: bracket.high.filter(|_| lost) };
-    row.n = result.map_or(0, |result| result.trials.into());
-    row.verdict = rig.verdict(board, size, (found, Driven::if_lost(lost)), rig.line_rate(size));
-    row.conditions.insert("goal".to_owned(), GoalName::Rfc2544.as_str().into());
-    row.conditions.insert("interval".to_owned(), "search bracket".into());
+    let bypass = rig.flood_of_cables(board, size);
+    row.verdict = rig.judge(board, &found.evidence(goal, bypass, rig.line_rate(size)));
     row.conditions.insert("from".to_owned(), board.ports[FROM].to_string().into());
-    let mut figure = row.single(Metric::Throughput, Unit::FramesPerSecond, value);
-    figure.low = bracket.surely().filter(|_| value.is_some());
-    figure.high = bracket.high.filter(|_| lost && bracket.loss.is_none());
-    figure
+    found.figure(goal, 1.0, &row)
 }
 
 /// How late a port's copies come at the rate that reaches everybody.
@@ -161,7 +134,7 @@ fn latency(
 
 /// The median and the largest.
 pub(super) fn delays_of(
-    row: &mut super::super::rows::Row,
+    row: &mut crate::study::rows::Row,
     delays: Option<&Histogram>,
 ) -> Vec<Figure> {
     row.n = delays.map_or(0, Histogram::count);

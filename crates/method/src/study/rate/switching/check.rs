@@ -14,6 +14,8 @@ use trial::topology::Topology;
 
 /// Trials of a search over loads, or of numbers, on the average.
 const SEARCH_TRIALS: u64 = 12;
+/// Those of a search over cables that pass all that it looks for.
+const CABLE_TRIALS: u64 = 4;
 
 impl SwitchingSpec {
     /// See [`crate::StudySpec::check`].
@@ -61,16 +63,18 @@ impl SwitchingSpec {
         let device = subjects.first().and_then(|way| ways.subject(*way));
         let ports = topology.ports_of(device.map(|subject| subject.device.as_str())).len();
         let ports = ports.min(self.ports as usize) as u64;
-        let one = |test: &SwitchTest| self.trials(*test, ports);
+        let cables = subjects.first().is_some_and(|way| ways.bypass_of(*way).is_some());
+        let cables = if cables { CABLE_TRIALS } else { 0 };
+        let one = |test: &SwitchTest| self.trials(*test, (ports, cables));
         let trials: u64 = self.tests.iter().map(one).sum();
         let each = self.profile.phases(self.duration).total() + TRIAL_OVERHEAD;
         each * trials * subjects.len() as u64
     }
 
-    fn trials(&self, test: SwitchTest, ports: u64) -> u64 {
+    fn trials(&self, test: SwitchTest, (ports, cables): (u64, u64)) -> u64 {
         let sizes = self.frames.len() as u64;
         match test {
-            _ if test.pattern().is_some() => sizes * (1 + SEARCH_TRIALS),
+            _ if test.pattern().is_some() => sizes * (1 + SEARCH_TRIALS + cables),
             SwitchTest::Congestion => sizes,
             SwitchTest::HeadOfLine => sizes * ports,
             SwitchTest::AddressCaching | SwitchTest::AddressLearning => 2 * SEARCH_TRIALS,

@@ -7,8 +7,8 @@
 use measure::{FrameRate, Nanos};
 
 use super::super::sustained::PACING_MARGIN;
+use super::super::throughput::Terms;
 use super::frames::Frames;
-use super::throughput::{rounds, search_for};
 use super::{ForwardingSpec, ForwardingTest, back_to_back, loss_curve, reset};
 use crate::search::{Attempt, Goal, LoadRange, Seen, Step};
 use crate::study::session::TRIAL_OVERHEAD;
@@ -115,7 +115,7 @@ impl ForwardingSpec {
     fn searches(&self, ways: Counts) -> Nanos {
         let time = |usual| {
             let of = |goals: &Vec<Goal>| self.search(goals, usual);
-            rounds(self).iter().map(of).fold(Nanos::ZERO, |sum, time| sum + time)
+            Terms::from(self).rounds().iter().map(of).fold(Nanos::ZERO, |sum, time| sum + time)
         };
         let cables = ways.all - ways.subjects;
         if ways.unlimited_lab {
@@ -144,7 +144,7 @@ impl ForwardingSpec {
 
     fn search_up_to(&self, most: f64, goals: &[Goal], usual: Usual) -> Nanos {
         let range = LoadRange::below(FrameRate(most), self.final_duration);
-        let mut search = search_for(self, goals, range);
+        let mut search = Terms::from(self).search(goals, range);
         let (mut time, mut number) = (Nanos::ZERO, 0);
         while let Step::Try(attempt) = search.next() {
             time += self.trial(attempt.duration);

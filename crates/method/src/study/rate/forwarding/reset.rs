@@ -8,11 +8,10 @@
 use measure::quantile::median;
 use measure::{FrameRate, Nanos};
 
-use super::super::rows::Row;
+use super::super::counts::seen;
 use super::ForwardingTest;
-use super::rig::{
-    CONTROL, Cell, Direction, Found, Notes, Offer, Rig, directions, seen, set_direction,
-};
+use super::rig::{CONTROL, Cell, Direction, Found, Notes, Offer, Rig, directions, set_direction};
+use crate::study::rows::Row;
 use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Figure, Metric, Unit};
 use trial::TestbedError;

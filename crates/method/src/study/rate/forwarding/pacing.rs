@@ -4,7 +4,7 @@
 
 use measure::{FrameRate, Histogram, Nanos};
 
-use super::super::rows::Row;
+use crate::study::rows::Row;
 use page::{Figure, Metric, Unit, Verdict};
 use trial::record::DatagramsRecord;
 

@@ -10,8 +10,9 @@ mod pairs;
 
 use measure::{FrameRate, FrameSize};
 
+use super::super::counts::{Count, flooded, paused, tester_dropped};
 use super::SwitchTest;
-use super::rig::{Count, Offer, PortSet, Rig, Stream, flooded, paused, tester_dropped};
+use super::rig::{Offer, PortSet, Rig, Stream};
 use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::TestbedError;
 use trial::{Gate, Schedule};
@@ -148,7 +149,7 @@ fn measure(
     let label = format!("{}{control}", scene.label);
     let duration = rig.spec.duration;
     let tried = rig.offer(board, Offer { label, streams, duration, gate: scene.gate })?;
-    let paused = paused(&tried.record);
+    let paused = paused(&tried);
     if tried.valid().is_none() && !(paused && tried.beyond_tester()) {
         return Ok(None);
     }

@@ -8,12 +8,10 @@
 
 use measure::{FrameRate, Nanos};
 
+use super::super::counts::{lost, lost_on_path, seen, slowest_flow};
+use super::super::sustained::Delivery;
 use super::ForwardingTest;
-use super::rig::{
-    Cell, Direction, Notes, Offer, Rig, directions, lost, lost_on_path, offered, seen,
-    set_direction,
-};
-use crate::study::sustained::Delivery;
+use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, set_direction};
 use crate::verdict::{Evidence, LossCount, Losses};
 use page::{Caveat, Figure, Metric, Unit};
 use trial::Schedule;
@@ -173,7 +171,7 @@ fn measure_point(
         return Ok(point);
     };
     let delivered = |flows: &[&DatagramsRecord]| {
-        Delivery::of(flows, (offered(flows), duration), rig.spec.precision)
+        Delivery::of(flows, (slowest_flow(flows), duration), rig.spec.precision)
     };
     let all = delivered(&flows);
     point.frames = all.sent;

@@ -6,10 +6,9 @@
 
 use measure::{FrameRate, Nanos};
 
+use super::super::counts::{lost, seen};
 use super::ForwardingTest;
-use super::rig::{
-    Cell, Direction, Found, Notes, Offer, Rig, directions, lost, seen, set_direction,
-};
+use super::rig::{Cell, Direction, Found, Notes, Offer, Rig, directions, set_direction};
 use crate::verdict::Evidence;
 use page::{Caveat, Figure, Metric, Unit};
 use trial::Schedule;

@@ -7,12 +7,11 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 
-use super::super::rows::Row;
-use super::super::session::Tried;
+use super::super::counts::{lost, lost_on_path, paused, seen, sent};
 use super::ForwardingTest;
-use super::rig::{
-    Cell, Direction, Notes, Offer, Rig, directions, lost_on_path, paused, seen, sent, set_direction,
-};
+use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, set_direction};
+use crate::study::rows::Row;
+use crate::study::session::Tried;
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Metric, Unit};
 use trial::Schedule;
@@ -61,7 +60,7 @@ impl Sample {
     fn of(block: u32, flows: &[&DatagramsRecord]) -> Self {
         let none = Self { block, ..Self::default() };
         let mut all = flows.iter().fold(none, |sum, flow| sum.plus(flow));
-        all.loss_ratio = super::rig::lost(flows) as f64 / sent(flows).max(1) as f64;
+        all.loss_ratio = lost(flows) as f64 / sent(flows).max(1) as f64;
         all
     }
 
@@ -171,7 +170,7 @@ fn driven(tried: &Tried, flows: &[&DatagramsRecord]) -> Driven {
 
 /// Frames that came back and that the tester itself dropped, as a share of those that it counted.
 fn own_drops(tried: &Tried, flows: &[&DatagramsRecord]) -> f64 {
-    let lost = super::rig::lost(flows);
+    let lost = lost(flows);
     let received = sent(flows).saturating_sub(lost).max(1);
     lost.saturating_sub(lost_on_path(tried)) as f64 / received as f64
 }

@@ -8,10 +8,11 @@
 
 use measure::{FrameRate, FrameSize, Nanos};
 
-use super::super::session::Tried;
+use super::super::counts::Count;
 use super::SwitchTest;
 use super::broadcast::delays_of;
-use super::rig::{Count, Offer, PortSet, Rig, Stream};
+use super::rig::{Offer, PortSet, Rig, Stream};
+use crate::study::session::Tried;
 use page::{Caveat, Figure, Metric, Unit};
 use trial::TestbedError;
 use trial::record::FlowRecord;

@@ -7,19 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use measure::{FrameRate, FrameSize, Nanos};
 
-use super::super::rows::Row;
-use super::super::session::{Ask, Session, Tried};
-use super::super::ways::Way;
-use super::{SwitchTest, SwitchingSpec};
+use super::super::counts::Count;
+use super::{Pattern, SwitchTest, SwitchingSpec};
+use crate::study::rows::Row;
+use crate::study::session::{Ask, Session, Tried};
+use crate::study::ways::Way;
 use crate::study::{Profile, burst, pattern};
 use crate::verdict::{Bracket, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
 use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::TestbedError;
-use trial::counters::{RX_OTHERHOST, RX_PACKETS, is_pause};
-use trial::record::{DatagramsRecord, Defect, FlowRecord, PortCounters, Side, TrialRecord};
-use trial::topology::{PortRef, Topology};
-use trial::validity::tester_losses;
-use trial::{Datagrams, Destination, Flow, FlowKind, Gate, Headers, Reception, Role, Schedule};
+use trial::topology::{Pair, PortRef, Topology};
+use trial::{Datagrams, Destination, Flow, FlowKind, Gate, Role, Schedule};
 
 /// A study under way.
 pub(super) struct Rig<'s, 't> {
@@ -30,7 +28,7 @@ pub(super) struct Rig<'s, 't> {
     asked: BTreeMap<String, u32>,
     /// Frames a second each way of one port that the cables carried under flood, by device and
     /// size.
-    cables: BTreeMap<(Way, FrameSize), f64>,
+    flooded_cables: BTreeMap<(Way, FrameSize), f64>,
 }
 
 /// A device and those of its ports that take part, in the device's order.
@@ -58,35 +56,10 @@ pub(super) struct Offer {
     pub(super) gate: Gate,
 }
 
-/// What came of several flows together.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Count {
-    pub(super) sent: u64,
-    pub(super) lost: u64,
-    /// Frames a second that left, and that arrived.
-    pub(super) offered: f64,
-    pub(super) received: f64,
-}
-
-impl Count {
-    /// Sums over flows.
-    pub(super) fn of<'a>(flows: impl IntoIterator<Item = &'a DatagramsRecord>) -> Self {
-        flows.into_iter().fold(Self::default(), |sum, flow| Self {
-            sent: sum.sent + flow.sent,
-            lost: sum.lost + flow.received.lost(flow.sent),
-            offered: sum.offered + flow.sending_rate().0,
-            received: sum.received + flow.receiving_rate().0,
-        })
-    }
-
-    pub(super) fn loss_ratio(&self) -> f64 {
-        self.lost as f64 / self.sent.max(1) as f64
-    }
-}
-
 impl<'s, 't> Rig<'s, 't> {
     pub(super) fn new(spec: &'s SwitchingSpec, session: Session<'t>, topology: Topology) -> Self {
-        Self { spec, session, topology, asked: BTreeMap::new(), cables: BTreeMap::new() }
+        let (asked, flooded_cables) = (BTreeMap::new(), BTreeMap::new());
+        Self { spec, session, topology, asked, flooded_cables }
     }
 
     /// Each subject with its ports.
@@ -119,20 +92,9 @@ impl<'s, 't> Rig<'s, 't> {
         schedule: Schedule,
         destination: Destination,
     ) -> FlowKind {
-        let burst_limit = match schedule {
-            Schedule::Greedy | Schedule::Burst(_) => 0,
-            Schedule::Paced(rate) | Schedule::Falling { from: rate, .. } => burst::limit(rate),
-        };
-        FlowKind::Datagrams(Datagrams {
-            frames: size.into(),
-            schedule,
-            backend: self.spec.backend,
-            receiver: Reception::Auto,
-            burst_limit,
-            senders: 1,
-            headers: Headers::default(),
-            destination,
-        })
+        let limit = burst::limit(schedule);
+        let plain = Datagrams::plain(size, schedule, self.spec.backend, limit);
+        FlowKind::Datagrams(Datagrams { destination, ..plain })
     }
 
     /// A measured flow of plain frames.
@@ -173,29 +135,53 @@ impl<'s, 't> Rig<'s, 't> {
         self.session.run(Ask { label, way, block, duration, gate, flows, events: Vec::new() })
     }
 
+    /// The same kind of frames from each end to the other, over direct cables.
+    pub(super) fn offer_on_cables(
+        &mut self,
+        board: &PortSet,
+        label: String,
+        (ends, kind): (&[Pair], &FlowKind),
+        how: (Nanos, Gate),
+    ) -> Result<Tried, TestbedError> {
+        let flows = Flow::each_measured(ends, kind);
+        let way = self.session.ways.bypass_of(board.way).unwrap_or(board.way);
+        self.ask(way, label, flows, how)
+    }
+
+    /// Both ends of the direct cables among the device's hosts, each sending to the other.
+    fn cables(&self, board: &PortSet) -> Vec<Pair> {
+        let Some(_) = self.session.ways.bypass_of(board.way) else { return Vec::new() };
+        let cables = self.topology.cables_among(&board.ports).into_iter();
+        let both = |pair: Pair| {
+            let back = pair.back();
+            [pair, back]
+        };
+        cables.flat_map(both).collect()
+    }
+
+    /// Of these the ends of hosts that send in a pattern.
+    pub(super) fn cables_of_senders(&self, board: &PortSet, pattern: Pattern) -> Vec<Pair> {
+        let senders = pattern.streams(board.ports.len()).into_iter().map(|(from, _)| from);
+        let hosts: BTreeSet<&str> = senders.map(|from| board.ports[from].host.as_str()).collect();
+        let sends = |pair: &Pair| hosts.contains(pair.from.host.as_str());
+        self.cables(board).into_iter().filter(sends).collect()
+    }
+
     /// Floods the direct cables of the device's hosts, all at once: what the tester can do without
     /// it.
     pub(super) fn learn_what_cables_carry(&mut self, board: &PortSet) -> Result<(), TestbedError> {
-        let Some(bypass) = self.session.ways.bypass_of(board.way) else { return Ok(()) };
-        let cables = self.topology.cables_among(&board.ports);
+        if self.session.ways.bypass_of(board.way).is_none() {
+            return Ok(());
+        }
+        let ends = self.cables(board);
         for size in self.spec.frames.clone() {
             let kind = self.frames(size, Schedule::Greedy, Destination::Receiver);
-            let ends =
-                cables.iter().flat_map(|pair| [(&pair.from, &pair.to), (&pair.to, &pair.from)]);
-            let flow = |(id, (from, to)): (u16, (&PortRef, &PortRef))| Flow {
-                id,
-                from: from.clone(),
-                to: to.clone(),
-                role: Role::Measured,
-                kind: kind.clone(),
-            };
-            let flows: Vec<Flow> = (1..).zip(ends).map(flow).collect();
-            let count = flows.len();
             let label = format!("cables {size} flood");
-            let tried = self.ask(bypass, label, flows, (self.spec.duration, Gate::Flood))?;
-            if tried.valid().is_some() && count > 0 {
-                let each = Count::of(tried.measured()).received / count as f64;
-                self.cables.insert((board.way, size), each);
+            let how = (self.spec.duration, Gate::Flood);
+            let tried = self.offer_on_cables(board, label, (&ends, &kind), how)?;
+            if tried.valid().is_some() && !ends.is_empty() {
+                let each = Count::of(tried.measured()).received / ends.len() as f64;
+                self.flooded_cables.insert((board.way, size), each);
             }
         }
         Ok(())
@@ -208,7 +194,7 @@ impl<'s, 't> Rig<'s, 't> {
 
     /// What a port sends of a size at most: the line's rate, or else what the cables carried.
     pub(super) fn highest(&self, board: &PortSet, size: FrameSize) -> Option<FrameRate> {
-        let cable = || self.cables.get(&(board.way, size)).map(|rate| FrameRate(*rate));
+        let cable = || self.flooded_cables.get(&(board.way, size)).map(|rate| FrameRate(*rate));
         self.line_rate(size).or_else(cable).filter(|rate| rate.0 > 0.0)
     }
 
@@ -221,12 +207,21 @@ impl<'s, 't> Rig<'s, 't> {
         (device, driven): (Bracket, Driven),
         link: Option<FrameRate>,
     ) -> Verdict {
-        let cable = self.cables.get(&(board.way, size));
-        let bypass = cable.map(|cable| Bracket::exactly(Some(*cable)));
-        let rates = Rates::Brackets { device, bypass };
+        let rates = Rates::Brackets { device, bypass: self.flood_of_cables(board, size) };
         let link = link.map(|rate| rate.0);
         let rate = RateEvidence { link, ..RateEvidence::of(rates, driven) };
-        self.session.ways.judge(board.way, &Evidence::Rate(rate))
+        self.judge(board, &Evidence::Rate(rate))
+    }
+
+    /// Whose limit a figure of the device shows.
+    pub(super) fn judge(&self, board: &PortSet, evidence: &Evidence<'_>) -> Verdict {
+        self.session.ways.judge(board.way, evidence)
+    }
+
+    /// What each way of a port's cable carried under flood.
+    pub(super) fn flood_of_cables(&self, board: &PortSet, size: FrameSize) -> Option<Bracket> {
+        let cable = self.flooded_cables.get(&(board.way, size));
+        cable.map(|cable| Bracket::exactly(Some(*cable)))
     }
 
     /// Whose doing it is that something was seen, or was not, which a control did not show: of what
@@ -275,54 +270,4 @@ impl<'s, 't> Rig<'s, 't> {
         row.caveats.insert(Caveat::Unsupported);
         row.single(metric, unit, None)
     }
-}
-
-/// Frames that came to hosts whom they were not for: RFC 2889's flood count (RFC 2285 §3.8.3).
-pub(super) fn flooded(record: &TrialRecord) -> u64 {
-    let hosts = record.ports.iter().filter(|port| port.side == Side::Tester);
-    hosts.filter_map(|port| port.counters.get(RX_OTHERHOST)).sum()
-}
-
-/// Of those the ones that came to one port.
-pub(super) fn astray(record: &TrialRecord, port: &PortRef) -> u64 {
-    counter(record, port, RX_OTHERHOST)
-}
-
-/// Frames that a port's own counter received.
-pub(super) fn arrived(record: &TrialRecord, port: &PortRef) -> u64 {
-    counter(record, port, RX_PACKETS)
-}
-
-fn counter(record: &TrialRecord, port: &PortRef, name: &str) -> u64 {
-    let place = port.to_string();
-    let of = |p: &&PortCounters| p.side == Side::Tester && p.place == place;
-    let counters = record.ports.iter().find(of).map(|port| &port.counters);
-    counters.and_then(|counters| counters.get(name)).copied().unwrap_or(0)
-}
-
-/// Whether the tester itself dropped something, so that a loss may be its own. PAUSE frames seen
-/// are the device's doing and no drop.
-pub(super) fn tester_dropped(tried: &Tried) -> bool {
-    let record = &tried.record;
-    let own = tester_losses(&tried.trial, &record.flows, &record.ports, &record.hosts);
-    own.iter()
-        .any(|defect| matches!(defect, Defect::TesterCounter { counter, .. } if !is_pause(counter)))
-}
-
-/// Whether a tester's port was told by PAUSE frames to wait.
-pub(super) fn paused(record: &TrialRecord) -> bool {
-    let hosts = record.ports.iter().filter(|port| port.side == Side::Tester);
-    let mut counters = hosts.flat_map(|port| &port.counters);
-    counters.any(|(name, by)| is_pause(name) && !name.starts_with("tx") && *by > 0)
-}
-
-/// The least that any sending port sent, frames a second over all its flows.
-pub(super) fn slowest_sender(tried: &Tried) -> FrameRate {
-    let mut ports: BTreeMap<&PortRef, f64> = BTreeMap::new();
-    for (flow, record) in tried.trial.flows.iter().zip(&tried.record.flows) {
-        if let (Role::Measured, FlowRecord::Datagrams(seen)) = (flow.role, record) {
-            *ports.entry(&flow.from).or_default() += seen.sending_rate().0;
-        }
-    }
-    FrameRate(ports.into_values().min_by(f64::total_cmp).unwrap_or(0.0))
 }

@@ -7,8 +7,9 @@
 
 use measure::{FrameRate, Nanos};
 
+use super::super::counts::{lost, seen};
 use super::ForwardingTest;
-use super::rig::{Cell, Found, Notes, Offer, Rig, lost, seen};
+use super::rig::{Cell, Found, Notes, Offer, Rig};
 use crate::search::{Answer, Largest, LargestSearch, Within};
 use crate::study::rows::Row;
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};

@@ -1,0 +1,148 @@
+//! What is counted of a trial's flows, of the ports around them, and what of it is whose.
+//!
+//! Never calls a frame received that came by a wrong port, nor the tester's own drops the path's.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::FrameRate;
+
+use crate::reconcile::reconcile;
+use crate::study::session::Tried;
+use trial::Role;
+use trial::counters::{RX_OTHERHOST, RX_PACKETS, is_pause};
+use trial::record::{DatagramsRecord, Defect, FlowRecord, PortCounters, Side, TrialRecord};
+use trial::topology::PortRef;
+use trial::validity::tester_losses;
+
+/// What a valid trial's measured flows did. Never empty.
+pub(super) type Seen<'a> = Vec<&'a DatagramsRecord>;
+
+/// The flows' records, if figures may come from them.
+pub(super) fn seen(tried: &Tried) -> Option<Seen<'_>> {
+    tried.valid()?;
+    let flows: Seen<'_> = tried.measured().collect();
+    (!flows.is_empty()).then_some(flows)
+}
+
+/// What came of several flows together.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Count {
+    pub(super) sent: u64,
+    pub(super) lost: u64,
+    /// Frames a second that left, and that arrived.
+    pub(super) offered: f64,
+    pub(super) received: f64,
+}
+
+impl Count {
+    /// Sums over flows.
+    pub(super) fn of<'a>(flows: impl IntoIterator<Item = &'a DatagramsRecord>) -> Self {
+        flows.into_iter().fold(Self::default(), |sum, flow| Self {
+            sent: sum.sent + flow.sent,
+            lost: sum.lost + flow.received.lost(flow.sent),
+            offered: sum.offered + flow.sending_rate().0,
+            received: sum.received + flow.receiving_rate().0,
+        })
+    }
+
+    pub(super) fn loss_ratio(&self) -> f64 {
+        self.lost as f64 / self.sent.max(1) as f64
+    }
+}
+
+/// Frames of all flows that left.
+pub(super) fn sent(flows: &[&DatagramsRecord]) -> u64 {
+    flows.iter().map(|flow| flow.sent).sum()
+}
+
+/// Frames of all flows that never came.
+pub(super) fn lost(flows: &[&DatagramsRecord]) -> u64 {
+    flows.iter().map(|flow| flow.received.lost(flow.sent)).sum()
+}
+
+/// The least that any of these flows sent, frames a second.
+pub(super) fn slowest_flow(flows: &[&DatagramsRecord]) -> FrameRate {
+    let rates = flows.iter().map(|flow| flow.sending_rate().0);
+    FrameRate(rates.min_by(f64::total_cmp).unwrap_or(0.0))
+}
+
+/// The load as it really was: the least that any sending port sent, frames a second over all its
+/// flows.
+pub(super) fn slowest_sender(tried: &Tried) -> FrameRate {
+    let mut ports: BTreeMap<&PortRef, f64> = BTreeMap::new();
+    for (flow, record) in tried.trial.flows.iter().zip(&tried.record.flows) {
+        if let (Role::Measured, FlowRecord::Datagrams(seen)) = (flow.role, record) {
+            *ports.entry(&flow.from).or_default() += seen.sending_rate().0;
+        }
+    }
+    FrameRate(ports.into_values().min_by(f64::total_cmp).unwrap_or(0.0))
+}
+
+/// What passed without a loss of each sending port, shared out evenly over its flows, in a try that
+/// was invalid only by the tester's own limits.
+pub(super) fn lossless_load(tried: &Tried) -> Option<FrameRate> {
+    let measured = || tried.trial.flows.iter().filter(|flow| flow.role == Role::Measured);
+    let ports: BTreeSet<&PortRef> = measured().map(|flow| &flow.from).collect();
+    let each = measured().count() / ports.len().max(1);
+    tried.lossless_load().map(|rate| FrameRate(rate.0 * each as f64))
+}
+
+/// Frames lost that no counter of the tester's own explains: those that the path lost.
+pub(super) fn lost_on_path(tried: &Tried) -> u64 {
+    if let Some(books) = reconcile(&tried.trial, &tried.record) {
+        return books.lost.saturating_sub(books.tester);
+    }
+    // Counters of ports don't tell several flows apart; all that the tester dropped is its own.
+    let flows: Seen<'_> = tried.measured().collect();
+    lost(&flows).saturating_sub(own_drops(tried).sum())
+}
+
+/// Whether the tester itself dropped something, so that a loss may be its own.
+pub(super) fn tester_dropped(tried: &Tried) -> bool {
+    own_drops(tried).next().is_some()
+}
+
+/// What each of the tester's counters says that it dropped. PAUSE frames seen are the device's
+/// doing and no drop.
+fn own_drops(tried: &Tried) -> impl Iterator<Item = u64> {
+    let record = &tried.record;
+    let own = tester_losses(&tried.trial, &record.flows, &record.ports, &record.hosts);
+    own.into_iter().filter_map(|defect| match defect {
+        Defect::TesterCounter { by, counter, .. } if !is_pause(&counter) => Some(by),
+        _ => None,
+    })
+}
+
+/// Whether a sender's port was told by PAUSE frames to wait. Its own, sent to slow down the other
+/// end, are not meant.
+pub(super) fn paused(tried: &Tried) -> bool {
+    let sends = |host: &str| tried.trial.flows.iter().any(|flow| flow.from.host == host);
+    let senders = tried.record.ports.iter().filter(|port| {
+        port.side == Side::Tester && port.place.split_once('/').is_some_and(|(host, _)| sends(host))
+    });
+    let mut counters = senders.flat_map(|port| &port.counters);
+    counters.any(|(name, by)| is_pause(name) && !name.starts_with("tx") && *by > 0)
+}
+
+/// Frames that came to hosts whom they were not for: RFC 2889's flood count (RFC 2285 §3.8.3).
+pub(super) fn flooded(record: &TrialRecord) -> u64 {
+    let hosts = record.ports.iter().filter(|port| port.side == Side::Tester);
+    hosts.filter_map(|port| port.counters.get(RX_OTHERHOST)).sum()
+}
+
+/// Of those the ones that came to one port.
+pub(super) fn astray(record: &TrialRecord, port: &PortRef) -> u64 {
+    counter(record, port, RX_OTHERHOST)
+}
+
+/// Frames that a port's own counter received.
+pub(super) fn arrived(record: &TrialRecord, port: &PortRef) -> u64 {
+    counter(record, port, RX_PACKETS)
+}
+
+fn counter(record: &TrialRecord, port: &PortRef, name: &str) -> u64 {
+    let place = port.to_string();
+    let of = |p: &&PortCounters| p.side == Side::Tester && p.place == place;
+    let counters = record.ports.iter().find(of).map(|port| &port.counters);
+    counters.and_then(|counters| counters.get(name)).copied().unwrap_or(0)
+}

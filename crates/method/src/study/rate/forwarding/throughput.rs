@@ -1,0 +1,234 @@
+//! The throughput of each subject between two ports, and then of the direct cables, by every goal.
+//!
+//! Owns the order of the searches and their figures. What is searched, and what is called a
+//! throughput, is the same for every pattern (`rate::throughput`).
+
+use std::collections::BTreeMap;
+
+use measure::{FrameRate, Nanos};
+
+use super::super::counts::seen;
+use super::super::sustained::Delivery;
+use super::super::throughput::{
+    BYPASS_HEADROOM, Floods, Load, Path, Purpose, SearchRules, Searched, Terms, search,
+};
+use super::pacing::Pacing;
+use super::rig::{Cell, Direction, Found, Notes, Offer, Rig, set_direction};
+use super::{ForwardingSpec, ForwardingTest};
+use crate::search::{Goal, GoalName};
+use crate::study::session::Tried;
+use crate::verdict::Driven;
+use page::{Caveat, Figure, Metric, Unit};
+use trial::{Schedule, TestbedError};
+
+const TEST: ForwardingTest = ForwardingTest::Throughput;
+
+/// Which goal's load the other tests use: the RFC's own, else the one nearest to it.
+const LOAD_GOALS: [GoalName; 4] =
+    [GoalName::Rfc2544, GoalName::Ndr, GoalName::Tst009, GoalName::Pdr];
+
+impl From<&ForwardingSpec> for Terms {
+    fn from(spec: &ForwardingSpec) -> Self {
+        Self {
+            names: spec.goals.clone(),
+            kind: spec.search,
+            rules: SearchRules::Common,
+            profile: spec.profile,
+            duration: spec.duration,
+            final_duration: spec.final_duration,
+            precision: spec.precision,
+        }
+    }
+}
+
+/// Loads without loss: the rate as it was, the trial's duration, and how even they were.
+type Paced = Vec<(f64, Nanos, Pacing)>;
+
+/// A cell's searches, over.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    searched: Searched,
+    paced: Paced,
+    notes: Notes,
+}
+
+impl Known {
+    /// The load for the tests that follow from the throughput: a goal's, or, where no goal was
+    /// reached, what came through of the loads that were tried.
+    fn found(&self, goals: &[Goal]) -> Option<Found> {
+        let Self { searched, .. } = self;
+        let named = |name: &GoalName| goals.iter().find(|goal| goal.name == *name);
+        let mut known = LOAD_GOALS.iter().filter_map(named);
+        if let Some(goal) = known.find(|goal| searched.value(goal).is_some()) {
+            let driven = searched.driven(goal.name) != Driven::No;
+            return Some(Found { rate: searched.value(goal)?, driven, irregular: false });
+        }
+        let rate = searched.deliveries.highest().filter(|rate| *rate > 0.0)?;
+        Some(Found { rate, driven: false, irregular: true })
+    }
+
+    /// Of the longest trial at the load nearest to `rate`.
+    fn pacing_at(&self, rate: f64) -> Option<&Pacing> {
+        let best = self.paced.iter().min_by(|a, b| {
+            let off = |x: f64| (x / rate - 1.0).abs();
+            off(a.0).total_cmp(&off(b.0)).then(b.1.cmp(&a.1))
+        });
+        best.map(|(_, _, pacing)| pacing)
+    }
+}
+
+/// A cell under search.
+struct CellPath<'r, 's, 't> {
+    rig: &'r mut Rig<'s, 't>,
+    cell: Cell,
+    paced: Paced,
+    notes: Notes,
+}
+
+impl Path for CellPath<'_, '_, '_> {
+    fn floods(&mut self) -> Result<Floods, TestbedError> {
+        self.rig.floods(self.cell)
+    }
+
+    fn offer(&mut self, load: Load) -> Result<Tried, TestbedError> {
+        let test = match load.purpose {
+            Purpose::Pacing => "pacing",
+            Purpose::Search => TEST.as_str(),
+            Purpose::Saturation => "saturation",
+        };
+        let offer = Offer::new(TEST, self.cell, load.schedule, load.duration);
+        let tried = self.rig.offer(&Offer { test, block: load.before, ..offer })?;
+        if load.purpose == Purpose::Search {
+            self.notes.hear(&tried);
+        }
+        Ok(tried)
+    }
+
+    fn counted(&mut self, load: &Load, tried: &Tried, delivery: &Delivery) {
+        if let (Some(flows), Schedule::Paced(rate), 0) = (seen(tried), load.schedule, delivery.lost)
+        {
+            // Gaps are those of each thread.
+            let each = FrameRate(rate.0 / f64::from(self.rig.spec.senders));
+            self.paced.push((delivery.offered, load.duration, Pacing::of(flows[0], each)));
+        }
+    }
+}
+
+/// Searches the subjects' ways and then the direct cables, and returns the figures.
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
+    let terms = Terms::from(rig.spec);
+    let goals = terms.goals();
+    let mut all: BTreeMap<Cell, Known> = BTreeMap::new();
+    for cell in rig.subject_cells() {
+        let known = search_cell(rig, &terms, cell, f64::INFINITY)?;
+        if let Some(found) = known.found(&goals) {
+            rig.remember(cell, found);
+        }
+        rig.remember_bucket(cell, known.searched.deliveries.long_enough_for_a_rate());
+        all.insert(cell, known);
+    }
+    for way in rig.session.ways.bypasses() {
+        for cable in rig.on(way) {
+            let beside = rig.session.ways.beside(way).into_iter();
+            let cells = beside.filter_map(|way| all.get(&Cell { way, ..cable }));
+            let driven = cells.filter_map(|known| known.searched.highest_driven(&goals));
+            let driven = driven.max_by(f64::total_cmp);
+            let enough = driven.map_or(f64::INFINITY, |value| value * BYPASS_HEADROOM);
+            let known = search_cell(rig, &terms, cable, enough)?;
+            all.insert(cable, known);
+        }
+    }
+    let empty = Known::default();
+    let mut figures = Vec::new();
+    for cell in rig.cells() {
+        let own = all.get(&cell).unwrap_or(&empty);
+        let bypass = rig.bypass_of(cell).and_then(|cable| all.get(&cable)).unwrap_or(&empty);
+        for together in terms.rounds() {
+            for goal in &together {
+                let search = terms.search_name(goal, &together);
+                figures.extend(of_goal(rig, cell, (goal, search), (own, bypass)));
+            }
+        }
+        figures.extend(of_pacing(rig, cell, (own, &goals)));
+    }
+    Ok(figures)
+}
+
+fn search_cell(
+    rig: &mut Rig<'_, '_>,
+    terms: &Terms,
+    cell: Cell,
+    enough: f64,
+) -> Result<Known, TestbedError> {
+    let line = rig.line_rate(cell).map_or(f64::INFINITY, |line| line.0);
+    let mut path = CellPath { rig, cell, paced: Vec::new(), notes: Notes::default() };
+    let searched = search(&mut path, terms, line.min(enough))?;
+    let CellPath { paced, mut notes, .. } = path;
+    if searched.broken {
+        notes.caveats.push(Caveat::NoValidTrial);
+    }
+    Ok(Known { searched, paced, notes })
+}
+
+fn of_goal(
+    rig: &Rig<'_, '_>,
+    cell: Cell,
+    (goal, search): (&Goal, &str),
+    (own, bypass): (&Known, &Known),
+) -> Vec<Figure> {
+    let Known { searched, notes, .. } = own;
+    let result = searched.result(goal.name);
+    let frames = &rig.frames[cell.frames];
+    let mut row = rig.row(TEST, cell, notes);
+    let beside = bypass.searched.beside(goal);
+    let evidence = searched.evidence(goal, beside, rig.line_rate(cell));
+    row.verdict = rig.session.ways.judge(cell.way, &evidence);
+    searched.describe(goal, frames.sent.mean_octets(), &mut row);
+    let mut add = |name: &str, value| row.conditions.insert(name.to_owned(), value);
+    add("search", search.into());
+    if let Some(result) = result {
+        add("traffic_time_ns", result.traffic_time.0.into());
+    }
+    let through = result.and_then(|r| r.conditional_throughput).filter(|_| goal.loss_ratio > 0.0);
+    let through = through.and_then(|rate| Some(FrameRate(rate.0.min(searched.value(goal)?))));
+    if let Some(through) = through {
+        add("loss_ratio_allowed", goal.loss_ratio.into());
+        add("conditional_throughput_frames_per_s", through.0.into());
+    }
+    let mut figures = Vec::new();
+    for (direction, ways) in shares(rig.spec) {
+        let mut row = row.clone();
+        set_direction(&mut row, direction);
+        let figure = searched.figure(goal, ways, &row);
+        let bits: Vec<Figure> = frames.in_bits(&figure).collect();
+        figures.extend(std::iter::once(figure).chain(bits));
+    }
+    if let Some((load, ratio)) = searched.bracket(goal).loss {
+        row.conditions.insert("offered_frames_per_s".to_owned(), load.into());
+        figures.push(row.single(Metric::LossRatio, Unit::Ratio, Some(ratio)));
+    }
+    figures
+}
+
+/// Both ways carry the same load; together they carry twice as much.
+fn shares(spec: &ForwardingSpec) -> Vec<(Option<Direction>, f64)> {
+    if !spec.bidirectional {
+        return vec![(None, 1.0)];
+    }
+    vec![
+        (Some(Direction::Forward), 1.0),
+        (Some(Direction::Reverse), 1.0),
+        (Some(Direction::Total), 2.0),
+    ]
+}
+
+/// How even the load was at which the throughput was found.
+fn of_pacing(rig: &Rig<'_, '_>, cell: Cell, (own, goals): (&Known, &[Goal])) -> Vec<Figure> {
+    let found = own.found(goals).filter(|found| !found.irregular);
+    let Some(pacing) = found.and_then(|found| own.pacing_at(found.rate)) else {
+        return Vec::new();
+    };
+    let mut row = rig.row(TEST, cell, &own.notes);
+    set_direction(&mut row, rig.spec.bidirectional.then_some(Direction::Forward));
+    pacing.figures(row)
+}

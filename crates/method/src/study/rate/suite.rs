@@ -1,0 +1,342 @@
+//! The suites RFC 2544, 2889 and 8239 as data: their tests, who sends to whom in each, their frame
+//! sizes and how long their trials last.
+//!
+//! Owns the tables. Never runs a test, and never says what a device did.
+
+use std::ops::RangeInclusive;
+
+use measure::{FrameSize, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::study::pattern::Pattern;
+
+/// What an RFC asks of all its tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suite {
+    /// As figures and users write it: `rfc2544`.
+    pub name: &'static str,
+    /// `RFC 2544`
+    pub title: &'static str,
+    /// Octets of the frames, with FCS, on an Ethernet of 1,500-octet MTU; where they are said.
+    pub sizes: [u32; 7],
+    /// `RFC 2544 §9.1`
+    pub sizes_clause: &'static str,
+    /// How long a trial lasts that counts: from, to.
+    pub seconds: RangeInclusive<u64>,
+    /// The length that is taken where nothing speaks against it.
+    pub usual_seconds: u64,
+    /// `RFC 2544 §24`
+    pub seconds_clause: &'static str,
+}
+
+const SIZES: [u32; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
+
+/// Benchmarking of devices between two ports.
+pub static RFC2544: Suite = Suite {
+    name: "rfc2544",
+    title: "RFC 2544",
+    sizes: SIZES,
+    sizes_clause: "RFC 2544 §9.1",
+    seconds: 60..=u64::MAX,
+    usual_seconds: 60,
+    seconds_clause: "RFC 2544 §24",
+};
+
+/// Benchmarking of switches.
+pub static RFC2889: Suite = Suite {
+    name: "rfc2889",
+    title: "RFC 2889",
+    sizes: SIZES,
+    sizes_clause: "RFC 2889 §4",
+    seconds: 1..=300,
+    usual_seconds: 30,
+    seconds_clause: "RFC 2889 §5.1.2",
+};
+
+impl Suite {
+    /// Its frame sizes.
+    pub fn frames(&self) -> Vec<FrameSize> {
+        let legal = |octets| FrameSize::new(octets).expect("an RFC's sizes are legal");
+        self.sizes.map(legal).to_vec()
+    }
+
+    /// Those of its sizes that are not among these, as users write them.
+    pub(crate) fn missing(&self, frames: &[FrameSize]) -> Vec<String> {
+        let missing = |size: &FrameSize| !frames.contains(size);
+        self.frames().into_iter().filter(missing).map(|size| size.octets().to_string()).collect()
+    }
+
+    /// Whether a trial that counts may last so long.
+    pub(crate) fn allows(&self, duration: Nanos) -> bool {
+        duration >= Nanos::from_secs(*self.seconds.start())
+            && duration.as_secs_f64() <= *self.seconds.end() as f64
+    }
+}
+
+/// A procedure of the study `forwarding`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ForwardingTest {
+    /// As fast as the tester can: forwarding rate at maximum offered load (RFC 2285 §3.6.2).
+    Flood,
+    /// The highest rate at which a goal holds (RFC 2544 §26.1).
+    Throughput,
+    /// One-way delay at that rate (RFC 2544 §26.2, RFC 8219 §7.2).
+    Latency,
+    /// Loss at 100 %, 90 %, 80 %… of the highest rate (RFC 2544 §26.3).
+    LossCurve,
+    /// The longest burst without loss (RFC 2544 §26.4, RFC 9004).
+    BackToBack,
+    /// How long a device goes on losing after an overload (RFC 2544 §26.5).
+    Recovery,
+    /// How long a reset interrupts it (RFC 2544 §26.6, RFC 6201).
+    Reset,
+}
+
+impl ForwardingTest {
+    /// The six of RFC 2544 §26, in its order.
+    pub const RFC2544: [Self; 6] = [
+        Self::Throughput,
+        Self::Latency,
+        Self::LossCurve,
+        Self::BackToBack,
+        Self::Recovery,
+        Self::Reset,
+    ];
+
+    /// As figures and users write it: `flood`, `throughput`, `latency`, `loss-curve`,
+    /// `back-to-back`, `recovery`, `reset`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Flood => "flood",
+            Self::Throughput => "throughput",
+            Self::Latency => "latency",
+            Self::LossCurve => "loss-curve",
+            Self::BackToBack => "back-to-back",
+            Self::Recovery => "recovery",
+            Self::Reset => "reset",
+        }
+    }
+
+    /// Whether its load follows from the throughput.
+    pub const fn needs_throughput(self) -> bool {
+        matches!(self, Self::Latency | Self::BackToBack | Self::Recovery | Self::Reset)
+    }
+}
+
+/// A test of RFC 2889 or RFC 8239.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SwitchTest {
+    /// Every port to every other.
+    Mesh,
+    /// One port to all others.
+    OneToMany,
+    /// All others to one port.
+    ManyToOne,
+    /// Each half of the ports to the other.
+    HalfToHalf,
+    /// One half of the ports to the other.
+    OneWay,
+    /// An uncongested port beside a congested one.
+    Congestion,
+    /// Frames closer together than the standard's gap.
+    ForwardPressure,
+    /// How many addresses it knows at once.
+    AddressCaching,
+    /// How many new addresses a second it learns.
+    AddressLearning,
+    /// What it does with frames that are no frames.
+    ErroredFrames,
+    /// Frames to everybody.
+    Broadcast,
+    /// Pairs of ports and all ports at 99.98 % of the line's rate.
+    LineRate,
+    /// The longest burst without loss, of many ports into few.
+    Microburst,
+    /// An uncongested port beside a congested one, on every four neighbouring ports.
+    HeadOfLine,
+    /// TCP from many ports into one, beside datagrams.
+    Incast,
+}
+
+/// What is known of a test before it is made.
+struct Row {
+    test: SwitchTest,
+    name: &'static str,
+    clause: &'static str,
+    /// Who sends to whom, where its throughput is searched.
+    pattern: Option<Pattern>,
+    /// How many ports it needs.
+    ports: usize,
+    /// What the clause asks for, in our words.
+    requirement: &'static str,
+    /// Why hosts can't make it.
+    impossible: Option<&'static str>,
+}
+
+/// All tests, RFC 2889's in its order and RFC 8239's.
+#[rustfmt::skip]
+const TESTS: [Row; 15] = [
+    of_pattern(SwitchTest::Mesh, Pattern::Mesh, "RFC 2889 §5.1",
+        "throughput, forwarding rates and loss, every port sending to every other"),
+    of_pattern(SwitchTest::OneToMany, Pattern::OneToMany, "RFC 2889 §5.2",
+        "the same from one port to all others"),
+    of_pattern(SwitchTest::ManyToOne, Pattern::ManyToOne, "RFC 2889 §5.2",
+        "the same from all others to one port"),
+    of_pattern(SwitchTest::HalfToHalf, Pattern::HalfToHalf, "RFC 2889 §5.3",
+        "the same between the ports of two devices, or two halves of one"),
+    of_pattern(SwitchTest::OneWay, Pattern::OneWay, "RFC 2889 §5.4",
+        "the same from one half of the ports to the other"),
+    row(SwitchTest::Congestion, "congestion", "RFC 2889 §5.5", 4,
+        "head-of-line blocking and back pressure in groups of four ports"),
+    // RFC 2889 §5.6 asks for gaps of 88 bits and less; RFC 2285 §3.5.1 calls that overload.
+    impossible(SwitchTest::ForwardPressure, "forward-pressure", "RFC 2889 §5.6",
+        "forwarding of frames that come closer than the gap allows",
+        "a host's port keeps the standard's gap of 96 bits between frames"),
+    row(SwitchTest::AddressCaching, "address-caching", "RFC 2889 §5.7", 3,
+        "the most addresses reached without flooding"),
+    row(SwitchTest::AddressLearning, "address-learning", "RFC 2889 §5.8", 3,
+        "the highest rate at which that many are all learned"),
+    impossible(SwitchTest::ErroredFrames, "errored-frames", "RFC 2889 §5.9",
+        "what becomes of frames too long, too short or damaged",
+        "a host's port pads short frames and ends each with a right check sequence"),
+    row(SwitchTest::Broadcast, "broadcast", "RFC 2889 §5.10", 2,
+        "throughput and latency of broadcast frames to every port"),
+    row(SwitchTest::LineRate, "line-rate", "RFC 8239 §2", 2,
+        "pairs of ports and all ports at 99.98 % of line rate, with latency"),
+    row(SwitchTest::Microburst, "microburst", "RFC 8239 §4", 3,
+        "the longest lossless burst, of all but one into one and so on"),
+    row(SwitchTest::HeadOfLine, "head-of-line", "RFC 8239 §5", 4,
+        "loss at an uncongested port beside a congested one, on every four"),
+    row(SwitchTest::Incast, "incast", "RFC 8239 §6", 3,
+        "goodput of TCP and latency of datagrams into one port"),
+];
+
+const fn row(
+    test: SwitchTest,
+    name: &'static str,
+    clause: &'static str,
+    ports: usize,
+    requirement: &'static str,
+) -> Row {
+    Row { test, name, clause, pattern: None, ports, requirement, impossible: None }
+}
+
+/// Its throughput is searched.
+const fn of_pattern(
+    test: SwitchTest,
+    pattern: Pattern,
+    clause: &'static str,
+    requirement: &'static str,
+) -> Row {
+    Row { pattern: Some(pattern), ..row(test, pattern.as_str(), clause, 2, requirement) }
+}
+
+const fn impossible(
+    test: SwitchTest,
+    name: &'static str,
+    clause: &'static str,
+    requirement: &'static str,
+    why: &'static str,
+) -> Row {
+    Row { impossible: Some(why), ..row(test, name, clause, 2, requirement) }
+}
+
+impl SwitchTest {
+    /// RFC 2889's, in its order.
+    pub const RFC2889: [Self; 11] = {
+        let mut tests = [Self::Mesh; 11];
+        let mut at = 0;
+        while at < tests.len() {
+            tests[at] = TESTS[at].test;
+            at += 1;
+        }
+        tests
+    };
+
+    /// RFC 8239's but for its §3: what a buffer holds is another study's.
+    pub const RFC8239: [Self; 4] =
+        [Self::LineRate, Self::Microburst, Self::HeadOfLine, Self::Incast];
+
+    const fn row(self) -> &'static Row {
+        &TESTS[self as usize]
+    }
+
+    /// As figures and users write it: `mesh`, `one-to-many`…
+    pub const fn as_str(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Where it is written: `RFC 2889 §5.1`.
+    pub const fn clause(self) -> &'static str {
+        self.row().clause
+    }
+
+    /// What that asks for, in our words.
+    pub(crate) const fn requirement(self) -> &'static str {
+        self.row().requirement
+    }
+
+    /// `rfc2889` or `rfc8239`
+    pub fn suite(self) -> &'static str {
+        if Self::RFC2889.contains(&self) { RFC2889.name } else { "rfc8239" }
+    }
+
+    /// Who sends to whom, where its throughput is searched.
+    pub const fn pattern(self) -> Option<Pattern> {
+        self.row().pattern
+    }
+
+    /// How many ports it needs.
+    pub(super) const fn ports(self) -> usize {
+        self.row().ports
+    }
+
+    /// Why hosts can't make it, where they can't.
+    pub(super) const fn impossible(self) -> Option<&'static str> {
+        self.row().impossible
+    }
+}
+
+/// There is no such test.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a test of RFC 2889 or RFC 8239")]
+pub struct NoSuchTest(pub String);
+
+impl std::str::FromStr for SwitchTest {
+    type Err = NoSuchTest;
+
+    fn from_str(text: &str) -> Result<Self, NoSuchTest> {
+        let row = TESTS.iter().find(|row| row.name == text);
+        row.map(|row| row.test).ok_or_else(|| NoSuchTest(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_test_has_its_own_row() {
+        let all = SwitchTest::RFC2889.into_iter().chain(SwitchTest::RFC8239);
+        assert_eq!(all.clone().count(), TESTS.len());
+        for test in all {
+            assert_eq!(test.row().test, test, "{}", test.as_str());
+            assert_eq!(test.as_str().parse(), Ok(test));
+            assert_eq!(serde_json::to_value(test).expect("a name"), test.as_str());
+            let title = test.suite().replace("rfc", "RFC ");
+            assert!(test.clause().starts_with(&title), "{}", test.clause());
+        }
+    }
+
+    #[test]
+    fn durations_that_a_suite_allows() {
+        for (suite, least, longer) in [(&RFC2544, 60, true), (&RFC2889, 1, false)] {
+            let at = |seconds| suite.allows(Nanos::from_secs(seconds));
+            assert!(!at(least - 1) && at(least) && at(300), "{}", suite.title);
+            assert_eq!(at(301), longer, "{}", suite.title);
+            assert!(at(suite.usual_seconds));
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! What is called throughput: the highest load that a path sustains (RFC 1242 §3.17, RFC 2544
+//! §26.1, RFC 9971), found by a search, whoever sends to whom. A load is a rate of each sending
+//! port.
+//!
+//! Owns which loads are offered, what floods tell before the first of them, and whose limit the
+//! result is. Never counts what the tester could not do as a loss: such a load only bounds the
+//! search. A load passes only if as much comes out as goes in: what a buffer swallows is no rate
+//! (`sustained`). Never builds a flow.
+
+use std::collections::BTreeMap;
+
+use measure::quantile::median;
+use measure::{FrameRate, Nanos};
+use serde::{Deserialize, Serialize};
+
+use super::counts::{Seen, lossless_load, lost, lost_on_path, paused, seen, sent, slowest_sender};
+use super::sustained::{Bracket, Deliveries, Delivery, FAR_OVER, PACING_MARGIN};
+use crate::search::{
+    self, Attempt, BinarySearch, FEW_FRAMES, FailedBy, Goal, GoalName, GoalResult, LoadRange,
+    Search, Step, begin, carry_out,
+};
+use crate::study::Profile;
+use crate::study::rows::Row;
+use crate::study::session::Tried;
+use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
+use page::{Caveat, Figure, Metric, Unit};
+use trial::validity::OFFERED_LOAD_TOLERANCE;
+use trial::{Schedule, TestbedError};
+
+/// How far above a device's throughput its bypass is searched. The verdict asks only whether the
+/// tester does clearly more without the device; what the tester can do at most is the flood's
+/// figure.
+pub(super) const BYPASS_HEADROOM: f64 = 2.0;
+
+/// A search's trials at its highest load: MLRsearch throws the first away (RFC 9971's warm-up).
+const WARM_UP_AND_FIRST: usize = 2;
+
+/// Frames that a trial at a goal's loss ratio loses, so that one more or less decides nothing.
+const LOST_AT_THE_GOAL: f64 = 10.0;
+
+/// No trial is made longer than this for its number of frames.
+const LONGEST_FOR_ITS_FRAMES: Nanos = Nanos::from_secs(5);
+
+/// The rules that a search keeps to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SearchRules {
+    /// A pattern's, of runs recorded before both studies had the same: beside one flood of the
+    /// cables, from the mean of the senders' floods on, and without care for few frames or for
+    /// floods that were held back.
+    #[default]
+    OfPatterns,
+    /// The same for every pattern: the direct cables are searched too.
+    Common,
+}
+
+/// How a throughput is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SearchKind {
+    /// MLRsearch (RFC 9971): all goals of one trial length at once. One that a single long trial
+    /// decides, and that shares its length with no other, is halved all the same.
+    Mlr,
+    /// Halving the interval, one goal after another.
+    Binary,
+}
+
+/// What is searched for, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Terms {
+    pub(super) names: Vec<GoalName>,
+    pub(super) kind: SearchKind,
+    pub(super) rules: SearchRules,
+    pub(super) profile: Profile,
+    /// Of the trials on the way, and at the end.
+    pub(super) duration: Nanos,
+    pub(super) final_duration: Nanos,
+    pub(super) precision: f64,
+}
+
+impl Terms {
+    /// With the study's durations: those of goals with long trials are the study's, the short ones'
+    /// no longer than its trials on the way.
+    pub(super) fn goals(&self) -> Vec<Goal> {
+        let of = |name: GoalName| {
+            let named = match self.profile {
+                Profile::Quick => Goal::quick(name),
+                Profile::Strict => Goal::strict(name),
+            };
+            let trials = named.duration_sum.0 / named.final_duration.0.max(1);
+            let (initial_duration, final_duration) = match name {
+                GoalName::Rfc2544 | GoalName::Tst009 => (self.duration, self.final_duration),
+                GoalName::Ndr | GoalName::Pdr => {
+                    let short = named.final_duration.min(self.duration);
+                    (short, short)
+                }
+            };
+            let duration_sum = final_duration * trials;
+            Goal { width: self.precision, initial_duration, final_duration, duration_sum, ..named }
+        };
+        self.names.iter().copied().map(of).collect()
+    }
+
+    /// The goals that are searched together.
+    pub(super) fn rounds(&self) -> Vec<Vec<Goal>> {
+        match self.kind {
+            SearchKind::Mlr => vec![self.goals()],
+            SearchKind::Binary => self.goals().into_iter().map(|goal| vec![goal]).collect(),
+        }
+    }
+
+    /// The search for goals that are searched together.
+    pub(super) fn search(&self, goals: &[Goal], range: LoadRange) -> Box<dyn Search> {
+        match (self.kind, goals) {
+            (SearchKind::Binary, [goal]) => Box::new(BinarySearch::new(*goal, range)),
+            _ => begin(goals, range),
+        }
+    }
+
+    /// `binary` or `mlr`: a goal that one long trial decides, and that shares its trials with no
+    /// other, is halved for whatever is asked, because shorter trials can't replace that one.
+    pub(super) fn search_name(&self, goal: &Goal, together: &[Goal]) -> &'static str {
+        let alike = together.iter().filter(|other| other.final_duration == goal.final_duration);
+        let lone = goal.one_pass_decides() && alike.count() == 1;
+        if self.kind == SearchKind::Binary || lone { "binary" } else { "mlr" }
+    }
+
+    const fn common(&self) -> bool {
+        matches!(self.rules, SearchRules::Common)
+    }
+
+    /// A loss ratio is seen only in trials of enough frames, and a rate in a few; within bounds,
+    /// and never shorter than asked.
+    fn long_enough(&self, Attempt { rate, duration }: Attempt, loss_ratio: f64) -> Nanos {
+        if !self.common() {
+            return duration;
+        }
+        let frames = if loss_ratio > 0.0 { LOST_AT_THE_GOAL / loss_ratio } else { FEW_FRAMES };
+        let most = self.final_duration.max(LONGEST_FOR_ITS_FRAMES);
+        duration.max(Nanos::from_secs_f64(frames / rate.0).min(most))
+    }
+}
+
+/// A load to offer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Load {
+    pub(super) purpose: Purpose,
+    /// Of each sending port.
+    pub(super) schedule: Schedule,
+    pub(super) duration: Nanos,
+    /// How often it was offered before, for the same purpose.
+    pub(super) before: u32,
+}
+
+/// What a load is offered for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// What the tester offers in even gaps.
+    Pacing,
+    /// The search itself.
+    Search,
+    /// Another length of a saturated path's trial.
+    Saturation,
+}
+
+/// Some ports that send to others, frames of one kind.
+pub(super) trait Path {
+    /// What floods told so far; one is made for the purpose where there was none.
+    fn floods(&mut self) -> Result<Floods, TestbedError>;
+
+    /// Offers a load.
+    fn offer(&mut self, load: Load) -> Result<Tried, TestbedError>;
+
+    /// A valid trial of the search that counts.
+    fn counted(&mut self, load: &Load, tried: &Tried, delivery: &Delivery);
+}
+
+/// What floods of one path told.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Floods {
+    /// Frames a second that each sending port got out, trial by trial: the slowest of them.
+    rates: Vec<f64>,
+    /// The last one that the path could not carry by far: what a search would see at the tester's
+    /// highest rate, where a paced load is hardest to keep.
+    overload: Option<search::Seen>,
+    /// What came of those that the path and not the tester limited.
+    limited: Vec<Delivery>,
+}
+
+impl Floods {
+    /// Of a flood, if it is valid.
+    pub(super) fn take(&mut self, tried: &Tried, precision: f64) {
+        let Some(flows) = seen(tried) else { return };
+        let rate = slowest_sender(tried);
+        self.rates.push(rate.0);
+        let on_path = lost_on_path(tried);
+        let far_over = on_path as f64 > FAR_OVER * sent(&flows) as f64;
+        let delivery = Delivery::of(&flows, (rate, tried.trial.phases.load), precision);
+        if far_over && on_path == lost(&flows) {
+            self.overload = Some(delivery.seen());
+            self.limited.push(delivery);
+            return;
+        }
+        self.overload = None;
+        let wanted: u64 = flows.iter().map(|flow| flow.offered).sum();
+        let refused = wanted.saturating_sub(sent(&flows)) as f64;
+        if refused > OFFERED_LOAD_TOLERANCE * wanted as f64 && lost(&flows) == 0 {
+            self.limited.push(delivery.of_held_back());
+        }
+    }
+
+    /// The most that each sending port can offer; `None` without a valid flood.
+    pub(super) fn most(&self) -> Option<FrameRate> {
+        median(&self.rates).filter(|rate| *rate > 0.0).map(FrameRate)
+    }
+
+    /// Whether there was one that tells of the tester.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.rates.is_empty()
+    }
+
+    /// As a run of its own rules knew one flood: by the mean of the senders, and nothing of one
+    /// that was held back.
+    pub(super) fn of_patterns(mut self, mean: f64) -> Self {
+        self.rates = vec![mean];
+        self.limited.retain(|_| self.overload.is_some());
+        self
+    }
+}
+
+/// A path's searches, over.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Searched {
+    results: Vec<GoalResult>,
+    /// Loads, as asked, at which PAUSE frames held a sender back.
+    held_back: Vec<f64>,
+    /// How often each load was offered for so long.
+    asked: BTreeMap<(u64, Nanos), u32>,
+    /// Every valid trial.
+    pub(super) deliveries: Deliveries,
+    /// Some trials were tried again.
+    repeated: bool,
+    /// A trial failed for no limit of the tester's, and no more was asked.
+    pub(super) broken: bool,
+}
+
+impl Searched {
+    /// Of a search that was carried out elsewhere.
+    pub(super) fn of(results: Vec<GoalResult>, deliveries: Deliveries) -> Self {
+        Self { results, deliveries, ..Self::default() }
+    }
+
+    pub(super) fn result(&self, goal: GoalName) -> Option<&GoalResult> {
+        self.results.iter().find(|result| result.goal == goal)
+    }
+
+    /// What may be published of it.
+    pub(super) fn bracket(&self, goal: &Goal) -> Bracket {
+        let of = |result| self.deliveries.bracket(result, goal);
+        self.result(goal.name).map(of).unwrap_or_default()
+    }
+
+    /// Frames a second that each sending port gets through; `None` where no load passed, or none is
+    /// the limit.
+    pub(super) fn value(&self, goal: &Goal) -> Option<f64> {
+        let bracket = self.bracket(goal);
+        bracket.low.filter(|_| bracket.loss.is_none())
+    }
+
+    /// What a goal's row says beside its verdict; frames are of so many octets.
+    pub(super) fn describe(&self, goal: &Goal, octets: f64, row: &mut Row) {
+        let bracket = self.bracket(goal);
+        let result = self.result(goal.name);
+        row.n = result.map_or(0, |result| result.trials.into());
+        row.caveats.extend(match result {
+            Some(result) => bracket.doubts(result),
+            None => vec![Caveat::NoValidTrial],
+        });
+        row.caveats.extend(self.repeated.then_some(Caveat::RepeatedTrials));
+        let mut add = |name: &str, value| row.conditions.insert(name.to_owned(), value);
+        if let Some(frames) = bracket.buffered {
+            add("buffered_bytes", (frames * octets).into());
+        }
+        add("goal", goal.name.as_str().into());
+        add("interval", "search bracket".into());
+        add("final_duration_ns", goal.final_duration.0.into());
+    }
+
+    /// The load at the lower bound as it really was, of so many senders together; the interval is
+    /// the search's bracket, which has no confidence. A load that only the tester could not offer
+    /// bounds nobody from above; without a load that passed there is an upper end, and no value:
+    /// nothing was tried below.
+    pub(super) fn figure(&self, goal: &Goal, senders: f64, row: &Row) -> Figure {
+        let bracket = self.bracket(goal);
+        let value = self.value(goal);
+        let bounded = bracket.loss.is_none() && self.driven(goal.name) != Driven::No;
+        let of_all = |rate: Option<f64>| rate.map(|rate| rate * senders);
+        let mut figure = row.single(Metric::Throughput, Unit::FramesPerSecond, of_all(value));
+        figure.low = of_all(bracket.surely().filter(|_| value.is_some()));
+        figure.high = of_all(bracket.high.filter(|_| bounded));
+        figure
+    }
+
+    /// What gave way at the load above the value. A search that ended at its ceiling or at what the
+    /// tester can do never drove the path to its limit.
+    pub(super) fn driven(&self, goal: GoalName) -> Driven {
+        let failed = self.result(goal).and_then(|result| result.relevant_upper);
+        match failed {
+            Some(failure) if failure.by == FailedBy::Loss => Driven::Lost,
+            Some(failure) if self.held_back.contains(&failure.rate.0) => Driven::HeldBack,
+            _ => Driven::No,
+        }
+    }
+
+    /// What a verdict rests on, beside what the bypass is known to carry; a limit that is none
+    /// leaves nothing. `link` is what the media carry of a sending port's load.
+    pub(super) fn evidence(
+        &self,
+        goal: &Goal,
+        bypass: Option<verdict::Bracket>,
+        link: Option<FrameRate>,
+    ) -> Evidence<'static> {
+        let own = self.bracket(goal);
+        if own.loss.is_some() {
+            return Evidence::Nothing;
+        }
+        let driven = self.driven(goal.name);
+        let high = own.high.filter(|_| driven != Driven::No);
+        let device = verdict::Bracket { low: own.low, high };
+        let rates = Rates::Brackets { device, bypass };
+        let link = link.map(|link| link.0);
+        Evidence::Rate(RateEvidence { link, ..RateEvidence::of(rates, driven) })
+    }
+
+    /// As the bypass beside a device: its `high` may be the tester's, for here both are its own.
+    pub(super) fn beside(&self, goal: &Goal) -> Option<verdict::Bracket> {
+        let own = self.bracket(goal);
+        let bracket = verdict::Bracket { low: own.low, high: own.high };
+        (own.loss.is_none() && self.result(goal.name).is_some()).then_some(bracket)
+    }
+
+    /// The highest value that the path was driven to.
+    pub(super) fn highest_driven(&self, goals: &[Goal]) -> Option<f64> {
+        let driven = goals.iter().filter(|goal| self.driven(goal.name) != Driven::No);
+        driven.filter_map(|goal| self.value(goal)).max_by(f64::total_cmp)
+    }
+}
+
+/// Searches a path for the terms' goals, up to the most that the tester offers in even gaps, and
+/// `ceiling`: what the link carries, or enough for a verdict.
+pub(super) fn search(
+    path: &mut dyn Path,
+    terms: &Terms,
+    ceiling: f64,
+) -> Result<Searched, TestbedError> {
+    let mut searched = Searched::default();
+    let floods = path.floods()?;
+    let Some(most) = floods.most() else {
+        searched.broken = true;
+        return Ok(searched);
+    };
+    let mut max = FrameRate(most.0.min(ceiling));
+    // Nothing is learnt from a paced trial there that the flood has not told.
+    let overload = floods.overload.filter(|_| max.0 >= most.0);
+    searched.deliveries.extend(floods.limited);
+    if terms.common()
+        && let Some(duration) = searched.deliveries.another_flood()
+    {
+        let again = saturation(Schedule::Greedy, duration);
+        let mut more = Floods::default();
+        more.take(&path.offer(again)?, terms.precision);
+        searched.deliveries.extend(more.limited);
+    }
+    if overload.is_none() && (terms.common() || floods.overload.is_none()) {
+        max = most_paced(path, terms, max)?;
+    }
+    let range = LoadRange::below(max, terms.final_duration);
+    for goals in terms.rounds() {
+        let mut search = terms.search(&goals, range);
+        for seen in overload.into_iter().cycle().take(WARM_UP_AND_FIRST) {
+            match search.next() {
+                Step::Try(attempt) if attempt.rate.0 >= range.max.0 => search.learn(seen),
+                Step::Try(_) | Step::Done(_) => break,
+            }
+        }
+        let strictest = goals.iter().map(|goal| goal.loss_ratio).fold(1.0, f64::min);
+        let offer = |attempt| attempt_load(path, terms, (attempt, strictest), &mut searched);
+        let Some(results) = carry_out(search.as_mut(), offer)? else {
+            searched.broken = true;
+            return Ok(searched);
+        };
+        searched.results.extend(results);
+    }
+    tell_rate_from_bucket(path, terms, &mut searched)?;
+    Ok(searched)
+}
+
+const fn saturation(schedule: Schedule, duration: Nanos) -> Load {
+    Load { purpose: Purpose::Saturation, schedule, duration, before: 0 }
+}
+
+/// The most that the senders offer in even gaps, up to `wanted`: a flood is no measure of that (RFC
+/// 9971 §4.6.2 asks for a load that the tester can offer).
+fn most_paced(
+    path: &mut dyn Path,
+    terms: &Terms,
+    wanted: FrameRate,
+) -> Result<FrameRate, TestbedError> {
+    let schedule = Schedule::Paced(wanted);
+    let load = Load { purpose: Purpose::Pacing, schedule, duration: terms.duration, before: 0 };
+    let tried = path.offer(load)?;
+    let most = FrameRate(slowest_sender(&tried).0 * (1.0 - PACING_MARGIN));
+    let short = tried.only_short_of_load() && most.0 > 0.0 && most.0 < wanted.0;
+    Ok(if short { most } else { wanted })
+}
+
+/// Where trials of one length alone saturated the path, one of another length.
+fn tell_rate_from_bucket(
+    path: &mut dyn Path,
+    terms: &Terms,
+    searched: &mut Searched,
+) -> Result<(), TestbedError> {
+    let Some((rate, duration)) = searched.deliveries.another_length() else { return Ok(()) };
+    let rate = FrameRate(rate.min(path.floods()?.most().map_or(rate, |most| most.0)));
+    if !terms.common() {
+        return attempt_load(path, terms, (Attempt { rate, duration }, 0.0), searched).map(drop);
+    }
+    let tried = path.offer(saturation(Schedule::Paced(rate), duration))?;
+    searched.deliveries.extend(delivery(&tried, duration, terms).into_iter().collect());
+    Ok(())
+}
+
+/// One trial, or two where only a backlog speaks against the load; `None` where it failed for no
+/// limit of the tester's.
+fn attempt_load(
+    path: &mut dyn Path,
+    terms: &Terms,
+    (attempt, loss_ratio): (Attempt, f64),
+    searched: &mut Searched,
+) -> Result<Option<search::Seen>, TestbedError> {
+    let rate = attempt.rate;
+    let duration = terms.long_enough(attempt, loss_ratio);
+    let mut queued = false;
+    loop {
+        let times = searched.asked.entry((rate.0.to_bits(), duration)).or_default();
+        let (schedule, before) = (Schedule::Paced(rate), *times);
+        *times += 1;
+        let load = Load { purpose: Purpose::Search, schedule, duration, before };
+        let tried = path.offer(load)?;
+        searched.repeated |= tried.repeated();
+        if let Some(delivery) = delivery(&tried, duration, terms) {
+            if delivery.only_queued() && !queued {
+                queued = true;
+                continue;
+            }
+            path.counted(&load, &tried, &delivery);
+            searched.deliveries.push(delivery);
+            return Ok(Some(delivery.seen()));
+        }
+        if !tried.beyond_tester() {
+            return Ok(None);
+        }
+        if paused(&tried) {
+            searched.held_back.push(rate.0);
+        }
+        return Ok(Some(search::Seen::BeyondTester { lossless: lossless_load(&tried) }));
+    }
+}
+
+fn delivery(tried: &Tried, duration: Nanos, terms: &Terms) -> Option<Delivery> {
+    let flows: Seen<'_> = seen(tried)?;
+    Some(Delivery::of(&flows, (slowest_sender(tried), duration), terms.precision))
+}
