@@ -22,8 +22,9 @@ use std::collections::BTreeMap;
 use measure::{ByteCount, Nanos};
 use serde::{Deserialize, Serialize};
 
+use super::problem::{self, out_of_range};
 use super::session::{Ask, Session, TRIAL_OVERHEAD};
-use super::{BLOCKS, Profile, SpecProblem, Ways, problem};
+use super::{BLOCKS, Profile, SpecProblem, Ways};
 use page::Figure;
 use trial::{Carrier, Gate, Subject};
 use trial::{Testbed, TestbedError, Topology};
@@ -273,7 +274,3 @@ const MOST_AT_ONCE: usize = 256 * 128;
 
 /// A trial's place: its scene, its cell there, and the round.
 type Place = (usize, usize, usize);
-
-fn out_of_range(what: &'static str, value: &impl ToString, range: &'static str) -> SpecProblem {
-    SpecProblem::OutOfRange { what, value: value.to_string(), range }
-}

@@ -116,11 +116,8 @@ impl LatencySpec {
                     problem::rate("the load's rate", *rate, *frame_size, link)?;
                 }
                 Load::Bulk { streams: 0, .. } => {
-                    return Err(SpecProblem::OutOfRange {
-                        what: "the load's number of streams",
-                        value: "0".to_owned(),
-                        range: "1 or more",
-                    });
+                    let what = "the load's number of streams";
+                    return Err(problem::out_of_range(what, "0", "1 or more"));
                 }
                 Load::Idle | Load::Bulk { .. } => {}
             }

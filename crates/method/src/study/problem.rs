@@ -161,6 +161,35 @@ pub(super) const fn some<T>(what: &'static str, list: &[T]) -> Result<(), SpecPr
     if list.is_empty() { Err(SpecProblem::Nothing { what }) } else { Ok(()) }
 }
 
+/// A value that is not one of these.
+pub(super) fn out_of_range(
+    what: &'static str,
+    value: &(impl ToString + ?Sized),
+    range: &'static str,
+) -> SpecProblem {
+    SpecProblem::OutOfRange { what, value: value.to_string(), range }
+}
+
+/// A link's rate, where it is known.
+pub(super) fn link(rate: Option<Rate>) -> Result<(), SpecProblem> {
+    match rate {
+        Some(Rate(0)) => Err(out_of_range("the link's rate", "0bit", "more than 0")),
+        _ => Ok(()),
+    }
+}
+
+/// How a search for a rate ends: after trials on the way, one at the end, within a width.
+pub(super) fn search(way: Nanos, end: Nanos, precision: f64) -> Result<(), SpecProblem> {
+    if end < way {
+        let least = "at least the other trials' duration";
+        return Err(out_of_range("the final trial's duration", &end, least));
+    }
+    if !(precision > 0.0 && precision <= 0.5) {
+        return Err(out_of_range("the precision", &precision, "above 0 and at most 0.5"));
+    }
+    Ok(())
+}
+
 /// The counts that every study has.
 pub(super) fn counts(blocks: u32, tries: u32, duration: Nanos) -> Result<(), SpecProblem> {
     let checks = [
@@ -169,9 +198,7 @@ pub(super) fn counts(blocks: u32, tries: u32, duration: Nanos) -> Result<(), Spe
         ("a trial's duration in nanoseconds", duration.0),
     ];
     match checks.into_iter().find(|(_, value)| *value == 0) {
-        Some((what, _)) => {
-            Err(SpecProblem::OutOfRange { what, value: "0".to_owned(), range: "1 or more" })
-        }
+        Some((what, _)) => Err(out_of_range(what, "0", "1 or more")),
         None => Ok(()),
     }
 }
@@ -184,8 +211,7 @@ pub(super) fn rate(
     link: Option<Rate>,
 ) -> Result<(), SpecProblem> {
     if !(rate.0.is_finite() && rate.0 > 0.0) {
-        let value = format!("{} frames/s", rate.0);
-        return Err(SpecProblem::OutOfRange { what, value, range: "more than 0" });
+        return Err(out_of_range(what, &format!("{} frames/s", rate.0), "more than 0"));
     }
     match link.map(|link| (link, link.line_rate(size))) {
         Some((link, line_rate)) if rate.0 > line_rate.0 => {

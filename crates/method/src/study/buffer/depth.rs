@@ -105,8 +105,7 @@ impl DepthSpec {
     pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
         problem::counts(self.blocks, self.tries, self.longest)?;
         if self.senders == 0 {
-            let what = "the number of senders";
-            return Err(SpecProblem::OutOfRange { what, value: "0".into(), range: "1 or more" });
+            return Err(problem::out_of_range("the number of senders", "0", "1 or more"));
         }
         outlets::choose(self, topology).map(drop)
     }

@@ -6,7 +6,7 @@ use measure::{Nanos, Rate};
 
 use super::ends::Ends;
 use super::{Background, BufferSpec};
-use crate::study::problem::{self, SpecProblem};
+use crate::study::problem::{self, SpecProblem, out_of_range};
 use trial::topology::{CableEnd, PortRef, Topology};
 
 /// The rate of the link that is oversubscribed: as stated, else the receiver's own, else what its
@@ -38,7 +38,7 @@ pub(super) fn check(spec: &BufferSpec, topology: &Topology) -> Result<(), SpecPr
                 && !(*share > 0.0 && *share < 1.0)
             {
                 let range = "above 0 and below 1";
-                return Err(out_of_range("the background's share", &share.to_string(), range));
+                return Err(out_of_range("the background's share", &share, range));
             }
             let rate = background.frames(spec.background_size, link);
             let rate = rate.ok_or_else(|| SpecProblem::NoLinkRate { port: ends.to.to_string() })?;
@@ -54,19 +54,17 @@ fn check_numbers(spec: &BufferSpec) -> Result<(), SpecProblem> {
     }
     if spec.interval == Nanos::ZERO || spec.interval > spec.duration {
         let range = "above 0 and at most the duration";
-        return Err(out_of_range("the interval", &spec.interval.to_string(), range));
+        return Err(out_of_range("the interval", &spec.interval, range));
     }
     if !(576..=9000).contains(&spec.mtu) {
-        return Err(out_of_range("the MTU", &spec.mtu.to_string(), "576 to 9000"));
+        return Err(out_of_range("the MTU", &spec.mtu, "576 to 9000"));
     }
     if spec.background_size.octets() > spec.mtu + 18 {
         let range = "at most the MTU and 18 octets";
         let given = spec.background_size.to_string();
         return Err(out_of_range("the background's frame size", &given, range));
     }
-    if spec.link_rate == Some(Rate(0)) {
-        return Err(out_of_range("the link's rate", "0bit", "more than 0"));
-    }
+    problem::link(spec.link_rate)?;
     Ok(())
 }
 
@@ -87,8 +85,4 @@ fn check_limits(spec: &BufferSpec) -> Result<(), SpecProblem> {
         return Err(out_of_range("the limit of the fair share", &given, range));
     }
     Ok(())
-}
-
-fn out_of_range(what: &'static str, value: &str, range: &'static str) -> SpecProblem {
-    SpecProblem::OutOfRange { what, value: value.to_owned(), range }
 }

@@ -2,10 +2,10 @@
 //!
 //! Owns what a request may hold. Never changes one.
 
-use measure::{Nanos, Rate};
+use measure::Nanos;
 
 use super::{ForwardingSpec, ForwardingTest};
-use crate::study::problem::{self, SpecProblem};
+use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::ways::Ways;
 use trial::topology::{HostPort, Topology};
 use trial::{Backend, IpVersion};
@@ -23,12 +23,9 @@ impl ForwardingSpec {
         self.check_repeats()?;
         self.check_headers()?;
         if !(1..=MOST_SENDERS).contains(&self.senders) {
-            let range = "1 to 64";
-            return Err(out_of_range("the number of senders", &self.senders.to_string(), range));
+            return Err(out_of_range("the number of senders", &self.senders, "1 to 64"));
         }
-        if self.link_rate == Some(Rate(0)) {
-            return Err(out_of_range("the link's rate", "0bit", "more than 0"));
-        }
+        problem::link(self.link_rate)?;
         // Super-frames leave at line rate, which is no constant load.
         let paced = self.tests.iter().find(|test| **test != ForwardingTest::Flood);
         if let (Backend::UdpGso, Some(test)) = (self.backend, paced) {
@@ -50,16 +47,7 @@ impl ForwardingSpec {
         if self.wants(ForwardingTest::Throughput) {
             problem::some("goal", &self.goals)?;
         }
-        if self.final_duration < self.duration {
-            let least = "at least the other trials' duration";
-            let given = self.final_duration.to_string();
-            return Err(out_of_range("the final trial's duration", &given, least));
-        }
-        if !(self.precision > 0.0 && self.precision <= 0.5) {
-            let given = self.precision.to_string();
-            return Err(out_of_range("the precision", &given, "above 0 and at most 0.5"));
-        }
-        Ok(())
+        problem::search(self.duration, self.final_duration, self.precision)
     }
 
     fn check_repeats(&self) -> Result<(), SpecProblem> {
@@ -87,7 +75,7 @@ impl ForwardingSpec {
             let wrong = self.latency_percents.iter().find(|percent| !(1..=100).contains(*percent));
             if let Some(percent) = wrong {
                 let range = "1 to 100 percent of the throughput";
-                return Err(out_of_range("the latency test's load", &percent.to_string(), range));
+                return Err(out_of_range("the latency test's load", percent, range));
             }
         }
         Ok(())
@@ -95,7 +83,7 @@ impl ForwardingSpec {
 
     fn check_headers(&self) -> Result<(), SpecProblem> {
         if let Some(vlan) = self.headers.vlan.filter(|vlan| !(1..=4094).contains(vlan)) {
-            return Err(out_of_range("the VLAN", &vlan.to_string(), "1 to 4094"));
+            return Err(out_of_range("the VLAN", &vlan, "1 to 4094"));
         }
         let spread = self.headers.spread;
         if [spread.source_ports, spread.destination_ports, spread.addresses].contains(&0) {
@@ -103,10 +91,6 @@ impl ForwardingSpec {
         }
         Ok(())
     }
-}
-
-fn out_of_range(what: &'static str, value: &str, range: &'static str) -> SpecProblem {
-    SpecProblem::OutOfRange { what, value: value.to_owned(), range }
 }
 
 const fn lacks_ipv6(port: &HostPort) -> bool {

@@ -4,10 +4,10 @@
 //! Owns what a request may hold. A test for which a device has too few ports is no fault of the
 //! request: its figure says so.
 
-use measure::{Nanos, Rate};
+use measure::Nanos;
 
 use super::{Pattern, SwitchTest, SwitchingSpec};
-use crate::study::problem::{self, SpecProblem};
+use crate::study::problem::{self, SpecProblem, out_of_range};
 use crate::study::session::TRIAL_OVERHEAD;
 use crate::study::ways::Ways;
 use trial::topology::Topology;
@@ -23,19 +23,10 @@ impl SwitchingSpec {
         problem::some("frame size", &self.frames)?;
         problem::some("test", &self.tests)?;
         problem::counts(1, self.tries, self.duration)?;
-        if self.link_rate == Some(Rate(0)) {
-            return Err(out_of_range("the link's rate", &"0bit", "more than 0"));
-        }
-        if self.final_duration < self.duration {
-            let least = "at least the other trials' duration";
-            return Err(out_of_range("the final trial's duration", &self.final_duration, least));
-        }
-        if !(self.precision > 0.0 && self.precision <= 0.5) {
-            let range = "above 0 and at most 0.5";
-            return Err(out_of_range("the precision", &self.precision, range));
-        }
+        problem::link(self.link_rate)?;
+        problem::search(self.duration, self.final_duration, self.precision)?;
         if self.burst_duration == Nanos::ZERO {
-            return Err(out_of_range("the longest burst's duration", &"0", "more than 0"));
+            return Err(out_of_range("the longest burst's duration", "0", "more than 0"));
         }
         if self.ports < 2 {
             return Err(out_of_range("the number of ports", &self.ports, "2 or more"));
@@ -90,8 +81,4 @@ impl SwitchingSpec {
     pub fn patterns(&self) -> impl Iterator<Item = Pattern> {
         self.tests.iter().filter_map(|test| test.pattern())
     }
-}
-
-fn out_of_range(what: &'static str, value: &impl ToString, range: &'static str) -> SpecProblem {
-    SpecProblem::OutOfRange { what, value: value.to_string(), range }
 }
