@@ -15,6 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("netlink", &["measure"]),
     ("device", &["measure"]),
     ("trial", &["measure"]),
+    ("scripted", &["trial", "measure"]),
     ("page", &["measure"]),
     ("method", &["page", "trial", "measure"]),
     ("sim", &["trial", "device", "measure"]),

@@ -3,30 +3,32 @@
 
 use std::collections::BTreeMap;
 
-use measure::reading::{Rejected, StreamPoint};
-use measure::sequence::SequenceCounts;
-use measure::{ByteCount, FrameSize, Histogram, Nanos, Rate};
+use measure::reading::StreamPoint;
+use measure::{ByteCount, FrameSize, Nanos, Rate};
 use method::{Background, BufferSpec, Profile, SpecProblem, StudySpec};
 use page::Condition;
 use page::{Caveat, Figure, Metric, Verdict};
-use trial::record::{BulkRecord, DatagramsRecord, DeviceRecord, FlowRecord, StreamRecord};
+use scripted::{Script, Scripted, judged, one_way};
+use trial::record::{BulkRecord, DatagramsRecord, FlowRecord, StreamRecord};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
 use trial::{Flow, FlowKind, Path, Role, Schedule};
-use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
 /// What TCP does in each second: payload bits, segments sent again, the window in octets.
 type Second = (f64, u64, u64);
 
-/// Answers every trial from a script.
-struct Scripted {
-    topology: Topology,
+/// What TCP does, and the load beside it.
+struct Traffic {
     /// By path and whether a load goes the same way, the other way, or not at all.
-    script: fn(&Trial, u64) -> Second,
+    second: fn(&Trial, u64) -> Second,
     /// Share of the load's frames that leave.
     sends: f64,
-    asked: Vec<Trial>,
+}
+
+fn bed(topology: Topology, second: fn(&Trial, u64) -> Second) -> Scripted<Traffic> {
+    Scripted::new(topology, Traffic { second, sends: 1.0 })
 }
 
 /// Hosts h1…hn, each with a port to the device at its place in `devices`; h1 and h2 have a cable
@@ -69,17 +71,13 @@ fn topology(devices: &[&str], cable: bool) -> Topology {
     }
 }
 
-impl Scripted {
-    fn new(topology: Topology, script: fn(&Trial, u64) -> Second) -> Self {
-        Self { topology, script, sends: 1.0, asked: Vec::new() }
-    }
-
+impl Traffic {
     fn bulk(&self, trial: &Trial, streams: u16, control: &str) -> BulkRecord {
         let seconds = trial.phases.load.0 / SECOND.0;
         let parts = u64::from(streams);
         let (mut points, mut received, mut acked, mut again) = (Vec::new(), Vec::new(), 0, 0);
         for at in 1..=seconds {
-            let (bits, retransmits, cwnd) = (self.script)(trial, at - 1);
+            let (bits, retransmits, cwnd) = (self.second)(trial, at - 1);
             let octets = (bits / 8.0) as u64 / parts;
             acked += octets;
             again += retransmits / parts;
@@ -110,24 +108,7 @@ impl Scripted {
         let Schedule::Paced(rate) = schedule else { panic!("a load is paced") };
         let offered = (rate.0 * load.as_secs_f64()) as u64;
         let sent = (offered as f64 * self.sends) as u64;
-        DatagramsRecord {
-            backend: "scripted".to_owned(),
-            backend_reason: String::new(),
-            offered,
-            sent,
-            receiver: String::new(),
-            receiver_reason: String::new(),
-            received: SequenceCounts { unique: sent, ..SequenceCounts::default() },
-            rejected: Rejected::default(),
-            sending: load,
-            receiving: load,
-            departures: Histogram::new(),
-            arrivals: Histogram::new(),
-            delays: None,
-            longest_burst: 1,
-            late: 0,
-            socket_drops: 0,
-        }
+        DatagramsRecord { offered, ..one_way(load, sent, sent) }
     }
 }
 
@@ -136,13 +117,8 @@ fn round_trip(bits: f64, cwnd: u64) -> Nanos {
     Nanos::from_secs_f64(cwnd as f64 * 8.0 / bits).max(Nanos::from_millis(50))
 }
 
-impl Testbed for Scripted {
-    fn topology(&self) -> &Topology {
-        &self.topology
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        self.asked.push(trial.clone());
+impl Script for Traffic {
+    fn answer(&mut self, _: usize, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         let of = |flow: &Flow| match &flow.kind {
             FlowKind::Bulk(bulk) => {
                 FlowRecord::Bulk(self.bulk(trial, bulk.streams, &bulk.congestion_control))
@@ -152,17 +128,7 @@ impl Testbed for Scripted {
             }
             other => panic!("{other:?}"),
         };
-        let flows: Vec<FlowRecord> = trial.flows.iter().map(of).collect();
-        let outcome = judge(trial, &flows, &[], &[]);
-        Ok(TrialRecord {
-            started_unix_ns: 0,
-            outcome,
-            flows,
-            ports: Vec::new(),
-            hosts: Vec::new(),
-            start_spread: Nanos::ZERO,
-            device: DeviceRecord::default(),
-        })
+        Ok(judged(trial, trial.flows.iter().map(of).collect()))
     }
 }
 
@@ -202,7 +168,7 @@ fn deep(trial: &Trial, _: u64) -> Second {
     if beside(trial) == "same way" { (7.8e9, 0, 85_000_000) } else { (9.8e9, 0, 64_000_000) }
 }
 
-fn measure_with(testbed: &mut Scripted, spec: &BufferSpec) -> Vec<Figure> {
+fn measure_with(testbed: &mut Scripted<Traffic>, spec: &BufferSpec) -> Vec<Figure> {
     let study = StudySpec::Buffer(spec.clone());
     study.check(testbed.topology()).expect("it can be measured");
     study.run(testbed, 7).expect("it is measured")
@@ -232,7 +198,7 @@ fn port(text: &str) -> PortRef {
 
 #[test]
 fn every_case_in_every_block_and_the_load_into_tcps_own_egress() {
-    let mut testbed = Scripted::new(topology(&["sw1"; 4], true), deep);
+    let mut testbed = bed(topology(&["sw1"; 4], true), deep);
     measure_with(&mut testbed, &spec());
     // Alone, beside the load, beside its control, and alone over the cable.
     assert_eq!(testbed.asked.len(), 6 * 4);
@@ -255,7 +221,7 @@ fn every_case_in_every_block_and_the_load_into_tcps_own_egress() {
 
 #[test]
 fn the_trunk_between_two_devices_is_what_both_share() {
-    let mut testbed = Scripted::new(topology(&["sw1", "sw1", "sw2", "sw2"], false), deep);
+    let mut testbed = bed(topology(&["sw1", "sw1", "sw2", "sw2"], false), deep);
     let spec = BufferSpec { blocks: 1, ..spec() };
     measure_with(&mut testbed, &spec);
     let with_load = testbed.asked.iter().filter(|trial| trial.flows.len() == 2);
@@ -269,7 +235,7 @@ fn the_trunk_between_two_devices_is_what_both_share() {
 
 #[test]
 fn ports_can_be_named() {
-    let mut testbed = Scripted::new(topology(&["sw1"; 5], false), deep);
+    let mut testbed = bed(topology(&["sw1"; 5], false), deep);
     let mut spec = BufferSpec { blocks: 1, ..spec() };
     spec.ports.to = Some(port("h1/eth1"));
     spec.ports.background_from = Some(port("h5/eth1"));
@@ -281,7 +247,7 @@ fn ports_can_be_named() {
 
 #[test]
 fn too_little_buffer_is_told_with_its_reasons() {
-    let mut testbed = Scripted::new(topology(&["sw1"; 4], true), shallow);
+    let mut testbed = bed(topology(&["sw1"; 4], true), shallow);
     let figures = measure_with(&mut testbed, &spec());
     let stable = find(&figures, Metric::Stable, "background", "device");
     assert_eq!((stable.value, stable.verdict), (Some(0.0), Verdict::DeviceLimited));
@@ -304,7 +270,7 @@ fn too_little_buffer_is_told_with_its_reasons() {
 
 #[test]
 fn enough_buffer_has_its_figures() {
-    let mut testbed = Scripted::new(topology(&["sw1"; 4], true), deep);
+    let mut testbed = bed(topology(&["sw1"; 4], true), deep);
     let figures = measure_with(&mut testbed, &spec());
     let of = |metric| find(&figures, metric, "background", "device");
     let stable = of(Metric::Stable);
@@ -342,7 +308,7 @@ fn enough_buffer_has_its_figures() {
 
 #[test]
 fn a_load_that_does_not_reach_its_rate_makes_no_figure() {
-    let mut testbed = Scripted::new(topology(&["sw1"; 4], true), deep);
+    let mut testbed = bed(topology(&["sw1"; 4], true), deep);
     testbed.sends = 0.9;
     let spec = BufferSpec { blocks: 1, tries: 2, ..spec() };
     let figures = measure_with(&mut testbed, &spec);
@@ -355,7 +321,7 @@ fn a_load_that_does_not_reach_its_rate_makes_no_figure() {
 
 #[test]
 fn a_strict_profile_carries_no_quick_caveat() {
-    let mut testbed = Scripted::new(topology(&["sw1"; 4], true), deep);
+    let mut testbed = bed(topology(&["sw1"; 4], true), deep);
     let spec = BufferSpec { profile: Profile::Strict, ..spec() };
     let figures = measure_with(&mut testbed, &spec);
     assert_eq!(find(&figures, Metric::Goodput, "background", "device").caveats, []);

@@ -8,42 +8,41 @@
 
 use std::collections::BTreeMap;
 
-use measure::reading::Rejected;
-use measure::sequence::SequenceCounts;
 use measure::{ByteCount, Histogram, Nanos, Rate};
 use method::{Arrangement, FabricSpec, Nodes, StudySpec};
 use page::Condition;
 use page::{Caveat, Figure, Metric, Verdict};
-use trial::record::{
-    BulkRecord, DatagramsRecord, DeviceRecord, ExchangeRecord, FlowRecord, ReceiptRecord,
-    StreamRecord,
-};
+use scripted::{Script, Scripted, judged, one_way};
+use trial::record::{BulkRecord, ExchangeRecord, FlowRecord, ReceiptRecord, StreamRecord};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
 use trial::{Carrier, Flow, FlowKind, Path};
-use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 /// Ports in groups, each group behind an uplink of so many ports' rate; payload 100 MB/s a port.
 struct Blocking {
-    topology: Topology,
+    ports: usize,
     group: usize,
     uplink: f64,
     /// What an uplink still carries of its rate once it is asked for more.
     collapse: f64,
     /// A port that nothing reaches.
     dead: Option<usize>,
-    asked: Vec<Trial>,
 }
 
 const PORT: f64 = 100e6;
 
 impl Blocking {
     fn new(ports: usize, group: usize, uplink: f64) -> Self {
-        let topology = topology(ports, true);
-        Self { topology, group, uplink, collapse: 1.0, dead: None, asked: Vec::new() }
+        Self { ports, group, uplink, collapse: 1.0, dead: None }
     }
 
+    fn bed(self) -> Scripted<Self> {
+        Scripted::new(topology(self.ports, true), self)
+    }
+
+    /// A host's place in the topology.
     fn place(&self, port: &PortRef) -> usize {
-        self.topology.hosts.iter().position(|h| h.name == port.host).expect("a host")
+        self.ports - port.host[1..].parse::<usize>().expect("a host's number")
     }
 
     /// Octets a second one way; both directions of every pair load the uplinks alike.
@@ -89,24 +88,7 @@ impl Blocking {
         let line = asked.frames.line_rate(Rate(1_000_000_000)).0;
         let sent = (line * trial.phases.load.as_secs_f64()) as u64;
         let unique = (sent as f64 * (self.uplink / most).min(1.0)) as u64;
-        FlowRecord::Datagrams(DatagramsRecord {
-            backend: "model".to_owned(),
-            backend_reason: String::new(),
-            offered: sent,
-            sent,
-            receiver: "model".to_owned(),
-            receiver_reason: String::new(),
-            received: SequenceCounts { unique, ..SequenceCounts::default() },
-            rejected: Rejected::default(),
-            sending: trial.phases.load,
-            receiving: trial.phases.load,
-            departures: Histogram::new(),
-            arrivals: Histogram::new(),
-            delays: None,
-            longest_burst: 1,
-            late: 0,
-            socket_drops: 0,
-        })
+        FlowRecord::Datagrams(one_way(trial.phases.load, sent, unique))
     }
 }
 
@@ -143,15 +125,10 @@ fn topology(ports: usize, bypass: bool) -> Topology {
     Topology { name: "blocking".to_owned(), hosts, devices: vec![device] }
 }
 
-impl Testbed for Blocking {
-    fn topology(&self) -> &Topology {
-        &self.topology
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        self.asked.push(trial.clone());
+impl Script for Blocking {
+    fn answer(&mut self, _: usize, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         let load = trial.phases.load;
-        let flows: Vec<FlowRecord> = trial
+        let flows = trial
             .flows
             .iter()
             .map(|flow| {
@@ -181,16 +158,7 @@ impl Testbed for Blocking {
                 FlowRecord::Exchange(ExchangeRecord { forward, backward })
             })
             .collect();
-        let outcome = judge(trial, &flows, &[], &[]);
-        Ok(TrialRecord {
-            started_unix_ns: 0,
-            outcome,
-            flows,
-            ports: Vec::new(),
-            hosts: Vec::new(),
-            start_spread: Nanos::ZERO,
-            device: DeviceRecord::default(),
-        })
+        Ok(judged(trial, flows))
     }
 }
 
@@ -212,7 +180,7 @@ fn spec(arrangements: &[&str]) -> FabricSpec {
     }
 }
 
-fn run(spec: &FabricSpec, testbed: &mut Blocking) -> Vec<Figure> {
+fn run(spec: &FabricSpec, testbed: &mut Scripted<Blocking>) -> Vec<Figure> {
     let study = StudySpec::Fabric(spec.clone());
     study.check(testbed.topology()).expect("a possible study");
     let figures = study.run(testbed, 7).expect("the model never dies");
@@ -254,7 +222,7 @@ fn value(figures: &[Figure], arrangement: &str, nodes: &str, statistic: &str) ->
 
 #[test]
 fn the_tables_of_the_first_write_up() {
-    let mut testbed = Blocking { collapse: 0.4, ..Blocking::new(48, 12, 10.0) };
+    let mut testbed = Blocking { collapse: 0.4, ..Blocking::new(48, 12, 10.0) }.bed();
     let figures = run(&spec(&["neighbours", "offset=12"]), &mut testbed);
     for nodes in ["2", "4", "8", "16", "32", "48"] {
         assert_eq!(value(&figures, "neighbours", nodes, "mean"), 8.0 * PORT, "{nodes}");
@@ -291,7 +259,7 @@ fn a_blocking_device_is_told_from_one_that_is_not() {
         (10.0, &["neighbours"], true, Some(1.0), "neighbours"),
     ];
     for (uplink, arrangements, bypass, expected, worst) in table {
-        let mut testbed = Blocking::new(48, 12, uplink);
+        let mut testbed = Blocking::new(48, 12, uplink).bed();
         testbed.topology = topology(48, bypass);
         let spec = FabricSpec { nodes: Nodes::These(vec![2, 48]), ..spec(arrangements) };
         let figures = run(&spec, &mut testbed);
@@ -308,7 +276,7 @@ fn groups_and_their_uplinks_are_told_from_floods() {
     // Uplink of groups of 12, in ports; the groups told, and the uplink's rate.
     let table = [(10.0, Some(4.0), Some(10e9)), (4.5, Some(4.0), Some(4.5e9)), (12.0, None, None)];
     for (uplink, groups, rate) in table {
-        let mut testbed = Blocking::new(48, 12, uplink);
+        let mut testbed = Blocking::new(48, 12, uplink).bed();
         let nodes = Nodes::These(vec![2]);
         let spec = FabricSpec { infer: true, nodes, blocks: 1, ..spec(&["neighbours"]) };
         let figures = run(&spec, &mut testbed);
@@ -337,7 +305,7 @@ fn groups_and_their_uplinks_are_told_from_floods() {
 fn a_port_in_several_pairs_is_told_as_a_whole() {
     let patterns = ["mesh", "half-to-half", "one-to-many", "many-to-one", "one-way"];
     let names = [&["neighbours"][..], &patterns].concat();
-    let mut testbed = Blocking::new(8, 4, 3.0);
+    let mut testbed = Blocking::new(8, 4, 3.0).bed();
     let figures = run(&FabricSpec { blocks: 2, ..spec(&names) }, &mut testbed);
     for name in patterns {
         for nodes in ["2", "4", "8"] {
@@ -361,14 +329,14 @@ fn a_port_in_several_pairs_is_told_as_a_whole() {
     let one_way = testbed.asked.iter().filter(|trial| trial.label.starts_with("streams"));
     assert!(one_way.clone().count() > 0 && one_way.clone().all(|t| t.flows.len() <= 16));
     let only = spec(&["mesh"]);
-    let figures = run(&only, &mut Blocking::new(8, 4, 3.0));
+    let figures = run(&only, &mut Blocking::new(8, 4, 3.0).bed());
     assert!(figures.iter().all(|f| f.metric != Metric::Nonblocking), "nothing to tell it from");
 }
 
 #[test]
 fn one_number_of_nodes_answers_nothing() {
     let spec = FabricSpec { nodes: Nodes::These(vec![48]), ..spec(&["neighbours", "offset=12"]) };
-    let figures = run(&spec, &mut Blocking::new(48, 12, 10.0));
+    let figures = run(&spec, &mut Blocking::new(48, 12, 10.0).bed());
     let answer = nonblocking(&figures);
     assert_eq!((answer.value, answer.verdict), (None, Verdict::Undetermined));
     assert!(answer.caveats.contains(&Caveat::NotResolved));
@@ -376,7 +344,7 @@ fn one_number_of_nodes_answers_nothing() {
 
 #[test]
 fn a_dead_port_takes_nothing_from_the_others() {
-    let mut testbed = Blocking { dead: Some(0), ..Blocking::new(48, 12, 12.0) };
+    let mut testbed = Blocking { dead: Some(0), ..Blocking::new(48, 12, 12.0) }.bed();
     let figures = run(&spec(&["neighbours"]), &mut testbed);
     for (statistic, expected) in [("mean", 8.0 * PORT), ("minimum", 8.0 * PORT)] {
         assert_eq!(value(&figures, "neighbours", "48", statistic), expected);
@@ -418,7 +386,7 @@ fn what_can_not_be_done_is_refused_beforehand() {
 
 #[test]
 fn an_odd_port_rests() {
-    let mut testbed = Blocking::new(5, 5, 5.0);
+    let mut testbed = Blocking::new(5, 5, 5.0).bed();
     testbed.topology.hosts[0].ports.truncate(1);
     let figures = run(&spec(&["neighbours", "tournament"]), &mut testbed);
     assert_eq!(value(&figures, "neighbours", "4", "mean"), 8.0 * PORT);

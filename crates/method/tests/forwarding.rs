@@ -8,7 +8,7 @@ mod model;
 use measure::{FrameSize, Nanos, Rate};
 use method::search::GoalName;
 use method::{ForwardingSpec, ForwardingTest, StudySpec, TRIAL_OVERHEAD};
-use model::{Model, topology};
+use model::{Bed, Model, topology};
 use page::Condition;
 use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::Testbed as _;
@@ -23,7 +23,7 @@ fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
     }
 }
 
-fn run(spec: &ForwardingSpec, model: &mut Model) -> Vec<Figure> {
+fn run(spec: &ForwardingSpec, model: &mut Bed) -> Vec<Figure> {
     let study = StudySpec::Forwarding(spec.clone());
     study.check(model.topology()).expect("a possible study");
     study.run(model, 7).expect("the model never dies")
@@ -42,7 +42,7 @@ fn of<'a>(figures: &'a [Figure], metric: Metric, path: &str) -> Vec<&'a Figure> 
 #[test]
 fn throughput_is_found_within_the_precision_of_the_truth() {
     for capacity in [12_345.0, 250_000.0, 400_000.0, 999_999.0] {
-        let mut model = Model::new();
+        let mut model = Model::new().bed();
         model.device.capacity = capacity;
         let spec = spec(&[ForwardingTest::Throughput]);
         let figures = run(&spec, &mut model);
@@ -84,7 +84,7 @@ fn verdicts_follow_the_bypass() {
         (400_000.0, false, true, TesterLimited),
     ];
     for (capacity, device, bypass, expected) in table {
-        let mut model = Model::new();
+        let mut model = Model::new().bed();
         model.device.capacity = capacity;
         model.topology = topology(device, bypass);
         let figures = run(&spec(&[ForwardingTest::Flood, ForwardingTest::Throughput]), &mut model);
@@ -102,7 +102,7 @@ fn verdicts_follow_the_bypass() {
 
 #[test]
 fn a_flood_states_every_rate_in_four_conventions() {
-    let figures = run(&spec(&[ForwardingTest::Flood]), &mut Model::new());
+    let figures = run(&spec(&[ForwardingTest::Flood]), &mut Model::new().bed());
     let sent = of(&figures, Metric::Sent, "device")[0];
     let received = of(&figures, Metric::Received, "device")[0];
     let close = |a: f64, b: f64| (a - b).abs() <= 1e-3 * b;
@@ -125,7 +125,7 @@ fn a_flood_states_every_rate_in_four_conventions() {
 
 #[test]
 fn a_loss_curve_ends_after_two_lossless_loads() {
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     let figures = run(&spec(&[ForwardingTest::LossCurve]), &mut model);
     let percents: Vec<(Condition, bool)> = of(&figures, Metric::LossRatio, "device")
         .iter()
@@ -143,7 +143,7 @@ fn a_loss_curve_ends_after_two_lossless_loads() {
 #[test]
 fn a_load_the_tester_cannot_offer_is_no_loss() {
     // A link of twice what the tester can send: the top half of the curve has no value.
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     model.device.capacity = 5_000_000.0;
     let link = Rate((2_000_000.0 * 8.0 * 84.0) as u64);
     let spec = ForwardingSpec { link_rate: Some(link), ..spec(&[ForwardingTest::LossCurve]) };
@@ -159,7 +159,7 @@ fn a_load_the_tester_cannot_offer_is_no_loss() {
 
 #[test]
 fn stalls_are_repeated_and_said() {
-    let mut model = Model { stalls: 0.3, seed: 11, ..Model::new() };
+    let mut model = Model { stalls: 0.3, seed: 11, ..Model::new() }.bed();
     let figures = run(&spec(&[ForwardingTest::Throughput]), &mut model);
     let figure = of(&figures, Metric::Throughput, "device")[0];
     assert!(figure.caveats.contains(&Caveat::RepeatedTrials), "seed {}: {figure:?}", model.seed);
@@ -170,7 +170,7 @@ fn stalls_are_repeated_and_said() {
 
 #[test]
 fn a_broken_device_gives_no_value_and_says_so() {
-    let mut model = Model { broken: true, ..Model::new() };
+    let mut model = Model { broken: true, ..Model::new() }.bed();
     let tests = [ForwardingTest::Flood, ForwardingTest::Throughput, ForwardingTest::LossCurve];
     let figures = run(&spec(&tests), &mut model);
     let on_device = figures.iter().filter(|f| f.conditions["path"] == "device".into());
@@ -189,7 +189,7 @@ fn the_same_seed_asks_for_the_same_trials() {
         ..ForwardingSpec::quick()
     };
     let trials = |seed| {
-        let mut model = Model { stalls: 0.1, seed: 3, ..Model::new() };
+        let mut model = Model { stalls: 0.1, seed: 3, ..Model::new() }.bed();
         let figures = spec.run(&mut model, seed).expect("runs");
         (model.asked, figures)
     };
@@ -199,7 +199,7 @@ fn the_same_seed_asks_for_the_same_trials() {
 
 #[test]
 fn no_two_trials_are_alike() {
-    let mut model = Model { stalls: 0.1, seed: 3, ..Model::new() };
+    let mut model = Model { stalls: 0.1, seed: 3, ..Model::new() }.bed();
     ForwardingSpec::quick().run(&mut model, 7).expect("runs");
     for (at, trial) in model.asked.iter().enumerate() {
         assert!(!model.asked[..at].contains(trial), "asked for twice: {trial:?}");
@@ -209,7 +209,7 @@ fn no_two_trials_are_alike() {
 #[test]
 fn the_estimate_is_near_what_a_well_behaved_device_takes() {
     let spec = ForwardingSpec::quick();
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     let estimate = spec.estimate(&model.topology);
     spec.run(&mut model, 7).expect("runs");
     let real: u64 = model.asked.iter().map(|t| (t.phases.total() + TRIAL_OVERHEAD).0).sum();
@@ -219,7 +219,7 @@ fn the_estimate_is_near_what_a_well_behaved_device_takes() {
 
 #[test]
 fn floods_are_greedy_and_searches_paced() {
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     run(&spec(&[ForwardingTest::Throughput]), &mut model);
     let probes: Vec<&trial::Trial> =
         model.asked.iter().filter(|t| t.label.starts_with("probe")).collect();
@@ -244,7 +244,7 @@ fn a_device_that_loses_nothing_is_never_the_limit() {
         (200_000.0, Verdict::DeviceLimited),
     ];
     for (capacity, expected) in table {
-        let mut model = Model { tester: 410_000.0, burdened: 270_000.0, ..Model::new() };
+        let mut model = Model { tester: 410_000.0, burdened: 270_000.0, ..Model::new() }.bed();
         model.device.capacity = capacity;
         let figures = run(&spec(&ForwardingSpec::quick().tests), &mut model);
         for metric in [Metric::Received, Metric::Throughput] {
@@ -263,7 +263,7 @@ fn a_device_that_loses_nothing_is_never_the_limit() {
 #[test]
 fn received_and_lost_never_exceed_sent() {
     for capacity in [200_000.0, 999_000.0, 5_000_000.0] {
-        let mut model = Model::new();
+        let mut model = Model::new().bed();
         model.device.capacity = capacity;
         let figures = run(&spec(&[ForwardingTest::Flood]), &mut model);
         for path in ["device", "bypass"] {
@@ -288,7 +288,7 @@ fn a_loss_curve_starts_where_the_device_can_be_seen() {
         (8_200.0, Some(500_000.0), true, 500_000.0, "link rate"),
     ];
     for (capacity, link, searched, most, name) in table {
-        let mut model = Model::new();
+        let mut model = Model::new().bed();
         model.device = model::Way { capacity, buffer: 0.0, ..model.device };
         // Named in the other order: the search comes first all the same.
         let mut spec = spec(&[ForwardingTest::LossCurve]);
@@ -311,7 +311,7 @@ fn a_loss_curve_starts_where_the_device_can_be_seen() {
 
 #[test]
 fn the_cable_is_asked_further_only_while_it_loses() {
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     model.bypass.capacity = 850_000.0;
     let figures = run(&spec(&[ForwardingTest::LossCurve]), &mut model);
     let percents: Vec<Condition> = of(&figures, Metric::LossRatio, "bypass")
@@ -322,11 +322,11 @@ fn the_cable_is_asked_further_only_while_it_loses() {
 }
 
 /// The throughput found on both paths, by a seed of the model.
-fn found(model: &mut Model) -> [f64; 2] {
+fn found(model: &mut Bed) -> [f64; 2] {
     found_at(GoalName::Rfc2544, model)
 }
 
-fn found_at(goal: GoalName, model: &mut Model) -> [f64; 2] {
+fn found_at(goal: GoalName, model: &mut Bed) -> [f64; 2] {
     let spec = ForwardingSpec { goals: vec![goal], ..spec(&[ForwardingTest::Throughput]) };
     let figures = run(&spec, model);
     ["device", "bypass"].map(|path| of(&figures, Metric::Throughput, path)[0].value.unwrap_or(0.0))
@@ -334,11 +334,12 @@ fn found_at(goal: GoalName, model: &mut Model) -> [f64; 2] {
 
 #[test]
 fn one_stalled_try_moves_no_bracket() {
-    let undisturbed = found(&mut Model::new());
+    let undisturbed = found(&mut Model::new().bed());
     let probes_and_trials = 24;
     for number in 1..probes_and_trials {
         for share in [0.005, 0.035, 0.3] {
-            let mut model = Model { stalled: Some(number), stall: (share, share), ..Model::new() };
+            let mut model =
+                Model { stalled: Some(number), stall: (share, share), ..Model::new() }.bed();
             let [device, bypass] = found(&mut model);
             let probe =
                 model.asked.get(number as usize).is_some_and(|t| t.label.starts_with("probe"));
@@ -367,7 +368,7 @@ fn survives(goal: GoalName, stalls: f64, stall: (f64, f64)) {
     let most = [400_000.0, 1_000_000.0];
     let mut shares = [Vec::new(), Vec::new()];
     for seed in 0..50 {
-        let mut model = Model { stalls, stall, seed: 1_000 + seed, ..Model::new() };
+        let mut model = Model { stalls, stall, seed: 1_000 + seed, ..Model::new() }.bed();
         let found = found_at(goal, &mut model).into_iter().zip(truth);
         for (share, (value, truth)) in shares.iter_mut().zip(found) {
             share.push((value / truth, seed));
@@ -386,8 +387,8 @@ fn survives(goal: GoalName, stalls: f64, stall: (f64, f64)) {
 }
 
 /// A lab: nothing is lost, and what the tester can pace moves from trial to trial.
-fn ragged_lab(seed: u64) -> Model {
-    let mut model = Model { paced: (0.3, 0.42), seed, ..Model::new() };
+fn ragged_lab(seed: u64) -> Bed {
+    let mut model = Model { paced: (0.3, 0.42), seed, ..Model::new() }.bed();
     model.device.capacity = 5_000_000.0;
     model.topology.hosts.iter_mut().for_each(|host| "lab".clone_into(&mut host.reach));
     model
@@ -434,7 +435,7 @@ fn the_estimate_of_a_lab_is_near_what_its_ragged_tester_takes() {
 fn few_delays_have_no_high_quantile() {
     let tests = [ForwardingTest::Throughput, ForwardingTest::Latency];
     let spec = ForwardingSpec { latency_repeats: 6, ..spec(&tests) };
-    let figures = run(&spec, &mut Model::new());
+    let figures = run(&spec, &mut Model::new().bed());
     let delays = figures.iter().filter(|f| f.metric == Metric::OneWayDelay);
     let points: Vec<(Option<f64>, bool)> =
         delays.map(|f| (f.quantile, f.caveats.contains(&Caveat::FewSamples))).collect();

@@ -7,11 +7,12 @@ mod model;
 
 use measure::{FrameSize, Nanos};
 use method::{ForwardingSpec, ForwardingTest, StudySpec};
-use model::Model;
+use model::{Model, topology};
 use page::{Figure, Metric, Unit, Verdict};
+use scripted::{Script, Scripted};
 use trial::Path;
 use trial::record::FlowRecord;
-use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
+use trial::{Outcome, TestbedError, Trial, TrialRecord, judge};
 
 /// Frames a second that the device passes, and how many seconds' worth of them it keeps.
 const RATE: f64 = 100.0;
@@ -33,13 +34,9 @@ impl Keeping {
     }
 }
 
-impl Testbed for Keeping {
-    fn topology(&self) -> &Topology {
-        self.model.topology()
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        let mut record = self.model.run(trial)?;
+impl Script for Keeping {
+    fn answer(&mut self, number: usize, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        let mut record = self.model.answer(number, trial)?;
         if trial.path == Path::Bypass {
             return Ok(record);
         }
@@ -65,7 +62,7 @@ impl Testbed for Keeping {
 
 #[test]
 fn a_queue_that_outlasts_a_trial_is_waited_for() {
-    let mut testbed = Keeping::new();
+    let mut testbed = Scripted::new(topology(true, true), Keeping::new());
     let spec = ForwardingSpec {
         frames: vec![FrameSize::MIN.into()],
         tests: vec![ForwardingTest::Throughput],

@@ -10,6 +10,7 @@ use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
 use method::reconcile;
+use scripted::one_way;
 use trial::record::{
     BulkRecord, DatagramsRecord, Defect, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
     Usage,
@@ -39,24 +40,7 @@ fn paced() -> FlowKind {
 
 /// A second of 10,000 frames of which all came.
 fn frames() -> DatagramsRecord {
-    DatagramsRecord {
-        backend: "udp".to_owned(),
-        backend_reason: "asked for".to_owned(),
-        receiver: "udp".to_owned(),
-        receiver_reason: "asked for".to_owned(),
-        delays: None,
-        offered: 10_000,
-        sent: 10_000,
-        received: SequenceCounts { unique: 10_000, ..SequenceCounts::default() },
-        rejected: Rejected::default(),
-        sending: Nanos(999_900_000),
-        receiving: Nanos(999_900_000),
-        departures: Histogram::new(),
-        arrivals: Histogram::new(),
-        longest_burst: 1,
-        late: 0,
-        socket_drops: 0,
-    }
+    one_way(Nanos(999_900_000), 10_000, 10_000)
 }
 
 /// The same, of which 100 did not come.

@@ -7,7 +7,7 @@ mod model;
 
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use method::{LatencySpec, Load, SpecProblem, StudySpec};
-use model::{Model, topology};
+use model::{Bed, Model, topology};
 use page::Condition;
 use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::Testbed as _;
@@ -22,7 +22,7 @@ fn spec() -> LatencySpec {
     }
 }
 
-fn run(spec: &LatencySpec, model: &mut Model) -> Vec<Figure> {
+fn run(spec: &LatencySpec, model: &mut Bed) -> Vec<Figure> {
     let study = StudySpec::Latency(spec.clone());
     study.check(model.topology()).expect("a possible study");
     study.run(model, 7).expect("the model never dies")
@@ -37,7 +37,7 @@ fn find<'a>(figures: &'a [Figure], metric: Metric, q: Option<f64>, path: &str) -
 
 #[test]
 fn quantiles_are_ordered_and_carry_their_conditions() {
-    let figures = run(&spec(), &mut Model::new());
+    let figures = run(&spec(), &mut Model::new().bed());
     let rtts: Vec<f64> = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0]
         .map(|q| find(&figures, Metric::Rtt, Some(q), "device").value.expect("measured"))
         .to_vec();
@@ -85,7 +85,8 @@ fn verdicts_follow_the_bypass() {
         (50_000.0, false, true, 6, TesterLimited, None),
     ];
     for (rtt_ns, device, bypass, blocks, expected, addition) in table {
-        let mut model = Model { topology: topology(device, bypass), ..Model::new() };
+        let mut model = Model::new().bed();
+        model.topology = topology(device, bypass);
         model.device.rtt_ns = rtt_ns;
         let figures = run(&LatencySpec { blocks, ..spec() }, &mut model);
         let case = format!("{rtt_ns} {device} {bypass} {blocks}");
@@ -108,7 +109,7 @@ fn verdicts_follow_the_bypass() {
 
 #[test]
 fn each_block_holds_every_cell_on_both_paths_in_its_own_order() {
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     let spec = LatencySpec::quick();
     spec.run(&mut model, 7).expect("runs");
     let blocks: Vec<Vec<(String, Path)>> = (0..spec.blocks)
@@ -132,7 +133,7 @@ fn a_load_runs_beside_the_round_trips() {
     let datagrams = Load::Datagrams { frame_size: FrameSize::STANDARD_MAX, rate: FrameRate(5e4) };
     let bulk = Load::Bulk { streams: 1, congestion_control: "cubic".to_owned() };
     let spec = LatencySpec { loads: vec![Load::Idle, datagrams, bulk], ..spec() };
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     let figures = run(&spec, &mut model);
     for trial in &model.asked {
         let loaded = !trial.label.ends_with("idle");
@@ -163,7 +164,7 @@ fn a_load_runs_beside_the_round_trips() {
 fn a_lossless_load_in_a_lab_tells_no_limit() {
     let bulk = Load::Bulk { streams: 1, congestion_control: "cubic".to_owned() };
     let spec = LatencySpec { loads: vec![bulk], ..spec() };
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     for host in &mut model.topology.hosts {
         host.reach = "lab".to_owned();
     }
@@ -174,7 +175,7 @@ fn a_lossless_load_in_a_lab_tells_no_limit() {
 
 #[test]
 fn a_broken_device_gives_no_value_and_says_so() {
-    let mut model = Model { broken: true, ..Model::new() };
+    let mut model = Model { broken: true, ..Model::new() }.bed();
     let figures = run(&spec(), &mut model);
     for figure in figures.iter().filter(|f| f.conditions["path"] == "device".into()) {
         assert_eq!(figure.value, None, "{figure:?}");
@@ -189,7 +190,7 @@ fn a_broken_device_gives_no_value_and_says_so() {
 #[test]
 fn the_same_seed_asks_for_the_same_trials() {
     let trials = |seed| {
-        let mut model = Model::new();
+        let mut model = Model::new().bed();
         let figures = LatencySpec::quick().run(&mut model, seed).expect("runs");
         (model.asked, figures)
     };
@@ -200,7 +201,7 @@ fn the_same_seed_asks_for_the_same_trials() {
 #[test]
 fn the_estimate_is_the_trials_time() {
     let spec = LatencySpec::quick();
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     let estimate = spec.estimate(&model.topology);
     spec.run(&mut model, 7).expect("runs");
     let real: u64 = model.asked.iter().map(|t| t.phases.total().0 + 60_000_000).sum();

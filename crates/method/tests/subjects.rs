@@ -7,7 +7,7 @@ mod model;
 
 use measure::{FrameMix, FrameSize};
 use method::{ForwardingSpec, ForwardingTest, LatencySpec, SpecProblem, StudySpec};
-use model::{Model, Way, bench};
+use model::{Bed, Model, Way, bench};
 use page::Condition;
 use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::Testbed as _;
@@ -18,10 +18,11 @@ fn subject(device: &str, variant: Option<&str>) -> Subject {
 }
 
 /// Two devices, one of them in two variants, with capacities of 200,000, 400,000 and 600,000.
-fn three() -> (Vec<Subject>, Model) {
+fn three() -> (Vec<Subject>, Bed) {
     let subjects =
         vec![subject("sw1", Some("plain")), subject("sw1", Some("fast")), subject("sw2", None)];
-    let mut model = Model { topology: bench(&["sw1", "sw2"], true), ..Model::new() };
+    let mut model = Model::new().bed();
+    model.topology = bench(&["sw1", "sw2"], true);
     let way = |capacity| Way { capacity, ..model.device };
     let ways = [200_000.0, 400_000.0, 600_000.0].map(way);
     model.subjects = subjects.iter().cloned().zip(ways).collect();
@@ -33,7 +34,7 @@ fn spec(tests: &[ForwardingTest], subjects: Vec<Subject>) -> ForwardingSpec {
     ForwardingSpec { frames, tests: tests.to_vec(), subjects, ..ForwardingSpec::quick() }
 }
 
-fn run(spec: &ForwardingSpec, model: &mut Model) -> Vec<Figure> {
+fn run(spec: &ForwardingSpec, model: &mut Bed) -> Vec<Figure> {
     let study = StudySpec::Forwarding(spec.clone());
     study.check(model.topology()).expect("a possible study");
     study.run(model, 7).expect("the model never dies")
@@ -148,7 +149,7 @@ fn latency_compares_subjects_too() {
 
 #[test]
 fn both_directions_are_told_apart_and_together() {
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     let tests = [ForwardingTest::Flood, ForwardingTest::Throughput, ForwardingTest::LossCurve];
     let spec = ForwardingSpec { bidirectional: true, ..spec(&tests, Vec::new()) };
     let figures = run(&spec, &mut model);
@@ -173,7 +174,7 @@ fn both_directions_are_told_apart_and_together() {
 
 #[test]
 fn frames_grow_to_their_headers_and_mixes_have_a_mean() {
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     for host in &mut model.topology.hosts {
         for port in &mut host.ports {
             port.address6 = Some("2001:2::1".parse().expect("an address"));
@@ -267,7 +268,8 @@ mod campaigns {
     use measure::comparison::Decision;
     use method::comparison::{Level as Of, MARGIN, Side, compare, per_block};
     use method::study::campaign::{CampaignSpec, Factor, Level, Limits, Means, StopRule, allowed};
-    use trial::{TestbedError, Topology, Trial, TrialRecord};
+    use scripted::{Script as _, Scripted};
+    use trial::Trial;
 
     use super::*;
 
@@ -310,8 +312,9 @@ mod campaigns {
         }
     }
 
-    fn model() -> Model {
-        let mut model = Model { topology: bench(&["sw1", "sw2"], true), ..Model::new() };
+    fn model() -> Bed {
+        let mut model = Model::new().bed();
+        model.topology = bench(&["sw1", "sw2"], true);
         for (device, variant, rtt_ns) in [
             ("sw1", "plain", 50e3),
             ("sw1", "fast", 45e3),
@@ -324,7 +327,7 @@ mod campaigns {
         model
     }
 
-    fn order(model: &Model) -> Vec<Vec<(u32, String)>> {
+    fn order(model: &Bed) -> Vec<Vec<(u32, String)>> {
         let mut blocks: Vec<Vec<(u32, String)>> = Vec::new();
         for trial in &model.asked {
             let at = trial.block as usize;
@@ -447,45 +450,28 @@ mod campaigns {
         assert!(own.value.is_none() && own.caveats.contains(&Caveat::NoValidTrial));
     }
 
-    /// Answers from what was recorded, then from the model.
-    struct Again<'a> {
-        model: Model,
-        recorded: &'a [(Trial, TrialRecord)],
-        at: usize,
-    }
-
-    impl trial::Testbed for Again<'_> {
-        fn topology(&self) -> &Topology {
-            &self.model.topology
-        }
-
-        fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-            self.at += 1;
-            match self.recorded.get(self.at - 1) {
-                Some((known, record)) => {
-                    assert_eq!(known, trial, "the same is asked again");
-                    // So that the model's chance goes on as it was.
-                    self.model.asked.push(trial.clone());
-                    Ok(record.clone())
-                }
-                None => self.model.run(trial),
-            }
-        }
-    }
-
     #[test]
     fn broken_off_anywhere_it_ends_alike_and_levels_are_compared() {
         let campaign = spec(vec![devices(), variants()], &[]);
-        let mut whole = Again { model: model(), recorded: &[], at: 0 };
+        let mut whole = model();
         let figures = campaign.run(&mut whole, 11).expect("the model never dies");
         let mut records = Vec::new();
         let mut model = model();
-        for trial in &whole.model.asked {
+        for trial in &whole.asked {
             records.push((trial.clone(), model.run(trial).expect("it runs")));
         }
         for cut in [1, 17, 63] {
-            let mut again = Again { model: self::model(), recorded: &records[..cut], at: 0 };
-            assert_eq!(campaign.run(&mut again, 11).expect("it goes on"), figures, "{cut}");
+            let mut model = self::model();
+            let topology = model.topology.clone();
+            let again = |number: usize, trial: &Trial| match records[..cut].get(number) {
+                Some((known, record)) => {
+                    assert_eq!(known, trial, "the same is asked again");
+                    Ok(record.clone())
+                }
+                None => model.answer(number, trial),
+            };
+            let ended = campaign.run(&mut Scripted::new(topology, again), 11);
+            assert_eq!(ended.expect("it goes on"), figures, "{cut}");
         }
         let topology = model.topology().clone();
         let study = StudySpec::Campaign(Box::new(campaign));

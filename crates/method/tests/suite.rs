@@ -8,7 +8,7 @@ mod model;
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use method::search::GoalName;
 use method::{ForwardingSpec, ForwardingTest, Profile, SearchKind, StudySpec, conformance};
-use model::{Model, Stamping, datagrams::TAIL_NS};
+use model::{Bed, Model, Stamping, datagrams::TAIL_NS};
 use page::Condition;
 use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::Testbed as _;
@@ -26,7 +26,7 @@ fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
     }
 }
 
-fn run(spec: &ForwardingSpec, model: &mut Model) -> Vec<Figure> {
+fn run(spec: &ForwardingSpec, model: &mut Bed) -> Vec<Figure> {
     let study = StudySpec::Forwarding(spec.clone());
     study.check(model.topology()).expect("a possible study");
     study.run(model, 7).expect("the model never dies")
@@ -58,7 +58,7 @@ fn goals_are_figures_of_their_own() {
     let truths = [(Rfc2544, 400_000.0), (Tst009, 400_000.0), (Ndr, 400_000.0), (Pdr, 402_010.0)];
     for search in [SearchKind::Mlr, SearchKind::Binary] {
         let goals = truths.map(|(goal, _)| goal).to_vec();
-        let mut model = Model::new();
+        let mut model = Model::new().bed();
         model.device.buffer = 0.0;
         let spec = ForwardingSpec { goals, search, ..spec(&[ForwardingTest::Throughput]) };
         let figures = run(&spec, &mut model);
@@ -79,7 +79,7 @@ fn goals_are_figures_of_their_own() {
 #[test]
 fn the_latency_is_taken_at_the_throughput_found() {
     let test = ForwardingTest::Latency;
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     let spec = ForwardingSpec { latency_percents: vec![100, 50], ..spec(&[test]) };
     let figures = run(&spec, &mut model);
     let throughput = of(&figures, (ForwardingTest::Throughput, Metric::Throughput), "device")[0];
@@ -117,7 +117,7 @@ fn without_one_clock_there_is_no_delay() {
     let apart = Stamping::By(Clocks::Apart);
     for (stamping, caveat) in [(apart, Caveat::ClocksApart), (Stamping::Never, Caveat::NotStamped)]
     {
-        let mut model = Model { stamping, ..Model::new() };
+        let mut model = Model { stamping, ..Model::new() }.bed();
         let figures = run(&spec(&[test]), &mut model);
         let delays = of(&figures, (test, Metric::OneWayDelay), "device");
         assert!(delays.iter().all(|f| f.value.is_none()), "{stamping:?}");
@@ -139,7 +139,7 @@ fn the_longest_burst_tells_the_buffer() {
         (f64::INFINITY, 64_000.0, 256, 250.0),
     ];
     for (buffer, buffer_octets, octets, held) in table {
-        let mut model = Model::new();
+        let mut model = Model::new().bed();
         model.device = model::Way { buffer, buffer_octets, ..model.device };
         let size = FrameSize::new(octets).expect("legal");
         let link_rate = Some(Rate(1_000_000 * 8 * u64::from(size.wire_octets())));
@@ -167,7 +167,7 @@ fn no_burst_is_searched_where_the_device_keeps_up() {
     for (capacity, doubt) in
         [(5_000_000.0, Caveat::DeviceNotDriven), (999_000.0, Caveat::DeviceNotDriven)]
     {
-        let mut model = Model::new();
+        let mut model = Model::new().bed();
         model.device.capacity = capacity;
         let figures = run(&spec(&[test]), &mut model);
         let burst = of(&figures, (test, Metric::BackToBack), "device")[0];
@@ -180,7 +180,8 @@ fn no_burst_is_searched_where_the_device_keeps_up() {
 #[test]
 fn a_link_of_unknown_rate_is_said() {
     let test = ForwardingTest::BackToBack;
-    let figures = run(&ForwardingSpec { link_rate: None, ..spec(&[test]) }, &mut Model::new());
+    let figures =
+        run(&ForwardingSpec { link_rate: None, ..spec(&[test]) }, &mut Model::new().bed());
     let burst = of(&figures, (test, Metric::BackToBack), "device")[0];
     assert!(burst.caveats.contains(&Caveat::MediaRateUnknown));
     assert!(near(burst.value, 100.0 / 0.6, 0.02), "{burst:?}");
@@ -190,7 +191,7 @@ fn a_link_of_unknown_rate_is_said() {
 fn recovery_ends_with_the_last_frame_lost() {
     let test = ForwardingTest::Recovery;
     for recovery_ns in [0.0, 1_500_000.0, 200_000_000.0] {
-        let mut model = Model::new();
+        let mut model = Model::new().bed();
         model.device.recovery_ns = recovery_ns;
         let figures = run(&spec(&[test]), &mut model);
         let figure = of(&figures, (test, Metric::RecoveryTime), "device")[0];
@@ -205,7 +206,7 @@ fn recovery_ends_with_the_last_frame_lost() {
 #[test]
 fn a_device_that_loses_to_the_end_has_not_recovered() {
     let test = ForwardingTest::Recovery;
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     model.device.recovery_ns = 1e12;
     let figures = run(&spec(&[test]), &mut model);
     let figure = of(&figures, (test, Metric::RecoveryTime), "device")[0];
@@ -219,7 +220,7 @@ fn an_overload_beyond_the_tester_is_lowered_and_said() {
     for (capacity, caveat) in
         [(940_000.0, Caveat::LoadBelowAsked), (5_000_000.0, Caveat::DeviceNotDriven)]
     {
-        let mut model = Model::new();
+        let mut model = Model::new().bed();
         model.device.capacity = capacity;
         let figures = run(&ForwardingSpec { link_rate, ..spec(&[test]) }, &mut model);
         let figure = of(&figures, (test, Metric::RecoveryTime), "device")[0];
@@ -231,7 +232,7 @@ fn an_overload_beyond_the_tester_is_lowered_and_said() {
 #[test]
 fn a_reset_is_told_by_losses_and_by_the_gap() {
     let test = ForwardingTest::Reset;
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     model.device.down_ns = 730_000_000.0;
     model.topology.devices[0].resettable = true;
     let figures = run(&spec(&[test]), &mut model);
@@ -263,7 +264,7 @@ fn a_reset_is_told_by_losses_and_by_the_gap() {
 fn a_reset_of_what_forwards_on_is_no_outage_but_the_testers_own_gaps() {
     let test = ForwardingTest::Reset;
     for seed in 1..=20 {
-        let mut model = Model { held_up_ns: (95e3, 1_091e3), seed, ..Model::new() };
+        let mut model = Model { held_up_ns: (95e3, 1_091e3), seed, ..Model::new() }.bed();
         model.topology.devices[0].resettable = true;
         let figures = run(&spec(&[test]), &mut model);
         for found in of(&figures, (test, Metric::ResetTime), "device") {
@@ -278,7 +279,7 @@ fn a_reset_of_what_forwards_on_is_no_outage_but_the_testers_own_gaps() {
 #[test]
 fn what_has_no_hook_is_not_reset() {
     let test = ForwardingTest::Reset;
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     let figures = run(&spec(&[test]), &mut model);
     let figure = of(&figures, (test, Metric::ResetTime), "device")[0];
     assert_eq!((figure.value, figure.caveats.contains(&Caveat::NotResettable)), (None, true));
@@ -289,7 +290,7 @@ fn what_has_no_hook_is_not_reset() {
 fn the_gaps_of_the_load_are_shown() {
     let test = ForwardingTest::Throughput;
     for bunched in [0.0, 0.25] {
-        let mut model = Model { bunched, ..Model::new() };
+        let mut model = Model { bunched, ..Model::new() }.bed();
         let figures = run(&spec(&[test]), &mut model);
         let fraction = of(&figures, (test, Metric::BurstFraction), "device")[0];
         assert!((fraction.value.expect("seen") - bunched).abs() < 1e-9, "{fraction:?}");
@@ -301,7 +302,7 @@ fn the_gaps_of_the_load_are_shown() {
 
 #[test]
 fn a_dead_device_fails_every_test_and_says_so() {
-    let mut model = Model { broken: true, ..Model::new() };
+    let mut model = Model { broken: true, ..Model::new() }.bed();
     let figures = run(&ForwardingSpec::rfc2544_suite(Profile::Quick), &mut model);
     let own = figures.iter().filter(|f| is(f, "path", "device"));
     for figure in own {
@@ -313,7 +314,7 @@ fn a_dead_device_fails_every_test_and_says_so() {
 
 #[test]
 fn the_suite_makes_all_six_tests_as_estimated() {
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     model.device.down_ns = 1e9;
     model.topology.devices[0].resettable = true;
     let spec = ForwardingSpec {
@@ -339,11 +340,11 @@ fn the_suite_makes_all_six_tests_as_estimated() {
 
 #[test]
 fn every_deviation_is_named() {
-    let clauses = |spec: &ForwardingSpec, model: &mut Model| {
+    let clauses = |spec: &ForwardingSpec, model: &mut Bed| {
         let figures = run(spec, model);
         conformance(spec, &model.topology, &figures)
     };
-    let quick = clauses(&ForwardingSpec::rfc2544_suite(Profile::Quick), &mut Model::new());
+    let quick = clauses(&ForwardingSpec::rfc2544_suite(Profile::Quick), &mut Model::new().bed());
     let kept = |clauses: &[method::Clause], name: &str| {
         clauses.iter().find(|c| c.clause == name).unwrap_or_else(|| panic!("{name}")).conforms
     };
@@ -370,7 +371,7 @@ fn every_deviation_is_named() {
     tests.push(ForwardingTest::Flood);
     let link_rate = spec(&[]).link_rate;
     let strict = ForwardingSpec { tests, link_rate, ..ForwardingSpec::strict() };
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     // As much of every size as of the smallest would be more than a link of that rate carries.
     let strict = ForwardingSpec { frames: strict.frames[..1].to_vec(), ..strict };
     let figures = clauses(&strict, &mut model);
@@ -386,7 +387,7 @@ fn every_deviation_is_named() {
     ] {
         assert!(kept(&figures, held), "{held}: {figures:?}");
     }
-    let only_flood = clauses(&spec(&[ForwardingTest::Flood]), &mut Model::new());
+    let only_flood = clauses(&spec(&[ForwardingTest::Flood]), &mut Model::new().bed());
     let left = only_flood.iter().find(|c| c.clause == "RFC 2544 §26").expect("there");
     assert!(left.done.contains("throughput") && left.done.contains("reset"), "{}", left.done);
 }
@@ -399,7 +400,7 @@ fn trials_of_a_second_do_not_conform_and_neither_does_a_throughput_of_nothing() 
         ..ForwardingSpec::strict()
     };
     let kept = |spec: &ForwardingSpec, change: fn(&mut Figure)| {
-        let mut model = Model::new();
+        let mut model = Model::new().bed();
         let mut figures = run(spec, &mut model);
         figures.iter_mut().filter(|f| f.metric == Metric::Throughput).for_each(change);
         let clauses = conformance(spec, &model.topology, &figures);
@@ -426,7 +427,7 @@ fn trials_of_a_second_do_not_conform_and_neither_does_a_throughput_of_nothing() 
 #[test]
 fn a_burst_is_sent_whole_and_a_fall_has_both_rates() {
     let tests = [ForwardingTest::BackToBack, ForwardingTest::Recovery];
-    let mut model = Model::new();
+    let mut model = Model::new().bed();
     run(&spec(&tests), &mut model);
     let schedules = model.asked.iter().map(|trial| {
         let trial::FlowKind::Datagrams(flow) = &trial.flows[0].kind else { panic!() };

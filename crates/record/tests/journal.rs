@@ -3,13 +3,12 @@
 
 mod synthetic;
 
-use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use method::study::StudySpec;
 use record::{Journal, ReplayError, RunStatus, Store, StoreError, hint_for};
-use synthetic::{Chance, echo_record, echo_trial, meta, testbed::SyntheticTestbed, topology};
+use scripted::Scripted;
+use synthetic::{Chance, echo_record, echo_trial, meta, testbed::testbed, topology};
 use trial::{Outcome, Recorded, Testbed, TestbedError, Trial};
 use trial::{Path as Way, Protocol, Subject};
 
@@ -38,12 +37,6 @@ impl Drop for Place {
 
 fn trial(n: u32) -> Trial {
     echo_trial(Protocol::Udp, 64, Way::Device, n)
-}
-
-/// A testbed that answers `lives` trials, the last of them with a failure.
-fn testbed(lives: u64) -> (Box<SyntheticTestbed>, Rc<Cell<u64>>) {
-    let ran = Rc::new(Cell::new(0));
-    (Box::new(SyntheticTestbed { topology: topology(), ran: ran.clone(), lives }), ran)
 }
 
 fn chain(error: &dyn std::error::Error) -> String {
@@ -92,19 +85,11 @@ fn what_was_recorded_is_replayed_after_reopening() {
 /// Whatever happens while a device is put into a variant, or after, whoever goes on knows of it.
 #[test]
 fn the_variant_applied_last_is_known_to_whoever_goes_on() {
-    struct Interrupted(trial::Topology);
-    impl Testbed for Interrupted {
-        fn topology(&self) -> &trial::Topology {
-            &self.0
-        }
-        fn run(&mut self, _: &Trial) -> Result<trial::TrialRecord, TestbedError> {
-            Err(TestbedError::Interrupted)
-        }
-    }
     let place = Place::new("variant");
     let store = Store::open(&place.store()).expect("a new store");
     store.create_run(&meta("r1")).expect("a new run");
-    let inner = Box::new(Interrupted(topology()));
+    let interrupted = |_: usize, _: &Trial| Err(TestbedError::Interrupted);
+    let inner = Box::new(Scripted::new(topology(), interrupted));
     let mut journal = Journal::new(&store, "r1", inner).expect("a journal");
     let mut asked = trial(0);
     for (variant, last) in

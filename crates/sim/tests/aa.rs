@@ -17,9 +17,10 @@ use method::{
 };
 use page::Condition;
 use page::{Figure, Metric, Verdict};
+use scripted::Scripted;
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
 use trial::{Pattern, ServedMemory, Storage};
-use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Testbed as _, Trial};
 
 use trials::{profile, size};
 
@@ -30,24 +31,6 @@ const LINK: Rate = Rate(100_000_000);
 /// A switch of line rate that begins to send as soon as it may, with room for whatever comes.
 const PLAIN: &str = "name = \"plain\"\nports = 4\nrate = \"100Mbit\"\n\
                      buffer = { per_port = \"4MiB\" }\nforwarding = { mode = \"cut-through\" }\n";
-
-/// Keeps what every trial recorded.
-struct Kept {
-    bed: VirtualTestbed,
-    records: Vec<(Trial, TrialRecord)>,
-}
-
-impl Testbed for Kept {
-    fn topology(&self) -> &Topology {
-        self.bed.topology()
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        let record = self.bed.run(trial)?;
-        self.records.push((trial.clone(), record.clone()));
-        Ok(record)
-    }
-}
 
 /// One run of a study: its figures, and those of each block.
 struct Run {
@@ -66,14 +49,19 @@ fn run(study: &StudySpec, seed: u64) -> Run {
     let service = ServiceTime { fixed: Nanos::from_micros(80), drawn: Nanos::from_micros(20) };
     let disk = DiskModel { read: service, write: service, at_once: 16 };
     let hosts = HostModel { disk, ..HostModel::ideal(4) };
-    let bed = VirtualTestbed::new("sim:plain", profile(PLAIN), hosts, seed);
+    let mut bed = VirtualTestbed::new("sim:plain", profile(PLAIN), hosts, seed);
     let topology = bed.topology().clone();
     study.check(&topology).unwrap_or_else(|problem| panic!("{}: {problem}", study.name()));
-    let mut kept = Kept { bed, records: Vec::new() };
+    let mut records = Vec::new();
+    let mut keep = |_: usize, trial: &Trial| {
+        let record = bed.run(trial)?;
+        records.push((trial.clone(), record.clone()));
+        Ok(record)
+    };
     let figures = study
-        .run(&mut kept, seed)
+        .run(&mut Scripted::new(topology.clone(), &mut keep), seed)
         .unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", study.name()));
-    let blocks = per_block(std::slice::from_ref(study), &topology, &kept.records, seed)
+    let blocks = per_block(std::slice::from_ref(study), &topology, &records, seed)
         .unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", study.name()));
     Run { figures, blocks }
 }

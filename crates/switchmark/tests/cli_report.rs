@@ -11,11 +11,12 @@ use measure::sequence::SequenceCounts;
 use measure::{FrameSize, Histogram, Nanos};
 use method::{LatencySpec, StudySpec};
 use record::{Journal, RunMeta, RunStatus, Store};
+use scripted::{Scripted, judged};
 use switchmark::config::resolved::Source;
 use switchmark::config::{SourceText, testbed};
 use trial::record::EchoRecord;
 use trial::{FlowKind, Path, Protocol};
-use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{FlowRecord, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 const RUN: &str = "20261121-140312-5e7d";
 
@@ -40,21 +41,11 @@ kind = "switch"
 "#;
 
 /// Answers so many trials, and is gone.
-struct Synthetic {
-    topology: Topology,
-    lives: u64,
-}
-
-impl Testbed for Synthetic {
-    fn topology(&self) -> &Topology {
-        &self.topology
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        if self.lives == 0 {
+fn synthetic(topology: Topology, lives: usize) -> impl Testbed {
+    Scripted::new(topology, move |number: usize, trial: &Trial| {
+        if number >= lives {
             return Err(TestbedError::Interrupted);
         }
-        self.lives -= 1;
         let FlowKind::Echo(echo) = &trial.flows[0].kind else { panic!("round trips only") };
         let base = if trial.path == Path::Device { 12_000 } else { 8_000 };
         let mut rtt = Histogram::new();
@@ -73,20 +64,13 @@ impl Testbed for Synthetic {
             rejected: Rejected::default(),
             elapsed: Nanos::from_millis(300),
         };
-        Ok(TrialRecord {
-            started_unix_ns: 1_795_269_792_000_000_000,
-            outcome: Outcome::Valid,
-            flows: vec![FlowRecord::Echo(done)],
-            ports: Vec::new(),
-            hosts: Vec::new(),
-            start_spread: Nanos::ZERO,
-            device: trial::record::DeviceRecord::default(),
-        })
-    }
+        let record = judged(trial, vec![FlowRecord::Echo(done)]);
+        Ok(TrialRecord { started_unix_ns: 1_795_269_792_000_000_000, ..record })
+    })
 }
 
 /// A store with one run of two studies, broken off after `lives` trials.
-fn broken_off(path: &FilePath, lives: u64) {
+fn broken_off(path: &FilePath, lives: usize) {
     let source = SourceText::file("hosts.toml", HOSTS);
     let place = testbed::from_source("hosts.toml", &source).expect("a testbed");
     let Source::Hosts(hosts) = place.source else { panic!("hosts") };
@@ -110,8 +94,8 @@ fn broken_off(path: &FilePath, lives: u64) {
     };
     let store = Store::open(path).expect("a store");
     store.create_run(&meta).expect("a run");
-    let inner = Synthetic { topology, lives };
-    let mut journal = Journal::new(&store, RUN, Box::new(inner)).expect("a journal");
+    let inner = Box::new(synthetic(topology, lives));
+    let mut journal = Journal::new(&store, RUN, inner).expect("a journal");
     let ended = meta.studies.iter().try_for_each(|study| study.run(&mut journal, 3).map(|_| ()));
     let status = if ended.is_ok() { RunStatus::Done } else { RunStatus::Interrupted };
     store.set_status(RUN, &status).expect("its status");

@@ -195,37 +195,24 @@ mod tests {
 
     use super::*;
     use page::{Metric, Unit, Verdict};
+    use scripted::{Scripted, judged, one_way};
     use trial::record::{PortCounters, Side};
     use trial::{Backend, Datagrams, Gate};
 
     /// Of 1,000 frames all came in half the time, and `others` more at the receiver's port.
-    struct Flooded {
-        topology: Topology,
-        others: u64,
-    }
-
-    impl Testbed for Flooded {
-        fn topology(&self) -> &Topology {
-            &self.topology
-        }
-
-        fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-            let mut record = TrialRecord::failed(0, String::new());
-            record.outcome = Outcome::Valid;
-            let mut seen = FlowRecord::nothing(&trial.flows[0].kind).expect("datagrams");
-            if let FlowRecord::Datagrams(seen) = &mut seen {
-                (seen.sent, seen.received.unique) = (1_000, 1_000);
-                seen.sending = trial.phases.load / 2;
-            }
-            record.flows = vec![seen];
+    fn flooded(others: u64) -> impl Testbed {
+        let topology = Topology { name: "two".to_owned(), hosts: Vec::new(), devices: Vec::new() };
+        Scripted::new(topology, move |_: usize, trial: &Trial| {
+            let seen = one_way(trial.phases.load / 2, 1_000, 1_000);
+            let mut record = judged(trial, vec![FlowRecord::Datagrams(seen)]);
             let port = |place: &str, rx: u64, tx: u64| {
                 let counters = [("rx_packets", rx), ("tx_packets", tx)];
                 let counters = counters.map(|(name, by)| (name.to_owned(), by)).into();
                 PortCounters { place: place.to_owned(), side: Side::Tester, counters }
             };
-            record.ports = vec![port("h1/eth1", 0, 1_000), port("h2/eth1", 1_000 + self.others, 0)];
+            record.ports = vec![port("h1/eth1", 0, 1_000), port("h2/eth1", 1_000 + others, 0)];
             Ok(record)
-        }
+        })
     }
 
     fn trial(subject: Option<&str>) -> Trial {
@@ -265,14 +252,13 @@ mod tests {
 
     #[test]
     fn figures_say_what_their_own_trials_and_those_of_the_cable_say() {
-        let topology = Topology { name: "two".to_owned(), hosts: Vec::new(), devices: Vec::new() };
         let both = vec![Caveat::OtherTraffic, Caveat::ShortFlood];
         for (subject, others, expected) in [
             (Some("sw1"), 500, [both.clone(), vec![], vec![]]),
             (None, 500, [both.clone(), both.clone(), vec![]]),
             (Some("sw1"), 0, [vec![Caveat::ShortFlood], vec![], vec![]]),
         ] {
-            let mut testbed = Flooded { topology: topology.clone(), others };
+            let mut testbed = flooded(others);
             let mut seen = Doubting::new(&mut testbed);
             seen.run(&trial(subject)).expect("it runs");
             let mut figures = vec![figure("sw1", 64), figure("sw2", 64), figure("sw1", 512)];
@@ -291,8 +277,7 @@ mod tests {
     /// A later try of the same trial stands for it.
     #[test]
     fn only_the_last_try_counts() {
-        let topology = Topology { name: "two".to_owned(), hosts: Vec::new(), devices: Vec::new() };
-        let mut testbed = Flooded { topology, others: 500 };
+        let mut testbed = flooded(500);
         let mut seen = Doubting::new(&mut testbed);
         seen.run(&trial(None)).expect("it runs");
         assert_eq!(seen.doubts.len(), 1);

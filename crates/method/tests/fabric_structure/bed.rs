@@ -6,15 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use measure::reading::Rejected;
-use measure::sequence::SequenceCounts;
 use measure::{Histogram, Nanos, Rate};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
-use trial::record::{DatagramsRecord, DeviceRecord, ExchangeRecord, FlowRecord, ReceiptRecord};
+use scripted::{Script, Scripted, judged, one_way};
+use trial::record::{ExchangeRecord, FlowRecord, ReceiptRecord};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
-use trial::{Cable, Datagrams, FlowKind, Schedule};
-use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
+use trial::{Datagrams, FlowKind, Schedule};
+use trial::{TestbedError, Topology, Trial, TrialRecord};
 
 /// One end's port of a flow.
 type End = fn(&(usize, usize, f64)) -> usize;
@@ -61,26 +60,21 @@ impl Model {
     }
 }
 
-/// The testbed, and how many trials it ran.
-pub struct Bed {
+/// The model with its chance, and how many trials of floods it answered.
+pub struct Floods {
     pub model: Model,
     pub trials: usize,
-    /// Where the last trial's cables were.
-    pub last_cabling: Vec<Cable>,
-    topology: Topology,
     chance: Pcg64,
 }
 
-impl Bed {
-    pub fn new(model: Model, seed: u64) -> Self {
+/// The testbed that answers as the model does.
+pub type Bed = Scripted<Floods>;
+
+impl Floods {
+    pub fn bed(model: Model, seed: u64) -> Bed {
         let topology = topology(&model.rates);
-        Self {
-            model,
-            trials: 0,
-            last_cabling: Vec::new(),
-            topology,
-            chance: Pcg64::seed_from_u64(seed),
-        }
+        let chance = Pcg64::seed_from_u64(seed);
+        Scripted::new(topology, Self { model, trials: 0, chance })
     }
 
     fn place(port: &PortRef) -> usize {
@@ -142,24 +136,7 @@ impl Bed {
         let sampled = (sent * share * (1.0 - share)).max(0.0).sqrt() * self.normal();
         let came = (sent * share * (1.0 + noise) + sampled).clamp(0.0, sent);
         let came = if silent { 0 } else { came as u64 };
-        FlowRecord::Datagrams(DatagramsRecord {
-            backend: "model".to_owned(),
-            backend_reason: String::new(),
-            offered: sent as u64,
-            sent: sent as u64,
-            receiver: "model".to_owned(),
-            receiver_reason: String::new(),
-            received: SequenceCounts { unique: came, ..SequenceCounts::default() },
-            rejected: Rejected::default(),
-            sending: load,
-            receiving: load,
-            departures: Histogram::growing(),
-            arrivals: Histogram::growing(),
-            delays: None,
-            longest_burst: 1,
-            late: 0,
-            socket_drops: 0,
-        })
+        FlowRecord::Datagrams(one_way(load, sent as u64, came))
     }
 }
 
@@ -176,13 +153,8 @@ fn exchanged(load: Nanos) -> FlowRecord {
     FlowRecord::Exchange(ExchangeRecord { forward: receipt.clone(), backward: receipt })
 }
 
-impl Testbed for Bed {
-    fn topology(&self) -> &Topology {
-        &self.topology
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        self.last_cabling.clone_from(&trial.cabling);
+impl Script for Floods {
+    fn answer(&mut self, _: usize, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         let host = |port| PortRef { host: format!("h{port}"), port: "eth1".to_owned() };
         let trial = &trial.at_standing_hosts(&host);
         let load = trial.phases.load;
@@ -220,16 +192,7 @@ impl Testbed for Bed {
                 _ => exchanged(load),
             });
         }
-        let outcome = judge(trial, &flows, &[], &[]);
-        Ok(TrialRecord {
-            started_unix_ns: 0,
-            outcome,
-            flows,
-            ports: Vec::new(),
-            hosts: Vec::new(),
-            start_spread: Nanos::ZERO,
-            device: DeviceRecord::default(),
-        })
+        Ok(judged(trial, flows))
     }
 }
 

@@ -19,7 +19,7 @@ use trial::Testbed as _;
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64;
 
-use bed::{Bed, Model};
+use bed::{Bed, Floods, Model};
 use devices::Case;
 
 /// What a study told of a device.
@@ -82,7 +82,7 @@ fn spec() -> FabricSpec {
 }
 
 fn told(model: &Model, seed: u64) -> Told {
-    told_by(spec(), &mut Bed::new(model.clone(), seed), seed)
+    told_by(spec(), &mut Floods::bed(model.clone(), seed), seed)
 }
 
 fn told_by(spec: FabricSpec, bed: &mut Bed, seed: u64) -> Told {

@@ -7,7 +7,7 @@ use method::{FabricSpec, Recabling};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64;
 
-use super::bed::Bed;
+use super::bed::Floods;
 use super::devices::Case;
 use super::{Told, full, spec, told_by};
 
@@ -15,11 +15,12 @@ fn told(case: &Case, hosts: u32, seed: u64) -> Told {
     let ports = case.groups.iter().map(|group| group.len() as u32).sum();
     let recabling = Some(Recabling { hosts, ports });
     let spec = FabricSpec { arrangements: Vec::new(), recabling, ..spec() };
-    let mut bed = Bed::new(case.model(), seed);
+    let mut bed = Floods::bed(case.model(), seed);
     let told = told_by(spec, &mut bed, seed);
+    let cabling = &bed.asked.last().expect("a trial").cabling;
     let distinct = |at: usize| {
-        let port = bed.last_cabling[at].device_port;
-        bed.last_cabling.iter().filter(|cable| cable.device_port == port).count() == 1
+        let port = cabling[at].device_port;
+        cabling.iter().filter(|cable| cable.device_port == port).count() == 1
     };
     assert!((0..hosts as usize).all(distinct), "one cable a port");
     told

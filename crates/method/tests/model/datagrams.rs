@@ -3,11 +3,11 @@
 //!
 //! Owns the arithmetic that the tests hold the figures against. Never judges a trial.
 
-use measure::reading::Rejected;
 use measure::sequence::SequenceCounts;
 use measure::{Histogram, Nanos};
 use rand::RngExt as _;
 use rand_pcg::Pcg64;
+use scripted::one_way;
 use trial::record::{Clocks, DatagramsRecord, Delays};
 use trial::{Datagrams, Schedule};
 
@@ -119,28 +119,15 @@ impl Scene {
 /// Frames that were lost were lost in the middle.
 fn record(offered: f64, sent: f64, passed: f64, seconds: f64) -> DatagramsRecord {
     let lost = sent > passed;
+    let all = one_way(Nanos::from_secs_f64(seconds), sent as u64, passed as u64);
     DatagramsRecord {
-        backend: "model".to_owned(),
-        backend_reason: "there is no other".to_owned(),
-        receiver: "model".to_owned(),
-        receiver_reason: "there is no other".to_owned(),
         offered: offered as u64,
-        sent: sent as u64,
         received: SequenceCounts {
-            unique: passed as u64,
             highest: (sent as u64).checked_sub(1),
             last_missing: lost.then_some(sent as u64 / 2),
-            ..SequenceCounts::default()
+            ..all.received
         },
-        rejected: Rejected::default(),
-        sending: Nanos::from_secs_f64(seconds),
-        receiving: Nanos::from_secs_f64(seconds),
-        departures: Histogram::new(),
-        arrivals: Histogram::new(),
-        delays: None,
-        longest_burst: 1,
-        late: 0,
-        socket_drops: 0,
+        ..all
     }
 }
 

@@ -1,7 +1,7 @@
 //! A testbed made of arithmetic: a device with a rate, a buffer and a delay, a tester with a limit
 //! of its own, and seeded stalls. Judges its trials with the same gates as the real ones.
 //!
-//! Keeps every trial it was asked for. Never draws from anything but its own seed and its count.
+//! Never draws from anything but its own seed and a trial's number.
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
@@ -14,13 +14,11 @@ use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameSize, Histogram, Nanos};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
-use trial::record::{
-    BulkRecord, Clocks, DeviceRecord, EchoRecord, FlowRecord, HostUsage, PortCounters, Side,
-    StreamRecord,
-};
+use scripted::{Script, Scripted};
+use trial::record::{BulkRecord, Clocks, EchoRecord, FlowRecord, PortCounters, Side, StreamRecord};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
 use trial::{Echo, Flow, FlowKind, Path, Schedule, Subject};
-use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
+use trial::{Outcome, TestbedError, Topology, Trial, TrialRecord, judge};
 
 use datagrams::{Scene, delays};
 
@@ -85,11 +83,10 @@ pub struct Model {
     pub held_up_ns: (f64, f64),
     /// For the stalls and the delays.
     pub seed: u64,
-    /// Where it pretends to be.
-    pub topology: Topology,
-    /// Every trial asked for.
-    pub asked: Vec<Trial>,
 }
+
+/// The testbed that answers as the model does.
+pub type Bed = Scripted<Model>;
 
 /// Hosts h1 and h2, with or without a device and a direct cable between them.
 pub fn topology(device: bool, bypass: bool) -> Topology {
@@ -170,9 +167,12 @@ impl Model {
             bunched: 0.0,
             held_up_ns: (0.0, 0.0),
             seed: 1,
-            topology: topology(true, true),
-            asked: Vec::new(),
         }
+    }
+
+    /// Hosts h1 and h2 around it, with a direct cable between them.
+    pub fn bed(self) -> Bed {
+        Scripted::new(topology(true, true), self)
     }
 
     fn way(&self, trial: &Trial) -> Way {
@@ -252,14 +252,9 @@ fn echo(way: Way, asked: &Echo, load: Nanos, chance: &mut Pcg64) -> FlowRecord {
     })
 }
 
-impl Testbed for Model {
-    fn topology(&self) -> &Topology {
-        &self.topology
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        let number = self.asked.len() as u64;
-        self.asked.push(trial.clone());
+impl Script for Model {
+    fn answer(&mut self, number: usize, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        let number = number as u64;
         let mut chance = Pcg64::seed_from_u64(self.seed ^ (number << 20));
         let stalled = chance.random_bool(self.stalls) || self.stalled == Some(number);
         let (least, most) = self.stall;
@@ -282,14 +277,12 @@ impl Testbed for Model {
             side: Side::Device,
             counters: BTreeMap::from([("qdisc_drops".to_owned(), dropped.sum())]),
         }];
-        let hosts: Vec<HostUsage> = Vec::new();
         let dead = trial.subject.as_ref().is_some_and(|subject| self.dead.contains(subject));
         let outcome = if dead || (self.broken && trial.path == Path::Device) {
             Outcome::Failed { reason: "the device is unplugged".to_owned() }
         } else {
-            judge(trial, &flows, &ports, &hosts)
+            judge(trial, &flows, &ports, &[])
         };
-        let (start_spread, device) = (Nanos::ZERO, DeviceRecord::default());
-        Ok(TrialRecord { started_unix_ns: 0, outcome, flows, ports, hosts, start_spread, device })
+        Ok(TrialRecord { outcome, flows, ports, ..TrialRecord::failed(0, String::new()) })
     }
 }

@@ -58,11 +58,11 @@ impl<'a> Case<'a> {
         format!("{streams} of {}", text("congestion_control"))
     }
 
-    /// `nothing`, `udp 2Gbit/s`, `udp 20 %, back`
+    /// `alone`, `beside udp 2Gbit/s`
     fn beside(&self) -> String {
         match reading::load(self.0[0]).as_str() {
-            "idle" => "nothing".to_owned(),
-            load => load.replace(" the other way", ", back").replace(" of the link", ""),
+            "idle" => "alone".to_owned(),
+            load => format!("beside {load}"),
         }
     }
 }
@@ -133,7 +133,7 @@ fn stability(cases: &[Case<'_>]) -> Table {
         ]
     };
     let head = [
-        "TCP beside",
+        "TCP",
         "device",
         "stable",
         "goodput",
@@ -197,13 +197,13 @@ fn windows(cases: &[Case<'_>]) -> Table {
         ]
     };
     let head = [
-        "TCP beside",
+        "TCP",
         "device",
         "largest window",
         "windows cut",
-        "BDP",
-        "buffer",
-        "by delay",
+        "bandwidth-delay product",
+        "buffer, by TCP",
+        "buffer, by delay",
         "buffer delay",
         "efficiency",
         "transfer time ratio",

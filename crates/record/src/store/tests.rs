@@ -4,48 +4,21 @@
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use trial::{Gate, Offloads, Path, Phases};
-use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use scripted::Scripted;
+use trial::{Gate, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::*;
 use crate::{Journal, hint_for};
 
 /// Answers every trial with a record of many kilobytes.
-struct Verbose(Topology);
-
-impl Testbed for Verbose {
-    fn topology(&self) -> &Topology {
-        &self.0
-    }
-
-    fn run(&mut self, _trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        Ok(TrialRecord {
-            started_unix_ns: 1,
-            outcome: Outcome::Failed { reason: "synthetic ".repeat(1000) },
-            flows: Vec::new(),
-            ports: Vec::new(),
-            hosts: Vec::new(),
-            start_spread: Nanos::ZERO,
-            device: trial::record::DeviceRecord::default(),
-        })
-    }
+fn verbose(topology: Topology) -> impl Testbed {
+    let long = || TrialRecord::failed(1, "synthetic ".repeat(1000));
+    Scripted::new(topology, move |_: usize, _: &Trial| Ok(long()))
 }
 
 fn trial(block: u32) -> Trial {
-    Trial {
-        label: "synthetic".to_owned(),
-        path: Path::Device,
-        subject: None,
-        block,
-        attempt: 0,
-        flows: Vec::new(),
-        phases: Phases::quick(Nanos::from_millis(1)),
-        offloads: Offloads::Off,
-        gate: Gate::Strict,
-        events: Vec::new(),
-        cabling: Vec::new(),
-        by_hand: Vec::new(),
-    }
+    let load = Nanos::from_millis(1);
+    Trial { block, ..Trial::quick("synthetic", Vec::new(), load, Gate::Strict) }
 }
 
 #[test]
@@ -65,7 +38,7 @@ fn a_full_disk_keeps_what_was_recorded() {
         notes: Vec::new(),
         sweep: None,
     };
-    let store = Store::open(std::path::Path::new(":memory:")).expect("a new store");
+    let store = Store::open(Path::new(":memory:")).expect("a new store");
     store.create_run(&run).expect("a new run");
     let pages: i64 =
         store.db.pragma_query_value(None, "page_count", |r| r.get(0)).expect("readable");
@@ -73,7 +46,7 @@ fn a_full_disk_keeps_what_was_recorded() {
         .db
         .pragma_update_and_check(None, "max_page_count", pages + 20, |_| Ok(()))
         .expect("it can be limited");
-    let mut journal = Journal::new(&store, "r1", Box::new(Verbose(topology))).expect("a journal");
+    let mut journal = Journal::new(&store, "r1", Box::new(verbose(topology))).expect("a journal");
     let (mut kept, mut error) = (0, None);
     while error.is_none() && kept < 100 {
         match journal.run(&trial(kept)) {
@@ -97,10 +70,8 @@ fn a_full_disk_keeps_what_was_recorded() {
 
 #[test]
 fn a_record_that_could_not_be_read_again_is_refused() {
-    let store = Store::open(std::path::Path::new(":memory:")).expect("a new store");
-    let mut record = Verbose(Topology { name: String::new(), hosts: vec![], devices: vec![] })
-        .run(&trial(0))
-        .expect("it answers");
+    let store = Store::open(Path::new(":memory:")).expect("a new store");
+    let mut record = TrialRecord::failed(1, "synthetic".to_owned());
     // JSON has no NaN: it would be written as null and be no number any more.
     record.hosts.push(trial::record::HostUsage {
         host: "h1".to_owned(),

@@ -1,32 +1,27 @@
 //! A testbed that answers with synthetic records and dies when told. Measures nothing.
 
-use trial::{FlowKind, Path};
-use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use std::cell::Cell;
+use std::rc::Rc;
+
+use scripted::{Script, Scripted};
+use trial::{FlowKind, Path, TestbedError, Trial};
 
 use super::{Chance, bulk_record, datagram_record, echo_record, failed_record};
 
-/// A testbed that makes records up, counts how often it ran, and dies when told.
-pub struct SyntheticTestbed {
-    pub topology: Topology,
-    pub ran: std::rc::Rc<std::cell::Cell<u64>>,
-    /// Answers this many trials, then fails one and is gone.
-    pub lives: u64,
-}
-
-impl Testbed for SyntheticTestbed {
-    fn topology(&self) -> &Topology {
-        &self.topology
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        if self.lives == 0 {
+/// A testbed that makes records up and counts them. It answers `lives` trials, the last of them
+/// with a failure, and is gone.
+pub fn testbed(lives: u64) -> (Box<Scripted<impl Script>>, Rc<Cell<u64>>) {
+    let ran = Rc::new(Cell::new(0));
+    let count = ran.clone();
+    let answer = move |number: usize, trial: &Trial| {
+        let left = lives.saturating_sub(number as u64);
+        if left == 0 {
             let cause = "agent on h2 ended (synthetic)".into();
             return Err(TestbedError::Lost { label: trial.label.clone(), cause });
         }
-        self.lives -= 1;
-        self.ran.set(self.ran.get() + 1);
+        count.set(count.get() + 1);
         let seed = u64::from(trial.block);
-        if self.lives == 0 {
+        if left == 1 {
             return Ok(failed_record(seed, "agent on h2 ended (synthetic)"));
         }
         let chance = &mut Chance::new(seed);
@@ -44,5 +39,6 @@ impl Testbed for SyntheticTestbed {
             FlowKind::Exchange(_) => failed_record(seed, "no exchange here (synthetic)"),
             FlowKind::Storage(_) => failed_record(seed, "no storage here (synthetic)"),
         })
-    }
+    };
+    (Box::new(Scripted::new(super::topology(), answer)), ran)
 }

@@ -161,7 +161,7 @@ impl Lane {
 #[cfg(test)]
 mod tests {
     use measure::FrameSize;
-    use measure::sequence::SequenceCounts;
+    use scripted::one_way;
     use trial::{Backend, Datagrams, Gate, Role};
 
     use super::*;
@@ -182,29 +182,12 @@ mod tests {
     }
 
     fn record(sent: u64, missing: Option<u64>) -> FlowRecord {
-        FlowRecord::Datagrams(DatagramsRecord {
-            backend: "packet".into(),
-            backend_reason: "it is asked for".into(),
-            offered: sent,
-            sent,
-            receiver: "xdp".into(),
-            receiver_reason: String::new(),
-            received: SequenceCounts {
-                unique: sent - u64::from(missing.is_some()),
-                highest: Some(sent - 1),
-                last_missing: missing,
-                ..SequenceCounts::default()
-            },
-            rejected: measure::reading::Rejected::default(),
-            sending: Nanos(sent * 1000),
-            receiving: Nanos(sent * 1000),
-            departures: measure::Histogram::new(),
-            arrivals: measure::Histogram::new(),
-            delays: None,
-            longest_burst: 1,
-            late: 0,
-            socket_drops: 0,
-        })
+        let came = sent - u64::from(missing.is_some());
+        let mut record = one_way(Nanos(sent * 1000), sent, came);
+        record.backend = "packet".to_owned();
+        record.received.highest = Some(sent - 1);
+        record.received.last_missing = missing;
+        FlowRecord::Datagrams(record)
     }
 
     #[test]

@@ -265,8 +265,8 @@ impl Outage {
 #[cfg(test)]
 mod tests {
     use measure::Histogram;
-    use measure::reading::Rejected;
     use measure::sequence::SequenceCounts;
+    use scripted::one_way;
 
     use super::*;
 
@@ -276,29 +276,14 @@ mod tests {
     fn seen(sent: u64, unique: u64) -> DatagramsRecord {
         let mut arrivals = Histogram::new();
         arrivals.record(Nanos::from_millis(500));
-        DatagramsRecord {
-            backend: "packet".to_owned(),
-            backend_reason: "asked for".to_owned(),
-            offered: 100_000,
-            sent,
-            receiver: "udp".to_owned(),
-            receiver_reason: "asked for".to_owned(),
-            received: SequenceCounts {
-                unique,
-                highest: sent.checked_sub(1),
-                last_missing: Some(sent / 2),
-                ..SequenceCounts::default()
-            },
-            rejected: Rejected::default(),
-            sending: Nanos::from_secs(10),
-            receiving: Nanos::from_secs(10),
-            departures: Histogram::new(),
-            arrivals,
-            delays: None,
-            longest_burst: 1,
-            late: 0,
-            socket_drops: 0,
-        }
+        let received = SequenceCounts {
+            unique,
+            highest: sent.checked_sub(1),
+            last_missing: Some(sent / 2),
+            ..SequenceCounts::default()
+        };
+        let whole = one_way(Nanos::from_secs(10), sent, unique);
+        DatagramsRecord { offered: 100_000, received, arrivals, ..whole }
     }
 
     #[test]
