@@ -1,13 +1,13 @@
 //! A trial: a set of flows run together for a while. Data only; this is what a study asks for, what
 //! the journal keys its records by, and what a testbed carries out. Never knows how.
 
-mod cabling;
+mod by_hand;
 
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::Flow;
-pub use cabling::Cable;
+pub use by_hand::{ByHand, Cable, Setting};
 
 /// What a study asks a testbed to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,12 +35,9 @@ pub struct Trial {
     /// What is done to the device while the load runs, in order.
     #[serde(default)]
     pub events: Vec<Event>,
-    /// Where cables of hosts have to end at the subject; empty: as the testbed has them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cabling: Vec<Cable>,
-    /// What a person has to have seen to, beside cables at the subject.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub by_hand: Vec<ByHand>,
+    /// What a person has to have seen to.
+    #[serde(flatten)]
+    pub by_hand: ByHand,
 }
 
 impl Trial {
@@ -58,19 +55,9 @@ impl Trial {
             offloads: Offloads::Off,
             gate,
             events: Vec::new(),
-            cabling: Vec::new(),
-            by_hand: Vec::new(),
+            by_hand: ByHand::default(),
         }
     }
-}
-
-/// A state of the testbed that only hands lead to: another NIC in the hosts, another cable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ByHand {
-    /// What is set: `nic`.
-    pub factor: String,
-    /// To what: `x722`.
-    pub level: String,
 }
 
 /// A device in one of its variants: another kernel, another setting.

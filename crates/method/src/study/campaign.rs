@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{SpecProblem, StudySpec};
 use crate::comparison::{Compared, Level as Of, MARGIN, Side, compare};
 use page::Figure;
-use trial::{ByHand, Subject};
+use trial::{Setting, Subject};
 use trial::{Testbed, TestbedError, Topology};
 
 pub use cells::{Limits, allowed};
@@ -225,7 +225,7 @@ impl CampaignSpec {
                 let mut figures = Vec::new();
                 for (at, study) in self.studies.iter().enumerate() {
                     let study = place::study(self, cell, study);
-                    let mut seat = watch.seat(&there, block, &name, self.by_hand(cell));
+                    let mut seat = watch.seat(&there, block, &name, self.settings(cell));
                     figures.extend(study.run(&mut seat, turn.seed.wrapping_add(at as u64))?);
                 }
                 ran.push(Ran { cell: turn.cell, control: turn.control, block, figures });
@@ -258,9 +258,9 @@ impl CampaignSpec {
         self.factors.iter().zip(cell).filter_map(known)
     }
 
-    fn by_hand(&self, cell: &[usize]) -> Vec<ByHand> {
+    fn settings(&self, cell: &[usize]) -> Vec<Setting> {
         let hands = self.levels(cell).filter(|(_, level)| level.means == Means::Hands);
-        let step = |(factor, level): (&Factor, &Level)| ByHand {
+        let step = |(factor, level): (&Factor, &Level)| Setting {
             factor: factor.name.clone(),
             level: level.name.clone(),
         };

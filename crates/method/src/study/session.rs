@@ -15,7 +15,8 @@ use measure::{FrameRate, Nanos};
 use trial::other_traffic::other_traffic;
 use trial::record::{DatagramsRecord, Defect, FlowRecord};
 use trial::{
-    Cable, Datagrams, Event, Flow, FlowKind, Gate, Offloads, Phases, Role, Schedule, Subject,
+    ByHand, Cable, Datagrams, Event, Flow, FlowKind, Gate, Offloads, Phases, Role, Schedule,
+    Subject,
 };
 use trial::{Outcome, Testbed, TestbedError, Trial, TrialRecord};
 
@@ -342,8 +343,7 @@ impl<'a> Session<'a> {
             offloads: Offloads::Off,
             gate: ask.gate,
             events: ask.events,
-            cabling: self.cabling.clone(),
-            by_hand: Vec::new(),
+            by_hand: ByHand { cabling: self.cabling.clone(), settings: Vec::new() },
         };
         let varied = trial.subject.as_ref().is_some_and(|subject| subject.variant.is_some());
         let failures = self.failures.get(&way).copied().unwrap_or(0);

@@ -17,7 +17,7 @@ fn told(case: &Case, hosts: u32, seed: u64) -> Told {
     let spec = FabricSpec { arrangements: Vec::new(), recabling, ..spec() };
     let mut bed = Floods::bed(case.model(), seed);
     let told = told_by(spec, &mut bed, seed);
-    let cabling = &bed.asked.last().expect("a trial").cabling;
+    let cabling = &bed.asked.last().expect("a trial").by_hand.cabling;
     let distinct = |at: usize| {
         let port = cabling[at].device_port;
         cabling.iter().filter(|cable| cable.device_port == port).count() == 1

@@ -18,10 +18,7 @@ use trial::record::{
     Usage,
 };
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort};
-use trial::{
-    Backend, Bulk, Datagrams, Echo, FlowKind, Gate, Offloads, Path, Phases, Protocol, Role,
-    Schedule,
-};
+use trial::{Backend, Bulk, Datagrams, Echo, FlowKind, Gate, Path, Protocol, Role, Schedule};
 use trial::{Flow, FlowRecord, Outcome, PortRef, Topology, Trial, TrialRecord};
 
 /// 2026-11-21 14:03:12 UTC
@@ -122,20 +119,8 @@ pub fn flow(path: Path, role: Role, id: u16, kind: FlowKind) -> Flow {
 }
 
 pub fn trial(label: String, path: Path, block: u32, flows: Vec<Flow>) -> Trial {
-    Trial {
-        label,
-        path,
-        subject: None,
-        block,
-        attempt: 0,
-        flows,
-        phases: Phases::quick(Nanos::from_millis(300)),
-        offloads: Offloads::Off,
-        gate: Gate::Strict,
-        events: Vec::new(),
-        cabling: Vec::new(),
-        by_hand: Vec::new(),
-    }
+    let load = Nanos::from_millis(300);
+    Trial { path, block, ..Trial::quick(label, flows, load, Gate::Strict) }
 }
 
 pub fn echo_trial(protocol: Protocol, octets: u32, path: Path, block: u32) -> Trial {

@@ -1,5 +1,5 @@
-//! What a person does between trials: moves cables, where there are fewer hosts than ports, and
-//! sets what a campaign varies and no command reaches.
+//! A testbed around a testbed: has a person move cables between trials, where there are fewer hosts
+//! than ports, and set what a campaign varies and no command reaches.
 //!
 //! Owns the words that are shown and the wait for an answer: a line on standard input, which may
 //! also come from a program that moves cables. Never guesses that a cable was moved.
@@ -8,8 +8,8 @@ use std::io::{self, BufRead as _};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use trial::{ByHand, Cable};
-use trial::{TestbedError, Trial};
+use trial::{ByHand, Cable, Setting};
+use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::Stop;
 use crate::speak::tell;
@@ -17,45 +17,48 @@ use crate::speak::tell;
 /// How often the user's wish to stop is looked at.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Whoever moves cables.
-#[derive(Debug, Default)]
-pub struct ManualCabling {
-    /// As they are plugged; none before the first step.
-    present: Vec<Cable>,
-    /// As it was last said to be set.
-    set: Vec<ByHand>,
+/// A testbed, and whoever moves its cables.
+#[derive(Debug)]
+pub struct ManualCabling<T> {
+    pub(super) testbed: T,
+    stop: Stop,
+    /// As everything was last said to be; nothing before the first step.
+    present: ByHand,
     steps: u32,
     answers: Option<Receiver<()>>,
 }
 
-impl ManualCabling {
-    /// Has the trial's cables plugged, and returns when that is said to be done.
-    pub fn plug(&mut self, trial: &Trial, stop: &Stop) -> Result<(), TestbedError> {
-        if !trial.by_hand.is_empty() && trial.by_hand != self.set {
-            let text = settings(self.steps + 1, &self.set, &trial.by_hand);
-            self.ask(&text, trial, stop)?;
-            self.set.clone_from(&trial.by_hand);
+impl<T> ManualCabling<T> {
+    /// Nothing is moved yet; once `stop` is asked nobody is waited for.
+    pub fn new(testbed: T, stop: Stop) -> Self {
+        Self { testbed, stop, present: ByHand::default(), steps: 0, answers: None }
+    }
+
+    /// Has everything set and plugged as the trial needs it, and returns when that is said to be
+    /// done.
+    fn prepare(&mut self, trial: &Trial) -> Result<(), TestbedError> {
+        let ByHand { cabling, settings } = &trial.by_hand;
+        if !settings.is_empty() && *settings != self.present.settings {
+            let text = settings_text(self.steps + 1, &self.present.settings, settings);
+            self.ask(&text, trial)?;
+            self.present.settings.clone_from(settings);
         }
-        if trial.cabling.is_empty() || trial.cabling == self.present {
+        if cabling.is_empty() || *cabling == self.present.cabling {
             return Ok(());
         }
         let device = trial.subject.as_ref().map_or("the device", |subject| &subject.device);
-        let text = words(self.steps + 1, device, &self.present, &trial.cabling);
-        self.ask(&text, trial, stop)?;
-        self.present.clone_from(&trial.cabling);
+        let text = cabling_text(self.steps + 1, device, &self.present.cabling, cabling);
+        self.ask(&text, trial)?;
+        self.present.cabling.clone_from(cabling);
         Ok(())
     }
 
-    fn ask(&mut self, text: &str, trial: &Trial, stop: &Stop) -> Result<(), TestbedError> {
+    fn ask(&mut self, text: &str, trial: &Trial) -> Result<(), TestbedError> {
         self.steps += 1;
         tell(text);
-        self.wait(trial, stop)
-    }
-
-    fn wait(&mut self, trial: &Trial, stop: &Stop) -> Result<(), TestbedError> {
         let answers = self.answers.get_or_insert_with(listen);
         loop {
-            if stop.asked() {
+            if self.stop.asked() {
                 return Err(TestbedError::Interrupted);
             }
             match answers.recv_timeout(PATIENCE) {
@@ -75,6 +78,17 @@ impl ManualCabling {
     }
 }
 
+impl<T: Testbed> Testbed for ManualCabling<T> {
+    fn topology(&self) -> &Topology {
+        self.testbed.topology()
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        self.prepare(trial)?;
+        self.testbed.run(trial)
+    }
+}
+
 /// A line each.
 fn listen() -> Receiver<()> {
     let (lines, answers) = mpsc::channel();
@@ -89,7 +103,7 @@ fn listen() -> Receiver<()> {
 }
 
 /// Only what has to be changed.
-fn settings(step: u32, present: &[ByHand], wanted: &[ByHand]) -> String {
+fn settings_text(step: u32, present: &[Setting], wanted: &[Setting]) -> String {
     let changed: Vec<String> = wanted
         .iter()
         .filter(|one| !present.contains(one))
@@ -103,7 +117,7 @@ fn settings(step: u32, present: &[ByHand], wanted: &[ByHand]) -> String {
 }
 
 /// Only the cables that have to be moved.
-fn words(step: u32, device: &str, present: &[Cable], wanted: &[Cable]) -> String {
+fn cabling_text(step: u32, device: &str, present: &[Cable], wanted: &[Cable]) -> String {
     let moved: Vec<String> = wanted
         .iter()
         .filter(|cable| !present.contains(cable))
@@ -131,24 +145,24 @@ mod tests {
 
     #[test]
     fn only_what_changes_is_said() {
-        let set = |factor: &str, level: &str| ByHand {
+        let set = |factor: &str, level: &str| Setting {
             factor: factor.to_owned(),
             level: level.to_owned(),
         };
         let before = [set("nic", "x722"), set("cable", "dac")];
         let after = [set("nic", "cx3"), set("cable", "dac")];
-        assert!(settings(1, &[], &before).ends_with("  nic to x722\n  cable to dac\n"));
-        assert!(settings(2, &before, &after).ends_with("Enter\n  nic from x722 to cx3\n"));
+        assert!(settings_text(1, &[], &before).ends_with("  nic to x722\n  cable to dac\n"));
+        assert!(settings_text(2, &before, &after).ends_with("Enter\n  nic from x722 to cx3\n"));
     }
 
     #[test]
     fn only_what_moves_is_said() {
         let before = [cable(1, 1), cable(2, 7)];
         let after = [cable(1, 1), cable(2, 12)];
-        let first = words(1, "sw1", &[], &before);
+        let first = cabling_text(1, "sw1", &[], &before);
         assert!(first.contains("plug these cables into sw1"), "{first}");
         assert!(first.contains("  h1/eth1 to port 1\n  h2/eth1 to port 7\n"), "{first}");
-        let next = words(2, "sw1", &before, &after);
+        let next = cabling_text(2, "sw1", &before, &after);
         assert!(next.contains("plug this cable"), "{next}");
         assert!(next.ends_with("  h2/eth1 from 7 to port 12\n"), "{next}");
     }

@@ -15,7 +15,7 @@ use crate::config::resolved::{self, Source};
 #[derive(Debug)]
 pub enum Opened {
     /// Real packets, and whoever moves cables where a study asks for it.
-    Live(Box<LiveTestbed>, ManualCabling, Stop),
+    Live(Box<ManualCabling<LiveTestbed>>),
     /// None at all.
     Virtual(Box<Simulated>),
 }
@@ -35,7 +35,7 @@ impl Opened {
             }
             Source::Lab(_) | Source::Hosts(_) => {
                 let live = LiveTestbed::open(testbed, stop.clone())?;
-                Ok(Self::Live(Box::new(live), ManualCabling::default(), stop))
+                Ok(Self::Live(Box::new(ManualCabling::new(live, stop))))
             }
         }
     }
@@ -43,7 +43,7 @@ impl Opened {
     /// What hosts and devices are, for the report.
     pub fn facts(&self) -> &Facts {
         match self {
-            Self::Live(live, ..) => live.facts(),
+            Self::Live(live) => live.testbed.facts(),
             Self::Virtual(simulated) => simulated.facts(),
         }
     }
@@ -51,15 +51,15 @@ impl Opened {
     /// A run goes on that put these devices, by name, into these variants. A model is as it is
     /// described.
     pub fn left_in(&mut self, variants: BTreeMap<String, String>) {
-        if let Self::Live(live, ..) = self {
-            live.left_in(variants);
+        if let Self::Live(live) = self {
+            live.testbed.left_in(variants);
         }
     }
 
     /// Keeps other runs from the hosts' test ports. A model is nobody else's.
     pub fn hold(&mut self, holder: &str) -> Result<(), ControllerError> {
         match self {
-            Self::Live(live, ..) => live.hold(holder),
+            Self::Live(live) => live.testbed.hold(holder),
             Self::Virtual(_) => Ok(()),
         }
     }
@@ -67,7 +67,8 @@ impl Opened {
     /// What every reader should know of where it ran.
     pub fn notes(&self) -> Vec<String> {
         match self {
-            Self::Live(live, ..) => {
+            Self::Live(live) => {
+                let live = &live.testbed;
                 let held = live.rate_limit().map(|rate| {
                     format!("Closed loops keep to the testbed's limit of {rate}: their round trips are true, how often they \
                              ask is not.")
@@ -92,17 +93,14 @@ fn live_notes(facts: &Facts) -> Vec<String> {
 impl Testbed for Opened {
     fn topology(&self) -> &Topology {
         match self {
-            Self::Live(live, ..) => live.topology(),
+            Self::Live(live) => live.topology(),
             Self::Virtual(simulated) => simulated.topology(),
         }
     }
 
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         match self {
-            Self::Live(live, hands, stop) => {
-                hands.plug(trial, stop)?;
-                live.run(trial)
-            }
+            Self::Live(live) => live.run(trial),
             Self::Virtual(simulated) => simulated.run(trial),
         }
     }

@@ -65,7 +65,7 @@ impl Testbed for Simulated {
         if self.stop.asked() {
             return Err(TestbedError::Interrupted);
         }
-        if trial.cabling.is_empty() {
+        if trial.by_hand.cabling.is_empty() {
             return self.inner.run(trial);
         }
         let (config, stop) = (&self.config, &self.stop);
@@ -95,7 +95,7 @@ fn renamed(
         return Some(counters);
     }
     let here = |cable: &&Cable| standing(cable.device_port).to_string() == counters.place;
-    let cable = trial.cabling.iter().find(here)?;
+    let cable = trial.by_hand.cabling.iter().find(here)?;
     Some(PortCounters { place: cable.port.to_string(), ..counters })
 }
 

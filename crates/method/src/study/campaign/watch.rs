@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 
-use trial::{ByHand, Subject};
+use trial::{ByHand, Setting, Subject};
 use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 /// In one block a variant may fail so often before its other trials are not run.
@@ -58,9 +58,9 @@ impl<'a> Watch<'a> {
         topology: &'b Topology,
         block: u32,
         cell: &'b str,
-        by_hand: Vec<ByHand>,
+        settings: Vec<Setting>,
     ) -> Seat<'a, 'b> {
-        Seat { watch: self, topology, block, cell, by_hand }
+        Seat { watch: self, topology, block, cell, settings }
     }
 
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
@@ -95,7 +95,7 @@ pub(super) struct Seat<'a, 'b> {
     topology: &'b Topology,
     block: u32,
     cell: &'b str,
-    by_hand: Vec<ByHand>,
+    settings: Vec<Setting>,
 }
 
 impl Testbed for Seat<'_, '_> {
@@ -107,7 +107,7 @@ impl Testbed for Seat<'_, '_> {
         self.watch.run(&Trial {
             label: format!("{}, {}", trial.label, self.cell),
             block: self.block,
-            by_hand: self.by_hand.clone(),
+            by_hand: ByHand { settings: self.settings.clone(), ..trial.by_hand.clone() },
             ..trial.clone()
         })
     }
