@@ -41,18 +41,10 @@ use measure::reading::Rejected;
 use measure::sequence::SequenceCounts;
 use measure::{FrameMix, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
+use trial::topology::AddressBlock;
 use trial::{Backend, Reception};
 
 use crate::Identity;
-
-/// Consecutive addresses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AddressRange {
-    /// The lowest.
-    pub first: IpAddr,
-    /// How many, at least 1.
-    pub count: u16,
-}
 
 /// What varies of a flow's headers: frame i uses value i modulo each count, from the base upwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,9 +54,9 @@ pub struct Spread {
     /// Destination ports, at least 1.
     pub destination_ports: u16,
     /// Source addresses, in place of the sender's own.
-    pub sources: Option<AddressRange>,
+    pub sources: Option<AddressBlock>,
     /// Destination addresses, in place of the receiver's own.
-    pub destinations: Option<AddressRange>,
+    pub destinations: Option<AddressBlock>,
     /// To whom they are addressed on the link.
     #[serde(default)]
     pub addressee: Addressee,

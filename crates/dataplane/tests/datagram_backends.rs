@@ -11,9 +11,10 @@ use std::net::IpAddr;
 
 use datagram_ends::{Flow, check_conserved, lab, size, try_run};
 use dataplane::FlowError;
-use dataplane::datagram::{AddressRange, Spread};
+use dataplane::datagram::Spread;
 use lab::{Lab, LabDevice, LabSpec, twin};
 use measure::{FrameMix, Nanos};
+use trial::topology::AddressBlock;
 use trial::{Backend, Reception};
 
 const SENDERS: [Backend; 5] =
@@ -39,7 +40,7 @@ fn loads(lab: &Lab) -> Vec<(Asks, Flow)> {
     let block = |host: &str, ipv6: bool, count: u16| {
         let first = lab.plan().host(host).expect("a host").ports[0].block;
         let first: IpAddr = if ipv6 { twin(first).into() } else { first.into() };
-        Some(AddressRange { first, count })
+        Some(AddressBlock { first, count })
     };
     let sources = |ipv6| Spread { source_ports: 4, sources: block("h1", ipv6, 5), ..Spread::NONE };
     let all =

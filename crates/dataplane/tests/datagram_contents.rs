@@ -13,9 +13,10 @@ use std::thread;
 use std::time::Duration;
 
 use datagram_ends::{End, Flow, IDENTITY, check_conserved, lab, run, size};
-use dataplane::datagram::{AddressRange, Pace, Spread};
+use dataplane::datagram::{Pace, Spread};
 use lab::{Lab, LabDevice, LabSpec, twin};
 use measure::{FrameMix, Nanos};
+use trial::topology::AddressBlock;
 use trial::{Backend, Reception};
 
 const FRAMES: u64 = 200;
@@ -156,12 +157,12 @@ fn check(lab: &Lab, flow: &Flow) {
     let first_port = seen[0].source.port();
     for (number, frame) in (0..).zip(&seen) {
         let index = |count: u16| (number % u64::from(count)) as u16;
-        let address = |own: IpAddr, range: Option<AddressRange>| match range {
+        let address = |own: IpAddr, range: Option<AddressBlock>| match range {
             None => own,
-            Some(AddressRange { first: IpAddr::V4(first), count }) => {
+            Some(AddressBlock { first: IpAddr::V4(first), count }) => {
                 IpAddr::V4((first.to_bits() + u32::from(index(count))).into())
             }
-            Some(AddressRange { first: IpAddr::V6(first), count }) => {
+            Some(AddressBlock { first: IpAddr::V6(first), count }) => {
                 IpAddr::V6((first.to_bits() + u128::from(index(count))).into())
             }
         };
@@ -193,7 +194,7 @@ fn flows(lab: &Lab) -> Vec<Flow> {
     let block = |host: &str, ipv6: bool| {
         let first = lab.plan().host(host).expect("a host").ports[0].block;
         let first: IpAddr = if ipv6 { twin(first).into() } else { first.into() };
-        Some(AddressRange { first, count: 3 })
+        Some(AddressBlock { first, count: 3 })
     };
     let spread = |ipv6| Spread {
         source_ports: 5,

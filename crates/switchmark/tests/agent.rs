@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use dataplane::datagram::{self, AddressRange, ReceiverSpec, SenderSpec, Spread};
+use dataplane::datagram::{self, ReceiverSpec, SenderSpec, Spread};
 use dataplane::echo::{EchoClientSpec, EchoServerSpec, Pace};
 use dataplane::exchange::{ExchangeInitiatorSpec, ExchangeResponderSpec};
 use dataplane::{Identity, Window, clock};
@@ -21,6 +21,7 @@ use switchmark::protocol::{
     SenderOrder, SideReport, Terms,
 };
 use trial::Protocol;
+use trial::topology::AddressBlock;
 use trial::{Backend, Reception};
 
 /// Far longer than anything here takes; an agent that hangs must not hang the test.
@@ -178,7 +179,7 @@ fn bound() -> Subject {
 }
 
 fn terms() -> Terms {
-    let own = AddressRange { first: HOME, count: 1 };
+    let own = AddressBlock { first: HOME, count: 1 };
     let (interfaces, longest) = (vec!["lo".to_owned()], Nanos::from_secs(2 * 3600));
     Terms { addresses: vec![own], interfaces, longest, rate: None, lasting: false }
 }
@@ -348,7 +349,7 @@ fn nobody_is_answered_from_everywhere() {
     let mut terms = terms();
     // Not even where somebody wrote it into a testbed.
     let everywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-    terms.addresses.push(AddressRange { first: everywhere, count: 1 });
+    terms.addresses.push(AddressBlock { first: everywhere, count: 1 });
     terms.interfaces.clear();
     let all = std::fs::read_dir("/sys/class/net").expect("interfaces").flatten();
     terms.interfaces.extend(all.map(|entry| entry.file_name().to_string_lossy().into_owned()));
@@ -445,7 +446,7 @@ fn strangers_and_other_interfaces_are_no_part_of_a_flow() {
     }
     check(&slow, greedy, "it names no rate");
     let SenderOrder::Sender(mut spoofed) = load(HOME, 9, 1e6) else { unreachable!("it is one") };
-    spoofed.spread.sources = Some(AddressRange { first: HOME, count: 2 });
+    spoofed.spread.sources = Some(AddressBlock { first: HOME, count: 2 });
     check(&|_| {}, SenderOrder::Sender(spoofed), "127.0.0.1 is no address");
 }
 

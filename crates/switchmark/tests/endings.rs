@@ -16,7 +16,6 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use dataplane::datagram::AddressRange;
 use harness::spaces::Spaces;
 use harness::watcher::Watcher;
 use harness::{Scratch, alone, full, open, switchmark};
@@ -30,6 +29,7 @@ use switchmark::controller::LiveTestbed;
 use switchmark::protocol::{
     self, Answer, Ask, Hello, Message, OffloadChange, Reply, Request, Setting, Terms,
 };
+use trial::topology::AddressBlock;
 
 /// Within which whatever ends is gone.
 const GONE: Duration = Duration::from_secs(3);
@@ -61,7 +61,7 @@ impl Agent {
         this.say(&Message::Hello(Hello::ours()));
         this.hear();
         let terms = Terms {
-            addresses: vec![AddressRange { first: IpAddr::V4(Ipv4Addr::LOCALHOST), count: 1 }],
+            addresses: vec![AddressBlock { first: IpAddr::V4(Ipv4Addr::LOCALHOST), count: 1 }],
             interfaces: vec!["eth1".into()],
             longest: Nanos::from_secs(10),
             rate: None,

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use dataplane::datagram::{self, AddressRange, ReceiverSpec, SenderSpec, Spread};
+use dataplane::datagram::{self, ReceiverSpec, SenderSpec, Spread};
 use dataplane::echo::{self, EchoClientSpec, EchoServerSpec};
 use dataplane::exchange::{EndReport, ExchangeInitiatorSpec, ExchangeResponderSpec};
 use dataplane::{Identity, Window};
@@ -22,6 +22,7 @@ use switchmark::protocol::{
 use trial::Protocol;
 use trial::record::EchoRecord;
 use trial::record::Usage;
+use trial::topology::AddressBlock;
 use trial::{Backend, Reception};
 
 fn nanos() -> impl Strategy<Value = Nanos> {
@@ -115,7 +116,7 @@ fn sender() -> impl Strategy<Value = SenderOrder> {
                 frames: FrameMix::new(vec![frame_size, FrameSize::MIN]).expect("two sizes"),
                 vlan: Some(port),
                 spread: Spread {
-                    sources: Some(AddressRange { first: peer, count: port }),
+                    sources: Some(AddressBlock { first: peer, count: port }),
                     ..Spread::NONE
                 },
                 pace,
@@ -166,7 +167,7 @@ fn ask() -> impl Strategy<Value = Ask> {
         names().prop_map(|interfaces| Ask::Facts { interfaces }),
         (address(), any::<u16>(), names(), nanos(), any::<bool>()).prop_map(
             |(first, count, interfaces, longest, limited)| {
-                let addresses = vec![AddressRange { first, count }];
+                let addresses = vec![AddressBlock { first, count }];
                 let rate = limited.then(|| "1Gbit".parse().unwrap());
                 Ask::Terms { terms: Terms { addresses, interfaces, longest, rate, lasting: true } }
             }

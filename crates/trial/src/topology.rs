@@ -65,8 +65,47 @@ pub struct HostPort {
 pub struct AddressBlock {
     /// The lowest.
     pub first: IpAddr,
-    /// How many.
+    /// How many, at least 1.
     pub count: u16,
+}
+
+impl AddressBlock {
+    /// This one alone.
+    pub const fn single(address: IpAddr) -> Self {
+        Self { first: address, count: 1 }
+    }
+
+    /// The address at a place in the block; `None` where there are no so high addresses.
+    #[inline]
+    pub fn checked_at(&self, index: u16) -> Option<IpAddr> {
+        match self.first {
+            IpAddr::V4(first) => {
+                first.to_bits().checked_add(index.into()).map(|bits| IpAddr::V4(bits.into()))
+            }
+            IpAddr::V6(first) => {
+                first.to_bits().checked_add(index.into()).map(|bits| IpAddr::V6(bits.into()))
+            }
+        }
+    }
+
+    /// The address of frame `number`, where frames use all in turn.
+    #[inline]
+    pub fn at(&self, number: u64) -> IpAddr {
+        let index = (number % u64::from(self.count.max(1))) as u16;
+        self.checked_at(index).unwrap_or(self.first)
+    }
+
+    /// Whether every address of another is one of these.
+    pub fn contains(&self, other: Self) -> bool {
+        let ends = |block: Self| match block.first {
+            IpAddr::V4(v4) => (false, u128::from(v4.to_bits()), u128::from(block.count.max(1))),
+            IpAddr::V6(v6) => (true, v6.to_bits(), u128::from(block.count.max(1))),
+        };
+        let ((known_v6, low, width), (v6, first, count)) = (ends(*self), ends(other));
+        known_v6 == v6
+            && first >= low
+            && first.saturating_add(count - 1) <= low.saturating_add(width - 1)
+    }
 }
 
 /// The far end of a host port's cable.

@@ -5,9 +5,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use trial::topology::AddressBlock;
 use wire::MacAddr;
 
-use super::{AddressRange, Addressee, Spread, Stations};
+use super::{Addressee, Spread, Stations};
 use crate::FlowError;
 
 impl Spread {
@@ -39,7 +40,7 @@ impl Spread {
 
     /// Frames until the addresses and ports of IP repeat.
     pub(crate) fn conversations(&self) -> u64 {
-        let addresses = |range: Option<AddressRange>| range.map_or(1, |range| range.count);
+        let addresses = |range: Option<AddressBlock>| range.map_or(1, |range| range.count);
         [
             self.source_ports,
             self.destination_ports,
@@ -77,7 +78,7 @@ impl Spread {
             return Err(unsuitable("spread over no stations"));
         }
         for range in [self.sources, self.destinations].into_iter().flatten() {
-            let AddressRange { first, count } = range;
+            let AddressBlock { first, count } = range;
             if count == 0 {
                 return Err(unsuitable("spread over no addresses"));
             }
@@ -86,7 +87,7 @@ impl Spread {
                     "spread over addresses from {first} on, in frames between others like {like}"
                 )));
             }
-            if range.checked(count - 1).is_none() {
+            if range.checked_at(count - 1).is_none() {
                 return Err(unsuitable(&format!("spread over {count} addresses from {first} on")));
             }
         }
@@ -103,28 +104,8 @@ impl Stations {
     }
 }
 
-impl AddressRange {
-    /// The address of frame `number`.
-    #[inline]
-    pub(crate) fn at(&self, number: u64) -> IpAddr {
-        let index = (number % u64::from(self.count.max(1))) as u16;
-        self.checked(index).unwrap_or(self.first)
-    }
-
-    fn checked(&self, index: u16) -> Option<IpAddr> {
-        match self.first {
-            IpAddr::V4(first) => {
-                first.to_bits().checked_add(index.into()).map(|bits| IpAddr::V4(bits.into()))
-            }
-            IpAddr::V6(first) => {
-                first.to_bits().checked_add(index.into()).map(|bits| IpAddr::V6(bits.into()))
-            }
-        }
-    }
-}
-
 #[inline]
-fn place(base: SocketAddr, ports: u16, range: Option<AddressRange>, number: u64) -> SocketAddr {
+fn place(base: SocketAddr, ports: u16, range: Option<AddressBlock>, number: u64) -> SocketAddr {
     let address = range.map_or(base.ip(), |range| range.at(number));
     let offset = (number % u64::from(ports.max(1))) as u16;
     SocketAddr::new(address, base.port().wrapping_add(offset))
@@ -153,7 +134,7 @@ mod tests {
             source_ports: 2,
             destination_ports: 3,
             sources: None,
-            destinations: Some(AddressRange { first: "198.18.0.255".parse().unwrap(), count: 4 }),
+            destinations: Some(AddressBlock { first: "198.18.0.255".parse().unwrap(), count: 4 }),
             addressee: Addressee::NextHop,
         };
         let base = "10.0.0.1:7000".parse().unwrap();
@@ -181,7 +162,7 @@ mod tests {
     #[test]
     fn ranges_that_cannot_be() {
         let v4: IpAddr = "10.0.0.1".parse().unwrap();
-        let range = |first: &str, count| AddressRange { first: first.parse().unwrap(), count };
+        let range = |first: &str, count| AddressBlock { first: first.parse().unwrap(), count };
         let of = |range| Spread { sources: Some(range), ..Spread::NONE };
         assert!(of(range("10.0.0.1", 65_535)).check(v4).is_ok());
         assert!(of(range("255.255.255.255", 2)).check(v4).is_err());

@@ -20,6 +20,7 @@ use nix::ifaddrs::getifaddrs;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{MsgFlags, recv};
 use std::sync::atomic::AtomicU64;
+use trial::topology::AddressBlock;
 use wire::Probe;
 
 use super::attached::{self, Attached, Flow, TALLIES, numbers_shape};
@@ -29,7 +30,7 @@ use super::memory::Mapped;
 use super::placed::Placed;
 use super::programs::refusal;
 use super::tally::Tally;
-use crate::datagram::{AddressRange, ReceiverReport, ReceiverSpec};
+use crate::datagram::{ReceiverReport, ReceiverSpec};
 use crate::socket::TICK;
 use crate::unfit::Unfit;
 use crate::{FlowError, Halt, Identity, Window, affinity, clock};
@@ -206,8 +207,8 @@ fn last_missing(numbers: &[AtomicU64], highest: u64, unique: u64) -> Option<u64>
 
 /// Tells the program what it is to accept.
 fn describe(flow: &Flow, spec: &ReceiverSpec) {
-    let AddressRange { first, count } =
-        spec.spread.sources.unwrap_or(AddressRange { first: spec.peer, count: 1 });
+    let AddressBlock { first, count } =
+        spec.spread.sources.unwrap_or(AddressBlock { first: spec.peer, count: 1 });
     let (version, high, low) = match first {
         IpAddr::V4(address) => (4, 0, u64::from(address.to_bits())),
         IpAddr::V6(address) => (6, (address.to_bits() >> 64) as u64, address.to_bits() as u64),

@@ -39,7 +39,7 @@ pub(super) struct Ends {
 
 impl Shape {
     pub fn octets(&self) -> Vec<u8> {
-        let count = |range: Option<crate::datagram::AddressRange>| {
+        let count = |range: Option<trial::topology::AddressBlock>| {
             range.map_or(1, |range| u32::from(range.count.max(1)))
         };
         let words = [

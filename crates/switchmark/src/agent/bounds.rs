@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use dataplane::datagram::{AddressRange, Pace, SenderSpec};
+use dataplane::datagram::{Pace, SenderSpec};
 use measure::Nanos;
 use netlink::Netlink;
+use trial::topology::AddressBlock;
 
 use super::fault::AgentFault;
 use crate::protocol::{ReceiverOrder, SenderOrder, Terms, WIRE_OCTETS, echo_bits, per_second};
@@ -115,7 +116,7 @@ impl Bounds {
         }
     }
 
-    fn check_ranges(&self, flow: u16, ranges: &[Option<AddressRange>]) -> Result<(), AgentFault> {
+    fn check_ranges(&self, flow: u16, ranges: &[Option<AddressBlock>]) -> Result<(), AgentFault> {
         let stranger = ranges.iter().flatten().find(|range| !self.terms.cover_all(**range));
         match stranger {
             Some(range) => Err(AgentFault::Stranger { flow, address: range.first }),

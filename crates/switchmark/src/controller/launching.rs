@@ -10,10 +10,10 @@ use std::thread;
 use std::time::Duration;
 
 use dataplane::clock;
-use dataplane::datagram::AddressRange;
 use lab::Lab;
 use measure::Nanos;
 use trial::Topology;
+use trial::topology::AddressBlock;
 
 use super::Stop;
 use super::error::ControllerError;
@@ -187,11 +187,10 @@ fn failed(host: &str, cause: impl std::error::Error + Send + Sync + 'static) -> 
 /// Flows between the testbed's addresses, over the host's test ports.
 fn terms(topology: &Topology, host: &str, limits: &Limits, lasting: bool) -> Terms {
     let ports = || topology.hosts.iter().flat_map(|host| &host.ports);
-    let one = |first| AddressRange { first, count: 1 };
-    let mut addresses: Vec<AddressRange> = ports().map(|port| one(port.address)).collect();
+    let one = AddressBlock::single;
+    let mut addresses: Vec<AddressBlock> = ports().map(|port| one(port.address)).collect();
     addresses.extend(ports().filter_map(|port| port.address6).map(|v6| one(v6.into())));
-    let blocks = ports().flat_map(|port| &port.blocks);
-    addresses.extend(blocks.map(|b| AddressRange { first: b.first, count: b.count }));
+    addresses.extend(ports().flat_map(|port| &port.blocks));
     let own = topology.hosts.iter().filter(|h| h.name == host).flat_map(|h| &h.ports);
     Terms {
         addresses,

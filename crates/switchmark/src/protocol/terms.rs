@@ -5,15 +5,15 @@
 
 use std::net::IpAddr;
 
-use dataplane::datagram::AddressRange;
 use measure::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
+use trial::topology::AddressBlock;
 
 /// The limits of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
     /// Between which addresses flows may run: those of the testbed.
-    pub addresses: Vec<AddressRange>,
+    pub addresses: Vec<AddressBlock>,
     /// Which interfaces of the host may carry load: the test ports of the testbed.
     pub interfaces: Vec<String>,
     /// How long after its order a trial may end.
@@ -29,24 +29,13 @@ pub struct Terms {
 impl Terms {
     /// Whether an address is one of the testbed's.
     pub fn cover(&self, address: IpAddr) -> bool {
-        self.cover_all(AddressRange { first: address, count: 1 })
+        self.cover_all(AddressBlock::single(address))
     }
 
     /// Whether every address of a range is one of the testbed's.
-    pub fn cover_all(&self, range: AddressRange) -> bool {
-        self.addresses.iter().any(|known| contains(known, range))
+    pub fn cover_all(&self, range: AddressBlock) -> bool {
+        self.addresses.iter().any(|known| known.contains(range))
     }
-}
-
-fn contains(known: &AddressRange, range: AddressRange) -> bool {
-    let ends = |r: AddressRange| match r.first {
-        IpAddr::V4(v4) => (false, u128::from(v4.to_bits()), u128::from(r.count.max(1))),
-        IpAddr::V6(v6) => (true, v6.to_bits(), u128::from(r.count.max(1))),
-    };
-    let ((known_v6, low, width), (v6, first, count)) = (ends(*known), ends(range));
-    known_v6 == v6
-        && first >= low
-        && first.saturating_add(count - 1) <= low.saturating_add(width - 1)
 }
 
 #[cfg(test)]
@@ -55,7 +44,7 @@ mod tests {
 
     #[test]
     fn only_the_testbeds_addresses() {
-        let range = |first: &str, count| AddressRange { first: first.parse().unwrap(), count };
+        let range = |first: &str, count| AddressBlock { first: first.parse().unwrap(), count };
         let terms = Terms {
             addresses: vec![
                 range("198.18.0.1", 1),

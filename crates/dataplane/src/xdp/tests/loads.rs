@@ -5,12 +5,13 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use measure::{FrameMix, FrameSize, Nanos};
+use trial::topology::AddressBlock;
 
 use super::{
     Asked, Cable, IDENTITY, cable, check_conserved, receiver_spec, report, run, run_meddled,
     sender_spec,
 };
-use crate::datagram::{AddressRange, Pace, Spread, Way};
+use crate::datagram::{Pace, Spread, Way};
 use crate::xdp::accept_frames;
 use crate::xdp::counter::Counter;
 use crate::xdp::live::LiveSender;
@@ -45,7 +46,7 @@ fn headers_sizes_and_spreads_of_every_kind_are_counted() {
     let size = |octets| FrameMix::of(FrameSize::new(octets).expect("a size"));
     let spread = |cable: &Cable, version| {
         let asked = Asked { version, ..Asked::default() };
-        let range = |host, count| AddressRange { first: cable.address(host, &asked), count };
+        let range = |host, count| AddressBlock { first: cable.address(host, &asked), count };
         Spread {
             source_ports: 7,
             destination_ports: 3,

@@ -5,11 +5,9 @@
 
 use std::net::SocketAddr;
 
-use dataplane::datagram::{
-    AddressRange, Addressee, Pace, ReceiverSpec, SenderSpec, Spread, Stations,
-};
+use dataplane::datagram::{Addressee, Pace, ReceiverSpec, SenderSpec, Spread, Stations};
 use measure::Nanos;
-use trial::topology::PortRef;
+use trial::topology::{AddressBlock, PortRef};
 use trial::{Backend, Datagrams, Destination, Flow, IpVersion, Schedule};
 
 use super::super::numbers::MARGIN;
@@ -118,14 +116,12 @@ impl Scene<'_> {
         port: &PortRef,
         version: IpVersion,
         asked: u16,
-    ) -> Result<AddressRange, OrderError> {
+    ) -> Result<AddressBlock, OrderError> {
         let blocks = self.topology.port(port).map(|p| p.blocks.as_slice()).unwrap_or_default();
         let v6 = version == IpVersion::V6;
         let block = blocks.iter().find(|block| block.first.is_ipv6() == v6);
         match block {
-            Some(block) if block.count >= asked => {
-                Ok(AddressRange { first: block.first, count: asked })
-            }
+            Some(block) if block.count >= asked => Ok(AddressBlock { count: asked, ..*block }),
             other => Err(OrderError::FewAddresses {
                 flow: flow.id,
                 port: port.clone(),
