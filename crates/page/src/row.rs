@@ -64,6 +64,36 @@ impl Figure {
             self.conditions.insert("interval".to_owned(), RANGE.into());
         }
     }
+
+    /// A condition that is a name.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.conditions.get(name)? {
+            Condition::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A condition that is a number, whole or not.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        match self.conditions.get(name)? {
+            Condition::Integer(number) => Some(*number as f64),
+            Condition::Number(number) => Some(*number),
+            Condition::Flag(_) | Condition::Text(_) => None,
+        }
+    }
+
+    /// A condition that is a count or a size.
+    pub fn integer(&self, name: &str) -> Option<u64> {
+        match self.conditions.get(name)? {
+            Condition::Integer(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Whether it was measured over the direct cable.
+    pub fn is_bypass(&self) -> bool {
+        self.text("path") == Some("bypass")
+    }
 }
 
 /// The value of one condition.

@@ -175,8 +175,7 @@ pub(crate) fn is_compared(figure: &Figure) -> bool {
     // only how hard it was driven.
     let again = matches!(figure.metric, Metric::Received | Metric::Throughput)
         && figure.unit == Unit::BitsPerSecond;
-    let flood = figure.metric == Metric::LossRatio
-        && figure.conditions.get("test") == Some(&Condition::from("flood"));
+    let flood = figure.metric == Metric::LossRatio && figure.text("test") == Some("flood");
     // What follows from another figure of the same output is not compared beside it.
     let derived = figure.metric == Metric::Iops && figure.conditions.contains_key("estimate");
     better(figure.metric).is_some()
@@ -190,25 +189,13 @@ enum Whose {
     Another,
 }
 
-/// A text among a figure's conditions.
-fn text<'a>(figure: &'a Figure, name: &str) -> Option<&'a str> {
-    match figure.conditions.get(name) {
-        Some(Condition::Text(text)) => Some(text.as_str()),
-        _ => None,
-    }
-}
-
-fn is_bypass(figure: &Figure) -> bool {
-    text(figure, "path") == Some("bypass")
-}
-
 /// The level of a campaign's factor that a figure is of; a cable's is that of what it stands
 /// beside.
 fn level_of<'a>(figure: &'a Figure, factor: &str) -> Option<&'a str> {
     match factor {
-        "device" if is_bypass(figure) => text(figure, "beside_device"),
-        "variant" if is_bypass(figure) => text(figure, "beside_variant"),
-        name => text(figure, name),
+        "device" if figure.is_bypass() => figure.text("beside_device"),
+        "variant" if figure.is_bypass() => figure.text("beside_variant"),
+        name => figure.text(name),
     }
 }
 
@@ -222,12 +209,12 @@ fn whose(side: &Side<'_>, figure: &Figure) -> Whose {
         let level = level_of(figure, asked.factor);
         level.unwrap_or(crate::study::campaign::names::AS_FOUND) == asked.level
     });
-    if !is_bypass(figure) {
-        let own = is(text(figure, "device"), text(figure, "variant")) && at_level;
+    if !figure.is_bypass() {
+        let own = is(figure.text("device"), figure.text("variant")) && at_level;
         return if own { Whose::Subject } else { Whose::Another };
     }
-    let beside = text(figure, "beside_device");
-    let own = beside.is_none() || is(beside, text(figure, "beside_variant"));
+    let beside = figure.text("beside_device");
+    let own = beside.is_none() || is(beside, figure.text("beside_variant"));
     if own && at_level { Whose::Bypass } else { Whose::Another }
 }
 

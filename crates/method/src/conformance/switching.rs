@@ -139,10 +139,7 @@ fn of_test(test: SwitchTest, figures: &[Figure]) -> Clause {
     let own: Vec<&Figure> =
         figures.iter().filter(|f| f.conditions.get("test") == name.as_ref()).collect();
     if let Some(figure) = own.iter().find(|f| f.caveats.contains(&Caveat::Unsupported)) {
-        let reason = match figure.conditions.get("reason") {
-            Some(Condition::Text(reason)) => reason.clone(),
-            _ => "it can't be made here".to_owned(),
-        };
+        let reason = figure.text("reason").unwrap_or("it can't be made here");
         return clause(test.clause(), test.requirement(), format!("not made: {reason}"), false);
     }
     let below = own.iter().any(|f| f.caveats.contains(&Caveat::LoadBelowAsked));

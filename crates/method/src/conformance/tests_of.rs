@@ -5,7 +5,7 @@
 
 use measure::Nanos;
 
-use super::{Clause, clause, number, soundness};
+use super::{Clause, clause, soundness};
 use crate::{ForwardingSpec, ForwardingTest};
 use page::Condition;
 use page::{Figure, Metric};
@@ -117,7 +117,7 @@ fn back_to_back(spec: &ForwardingSpec, figures: &[Figure]) -> [Clause; 2] {
 fn recovery(spec: &ForwardingSpec, figures: &[Figure]) -> [Clause; 2] {
     let asked = "110 % of the throughput, or the media's rate, for at least 60 s, then 50 %";
     let found = own(figures, ForwardingTest::Recovery);
-    let percents = found.iter().filter_map(|f| number(f, "overload_percent"));
+    let percents = found.iter().filter_map(|f| f.number("overload_percent"));
     let least = percents.min_by(f64::total_cmp);
     let (values, all) = soundness(&found);
     let overload = match least {

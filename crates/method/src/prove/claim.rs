@@ -72,7 +72,7 @@ fn says(figure: &Figure) -> Says {
     let Some(value) = figure.value.filter(|value| value.is_finite()) else {
         return without_value(figure);
     };
-    let bound = text(figure, "bound");
+    let bound = figure.text("bound");
     match (figure.verdict, bound) {
         (Verdict::Undetermined, Some("at least")) => Says::AtLeast(value),
         (Verdict::Undetermined, Some("at most")) => Says::AtMost(value),
@@ -92,7 +92,7 @@ fn says(figure: &Figure) -> Says {
 }
 
 fn device_value(figure: &Figure, value: f64) -> Says {
-    if let Some(groups) = text(figure, "group_of_ports").map(groups) {
+    if let Some(groups) = figure.text("group_of_ports").map(groups) {
         // Groups that are not known well enough are shown, not claimed.
         let resolved = !figure.caveats.contains(&Caveat::NotResolved);
         return if resolved { Says::Groups(groups) } else { Says::Nothing };
@@ -112,18 +112,11 @@ fn without_value(figure: &Figure) -> Says {
 }
 
 fn compared(figure: &Figure) -> Option<Says> {
-    let decision = text(figure, "decision")?.to_owned();
+    let decision = figure.text("decision")?.to_owned();
     let Some(Condition::Number(margin)) = figure.conditions.get("margin") else { return None };
     let value = figure.value?;
     let (low, high) = (figure.low.unwrap_or(value), figure.high.unwrap_or(value));
     Some(Says::Compared { decision, margin: *margin, value, low, high })
-}
-
-fn text<'a>(figure: &'a Figure, name: &str) -> Option<&'a str> {
-    match figure.conditions.get(name) {
-        Some(Condition::Text(text)) => Some(text),
-        _ => None,
-    }
 }
 
 /// `1 1 2 – 2`, as `port_groups` has it: each port's group, in the device's order.

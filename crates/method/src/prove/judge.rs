@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Claim, Known, Says, Truth};
-use page::{Condition, Figure, LEAST_CONFIDENCE, Unit};
+use page::{Figure, LEAST_CONFIDENCE, Unit};
 
 /// A claim may be off by this beyond its own interval: a share of the truth; of a share, so much of
 /// the whole.
@@ -153,7 +153,7 @@ impl Range {
                 Some(Self { low: *low, high: *high, slack })
             }
             Known::Loss { limit, random } => {
-                let load = number(figure, "offered_frames_per_s")?;
+                let load = figure.number("offered_frames_per_s")?;
                 let lost = 1.0 - (load * (1.0 - random)).min(*limit) / load;
                 Some(Self { low: lost, high: lost, slack: TOLERANCE })
             }
@@ -188,14 +188,6 @@ impl std::fmt::Display for Range {
         } else {
             write!(f, "{:.6}", self.low)
         }
-    }
-}
-
-fn number(figure: &Figure, name: &str) -> Option<f64> {
-    match figure.conditions.get(name) {
-        Some(Condition::Number(value)) => Some(*value),
-        Some(Condition::Integer(value)) => Some(*value as f64),
-        _ => None,
     }
 }
 

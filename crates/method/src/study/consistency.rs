@@ -7,7 +7,6 @@
 use measure::Nanos;
 
 use crate::search::GoalName;
-use page::Condition;
 use page::{Figure, Metric, Unit};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::{FlowKind, Path, Role, Schedule, Subject};
@@ -107,12 +106,12 @@ impl Witness {
         let subject = self.subject.as_ref();
         let device = subject.map(|subject| subject.device.as_str());
         let variant = subject.and_then(|subject| subject.variant.as_deref());
-        text(figure, "path") == Some(path)
-            && text(figure, "from") == Some(&self.ends.0)
-            && text(figure, "to") == Some(&self.ends.1)
-            && number(figure, "frame_size") == Some(self.frame_size)
+        figure.text("path") == Some(path)
+            && figure.text("from") == Some(&self.ends.0)
+            && figure.text("to") == Some(&self.ends.1)
+            && figure.integer("frame_size") == Some(self.frame_size)
             && (path == "cable"
-                || (text(figure, "device"), text(figure, "variant")) == (device, variant))
+                || (figure.text("device"), figure.text("variant")) == (device, variant))
     }
 }
 
@@ -129,25 +128,11 @@ impl Claim {
         if figure.metric != Metric::Throughput || figure.unit != Unit::FramesPerSecond {
             return None;
         }
-        if text(figure, "goal")? != GoalName::Rfc2544.as_str() {
+        if figure.text("goal")? != GoalName::Rfc2544.as_str() {
             return None;
         }
-        let decided_in = Nanos(number(figure, "final_duration_ns")?);
+        let decided_in = Nanos(figure.integer("final_duration_ns")?);
         Some(Self { low: figure.low, high: figure.high, decided_in })
-    }
-}
-
-fn text<'f>(figure: &'f Figure, name: &str) -> Option<&'f str> {
-    match figure.conditions.get(name) {
-        Some(Condition::Text(text)) => Some(text),
-        _ => None,
-    }
-}
-
-fn number(figure: &Figure, name: &str) -> Option<u64> {
-    match figure.conditions.get(name) {
-        Some(Condition::Integer(number)) => Some(*number),
-        _ => None,
     }
 }
 
@@ -156,7 +141,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use page::Verdict;
+    use page::{Condition, Verdict};
 
     fn witness(offered: f64, lost: u64, duration: Nanos) -> Witness {
         Witness {

@@ -115,18 +115,11 @@ impl Testbed for Doubting<'_> {
 }
 
 fn concerns(asked: &Asked, doubt: &Doubt, figure: &Figure) -> bool {
-    let text = |name: &str| match figure.conditions.get(name) {
-        Some(Condition::Text(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let number = |name: &str| match figure.conditions.get(name) {
-        Some(Condition::Integer(number)) => Some(*number),
-        _ => None,
-    };
     let same_subject = asked.subject.as_ref().is_none_or(|subject| {
-        text("device") == Some(&subject.device) && text("variant") == subject.variant.as_deref()
+        figure.text("device") == Some(&subject.device)
+            && figure.text("variant") == subject.variant.as_deref()
     });
-    let size = number("frame_size_sent").or_else(|| number("frame_size"));
+    let size = figure.integer("frame_size_sent").or_else(|| figure.integer("frame_size"));
     let same_size = doubt.frame_size.zip(size).is_none_or(|(trials, figures)| trials == figures);
     same_subject && same_size
 }

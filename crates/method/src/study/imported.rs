@@ -23,11 +23,11 @@ impl ImportedSpec {
     /// one alone tells a device from its tester as little as one block of ours does.
     pub fn new(files: Vec<String>, mut figures: Vec<Figure>) -> Self {
         let all = figures.clone();
-        let bypass: Vec<&Figure> = all.iter().filter(|f| is_bypass(f)).collect();
+        let bypass: Vec<&Figure> = all.iter().filter(|f| f.is_bypass()).collect();
         for figure in &mut figures {
             let cables: Vec<&Figure> =
                 bypass.iter().copied().filter(|other| is_beside(other, figure)).collect();
-            let standing = match (is_bypass(figure), cables.is_empty()) {
+            let standing = match (figure.is_bypass(), cables.is_empty()) {
                 (true, _) => Standing::Cable,
                 (false, true) => Standing::Alone,
                 (false, false) => Standing::Beside,
@@ -36,7 +36,7 @@ impl ImportedSpec {
                 figure.caveats.push(Caveat::NoBypass);
                 figure.caveats.sort();
             }
-            let again = |other: &&Figure| !is_bypass(other) && is_beside(other, figure);
+            let again = |other: &&Figure| !other.is_bypass() && is_beside(other, figure);
             let device: Vec<f64> = all.iter().filter(again).filter_map(|f| f.value).collect();
             let bypass: Vec<f64> = cables.iter().filter_map(|cable| cable.value).collect();
             let (device, bypass) = (&device[..], &bypass[..]);
@@ -55,10 +55,6 @@ impl ImportedSpec {
         }
         Self { files, figures }
     }
-}
-
-fn is_bypass(figure: &Figure) -> bool {
-    figure.conditions.get("path") == Some(&Condition::from("bypass"))
 }
 
 /// The same thing, wherever it was measured.

@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, Profile, StudySpec};
-use page::Condition;
 use page::{Figure, Metric, Unit, Verdict};
 use record::Store;
 use trial::{Protocol, Schedule};
@@ -188,17 +187,13 @@ fn truth(figures: &[Figure]) -> (String, usize) {
     let mut out = format!(
         "The second lab's ports were limited to {LIMIT} by the kernel, which counts frames without FCS:\n"
     );
-    let text = |f: &Figure, key: &str| match f.conditions.get(key) {
-        Some(Condition::Text(text)) => text.clone(),
-        _ => String::new(),
-    };
     for figure in figures {
         let found = figure.metric == Metric::Throughput && figure.unit == Unit::FramesPerSecond;
-        let Some(Condition::Integer(size)) = figure.conditions.get("frame_size") else { continue };
-        if !found || text(figure, "path") != "device" {
+        let Some(size) = figure.integer("frame_size") else { continue };
+        if !found || figure.text("path") != Some("device") {
             continue;
         }
-        let told = LIMIT.bits_per_second() / (8.0 * (*size as f64 - 4.0));
+        let told = LIMIT.bits_per_second() / (8.0 * (size as f64 - 4.0));
         off += usize::from(is_off(figure, told));
         let value = figure.value.map_or_else(
             || "no value".to_owned(),

@@ -12,8 +12,8 @@ use super::names::{CELL, FACTORS};
 use super::{CampaignSpec, Means};
 use crate::comparison::cells::{Better, Case, better, case, shared};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
+use page::Unit;
 use page::{Caveat, Figure, Metric, Verdict};
-use page::{Condition, Unit};
 use trial::Topology;
 
 const CONFIDENCE: f64 = 0.95;
@@ -61,10 +61,6 @@ pub(super) fn of_cells(
     all
 }
 
-fn is_bypass(figure: &Figure) -> bool {
-    figure.conditions.get("path") == Some(&Condition::from("bypass"))
-}
-
 fn groups<'a>(own: &[&'a Ran]) -> Vec<Group<'a>> {
     let mut places: BTreeMap<(Case, String), usize> = BTreeMap::new();
     let mut groups: Vec<Group<'a>> = Vec::new();
@@ -97,7 +93,7 @@ impl Group<'_> {
     }
 
     fn is_bypass(&self) -> bool {
-        is_bypass(self.figures[0].1)
+        self.figures[0].1.is_bypass()
     }
 
     /// What gave way, as the blocks' own verdicts have it: one alone never calls a repeated rate
@@ -197,10 +193,10 @@ fn judge(figure: &mut Figure, group: &Group<'_>, groups: &[Group<'_>], shared_pr
 
 /// A cable's figure names the device and the variant that it stands beside.
 fn stand_beside(figure: &mut Figure, groups: &[Group<'_>]) {
-    if !is_bypass(figure) {
+    if !figure.is_bypass() {
         return;
     }
-    let device = groups.iter().map(|group| group.figures[0].1).find(|other| !is_bypass(other));
+    let device = groups.iter().map(|group| group.figures[0].1).find(|other| !other.is_bypass());
     for (own, beside) in [("device", "beside_device"), ("variant", "beside_variant")] {
         if let Some(name) = device.and_then(|other| other.conditions.get(own)) {
             figure.conditions.insert(beside.to_owned(), name.clone());

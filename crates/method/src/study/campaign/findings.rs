@@ -41,8 +41,6 @@ struct Measured {
 fn asked<'a>(spec: &CampaignSpec, ran: &'a [Ran]) -> Vec<Asked<'a>> {
     let mut places: BTreeMap<Case, usize> = BTreeMap::new();
     let mut all: Vec<Asked<'a>> = Vec::new();
-    let bypass =
-        |figure: &Figure| figure.conditions.get("path") == Some(&Condition::from("bypass"));
     let typical = |figure: &Figure| figure.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9);
     for one in ran {
         for figure in one.figures.iter().filter(|figure| typical(figure) && is_compared(figure)) {
@@ -53,7 +51,7 @@ fn asked<'a>(spec: &CampaignSpec, ran: &'a [Ran]) -> Vec<Asked<'a>> {
                 all.push(Asked { figure, values: Vec::new(), bypass: BTreeMap::new() });
             }
             let asked = &mut all[place];
-            if !bypass(figure) {
+            if !figure.is_bypass() {
                 let (cell, control, block) = (one.cell, one.control, one.block);
                 asked.values.push(Measured { cell, control, block, value });
             } else if one.cell == 0 && !spec.cells.is_empty() {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::reading::{in_passing, number, on_cables, text};
+use super::reading::{in_passing, on_cables};
 use page::{Caveat, Figure, Metric, Unit};
 use trial::topology::Topology;
 
@@ -48,7 +48,7 @@ pub fn compare(device: &[Figure], topology: &Topology, twin: &[Figure]) -> Vec<D
         .into_iter()
         .filter_map(|(what, figure)| {
             let (_, other) = twin.iter().find(|(other, _)| *other == what)?;
-            let both_ways = number(&figure, "frame_size").map(|size| 2.0 * in_passing(size, octet));
+            let both_ways = figure.number("frame_size").map(|size| 2.0 * in_passing(size, octet));
             let cables = both_ways.filter(|_| figure.metric == Metric::RttAdded).unwrap_or(0.0);
             let (device, twin) = (figure.value? - cables, other.value?);
             let told = figure.low.map_or(device, |low| low - cables) > 0.0;
@@ -59,10 +59,10 @@ pub fn compare(device: &[Figure], topology: &Topology, twin: &[Figure]) -> Vec<D
 }
 
 fn named(figure: &Figure, trips: Metric) -> Option<String> {
-    if text(figure, "path") == "bypass" {
+    if figure.is_bypass() {
         return None;
     }
-    let size = number(figure, "frame_size").unwrap_or(0.0);
+    let size = figure.number("frame_size").unwrap_or(0.0);
     match (figure.metric, figure.unit, figure.quantile) {
         (Metric::Throughput, Unit::FramesPerSecond, _) => {
             Some(format!("throughput, {size} octets"))
@@ -73,9 +73,10 @@ fn named(figure: &Figure, trips: Metric) -> Option<String> {
             let what = if trips == Metric::Rtt { "round trip" } else { "added round trip" };
             Some(format!("{what} p{}, {size} octets", q * 100.0))
         }
-        (Metric::Buffer, ..) if text(figure, "estimator") == "burst" => {
-            Some(format!("loss begins, {size} octets, {}", text(figure, "feeding")))
-        }
+        (Metric::Buffer, ..) if figure.text("estimator") == Some("burst") => Some(format!(
+            "loss begins, {size} octets, {}",
+            figure.text("feeding").unwrap_or_default()
+        )),
         _ => None,
     }
 }

@@ -5,7 +5,6 @@
 use measure::{FrameSize, Nanos, Rate};
 
 use super::{Buffer, DataSheet, Forwarding, MacTable, PacketLimit, PortGroup, Shared};
-use page::Condition;
 use page::{Caveat, Figure, Metric, Unit, Verdict};
 use trial::topology::{CableEnd, HostPort, Topology};
 
@@ -58,21 +57,6 @@ impl DataSheet {
     }
 }
 
-pub(super) fn text<'a>(figure: &'a Figure, key: &str) -> &'a str {
-    match figure.conditions.get(key) {
-        Some(Condition::Text(text)) => text,
-        _ => "",
-    }
-}
-
-pub(super) fn number(figure: &Figure, key: &str) -> Option<f64> {
-    match figure.conditions.get(key)? {
-        Condition::Number(value) => Some(*value),
-        Condition::Integer(value) => Some(*value as f64),
-        Condition::Flag(_) | Condition::Text(_) => None,
-    }
-}
-
 fn of(figures: &[Figure], metric: Metric) -> impl Iterator<Item = &Figure> {
     figures.iter().filter(move |figure| figure.metric == metric)
 }
@@ -84,16 +68,16 @@ fn rate(figures: &[Figure], topology: &Topology) -> Option<Rate> {
         return Some(rate);
     }
     let by_bursts = of(figures, Metric::Buffer).filter_map(|figure| {
-        let frame = number(figure, "frame_size")? + 20.0;
-        Some(number(figure, "output_frames_per_s")? * frame * 8.0)
+        let frame = figure.number("frame_size")? + 20.0;
+        Some(figure.number("output_frames_per_s")? * frame * 8.0)
     });
     let by_bursts = by_bursts.max_by(f64::total_cmp);
     // Of a device that nothing overfilled, no more is known than the most that came through.
     let by_throughput = || {
         let rates = of(figures, Metric::Throughput).filter(|figure| {
-            figure.unit == Unit::FramesPerSecond && text(figure, "path") == "device"
+            figure.unit == Unit::FramesPerSecond && figure.text("path") == Some("device")
         });
-        let rates = rates.filter_map(|f| Some(f.value? * (number(f, "frame_size")? + 20.0) * 8.0));
+        let rates = rates.filter_map(|f| Some(f.value? * (f.number("frame_size")? + 20.0) * 8.0));
         rates.max_by(f64::total_cmp).filter(|rate| *rate > 0.0)
     };
     let seen = by_bursts.or_else(by_throughput)?;
@@ -130,11 +114,11 @@ pub(super) fn in_passing(octets: f64, octet: f64) -> f64 {
 fn forwarding(figures: &[Figure], rate: Rate, on_cables: f64) -> Option<Forwarding> {
     let idle = of(figures, Metric::RttAdded).filter(|figure| {
         figure.quantile == Some(0.5)
-            && text(figure, "load") == "idle"
-            && text(figure, "protocol") == "udp"
+            && figure.text("load") == Some("idle")
+            && figure.text("protocol") == Some("udp")
     });
     let point = |figure: &Figure| {
-        let size = number(figure, "frame_size")?;
+        let size = figure.number("frame_size")?;
         Some((size, figure.value? / 2.0 - in_passing(size, on_cables)))
     };
     let points: Vec<(f64, f64)> = idle.filter_map(point).collect();
@@ -162,15 +146,15 @@ fn forwarding(figures: &[Figure], rate: Rate, on_cables: f64) -> Option<Forwardi
 /// Of what frames wait in at an output; nothing where they wait before it only.
 fn buffer(figures: &[Figure], rate: Rate, packets: Option<PacketLimit>) -> Option<Buffer> {
     let by = |name: &str| {
-        let own = |f: &&Figure| text(f, "estimator") == name && f.value.is_some();
-        of(figures, Metric::Buffer).filter(|f| text(f, "test") == "depth").find(own)
+        let own = |f: &&Figure| f.text("estimator") == Some(name) && f.value.is_some();
+        of(figures, Metric::Buffer).filter(|f| f.text("test") == Some("depth")).find(own)
     };
     let cell = of(figures, Metric::Cell).find_map(|figure| figure.value);
     let own = by("one-shot")?;
     let mut size = own.value?;
-    let octets = number(own, "frame_size")?;
+    let octets = own.number("frame_size")?;
     let line = rate.line_rate(FrameSize::new(octets as u32).ok()?).0;
-    if !text(own, "waits").is_empty() {
+    if own.text("waits").is_some() {
         let limit = packets?;
         if (limit.rate as f64) < line {
             return None;
@@ -178,16 +162,16 @@ fn buffer(figures: &[Figure], rate: Rate, packets: Option<PacketLimit>) -> Optio
         // What waited before the device decided on it came to an output that was full, and went on
         // at the line's part of the packet rate.
         let before = limit.queue? as f64 * line / limit.rate as f64;
-        size -= before * number(own, "taken_by_a_frame")?;
+        size -= before * own.number("taken_by_a_frame")?;
     }
     let total = by("sharing");
     let alpha = of(figures, Metric::Alpha).find_map(|figure| figure.value);
-    let at_least = text(own, "bound") == "at least";
+    let at_least = own.text("bound") == Some("at least");
     Some(match total.zip(alpha) {
         Some((total, alpha)) => {
             let reserve = of(figures, Metric::BufferReserve).find_map(|figure| figure.value);
             let queue = reserve.unwrap_or(0.0);
-            let queues = number(total, "outputs").unwrap_or(0.0);
+            let queues = total.number("outputs").unwrap_or(0.0);
             let shared = Shared {
                 octets: total.value? - queues * queue,
                 alpha,
@@ -207,22 +191,23 @@ fn buffer(figures: &[Figure], rate: Rate, packets: Option<PacketLimit>) -> Optio
 fn packets(figures: &[Figure], rate: Rate) -> Option<PacketLimit> {
     let smallest = f64::from(FrameSize::MIN.octets());
     let driven = of(figures, Metric::Buffer).find(|figure| {
-        text(figure, "estimator") == "one-shot"
-            && number(figure, "frame_size") == Some(smallest)
-            && !text(figure, "waits").is_empty()
+        figure.text("estimator") == Some("one-shot")
+            && figure.number("frame_size") == Some(smallest)
+            && figure.text("waits").is_some()
     });
     if let Some(figure) = driven {
-        let limit = number(figure, "packet_limit_frames_per_s")?;
+        let limit = figure.number("packet_limit_frames_per_s")?;
         // Half a frame is what the estimate leaves open.
-        let frames = |octets: f64| Some(octets / number(figure, "taken_by_a_frame")? - 0.5);
+        let frames = |octets: f64| Some(octets / figure.number("taken_by_a_frame")? - 0.5);
         let queue = figure.value.and_then(frames).map(|frames| frames.round().max(1.0) as u64);
         return Some(PacketLimit { rate: limit.round() as u64, queue });
     }
-    let found = of(figures, Metric::Throughput)
-        .filter(|figure| figure.unit == Unit::FramesPerSecond && text(figure, "path") == "device");
+    let found = of(figures, Metric::Throughput).filter(|figure| {
+        figure.unit == Unit::FramesPerSecond && figure.text("path") == Some("device")
+    });
     found
         .filter_map(|figure| {
-            let size = FrameSize::new(number(figure, "frame_size")? as u32).ok()?;
+            let size = FrameSize::new(figure.number("frame_size")? as u32).ok()?;
             let value = figure.value.filter(|value| *value >= 1.0)?;
             let device = figure.verdict == Verdict::DeviceLimited;
             (device && value < BELOW_LINE * rate.line_rate(size).0).then_some(value)
@@ -236,7 +221,7 @@ fn groups(figures: &[Figure]) -> Vec<PortGroup> {
     let told = of(figures, Metric::PortGroups).find(|figure| figure.value.is_some());
     let Some(told) = told else { return Vec::new() };
     let mut groups: Vec<PortGroup> = Vec::new();
-    for (at, group) in text(told, "group_of_ports").split(' ').enumerate() {
+    for (at, group) in told.text("group_of_ports").unwrap_or_default().split(' ').enumerate() {
         let Ok(group) = group.parse::<usize>() else { continue };
         while groups.len() < group {
             groups.push(PortGroup { ports: Vec::new(), uplink: None, at_least: None });
@@ -244,12 +229,12 @@ fn groups(figures: &[Figure]) -> Vec<PortGroup> {
         groups[group - 1].ports.push(at + 1);
     }
     // Between two groups the narrower uplink decides, whichever that is.
-    let between = number(told, "between_groups_bits_per_s").map(|rate| Rate(rate.round() as u64));
+    let between = told.number("between_groups_bits_per_s").map(|rate| Rate(rate.round() as u64));
     for figure in of(figures, Metric::UplinkRate) {
-        let group = number(figure, "group").map(|group| group as usize);
+        let group = figure.number("group").map(|group| group as usize);
         let Some(group) = group.and_then(|group| groups.get_mut(group - 1)) else { continue };
         let rate = figure.value.map(|rate| Rate(rate.round() as u64));
-        let bound = text(figure, "bound") == "at least";
+        let bound = figure.text("bound") == Some("at least");
         (group.uplink, group.at_least) = if bound { (between, rate) } else { (rate, None) };
     }
     groups

@@ -5,7 +5,6 @@
 use measure::{Nanos, UnitError};
 use method::comparison::{Level, Side, per_block};
 use method::{CampaignSpec, StudySpec};
-use page::Condition;
 use page::Figure;
 use record::{RunMeta, Store};
 use trial::Subject;
@@ -212,14 +211,10 @@ fn of(run: Finished, part: Part) -> Result<Loaded, Failure> {
 
 /// The devices that have figures, in the run's order.
 fn subjects(figures: &[Figure]) -> Vec<Subject> {
-    let text = |figure: &Figure, name: &str| match figure.conditions.get(name) {
-        Some(Condition::Text(text)) => Some(text.clone()),
-        _ => None,
-    };
     let mut known: Vec<Subject> = Vec::new();
-    for figure in figures.iter().filter(|f| text(f, "path").as_deref() != Some("bypass")) {
-        let Some(device) = text(figure, "device") else { continue };
-        let subject = Subject { device, variant: text(figure, "variant") };
+    for figure in figures.iter().filter(|f| !f.is_bypass()) {
+        let Some(device) = figure.text("device").map(str::to_owned) else { continue };
+        let subject = Subject { device, variant: figure.text("variant").map(str::to_owned) };
         if !known.contains(&subject) {
             known.push(subject);
         }

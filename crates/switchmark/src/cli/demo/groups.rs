@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 
 use measure::Nanos;
 use method::{Arrangement, FabricSpec, Nodes, StudySpec};
-use page::Condition;
 use page::{Figure, Metric};
 use trial::Carrier;
 
@@ -46,7 +45,7 @@ fn study() -> FabricSpec {
 /// The groups that were found, for the profile to be held beside.
 pub fn told(figures: &[Figure]) -> String {
     let groups = figures.iter().find(|figure| figure.metric == Metric::PortGroups);
-    let Some(Condition::Text(groups)) = groups.and_then(|f| f.conditions.get("groups")) else {
+    let Some(groups) = groups.and_then(|f| f.text("groups")) else {
         return "The simulated switch's groups were not told.\n".to_owned();
     };
     let mut out = String::from("The simulated switch, and what was told of it:\n");

@@ -65,8 +65,9 @@ fn columns(points: &[SweptFigures<'_>]) -> Vec<Column> {
 }
 
 fn is_beside(figure: &Figure) -> bool {
-    let says = |key: &str, what: &str| matches!(figure.conditions.get(key), Some(Condition::Text(text)) if text == what);
-    figure.metric == Metric::Stable && says("scenario", "background") && says("path", "device")
+    figure.metric == Metric::Stable
+        && figure.text("scenario") == Some("background")
+        && figure.text("path") == Some("device")
 }
 
 fn case(figure: &Figure) -> Vec<String> {
