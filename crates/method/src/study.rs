@@ -25,8 +25,8 @@ use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use page::Figure;
+use trial::{Observed, Testbed, TestbedError, Topology};
 use trial::{Phases, Subject};
-use trial::{Testbed, TestbedError, Topology};
 
 pub use buffer::depth::DepthSpec;
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
@@ -41,7 +41,7 @@ pub use rate::switching::{self, SwitchTest, SwitchingSpec};
 pub use session::TRIAL_OVERHEAD;
 pub use storage::StorageSpec;
 
-use doubts::Doubting;
+use doubts::Doubts;
 use ways::Ways;
 
 /// Repetitions of everything, where nothing is said. Six reach a 95 % interval; ten also leave a
@@ -139,7 +139,8 @@ impl StudySpec {
     /// Asks for all trials and returns the figures. An error means that no further trial could be
     /// run; trials that went wrong are caveats of their figures.
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
-        let mut seen = Doubting::new(testbed);
+        let mut doubts = Doubts::default();
+        let mut seen = Observed::new(testbed, |trial, record| doubts.hear(trial, record));
         let mut figures = match self {
             Self::Latency(spec) => spec.run(&mut seen, seed),
             Self::Forwarding(spec) => spec.run(&mut seen, seed),
@@ -152,7 +153,7 @@ impl StudySpec {
             // Its cells' studies come through here themselves.
             Self::Campaign(spec) => return spec.run(testbed, seed),
         }?;
-        seen.mark(&mut figures);
+        doubts.mark(&mut figures);
         Ok(figures)
     }
 }

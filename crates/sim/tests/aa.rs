@@ -17,10 +17,9 @@ use method::{
 };
 use page::Condition;
 use page::{Figure, Metric, Verdict};
-use scripted::Scripted;
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
+use trial::{Observed, Testbed as _, Trial, TrialRecord};
 use trial::{Pattern, ServedMemory, Storage};
-use trial::{Testbed as _, Trial};
 
 use trials::{profile, size};
 
@@ -53,13 +52,9 @@ fn run(study: &StudySpec, seed: u64) -> Run {
     let topology = bed.topology().clone();
     study.check(&topology).unwrap_or_else(|problem| panic!("{}: {problem}", study.name()));
     let mut records = Vec::new();
-    let mut keep = |_: usize, trial: &Trial| {
-        let record = bed.run(trial)?;
-        records.push((trial.clone(), record.clone()));
-        Ok(record)
-    };
+    let keep = |trial: &Trial, record: &TrialRecord| records.push((trial.clone(), record.clone()));
     let figures = study
-        .run(&mut Scripted::new(topology.clone(), &mut keep), seed)
+        .run(&mut Observed::new(&mut bed, keep), seed)
         .unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", study.name()));
     let blocks = per_block(std::slice::from_ref(study), &topology, &records, seed)
         .unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", study.name()));

@@ -14,6 +14,31 @@ pub trait Testbed {
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError>;
 }
 
+/// A testbed around a testbed: every record that passes is heard of.
+pub struct Observed<'a, F> {
+    testbed: &'a mut dyn Testbed,
+    hear: F,
+}
+
+impl<'a, F: FnMut(&Trial, &TrialRecord)> Observed<'a, F> {
+    /// `hear` is called with each trial and its record.
+    pub const fn new(testbed: &'a mut dyn Testbed, hear: F) -> Self {
+        Self { testbed, hear }
+    }
+}
+
+impl<F: FnMut(&Trial, &TrialRecord)> Testbed for Observed<'_, F> {
+    fn topology(&self) -> &Topology {
+        self.testbed.topology()
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        let record = self.testbed.run(trial)?;
+        (self.hear)(trial, &record);
+        Ok(record)
+    }
+}
+
 /// No further trial can be run here.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {

@@ -1,5 +1,4 @@
-//! A testbed around a testbed: what records say against the figures that are made of them, whatever
-//! the study.
+//! What records say against the figures that are made of them, whatever the study.
 //!
 //! Owns the doubts that any trial can raise: other people's traffic, a flood that was too short,
 //! and a load that did what a throughput says it does not. Never asks for a trial, and never
@@ -11,12 +10,11 @@ use measure::Nanos;
 
 use super::consistency::Witness;
 use crate::verdict;
-use page::Condition;
 use page::{Caveat, Figure};
 use trial::other_traffic::other_traffic;
 use trial::record::{Defect, FlowRecord};
 use trial::{Flow, FlowKind, Path, Role, Schedule, Subject};
-use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Outcome, Trial, TrialRecord};
 
 /// A flood that ended earlier than this share of its time before the end was cut short, not merely
 /// held up…
@@ -27,9 +25,9 @@ const HELD_UP: Nanos = Nanos::from_millis(50);
 /// The condition that says how many of others' frames a second there were at most.
 const RATE: &str = "other_traffic_frames_per_s";
 
-/// The testbed as a study sees it, with an eye on the records.
-pub(super) struct Doubting<'a> {
-    testbed: &'a mut dyn Testbed,
+/// What was heard of a study's records.
+#[derive(Debug, Default)]
+pub(super) struct Doubts {
     /// Of each trial the last try's, which is the one that counts.
     doubts: BTreeMap<Asked, Doubt>,
     witnesses: Vec<Witness>,
@@ -54,11 +52,7 @@ struct Doubt {
     short_flood: bool,
 }
 
-impl<'a> Doubting<'a> {
-    pub(super) fn new(testbed: &'a mut dyn Testbed) -> Self {
-        Self { testbed, doubts: BTreeMap::new(), witnesses: Vec::new() }
-    }
-
+impl Doubts {
     /// Has every figure say what its trials' records say: those of its device and, since they
     /// decide whose the figure is, those of the direct cable; of its frame size where it has one.
     pub(super) fn mark(&self, figures: &mut [Figure]) {
@@ -81,7 +75,8 @@ impl<'a> Doubting<'a> {
         }
     }
 
-    fn hear(&mut self, trial: &Trial, record: &TrialRecord) {
+    /// Takes a trial's record in.
+    pub(super) fn hear(&mut self, trial: &Trial, record: &TrialRecord) {
         self.witnesses.extend(Witness::of(trial, record));
         let asked = Asked {
             label: trial.label.clone(),
@@ -99,18 +94,6 @@ impl<'a> Doubting<'a> {
         } else {
             self.doubts.remove(&asked);
         }
-    }
-}
-
-impl Testbed for Doubting<'_> {
-    fn topology(&self) -> &Topology {
-        self.testbed.topology()
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        let record = self.testbed.run(trial)?;
-        self.hear(trial, &record);
-        Ok(record)
     }
 }
 
@@ -187,25 +170,22 @@ mod tests {
     use measure::FrameSize;
 
     use super::*;
-    use page::{Metric, Unit, Verdict};
-    use scripted::{Scripted, judged, one_way};
+    use page::{Condition, Metric, Unit, Verdict};
+    use scripted::{judged, one_way};
     use trial::record::{PortCounters, Side};
     use trial::{Backend, Datagrams, Gate};
 
     /// Of 1,000 frames all came in half the time, and `others` more at the receiver's port.
-    fn flooded(others: u64) -> impl Testbed {
-        let topology = Topology { name: "two".to_owned(), hosts: Vec::new(), devices: Vec::new() };
-        Scripted::new(topology, move |_: usize, trial: &Trial| {
-            let seen = one_way(trial.phases.load / 2, 1_000, 1_000);
-            let mut record = judged(trial, vec![FlowRecord::Datagrams(seen)]);
-            let port = |place: &str, rx: u64, tx: u64| {
-                let counters = [("rx_packets", rx), ("tx_packets", tx)];
-                let counters = counters.map(|(name, by)| (name.to_owned(), by)).into();
-                PortCounters { place: place.to_owned(), side: Side::Tester, counters }
-            };
-            record.ports = vec![port("h1/eth1", 0, 1_000), port("h2/eth1", 1_000 + others, 0)];
-            Ok(record)
-        })
+    fn flooded(trial: &Trial, others: u64) -> TrialRecord {
+        let seen = one_way(trial.phases.load / 2, 1_000, 1_000);
+        let mut record = judged(trial, vec![FlowRecord::Datagrams(seen)]);
+        let port = |place: &str, rx: u64, tx: u64| {
+            let counters = [("rx_packets", rx), ("tx_packets", tx)];
+            let counters = counters.map(|(name, by)| (name.to_owned(), by)).into();
+            PortCounters { place: place.to_owned(), side: Side::Tester, counters }
+        };
+        record.ports = vec![port("h1/eth1", 0, 1_000), port("h2/eth1", 1_000 + others, 0)];
+        record
     }
 
     fn trial(subject: Option<&str>) -> Trial {
@@ -251,9 +231,8 @@ mod tests {
             (None, 500, [both.clone(), both.clone(), vec![]]),
             (Some("sw1"), 0, [vec![Caveat::ShortFlood], vec![], vec![]]),
         ] {
-            let mut testbed = flooded(others);
-            let mut seen = Doubting::new(&mut testbed);
-            seen.run(&trial(subject)).expect("it runs");
+            let (mut seen, trial) = (Doubts::default(), trial(subject));
+            seen.hear(&trial, &flooded(&trial, others));
             let mut figures = vec![figure("sw1", 64), figure("sw2", 64), figure("sw1", 512)];
             seen.mark(&mut figures);
             let told = figures.iter().map(|figure| figure.caveats.clone()).collect::<Vec<_>>();
@@ -270,9 +249,8 @@ mod tests {
     /// A later try of the same trial stands for it.
     #[test]
     fn only_the_last_try_counts() {
-        let mut testbed = flooded(500);
-        let mut seen = Doubting::new(&mut testbed);
-        seen.run(&trial(None)).expect("it runs");
+        let mut seen = Doubts::default();
+        seen.hear(&trial(None), &flooded(&trial(None), 500));
         assert_eq!(seen.doubts.len(), 1);
         let again = Trial { attempt: 1, ..trial(None) };
         let record = TrialRecord::failed(0, "it did not run".to_owned());

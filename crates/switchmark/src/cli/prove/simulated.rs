@@ -11,7 +11,7 @@ use std::time::Duration;
 use method::StudySpec;
 use method::comparison::{MARGIN, Side, compare, per_block};
 use page::Figure;
-use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Observed, Testbed, Topology, Trial, TrialRecord};
 
 use super::Proof;
 use super::budget::Budget;
@@ -117,34 +117,19 @@ struct Recorded {
 impl Recorded {
     fn measure(place: &Place, case: &Case, stop: &Stop) -> Result<Self, Failure> {
         let (study, seed) = (case.spec(place)?, case.seed);
-        let inner = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
-        let topology = inner.topology().clone();
+        let mut opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
+        let topology = opened.topology().clone();
         study.check(&topology)?;
-        let mut recording = Recording { inner, records: Vec::new() };
+        let mut records = Vec::new();
+        let mut recording = Observed::new(&mut opened, |trial, record| {
+            records.push((trial.clone(), record.clone()));
+        });
         let figures = study.run(&mut recording, seed)?;
-        Ok(Self { study, topology, seed, figures, records: recording.records })
+        Ok(Self { study, topology, seed, figures, records })
     }
 
     fn blocks(&self) -> Result<Vec<Vec<Figure>>, Failure> {
         let studies = std::slice::from_ref(&self.study);
         Ok(per_block(studies, &self.topology, &self.records, self.seed)?)
-    }
-}
-
-/// Keeps what passes through it.
-struct Recording {
-    inner: Opened,
-    records: Vec<(Trial, TrialRecord)>,
-}
-
-impl Testbed for Recording {
-    fn topology(&self) -> &Topology {
-        self.inner.topology()
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        let record = self.inner.run(trial)?;
-        self.records.push((trial.clone(), record.clone()));
-        Ok(record)
     }
 }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use measure::Nanos;
 use page::Figure;
 use record::{RunStatus, Store, SweepPoint};
-use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Observed, TestbedError};
 
 use super::points::Point;
 use super::swept::{Swept, SweptOne};
@@ -177,7 +177,9 @@ impl Work<'_> {
         store.create_run(&meta)?;
         let kept = meta.clone();
         let ran = session::conduct(store, meta, opened, |meta, journal| {
-            let mut counted = Counted { inner: journal, tell };
+            let mut counted = Observed::new(journal, |trial, _| {
+                let _ = tell.send(Told::Trial(trial.phases.total()));
+            });
             let mut figures: Vec<Figure> = Vec::new();
             for study in &meta.studies {
                 figures.extend(study.run(&mut counted, meta.seed)?);
@@ -192,24 +194,6 @@ impl Work<'_> {
                 Ok(SweptOne::new(kept, status, Vec::new()))
             }
         }
-    }
-}
-
-/// Tells of every trial that passes through it.
-struct Counted<'a> {
-    inner: &'a mut dyn Testbed,
-    tell: &'a Sender<Told>,
-}
-
-impl Testbed for Counted<'_> {
-    fn topology(&self) -> &Topology {
-        self.inner.topology()
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        let record = self.inner.run(trial)?;
-        let _ = self.tell.send(Told::Trial(trial.phases.total()));
-        Ok(record)
     }
 }
 
