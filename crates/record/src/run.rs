@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use method::study::StudySpec;
+use page::Condition;
 use serde::{Deserialize, Serialize};
 use trial::Topology;
 
@@ -61,6 +62,15 @@ pub struct SweptValue {
     pub text: String,
     /// In the base unit that `condition` names.
     pub number: f64,
+}
+
+impl SweptValue {
+    /// As a figure has it: a count where it is a whole number.
+    pub fn as_condition(&self) -> Condition {
+        let number = self.number;
+        let whole = number >= 0.0 && number.fract() == 0.0 && number < 1e15;
+        if whole { Condition::Integer(number as u64) } else { Condition::Number(number) }
+    }
 }
 
 /// How a run stands.

@@ -7,7 +7,7 @@ mod synthetic;
 
 use page::Unit;
 use page::{Figure, Metric, Verdict};
-use record::report::sweep::{SweptFigures, SweptRun, charts, render};
+use record::report::sweep::{SweptRun, charts, render};
 use record::{RunMeta, RunStatus, SweepPoint, SweptValue};
 
 fn figure(metric: Metric, quantile: Option<f64>, path: &str, size: u64, value: f64) -> Figure {
@@ -44,9 +44,6 @@ fn figures(buffer: f64) -> Vec<Figure> {
             all.push(figure(Metric::Rtt, Some(quantile), "device", size, buffer));
         }
     }
-    for figure in &mut all {
-        figure.conditions.insert("buffer_bytes".into(), (buffer as u64).into());
-    }
     all
 }
 
@@ -76,16 +73,11 @@ fn meta(point: u32, number: f64) -> RunMeta {
 #[test]
 fn a_line_is_one_case_at_every_point() {
     let numbers = [1000.0, 2000.0, 4000.0];
-    let values = numbers.map(|number| vec![value(number)]);
-    let mut figures = numbers.map(figures);
+    let point = |number| SweptRun::new(meta(1, number), RunStatus::Done, figures(number));
+    let mut points = numbers.map(point);
     // One point lacks a case.
-    figures[1].retain(|f| f.conditions["frame_size"] != 64_u64.into());
-    let points: Vec<SweptFigures<'_>> = values
-        .iter()
-        .zip(&figures)
-        .map(|(values, figures)| SweptFigures { values, figures })
-        .collect();
-    let charts = charts(&points);
+    points[1].figures.retain(|f| f.conditions["frame_size"] != 64_u64.into());
+    let charts = charts(&points.each_ref());
     let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
     assert_eq!(titles, ["throughput", "rtt p50", "rtt p99"]);
     let lines: Vec<(&str, Vec<Option<f64>>)> = charts[0]
@@ -103,13 +95,11 @@ fn a_line_is_one_case_at_every_point() {
 
 #[test]
 fn the_page_says_which_points_are_missing() {
-    let all: Vec<(RunMeta, RunStatus, Vec<Figure>)> = vec![
-        (meta(1, 1000.0), RunStatus::Done, figures(1000.0)),
-        (meta(2, 2000.0), RunStatus::Done, figures(2000.0)),
-        (meta(3, 4000.0), RunStatus::Interrupted, Vec::new()),
+    let runs = [
+        SweptRun::new(meta(1, 1000.0), RunStatus::Done, figures(1000.0)),
+        SweptRun::new(meta(2, 2000.0), RunStatus::Done, figures(2000.0)),
+        SweptRun::new(meta(3, 4000.0), RunStatus::Interrupted, Vec::new()),
     ];
-    let runs: Vec<SweptRun<'_>> =
-        all.iter().map(|(meta, status, figures)| SweptRun { meta, status, figures }).collect();
     let html = render(&runs, 0).expect("a page");
     for words in [
         "Incomplete: 2 of 4 points",

@@ -21,7 +21,7 @@ use page::Figure;
 use trial::{Setting, Subject};
 use trial::{Testbed, TestbedError, Topology};
 
-pub use cells::{Limits, allowed};
+pub use cells::{Limits, allowed, combinations};
 pub use names::{AS_FOUND, CELL, CONTROL, FACTORS};
 
 use figures::Ran;

@@ -16,29 +16,31 @@ use crate::words;
 
 pub use charts::{Chart, Line, charts};
 
-/// One point: where it is, and what was found there.
-#[derive(Debug, Clone, Copy)]
-pub struct SweptFigures<'a> {
-    /// The swept parameters.
-    pub values: &'a [SweptValue],
-    /// All figures; empty where the point was not reached.
-    pub figures: &'a [Figure],
-}
-
-/// A point's run.
-#[derive(Debug, Clone, Copy)]
-pub struct SweptRun<'a> {
+/// One point's run.
+#[derive(Debug, Clone)]
+pub struct SweptRun {
     /// The run; its `sweep` says which point it is.
-    pub meta: &'a RunMeta,
+    pub meta: RunMeta,
     /// How it ended.
-    pub status: &'a RunStatus,
-    /// What was found.
-    pub figures: &'a [Figure],
+    pub status: RunStatus,
+    /// What was found; nothing where it did not come to its end.
+    pub figures: Vec<Figure>,
 }
 
-impl<'a> SweptRun<'a> {
+impl SweptRun {
+    /// The figures get the swept values among their conditions.
+    pub fn new(meta: RunMeta, status: RunStatus, figures: Vec<Figure>) -> Self {
+        let mut run = Self { meta, status, figures };
+        let told = run.values().iter().map(|v| (v.condition.clone(), v.as_condition()));
+        let told: Vec<_> = told.collect();
+        for figure in &mut run.figures {
+            figure.conditions.extend(told.iter().cloned());
+        }
+        run
+    }
+
     /// The swept parameters here; none where the run is of no sweep.
-    pub fn values(&self) -> &'a [SweptValue] {
+    pub fn values(&self) -> &[SweptValue] {
         self.meta.sweep.as_ref().map_or(&[], |point| &point.values)
     }
 }
@@ -52,30 +54,26 @@ const WIDE: f64 = 8.0;
 
 /// One self-contained HTML file for a sweep's points, in their order. `generated_unix_ns` is the
 /// caller's wall clock.
-pub fn render(runs: &[SweptRun<'_>], generated_unix_ns: u64) -> Result<String, ReportError> {
-    let page = runs.first().map(|first| page_of(first.meta, runs));
+pub fn render(runs: &[SweptRun], generated_unix_ns: u64) -> Result<String, ReportError> {
+    let page = runs.first().map(|first| page_of(&first.meta, &runs.iter().collect::<Vec<_>>()));
     let title = page.as_ref().map_or_else(|| "switchmark".to_owned(), |p| p.heading.clone());
     html::render(title, page.into_iter().collect(), generated_unix_ns)
 }
 
-fn page_of(meta: &RunMeta, runs: &[SweptRun<'_>]) -> Page {
-    let points: Vec<SweptFigures<'_>> = runs
-        .iter()
-        .map(|run| SweptFigures { values: run.values(), figures: run.figures })
-        .collect();
-    let charts = charts(&points);
+fn page_of(meta: &RunMeta, points: &[&SweptRun]) -> Page {
+    let charts = charts(points);
     let parameters: Vec<&str> =
-        points[0].values.iter().map(|value| value.parameter.as_str()).collect();
+        points[0].values().iter().map(|value| value.parameter.as_str()).collect();
     let (sweep, of) = meta.sweep.as_ref().map_or((meta.id.as_str(), 1), |p| (&p.sweep, p.of));
-    let done = runs.iter().filter(|run| *run.status == RunStatus::Done).count();
+    let done = points.iter().filter(|run| run.status == RunStatus::Done).count();
     let mut notes = meta.notes.clone();
     if done < of as usize {
         notes.insert(0, format!("Incomplete: {done} of {of} points ran to their end."));
     }
-    let all: Vec<Figure> = runs.iter().flat_map(|run| run.figures.iter().cloned()).collect();
+    let all: Vec<Figure> = points.iter().flat_map(|run| run.figures.iter().cloned()).collect();
     let anchor = "sweep";
-    let mut sections: Vec<Section> = sections(anchor, &charts, &points);
-    sections.push(points_section(anchor, runs));
+    let mut sections: Vec<Section> = sections(anchor, &charts, points);
+    sections.push(points_section(anchor, points));
     sections.extend(caveats::section(anchor, &all));
     sections.push(conditions::of_sweep(anchor, meta));
     Page {
@@ -87,7 +85,7 @@ fn page_of(meta: &RunMeta, runs: &[SweptRun<'_>]) -> Page {
             meta.version
         ),
         notes,
-        answers: answers(&charts, &points),
+        answers: answers(&charts, points),
         picture: picture::picture(&meta.topology),
         sections,
     }
@@ -100,11 +98,11 @@ fn device(meta: &RunMeta) -> String {
 }
 
 /// From the first point that has a value to the last.
-fn answers(charts: &[Chart<'_>], points: &[SweptFigures<'_>]) -> Vec<Answer> {
+fn answers(charts: &[Chart<'_>], points: &[&SweptRun]) -> Vec<Answer> {
     charts.iter().take(MOST_ANSWERS).filter_map(|chart| answer(chart, points)).collect()
 }
 
-fn answer(chart: &Chart<'_>, points: &[SweptFigures<'_>]) -> Option<Answer> {
+fn answer(chart: &Chart<'_>, points: &[&SweptRun]) -> Option<Answer> {
     let line = chart.lines.first()?;
     let known = line.figures.iter().zip(points).filter_map(|(figure, point)| {
         let figure = (*figure)?;
@@ -118,13 +116,13 @@ fn answer(chart: &Chart<'_>, points: &[SweptFigures<'_>]) -> Option<Answer> {
 }
 
 /// `buffer 4MiB, delay 25ms`
-fn at(point: &SweptFigures<'_>) -> String {
+fn at(point: &SweptRun) -> String {
     let said: Vec<String> =
-        point.values.iter().map(|v| format!("{} {}", v.parameter, v.text)).collect();
+        point.values().iter().map(|v| format!("{} {}", v.parameter, v.text)).collect();
     said.join(", ")
 }
 
-fn sections(prefix: &str, charts: &[Chart<'_>], points: &[SweptFigures<'_>]) -> Vec<Section> {
+fn sections(prefix: &str, charts: &[Chart<'_>], points: &[&SweptRun]) -> Vec<Section> {
     let section = |(i, chart): (usize, &Chart<'_>)| Section {
         id: format!("{prefix}-chart{}", i + 1),
         heading: chart.title.clone(),
@@ -137,11 +135,11 @@ fn sections(prefix: &str, charts: &[Chart<'_>], points: &[SweptFigures<'_>]) -> 
 }
 
 /// Over the first parameter; each value of the second is a line of its own.
-fn plot(chart: &Chart<'_>, points: &[SweptFigures<'_>]) -> Option<Picture> {
+fn plot(chart: &Chart<'_>, points: &[&SweptRun]) -> Option<Picture> {
     let mut series: Vec<Series> = Vec::new();
     for line in &chart.lines {
         for (figure, point) in line.figures.iter().zip(points) {
-            let (Some(figure), [first, rest @ ..]) = (figure, point.values) else { continue };
+            let (Some(figure), [first, rest @ ..]) = (figure, point.values()) else { continue };
             let Some(value) = figure.value.filter(|value| value.is_finite()) else { continue };
             let beside = rest.iter().map(|v| format!("{} {}", v.parameter, v.text));
             let words: Vec<String> = std::iter::once(line.name.clone())
@@ -172,12 +170,12 @@ fn plot(chart: &Chart<'_>, points: &[SweptFigures<'_>]) -> Option<Picture> {
     }
     let left_out = series.len().saturating_sub(MOST_LINES);
     series.truncate(MOST_LINES);
-    let first = points.first()?.values.first()?;
+    let first = points.first()?.values().first()?;
     let ends = |s: &Series| -> Vec<f64> {
         let whiskers = s.points.iter().filter_map(|p| p.whisker).flat_map(|(l, h)| [l, h]);
         s.points.iter().map(|p| p.y).chain(whiskers).collect()
     };
-    let x: Vec<f64> = points.iter().filter_map(|p| Some(p.values.first()?.number)).collect();
+    let x: Vec<f64> = points.iter().filter_map(|p| Some(p.values().first()?.number)).collect();
     let y: Vec<f64> = series.iter().flat_map(ends).collect();
     if y.is_empty() {
         return None;
@@ -218,16 +216,16 @@ fn tick(unit: Option<Unit>, value: f64) -> String {
     unit.map_or_else(|| words::trimmed(value, 3), |unit| words::tick(unit, value))
 }
 
-fn table(chart: &Chart<'_>, points: &[SweptFigures<'_>]) -> Table {
-    let parameters = points.first().map(|point| point.values).unwrap_or_default();
+fn table(chart: &Chart<'_>, points: &[&SweptRun]) -> Table {
+    let parameters = points.first().map(|point| point.values()).unwrap_or_default();
     let mut head: Vec<String> = parameters.iter().map(|v| v.parameter.clone()).collect();
     let name = |line: &Line<'_>| {
         if line.name.is_empty() { chart.title.clone() } else { line.name.clone() }
     };
     head.extend(chart.lines.iter().map(name));
-    let row = |(at, point): (usize, &SweptFigures<'_>)| {
+    let row = |(at, point): (usize, &&SweptRun)| {
         let mut cells: Vec<Cell> =
-            point.values.iter().map(|v| Cell::number(v.text.clone())).collect();
+            point.values().iter().map(|v| Cell::number(v.text.clone())).collect();
         cells.extend(chart.lines.iter().map(|line| {
             let Some(figure) = line.figures[at] else { return Cell::Missing };
             let value =
@@ -241,11 +239,11 @@ fn table(chart: &Chart<'_>, points: &[SweptFigures<'_>]) -> Table {
     Table::new(format!("{} at every point.", chart.title), head).with_rows(rows)
 }
 
-fn points_section(prefix: &str, runs: &[SweptRun<'_>]) -> Section {
-    let row = |run: &SweptRun<'_>| {
+fn points_section(prefix: &str, runs: &[&SweptRun]) -> Section {
+    let row = |run: &&SweptRun| {
         let values: Vec<String> =
             run.values().iter().map(|v| format!("{} {}", v.parameter, v.text)).collect();
-        let reason = match run.status {
+        let reason = match &run.status {
             RunStatus::Failed { reason } => reason.clone(),
             _ => String::new(),
         };

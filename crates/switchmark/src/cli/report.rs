@@ -5,12 +5,13 @@
 use std::path::PathBuf;
 
 use page::{Caveat, Figure};
+use record::report::sweep::SweptRun;
 use record::{RunStatus, Store};
 use trial::Recorded;
 
 use super::options::Data;
 use super::output::{self, Finished};
-use super::sim::{Swept, SweptOne};
+use super::sim::Swept;
 use super::{Failure, Outcome as Exit};
 
 /// `report`
@@ -56,7 +57,7 @@ fn sweep(store: &Store, asked: &str) -> Result<Option<Swept>, Failure> {
         of = point.of as usize;
         let done = summary.status == RunStatus::Done;
         let figures = if done { replay(store, &summary.id)?.figures } else { Vec::new() };
-        runs.push(SweptOne::new(meta, summary.status, figures));
+        runs.push(SweptRun::new(meta, summary.status, figures));
     }
     // Points run side by side: their ids have the order, not their times.
     runs.sort_by(|a, b| a.meta.id.cmp(&b.meta.id));

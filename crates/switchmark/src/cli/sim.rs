@@ -14,7 +14,7 @@ use super::session::{self, Request};
 use super::{Failure, Outcome};
 use crate::config::{ConfigError, SourceText, plan, sim_name};
 pub(super) use points::{Point, pairs};
-pub(super) use swept::{Swept, SweptOne};
+pub(super) use swept::Swept;
 
 /// `sim`
 #[derive(Debug, clap::Args)]

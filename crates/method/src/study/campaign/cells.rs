@@ -23,15 +23,20 @@ pub struct Limits {
     pub except: Vec<Named>,
 }
 
+/// One of each list, in every combination; the last list's changes first.
+pub fn combinations<T: Clone>(lists: impl IntoIterator<Item = Vec<T>>) -> Vec<Vec<T>> {
+    lists.into_iter().fold(vec![Vec::new()], |shorter, list| {
+        let longer = |one: Vec<T>| {
+            list.iter().map(move |last| [&one[..], std::slice::from_ref(last)].concat())
+        };
+        shorter.into_iter().flat_map(longer).collect()
+    })
+}
+
 /// Every allowed combination, the last factor's level changing first.
 pub fn allowed(factors: &[Factor], limits: &Limits) -> Vec<Vec<usize>> {
-    let mut cells: Vec<Vec<usize>> = vec![Vec::new()];
-    for factor in factors {
-        let longer = |cell: Vec<usize>| {
-            (0..factor.levels.len()).map(move |level| [&cell[..], &[level]].concat())
-        };
-        cells = cells.into_iter().flat_map(longer).collect();
-    }
+    let levels = factors.iter().map(|factor| (0..factor.levels.len()).collect());
+    let mut cells: Vec<Vec<usize>> = combinations(levels);
     let fits = |named: &Named, cell: &[usize]| {
         factors.iter().zip(cell).all(|(factor, level)| {
             named.get(&factor.name).is_none_or(|name| *name == factor.levels[*level].name)

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use page::{Condition, Figure, Metric, Unit};
 
-use super::SweptFigures;
+use super::SweptRun;
 use crate::report::reading;
 use crate::words;
 
@@ -69,10 +69,10 @@ type Case<'a> = BTreeMap<&'a str, String>;
 type Sheet<'a> = (String, Unit, Vec<(Case<'a>, Line<'a>)>);
 
 /// All charts of a sweep, in the order in which its first figures come.
-pub fn charts<'a>(points: &[SweptFigures<'a>]) -> Vec<Chart<'a>> {
+pub fn charts<'a>(points: &[&'a SweptRun]) -> Vec<Chart<'a>> {
     let swept: Vec<&str> = points
         .first()
-        .map(|point| point.values.iter().map(|value| value.condition.as_str()).collect())
+        .map(|point| point.values().iter().map(|value| value.condition.as_str()).collect())
         .unwrap_or_default();
     let mut charts: Vec<Sheet<'a>> = Vec::new();
     for (at, point) in points.iter().enumerate() {

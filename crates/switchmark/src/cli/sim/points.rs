@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use method::StudySpec;
+use method::study::campaign::combinations;
 use record::SweptValue;
 
 use crate::config::sweep::{self, Sweep};
@@ -56,16 +57,5 @@ pub(in crate::cli) fn pairs(sweeps: &[Sweep]) -> Result<Vec<Vec<SweptValue>>, Co
         let message = format!("the sweep has {count} points, {MOST_POINTS} are the most");
         return Err(ConfigError::bare(message, "take larger steps, or several sweeps"));
     }
-    let mut all = vec![Vec::new()];
-    for sweep in sweeps {
-        let with = |before: &Vec<SweptValue>| {
-            let before = before.clone();
-            sweep
-                .values
-                .iter()
-                .map(move |value| [&before[..], std::slice::from_ref(value)].concat())
-        };
-        all = all.iter().flat_map(with).collect();
-    }
-    Ok(all)
+    Ok(combinations(sweeps.iter().map(|sweep| sweep.values.clone())))
 }

@@ -12,11 +12,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use measure::Nanos;
 use page::Figure;
+use record::report::sweep::SweptRun;
 use record::{RunStatus, Store, SweepPoint};
 use trial::{Observed, TestbedError};
 
 use super::points::Point;
-use super::swept::{Swept, SweptOne};
+use super::swept::Swept;
 use crate::cli::options::Measuring;
 use crate::cli::{Failure, Outcome, lone, output, session};
 use crate::config::resolved::Source;
@@ -43,7 +44,7 @@ enum Told {
     /// A trial of so much virtual time is done.
     Trial(Nanos),
     /// A point came to its end, one way or another.
-    Point(usize, Box<Result<SweptOne, Failure>>),
+    Point(usize, Box<Result<SweptRun, Failure>>),
 }
 
 /// Carries it out and shows it, on so many threads; real hosts do one thing at a time.
@@ -86,8 +87,8 @@ fn processors() -> usize {
 }
 
 /// All points that were begun, in their order; and what kept the others from being recorded.
-fn carry_out(work: &Work<'_>, workers: usize, quiet: bool) -> (Vec<SweptOne>, Option<Failure>) {
-    let mut reached: Vec<Option<SweptOne>> = work.points.iter().map(|_| None).collect();
+fn carry_out(work: &Work<'_>, workers: usize, quiet: bool) -> (Vec<SweptRun>, Option<Failure>) {
+    let mut reached: Vec<Option<SweptRun>> = work.points.iter().map(|_| None).collect();
     let mut failure = None;
     let estimate = estimate(work.points);
     let (mut wait, mut spent, mut done) = (Wait::new(quiet), Nanos::ZERO, 0_usize);
@@ -161,7 +162,7 @@ impl Work<'_> {
         point: &Point,
         store: &Store,
         tell: &Sender<Told>,
-    ) -> Result<SweptOne, Failure> {
+    ) -> Result<SweptRun, Failure> {
         let opened = Opened::open(&point.testbed, self.stop.clone(), self.seed)
             .map_err(Failure::unusable)?;
         let mut meta = session::describe(self.verb, point.studies.clone(), self.seed, &opened)?;
@@ -187,11 +188,11 @@ impl Work<'_> {
             Ok(figures)
         })?;
         match ran {
-            Ok(finished) => Ok(SweptOne::new(finished.meta, RunStatus::Done, finished.figures)),
+            Ok(finished) => Ok(SweptRun::new(finished.meta, RunStatus::Done, finished.figures)),
             Err(error) => {
                 let status = session::ending(&error);
                 store.set_status(&kept.id, &status)?;
-                Ok(SweptOne::new(kept, status, Vec::new()))
+                Ok(SweptRun::new(kept, status, Vec::new()))
             }
         }
     }

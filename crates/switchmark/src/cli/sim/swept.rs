@@ -6,10 +6,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use jiff::Timestamp;
-use page::Condition;
 use page::Figure;
-use record::report::sweep::{self, SweptFigures, SweptRun};
-use record::{RunMeta, RunStatus, SweptValue};
+use record::report::sweep::{self, SweptRun};
+use record::{RunStatus, SweptValue};
 use serde_json::{Value, json};
 
 use crate::cli::options::Data;
@@ -25,39 +24,7 @@ pub struct Swept {
     /// How many points were asked for.
     pub of: usize,
     /// Those that were begun, in order.
-    pub runs: Vec<SweptOne>,
-}
-
-/// One point.
-#[derive(Debug)]
-pub struct SweptOne {
-    /// Its run.
-    pub meta: RunMeta,
-    /// How it ended.
-    pub status: RunStatus,
-    /// What was found; nothing where it did not come to its end.
-    pub figures: Vec<Figure>,
-}
-
-impl SweptOne {
-    /// The figures get the swept values among their conditions.
-    pub fn new(meta: RunMeta, status: RunStatus, mut figures: Vec<Figure>) -> Self {
-        let values = values(&meta);
-        for figure in &mut figures {
-            let conditions = values.iter().map(|v| (v.condition.clone(), condition(v.number)));
-            figure.conditions.extend(conditions);
-        }
-        Self { meta, status, figures }
-    }
-}
-
-fn values(meta: &RunMeta) -> &[SweptValue] {
-    meta.sweep.as_ref().map_or(&[], |point| &point.values)
-}
-
-fn condition(number: f64) -> Condition {
-    let whole = number >= 0.0 && number.fract() == 0.0 && number < 1e15;
-    if whole { Condition::Integer(number as u64) } else { Condition::Number(number) }
+    pub runs: Vec<SweptRun>,
 }
 
 impl Swept {
@@ -78,22 +45,16 @@ impl Swept {
         }
         output::say(data, &self.text())?;
         let Some(path) = report else { return Ok(()) };
-        let runs: Vec<SweptRun<'_>> = self
-            .runs
-            .iter()
-            .map(|one| SweptRun { meta: &one.meta, status: &one.status, figures: &one.figures })
-            .collect();
-        let html = sweep::render(&runs, lone::unix_ns(Timestamp::now()))?;
+        let html = sweep::render(&self.runs, lone::unix_ns(Timestamp::now()))?;
         output::write_page(&html, path)?;
         output::say(data, &format!("report: {}\n", path.display()))?;
         Ok(())
     }
 
     fn json(&self) -> Value {
-        let point = |one: &SweptOne| {
-            let place = |v: &SweptValue| (v.condition.clone(), json!(condition(v.number)));
-            let place: serde_json::Map<String, Value> =
-                values(&one.meta).iter().map(place).collect();
+        let point = |one: &SweptRun| {
+            let place = |v: &SweptValue| (v.condition.clone(), json!(v.as_condition()));
+            let place: serde_json::Map<String, Value> = one.values().iter().map(place).collect();
             json!({ "run": one.meta.id, "status": one.status.as_str(), "where": place })
         };
         json!({
@@ -116,13 +77,9 @@ impl Swept {
             record::text::put_wrapped(&mut out, "", note);
         }
         out.push('\n');
-        let done: Vec<&SweptOne> =
+        let done: Vec<&SweptRun> =
             self.runs.iter().filter(|one| one.status == RunStatus::Done).collect();
-        let points: Vec<SweptFigures<'_>> = done
-            .iter()
-            .map(|one| SweptFigures { values: values(&one.meta), figures: &one.figures })
-            .collect();
-        out.push_str(&tables::sweep(&points));
+        out.push_str(&tables::sweep(&done));
         let unfinished = self.runs.len() - done.len();
         if unfinished > 0 {
             let _ = writeln!(out, "points begun that did not come to their end: {unfinished}");

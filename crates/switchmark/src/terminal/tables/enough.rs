@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use page::Condition;
 use page::{Figure, Metric};
-use record::report::sweep::SweptFigures;
+use record::report::sweep::SweptRun;
 
 use record::text::Grid;
 
@@ -19,7 +19,7 @@ struct Column {
 }
 
 /// Nothing where no round trips were swept, or no TCP ran beside a load.
-pub(super) fn enough(points: &[SweptFigures<'_>]) -> String {
+pub(super) fn enough(points: &[&SweptRun]) -> String {
     let columns = columns(points);
     let mut grid = Grid::new().words("round trip");
     for column in &columns {
@@ -42,15 +42,15 @@ pub(super) fn enough(points: &[SweptFigures<'_>]) -> String {
     out
 }
 
-fn columns(points: &[SweptFigures<'_>]) -> Vec<Column> {
+fn columns(points: &[&SweptRun]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     let several = cases(points) > 1;
     for point in points {
-        let Some(rtt) = point.values.first().filter(|value| value.parameter == "rtt") else {
+        let Some(rtt) = point.values().first().filter(|value| value.parameter == "rtt") else {
             continue;
         };
         for figure in point.figures.iter().filter(|figure| is_beside(figure)) {
-            let rate = point.values.get(1).map(|rate| rate.text.clone());
+            let rate = point.values().get(1).map(|rate| rate.text.clone());
             let case = several.then(|| case(figure).join(" "));
             let words: Vec<String> = [rate, case].into_iter().flatten().collect();
             let name = if words.is_empty() { "answer".to_owned() } else { words.join(" ") };
@@ -81,9 +81,10 @@ fn case(figure: &Figure) -> Vec<String> {
     .collect()
 }
 
-fn cases(points: &[SweptFigures<'_>]) -> usize {
+fn cases(points: &[&SweptRun]) -> usize {
     let mut all = Vec::new();
-    for figure in points.iter().flat_map(|point| point.figures).filter(|figure| is_beside(figure)) {
+    for figure in points.iter().flat_map(|point| &point.figures).filter(|figure| is_beside(figure))
+    {
         let case = case(figure);
         if !all.contains(&case) {
             all.push(case);

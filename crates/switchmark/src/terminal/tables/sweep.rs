@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use page::{Figure, Verdict};
-use record::report::sweep::{Chart, SweptFigures, charts};
+use record::report::sweep::{Chart, SweptRun, charts};
 
 use super::enough::enough;
 use record::text::Footnotes;
@@ -26,10 +26,10 @@ struct Column<'a> {
 }
 
 /// All of them, and what holds for all figures.
-pub fn sweep(points: &[SweptFigures<'_>]) -> String {
+pub fn sweep(points: &[&SweptRun]) -> String {
     let mut out = enough(points);
     let rows = distinct(points, 0);
-    let parameter = points.first().and_then(|point| point.values.first());
+    let parameter = points.first().and_then(|point| point.values().first());
     let parameter = parameter.map_or("", |value| value.parameter.as_str());
     let mut shown: Vec<&Figure> = Vec::new();
     for chart in &charts(points) {
@@ -56,10 +56,10 @@ pub fn sweep(points: &[SweptFigures<'_>]) -> String {
 }
 
 /// The values of a parameter, in their order; one empty text where there is no such parameter.
-fn distinct<'a>(points: &[SweptFigures<'a>], parameter: usize) -> Vec<&'a str> {
+fn distinct<'a>(points: &[&'a SweptRun], parameter: usize) -> Vec<&'a str> {
     let mut all = Vec::new();
     for point in points {
-        let text = point.values.get(parameter).map_or("", |value| value.text.as_str());
+        let text = point.values().get(parameter).map_or("", |value| value.text.as_str());
         if !all.contains(&text) {
             all.push(text);
         }
@@ -75,8 +75,8 @@ fn head(name: &str) -> String {
     format!("{kept}…")
 }
 
-fn columns<'a>(chart: &Chart<'a>, points: &[SweptFigures<'a>], rows: &[&str]) -> Vec<Column<'a>> {
-    let second = points.first().and_then(|point| point.values.get(1));
+fn columns<'a>(chart: &Chart<'a>, points: &[&'a SweptRun], rows: &[&str]) -> Vec<Column<'a>> {
+    let second = points.first().and_then(|point| point.values().get(1));
     let mut columns = Vec::new();
     for line in &chart.lines {
         for text in distinct(points, 1) {
@@ -86,7 +86,7 @@ fn columns<'a>(chart: &Chart<'a>, points: &[SweptFigures<'a>], rows: &[&str]) ->
             let name = if words.is_empty() { "value".to_owned() } else { head(&words.join(" ")) };
             let mut cells = vec![None; rows.len()];
             for (figure, point) in line.figures.iter().zip(points) {
-                let here = |at: usize| point.values.get(at).map_or("", |v| v.text.as_str());
+                let here = |at: usize| point.values().get(at).map_or("", |v| v.text.as_str());
                 if let Some(row) = rows.iter().position(|row| *row == here(0) && here(1) == text) {
                     cells[row] = *figure;
                 }
