@@ -12,9 +12,10 @@ use method::StudySpec;
 use method::study::forwarding::{ForwardingSpec, ForwardingTest};
 use method::study::switching::{SwitchTest, SwitchingSpec};
 use page::{Caveat, Condition, Figure, Metric, Unit, Verdict};
+use scripted::Scripted;
 use sim::{HostModel, VirtualTestbed};
 use trial::record::FlowRecord;
-use trial::{Gate, Path, Testbed, TestbedError, Topology, Trial, TrialRecord};
+use trial::{Gate, Observed, Path, Testbed, Trial};
 
 use trials::{profile, size};
 
@@ -204,15 +205,9 @@ fn a_pair_has_one_throughput_whichever_verb_is_asked() {
 }
 
 /// A tester whose cables carry a fifth more of a flood than it can send in even gaps.
-struct FloodsFaster(VirtualTestbed);
-
-impl Testbed for FloodsFaster {
-    fn topology(&self) -> &Topology {
-        self.0.topology()
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        let mut record = self.0.run(trial)?;
+fn floods_faster(mut bed: VirtualTestbed) -> impl Testbed {
+    Scripted::new(bed.topology().clone(), move |_: usize, trial: &Trial| {
+        let mut record = bed.run(trial)?;
         if trial.path == Path::Bypass && trial.gate == Gate::Flood {
             for flow in &mut record.flows {
                 let FlowRecord::Datagrams(seen) = flow else { continue };
@@ -224,7 +219,7 @@ impl Testbed for FloodsFaster {
             }
         }
         Ok(record)
-    }
+    })
 }
 
 /// What a flood of the cables brings is no throughput of theirs: a device that passes 97 % of what
@@ -239,7 +234,7 @@ fn a_device_is_held_against_its_cables_throughput_and_not_their_flood() {
         both_ways: false,
         last: Nanos::from_millis(500),
     };
-    let testbed = || FloodsFaster(question.testbed());
+    let testbed = || floods_faster(question.testbed());
     let forwarding = question.forwarding(&mut testbed());
     let switching = question.switching(SwitchTest::OneWay, &mut testbed());
     assert_eq!(forwarding.verdict, Verdict::TesterLimited, "{forwarding:?}");
@@ -275,26 +270,11 @@ fn where_chance_has_its_part_the_answers_agree() {
     }
 }
 
-/// A testbed that notes what it was asked for.
-struct Noting {
-    inner: VirtualTestbed,
-    asked: u64,
-    digest: u64,
-}
-
-impl Testbed for Noting {
-    fn topology(&self) -> &Topology {
-        self.inner.topology()
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        self.asked += 1;
-        let flows = serde_json::to_string(&trial.flows).expect("flows' JSON");
-        let Trial { label, block, phases, .. } = trial;
-        let asked = format!("{label}\n{block} {} {} {flows}", phases.load, phases.residual);
-        self.digest = fnv(self.digest, &asked);
-        self.inner.run(trial)
-    }
+/// What a trial asks for, as text.
+fn asked(trial: &Trial) -> String {
+    let flows = serde_json::to_string(&trial.flows).expect("flows' JSON");
+    let Trial { label, block, phases, .. } = trial;
+    format!("{label}\n{block} {} {} {flows}", phases.load, phases.residual)
 }
 
 const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
@@ -353,11 +333,14 @@ fn what_a_journal_holds_is_asked_for_again() {
         let study: StudySpec = serde_json::from_str(json).expect("a recorded request");
         for (device, expected) in DEVICES.iter().zip(expected) {
             let text = format!("name = \"sw\"\nports = 4\nrate = \"100Mbit\"\n{device}");
-            let inner = trials::testbed(profile(&text));
-            let mut testbed = Noting { inner, asked: 0, digest: EMPTY };
+            let mut testbed = trials::testbed(profile(&text));
             study.check(testbed.topology()).expect("it can be asked for");
-            let figures = study.run(&mut testbed, 7).expect("every trial runs");
-            let now = (testbed.asked, testbed.digest, told(&figures));
+            let (mut trials, mut digest) = (0, EMPTY);
+            let mut noting = Observed::new(&mut testbed, |trial, _| {
+                (trials, digest) = (trials + 1, fnv(digest, &asked(trial)));
+            });
+            let figures = study.run(&mut noting, 7).expect("every trial runs");
+            let now = (trials, digest, told(&figures));
             println!("{name} {device:?}: ({}, {:#018x}, {:#018x}),", now.0, now.1, now.2);
             if now != expected {
                 failed.push((name, device, now));
