@@ -217,17 +217,6 @@ impl Store {
         Ok(())
     }
 
-    /// Replaces what is known of a run: a note was added, a fact learnt.
-    pub fn update_run(&self, run: &RunMeta) -> Result<(), StoreError> {
-        let what = || format!("run {}", run.id);
-        let meta = self.encode(&what(), run)?;
-        let changed = self
-            .db
-            .execute("UPDATE run SET meta = ?2 WHERE id = ?1", params![run.id, meta])
-            .map_err(|e| self.write_error(what(), e))?;
-        self.found(changed, &run.id)
-    }
-
     /// Sets how the run stands.
     pub fn set_status(&self, run: &str, status: &RunStatus) -> Result<(), StoreError> {
         let reason = match status {

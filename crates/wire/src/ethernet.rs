@@ -23,11 +23,6 @@ pub struct MacAddr(pub [u8; 6]);
 impl MacAddr {
     /// All ones.
     pub const BROADCAST: Self = Self([0xff; 6]);
-
-    /// Whether it names one station: the group bit is clear (IEEE 802-2014 §8.2.2).
-    pub const fn is_unicast(self) -> bool {
-        self.0[0] & 1 == 0
-    }
 }
 
 impl fmt::Display for MacAddr {
