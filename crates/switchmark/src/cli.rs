@@ -31,6 +31,7 @@ mod storage;
 mod switching;
 mod xray;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
@@ -131,10 +132,30 @@ impl From<Outcome> for ExitCode {
 
 /// Everything the binary does.
 pub fn main() -> ExitCode {
-    let parsed = Cli::command().try_get_matches().and_then(|m| Cli::from_arg_matches(&m));
-    let cli = match parsed {
+    carry_out(std::env::args_os()).unwrap_or_else(|refused| {
+        tell(&refused.text);
+        ExitCode::from(refused.code)
+    })
+}
+
+/// Why nothing came of the arguments.
+#[derive(Debug)]
+pub struct Refused {
+    /// As it is printed on stderr.
+    pub text: String,
+    /// Never 0.
+    pub code: u8,
+}
+
+/// What the arguments ask for; the first is the program's name.
+pub fn carry_out<T>(arguments: impl IntoIterator<Item = T>) -> Result<ExitCode, Refused>
+where
+    T: Into<OsString> + Clone,
+{
+    let parsed = Cli::command().try_get_matches_from(arguments);
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) if error.use_stderr() => return refuse(&error),
+        Err(error) if error.use_stderr() => return Err(refused(&error)),
         Err(help) => help.exit(),
     };
     let outcome = match cli.verb {
@@ -158,17 +179,14 @@ pub fn main() -> ExitCode {
         Verb::Lab(verb) => lab::run(verb),
         Verb::Completions(args) => completions::run(&args),
         Verb::Manual(args) => manual::run(&args),
-        Verb::Agent(args) => return agent::run(&args),
+        Verb::Agent(args) => return Ok(agent::run(&args)),
     };
-    match outcome {
-        Ok(outcome) => outcome.into(),
-        Err(failure) => failure.report(),
-    }
+    outcome.map(ExitCode::from).map_err(|failure| failure.refused())
 }
 
 /// A wrong argument: the parser's own words, its advice in the form of all our advice. Exit code 2.
-fn refuse(error: &clap::Error) -> ExitCode {
+fn refused(error: &clap::Error) -> Refused {
     let text = error.render().to_string();
-    tell(&text.replace("For more information, try '--help'.", "hint: try '--help'"));
-    ExitCode::from(2)
+    let text = text.replace("For more information, try '--help'.", "hint: try '--help'");
+    Refused { text, code: 2 }
 }

@@ -1,19 +1,19 @@
 //! Why a verb failed, how it is told, and which exit code that is.
 //!
-//! Owns the shape `error: …`, causes indented below, then `hint: …`. Never prints anything else.
+//! Owns the shape `error: …`, causes indented below, then `hint: …`. Never prints: the one who
+//! asked does.
 
 use std::error::Error;
 use std::fmt::Write as _;
-use std::process::ExitCode;
 
 use lab::LabError;
 use method::SpecProblem;
 use record::StoreError;
 use trial::TestbedError;
 
+use super::Refused;
 use crate::config::ConfigError;
 use crate::controller::{LaunchError, SshError};
-use crate::speak::tell;
 
 /// A verb's failure. Not an `Error` itself, so that any error turns into one by `?`.
 #[derive(Debug)]
@@ -49,10 +49,9 @@ impl Failure {
         self
     }
 
-    /// Prints it on stderr and gives the exit code.
-    pub fn report(&self) -> ExitCode {
-        tell(&self.render());
-        ExitCode::from(self.code)
+    /// What is printed, and the exit code.
+    pub fn refused(&self) -> Refused {
+        Refused { text: self.render(), code: self.code }
     }
 
     /// As it is printed.
