@@ -10,12 +10,9 @@ mod completions;
 mod demo;
 mod doctor;
 mod export;
-mod fabric;
 mod failure;
-mod forwarding;
 mod import;
 mod lab;
-mod latency;
 mod lone;
 mod manual;
 mod options;
@@ -27,15 +24,17 @@ mod runs;
 mod session;
 mod signals;
 mod sim;
-mod storage;
-mod switching;
+mod study;
 mod xray;
 
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use crate::request::given::Unreadable;
+use crate::request::{Fabric, Forwarding, Latency, Storage, Switching};
 use crate::speak::tell;
 pub use doctor::{Calibration, Finding, Highest, Kept, Limits, Paced, State, Unavailable};
 pub use failure::Failure;
@@ -55,17 +54,17 @@ enum Verb {
     /// Carry out a plan file, or go on with an interrupted run
     Run(run::Args),
     /// Round-trip times by size, protocol and load
-    Latency(latency::Args),
+    Latency(Box<study::Args<Latency>>),
     /// Frames a second: flood, throughput without loss, the tests of RFC 2544
-    Forwarding(forwarding::Args),
+    Forwarding(Box<study::Args<Forwarding>>),
     /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
-    Fabric(fabric::Args),
+    Fabric(Box<study::Args<Fabric>>),
     /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239
-    Switching(Box<switching::Args>),
+    Switching(Box<study::Args<Switching>>),
     /// TCP beside a constant load: is there buffer enough for long paths?
     Buffer(Box<buffer::Args>),
     /// Reads and writes behind the network, by fio: whose is their time?
-    Storage(Box<storage::Args>),
+    Storage(Box<study::Args<Storage>>),
     /// A device's data sheet, measured, as a report and as a profile: its twin
     Xray(xray::Args),
     /// What this host can be trusted with: how fast and how evenly it sends
@@ -161,12 +160,12 @@ where
     let outcome = match cli.verb {
         Verb::Demo(args) => demo::run(&args),
         Verb::Run(args) => run::run(args),
-        Verb::Latency(args) => latency::run(args),
-        Verb::Forwarding(args) => forwarding::run(&args),
-        Verb::Fabric(args) => fabric::run(args),
-        Verb::Switching(args) => switching::run(&args),
+        Verb::Latency(args) => study::run(&args),
+        Verb::Forwarding(args) => study::run(&args),
+        Verb::Fabric(args) => study::run(&args),
+        Verb::Switching(args) => study::run(&args),
         Verb::Buffer(args) => buffer::run(&args),
-        Verb::Storage(args) => storage::run(*args),
+        Verb::Storage(args) => study::run(&args),
         Verb::Xray(args) => xray::run(&args),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Prove(args) => prove::run(&args),
@@ -186,7 +185,9 @@ where
 
 /// A wrong argument: the parser's own words, its advice in the form of all our advice. Exit code 2.
 fn refused(error: &clap::Error) -> Refused {
+    let hint = error.source().and_then(|cause| cause.downcast_ref::<Unreadable>());
+    let hint = hint.map_or("try '--help'", |unreadable| unreadable.hint.as_str());
     let text = error.render().to_string();
-    let text = text.replace("For more information, try '--help'.", "hint: try '--help'");
+    let text = text.replace("For more information, try '--help'.", &format!("hint: {hint}"));
     Refused { text, code: 2 }
 }

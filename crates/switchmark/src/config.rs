@@ -3,12 +3,8 @@
 //! Owns the testbed and plan files, `lab:bridge,…` names, and errors that show the line they speak
 //! of. Never opens a socket or starts anything.
 
-pub mod buffer;
-pub mod depth;
-pub mod fabric;
 pub mod fio_job;
 pub mod fit;
-pub mod forwarding;
 pub mod frame_rate;
 pub mod hooks;
 pub mod lab_name;
@@ -16,16 +12,14 @@ pub mod lab_ports;
 pub mod plan;
 pub mod profile;
 pub mod resolved;
+pub mod round_trip;
 pub mod sim_name;
 pub mod source;
-pub mod storage;
-pub mod study;
 pub mod subjects;
 pub(crate) mod suggest;
 pub mod sweep;
-pub mod switching;
 pub mod testbed;
-mod typed;
+pub(crate) mod typed;
 pub mod way_back;
 pub mod word;
 

@@ -16,5 +16,6 @@ mod files;
 mod fio_options;
 pub mod guest;
 pub mod protocol;
+mod request;
 mod speak;
 pub mod terminal;

@@ -10,7 +10,7 @@ use method::{Profile, SearchKind, StudySpec};
 use proptest::prelude::*;
 use switchmark::config::hooks::{Ready, ReadyBy};
 use switchmark::config::resolved::Source;
-use switchmark::config::{SourceText, Testbed, lab_name, plan, study, testbed};
+use switchmark::config::{SourceText, Testbed, lab_name, plan, testbed};
 use trial::{Backend, Headers, IpVersion, Reception, Spread};
 
 const TESTBED: &str = r#"
@@ -466,7 +466,8 @@ proptest! {
         let _ = plan::resolve(&source, Path::new(""));
         let _ = lab_name::resolve(&text, Path::new(""));
         let _ = lab_name::resolve(&format!("lab:{text}"), Path::new(""));
-        let _ = study::load(&text);
+        let loads = PLAN.replace("sizes = [64, 1518]", &format!("loads = [\"{text}\"]"));
+        let _ = plan::resolve(&SourceText::file("any.toml", loads), Path::new(""));
     }
 
     #[test]

@@ -23,10 +23,11 @@ use page::Figure;
 use self::budget::Budget;
 use self::case::{Case, Kind, Study, World};
 use self::draw::Draws;
-use super::options::{self, ProfileArg};
+use super::options;
 use super::{Failure, Outcome, lone, output, session};
 use crate::controller::Stop;
 use crate::files;
+use crate::request::given::Given;
 use crate::speak::tell;
 use crate::terminal::progress::Wait;
 use record::text::numbers;
@@ -54,7 +55,7 @@ pub struct Args {
     study: Vec<Study>,
     /// Length of the studies' trials [default: both in turn where time is virtual, else quick]
     #[arg(long)]
-    rigor: Option<ProfileArg>,
+    rigor: Option<Given<Profile>>,
     /// Seed of every draw [default: drawn, and printed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -221,9 +222,9 @@ fn narrowed(args: &Args) -> String {
         [] => String::new(),
         all => format!(" --study {}", all.join(",")),
     };
-    let rigor = match args.rigor {
-        Some(ProfileArg::Quick) => " --rigor quick",
-        Some(ProfileArg::Strict) => " --rigor strict",
+    let rigor = match args.rigor.as_ref().map(|rigor| rigor.value) {
+        Some(Profile::Quick) => " --rigor quick",
+        Some(Profile::Strict) => " --rigor strict",
         None => "",
     };
     studies + rigor
@@ -323,7 +324,7 @@ fn draws(seed: u64, world: World, args: &Args) -> Draws {
         World::Sim => vec![Profile::Quick, Profile::Strict],
         World::Emulated | World::Kernel => vec![Profile::Quick],
     };
-    let rigors = args.rigor.map_or(usual, |one| vec![one.into()]);
+    let rigors = args.rigor.as_ref().map_or(usual, |one| vec![one.value]);
     Draws { seed, studies: studies(world, args), rigors }
 }
 

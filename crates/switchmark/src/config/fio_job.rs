@@ -9,6 +9,7 @@ use std::ops::Range;
 use measure::ByteCount;
 use trial::{Pattern, Storage};
 
+use super::fit::Misfit;
 use super::source::Fault;
 use crate::fio_options::{self, Admitted};
 
@@ -66,6 +67,7 @@ fn resolve(lines: &[Line<'_>]) -> Result<FioJob, Fault> {
     for line in lines {
         let Line { name, value, span } = line;
         let fault = |message: String, hint: &str| Fault::new(span.clone(), message, hint);
+        let misfit = |(message, hint): Misfit| Fault::new(span.clone(), message, hint);
         let number = |range: std::ops::RangeInclusive<u64>| {
             let read: Option<u64> = value.parse().ok().filter(|number| range.contains(number));
             read.ok_or_else(|| {
@@ -78,11 +80,11 @@ fn resolve(lines: &[Line<'_>]) -> Result<FioJob, Fault> {
             "ioengine" => (*value).clone_into(&mut job.ioengine),
             "filename" | "uri" => (*value).clone_into(&mut job.filename),
             "rw" | "readwrite" => {
-                (job.pattern, job.rwmixread) = pattern(value, job.rwmixread, span)?;
+                (job.pattern, job.rwmixread) = pattern(value, job.rwmixread).map_err(misfit)?;
             }
             "rwmixread" => job.rwmixread = mixed(job.rwmixread, number(0..=100)? as u8),
             "rwmixwrite" => job.rwmixread = mixed(job.rwmixread, 100 - number(0..=100)? as u8),
-            "bs" | "blocksize" => job.bs = octets(value, span)?,
+            "bs" | "blocksize" => job.bs = octets(value).map_err(misfit)?,
             "numjobs" => job.numjobs = number(1..=1024)? as u16,
             "iodepth" => job.iodepth = number(1..=4096)? as u16,
             "runtime" => file.runtime = Some((*value).to_owned()),
@@ -125,7 +127,7 @@ const fn mixed(now: u8, asked: u8) -> u8 {
 }
 
 /// `randrw`: the order, and the share of reads.
-pub fn pattern(text: &str, mix: u8, span: &Range<usize>) -> Result<(Pattern, u8), Fault> {
+pub fn pattern(text: &str, mix: u8) -> Result<(Pattern, u8), Misfit> {
     let half = if mix == 0 || mix == 100 { 50 } else { mix };
     match text {
         "read" => Ok((Pattern::Sequential, 100)),
@@ -134,19 +136,17 @@ pub fn pattern(text: &str, mix: u8, span: &Range<usize>) -> Result<(Pattern, u8)
         "randread" => Ok((Pattern::Random, 100)),
         "randwrite" => Ok((Pattern::Random, 0)),
         "randrw" => Ok((Pattern::Random, half)),
-        other => Err(Fault::new(
-            span.clone(),
+        other => Err((
             format!("`{other}` is not a pattern that can be measured"),
-            "known are read, write, rw, randread, randwrite and randrw",
+            "known are read, write, rw, randread, randwrite and randrw".to_owned(),
         )),
     }
 }
 
 /// The size of an operation, or of what a server holds.
-pub fn octets(text: &str, span: &Range<usize>) -> Result<ByteCount, Fault> {
-    fio_options::octets(text.trim()).ok_or_else(|| {
-        Fault::new(span.clone(), format!("`{text}` is no size"), "give one size, such as 4k")
-    })
+pub fn octets(text: &str) -> Result<ByteCount, Misfit> {
+    fio_options::octets(text.trim())
+        .ok_or_else(|| (format!("`{text}` is no size"), "give one size, such as 4k".to_owned()))
 }
 
 #[cfg(test)]

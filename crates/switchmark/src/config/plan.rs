@@ -2,38 +2,22 @@
 //!
 //! Owns the file's typed form and every check that needs a place to point at. Never runs anything.
 
-mod buffer;
 mod campaign;
-mod depth;
-mod fabric;
-mod forwarding;
-mod storage;
-mod switching;
-mod values;
 
 use std::path::Path;
 
-use measure::FrameSize;
 use method::StudySpec;
 use serde::Deserialize;
 use toml::Spanned;
-use trial::{Headers, Protocol};
 
 use super::resolved::Testbed;
 use super::source::{ConfigError, Fault, SourceText};
-use super::study::{self, LatencyAsk};
 use super::typed::{self, Text};
-use super::{fit, frame_rate, lab_name, sim_name, testbed};
-use buffer::BufferFile;
+use super::{lab_name, sim_name, testbed};
+use crate::request::{
+    Buffer, Depth, Fabric, Forwarding, Latency, Storage, StudyRequest as _, Switching,
+};
 use campaign::CampaignFile;
-use depth::DepthFile;
-use fabric::FabricFile;
-use forwarding::ForwardingFile;
-pub use forwarding::MOST_SPREAD;
-use storage::StorageFile;
-use switching::SwitchingFile;
-pub use values::check_duration;
-use values::{ProfileFile, Sizes, placed};
 
 /// What shall be done.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,36 +43,13 @@ struct PlanFile {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum StudyFile {
-    Latency(Box<LatencyFile>),
-    Forwarding(Box<ForwardingFile>),
-    Fabric(Box<FabricFile>),
-    Buffer(Box<BufferFile>),
-    Switching(Box<SwitchingFile>),
-    Depth(Box<DepthFile>),
-    Storage(Box<StorageFile>),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LatencyFile {
-    profile: Option<ProfileFile>,
-    #[serde(default)]
-    protocols: Vec<Protocol>,
-    #[serde(default)]
-    sizes: Vec<Spanned<i64>>,
-    #[serde(default)]
-    ip_lengths: Vec<Spanned<i64>>,
-    #[serde(default)]
-    payloads: Vec<Spanned<i64>>,
-    #[serde(default)]
-    loads: Vec<Text>,
-    #[serde(default)]
-    devices: Vec<Text>,
-    #[serde(default)]
-    variants: Vec<Text>,
-    open_loop: Option<Text>,
-    duration: Option<Text>,
-    blocks: Option<Spanned<i64>>,
+    Latency(Box<Latency>),
+    Forwarding(Box<Forwarding>),
+    Fabric(Box<Fabric>),
+    Buffer(Box<Buffer>),
+    Switching(Box<Switching>),
+    Depth(Box<Depth>),
+    Storage(Box<Storage>),
 }
 
 /// Reads and resolves a plan file, and the testbed file that it names.
@@ -168,44 +129,16 @@ fn testbed_of(text: &Text, source: &SourceText, base: &Path) -> Result<Testbed, 
 
 fn study_of(file: &StudyFile, testbed: &Testbed, base: &Path) -> Result<StudySpec, Fault> {
     match file {
-        StudyFile::Latency(file) => latency_of(file, testbed),
-        StudyFile::Forwarding(file) => file.resolve(testbed),
-        StudyFile::Fabric(file) => file.resolve(testbed),
-        StudyFile::Buffer(file) => file.resolve(testbed),
-        StudyFile::Switching(file) => file.resolve(testbed),
-        StudyFile::Depth(file) => file.resolve(testbed),
-        StudyFile::Storage(file) => file.resolve(testbed, base),
+        StudyFile::Latency(request) => request.resolve(testbed),
+        StudyFile::Forwarding(request) => request.resolve(testbed),
+        StudyFile::Fabric(request) => request.resolve(testbed),
+        StudyFile::Buffer(request) => request.resolve(testbed),
+        StudyFile::Switching(request) => request.resolve(testbed),
+        StudyFile::Depth(request) => request.resolve(testbed),
+        StudyFile::Storage(request) => {
+            let mut request = request.clone();
+            request.found_from(base);
+            request.resolve(testbed)
+        }
     }
-}
-
-fn latency_of(file: &LatencyFile, testbed: &Testbed) -> Result<StudySpec, Fault> {
-    let mut loads = Vec::new();
-    for text in &file.loads {
-        let load = study::load(text.get_ref()).map_err(|e| {
-            let example = "write \"idle\", \"udp:50kpps\", \"udp:50kpps@512\" or \"tcp:4\"";
-            Fault::new(text.span(), e.to_string(), example)
-        })?;
-        fit::load_fits(&load, testbed).map_err(|misfit| placed(text.span(), misfit))?;
-        loads.push(load);
-    }
-    let sizes =
-        Sizes { frames: &file.sizes, ip_lengths: &file.ip_lengths, payloads: &file.payloads };
-    let sizes = sizes.resolve(Headers::default(), testbed)?;
-    let largest = sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
-    let open_loop = file.open_loop.as_ref().map(|text| {
-        let rate = typed::unit(text, frame_rate::parse, "\"1kpps\"")?;
-        fit::rate_fits(rate, largest, testbed).map_err(|misfit| placed(text.span(), misfit))?;
-        Ok(rate)
-    });
-    let ask = LatencyAsk {
-        profile: file.profile.map(Into::into),
-        protocols: file.protocols.clone(),
-        sizes,
-        loads,
-        subjects: values::subjects(&file.devices, &file.variants, testbed)?,
-        open_loop: open_loop.transpose()?,
-        duration: file.duration.as_ref().map(values::duration).transpose()?,
-        blocks: file.blocks.as_ref().map(values::blocks).transpose()?,
-    };
-    Ok(ask.resolve())
 }

@@ -65,6 +65,12 @@ impl ConfigError {
     pub fn bare(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { message: message.into(), excerpt: String::new(), hint: hint.into() }
     }
+
+    /// A fault of flags, which is in no text but says which flag it is about.
+    pub fn of_flags(fault: Fault) -> Self {
+        let bare = |fault: Fault| Self::bare(fault.message, fault.hint);
+        fault.elsewhere.clone().map_or_else(|| bare(fault), |elsewhere| *elsewhere)
+    }
 }
 
 impl SourceText {

@@ -7,61 +7,50 @@ use trial::topology::Device;
 
 use super::fit::Misfit;
 use super::resolved::{Source, Testbed};
+use super::source::Fault;
 use super::suggest;
+use crate::request::given::Given;
 
 /// A device as it is found, where a list of variants has to name it.
 pub const AS_FOUND: &str = "as-found";
 
 /// What a list of devices and a list of variants ask for: every device in every variant, but one
 /// that is named with its variant in that alone. Variants without devices are the first device's;
-/// nothing asks for nothing. An error says which word is wrong: its place in the list of devices,
-/// or of variants.
+/// nothing asks for nothing.
 pub fn resolve(
-    devices: &[String],
-    variants: &[String],
+    devices: &[Given<String>],
+    variants: &[Given<String>],
     testbed: &Testbed,
-) -> Result<Vec<Subject>, (Word, Misfit)> {
+) -> Result<Vec<Subject>, Fault> {
     if devices.is_empty() && variants.is_empty() {
         return Ok(Vec::new());
     }
     let known = known(testbed);
     let mut all = Vec::new();
-    let mut put = |device: &Known, variant: &str, word: Word| {
-        let subject = subject(device, variant).map_err(|misfit| (word, misfit))?;
+    let mut put = |device: &Known, variant: &str, stated: &Given<String>| -> Result<(), Fault> {
+        let subject = subject(device, variant).map_err(|misfit| stated.fault(misfit))?;
         if !all.contains(&subject) {
             all.push(subject);
         }
         Ok(())
     };
-    let first = known.first().map(|device| device.name.clone());
+    let first = known.first().map(|device| Given::new(device.name.clone()));
     let named = if devices.is_empty() { first.as_slice() } else { devices };
-    if named.is_empty() {
+    if let (Some(variant), []) = (variants.first(), named) {
         let message = format!("testbed `{}` has no device", testbed.name);
-        return Err((Word::Variant(0), (message, "only a device has variants".to_owned())));
+        return Err(variant.fault((message, "only a device has variants".to_owned())));
     }
-    for (at, text) in named.iter().enumerate() {
+    for stated in named {
+        let text = &stated.value;
         let (name, variant) = text.split_once(':').map_or((&**text, None), |(n, v)| (n, Some(v)));
-        let device = find(name, &known).map_err(|misfit| (Word::Device(at), misfit))?;
+        let device = find(name, &known).map_err(|misfit| stated.fault(misfit))?;
         match variant {
-            Some(variant) => put(device, variant, Word::Device(at))?,
-            None if variants.is_empty() => put(device, AS_FOUND, Word::Device(at))?,
-            None => {
-                for (at, variant) in variants.iter().enumerate() {
-                    put(device, variant, Word::Variant(at))?;
-                }
-            }
+            Some(variant) => put(device, variant, stated)?,
+            None if variants.is_empty() => put(device, AS_FOUND, stated)?,
+            None => variants.iter().try_for_each(|one| put(device, &one.value, one))?,
         }
     }
     Ok(all)
-}
-
-/// Which word of the two lists is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
-    /// Of the devices.
-    Device(usize),
-    /// Of the variants.
-    Variant(usize),
 }
 
 fn find<'a>(name: &str, known: &'a [Known]) -> Result<&'a Known, Misfit> {

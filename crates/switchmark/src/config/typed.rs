@@ -14,6 +14,10 @@ use super::suggest;
 /// A text value with its place.
 pub type Text = Spanned<String>;
 
+/// Stands between what is wrong and what to do about it, in the one text that TOML's reader takes
+/// as a value's own error.
+pub const HINT: &str = "\nhint: ";
+
 /// Reads a whole file.
 pub fn read<T: DeserializeOwned>(source: &SourceText) -> Result<T, ConfigError> {
     toml::from_str(&source.text).map_err(|error| source.locate(explain(&error, source)))
@@ -33,6 +37,9 @@ pub fn unit<T>(
 fn explain(error: &toml::de::Error, source: &SourceText) -> Fault {
     let span = error.span().unwrap_or(0..0);
     let message = error.message();
+    if let Some((what, hint)) = message.split_once(HINT) {
+        return Fault::new(span, what, hint);
+    }
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     if message.starts_with("unknown field") {
         let (key, known) = quoted.split_first().unwrap_or((&"", &[]));

@@ -10,7 +10,7 @@ use super::Args;
 use crate::cli::session::{self, Request};
 use crate::cli::sim::{Point, pairs};
 use crate::config::sweep::Sweep;
-use crate::config::{ConfigError, buffer, testbed};
+use crate::config::{ConfigError, round_trip, testbed};
 
 /// Whether more than one run is asked for.
 pub(super) const fn are_asked(args: &Args) -> bool {
@@ -21,7 +21,7 @@ pub(super) const fn are_asked(args: &Args) -> bool {
 pub(super) fn points(args: &Args) -> Result<Vec<Point>, ConfigError> {
     let mut sweeps = Vec::new();
     if !args.rtt.is_empty() {
-        let values = args.rtt.iter().map(|rtt| round_trip(*rtt)).collect();
+        let values = args.rtt.iter().map(|rtt| of_path(*rtt)).collect();
         sweeps.push(Sweep { parameter: RTT.to_owned(), values });
     }
     if !args.rates.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn points(args: &Args) -> Result<Vec<Point>, ConfigError> {
 const RTT: &str = "rtt";
 const RATE: &str = "rate";
 
-fn round_trip(rtt: Nanos) -> SweptValue {
+fn of_path(rtt: Nanos) -> SweptValue {
     let (parameter, condition) = (RTT.to_owned(), "path_rtt_ns".to_owned());
     SweptValue { parameter, condition, text: rtt.to_string(), number: rtt.0 as f64 }
 }
@@ -50,7 +50,7 @@ fn point(args: &Args, values: Vec<SweptValue>) -> Result<Point, ConfigError> {
         name = format!("{name},{RATE}={}", value.text);
     }
     for value in values.iter().filter(|value| value.parameter == RTT) {
-        name = buffer::with_round_trip(&name, Nanos(value.number as u64))
+        name = round_trip::with_round_trip(&name, Nanos(value.number as u64))
             .map_err(|(message, hint)| ConfigError::bare(format!("--rtt: {message}"), hint))?;
     }
     let place = testbed::from_argument("--testbed", &name)?;

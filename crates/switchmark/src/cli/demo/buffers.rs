@@ -6,9 +6,9 @@ use measure::{ByteCount, Nanos};
 use method::{Background, StudySpec};
 use sim::HostModel;
 
-use crate::config::buffer::BufferAsk;
-use crate::config::depth::DepthAsk;
 use crate::config::resolved::{Source, Testbed, VirtualConfig};
+use crate::request::given::Given;
+use crate::request::{Buffer, Depth, StudyRequest as _};
 
 /// A gigabit over 50 ms holds 6.25 MB: one buffer is as large, the other a sixth.
 const DEVICES: [(&str, &str); 2] = [("deep", "6.4MB"), ("shallow", "1MB")];
@@ -22,19 +22,19 @@ pub fn runs() -> Vec<(Testbed, Vec<StudySpec>)> {
     let mut runs = Vec::new();
     for (name, size) in DEVICES {
         let path = place(name, size, "12500us");
-        let asked = BufferAsk {
-            congestion_controls: vec!["htcp".to_owned()],
-            streams: vec![1],
-            backgrounds: Some(vec![Background::Share(0.2)]),
-            omit: Some(Nanos::from_secs(5)),
-            duration: Some(Nanos::from_secs(15)),
-            blocks: Some(1),
-            ..BufferAsk::default()
+        let asked = Buffer {
+            congestion_controls: vec![Given::new("htcp".to_owned())],
+            streams: vec![Given::new(1)],
+            backgrounds: Some(vec![Given::new(Some(Background::Share(0.2)))]),
+            omit: Some(Given::new(Nanos::from_secs(5))),
+            duration: Some(Given::new(Nanos::from_secs(15))),
+            blocks: Some(Given::new(1)),
+            ..Buffer::default()
         };
-        let esnet = asked.resolve(&path);
+        let esnet = asked.resolve(&path).expect("no device is named, and no size");
         runs.push((path, vec![esnet]));
         let short = place(name, size, "0us");
-        let depth = DepthAsk::default().resolve(&short);
+        let depth = Depth::default().resolve(&short).expect("nor here");
         runs.push((short, vec![depth]));
     }
     runs

@@ -15,13 +15,10 @@ use sim::HostModel;
 use trial::Protocol;
 
 use crate::cli::Failure;
-use crate::config::depth::DepthAsk;
-use crate::config::fabric::FabricAsk;
-use crate::config::forwarding::ForwardingAsk;
 use crate::config::resolved::{Source, Testbed, VirtualConfig};
-use crate::config::study::LatencyAsk;
-use crate::config::switching::SwitchingAsk;
-use crate::config::{ConfigError, fit, testbed};
+use crate::config::{ConfigError, testbed};
+use crate::request::given::Given;
+use crate::request::{Depth, Fabric, Forwarding, Latency, StudyRequest, Switching};
 
 /// What stands for the device.
 #[derive(
@@ -190,7 +187,7 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "study", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Question {
-    /// See [`ForwardingAsk`].
+    /// See [`Forwarding`].
     Forwarding {
         /// Which tests.
         tests: Vec<ForwardingTest>,
@@ -201,18 +198,18 @@ pub enum Question {
         /// How.
         search: SearchKind,
     },
-    /// See [`SwitchingAsk`].
+    /// See [`Switching`].
     Switching {
         /// Which tests.
         tests: Vec<SwitchTest>,
         /// Frame sizes in octets.
         sizes: Vec<u32>,
     },
-    /// See [`FabricAsk`].
+    /// See [`Fabric`].
     Fabric {},
-    /// See [`DepthAsk`].
+    /// See [`Depth`].
     Buffer {},
-    /// See [`LatencyAsk`].
+    /// See [`Latency`].
     Latency {
         /// Frame sizes in octets.
         sizes: Vec<u32>,
@@ -313,40 +310,59 @@ impl Case {
 
     /// The study's whole request on a testbed, as its verb would make it.
     pub fn spec(&self, testbed: &Testbed) -> Result<StudySpec, Failure> {
-        let profile = Some(self.rigor);
-        let link = fit::link_rate(testbed);
-        Ok(match &self.question {
+        let profile = Some(Given::new(self.rigor));
+        let of_sizes = |sizes: &[u32]| frame_sizes(sizes).map(Vec::into_iter);
+        match &self.question {
             Question::Forwarding { tests, sizes, goals, search } => {
-                let frames = frame_sizes(sizes)?.into_iter().map(FrameMix::of).collect();
-                let (tests, goals, search) = (tests.clone(), goals.clone(), Some(*search));
                 // Where time is real a device is asked as briefly as the demo asks.
                 let live = self.world != World::Sim;
-                let duration = live.then_some(Nanos::from_millis(200));
-                let final_duration = live.then_some(Nanos::from_secs(1));
-                let ask =
-                    ForwardingAsk { profile, tests, frames, goals, search, ..Default::default() };
-                ForwardingAsk { duration, final_duration, ..ask }.resolve(link)
+                let request = Forwarding {
+                    profile,
+                    tests: vec![Given::new(tests.clone())],
+                    sizes: of_sizes(sizes)?.map(|size| Given::new(FrameMix::of(size))).collect(),
+                    search: goals.iter().copied().map(Given::new).collect(),
+                    method: Some(Given::new(*search)),
+                    duration: live.then_some(Given::new(Nanos::from_millis(200))),
+                    final_duration: live.then_some(Given::new(Nanos::from_secs(1))),
+                    ..Default::default()
+                };
+                asked(&request, testbed)
             }
             Question::Switching { tests, sizes } => {
-                let (tests, frames) = (tests.clone(), frame_sizes(sizes)?);
-                SwitchingAsk { profile, tests, frames, ..Default::default() }.resolve(link)
+                let tests = vec![Given::new(tests.clone())];
+                let sizes = of_sizes(sizes)?.map(Given::new).collect();
+                asked(&Switching { tests, sizes, profile, ..Default::default() }, testbed)
             }
-            Question::Fabric {} => FabricAsk { profile, ..Default::default() }.resolve(testbed),
-            Question::Buffer {} => DepthAsk { profile, ..Default::default() }.resolve(testbed),
-            Question::Latency { sizes } => self.latency(sizes, None)?,
+            Question::Fabric {} => asked(&Fabric { profile, ..Default::default() }, testbed),
+            Question::Buffer {} => asked(&Depth { profile, ..Default::default() }, testbed),
+            Question::Latency { sizes } => self.latency(sizes, None, testbed),
             // What a comparison is advised to have.
-            Question::Compare { sizes, .. } => self.latency(sizes, Some(10))?,
-        })
+            Question::Compare { sizes, .. } => self.latency(sizes, Some(10), testbed),
+        }
     }
 
-    fn latency(&self, sizes: &[u32], blocks: Option<u32>) -> Result<StudySpec, Failure> {
-        let protocols = vec![Protocol::Icmp, Protocol::Udp];
-        let (profile, sizes) = (Some(self.rigor), frame_sizes(sizes)?);
+    fn latency(
+        &self,
+        sizes: &[u32],
+        blocks: Option<u32>,
+        testbed: &Testbed,
+    ) -> Result<StudySpec, Failure> {
         // A minute of virtual time tells nothing that a second does not.
         let duration = (self.rigor == Profile::Strict).then_some(Nanos::from_secs(1));
-        let ask = LatencyAsk { profile, protocols, sizes, duration, blocks, ..Default::default() };
-        Ok(ask.resolve())
+        let request = Latency {
+            profile: Some(Given::new(self.rigor)),
+            protocols: [Protocol::Icmp, Protocol::Udp].map(Given::new).to_vec(),
+            sizes: frame_sizes(sizes)?.into_iter().map(Given::new).collect(),
+            duration: duration.map(Given::new),
+            blocks: blocks.map(Given::new),
+            ..Default::default()
+        };
+        asked(&request, testbed)
     }
+}
+
+fn asked(request: &impl StudyRequest, testbed: &Testbed) -> Result<StudySpec, Failure> {
+    Ok(request.resolve(testbed).map_err(ConfigError::of_flags)?)
 }
 
 fn frame_sizes(octets: &[u32]) -> Result<Vec<FrameSize>, Failure> {

@@ -13,11 +13,13 @@ use method::study::campaign::{
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
-use super::values::{self, placed};
+use crate::config::fit::{self, Misfit};
 use crate::config::resolved::{Source, Testbed};
 use crate::config::source::Fault;
-use crate::config::typed::{self, Text};
-use crate::config::{fit, subjects, suggest};
+use crate::config::typed::Text;
+use crate::config::{subjects, suggest};
+use crate::request::given::{self, Given, Kind};
+use crate::request::values::{Blocks, counts, unit};
 
 /// So many cells at most, and so many repetitions of each in a block.
 const MOST_CELLS: usize = 1000;
@@ -50,8 +52,8 @@ pub(super) struct CampaignFile {
     only: Vec<Spanned<BTreeMap<String, Value>>>,
     #[serde(default)]
     except: Vec<Spanned<BTreeMap<String, Value>>>,
-    blocks: Option<Spanned<i64>>,
-    repetitions: Option<Spanned<i64>>,
+    blocks: Option<Given<Blocks>>,
+    repetitions: Option<Given<Repetitions>>,
     #[serde(default)]
     stop: StopFile,
 }
@@ -59,8 +61,8 @@ pub(super) struct CampaignFile {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StopFile {
-    ci_width: Option<Spanned<f64>>,
-    budget: Option<Text>,
+    ci_width: Option<Given<Width>>,
+    budget: Option<Given<Budget>>,
 }
 
 impl CampaignFile {
@@ -102,44 +104,53 @@ impl CampaignFile {
                 }
             }
         }
-        check_subjects(&factors, &cells, testbed).map_err(|misfit| placed(span, misfit))?;
-        let count =
-            |value: &Spanned<i64>| values::count(value, 1..=100, "repetitions", "usually 1");
+        check_subjects(&factors, &cells, testbed)
+            .map_err(|(message, hint)| Fault::new(span, message, hint))?;
         Ok(StudySpec::Campaign(Box::new(CampaignSpec {
             factors,
             cells,
-            blocks: own
-                .blocks
-                .as_ref()
-                .map(values::blocks)
-                .transpose()?
-                .unwrap_or(method::study::BLOCKS),
-            repetitions: own.repetitions.as_ref().map(count).transpose()?.unwrap_or(1),
-            stop: own.stop.resolve()?,
+            blocks: own.blocks.as_ref().map_or(method::study::BLOCKS, |blocks| blocks.value),
+            repetitions: own.repetitions.as_ref().map_or(1, |repetitions| repetitions.value),
+            stop: StopRule {
+                ci_width: own.stop.ci_width.as_ref().map(|width| width.value),
+                budget: own.stop.budget.as_ref().map(|budget| budget.value),
+            },
             studies,
         })))
     }
 }
 
-impl StopFile {
-    fn resolve(&self) -> Result<StopRule, Fault> {
-        if let Some(width) = &self.ci_width
-            && !(*width.get_ref() > 0.0 && *width.get_ref() < 1.0)
-        {
-            let message = format!("{} is no width of an interval", width.get_ref());
-            return Err(Fault::new(width.span(), message, "a share: 0.02 for two per cent"));
+counts! {
+    Repetitions(u32, 1..=100, "repetitions", "usually 1");
+}
+
+/// Of an interval, relative.
+#[derive(Debug, Clone)]
+struct Width;
+
+impl given::Value for Width {
+    type Is = f64;
+    const KIND: Kind = Kind::Number;
+
+    fn read(text: &str) -> Result<f64, Misfit> {
+        let width = text.parse().ok().filter(|width: &f64| *width > 0.0 && *width < 1.0);
+        let message = || format!("{text} is no width of an interval");
+        width.ok_or_else(|| (message(), "a share: 0.02 for two per cent".to_owned()))
+    }
+}
+
+/// For how long.
+#[derive(Debug, Clone)]
+struct Budget;
+
+impl given::Value for Budget {
+    type Is = Nanos;
+
+    fn read(text: &str) -> Result<Nanos, Misfit> {
+        match unit(text, "\"4h\"")? {
+            Nanos::ZERO => Err(("a budget of no time".to_owned(), "write it as \"4h\"".to_owned())),
+            budget => Ok(budget),
         }
-        let budget = |text: &Text| {
-            let budget: Nanos = typed::unit(text, str::parse, "\"4h\"")?;
-            if budget > Nanos::ZERO {
-                return Ok(budget);
-            }
-            Err(Fault::new(text.span(), "a budget of no time", "write it as \"4h\""))
-        };
-        Ok(StopRule {
-            ci_width: self.ci_width.as_ref().map(|width| *width.get_ref()),
-            budget: self.budget.as_ref().map(budget).transpose()?,
-        })
     }
 }
 
@@ -212,7 +223,8 @@ fn meaning(
             };
             let octets = name.parse().map_err(|_| wrong(format!("`{name}` is no frame size")))?;
             let size = FrameSize::new(octets).map_err(|error| wrong(error.to_string()))?;
-            fit::size_fits(size, testbed).map_err(|misfit| placed(span, misfit))?;
+            fit::size_fits(size, testbed)
+                .map_err(|(message, hint)| Fault::new(span, message, hint))?;
             Ok(Means::Size(size))
         }
         _ if matches!(testbed.source, Source::Virtual(_)) => Err(Fault::new(
@@ -252,13 +264,14 @@ fn check_subjects(
     factors: &[Factor],
     cells: &[Vec<usize>],
     testbed: &Testbed,
-) -> Result<(), fit::Misfit> {
+) -> Result<(), Misfit> {
     for cell in cells {
         let (mut device, mut variant) = (Vec::new(), Vec::new());
+        let put = |list: &mut Vec<_>, name: &String| list.push(Given::new(name.clone()));
         for (factor, level) in factors.iter().zip(cell) {
             match &factor.levels[*level].means {
-                Means::Device(name) => device.push(name.clone()),
-                Means::Variant(_) => variant.push(factor.levels[*level].name.clone()),
+                Means::Device(name) => put(&mut device, name),
+                Means::Variant(_) => put(&mut variant, &factor.levels[*level].name),
                 _ => {}
             }
         }
@@ -268,7 +281,8 @@ fn check_subjects(
                 "add the factor: device = [\"sw1\"]".to_owned(),
             ));
         }
-        subjects::resolve(&device, &variant, testbed).map_err(|(_, misfit)| misfit)?;
+        subjects::resolve(&device, &variant, testbed)
+            .map_err(|fault| (fault.message, fault.hint))?;
     }
     Ok(())
 }

@@ -1,0 +1,235 @@
+//! What is asked of a buffer study, by flags named as iperf3 names them.
+//!
+//! Owns its options and the reading of loads. What they leave open is the profile's or the
+//! testbed's.
+
+use measure::{FrameSize, Nanos, Rate};
+use method::{Background, BufferPorts, BufferSpec, Profile, StudySpec};
+use serde::Deserialize;
+use trial::PortRef;
+
+use super::given::{Given, Value, set, set_all, values};
+use super::values::{Blocks, Duration, Streams, counts, numbers, seconds, unit};
+use super::{StudyRequest, strict};
+use crate::config::fit::{self, Misfit};
+use crate::config::resolved::{Source, Testbed};
+use crate::config::source::Fault;
+use crate::config::subjects;
+
+/// The largest IP packet where nothing tells another.
+const USUAL_MTU: u32 = 1500;
+
+/// MAC header and FCS.
+const AROUND_IP: u32 = 18;
+
+counts! {
+    Mtu(u32, 576..=9000, "MTUs", "ESnet recommends 9000 for long paths");
+}
+
+numbers! {
+    Retransmits(0.0..=1e9, "this limit", "ten are one 9,000-octet segment in 11,000");
+    Variation(0.001..=10.0, "this limit", "0.1 is a standard deviation of 10 %");
+    Share(0.01..=1.0, "this limit", "0.9 asks for nine tenths");
+}
+
+/// Flags of `buffer`, keys of `[study.buffer]`.
+#[derive(Debug, Clone, Default, clap::Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Buffer {
+    /// UDP beside TCP: payload rates (2Gbit), shares of the link (20%), or none
+    #[arg(short = 'b', long = "background", value_name = "LIST", value_delimiter = ',')]
+    pub backgrounds: Option<Vec<Given<Beside>>>,
+    /// Its frames [default: as large as the MTU allows]
+    #[arg(long, value_name = "OCTETS")]
+    pub background_size: Option<Given<FrameSize>>,
+    /// The link that is oversubscribed [default: the receiver's]
+    #[arg(long, value_name = "RATE")]
+    pub link_rate: Option<Given<Rate>>,
+    /// The largest IP packet [default: the testbed's, else 1500]
+    #[arg(long, value_name = "OCTETS")]
+    pub mtu: Option<Given<Mtu>>,
+    /// Streams of TCP; each number is a case of its own
+    #[arg(short = 'P', long = "parallel", value_name = "LIST", value_delimiter = ',')]
+    pub streams: Vec<Given<Streams>>,
+    /// Congestion controls; each is a case of its own
+    #[arg(short = 'C', long = "congestion-control", value_name = "LIST", value_delimiter = ',')]
+    pub congestion_controls: Vec<Given<CongestionControl>>,
+    /// What counts of each trial, in seconds or with a unit
+    #[arg(short = 't', long = "time", value_name = "S")]
+    pub duration: Option<Given<Duration>>,
+    /// Warm-up before that, which does not count
+    #[arg(short = 'O', long, value_name = "S")]
+    pub omit: Option<Given<Omit>>,
+    /// How often the senders are read
+    #[arg(short = 'i', long, value_name = "S")]
+    pub interval: Option<Given<Duration>>,
+    /// Repeats of everything, in random order
+    #[arg(long, value_name = "N")]
+    pub blocks: Option<Given<Blocks>>,
+    /// TCP's sender [default: the first host]
+    #[arg(long, value_name = "HOST/PORT")]
+    pub from: Option<Given<PortRef>>,
+    /// TCP's receiver, whose link is oversubscribed [default: the next host]
+    #[arg(long, value_name = "HOST/PORT")]
+    pub to: Option<Given<PortRef>>,
+    /// The load's sender [default: another host]
+    #[arg(long, value_name = "HOST/PORT")]
+    pub background_from: Option<Given<PortRef>>,
+    /// The load's receiver [default: TCP's; behind another device a host of its own]
+    #[arg(long, value_name = "HOST/PORT")]
+    pub background_to: Option<Given<PortRef>>,
+    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
+    pub devices: Vec<Given<String>>,
+    /// Their variants; as-found is a device that nothing was done to
+    #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
+    pub variants: Vec<Given<String>>,
+    /// Stable: at most so many segments sent again for each gigabyte [default: 10]
+    #[arg(long = "most-retransmits", value_name = "N")]
+    pub retransmits_per_gigabyte: Option<Given<Retransmits>>,
+    /// Stable: a coefficient of variation of the goodput of at most this [default: 0.05]
+    #[arg(long = "most-variation", value_name = "SHARE")]
+    pub variation: Option<Given<Variation>>,
+    /// Stable: at least this of the fair share [default: 0.9]
+    #[arg(long = "least-share", value_name = "SHARE")]
+    pub share: Option<Given<Share>>,
+    /// Length of the phases around each trial
+    #[arg(long)]
+    pub profile: Option<Given<Profile>>,
+}
+
+impl StudyRequest for Buffer {
+    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+        let mut spec =
+            if strict(&self.profile) { BufferSpec::strict() } else { BufferSpec::quick() };
+        let port = |given: &Option<Given<PortRef>>| given.as_ref().map(|port| port.value.clone());
+        spec.ports = BufferPorts {
+            from: port(&self.from),
+            to: port(&self.to),
+            background_from: port(&self.background_from),
+            background_to: port(&self.background_to),
+        };
+        spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        set_all(&mut spec.congestion_controls, &self.congestion_controls);
+        set_all(&mut spec.streams, &self.streams);
+        if let Some(backgrounds) = &self.backgrounds {
+            spec.backgrounds = values(backgrounds).into_iter().flatten().collect();
+        }
+        spec.mtu = mtu(testbed).unwrap_or(USUAL_MTU);
+        set(&mut spec.mtu, &self.mtu);
+        spec.background_size = FrameSize::new(spec.mtu + AROUND_IP).unwrap_or(FrameSize::MAX);
+        if let Some(size) = &self.background_size {
+            fit::size_fits(size.value, testbed).map_err(|misfit| size.fault(misfit))?;
+            spec.background_size = size.value;
+        }
+        spec.link_rate = self.link_rate.as_ref().map(|rate| rate.value);
+        set(&mut spec.limits.retransmits_per_gigabyte, &self.retransmits_per_gigabyte);
+        set(&mut spec.limits.variation, &self.variation);
+        set(&mut spec.limits.share, &self.share);
+        set(&mut spec.omit, &self.omit);
+        set(&mut spec.duration, &self.duration);
+        set(&mut spec.interval, &self.interval);
+        spec.interval = spec.interval.min(spec.duration);
+        set(&mut spec.blocks, &self.blocks);
+        Ok(StudySpec::Buffer(spec))
+    }
+}
+
+/// The largest IP packet of the testbed's links, where that is known before anything runs.
+fn mtu(testbed: &Testbed) -> Option<u32> {
+    match &testbed.source {
+        Source::Lab(lab) => Some(lab.mtu),
+        Source::Virtual(config) => Some(config.hosts.mtu),
+        Source::Hosts(_) => None,
+    }
+}
+
+/// What TCP shares the link with: `2Gbit` (bits of UDP payload a second, as iperf3's `-b`) or `20%`
+/// (of the link); a flag says by `none` what a plan says by an empty list.
+#[derive(Debug, Clone)]
+pub struct Beside;
+
+impl Value for Beside {
+    type Is = Option<Background>;
+
+    fn read(text: &str) -> Result<Option<Background>, Misfit> {
+        let text = text.trim();
+        let wrong = |message: String| {
+            let example = "write \"2Gbit\" or \"20%\"; an empty list is TCP alone";
+            (message, example.to_owned())
+        };
+        let unknown = || {
+            let known = "write a rate of UDP payload, `2Gbit`, or a share, `20%`";
+            wrong(format!("`{text}` is not a load; {known}"))
+        };
+        let Some(percent) = text.strip_suffix('%') else {
+            if !text.starts_with(|c: char| c.is_ascii_digit()) {
+                return Err(unknown());
+            }
+            let rate: Result<Rate, _> = text.parse();
+            let rate = rate.map_err(|error| wrong(error.to_string()))?;
+            return Ok(Some(Background::Payload(rate)));
+        };
+        let percent: f64 = percent.trim().parse().map_err(|_| unknown())?;
+        if percent > 0.0 && percent < 100.0 {
+            return Ok(Some(Background::Share(percent / 100.0)));
+        }
+        let between = "write a share above 0% and below 100%";
+        Err(wrong(format!("{text} leaves TCP nothing, or takes nothing; {between}")))
+    }
+
+    fn typed(text: &str) -> Result<Option<Background>, Misfit> {
+        let hinted = |(message, _): Misfit| (message, "write 2Gbit, 20% or none".to_owned());
+        if text == "none" { Ok(None) } else { Self::read(text).map_err(hinted) }
+    }
+}
+
+/// As the kernel calls it: `cubic`.
+#[derive(Debug, Clone)]
+pub struct CongestionControl;
+
+impl Value for CongestionControl {
+    type Is = String;
+
+    fn read(text: &str) -> Result<String, Misfit> {
+        if text.is_empty() {
+            return Err(("a congestion control has a name".into(), "such as cubic".into()));
+        }
+        Ok(text.to_owned())
+    }
+}
+
+/// Unlike a duration it may be nothing.
+#[derive(Debug, Clone)]
+pub struct Omit;
+
+impl Value for Omit {
+    type Is = Nanos;
+
+    fn read(text: &str) -> Result<Nanos, Misfit> {
+        match unit(text, "\"5s\" or \"0s\"")? {
+            Nanos::ZERO => Ok(Nanos::ZERO),
+            _ => Duration::read(text),
+        }
+    }
+
+    fn typed(text: &str) -> Result<Nanos, Misfit> {
+        Self::read(&seconds(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_rates_or_shares() {
+        assert_eq!(Beside::read("2Gbit"), Ok(Some(Background::Payload(Rate(2_000_000_000)))));
+        assert_eq!(Beside::read("20%"), Ok(Some(Background::Share(0.2))));
+        assert_eq!(Beside::read(" 12.5 % "), Ok(Some(Background::Share(0.125))));
+        assert_eq!(Beside::typed("none"), Ok(None));
+        for wrong in ["", "2", "fast", "0%", "100%", "-5%", "x%", "2Gbyte", "50kpps", "none"] {
+            assert!(Beside::read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What is asked of a depth study: `buffer --estimate`.
+//!
+//! Owns its options. What they leave open is the profile's or the testbed's.
+
+use measure::FrameSize;
+use method::{DepthSpec, Profile, StudySpec};
+use serde::Deserialize;
+use trial::PortRef;
+
+use super::given::{Given, set, values};
+use super::values::{Blocks, Duration, counts};
+use super::{StudyRequest, strict};
+use crate::config::fit;
+use crate::config::resolved::Testbed;
+use crate::config::source::Fault;
+use crate::config::subjects;
+
+counts! {
+    Senders(u16, 1..=1024, "numbers of senders", "two overfill an output of their own rate");
+    Congested(u16, 0..=1024, "numbers of outputs", "0 or 1: sharing is not asked for");
+}
+
+/// Flags of `buffer --estimate`, keys of `[study.depth]`. What the verb's two studies have in
+/// common is a flag of [`super::Buffer`].
+#[derive(Debug, Clone, Default, clap::Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Depth {
+    #[arg(skip)]
+    pub profile: Option<Given<Profile>>,
+    #[arg(skip)]
+    pub devices: Vec<Given<String>>,
+    #[arg(skip)]
+    pub variants: Vec<Given<String>>,
+    /// Outputs that are overfilled, in turn: receivers' ports [default: --to, else the second
+    /// host's]
+    #[arg(long = "output", value_name = "LIST", value_delimiter = ',', requires = "estimate")]
+    pub outputs: Vec<Given<PortRef>>,
+    /// How many hosts send into one output; more only where so many don't overfill it [default: 2]
+    #[arg(long, value_name = "N", requires = "estimate")]
+    pub senders: Option<Given<Senders>>,
+    /// The estimators' frames [default: 1518, or what the links carry]
+    #[arg(long = "size", value_name = "OCTETS", requires = "estimate")]
+    pub frame_size: Option<Given<FrameSize>>,
+    /// The most outputs overfilled at once, to tell a shared buffer; 1 leaves that out [default: 4]
+    #[arg(long, value_name = "N", requires = "estimate")]
+    pub congested: Option<Given<Congested>>,
+    /// The longest that a burst may take [default: 2 s; strict 10 s]
+    #[arg(long, value_name = "S", requires = "estimate")]
+    pub longest: Option<Given<Duration>>,
+    #[arg(skip)]
+    pub blocks: Option<Given<Blocks>>,
+}
+
+impl StudyRequest for Depth {
+    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+        let mut spec = if strict(&self.profile) { DepthSpec::strict() } else { DepthSpec::quick() };
+        spec.sizes.retain(|size| fit::size_fits(*size, testbed).is_ok());
+        // As large as the testbed's links allow, up to 1518.
+        spec.size = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
+        if let Some(size) = &self.frame_size {
+            fit::size_fits(size.value, testbed).map_err(|misfit| size.fault(misfit))?;
+            spec.size = size.value;
+        }
+        spec.outputs = values(&self.outputs);
+        let subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        spec.subject = subjects.into_iter().next();
+        set(&mut spec.senders, &self.senders);
+        set(&mut spec.congested, &self.congested);
+        set(&mut spec.longest, &self.longest);
+        set(&mut spec.blocks, &self.blocks);
+        Ok(StudySpec::Depth(spec))
+    }
+}

@@ -1,0 +1,367 @@
+//! What is asked of a fabric study.
+//!
+//! Owns its options, the reading of carriers and margins, and how long a trial is where nothing is
+//! stated. Whatever else is left open is the profile's.
+
+use device::Edge;
+use measure::{ByteCount, Nanos, Rate};
+use method::study::fabric::arrangement::NotAnArrangement;
+use method::{Arrangement, FabricSpec, Nodes, Profile, Recabling, StudySpec};
+use serde::Deserialize;
+use trial::Carrier;
+
+use super::given::{Given, Kind, Value, set, set_all, values};
+use super::values::{Blocks, Duration, count, unit};
+use super::{StudyRequest, strict};
+use crate::config::fit::Misfit;
+use crate::config::resolved::{Source, Testbed};
+use crate::config::source::Fault;
+use crate::config::subjects;
+
+/// Frames under way where nothing is said: more than a gigabit link and a switch hold at rest.
+const CREDITS: u16 = 64;
+
+/// A pair exchanges so many messages in a trial, if that is not too long: whether a device is
+/// non-blocking is known to a message, and the margin is a twentieth.
+const MESSAGES: f64 = 150.0;
+
+/// A trial is made no longer for that than this.
+const LONGEST: Nanos = Nanos::from_secs(3);
+
+/// Flags of `fabric`, keys of `[study.fabric]`.
+#[derive(Debug, Clone, Default, clap::Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Fabric {
+    /// Who talks to whom: neighbours, offset=N, sweep, bisections=N, tournament, mesh, one-to-many,
+    /// many-to-one, half-to-half, one-way
+    #[arg(long = "arrangement", value_name = "LIST", value_delimiter = ',')]
+    pub arrangements: Vec<Given<Arrangement>>,
+    /// How many ports talk at once [default: 2, 4, 8… and all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub nodes: Vec<Given<Paired>>,
+    /// Message size of the table by nodes
+    #[arg(short = 'l', long, value_name = "BYTES")]
+    pub message: Option<Given<Message>>,
+    /// Message sizes of the table by size, with most ports talking
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub messages: Vec<Given<Message>>,
+    /// What carries the messages: tcp, datagrams[:CREDITS]
+    #[arg(long, value_name = "WHAT")]
+    pub carrier: Option<Given<Carrier>>,
+    /// With --arrangement: tell groups of ports and their uplinks too, from floods
+    #[arg(long, num_args = 0, default_missing_value = "true")]
+    pub infer: Option<Given<bool>>,
+    /// Fewer hosts than ports: so many hosts go round the device's ports, and only its groups are
+    /// told
+    #[arg(long, value_name = "N", requires = "ports")]
+    pub hosts: Option<u32>,
+    /// The device's ports, by numbers from 1; between trials it is said which cable goes where next
+    #[arg(long, value_name = "N", requires = "hosts",
+        conflicts_with_all = ["arrangements", "nodes", "message", "messages", "carrier"])]
+    pub ports: Option<u32>,
+    /// Less than this below one pair alone is not blocking
+    #[arg(long, value_name = "SHARE")]
+    pub margin: Option<Given<Margin>>,
+    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
+    pub devices: Vec<Given<String>>,
+    /// Their variants; as-found is a device that nothing was done to
+    #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
+    pub variants: Vec<Given<String>>,
+    #[arg(skip)]
+    pub interval: Option<Given<Interval>>,
+    /// Length of each trial, in seconds or with a unit
+    #[arg(short = 't', long = "time", value_name = "S")]
+    pub duration: Option<Given<Duration>>,
+    /// Repeats of everything, in random order: 10, where nothing is said
+    #[arg(long, value_name = "N")]
+    pub blocks: Option<Given<Blocks>>,
+    /// Length of the phases around each trial
+    #[arg(long)]
+    pub profile: Option<Given<Profile>>,
+}
+
+impl StudyRequest for Fabric {
+    /// Virtual time is exact, and a second of it for 48 busy ports takes several real ones: where
+    /// nothing is said, a tenth of the profile's trials is enough there.
+    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+        let mut spec =
+            if strict(&self.profile) { FabricSpec::strict() } else { FabricSpec::quick() };
+        set(&mut spec.message, &self.message);
+        if self.duration.is_none() {
+            if matches!(testbed.source, Source::Virtual(_)) {
+                spec.duration = Nanos(spec.duration.0 / 10);
+                spec.interval = Nanos(spec.interval.0 / 10);
+            }
+            let enough = slowest(testbed).map(|rate| long_enough(spec.message, rate));
+            spec.duration = enough.map_or(spec.duration, |enough| enough.max(spec.duration));
+        }
+        spec.infer = self.infer.as_ref().map_or(self.arrangements.is_empty(), |infer| infer.value);
+        set_all(&mut spec.arrangements, &self.arrangements);
+        if !self.nodes.is_empty() {
+            spec.nodes = Nodes::These(values(&self.nodes));
+        }
+        set_all(&mut spec.messages, &self.messages);
+        set(&mut spec.carrier, &self.carrier);
+        spec.recabling =
+            self.hosts.zip(self.ports).map(|(hosts, ports)| Recabling { hosts, ports });
+        if spec.recabling.is_some() {
+            spec.infer = true;
+            // So few hosts can't be in them.
+            spec.arrangements.clear();
+        }
+        spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        set(&mut spec.margin, &self.margin);
+        set(&mut spec.duration, &self.duration);
+        // A short trial still has an interval.
+        spec.interval = spec.interval.min(spec.duration);
+        if let Some(interval) = &self.interval {
+            if interval.value > spec.duration {
+                let message =
+                    format!("{} is longer than a trial's {}", interval.value, spec.duration);
+                return Err(interval.fault((message, USUAL_INTERVAL.to_owned())));
+            }
+            spec.interval = interval.value;
+        }
+        set(&mut spec.blocks, &self.blocks);
+        Ok(StudySpec::Fabric(spec))
+    }
+}
+
+/// The time of [`MESSAGES`], or of as many as [`LONGEST`] has.
+fn long_enough(message: ByteCount, rate: Rate) -> Nanos {
+    let seconds = MESSAGES * 8.0 * message.0 as f64 / rate.bits_per_second();
+    Nanos::from_secs_f64(seconds).min(LONGEST)
+}
+
+/// The slowest port's rate, where it is known before anything is built.
+fn slowest(testbed: &Testbed) -> Option<Rate> {
+    match &testbed.source {
+        Source::Virtual(of) => (0..of.profile.edges()).map(|e| of.profile.edge_rate(Edge(e))).min(),
+        Source::Hosts(hosts) => {
+            hosts.hosts.iter().flat_map(|host| &host.ports).filter_map(|port| port.rate).min()
+        }
+        Source::Lab(lab) => lab.rate,
+    }
+}
+
+impl Value for Arrangement {
+    type Is = Self;
+
+    fn read(text: &str) -> Result<Self, Misfit> {
+        let example =
+            "write \"neighbours\", \"offset=12\", \"sweep\", \"bisections=50\" or \"tournament\"";
+        text.parse().map_err(|error: NotAnArrangement| (error.to_string(), example.to_owned()))
+    }
+}
+
+/// Ports that talk at once, in pairs.
+#[derive(Debug, Clone)]
+pub struct Paired;
+
+impl Value for Paired {
+    type Is = u32;
+    const KIND: Kind = Kind::Whole;
+
+    fn read(text: &str) -> Result<u32, Misfit> {
+        let hint = "2, 4, 8… are usual";
+        let count = count(text, 2..=4096, "ports that talk at once", hint)?;
+        if count % 2 == 0 {
+            return Ok(count as u32);
+        }
+        Err((format!("{count} ports can't all be in pairs"), "give an even number".to_owned()))
+    }
+}
+
+/// A message's size.
+#[derive(Debug, Clone)]
+pub struct Message;
+
+impl Value for Message {
+    type Is = ByteCount;
+
+    fn read(text: &str) -> Result<ByteCount, Misfit> {
+        let size: ByteCount = unit(text, "\"64KiB\"")?;
+        if (1..=16 << 20).contains(&size.0) {
+            return Ok(size);
+        }
+        let message = format!("{size} is outside the range of a message, 1B…16MiB");
+        Err((message, "1 to 128 KiB are usual".to_owned()))
+    }
+}
+
+const USUAL_INTERVAL: &str = "a tenth of the duration is usual";
+
+/// In which receipts are summed up.
+#[derive(Debug, Clone)]
+pub struct Interval;
+
+impl Value for Interval {
+    type Is = Nanos;
+
+    fn read(text: &str) -> Result<Nanos, Misfit> {
+        match unit(text, "\"100ms\"")? {
+            Nanos::ZERO => {
+                Err(("an interval of 0 has no rate".to_owned(), USUAL_INTERVAL.to_owned()))
+            }
+            interval => Ok(interval),
+        }
+    }
+}
+
+/// `tcp`, `datagrams` or `datagrams:32`.
+impl Value for Carrier {
+    type Is = Self;
+
+    fn read(text: &str) -> Result<Self, Misfit> {
+        let unknown = || {
+            let known = "known are `tcp` and `datagrams[:CREDITS]`";
+            (format!("`{text}` is not a carrier"), known.to_owned())
+        };
+        match text.split_once(':') {
+            None if text == "tcp" => Ok(Self::Tcp),
+            None if text == "datagrams" => Ok(Self::Datagrams { credits: CREDITS }),
+            Some(("datagrams", credits)) => match credits.parse() {
+                Ok(credits @ 1..) => Ok(Self::Datagrams { credits }),
+                _ => Err(unknown()),
+            },
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// `5%` or `0.05`.
+#[derive(Debug, Clone)]
+pub struct Margin;
+
+impl Value for Margin {
+    type Is = f64;
+
+    fn read(text: &str) -> Result<f64, Misfit> {
+        let share = match text.strip_suffix('%') {
+            Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+            None => text.parse(),
+        };
+        match share {
+            Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+            _ => Err((
+                format!("`{text}` is not a margin"),
+                "write a share such as `5%` or `0.05`".to_owned(),
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::plan;
+    use crate::config::source::SourceText;
+
+    fn resolved(request: &Fabric, name: &str) -> FabricSpec {
+        let testbed = crate::config::testbed::from_argument("--testbed", name).expect(name);
+        let Ok(StudySpec::Fabric(spec)) = request.resolve(&testbed) else { panic!("{name}") };
+        spec
+    }
+
+    #[test]
+    fn carriers_and_margins_are_read() {
+        assert_eq!(Carrier::read("tcp"), Ok(Carrier::Tcp));
+        assert_eq!(Carrier::read("datagrams:7"), Ok(Carrier::Datagrams { credits: 7 }));
+        assert_eq!(Carrier::read("datagrams"), Ok(Carrier::Datagrams { credits: CREDITS }));
+        for wrong in ["", "udp", "tcp:2", "datagrams:0", "datagrams:x", "datagrams:70000"] {
+            assert!(Carrier::read(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(Margin::read("5%"), Ok(0.05));
+        assert_eq!(Margin::read("0.02"), Ok(0.02));
+        for wrong in ["", "0", "1", "100%", "-1%", "x%", "NaN"] {
+            assert!(Margin::read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_open_comes_from_the_profile() {
+        let quick = resolved(&Fabric::default(), "lab:bridge");
+        assert_eq!(quick, FabricSpec { infer: true, ..FabricSpec::quick() });
+        let asked: Fabric = toml::from_str("nodes = [2, 8]\nduration = \"50ms\"").unwrap();
+        let short = resolved(&asked, "lab:bridge");
+        assert_eq!(short.nodes, Nodes::These(vec![2, 8]));
+        assert_eq!(short.interval, short.duration);
+        let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
+        let sim = format!("sim:{profiles}/s400-48t.toml");
+        assert_eq!(resolved(&asked, &sim).duration, Nanos::from_millis(50));
+        let virtual_time = resolved(&Fabric::default(), &sim);
+        assert_eq!(virtual_time.duration, Nanos::from_millis(100));
+        assert_eq!(virtual_time.interval, Nanos::from_millis(10));
+    }
+
+    const PLAN: &str = r#"testbed = "lab:bridge,hosts=4"
+[[study]]
+[study.fabric]
+arrangements = ["neighbours", "offset=2", "tournament"]
+nodes = [2, 4]
+message = "16KiB"
+messages = ["1KiB", "32KiB"]
+carrier = "datagrams:7"
+infer = true
+margin = "2%"
+interval = "50ms"
+duration = "500ms"
+blocks = 4
+"#;
+
+    #[test]
+    fn every_key_is_taken() {
+        let plan =
+            plan::resolve(&SourceText::file("plan.toml", PLAN), Path::new("")).expect("a plan");
+        let [StudySpec::Fabric(spec)] = &plan.studies[..] else { panic!("{:?}", plan.studies) };
+        let expected = FabricSpec {
+            arrangements: vec![
+                Arrangement::Neighbours,
+                Arrangement::Offset(2),
+                Arrangement::Tournament,
+            ],
+            nodes: Nodes::These(vec![2, 4]),
+            message: ByteCount(16 << 10),
+            messages: vec![ByteCount(1 << 10), ByteCount(32 << 10)],
+            carrier: Carrier::Datagrams { credits: 7 },
+            infer: true,
+            recabling: None,
+            margin: 0.02,
+            interval: Nanos::from_millis(50),
+            duration: Nanos::from_millis(500),
+            blocks: 4,
+            ..FabricSpec::quick()
+        };
+        assert_eq!(*spec, expected);
+    }
+
+    #[test]
+    fn a_fault_is_shown_at_its_place() {
+        // What is changed, into what, and what the caret stands under.
+        let table = [
+            ("\"offset=2\"", "\"ofset=2\"", "\"ofset=2\"", "not an arrangement"),
+            ("[2, 4]", "[2, 5]", "5", "5 ports can't all be in pairs"),
+            ("[2, 4]", "[0]", "0", "0 is outside the range"),
+            ("\"16KiB\"", "\"16KB/s\"", "\"16KB/s\"", ""),
+            ("\"16KiB\"", "\"32MiB\"", "\"32MiB\"", "32MiB is outside the range of a message"),
+            ("datagrams:7", "datagrams:0", "\"datagrams:0\"", "is not a carrier"),
+            ("\"2%\"", "\"200%\"", "\"200%\"", "is not a margin"),
+            ("\"50ms\"", "\"5s\"", "\"5s\"", "longer than a trial's"),
+            ("margin", "marign", "marign", "unknown key `marign`"),
+        ];
+        for (from, to, at, says) in table {
+            let text = PLAN.replacen(from, to, 1);
+            assert_ne!(text, PLAN, "{from}");
+            let error =
+                plan::resolve(&SourceText::file("plan.toml", text), Path::new("")).expect_err(to);
+            assert!(error.message.contains(says), "{to}: {}", error.message);
+            let caret = error.excerpt.lines().last().unwrap_or_default();
+            let under: usize = caret.matches('^').count();
+            assert_eq!(under, at.len(), "{to}:\n{}", error.excerpt);
+            assert!(!error.hint.is_empty(), "{to}");
+        }
+    }
+}

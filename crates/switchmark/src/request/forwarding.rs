@@ -1,0 +1,335 @@
+//! What is asked of a forwarding study.
+//!
+//! Owns its options. What they leave open is the profile's.
+
+use measure::{FrameMix, FrameSize};
+use method::search::GoalName;
+use method::{ForwardingSpec, ForwardingTest, Profile, SearchKind, SpecProblem, StudySpec};
+use serde::Deserialize;
+use trial::{Backend, Headers, IpVersion, Reception, Spread};
+
+use super::given::{Given, Kind, Value, choice, no_such_word, set, set_all, values};
+use super::values::{Blocks, Duration, Length, counts, frames_of, numbers, once};
+use super::{StudyRequest, strict};
+use crate::config::fit::{self, Misfit};
+use crate::config::resolved::Testbed;
+use crate::config::source::Fault;
+use crate::config::subjects;
+
+counts! {
+    Senders(u16, 1..=64, "senders", "each is a thread, with a queue of its own where the port has several");
+    Vlan(u16, 1..=4094, "VLAN IDs", "give the tag's VLAN ID, which is also how the device's ports are set");
+    SourcePorts(u16, 1..=4096, "source ports", "one is a single conversation; some hundreds spread over all queues");
+    DestinationPorts(u16, 1..=4096, "destination ports", "one is a single conversation; some hundreds spread over all queues");
+    Addresses(u16, 1..=4096, "addresses", "one is a single conversation; some hundreds spread over all queues");
+    Percent(u32, 1..=100, "percent of the throughput", "100 is the throughput itself (RFC 2544), 50 the half of it");
+    Repeats(u32, 1..=1000, "repeats", "RFC 2544 repeats latency 20 times and bursts 50 times");
+    Verifications(u32, 0..=1000, "repeats", "RFC 2544 repeats latency 20 times and bursts 50 times");
+}
+
+numbers! {
+    Precision(0.0001..=0.5, "a precision", "0.005 ends a search within half a percent");
+}
+
+choice! { GoalName:
+    Rfc2544 "rfc2544" "Not one frame lost in one full-length trial (RFC 2544 section 26.1)";
+    Tst009 "tst009" "The same, with loss verification (ETSI TST 009)";
+    Ndr "ndr" "Nothing lost in most of many short trials (RFC 9971, CSIT's NDR)";
+    Pdr "pdr" "At most 0.5 % lost in most of many short trials (RFC 9971, CSIT's PDR)";
+}
+
+choice! { SearchKind:
+    Mlr "mlr" "MLRsearch (RFC 9971): all goals at once, short trials first";
+    Binary "binary" "Halving the interval, one goal after another";
+}
+
+choice! { Backend:
+    Auto "auto" "The fastest that works here; the record says which and why";
+    XdpLive "xdp-live" "The kernel makes the frames itself: an XDP program run on live frames";
+    AfXdp "af-xdp" "An AF_XDP socket";
+    Packet "packet" "AF_PACKET and sendmmsg, past the qdisc";
+    Udp "udp" "A UDP socket and sendmmsg";
+    UdpGso "udp-gso" "A UDP socket whose large packets the kernel cuts up: bursts, so for the flood only";
+}
+
+choice! { Reception:
+    Auto "auto" "The fastest that works here; the record says which and why";
+    Xdp "xdp" "An XDP program that counts in the kernel";
+    AfXdp "af-xdp" "An AF_XDP socket";
+    Packet "packet" "An AF_PACKET ring";
+    Udp "udp" "A UDP socket and recvmmsg";
+}
+
+/// Flags of `forwarding`, keys of `[study.forwarding]`.
+#[derive(Debug, Clone, Default, clap::Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Forwarding {
+    #[command(flatten)]
+    #[serde(skip)]
+    pub named: Named,
+    #[arg(skip)]
+    pub tests: Vec<Given<Tests>>,
+    /// The highest rate at which a goal holds, for each goal named
+    #[arg(long, value_name = "GOALS", value_delimiter = ',')]
+    pub search: Vec<Given<GoalName>>,
+    /// How to search
+    #[arg(long, value_name = "HOW")]
+    pub method: Option<Given<SearchKind>>,
+    /// Frame sizes in octets, MAC address through FCS: 64…9018, or imix
+    #[arg(long = "size", value_name = "LIST", value_delimiter = ',')]
+    pub sizes: Vec<Given<Size>>,
+    /// The same by IP packet length (frame size less 18, less 4 for a VLAN tag)
+    #[arg(long = "ip-length", value_name = "LIST", value_delimiter = ',')]
+    pub ip_lengths: Vec<Given<Length>>,
+    /// The same by UDP payload (frame size less 46, with IPv6 66, less 4 for a VLAN tag)
+    #[arg(short = 'l', long = "payload", value_name = "LIST", value_delimiter = ',')]
+    pub payloads: Vec<Given<Length>>,
+    /// Frames of several sizes in one flow, each with its share: 64*7,594*4,1518 (may be repeated)
+    #[arg(long = "mix", value_name = "MIX")]
+    pub mixes: Vec<Given<FrameMix>>,
+    /// IPv6 instead of IPv4 (RFC 5180)
+    #[arg(short = '6', long, num_args = 0, default_missing_value = "true")]
+    pub ipv6: Option<Given<bool>>,
+    /// An 802.1Q tag on every frame, 1…4094
+    #[arg(long, value_name = "ID")]
+    pub vlan: Option<Given<Vlan>>,
+    /// So many source ports in turn, for devices that spread by flow, 1…4096
+    #[arg(long, visible_alias = "flows", value_name = "N")]
+    pub source_ports: Option<Given<SourcePorts>>,
+    /// So many destination ports in turn
+    #[arg(long, value_name = "N")]
+    pub destination_ports: Option<Given<DestinationPorts>>,
+    /// So many source and destination addresses in turn, out of the blocks behind the ports
+    #[arg(long, value_name = "N")]
+    pub addresses: Option<Given<Addresses>>,
+    /// As much the other way at the same time
+    #[arg(long, visible_alias = "bidir")]
+    pub bidirectional: bool,
+    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
+    pub devices: Vec<Given<String>>,
+    /// Their variants; as-found is a device that nothing was done to
+    #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
+    pub variants: Vec<Given<String>>,
+    /// What sends the frames
+    #[arg(long, value_name = "HOW")]
+    pub backend: Option<Given<Backend>>,
+    /// Threads that share the load each way, each by a queue of its own where there is one
+    #[arg(short = 'P', long, value_name = "N")]
+    pub senders: Option<Given<Senders>>,
+    /// What counts them
+    #[arg(long, value_name = "HOW")]
+    pub receiver: Option<Given<Reception>>,
+    /// Length of each trial, in seconds or with a unit
+    #[arg(short = 't', long = "time", value_name = "S")]
+    pub duration: Option<Given<Duration>>,
+    /// Length of the trial that confirms a throughput
+    #[arg(long = "final-time", value_name = "S")]
+    pub final_duration: Option<Given<Duration>>,
+    #[arg(skip)]
+    pub latency_duration: Option<Given<Duration>>,
+    #[arg(skip)]
+    pub burst_duration: Option<Given<Duration>>,
+    #[arg(skip)]
+    pub overload_duration: Option<Given<Duration>>,
+    #[arg(skip)]
+    pub reset_duration: Option<Given<Duration>>,
+    /// Repeats of the flood: 10, where nothing is said
+    #[arg(long, value_name = "N")]
+    pub blocks: Option<Given<Blocks>>,
+    #[arg(skip)]
+    pub latency_percents: Vec<Given<Percent>>,
+    #[arg(skip)]
+    pub latency_repeats: Option<Given<Repeats>>,
+    #[arg(skip)]
+    pub burst_repeats: Option<Given<Repeats>>,
+    #[arg(skip)]
+    pub loss_verification: Option<Given<Verifications>>,
+    /// A search ends when its bracket is this narrow, relative to its upper end
+    #[arg(long, value_name = "SHARE")]
+    pub precision: Option<Given<Precision>>,
+    /// Length of the phases around each trial
+    #[arg(long)]
+    pub profile: Option<Given<Profile>>,
+}
+
+/// Tests by a flag each; a plan has them in a list.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Named {
+    /// All six tests of RFC 2544: throughput, latency, loss, back-to-back, recovery, reset
+    #[arg(long)]
+    pub rfc2544: bool,
+    /// As fast as the tester can: what arrives of it
+    #[arg(long)]
+    pub flood: bool,
+    /// One-way delay at the throughput (RFC 2544 section 26.2, RFC 8219)
+    #[arg(long)]
+    pub latency: bool,
+    /// Loss at 100 %, 90 %, 80 %… of the highest rate (RFC 2544 section 26.3)
+    #[arg(long)]
+    pub loss_curve: bool,
+    /// The longest burst without loss (RFC 2544 section 26.4, RFC 9004)
+    #[arg(long)]
+    pub back_to_back: bool,
+    /// How long the device goes on losing after an overload (RFC 2544 section 26.5)
+    #[arg(long)]
+    pub recovery: bool,
+    /// How long a reset interrupts it (RFC 6201)
+    #[arg(long)]
+    pub reset: bool,
+}
+
+impl StudyRequest for Forwarding {
+    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+        let mut spec =
+            if strict(&self.profile) { ForwardingSpec::strict() } else { ForwardingSpec::quick() };
+        let tests = self.tests();
+        if !tests.is_empty() {
+            spec.tests = tests;
+        }
+        spec.headers = self.headers(testbed)?;
+        let frames = self.frames(spec.headers, testbed)?;
+        if !frames.is_empty() {
+            spec.frames = frames;
+        }
+        set_all(&mut spec.goals, &self.search);
+        set(&mut spec.search, &self.method);
+        spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        spec.bidirectional = self.bidirectional;
+        set(&mut spec.backend, &self.backend);
+        set(&mut spec.receiver, &self.receiver);
+        self.means_fit(&spec, testbed)?;
+        set(&mut spec.senders, &self.senders);
+        set(&mut spec.duration, &self.duration);
+        set(&mut spec.final_duration, &self.final_duration);
+        // A confirming trial is never shorter than those that led to it.
+        spec.final_duration = spec.final_duration.max(spec.duration);
+        set(&mut spec.latency_duration, &self.latency_duration);
+        set(&mut spec.burst_duration, &self.burst_duration);
+        set(&mut spec.overload_duration, &self.overload_duration);
+        set(&mut spec.reset_duration, &self.reset_duration);
+        set(&mut spec.blocks, &self.blocks);
+        set_all(&mut spec.latency_percents, &self.latency_percents);
+        set(&mut spec.latency_repeats, &self.latency_repeats);
+        set(&mut spec.burst_repeats, &self.burst_repeats);
+        set(&mut spec.loss_verification, &self.loss_verification);
+        set(&mut spec.precision, &self.precision);
+        spec.link_rate = fit::link_rate(testbed);
+        Ok(StudySpec::Forwarding(spec))
+    }
+}
+
+impl Forwarding {
+    /// Each once; none where nothing names one.
+    fn tests(&self) -> Vec<ForwardingTest> {
+        let Named { rfc2544, flood, latency, loss_curve, back_to_back, recovery, reset } =
+            self.named;
+        let searched = self.search.iter().any(Given::is_flag);
+        let flags = [
+            (flood, ForwardingTest::Flood),
+            (rfc2544 || searched, ForwardingTest::Throughput),
+            (rfc2544 || latency, ForwardingTest::Latency),
+            (rfc2544 || loss_curve, ForwardingTest::LossCurve),
+            (rfc2544 || back_to_back, ForwardingTest::BackToBack),
+            (rfc2544 || recovery, ForwardingTest::Recovery),
+            (rfc2544 || reset, ForwardingTest::Reset),
+        ];
+        let flags = flags.into_iter().filter(|(said, _)| *said).map(|(_, test)| test);
+        once(flags.chain(values(&self.tests).concat()))
+    }
+
+    fn headers(&self, testbed: &Testbed) -> Result<Headers, Fault> {
+        let mut headers = Headers::default();
+        let Spread { source_ports, destination_ports, addresses } = &mut headers.spread;
+        set(source_ports, &self.source_ports);
+        set(destination_ports, &self.destination_ports);
+        set(addresses, &self.addresses);
+        headers.vlan = self.vlan.as_ref().map(|vlan| vlan.value);
+        if self.ipv6.as_ref().is_some_and(|six| six.value) {
+            headers.version = IpVersion::V6;
+        }
+        fit::addresses_fit(headers, testbed).map_err(|misfit| {
+            match (&self.addresses, &self.ipv6) {
+                (Some(addresses), _) => addresses.fault(misfit),
+                (None, Some(six)) => six.fault(misfit),
+                (None, None) => Fault::new(0..0, misfit.0, misfit.1),
+            }
+        })?;
+        Ok(headers)
+    }
+
+    fn frames(&self, headers: Headers, testbed: &Testbed) -> Result<Vec<FrameMix>, Fault> {
+        for size in &self.sizes {
+            let fits = fit::size_fits(size.value.largest(), testbed);
+            fits.map_err(|misfit| size.fault(misfit))?;
+        }
+        for mix in &self.mixes {
+            fit::size_fits(mix.value.largest(), testbed).map_err(|misfit| mix.fault(misfit))?;
+        }
+        let lengths = frames_of(&self.ip_lengths, &self.payloads, headers, testbed)?;
+        let all = values(&self.sizes).into_iter().chain(lengths.into_iter().map(FrameMix::of));
+        Ok(once(all.chain(values(&self.mixes))))
+    }
+
+    /// Whether the testbed can send and count that way, and the tests can use it.
+    fn means_fit(&self, spec: &ForwardingSpec, testbed: &Testbed) -> Result<(), Fault> {
+        if let Some(backend) = &self.backend {
+            fit::backend_fits(backend.value, Reception::Auto, testbed)
+                .map_err(|misfit| backend.fault(misfit))?;
+            let paced = spec.tests.iter().find(|test| **test != ForwardingTest::Flood);
+            if let (Backend::UdpGso, Some(test)) = (backend.value, paced) {
+                let backend_name = backend.value.as_str();
+                let problem = SpecProblem::Bursts { backend: backend_name, test: test.as_str() };
+                return Err(backend.fault((problem.to_string(), problem.hint())));
+            }
+        }
+        if let Some(receiver) = &self.receiver {
+            fit::backend_fits(Backend::Auto, receiver.value, testbed)
+                .map_err(|misfit| receiver.fault(misfit))?;
+        }
+        Ok(())
+    }
+}
+
+/// A test's name, or that of RFC 2544's six.
+#[derive(Debug, Clone)]
+pub struct Tests;
+
+impl Value for Tests {
+    type Is = Vec<ForwardingTest>;
+
+    fn read(text: &str) -> Result<Vec<ForwardingTest>, Misfit> {
+        let mut known = vec![("rfc2544", ForwardingTest::RFC2544.to_vec())];
+        let one = |test: ForwardingTest| (test.as_str(), vec![test]);
+        known.push(one(ForwardingTest::Flood));
+        known.extend(ForwardingTest::RFC2544.map(one));
+        let found = known.iter().find(|(word, _)| *word == text).map(|(_, tests)| tests.clone());
+        let words: Vec<_> = known.iter().map(|(word, _)| (*word, "")).collect();
+        found.ok_or_else(|| no_such_word(text, &words))
+    }
+}
+
+/// One size, or `imix`; in a list of these, commas stand between frames of different trials.
+#[derive(Debug, Clone)]
+pub struct Size;
+
+impl Value for Size {
+    type Is = FrameMix;
+    const KIND: Kind = Kind::Whole;
+
+    fn read(text: &str) -> Result<FrameMix, Misfit> {
+        if text.trim() == "imix" {
+            return Ok(FrameMix::imix());
+        }
+        FrameSize::read(text).map(FrameMix::of)
+    }
+}
+
+impl Value for FrameMix {
+    type Is = Self;
+
+    fn read(text: &str) -> Result<Self, Misfit> {
+        let like = "write \"imix\", or each size with its share: \"64*7,594*4,1518\"";
+        text.parse().map_err(|error: measure::UnitError| (error.to_string(), like.to_owned()))
+    }
+}

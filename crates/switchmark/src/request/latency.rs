@@ -1,0 +1,151 @@
+//! What is asked of a latency study.
+//!
+//! Owns its options and the reading of loads. What they leave open is the profile's.
+
+use measure::{FrameRate, FrameSize};
+use method::{LatencySpec, Load, Profile, StudySpec};
+use serde::Deserialize;
+use trial::{Protocol, Schedule};
+
+use super::given::{Given, Value, set, set_all, values};
+use super::values::{Blocks, Duration, Length, Streams, sizes};
+use super::{StudyRequest, strict};
+use crate::config::fit::{self, Misfit};
+use crate::config::resolved::Testbed;
+use crate::config::source::Fault;
+use crate::config::{frame_rate, subjects};
+
+/// Flags of `latency`, keys of `[study.latency]`.
+#[derive(Debug, Clone, Default, clap::Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Latency {
+    /// What carries the round trips
+    #[arg(long = "protocol", value_name = "LIST", value_delimiter = ',')]
+    pub protocols: Vec<Given<Protocol>>,
+    /// Frame sizes in octets, MAC address through FCS: 64…9018
+    #[arg(long = "size", value_name = "OCTETS", value_delimiter = ',')]
+    pub sizes: Vec<Given<FrameSize>>,
+    /// The same by IP packet length (frame size less 18)
+    #[arg(long = "ip-length", value_name = "OCTETS", value_delimiter = ',')]
+    pub ip_lengths: Vec<Given<Length>>,
+    /// The same by UDP payload (frame size less 46)
+    #[arg(short = 'l', long = "payload", value_name = "OCTETS", value_delimiter = ',')]
+    pub payloads: Vec<Given<Length>>,
+    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
+    pub devices: Vec<Given<String>>,
+    /// Their variants; as-found is a device that nothing was done to
+    #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
+    pub variants: Vec<Given<String>>,
+    /// Length of each trial, in seconds or with a unit
+    #[arg(short = 't', long = "time", value_name = "S")]
+    pub duration: Option<Given<Duration>>,
+    /// Repeats of everything, in random order: 10, where nothing is said
+    #[arg(long, value_name = "N")]
+    pub blocks: Option<Given<Blocks>>,
+    /// Length of the phases around each trial
+    #[arg(long)]
+    pub profile: Option<Given<Profile>>,
+    /// What else the path carries: idle, udp:50kpps[@SIZE], tcp[:STREAMS]
+    #[arg(long = "load", value_name = "LIST", value_delimiter = ',')]
+    pub loads: Vec<Given<Load>>,
+    /// Streams of a tcp load
+    #[serde(skip)]
+    #[arg(short = 'P', long, value_name = "N")]
+    pub parallel: Option<Given<Streams>>,
+    /// Send requests at this rate whatever comes back; latency counts from the intended time
+    #[arg(long, value_name = "RATE")]
+    pub open_loop: Option<Given<FrameRate>>,
+}
+
+impl StudyRequest for Latency {
+    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+        let mut spec =
+            if strict(&self.profile) { LatencySpec::strict() } else { LatencySpec::quick() };
+        set_all(&mut spec.protocols, &self.protocols);
+        let sizes = sizes(&self.sizes, &self.ip_lengths, &self.payloads, testbed)?;
+        if !sizes.is_empty() {
+            spec.sizes = sizes;
+        }
+        for load in &self.loads {
+            fit::load_fits(&load.value, testbed).map_err(|misfit| load.fault(misfit))?;
+        }
+        if !self.loads.is_empty() {
+            let streams = self.parallel.as_ref().map(|streams| streams.value);
+            let loads = values(&self.loads).into_iter();
+            spec.loads = loads.map(|load| with_streams(load, streams)).collect();
+        }
+        spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        if let Some(rate) = &self.open_loop {
+            let largest = spec.sizes.iter().max().copied().unwrap_or(FrameSize::MIN);
+            let fits = fit::rate_fits(rate.value, largest, testbed);
+            fits.map_err(|misfit| rate.fault(misfit))?;
+            spec.schedule = Schedule::Paced(rate.value);
+        }
+        set(&mut spec.duration, &self.duration);
+        set(&mut spec.blocks, &self.blocks);
+        Ok(StudySpec::Latency(spec))
+    }
+}
+
+fn with_streams(load: Load, parallel: Option<u16>) -> Load {
+    match (load, parallel) {
+        (Load::Bulk { congestion_control, .. }, Some(streams)) => {
+            Load::Bulk { streams, congestion_control }
+        }
+        (load, _) => load,
+    }
+}
+
+/// `idle`, `udp:50kpps`, `udp:50kpps@512`, `tcp` or `tcp:4`.
+impl Value for Load {
+    type Is = Self;
+
+    fn read(text: &str) -> Result<Self, Misfit> {
+        let example = "write \"idle\", \"udp:50kpps\", \"udp:50kpps@512\" or \"tcp:4\"";
+        let wrong = |message: String| (message, example.to_owned());
+        let known = "known are `idle`, `udp:RATE[@SIZE]` and `tcp[:STREAMS]`";
+        let unknown = || wrong(format!("`{text}` is not a load; {known}"));
+        let (kind, rest) =
+            text.split_once(':').map_or((text, None), |(kind, rest)| (kind, Some(rest)));
+        match (kind, rest) {
+            ("idle", None) => Ok(Self::Idle),
+            ("udp", Some(rest)) => {
+                let (rate, size) = rest.split_once('@').unwrap_or((rest, "64"));
+                let size = FrameSize::new(size.parse().map_err(|_| unknown())?);
+                let frame_size = size.map_err(|error| wrong(error.to_string()))?;
+                let rate = frame_rate::parse(rate).map_err(|error| wrong(error.to_string()))?;
+                Ok(Self::Datagrams { frame_size, rate })
+            }
+            ("tcp", streams) => {
+                let streams = streams.unwrap_or("1").parse().map_err(|_| unknown())?;
+                if !(1..=256).contains(&streams) {
+                    return Err(unknown());
+                }
+                Ok(Self::Bulk { streams, congestion_control: "cubic".to_owned() })
+            }
+            _ => Err(unknown()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_read() {
+        assert_eq!(Load::read("idle"), Ok(Load::Idle));
+        assert_eq!(
+            Load::read("udp:50kpps@512"),
+            Ok(Load::Datagrams {
+                frame_size: FrameSize::new(512).unwrap(),
+                rate: FrameRate(50_000.0)
+            })
+        );
+        assert!(matches!(Load::read("tcp:4"), Ok(Load::Bulk { streams: 4, .. })));
+        for wrong in ["", "udp", "udp:50", "udp:5kpps@63", "tcp:0", "tcp:x", "idle:1", "sctp"] {
+            assert!(Load::read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What is asked of a storage study.
+//!
+//! Owns its options, and the job where nobody brought one. What else they leave open is the job's
+//! or the profile's.
+
+use std::path::{Path, PathBuf};
+
+use measure::{ByteCount, Nanos, UnitError};
+use method::{Profile, StorageSpec, StudySpec};
+use serde::Deserialize;
+use trial::{Pattern, PortRef, ServedMemory};
+
+use super::given::{Given, Value, set, set_all, values};
+use super::values::{Blocks, Duration, counts, seconds};
+use super::{StudyRequest, strict};
+use crate::config::fio_job::{self, FioJob};
+use crate::config::fit::Misfit;
+use crate::config::resolved::{Source, Testbed};
+use crate::config::source::{Fault, SourceText};
+use crate::config::subjects;
+
+/// What a server made for the trial holds where the job does not say how much.
+const SERVED: ByteCount = ByteCount(64 << 20);
+/// What its disk takes where nothing is said.
+const DISK: (Nanos, Nanos) = (Nanos::from_millis(1), Nanos::from_millis(1));
+
+counts! {
+    Reads(u8, 0..=100, "shares of reads in percent", "100 only reads");
+    Depth(u16, 1..=4096, "operations under way", "1 does one after the other");
+    Jobs(u16, 1..=1024, "numbers of jobs", "1 is one client");
+}
+
+/// Flags of `storage`, keys of `[study.storage]`.
+#[derive(Debug, Clone, Default, clap::Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Storage {
+    /// A job file of fio's, with one job in it; lab and sim have one of their own
+    #[arg(long, value_name = "FILE")]
+    pub fio: Option<Given<File>>,
+    /// Have the storage host serve memory by nbdkit, behind a disk that takes so long: TIME, or
+    /// READ/WRITE
+    #[arg(long, value_name = "TIME")]
+    pub serve: Option<Given<Serve>>,
+    /// The pattern: read, write, rw, randread, randwrite, randrw
+    #[arg(long, value_name = "PATTERN")]
+    pub rw: Option<Given<String>>,
+    /// Of a mixed pattern, reads in percent [default: 50]
+    #[arg(long, value_name = "PERCENT")]
+    pub rwmixread: Option<Given<Reads>>,
+    /// Sizes of one read or write: 4k,64k
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub bs: Vec<Given<OneSize>>,
+    /// Operations under way of each job
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub iodepth: Vec<Given<Depth>>,
+    /// Jobs at once
+    #[arg(long, value_name = "N")]
+    pub numjobs: Option<Given<Jobs>>,
+    /// Ports of the hosts that the storage copies writes to before it answers
+    #[arg(long = "replica", value_name = "LIST", value_delimiter = ',')]
+    pub replicas: Vec<Given<PortRef>>,
+    /// The storage host's block device, whose own times are read: nvme0n1
+    #[arg(long, value_name = "NAME")]
+    pub disk: Option<String>,
+    /// Let the job write over what is there
+    #[arg(long)]
+    pub allow_destroy: bool,
+    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
+    pub devices: Vec<Given<String>>,
+    /// Their variants; as-found is a device that nothing was done to
+    #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
+    pub variants: Vec<Given<String>>,
+    /// Length of each trial, in seconds or with a unit
+    #[arg(short = 't', long = "time", value_name = "S")]
+    pub duration: Option<Given<Duration>>,
+    /// Repeats of everything, in random order: 10, where nothing is said
+    #[arg(long, value_name = "N")]
+    pub blocks: Option<Given<Blocks>>,
+    /// Length of the phases around each trial
+    #[arg(long)]
+    pub profile: Option<Given<Profile>>,
+}
+
+impl StudyRequest for Storage {
+    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+        let brought = self.fio.as_ref().map(read_job).transpose()?;
+        let at_job = |misfit: Misfit| match &self.fio {
+            Some(fio) => fio.fault(misfit),
+            None => Fault::new(0..0, misfit.0, misfit.1),
+        };
+        let (mut job, runtime) = self.job(brought, testbed).map_err(at_job)?;
+        job.replicas = values(&self.replicas);
+        job.disk.clone_from(&self.disk);
+        job.allow_destroy = self.allow_destroy;
+        if let Some(rw) = &self.rw {
+            let mix = self.rwmixread.as_ref().map_or(50, |mix| mix.value);
+            let pattern = fio_job::pattern(&rw.value, mix);
+            (job.pattern, job.rwmixread) = pattern.map_err(|misfit| rw.fault(misfit))?;
+        }
+        set(&mut job.numjobs, &self.numjobs);
+        let mut spec =
+            if strict(&self.profile) { StorageSpec::strict(job) } else { StorageSpec::quick(job) };
+        set_all(&mut spec.sizes, &self.bs);
+        set_all(&mut spec.depths, &self.iodepth);
+        spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        spec.duration = runtime.unwrap_or(spec.duration);
+        set(&mut spec.duration, &self.duration);
+        set(&mut spec.blocks, &self.blocks);
+        Ok(StudySpec::Storage(Box::new(spec)))
+    }
+}
+
+impl Storage {
+    /// A job file's path in a plan is relative to the plan.
+    pub fn found_from(&mut self, base: &Path) {
+        if let Some(fio) = &mut self.fio {
+            fio.value = base.join(&fio.value);
+        }
+    }
+
+    /// The job with its storage, and how long it asks to run.
+    fn job(
+        &self,
+        brought: Option<FioJob>,
+        testbed: &Testbed,
+    ) -> Result<(trial::Storage, Option<Nanos>), Misfit> {
+        let own = matches!(testbed.source, Source::Lab(_) | Source::Virtual(_));
+        let (mut job, runtime) = match brought {
+            Some(FioJob { job, runtime }) => (job, runtime),
+            None if own || self.serve.is_some() => (standing_in(), None),
+            None => {
+                let hint = "name one by --fio FILE (in a plan: fio = \"FILE\"), or have a server made by \
+                            --serve 1ms";
+                return Err(("there is no job, and the hosts are real".into(), hint.into()));
+            }
+        };
+        // A job without a place to read and write gets one, where nobody's data can be meant.
+        let nowhere = job.filename.is_empty() && job.ioengine == "nbd";
+        let serve =
+            self.serve.as_ref().map(|serve| serve.value).or((nowhere && own).then_some(DISK));
+        if let Some((read, write)) = serve {
+            served(&mut job, read, write)?;
+        } else if job.filename.is_empty()
+            && !["rbd", "rados", "null"].contains(&job.ioengine.as_str())
+        {
+            let hint = "say by `filename` (for nbd: `uri`) what is read and written";
+            return Err(("the job has no storage".into(), hint.into()));
+        }
+        Ok((job, runtime.as_deref().map(run_time).transpose()?))
+    }
+}
+
+fn read_job(path: &Given<File>) -> Result<FioJob, Fault> {
+    let source = SourceText::read(&path.value).map_err(Fault::elsewhere)?;
+    fio_job::parse(&source.text).map_err(|fault| Fault::elsewhere(source.locate(fault)))
+}
+
+/// The job where nobody brought one: the write-ups' own, one operation at a time.
+fn standing_in() -> trial::Storage {
+    let plain = fio_job::plain();
+    trial::Storage { ioengine: "nbd".into(), pattern: Pattern::Random, rwmixread: 50, ..plain }
+}
+
+fn served(job: &mut trial::Storage, read: Nanos, write: Nanos) -> Result<(), Misfit> {
+    if job.ioengine != "nbd" || !job.filename.is_empty() {
+        let hint = "a server made for the trial is reached by nbd: write ioengine=nbd, and no filename or uri";
+        return Err(("the job has a storage of its own".into(), hint.into()));
+    }
+    let said = job.options.remove("size").map(|text| fio_job::octets(&text));
+    let size = said.transpose()?.unwrap_or(SERVED);
+    if !(1 << 20..=1 << 30).contains(&size.0) {
+        let message = format!("a server of {size}: it holds what it serves in memory");
+        return Err((message, "give `size` as 1m…1g".into()));
+    }
+    job.server = Some(ServedMemory { size, read, write });
+    Ok(())
+}
+
+/// `600`, `10s`, `5m` as fio has them.
+fn run_time(text: &str) -> Result<Nanos, Misfit> {
+    if seconds(text).parse::<Nanos>().is_err() {
+        return Err((format!("`{text}` is no runtime"), "give seconds, or a unit: 10s".to_owned()));
+    }
+    Duration::typed(text)
+}
+
+/// A file's path.
+#[derive(Debug, Clone)]
+pub struct File;
+
+impl Value for File {
+    type Is = PathBuf;
+
+    fn read(text: &str) -> Result<PathBuf, Misfit> {
+        Ok(text.into())
+    }
+}
+
+/// How long a disk takes: `1ms`, or `1ms/2ms` where writes take another time than reads.
+#[derive(Debug, Clone)]
+pub struct Serve;
+
+impl Value for Serve {
+    type Is = (Nanos, Nanos);
+
+    fn read(text: &str) -> Result<(Nanos, Nanos), Misfit> {
+        let hint = "write \"1ms\", or \"1ms/2ms\"";
+        let (read, write) = text.split_once('/').unwrap_or((text, text));
+        let time = |text: &str| {
+            let time = text.trim().parse::<Nanos>();
+            let time = time.map_err(|error: UnitError| (error.to_string(), hint.to_owned()))?;
+            if time > Nanos::from_secs(10) {
+                return Err((format!("{time} is more than 10s"), hint.to_owned()));
+            }
+            Ok(time)
+        };
+        Ok((time(read)?, time(write)?))
+    }
+}
+
+/// One size of an operation: `4k`.
+#[derive(Debug, Clone)]
+pub struct OneSize;
+
+impl Value for OneSize {
+    type Is = ByteCount;
+
+    fn read(text: &str) -> Result<ByteCount, Misfit> {
+        fio_job::octets(text)
+    }
+}

@@ -1,0 +1,214 @@
+//! What is asked of a switching study.
+//!
+//! Owns its options, and which tests a suite's name stands for. What they leave open is the
+//! profile's.
+
+use measure::FrameSize;
+use method::study::switching::NoSuchTest;
+use method::{Profile, StudySpec, SwitchTest, SwitchingSpec};
+use serde::Deserialize;
+
+use super::given::{Given, Value, set, values};
+use super::values::{Duration, counts, sizes};
+use super::{StudyRequest, strict};
+use crate::config::fit::{self, Misfit};
+use crate::config::resolved::Testbed;
+use crate::config::source::Fault;
+use crate::config::subjects;
+
+counts! {
+    Ports(u32, 2..=255, "ports that take part", "8 are a look");
+    Stations(u32, 1..=1 << 20, "stations", "more than the table is said to hold");
+    LearnRate(u64, 1..=1_000_000_000, "frames a second", "1000 is any switch's");
+}
+
+/// Flags of `switching`, keys of `[study.switching]`.
+#[derive(Debug, Clone, Default, clap::Args, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Switching {
+    /// All tests of RFC 2889 (the default)
+    #[serde(skip)]
+    #[arg(long)]
+    pub rfc2889: bool,
+    /// All tests of RFC 8239
+    #[serde(skip)]
+    #[arg(long)]
+    pub rfc8239: bool,
+    /// Single tests: mesh, one-to-many, many-to-one, half-to-half, one-way, congestion,
+    /// address-caching, address-learning, broadcast, line-rate, microburst, head-of-line, incast
+    #[arg(long = "test", value_name = "LIST", value_delimiter = ',')]
+    pub tests: Vec<Given<Tests>>,
+    /// Frame sizes in octets, MAC address through FCS: 64…9018
+    #[arg(long = "size", value_name = "OCTETS", value_delimiter = ',')]
+    pub sizes: Vec<Given<FrameSize>>,
+    /// At most so many of the device's ports, from the first on
+    #[arg(long, value_name = "N")]
+    pub ports: Option<Given<Ports>>,
+    /// The most addresses that the address tests try
+    #[arg(long, value_name = "N")]
+    pub stations: Option<Given<Stations>>,
+    #[arg(skip)]
+    pub learn_rate: Option<Given<LearnRate>>,
+    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
+    pub devices: Vec<Given<String>>,
+    /// Their variants; as-found is a device that nothing was done to
+    #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
+    pub variants: Vec<Given<String>>,
+    /// Length of each trial, in seconds or with a unit
+    #[arg(short = 't', long = "time", value_name = "S")]
+    pub duration: Option<Given<Duration>>,
+    /// Length of the trial that confirms a throughput
+    #[arg(long = "final-time", value_name = "S")]
+    pub final_duration: Option<Given<Duration>>,
+    /// Length of the phases around each trial
+    #[arg(long)]
+    pub profile: Option<Given<Profile>>,
+}
+
+impl StudyRequest for Switching {
+    fn resolve(&self, testbed: &Testbed) -> Result<StudySpec, Fault> {
+        let mut spec =
+            if strict(&self.profile) { SwitchingSpec::strict() } else { SwitchingSpec::quick() };
+        let tests = self.tests();
+        if !tests.is_empty() {
+            spec.tests = tests;
+        }
+        let sizes = sizes(&self.sizes, &[], &[], testbed)?;
+        if !sizes.is_empty() {
+            spec.frames = sizes;
+        }
+        set(&mut spec.ports, &self.ports);
+        spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
+        set(&mut spec.duration, &self.duration);
+        set(&mut spec.final_duration, &self.final_duration);
+        // A confirming trial is never shorter than those that led to it.
+        spec.final_duration = spec.final_duration.max(spec.duration);
+        set(&mut spec.stations, &self.stations);
+        set(&mut spec.learn_rate, &self.learn_rate);
+        spec.link_rate = fit::link_rate(testbed);
+        Ok(StudySpec::Switching(spec))
+    }
+}
+
+impl Switching {
+    /// Each once, in the order of the RFCs whatever was named first: what a test needs to know of
+    /// an earlier one is known by then.
+    fn tests(&self) -> Vec<SwitchTest> {
+        let named: Vec<SwitchTest> = values(&self.tests).concat();
+        let of_2889 = SwitchTest::RFC2889.into_iter();
+        let of_2889 = of_2889.filter(|test| self.rfc2889 || named.contains(test));
+        let of_8239 = SwitchTest::RFC8239.into_iter();
+        of_2889.chain(of_8239.filter(|test| self.rfc8239 || named.contains(test))).collect()
+    }
+}
+
+/// A test's name, or that of a suite, which is all of its tests.
+#[derive(Debug, Clone)]
+pub struct Tests;
+
+impl Value for Tests {
+    type Is = Vec<SwitchTest>;
+
+    fn read(text: &str) -> Result<Vec<SwitchTest>, Misfit> {
+        let hint = "write \"rfc2889\", \"rfc8239\", or a test such as \"mesh\"";
+        match text {
+            "rfc2889" => Ok(SwitchTest::RFC2889.to_vec()),
+            "rfc8239" => Ok(SwitchTest::RFC8239.to_vec()),
+            name => match name.parse() {
+                Ok(test) => Ok(vec![test]),
+                Err(error @ NoSuchTest(_)) => Err((error.to_string(), hint.to_owned())),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use measure::{Nanos, Rate};
+
+    use super::*;
+    use crate::config::plan;
+    use crate::config::source::SourceText;
+
+    fn resolved(keys: &str) -> SwitchingSpec {
+        let request: Switching = toml::from_str(keys).expect(keys);
+        let testbed = crate::config::testbed::from_argument("--testbed", "lab:bridge,hosts=4");
+        let Ok(StudySpec::Switching(spec)) = request.resolve(&testbed.expect("a lab")) else {
+            panic!("{keys}")
+        };
+        spec
+    }
+
+    #[test]
+    fn suites_and_tests_have_names() {
+        assert_eq!(Tests::read("rfc2889").expect("a suite").len(), 11);
+        assert_eq!(Tests::read("microburst"), Ok(vec![SwitchTest::Microburst]));
+        assert!(Tests::read("rfc2544").is_err());
+        let named = resolved("tests = [\"incast\", \"mesh\", \"incast\"]");
+        assert_eq!(named.tests, [SwitchTest::Mesh, SwitchTest::Incast]);
+    }
+
+    #[test]
+    fn what_is_left_open_comes_from_the_profile() {
+        assert_eq!(resolved(""), SwitchingSpec::quick());
+        let longer = resolved("duration = \"7s\"");
+        assert_eq!(longer.final_duration, longer.duration);
+        let testbed = "sim:PROFILES/x450a-48t.toml";
+        let profiles = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
+        let testbed = testbed.replace("PROFILES", profiles);
+        let testbed = crate::config::testbed::from_argument("--testbed", &testbed);
+        let study = Switching::default().resolve(&testbed.expect("a model"));
+        let Ok(StudySpec::Switching(spec)) = study else { panic!("{study:?}") };
+        assert_eq!(spec.link_rate, Some(Rate(1_000_000_000)));
+    }
+
+    const PLAN: &str = r#"testbed = "lab:bridge,hosts=4"
+[[study]]
+[study.switching]
+tests = ["incast", "mesh"]
+sizes = [128]
+ports = 4
+duration = "200ms"
+final_duration = "1s"
+stations = 100
+learn_rate = 500
+"#;
+
+    #[test]
+    fn every_key_is_taken() {
+        let plan =
+            plan::resolve(&SourceText::file("plan.toml", PLAN), Path::new("")).expect("a plan");
+        let expected = SwitchingSpec {
+            tests: vec![SwitchTest::Mesh, SwitchTest::Incast],
+            frames: vec![FrameSize::new(128).expect("legal")],
+            ports: 4,
+            duration: Nanos::from_millis(200),
+            final_duration: Nanos::from_secs(1),
+            stations: 100,
+            learn_rate: 500,
+            ..SwitchingSpec::quick()
+        };
+        assert_eq!(plan.studies, [StudySpec::Switching(expected)]);
+    }
+
+    #[test]
+    fn a_fault_is_shown_at_its_place() {
+        let table = [
+            ("\"mesh\"", "\"mash\"", "not a test"),
+            ("ports = 4", "ports = 1", "1 is outside the range"),
+            ("stations = 100", "stations = 0", "0 is outside the range"),
+            ("sizes", "size", "unknown key `size`"),
+        ];
+        for (from, to, says) in table {
+            let text = PLAN.replacen(from, to, 1);
+            assert_ne!(text, PLAN, "{from}");
+            let error =
+                plan::resolve(&SourceText::file("plan.toml", text), Path::new("")).expect_err(to);
+            assert!(error.message.contains(says), "{to}: {}", error.message);
+            assert!(!error.hint.is_empty(), "{to}");
+        }
+    }
+}

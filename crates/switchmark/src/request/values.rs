@@ -1,0 +1,267 @@
+//! Values that several studies take: sizes, times, counts, devices, each with its range.
+//!
+//! Owns the ranges, and what is said where a value is outside. Never decides a default.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use measure::{FrameRate, FrameSize, Nanos, Rate, UnitError};
+use method::Profile;
+use trial::topology::NotAPort;
+use trial::{Headers, PortRef, Protocol};
+
+use super::given::{Given, Kind, Value, choice, no_such_word};
+use crate::config::fit::{self, Misfit};
+use crate::config::frame_rate;
+use crate::config::resolved::Testbed;
+use crate::config::source::Fault;
+
+choice! { Profile:
+    Quick "quick" "Shortened, and every figure says so";
+    Strict "strict" "RFC 2544's: long trials, two seconds before and after, five to settle";
+}
+
+choice! { Protocol:
+    Icmp "icmp" "ICMP echo, answered by the other host's kernel";
+    Udp "udp" "UDP, answered by the other host's agent";
+    Tcp "tcp" "TCP with Nagle off, answered by the other host's agent";
+}
+
+/// Whole numbers: the name, what it holds, its range, what that is the range of, and a hint.
+macro_rules! counts {
+    ($($name:ident($is:ty, $range:expr, $what:literal, $hint:literal);)+) => {$(
+        #[doc = concat!("A number of ", $what, ".")]
+        #[derive(Debug, Clone)]
+        pub struct $name;
+
+        impl $crate::request::given::Value for $name {
+            type Is = $is;
+            const KIND: $crate::request::given::Kind = $crate::request::given::Kind::Whole;
+
+            fn read(text: &str) -> Result<$is, $crate::config::fit::Misfit> {
+                $crate::request::values::count(text, $range, $what, $hint).map(|count| count as $is)
+            }
+        }
+    )+};
+}
+pub(crate) use counts;
+
+/// Other numbers, in the same way.
+macro_rules! numbers {
+    ($($name:ident($range:expr, $what:literal, $hint:literal);)+) => {$(
+        #[doc = concat!("A number: ", $what, ".")]
+        #[derive(Debug, Clone)]
+        pub struct $name;
+
+        impl $crate::request::given::Value for $name {
+            type Is = f64;
+            const KIND: $crate::request::given::Kind = $crate::request::given::Kind::Number;
+
+            fn read(text: &str) -> Result<f64, $crate::config::fit::Misfit> {
+                $crate::request::values::number(text, $range, $what, $hint)
+            }
+        }
+    )+};
+}
+pub(super) use numbers;
+
+/// A whole number in its range; `what` is a plural.
+pub fn count(
+    text: &str,
+    range: RangeInclusive<i64>,
+    what: &str,
+    hint: &str,
+) -> Result<i64, Misfit> {
+    let count = text.trim().parse();
+    let count = count.map_err(|_| (format!("`{text}` is no whole number"), hint.to_owned()))?;
+    within(count, &range, what, hint)
+}
+
+/// Any number in its range.
+pub fn number(
+    text: &str,
+    range: RangeInclusive<f64>,
+    what: &str,
+    hint: &str,
+) -> Result<f64, Misfit> {
+    let number = text.trim().parse();
+    let number = number.map_err(|_| (format!("`{text}` is no number"), hint.to_owned()))?;
+    within(number, &range, what, hint)
+}
+
+fn within<T: PartialOrd + Display>(
+    number: T,
+    range: &RangeInclusive<T>,
+    what: &str,
+    hint: &str,
+) -> Result<T, Misfit> {
+    if range.contains(&number) {
+        return Ok(number);
+    }
+    let (low, high) = (range.start(), range.end());
+    Err((format!("{number} is outside the range of {what}, {low}…{high}"), hint.to_owned()))
+}
+
+counts! {
+    Blocks(u32, 1..=1000, "blocks", "six are the least for a 95 % interval, ten the usual");
+    Streams(u16, 1..=256, "streams", "ESnet takes two, as iperf3's -P 2");
+}
+
+/// A quantity with its unit, which is written like the example.
+pub fn unit<T: FromStr<Err = UnitError>>(text: &str, example: &str) -> Result<T, Misfit> {
+    text.parse().map_err(|error: UnitError| (error.to_string(), format!("write it as {example}")))
+}
+
+/// With a unit; seconds where a flag has none, as iperf3 and ping take them.
+pub(super) fn seconds(text: &str) -> String {
+    let bare = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    if bare { format!("{text}s") } else { text.to_owned() }
+}
+
+/// A load phase between 10 ms and a day.
+#[derive(Debug, Clone)]
+pub struct Duration;
+
+impl Value for Duration {
+    type Is = Nanos;
+
+    fn read(text: &str) -> Result<Nanos, Misfit> {
+        let duration: Nanos = unit(text, "\"5s\" or \"300ms\"")?;
+        let range = Nanos::from_millis(10)..=Nanos::from_secs(86_400);
+        if range.contains(&duration) {
+            return Ok(duration);
+        }
+        let message = format!("{duration} is outside the range of a duration, 10ms…24h");
+        Err((message, "300 ms are a look, 60 s are RFC 2544's".to_owned()))
+    }
+
+    fn typed(text: &str) -> Result<Nanos, Misfit> {
+        Self::read(&seconds(text))
+    }
+}
+
+impl Value for Rate {
+    type Is = Self;
+
+    fn read(text: &str) -> Result<Self, Misfit> {
+        unit(text, "\"10Gbit\"")
+    }
+}
+
+impl Value for FrameRate {
+    type Is = Self;
+
+    fn read(text: &str) -> Result<Self, Misfit> {
+        frame_rate::parse(text).map_err(|error| (error.to_string(), "write it as \"1kpps\"".into()))
+    }
+}
+
+impl Value for PortRef {
+    type Is = Self;
+
+    fn read(text: &str) -> Result<Self, Misfit> {
+        let hint = "write it as \"h1/eth1\"";
+        text.parse().map_err(|error: NotAPort| (error.to_string(), hint.to_owned()))
+    }
+}
+
+/// A device's name, or that of a variant.
+impl Value for String {
+    type Is = Self;
+
+    fn read(text: &str) -> Result<Self, Misfit> {
+        Ok(text.to_owned())
+    }
+}
+
+/// Whether something is so; a flag says that it is.
+impl Value for bool {
+    type Is = Self;
+    const KIND: Kind = Kind::Truth;
+
+    fn read(text: &str) -> Result<Self, Misfit> {
+        text.parse().map_err(|_| no_such_word(text, &[("true", ""), ("false", "")]))
+    }
+}
+
+impl Value for FrameSize {
+    type Is = Self;
+    const KIND: Kind = Kind::Whole;
+
+    fn read(text: &str) -> Result<Self, Misfit> {
+        let hint = "frame sizes count from the MAC address through the FCS";
+        let size = octets(text).and_then(Self::new);
+        size.map_err(|error| (error.to_string(), hint.to_owned()))
+    }
+}
+
+/// What a frame carries, in octets; whether it is a frame depends on the headers.
+#[derive(Debug, Clone)]
+pub struct Length;
+
+impl Value for Length {
+    type Is = u32;
+    const KIND: Kind = Kind::Whole;
+
+    fn read(text: &str) -> Result<u32, Misfit> {
+        octets(text).map_err(|error| (error.to_string(), "give a number of octets".to_owned()))
+    }
+}
+
+/// Beyond what can be held there is no size anyway.
+pub(super) fn octets(text: &str) -> Result<u32, UnitError> {
+    let number = text.trim().parse::<i64>();
+    let number = number.map_err(|_| UnitError::NoNumber { text: text.to_owned() })?;
+    Ok(u32::try_from(number.max(0)).unwrap_or(u32::MAX))
+}
+
+/// The frames that carry IP packets and UDP payloads of these lengths, each of which has to fit.
+pub(super) fn frames_of(
+    ip_lengths: &[Given<Length>],
+    payloads: &[Given<Length>],
+    headers: Headers,
+    testbed: &Testbed,
+) -> Result<Vec<FrameSize>, Fault> {
+    let (ip, payload) = (fit::above_ip(headers), fit::above_payload(headers));
+    let ways = ip_lengths.iter().map(|length| (length, ip));
+    let ways = ways.chain(payloads.iter().map(|length| (length, payload)));
+    ways.map(|(length, above)| {
+        let size = FrameSize::new(length.value.saturating_add(above)).map_err(|error| {
+            let message =
+                format!("{}, with {above} octets of headers and FCS: {error}", length.value);
+            let least = FrameSize::MIN.octets().saturating_sub(above);
+            length.fault((message, format!("give {least} to {}", FrameSize::MAX.octets() - above)))
+        })?;
+        fit::size_fits(size, testbed).map_err(|misfit| length.fault(misfit))?;
+        Ok(size)
+    })
+    .collect()
+}
+
+/// All sizes, whichever way each was stated, each once.
+pub(super) fn sizes(
+    frames: &[Given<FrameSize>],
+    ip_lengths: &[Given<Length>],
+    payloads: &[Given<Length>],
+    testbed: &Testbed,
+) -> Result<Vec<FrameSize>, Fault> {
+    let mut all = Vec::new();
+    for size in frames {
+        fit::size_fits(size.value, testbed).map_err(|misfit| size.fault(misfit))?;
+        all.push(size.value);
+    }
+    all.extend(frames_of(ip_lengths, payloads, Headers::default(), testbed)?);
+    Ok(once(all))
+}
+
+/// Each once, in the order of their first.
+pub(super) fn once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut once = Vec::new();
+    for one in all {
+        if !once.contains(&one) {
+            once.push(one);
+        }
+    }
+    once
+}
