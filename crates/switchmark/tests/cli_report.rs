@@ -135,7 +135,7 @@ fn an_unfinished_run_shows_what_there_is() {
         assert!(report.status.success(), "{lives}: {text}{}", words(&report.stderr));
         assert_eq!(text.contains("Unfinished: the run broke off before"), !finished, "{text}");
         for protocol in ["icmp", "udp"] {
-            let row = format!("\n{protocol} ");
+            let row = format!("\n{} ", protocol.to_uppercase());
             assert_eq!(
                 text.contains(&row),
                 shown.contains(&protocol),

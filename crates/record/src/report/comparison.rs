@@ -186,7 +186,8 @@ fn table(compared: &Compared) -> Table {
         "Cliff's delta",
         "decision",
     ];
-    let title = format!("{} against {}, figure by figure", compared.subject, compared.reference);
+    let title =
+        format!("{} compared with {}, figure by figure", compared.subject, compared.reference);
     Table::new(title, columns)
         .page_only(&["number", "p, corrected", "Cliff's delta"])
         .sparing(&["margin", "confidence", "blocks"])
