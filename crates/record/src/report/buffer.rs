@@ -58,11 +58,11 @@ impl<'a> Case<'a> {
         format!("{streams} of {}", text("congestion_control"))
     }
 
-    /// `alone`, `beside udp 2Gbit/s`
+    /// `nothing`, `udp 2Gbit/s`, `udp 20 %, back`
     fn beside(&self) -> String {
         match reading::load(self.0[0]).as_str() {
-            "idle" => "alone".to_owned(),
-            load => format!("beside {load}"),
+            "idle" => "nothing".to_owned(),
+            load => load.replace(" the other way", ", back").replace(" of the link", ""),
         }
     }
 }
@@ -133,7 +133,7 @@ fn stability(cases: &[Case<'_>]) -> Table {
         ]
     };
     let head = [
-        "TCP",
+        "TCP beside",
         "device",
         "stable",
         "goodput",
@@ -197,13 +197,13 @@ fn windows(cases: &[Case<'_>]) -> Table {
         ]
     };
     let head = [
-        "TCP",
+        "TCP beside",
         "device",
         "largest window",
         "windows cut",
-        "bandwidth-delay product",
-        "buffer, by TCP",
-        "buffer, by delay",
+        "BDP",
+        "buffer",
+        "by delay",
         "buffer delay",
         "efficiency",
         "transfer time ratio",

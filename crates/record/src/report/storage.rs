@@ -100,14 +100,14 @@ fn done(own: &[&Figure]) -> Table {
         "path",
         "engine",
         "size",
-        "jobs x depth",
-        "operation",
+        "jobs x QD",
+        "of",
         "IOPS",
-        "mean latency",
+        "latency",
         "p50",
         "p99",
-        "round trip",
-        "network's share",
+        "RTT",
+        "network",
         "limited by",
     ];
     let rates = own.iter().filter(|f| f.metric == Metric::Iops && is_plain(f));
@@ -138,7 +138,9 @@ fn done(own: &[&Figure]) -> Table {
             Cell::limit(&[*rate]),
         ]
     });
-    Table::new("Reads and writes", head).sparing(&["p50", "engine", "p99"]).with_rows(rows)
+    Table::new("Reads and writes: means, and the network's share of them", head)
+        .sparing(&["p50", "engine", "p99"])
+        .with_rows(rows)
 }
 
 /// `8 x 4`: jobs, and operations of each.
@@ -180,7 +182,7 @@ fn budget(own: &[&Figure]) -> Table {
         ];
         lead.into_iter().chain(PARTS.iter().map(part)).collect()
     });
-    let head = ["path", "size", "jobs x depth", "operation", "mean latency"];
+    let head = ["path", "size", "jobs x QD", "of", "latency"];
     Table::new("Where is the time spent?", head.into_iter().chain(PARTS)).with_rows(rows)
 }
 
@@ -214,8 +216,8 @@ fn added(own: &[&Figure]) -> Option<Table> {
     let head = [
         "path",
         "size",
-        "jobs x depth",
-        "operation",
+        "jobs x QD",
+        "of",
         "predicted",
         "observed",
         "rest",
@@ -270,7 +272,7 @@ fn what_if_table(own: &[&Figure]) -> Option<Table> {
         cells
     };
     let mut columns: Vec<Column> =
-        ["path", "size", "jobs x depth", "replicated writes"].map(Column::from).into();
+        ["path", "size", "jobs x QD", "replicated writes"].map(Column::from).into();
     columns.extend(trips.iter().map(|ns| Column::from(words::time(*ns as f64))));
     Table::new("What if: IOPS by the network's round trip", columns)
         .with_note("≤: only if the storage keeps up.")

@@ -56,12 +56,11 @@ fn figures_table(figures: &[Figure]) -> Option<Table> {
     let rows: Vec<Vec<Cell>> = of
         .map(|f| {
             let protocol = reading::text(f, "protocol").unwrap_or_default().to_uppercase();
-            let size =
-                reading::text(f, "frame_size").map_or(String::new(), |s| format!("{s} octets"));
+            let size = reading::text(f, "frame_size").unwrap_or_default();
             vec![
                 Cell::text(f.metric.as_str()),
-                Cell::text(latency::short_load(&reading::load(f)))
-                    .with_note(format!("beside {protocol} {size}")),
+                Cell::text(latency::short_load(&reading::load(f))),
+                Cell::text(format!("{protocol} {size}").trim()),
                 subject::cell(f),
                 Cell::value(f),
                 Cell::samples(&[f]),
@@ -69,7 +68,7 @@ fn figures_table(figures: &[Figure]) -> Option<Table> {
             ]
         })
         .collect();
-    let head = ["metric", "load", "device", "value", "n", "limited by"];
+    let head = ["metric", "load", "beside", "device", "value", "n", "limited by"];
     Table::new("The load beside the round trips", head)
         .sparing(&["n"])
         .with_note("TCP payload a second at the receiver, and retransmits, per trial.")

@@ -8,6 +8,8 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, presets};
 pub const WIDTH: usize = 100;
 /// Longer cells are cut; only names that users chose can be.
 const CELL: usize = 22;
+/// Sentences may be as long as this where there is room.
+const SENTENCE: usize = 60;
 /// And shorter still where no column is left to drop.
 const TIGHT: usize = 11;
 
@@ -25,6 +27,8 @@ struct Column {
     left: bool,
     /// The higher, the sooner it goes where there is no room; 0 stays to the last.
     spare: u8,
+    /// Longer cells are cut.
+    most: usize,
 }
 
 impl Grid {
@@ -37,6 +41,16 @@ impl Grid {
     #[must_use]
     pub fn words(self, name: &str) -> Self {
         self.column(name, true, 0)
+    }
+
+    /// A column of sentences: the first to be cut.
+    #[must_use]
+    pub fn sentences(self, name: &str) -> Self {
+        let mut grid = self.column(name, true, 0);
+        if let Some(column) = grid.columns.last_mut() {
+            column.most = SENTENCE;
+        }
+        grid
     }
 
     /// A column of numbers.
@@ -52,14 +66,16 @@ impl Grid {
     }
 
     fn column(mut self, name: &str, left: bool, spare: u8) -> Self {
-        self.columns.push(Column { name: name.to_owned(), left, spare });
+        self.columns.push(Column { name: name.to_owned(), left, spare, most: CELL });
         self
     }
 
     /// One more row.
     pub fn row(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.columns.len());
-        self.rows.push(cells.into_iter().map(|cell| short(&cell, CELL)).collect());
+        let most = self.columns.iter().map(|column| column.most);
+        self.rows
+            .push(cells.into_iter().zip(most).map(|(cell, most)| short(&cell, most)).collect());
     }
 
     /// The table as text; `None` without rows.
@@ -78,6 +94,7 @@ impl Grid {
         while self.width(gap) > WIDTH {
             if gap == 2 {
                 gap = 1;
+                self.cut_sentences(self.width(gap).saturating_sub(WIDTH));
             } else if let Some(at) = self.most_spare() {
                 self.drop(at);
             } else {
@@ -94,6 +111,19 @@ impl Grid {
         let by_place = (1..last).rev().find(|at| !self.columns[*at].left && last > 3);
         let most = (0..=last).max_by_key(|at| self.columns[*at].spare);
         most.filter(|at| self.columns[*at].spare > 0).or(by_place)
+    }
+
+    /// Takes so many characters from the longest sentences, down to a cell's usual length.
+    fn cut_sentences(&mut self, over: usize) {
+        for at in 0..self.columns.len() {
+            if self.columns[at].most == SENTENCE {
+                let longest = self.rows.iter().map(|row| row[at].chars().count()).max();
+                let most = longest.unwrap_or(0).saturating_sub(over).max(CELL);
+                for row in &mut self.rows {
+                    row[at] = short(&row[at], most);
+                }
+            }
+        }
     }
 
     fn cut(&mut self, most: usize) {

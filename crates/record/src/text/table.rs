@@ -17,6 +17,7 @@ const INTERVAL: u8 = 40;
 /// How a column's cells are written.
 enum Form {
     Words,
+    Sentences,
     Numbers,
     /// All in one unit, which the column's name says unless it is said elsewhere.
     Scaled(Scale),
@@ -40,6 +41,9 @@ struct Scale {
 pub(super) fn draw(table: &Table, notes: &mut Footnotes) -> Option<(String, String)> {
     let shown: Vec<usize> =
         (0..table.columns.len()).filter(|at| table.columns[*at].room < Room::Page).collect();
+    if shown.is_empty() {
+        return None;
+    }
     let times = TimeUnit::fit(table.rows.iter().flatten().filter_map(nanoseconds));
     let forms: Vec<Form> = shown.iter().map(|at| form(table, *at, times)).collect();
     let all_times = forms.iter().all(|form| match form {
@@ -146,8 +150,14 @@ fn form(table: &Table, at: usize, times: TimeUnit) -> Form {
     if cells().any(|cell| matches!(cell, Cell::Samples(_))) {
         return Form::Samples;
     }
-    let is_number = |cell: &Cell| matches!(cell, Cell::Text { style: Style::Number, .. });
-    if cells().any(is_number) { Form::Numbers } else { Form::Words }
+    let is_set = |style: Style| {
+        cells().any(|cell| matches!(cell, Cell::Text { style: own, .. } if *own == style))
+    };
+    match () {
+        () if is_set(Style::Number) => Form::Numbers,
+        () if is_set(Style::Long) => Form::Sentences,
+        () => Form::Words,
+    }
 }
 
 fn scale(unit: Unit, time: TimeUnit, quantities: &[&Quantity]) -> Scale {
@@ -192,6 +202,7 @@ fn add_column(
     };
     match (form, column.room) {
         (Form::Words | Form::Limit, _) => grid.words(&name),
+        (Form::Sentences, _) => grid.sentences(&name),
         (_, Room::Spare(spare)) => grid.spare(&name, spare),
         _ => grid.numbers(&name),
     }

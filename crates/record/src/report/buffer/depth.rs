@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Block, Caveat, Cell, Figure, Metric, Section, Table, Unit, Verdict};
+use page::{Block, Caveat, Cell, Figure, Metric, Section, Style, Table, Unit, Verdict};
 
 use super::super::reading;
 use super::super::subject::{self, Who};
@@ -91,7 +91,7 @@ fn about_output(figure: &Figure) -> String {
 fn made_of(figures: &[&Figure]) -> Table {
     let mut rows = Vec::new();
     let mut put = |what: &str, cell: Cell, why: String| {
-        rows.push(vec![Cell::text(what), cell, Cell::text(why)]);
+        rows.push(vec![Cell::text(what), cell, Cell::text(why).with_style(Style::Long)]);
     };
     for figure in of(figures, Metric::Cell) {
         let value = match text(figure, "limit").as_str() {
@@ -187,7 +187,7 @@ fn enough(figures: &[&Figure]) -> Option<Table> {
                 None => "can't be told",
             };
             let needed = words::value(Unit::Bytes, number(figure, "needed_bytes"));
-            Cell::text(told).with_note(format!("needs {needed}"))
+            Cell::text(told).with_note(needed)
         })
     };
     let row = |rtt: &u64| {
@@ -201,7 +201,7 @@ fn enough(figures: &[&Figure]) -> Option<Table> {
         more => format!("{more} flows"),
     }));
     let title = format!("Enough for which round trips at {}?", words::bit_rate(rate));
-    let note = "One flow needs rate × RTT; flows that are not in step need that over the square \
+    let note = "Beside each answer the buffer needed. One flow needs rate × RTT; flows that are not in step need that over the square \
                 root of their number.";
     Some(Table::new(title, head).with_note(note).with_rows(trips.iter().map(row)))
 }

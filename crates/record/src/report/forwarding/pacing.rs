@@ -82,6 +82,7 @@ fn makers(records: &[(Trial, TrialRecord)]) -> Option<Table> {
     let head = ["sent by", "counted by", "on", "flows"];
     let note = "Each with the reason recorded, and in how many flows.";
     Table::new("What put the frames on the wire and what counted them", head)
+        .page_only(&head)
         .with_note(note)
         .with_rows(rows)
         .unless_empty()
