@@ -84,7 +84,7 @@ pub fn against(reference: &str) -> Result<()> {
     let before = steps::step("build the other", || build(reference))?;
     let now = steps::step("build this", || {
         steps::run(&mut steps::cargo(&["build", "--release", "--package", "switchmark"]))?;
-        program(&root().join("target"))
+        steps::built()
     })?;
     println!("this tree against {reference}, {ROUNDS} rounds in turn; above 1.00 this is better");
     println!("{:<52} {:>6}  {:>13}  verdict", "", "ratio", "98 % interval");
@@ -114,20 +114,7 @@ fn build(reference: &str) -> Result<PathBuf> {
     steps::run(&mut git)?;
     let mut cargo = steps::cargo(&["build", "--release", "--package", "switchmark"]);
     steps::run(cargo.current_dir(&source).env("CARGO_TARGET_DIR", &made))?;
-    program(&made)
-}
-
-/// Wherever the target's name put it.
-fn program(target: &Path) -> Result<PathBuf> {
-    let mut folders = vec![target.to_owned()];
-    for entry in std::fs::read_dir(target)? {
-        folders.push(entry?.path());
-    }
-    let found = folders.into_iter().map(|folder| folder.join("release/switchmark"));
-    found
-        .filter(|path| path.is_file())
-        .max_by_key(|path| path.metadata().and_then(|of| of.modified()).ok())
-        .with_context(|| format!("no release/switchmark below {}", target.display()))
+    steps::built_in(&made)
 }
 
 /// How much better this is than the other, whichever begins.

@@ -21,7 +21,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::steps::{cargo, root, run, step};
+use crate::steps::{built, cargo, root, run, step};
 use mutate::{Dice, mutated};
 
 /// A simulation may have much to do; then it is asked to end.
@@ -152,13 +152,7 @@ impl Thrown {
 
 impl Range {
     fn new(number: u64) -> Result<Self> {
-        let built = cargo(&["metadata", "--format-version=1", "--no-deps"]).output()?;
-        let metadata: serde_json::Value = serde_json::from_slice(&built.stdout)?;
-        let target = metadata["target_directory"].as_str().context("a target directory")?;
-        let host = if cfg!(target_arch = "aarch64") { "aarch64" } else { "x86_64" };
-        let with_host = format!("{target}/{host}-unknown-linux-gnu/release/switchmark");
-        let program = [PathBuf::from(with_host), format!("{target}/release/switchmark").into()];
-        let built = program.into_iter().find(|path| path.is_file()).context("find the program")?;
+        let built = built()?;
         let folder =
             std::env::temp_dir().join(format!("switchmark-attack-{}-{number}", std::process::id()));
         fs::create_dir_all(folder.join("theirs"))?;

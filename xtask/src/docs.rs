@@ -101,11 +101,10 @@ fn cut(said: &str) -> String {
 
 /// Both streams as they came, without the lines that tell how far it is.
 fn output(command: &str, place: &Path) -> Result<String> {
-    let program = root().join("target").join(triple()?).join("release/switchmark");
     let words = command.trim_start_matches("$ switchmark").replace("\\\n", " ");
     let said = place.join("said");
     let file = File::create(&said)?;
-    let status = Command::new(program)
+    let status = Command::new(steps::built()?)
         .args(words.split_whitespace())
         .current_dir(root())
         .env("XDG_DATA_HOME", place)
@@ -120,12 +119,6 @@ fn output(command: &str, place: &Path) -> Result<String> {
     let text = fs::read_to_string(&said)?;
     let kept = text.lines().filter(|line| !line.contains(" trials done, "));
     Ok(kept.map(|line| line.to_owned() + "\n").collect())
-}
-
-/// Where the workspace's builds go: its configuration names the target.
-fn triple() -> Result<String> {
-    let told = Command::new("rustc").args(["--print", "host-tuple"]).output()?;
-    Ok(String::from_utf8(told.stdout)?.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -104,6 +104,23 @@ pub fn cargo(args: &[&str]) -> Command {
     cargo
 }
 
+/// The program as `cargo build --release` left it.
+pub fn built() -> Result<PathBuf> {
+    let told = cargo(&["metadata", "--format-version=1", "--no-deps"]).output()?;
+    let metadata: serde_json::Value = serde_json::from_slice(&told.stdout)?;
+    let target = metadata["target_directory"].as_str().context("a target directory")?;
+    built_in(Path::new(target))
+}
+
+/// The same in a target folder: below the host's name, for the configuration names the target.
+pub fn built_in(target: &Path) -> Result<PathBuf> {
+    let host = if cfg!(target_arch = "aarch64") { "aarch64" } else { "x86_64" };
+    let folders = [target.join(format!("{host}-unknown-linux-gnu")), target.to_owned()];
+    let programs = folders.map(|folder| folder.join("release/switchmark"));
+    let found = programs.into_iter().find(|path| path.is_file());
+    found.with_context(|| format!("find release/switchmark below {}", target.display()))
+}
+
 /// Runs it to its end; an error where it did not succeed.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("start {command:?}"))?;

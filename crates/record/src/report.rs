@@ -82,7 +82,9 @@ pub fn text(run: &ReportInput<'_>) -> String {
     if !out.is_empty() {
         out.push('\n');
     }
-    let sections = told.map_or_else(|| of_studies("", run), |told| told.sections);
+    // Trials make pictures, and text has none.
+    let bare = ReportInput { records: &[], ..*run };
+    let sections = told.map_or_else(|| of_studies("", &bare), |told| told.sections);
     out.push_str(&text::sections(&sections, &mut notes));
     out.push_str(&notes.render());
     out

@@ -5,11 +5,12 @@
 use page::{Ends, Figure, Quantity, Unit};
 
 /// A unit chosen for a magnitude: divide by, and write behind.
-type Scaled = (f64, &'static str);
+pub(crate) type Scaled = (f64, &'static str);
 
-const TIMES: &[Scaled] = &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
-const BIT_RATES: &[Scaled] = &[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")];
-const BYTES: &[Scaled] = &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
+pub(crate) const TIMES: &[Scaled] = &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
+pub(crate) const BIT_RATES: &[Scaled] =
+    &[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")];
+pub(crate) const BYTES: &[Scaled] = &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
 
 /// A value in its unit, to three significant digits; frames and counts to the whole number.
 pub(crate) fn value(unit: Unit, value: f64) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use page::Figure;
 
 use super::frames::Frames;
-use super::reading::{hosts, is_bypass};
+use super::reading::hosts;
 use super::subject::{Who, beside};
 
 /// Conditions that make a case; the others say where or how it was measured.
@@ -32,7 +32,7 @@ pub(super) fn bypass_of<'a>(figure: &Figure, among: &'a [Figure]) -> Option<&'a 
     let own = Who::of_figure(figure);
     let asked_for = |f: &Figure| beside(f).is_none_or(|other| Who::Named(other) == own);
     among.iter().find(|f| {
-        is_bypass(f)
+        f.is_bypass()
             && f.metric == figure.metric
             && f.unit == figure.unit
             && f.quantile == figure.quantile

@@ -53,7 +53,7 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
 fn latency(figures: &[Figure]) -> Vec<Sentence> {
     let medians = |metric| {
         reading::of(figures, metric)
-            .filter(|f| f.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9) && !reading::is_bypass(f))
+            .filter(|f| f.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9) && !f.is_bypass())
             .collect::<Vec<_>>()
     };
     let added = medians(Metric::RttAdded);

@@ -100,7 +100,7 @@ pub(super) fn section(
     blocks.push(Block::Table(stability(&cases)));
     blocks.push(Block::Table(windows(&cases)));
     let rate = cases.iter().find_map(|case| case.get(Metric::Bdp));
-    let rate = rate.and_then(|f| reading::number(f, "rate_bits_per_second"));
+    let rate = rate.and_then(|f| f.number("rate_bits_per_second"));
     blocks.extend(over_time::blocks(records, rate));
     let heading = "Buffer for long paths".to_owned();
     Some(Section { id: format!("{prefix}-buffer"), heading, blocks })
@@ -153,7 +153,7 @@ fn stability(cases: &[Case<'_>]) -> Table {
 /// What counted as stable.
 fn limits(cases: &[Case<'_>]) -> String {
     let stable = cases.iter().find_map(|case| case.get(Metric::Stable));
-    let number = |key| stable.and_then(|f| reading::number(f, key));
+    let number = |key| stable.and_then(|f| f.number(key));
     let mut text = "Stable at the fair share after the ramp-up or not".to_owned();
     if let (Some(again), Some(variation), Some(share)) =
         (number("limit_retransmits_per_gigabyte"), number("limit_variation"), number("limit_share"))
@@ -175,8 +175,8 @@ fn windows(cases: &[Case<'_>]) -> Table {
     let row = |case: &Case<'_>| {
         let bdp = case.get(Metric::Bdp);
         let path = bdp.map_or_else(String::new, |f| {
-            let rate = reading::number(f, "rate_bits_per_second").map(words::bit_rate);
-            let rtt = reading::number(f, "rtt_ns").map(words::time);
+            let rate = f.number("rate_bits_per_second").map(words::bit_rate);
+            let rtt = f.number("rtt_ns").map(words::time);
             [rate, rtt].into_iter().flatten().collect::<Vec<_>>().join(" × ")
         });
         vec![
@@ -224,7 +224,7 @@ fn rows(cases: &[Case<'_>], row: impl Fn(&Case<'_>) -> Vec<Cell>) -> Vec<Vec<Cel
 }
 
 fn fair_share(case: &Case<'_>) -> Option<f64> {
-    reading::number(case.get(Metric::Stable)?, "fair_share_bits_per_second")
+    case.get(Metric::Stable)?.number("fair_share_bits_per_second")
 }
 
 /// One sentence for each case beside a load into the same egress.
@@ -245,7 +245,7 @@ fn sentence(case: &Case<'_>) -> Option<(Verdict, String)> {
     let stable = case.get(Metric::Stable)?;
     let who = Who::of_figure(stable).in_words();
     let bdp = case.get(Metric::Bdp);
-    let rtt = bdp.and_then(|f| reading::number(f, "rtt_ns")).map(words::time);
+    let rtt = bdp.and_then(|f| f.number("rtt_ns")).map(words::time);
     let path = rtt.map_or_else(String::new, |rtt| format!(" at a round trip of {rtt}"));
     let tcp = format!("{} {}{path}", case.tcp(), case.beside());
     let share = match (case.get(Metric::Goodput), fair_share(case)) {

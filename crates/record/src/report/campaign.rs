@@ -68,7 +68,7 @@ fn typical(figures: &[Figure]) -> Vec<&Figure> {
     let asked = |figure: &&Figure| {
         let convention = reading::text(figure, "rate_convention");
         better(figure.metric).is_some()
-            && !reading::is_bypass(figure)
+            && !figure.is_bypass()
             && figure.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9)
             && convention.is_none_or(|told| told == "payload")
     };
@@ -206,9 +206,7 @@ fn control(figures: &[Figure]) -> Option<Table> {
             Cell::text(case(figure)),
             Cell::number(figure.value.map_or_else(String::new, |value| format!("{value:.4}"))),
             Cell::number(interval).with_note(words::ends(&quantity.ends)),
-            Cell::number(
-                reading::number(figure, "margin").map_or_else(String::new, words::percent),
-            ),
+            Cell::number(figure.number("margin").map_or_else(String::new, words::percent)),
             Cell::text(reading::text(figure, "decision").unwrap_or_default()),
         ]
     };

@@ -42,7 +42,7 @@ fn text(figure: &Figure, name: &str) -> String {
 }
 
 fn whole(figure: &Figure, name: &str) -> u64 {
-    reading::number(figure, name).unwrap_or(0.0) as u64
+    figure.number(name).unwrap_or(0.0) as u64
 }
 
 /// The mean over pairs of every number of nodes, and the worst round of arrangements that have
@@ -88,7 +88,7 @@ fn table(
     name: impl Fn(&Figure) -> String,
 ) -> Option<Table> {
     let mut arrangements: Vec<String> = Vec::new();
-    for figure in figures.iter().filter(|f| !reading::is_bypass(f)) {
+    for figure in figures.iter().filter(|f| !f.is_bypass()) {
         let arrangement = text(figure, "arrangement");
         if !arrangements.contains(&arrangement) {
             arrangements.push(arrangement);
@@ -102,20 +102,19 @@ fn table(
         let alike: Vec<&Figure> = figures
             .iter()
             .filter(|f| whole(f, key) == value)
-            .filter(|f| reading::is_bypass(f) || Who::of_figure(f) == *subject)
+            .filter(|f| f.is_bypass() || Who::of_figure(f) == *subject)
             .copied()
             .collect();
         let of = |arrangement: &String| {
-            let own =
-                |f: &&&Figure| !reading::is_bypass(f) && text(f, "arrangement") == *arrangement;
+            let own = |f: &&&Figure| !f.is_bypass() && text(f, "arrangement") == *arrangement;
             alike.iter().find(own).copied()
         };
         let own: Vec<&Figure> = arrangements.iter().filter_map(of).collect();
         let Some(first) = own.first() else { continue };
         let mut row = vec![Cell::path(subject.name()), Cell::number(name(first))];
         row.extend(arrangements.iter().map(|arrangement| cell(of(arrangement))));
-        row.push(cell(alike.iter().find(|f| reading::is_bypass(f)).copied()));
-        let limit = reading::number(first, "wire_limit_bits_per_s").map(megabytes);
+        row.push(cell(alike.iter().find(|f| f.is_bypass()).copied()));
+        let limit = first.number("wire_limit_bits_per_s").map(megabytes);
         row.push(Cell::number(limit.unwrap_or_default()));
         row.push(Cell::limit_of(slowest(&own), &own));
         rows.push(row);

@@ -16,7 +16,7 @@ mod throughput;
 
 use measure::{FrameRate, Rate};
 use method::study::StudySpec;
-use page::{Block, Cell, Figure, Section};
+use page::{Block, Figure, Section};
 
 use super::ReportInput;
 use super::frames::Frames;
@@ -68,7 +68,7 @@ fn link_rate(run: &ReportInput<'_>) -> Option<Rate> {
 
 /// What a link carries of the figure's frames: as the study says, else by the link's rate.
 fn line_rate(figure: &Figure, link: Option<Rate>) -> Option<FrameRate> {
-    let told = reading::number(figure, "line_rate_frames_per_s").map(FrameRate);
+    let told = figure.number("line_rate_frames_per_s").map(FrameRate);
     told.or_else(|| Frames::of_figure(figure)?.line_rate(link?))
 }
 
@@ -87,9 +87,4 @@ fn lane_name(lane: &Lane, lanes: &[Lane]) -> String {
     } else {
         format!("{} {hosts}", who.name())
     }
-}
-
-/// A number, or a dash.
-fn number_cell(text: Option<String>) -> Cell {
-    Cell::number(text.unwrap_or_else(|| "–".to_owned()))
 }

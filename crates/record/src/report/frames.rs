@@ -30,7 +30,7 @@ impl Frames {
         let asked: Option<FrameMix> = name.parse().ok();
         let sent = reading::text(figure, "frame_size_sent").and_then(|sent| sent.parse().ok());
         let mean = asked.as_ref().map(FrameMix::mean_octets);
-        let mean = mean.or_else(|| reading::number(figure, "mean_frame_octets")).unwrap_or(0.0);
+        let mean = mean.or_else(|| figure.number("mean_frame_octets")).unwrap_or(0.0);
         Some(Self {
             hundredths: (mean * 100.0) as u64,
             name: asked.as_ref().map_or(name, ToString::to_string),
@@ -93,7 +93,7 @@ impl Frames {
 
 /// The first column of a table by frame size.
 pub(super) fn cell(figure: &Figure) -> Cell {
-    Frames::of_figure(figure).map_or_else(|| Cell::number("–"), |frames| frames.cell())
+    Frames::of_figure(figure).map_or(Cell::Missing, |frames| frames.cell())
 }
 
 fn headers_of_figure(figure: &Figure) -> String {

@@ -182,24 +182,20 @@ fn sentence(title: &str) -> String {
 
 /// The caveats of every row that has a limit; none of a table of one row, where they are its own.
 fn shared(table: &Table) -> BTreeSet<Caveat> {
-    let mut sets = table.rows.iter().flatten().filter_map(|cell| match cell {
-        Cell::Limit(limit) => Some(
-            limit
-                .caveats
-                .iter()
-                .filter(|(_, quantiles)| quantiles.is_empty())
-                .map(|(caveat, _)| *caveat)
-                .collect::<BTreeSet<Caveat>>(),
-        ),
+    let of_all = |limit: &Limit| {
+        let said = limit.caveats.iter().filter(|(_, quantiles)| quantiles.is_empty());
+        said.map(|(caveat, _)| *caveat).collect::<BTreeSet<Caveat>>()
+    };
+    let sets = table.rows.iter().flatten().filter_map(|cell| match cell {
+        Cell::Limit(limit) => Some(of_all(limit)),
         _ => None,
     });
-    let Some(first) = sets.next() else { return BTreeSet::new() };
-    let mut others = 0;
-    let shared = sets.fold(first, |shared, set| {
-        others += 1;
-        &shared & &set
-    });
-    if others == 0 { BTreeSet::new() } else { shared }
+    let sets: Vec<BTreeSet<Caveat>> = sets.collect();
+    let [first, others @ ..] = &sets[..] else { return BTreeSet::new() };
+    if others.is_empty() {
+        return BTreeSet::new();
+    }
+    others.iter().fold(first.clone(), |shared, set| &shared & set)
 }
 
 fn of_every_row(shared: &BTreeSet<Caveat>) -> String {
@@ -215,15 +211,11 @@ fn of_every_row(shared: &BTreeSet<Caveat>) -> String {
 fn row_confidence(row: &[Cell]) -> Option<String> {
     row.iter().find(|cell| matches!(cell, Cell::Samples(_)))?;
     let mut all = row.iter().filter_map(|cell| match cell {
-        Cell::Value { quantity, .. } if quantity.low.is_some() => Some(ends(quantity)),
+        Cell::Value { quantity, .. } if quantity.low.is_some() => Some(words::ends(&quantity.ends)),
         _ => None,
     });
     let first = all.next()?;
     all.all(|other| other == first).then_some(first)
-}
-
-fn ends(quantity: &Quantity) -> String {
-    words::ends(&quantity.ends)
 }
 
 fn drawn(cell: &Cell, table: &Table, confidence: Option<&str>) -> CellView {

@@ -1,5 +1,5 @@
-//! Reading figures by their conditions: which protocol, which size, which path. The one place that
-//! knows the names of conditions.
+//! Reading figures by their conditions: which protocol, which size, which path, in words. What is a
+//! number or a name alone, a figure reads itself.
 
 use page::{Condition, Figure, Metric};
 
@@ -13,23 +13,9 @@ pub(super) fn text(figure: &Figure, name: &str) -> Option<String> {
     })
 }
 
-/// A condition as a number.
-pub(super) fn number(figure: &Figure, name: &str) -> Option<f64> {
-    match figure.conditions.get(name)? {
-        Condition::Integer(n) => Some(*n as f64),
-        Condition::Number(x) => Some(*x),
-        Condition::Text(_) | Condition::Flag(_) => None,
-    }
-}
-
 /// Whether it is of that test of the forwarding study.
 pub(super) fn is_test(figure: &Figure, test: &str) -> bool {
     text(figure, "test").as_deref() == Some(test)
-}
-
-/// Whether it was measured over the direct cable.
-pub(super) fn is_bypass(figure: &Figure) -> bool {
-    text(figure, "path").is_some_and(|p| p == "bypass")
 }
 
 /// The load beside it, `idle` where nothing is said.

@@ -120,7 +120,7 @@ fn done(own: &[&Figure]) -> Table {
                     && reading::text(f, "part").is_none()
                     && is_beside(f, rate)
             });
-            found.map_or_else(|| Cell::number("–"), |f| Cell::value(f))
+            Cell::value_or_missing(found.copied())
         };
         let text = |name| reading::text(rate, name).unwrap_or_default();
         vec![
@@ -243,7 +243,7 @@ fn what_if(own: &[&Figure]) -> Vec<Picture> {
 /// A row a cell, depth and way of writing, a column a round trip.
 fn what_if_table(own: &[&Figure]) -> Option<Table> {
     let all: Vec<&Figure> = own.iter().copied().filter(|f| estimate(f) == "what if").collect();
-    let trip = |f: &Figure| reading::number(f, "what_if_rtt_ns").map(|ns| ns as u64);
+    let trip = |f: &Figure| f.number("what_if_rtt_ns").map(|ns| ns as u64);
     let trips: BTreeSet<u64> = all.iter().filter_map(|f| trip(f)).collect();
     let said = |f: &Figure, name| reading::text(f, name).unwrap_or_default();
     let key = |f: &Figure| ["what_if_iodepth", "what_if_copied"].map(|name| said(f, name));
@@ -287,8 +287,7 @@ fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {
         reading::text(first, "block_size").unwrap_or_default(),
         reading::text(first, "jobs").unwrap_or_default()
     );
-    let point =
-        |figure: &&&Figure| Some((reading::number(figure, "what_if_rtt_ns")? / 1e3, figure.value?));
+    let point = |figure: &&&Figure| Some((figure.number("what_if_rtt_ns")? / 1e3, figure.value?));
     let mut series: Vec<Series> = Vec::new();
     let mut lines: Vec<(String, bool)> = Vec::new();
     for figure in figures {
@@ -355,7 +354,7 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
     let own: Vec<&Figure> = figures.iter().filter(|f| is_own(f)).collect();
     let mut all = Vec::new();
     let whole = own.iter().filter(|f| {
-        f.metric == Metric::NetworkShare && !reading::is_bypass(f) && !is(f, "operation", "read")
+        f.metric == Metric::NetworkShare && !f.is_bypass() && !is(f, "operation", "read")
     });
     for share in whole {
         // Where there are writes, they are asked about: they cross the network most.
@@ -392,7 +391,7 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
         Some("write") => "write",
         _ => "read",
     };
-    let size: u64 = reading::number(share, "block_size").unwrap_or(0.0) as u64;
+    let size: u64 = share.number("block_size").unwrap_or(0.0) as u64;
     let size = if size.is_multiple_of(1024) {
         format!("{}\u{a0}KiB", size / 1024)
     } else {

@@ -21,7 +21,7 @@ pub(super) enum Who {
 
 impl Who {
     pub(super) fn of_figure(figure: &Figure) -> Self {
-        if reading::is_bypass(figure) {
+        if figure.is_bypass() {
             return Self::Cable;
         }
         named(figure, "device", "variant").map_or(Self::Unnamed, Self::Named)

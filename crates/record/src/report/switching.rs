@@ -94,8 +94,7 @@ fn pattern_table(rows: &[Vec<&Figure>]) -> Table {
         let text = |name| reading::text(first, name).unwrap_or_default();
         let cell = |metric, rate| find(row, metric, rate).map_or_else(Cell::default, Cell::value);
         let throughput = find(row, Metric::Throughput, None);
-        let media =
-            throughput.and_then(|f| Some(f.value? / reading::number(f, "pattern_frames_per_s")?));
+        let media = throughput.and_then(|f| Some(f.value? / f.number("pattern_frames_per_s")?));
         vec![
             Cell::path(text("test")).with_note(text("clause")),
             Cell::path(Who::of_figure(first).name()).with_note(format!("{} ports", text("ports"))),
@@ -197,7 +196,7 @@ pub fn wording(figure: &Figure) -> String {
 /// A mesh's answer at the smallest frame, and what the address table and a congested port showed.
 pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
     let own = || figures.iter().filter(|f| is_own(f));
-    let size = |f: &&Figure| reading::number(f, "frame_size").unwrap_or(0.0) as u64;
+    let size = |f: &&Figure| f.number("frame_size").unwrap_or(0.0) as u64;
     let mesh = own()
         .filter(|f| f.metric == Metric::Throughput && reading::is_test(f, "mesh"))
         .min_by_key(size);
@@ -218,7 +217,7 @@ fn of_mesh(figure: &Figure) -> Option<(Verdict, String)> {
     let (value, who) = (figure.value?, Who::of_figure(figure).in_words());
     let ports = reading::text(figure, "ports")?;
     let size = reading::text(figure, "frame_size")?;
-    let share = reading::number(figure, "pattern_frames_per_s").map_or_else(String::new, |media| {
+    let share = figure.number("pattern_frames_per_s").map_or_else(String::new, |media| {
         format!(", {} of the media", words::percent(value / media))
     });
     let text = format!(

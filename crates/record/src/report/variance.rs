@@ -9,7 +9,7 @@ use crate::words;
 /// What a control or a share is of: `rtt p50`.
 pub(super) fn of(figure: &Figure) -> String {
     let of = reading::text(figure, "of").unwrap_or_default();
-    let quantile = reading::number(figure, "of_quantile");
+    let quantile = figure.number("of_quantile");
     quantile.map_or_else(|| of.clone(), |q| format!("{of} {}", words::quantile(q)))
 }
 

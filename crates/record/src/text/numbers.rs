@@ -5,14 +5,14 @@
 use measure::Nanos;
 use page::Unit;
 
+use crate::words::{BIT_RATES, BYTES, Scaled, TIMES};
+
 /// A value in its unit.
 pub fn value(unit: Unit, value: f64) -> String {
     match unit {
-        Unit::Nanoseconds => scaled(value, &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")]),
-        Unit::BitsPerSecond => {
-            scaled(value, &[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")])
-        }
-        Unit::Bytes => scaled(value, &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")]),
+        Unit::Nanoseconds => scaled(value, TIMES),
+        Unit::BitsPerSecond => scaled(value, BIT_RATES),
+        Unit::Bytes => scaled(value, BYTES),
         Unit::FramesPerSecond => format!("{} /s", grouped(value)),
         Unit::Count => grouped(value),
         Unit::OperationsPerSecond => format!("{value:.1} /s"),
@@ -133,7 +133,7 @@ pub fn span(time: Nanos) -> String {
     }
 }
 
-fn scaled(value: f64, units: &[(f64, &str)]) -> String {
+fn scaled(value: f64, units: &[Scaled]) -> String {
     let (divisor, name) = units
         .iter()
         .find(|(scale, _)| value.abs() >= *scale)

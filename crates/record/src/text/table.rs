@@ -7,6 +7,7 @@ use page::{Cell, Column, Quantity, Room, Style, Table, Unit};
 
 use super::numbers::{self, TimeUnit};
 use super::{Footnotes, Grid};
+use crate::words::{BIT_RATES, BYTES, Scaled};
 
 /// What stands where something is not known.
 const MISSING: &str = "–";
@@ -98,7 +99,8 @@ pub(super) fn draw(table: &Table, notes: &mut Footnotes) -> Option<(String, Stri
 /// How many columns from the left tell rows apart: those before the first value.
 fn lead(table: &Table, shown: &[usize]) -> usize {
     let is_text = |at: &usize| {
-        table.rows.iter().all(|row| matches!(row[*at], Cell::Text { .. } | Cell::Blank))
+        let is_text = |cell: &Cell| matches!(cell, Cell::Text { .. } | Cell::Blank | Cell::Missing);
+        table.rows.iter().all(|row| is_text(&row[*at]))
     };
     let texts = shown.iter().take_while(|at| is_text(at)).count();
     texts.saturating_sub(1)
@@ -153,28 +155,27 @@ fn form(table: &Table, at: usize, times: TimeUnit) -> Form {
     let is_set = |style: Style| {
         cells().any(|cell| matches!(cell, Cell::Text { style: own, .. } if *own == style))
     };
-    match () {
-        () if is_set(Style::Number) => Form::Numbers,
-        () if is_set(Style::Long) => Form::Sentences,
-        () => Form::Words,
+    if is_set(Style::Number) || cells().any(|cell| *cell == Cell::Missing) {
+        Form::Numbers
+    } else if is_set(Style::Long) {
+        Form::Sentences
+    } else {
+        Form::Words
     }
 }
 
 fn scale(unit: Unit, time: TimeUnit, quantities: &[&Quantity]) -> Scale {
-    const BITS: [(f64, &str); 4] =
-        [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")];
-    const OCTETS: [(f64, &str); 4] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
     let mut values: Vec<f64> =
         quantities.iter().filter_map(|q| q.value.or(q.high)).map(f64::abs).collect();
     values.sort_by(f64::total_cmp);
     let middle = values.get(values.len() / 2).copied().unwrap_or(0.0);
-    let fit = |table: [(f64, &'static str); 4]| {
-        table.into_iter().find(|(from, _)| middle >= *from).unwrap_or(table[3])
+    let fit = |table: &[Scaled]| {
+        *table.iter().find(|(from, _)| middle >= *from).unwrap_or(&table[table.len() - 1])
     };
     let (divisor, name) = match unit {
         Unit::Nanoseconds => (1.0, time.name()),
-        Unit::BitsPerSecond => fit(BITS),
-        Unit::Bytes => fit(OCTETS),
+        Unit::BitsPerSecond => fit(BIT_RATES),
+        Unit::Bytes => fit(BYTES),
         Unit::Ratio => (0.01, "%"),
         Unit::FramesPerSecond => (1.0, "frames/s"),
         Unit::OperationsPerSecond => (1.0, "/s"),

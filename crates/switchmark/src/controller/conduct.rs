@@ -48,7 +48,7 @@ const CROSSING: [&str; 4] = ["rx_packets", "rx_bytes", "tx_packets", "tx_bytes"]
 /// A trial under way.
 pub struct Conduct<'a> {
     /// The agents.
-    pub crew: &'a mut AgentPool,
+    pub pool: &'a mut AgentPool,
     /// Who is where.
     pub topology: &'a Topology,
     /// The lab, where the testbed is one.
@@ -77,13 +77,13 @@ impl<'a> Conduct<'a> {
         let hosts: Vec<String> = ports_in_use.keys().cloned().collect();
 
         self.set_offloads(&ports_in_use)?;
-        self.delays.put(self.crew)?;
+        self.delays.put(self.pool)?;
         let ports_in_use = self.with_delays(ports_in_use);
-        self.crew.compare_clocks(&hosts)?;
+        self.pool.compare_clocks(&hosts)?;
         let scene = self.scene()?;
         let ports = self.prepare(&scene, &ports_in_use)?;
         self.connect(&scene, &ports)?;
-        self.crew.rest(self.lanes.trial().phases.learned)?;
+        self.pool.rest(self.lanes.trial().phases.learned)?;
 
         let lab = self.lab;
         let devices = lab.map_or_else(Vec::new, |lab| {
@@ -103,10 +103,10 @@ impl<'a> Conduct<'a> {
         if let (Some(before), Some(after)) = (models_before, models_after) {
             models::add_changes(&mut port_counters, &before, &after);
         }
-        if !self.crew.clocks().are_one() {
-            self.crew.compare_clocks(&hosts)?;
+        if !self.pool.clocks().are_one() {
+            self.pool.compare_clocks(&hosts)?;
         }
-        let clocks = self.crew.clocks();
+        let clocks = self.pool.clocks();
         let start_spread = start_spread(self.lanes.trial(), window, &collected, clocks);
         let usage = collected.iter().map(|(host, c)| host_usage(host, c)).collect::<Vec<_>>();
         let flows = assemble(&self.lanes.trial().flows, into_sides(collected)?)?;
@@ -150,7 +150,7 @@ impl<'a> Conduct<'a> {
         let before = SETTING_UP + LEARNING * trial.flows.len() as u32;
         let longest = phases.learned + phases.load + phases.residual + before.into();
         let now = clock::monotonic();
-        self.crew.clocks().allowances(&trial.flows, (now, now + longest))
+        self.pool.clocks().allowances(&trial.flows, (now, now + longest))
     }
 
     /// Those that no emulated device keeps busy which the trial crosses.
@@ -193,7 +193,7 @@ impl<'a> Conduct<'a> {
         let asks = ports.iter().map(|(host, ports)| {
             (host.clone(), Ask::Offloads { interfaces: interfaces(ports), change })
         });
-        self.crew.ask_all(asks.collect::<Vec<_>>(), SETTING_UP).map(drop)
+        self.pool.ask_all(asks.collect::<Vec<_>>(), SETTING_UP).map(drop)
     }
 
     /// Opens the data ports; their numbers by flow.
@@ -212,13 +212,13 @@ impl<'a> Conduct<'a> {
         }
         let mut by_flow = BTreeMap::new();
         let within = SETTING_UP + self.stations_speak().as_duration();
-        for (host, answer) in self.crew.ask_all(asks, within)? {
+        for (host, answer) in self.pool.ask_all(asks, within)? {
             let expected = flows.remove(&host).unwrap_or_default();
             match answer {
                 Answer::Prepared { ports } if ports.len() == expected.len() => {
                     by_flow.extend(expected.into_iter().zip(ports));
                 }
-                _ => return Err(self.crew.unexpected(&host, "a port for each receiver")),
+                _ => return Err(self.pool.unexpected(&host, "a port for each receiver")),
             }
         }
         Ok(by_flow)
@@ -243,7 +243,7 @@ impl<'a> Conduct<'a> {
         let asks: Vec<_> =
             orders.into_iter().map(|(host, senders)| (host, Ask::Connect { senders })).collect();
         let within = SETTING_UP + LEARNING * most as u32 + self.laying_out();
-        self.crew.ask_all(asks, within).map(drop)
+        self.pool.ask_all(asks, within).map(drop)
     }
 
     /// How long a client may fill a file that its job reads and writes, before the first trial.
@@ -265,7 +265,7 @@ impl<'a> Conduct<'a> {
         let asks: Vec<_> = hosts
             .iter()
             .map(|host| {
-                let there = |at| self.crew.clocks().theirs(host, at);
+                let there = |at| self.pool.clocks().theirs(host, at);
                 let window = Window {
                     start: there(window.start),
                     stop: there(window.stop),
@@ -274,7 +274,7 @@ impl<'a> Conduct<'a> {
                 (host.clone(), Ask::Start { window })
             })
             .collect();
-        self.crew.ask_all(asks, SETTING_UP)?;
+        self.pool.ask_all(asks, SETTING_UP)?;
         Ok((window, started_unix_ns))
     }
 
@@ -288,7 +288,7 @@ impl<'a> Conduct<'a> {
             return Ok((self.collect(hosts, window)?, Vec::new()));
         }
         let (trial, subjects, lab) = (self.lanes.trial(), self.subjects, self.lab);
-        let stop = self.crew.stop().clone();
+        let stop = self.pool.stop().clone();
         let over = Stop::new();
         thread::scope(|scope| {
             let over = &over;
@@ -311,7 +311,7 @@ impl<'a> Conduct<'a> {
         let asks: Vec<_> = hosts.iter().map(|host| (host.clone(), Ask::Collect)).collect();
         let mut collected = BTreeMap::new();
         let mut strange = None;
-        self.crew.ask_each(asks, left + REPORTING, |host, answer| {
+        self.pool.ask_each(asks, left + REPORTING, |host, answer| {
             let Answer::Collected(report) = answer else {
                 strange = Some(host.to_owned());
                 return Ok(());
@@ -326,7 +326,7 @@ impl<'a> Conduct<'a> {
             Ok(())
         })?;
         match strange {
-            Some(host) => Err(self.crew.unexpected(&host, "reports")),
+            Some(host) => Err(self.pool.unexpected(&host, "reports")),
             None => Ok(collected),
         }
     }

@@ -48,14 +48,14 @@ impl Delays {
     }
 
     /// Adds it, or checks that it is there as it was added.
-    pub fn put(&mut self, crew: &mut AgentPool) -> Result<(), TrialError> {
+    pub fn put(&mut self, pool: &mut AgentPool) -> Result<(), TrialError> {
         let ask = |(host, ports): (&String, &BTreeMap<String, u32>)| {
             (host.clone(), Ask::Delay { ports: ports.clone(), delay: self.delay })
         };
         let asks: Vec<_> = self.limits.iter().map(ask).collect();
-        for (host, answer) in crew.ask_all(asks, SETTING_UP)? {
+        for (host, answer) in pool.ask_all(asks, SETTING_UP)? {
             let Answer::Delayed { through } = answer else {
-                return Err(crew.unexpected(&host, "delayed"));
+                return Err(pool.unexpected(&host, "delayed"));
             };
             self.through.insert(host, through);
         }

@@ -79,13 +79,13 @@ impl Launching {
         &mut self,
         topology: &Topology,
         lab: Option<&Lab>,
-        crew: &mut AgentPool,
+        pool: &mut AgentPool,
     ) -> Result<(), ControllerError> {
         let this = &*self;
         let is_away = |name: &&String| this.reaches.get(*name).is_some_and(Reach::is_away);
         let names = topology.hosts.iter().map(|host| &host.name);
         let (away, here): (Vec<_>, Vec<_>) = names.partition(is_away);
-        let (heart, stop) = (crew.heart().clone(), crew.stop().clone());
+        let (heart, stop) = (pool.heart().clone(), pool.stop().clone());
         for group in away.chunks(MOST_AT_ONCE) {
             let started: Vec<_> = thread::scope(|scope| {
                 let one = |name| this.launch(name, lab, &heart, &stop);
@@ -95,14 +95,14 @@ impl Launching {
                 ends.map(|end| end.unwrap_or_else(|panic| resume_unwind(panic))).collect()
             });
             for agent in started {
-                crew.join(agent?);
+                pool.join(agent?);
             }
         }
         for name in here {
-            crew.join(self.launch(name, lab, &heart, &stop)?);
+            pool.join(self.launch(name, lab, &heart, &stop)?);
         }
         for host in &topology.hosts {
-            self.agree(&host.name, topology, crew)?;
+            self.agree(&host.name, topology, pool)?;
         }
         Ok(())
     }
@@ -114,21 +114,21 @@ impl Launching {
         host: &str,
         topology: &Topology,
         lab: Option<&Lab>,
-        crew: &mut AgentPool,
+        pool: &mut AgentPool,
     ) -> Result<(), ControllerError> {
-        crew.dismiss(host);
-        let (heart, stop) = (crew.heart().clone(), crew.stop().clone());
+        pool.dismiss(host);
+        let (heart, stop) = (pool.heart().clone(), pool.stop().clone());
         let until = clock::monotonic() + RETURNING;
         loop {
             let ended = self.launch(host, lab, &heart, &stop);
             match ended {
                 Ok(agent) => {
-                    crew.join(agent);
-                    return self.agree(host, topology, crew);
+                    pool.join(agent);
+                    return self.agree(host, topology, pool);
                 }
                 Err(error) if clock::monotonic() >= until => return Err(error),
                 Err(error) => {
-                    if crew.rest(PAUSE).is_err() {
+                    if pool.rest(PAUSE).is_err() {
                         return Err(error);
                     }
                 }
@@ -158,11 +158,11 @@ impl Launching {
         &mut self,
         host: &str,
         topology: &Topology,
-        crew: &mut AgentPool,
+        pool: &mut AgentPool,
     ) -> Result<(), ControllerError> {
         let lasting = self.reaches.contains_key(host);
         let terms = terms(topology, host, &self.limits, lasting);
-        match crew.ask(host, Ask::Terms { terms }, AGREEING) {
+        match pool.ask(host, Ask::Terms { terms }, AGREEING) {
             Ok(Answer::Agreed { mended }) => {
                 for what in &mended {
                     speak(&format!(
@@ -174,7 +174,7 @@ impl Launching {
                 }
                 Ok(())
             }
-            Ok(_) => Err(failed(host, crew.unexpected(host, "agreed"))),
+            Ok(_) => Err(failed(host, pool.unexpected(host, "agreed"))),
             Err(cause) => Err(failed(host, cause)),
         }
     }

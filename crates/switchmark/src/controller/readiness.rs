@@ -49,11 +49,11 @@ impl LiveTestbed {
             })
             .collect();
         let answers =
-            self.crew.ask_all(asks, LOOKING).map_err(|cause| failed("every host", cause))?;
+            self.pool.ask_all(asks, LOOKING).map_err(|cause| failed("every host", cause))?;
         let mut all = BTreeMap::new();
         for (host, answer) in answers {
             let Answer::Examined(examined) = answer else {
-                return Err(failed(&host, self.crew.unexpected(&host, "examined")));
+                return Err(failed(&host, self.pool.unexpected(&host, "examined")));
             };
             all.insert(host, *examined);
         }
@@ -62,9 +62,9 @@ impl LiveTestbed {
 
     /// Changes settings of a host until its agent ends.
     pub fn change(&mut self, host: &str, settings: Vec<Setting>) -> Result<(), ControllerError> {
-        match self.crew.ask(host, Ask::Change { settings }, LOOKING) {
+        match self.pool.ask(host, Ask::Change { settings }, LOOKING) {
             Ok(Answer::Changed) => Ok(()),
-            Ok(_) => Err(failed(host, self.crew.unexpected(host, "changed"))),
+            Ok(_) => Err(failed(host, self.pool.unexpected(host, "changed"))),
             Err(cause) => Err(failed(host, cause)),
         }
     }
@@ -111,15 +111,15 @@ impl LiveTestbed {
                     size,
                     address,
                 };
-                match self.crew.ask(host, ask, LOOKING) {
+                match self.pool.ask(host, ask, LOOKING) {
                     Ok(Answer::CableProbed { owners }) => proof.owners.extend(owners),
-                    Ok(_) => return Err(failed(host, self.crew.unexpected(host, "knocked"))),
+                    Ok(_) => return Err(failed(host, self.pool.unexpected(host, "knocked"))),
                     Err(TrialError::Agent(error)) if !error.is_fatal() => {
                         proof.failed = Some(error.to_string());
                     }
                     Err(cause) => return Err(failed(host, cause)),
                 }
-                self.crew.rest(ARRIVING).map_err(|cause| failed(host, cause))?;
+                self.pool.rest(ARRIVING).map_err(|cause| failed(host, cause))?;
                 let heard = self.heard(&ports, number)?;
                 *(if size == 64 { &mut proof.small } else { &mut proof.full }) = heard;
             }
@@ -137,7 +137,7 @@ impl LiveTestbed {
             (host.to_owned(), Ask::Listen { interfaces, mark })
         };
         let asks: Vec<_> = by_host.into_iter().map(ask).collect();
-        let answers = self.crew.ask_all(asks, LOOKING);
+        let answers = self.pool.ask_all(asks, LOOKING);
         answers.map(drop).map_err(|cause| failed("every host", cause))
     }
 
@@ -150,11 +150,11 @@ impl LiveTestbed {
         let hosts = self.topology.hosts.iter().map(|host| (host.name.clone(), Ask::Heard));
         let asks: Vec<_> = hosts.collect();
         let answers =
-            self.crew.ask_all(asks, LOOKING).map_err(|cause| failed("every host", cause))?;
+            self.pool.ask_all(asks, LOOKING).map_err(|cause| failed("every host", cause))?;
         let mut all = Vec::new();
         for (host, answer) in answers {
             let Answer::Heard { knocks } = answer else {
-                return Err(failed(&host, self.crew.unexpected(&host, "heard")));
+                return Err(failed(&host, self.pool.unexpected(&host, "heard")));
             };
             let here = ports.iter().filter(|(at, port)| {
                 let heard = |interface| {

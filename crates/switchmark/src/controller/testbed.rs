@@ -44,10 +44,10 @@ const FACTS: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct LiveTestbed {
     // Before the lab: fields are dropped in this order.
-    pub(super) crew: AgentPool,
+    pub(super) pool: AgentPool,
     lab: Option<Lab>,
     pub(super) topology: Topology,
-    muster: Launching,
+    launching: Launching,
     facts: Facts,
     subjects: Subjects,
     delays: Delays,
@@ -76,10 +76,14 @@ impl LiveTestbed {
         let mut this = match &testbed.source {
             Source::Lab(config) => Self::in_lab(&testbed.name, config, stop, program)?,
             Source::Hosts(config) => {
-                let muster = Launching::of_hosts(program, &config.hosts, config.limits);
+                let launching = Launching::of_hosts(program, &config.hosts, config.limits);
                 let topology = config.topology(&testbed.name);
-                let mut this =
-                    Self::new(AgentPool::new(stop, topology.one_machine()), None, topology, muster);
+                let mut this = Self::new(
+                    AgentPool::new(stop, topology.one_machine()),
+                    None,
+                    topology,
+                    launching,
+                );
                 this.subjects = Subjects::new(config.hooks.clone());
                 this.delays = Delays::of(&this.topology, config.delay);
                 this
@@ -88,9 +92,9 @@ impl LiveTestbed {
                 return Err(ControllerError::NotReal { name: testbed.name.clone() });
             }
         };
-        this.muster.all(&this.topology, this.lab.as_ref(), &mut this.crew)?;
+        this.launching.all(&this.topology, this.lab.as_ref(), &mut this.pool)?;
         if let Source::Hosts(config) = &testbed.source {
-            this.delays.put(&mut this.crew).map_err(|cause| ControllerError::Delay {
+            this.delays.put(&mut this.pool).map_err(|cause| ControllerError::Delay {
                 delay: config.delay,
                 cause: Box::new(cause),
             })?;
@@ -112,12 +116,12 @@ impl LiveTestbed {
         Ok(Self::new(AgentPool::new(stop, true), Some(lab), topology, Launching::of_lab(program)))
     }
 
-    fn new(crew: AgentPool, lab: Option<Lab>, topology: Topology, muster: Launching) -> Self {
+    fn new(pool: AgentPool, lab: Option<Lab>, topology: Topology, launching: Launching) -> Self {
         Self {
-            crew,
+            pool,
             lab,
             topology,
-            muster,
+            launching,
             facts: Facts::default(),
             subjects: Subjects::default(),
             delays: Delays::default(),
@@ -137,9 +141,9 @@ impl LiveTestbed {
             };
             let interfaces = host.ports.iter().flat_map(|p| p.interfaces.clone()).collect();
             let answer =
-                self.crew.ask(&host.name, Ask::Facts { interfaces }, FACTS).map_err(failed)?;
+                self.pool.ask(&host.name, Ask::Facts { interfaces }, FACTS).map_err(failed)?;
             let Answer::Facts(facts) = answer else {
-                return Err(failed(self.crew.unexpected(&host.name, "facts")));
+                return Err(failed(self.pool.unexpected(&host.name, "facts")));
             };
             self.facts.hosts.insert(host.name.clone(), facts);
         }
@@ -168,9 +172,9 @@ impl LiveTestbed {
             host: name.to_owned(),
             cause: Box::new(cause),
         };
-        match self.crew.ask(name, Ask::Hold { interfaces, holder }, HOLDING).map_err(failed)? {
+        match self.pool.ask(name, Ask::Hold { interfaces, holder }, HOLDING).map_err(failed)? {
             Answer::Holding => Ok(()),
-            _ => Err(failed(self.crew.unexpected(name, "holding"))),
+            _ => Err(failed(self.pool.unexpected(name, "holding"))),
         }
     }
 
@@ -186,17 +190,17 @@ impl LiveTestbed {
 
     /// By host: what its agent put right that a killed one had left changed, in words.
     pub const fn mended(&self) -> &BTreeMap<String, Vec<String>> {
-        self.muster.mended()
+        self.launching.mended()
     }
 
     /// What an interface may be asked to send, where there is a limit.
     pub fn rate_limit(&self) -> Option<Rate> {
-        self.muster.limits().rate
+        self.launching.limits().rate
     }
 
     /// The agents' processes, by host.
     pub fn agents(&self) -> BTreeMap<String, u32> {
-        self.crew.pids()
+        self.pool.pids()
     }
 
     /// The lab, where the testbed is one.
@@ -208,7 +212,7 @@ impl LiveTestbed {
     fn conduct(&mut self, trial: &Trial) -> Result<TrialRecord, TrialError> {
         let lab = self.lab.as_ref();
         let probe = match &trial.subject {
-            Some(subject) => self.subjects.put(subject, lab, self.crew.stop())?,
+            Some(subject) => self.subjects.put(subject, lab, self.pool.stop())?,
             None => None,
         };
         if let Some(lab) = lab {
@@ -219,15 +223,15 @@ impl LiveTestbed {
         let mut ran = self.carry_out(&lanes, first);
         // One host may be faster than any seen before: then it gets as many numbers as it needs.
         while ran.is_ok() && self.numbers.take_ran_out() {
-            self.crew.rest(trial.phases.settle)?;
+            self.pool.rest(trial.phases.settle)?;
             ran = self.carry_out(&lanes, first);
         }
         for lead in longer {
             if !ran.as_ref().is_err_and(TrialError::missed_the_start) {
                 break;
             }
-            self.crew.abort();
-            self.crew.rest(trial.phases.settle)?;
+            self.pool.abort();
+            self.pool.rest(trial.phases.settle)?;
             ran = self.carry_out(&lanes, lead);
         }
         let mut record = ran?;
@@ -240,19 +244,19 @@ impl LiveTestbed {
         lanes: &SenderSplit<'_>,
         lead: Nanos,
     ) -> Result<TrialRecord, TrialError> {
-        let (crew, topology, lab) = (&mut self.crew, &self.topology, self.lab.as_ref());
+        let (pool, topology, lab) = (&mut self.pool, &self.topology, self.lab.as_ref());
         let (subjects, delays) = (&self.subjects, &mut self.delays);
-        let (rate, numbers) = (self.muster.limits().rate, &mut self.numbers);
-        Conduct { crew, topology, lab, subjects, delays, lanes, rate, numbers, lead }.run()
+        let (rate, numbers) = (self.launching.limits().rate, &mut self.numbers);
+        Conduct { pool, topology, lab, subjects, delays, lanes, rate, numbers, lead }.run()
     }
 
     /// Another agent on every host whose agent lost touch in the trial before.
     fn reach_again(&mut self, trial: &Trial) -> Result<(), TestbedError> {
         while let Some(host) = self.away.first().cloned() {
             let lab = self.lab.as_ref();
-            let again = self.muster.again(&host, &self.topology, lab, &mut self.crew);
+            let again = self.launching.again(&host, &self.topology, lab, &mut self.pool);
             if let Err(error) = again.and_then(|()| self.hold_on(&host)) {
-                if self.crew.stop().asked() {
+                if self.pool.stop().asked() {
                     return Err(TestbedError::Interrupted);
                 }
                 return Err(TestbedError::Lost { label: trial.label.clone(), cause: error.into() });
@@ -264,8 +268,8 @@ impl LiveTestbed {
 
     /// Ends the trial everywhere and says what happened.
     fn give_up(&mut self, mishap: TrialError) -> Result<TrialRecord, TestbedError> {
-        let worse = self.crew.abort();
-        if matches!(mishap, TrialError::Stopped) || self.crew.stop().asked() {
+        let worse = self.pool.abort();
+        if matches!(mishap, TrialError::Stopped) || self.pool.stop().asked() {
             return Err(TestbedError::Interrupted);
         }
         // A peer's complaint about a broken connection comes before the death that broke it is
@@ -282,7 +286,7 @@ impl LiveTestbed {
             if let Some(host) = error.out_of_touch() {
                 self.away.insert(host.to_owned());
             } else {
-                self.crew.dismiss(error.host());
+                self.pool.dismiss(error.host());
                 self.gone.add(error);
             }
         }
@@ -315,17 +319,17 @@ impl LiveTestbed {
     fn run_whole(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         self.reach_again(trial)?;
         match self.conduct(trial) {
-            Ok(record) => match self.crew.rest(trial.phases.settle) {
+            Ok(record) => match self.pool.rest(trial.phases.settle) {
                 Ok(()) => Ok(record),
                 Err(_) => Err(TestbedError::Interrupted),
             },
             Err(TrialError::Agent(AgentError::Unavailable { host, reason })) => {
-                self.crew.abort();
+                self.pool.abort();
                 let reason = format!("host `{host}`: {reason}");
                 Err(TestbedError::Unavailable { label: trial.label.clone(), reason })
             }
             Err(TrialError::Order(error @ OrderError::Copies { .. })) => {
-                self.crew.abort();
+                self.pool.abort();
                 let reason = error.to_string();
                 Err(TestbedError::Unavailable { label: trial.label.clone(), reason })
             }

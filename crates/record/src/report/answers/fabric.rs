@@ -22,8 +22,8 @@ pub(super) fn groups(figures: &[Figure]) -> Vec<Sentence> {
 
 fn structure(figure: &Figure, figures: &[Figure]) -> String {
     let subject = Who::of_figure(figure).in_words();
-    let percent = |name| reading::number(figure, name).map(words::percent);
-    let trials = reading::number(figure, "trials").unwrap_or(0.0);
+    let percent = |name| figure.number(name).map(words::percent);
+    let trials = figure.number("trials").unwrap_or(0.0);
     if let Some(kept_up) = percent("kept_up") {
         return format!(
             "Whether ports of {subject} share an uplink that is short is not shown: nothing was lost, but what \
@@ -66,16 +66,16 @@ fn structure(figure: &Figure, figures: &[Figure]) -> String {
 /// Fewer hosts than ports, which filled no uplink.
 fn unfilled(figure: &Figure, subject: &str) -> String {
     let hosts = reading::text(figure, "hosts").unwrap_or_default();
-    if let Some(share) = reading::number(figure, "worst_share") {
+    if let Some(share) = figure.number("worst_share") {
         format!(
             "{subject} holds flows up, to {} in the worst flood, but which ports share what was not told.",
             words::percent(share)
         )
     } else {
-        let seen = reading::number(figure, "uplink_seen_ports").map_or_else(
+        let seen = figure.number("uplink_seen_ports").map_or_else(
             || "what would have been seen is not known".to_owned(),
             |uplink| {
-                let percent = |name| reading::number(figure, name).map(words::percent);
+                let percent = |name| figure.number(name).map(words::percent);
                 format!(
                     "one of less than {uplink:.1} ports' rate, which is half of all ports \
                      oversubscribed by more than {}, would have been seen with a probability of {}, \
@@ -158,7 +158,7 @@ fn told(figure: &Figure) -> String {
 
 /// `38.1 % (36.0 %…40.2 %)`
 fn share(figure: &Figure) -> Option<String> {
-    let of = |name| reading::number(figure, name).map(words::percent);
+    let of = |name| figure.number(name).map(words::percent);
     let (value, low, high) = (of("share_of_one_pair")?, of("share_low")?, of("share_high")?);
     Some(format!("{value} ({low} to {high})"))
 }

@@ -20,7 +20,7 @@ const GOALS: [&str; 4] = ["rfc2544", "ndr", "tst009", "pdr"];
 /// One for each way, goal and frame size, and for each verdict where devices differ in that.
 pub(super) fn throughput(figures: &[Figure]) -> Vec<Sentence> {
     let all_told: Vec<&Figure> = reading::of(figures, Metric::Throughput)
-        .filter(|f| !reading::is_bypass(f) && f.unit == Unit::FramesPerSecond)
+        .filter(|f| !f.is_bypass() && f.unit == Unit::FramesPerSecond)
         .filter(|f| reading::is_whole(f))
         .collect();
     let shown = shown_sizes(&all_told);
@@ -140,7 +140,7 @@ fn listed(mut items: Vec<String>) -> String {
 pub(super) fn flood(figures: &[Figure]) -> Vec<Sentence> {
     let searched = reading::of(figures, Metric::Throughput).next().is_some();
     let received: Vec<&Figure> = reading::of(figures, Metric::Received)
-        .filter(|f| !searched && !reading::is_bypass(f) && f.unit == Unit::FramesPerSecond)
+        .filter(|f| !searched && !f.is_bypass() && f.unit == Unit::FramesPerSecond)
         .filter(|f| reading::is_whole(f))
         .collect();
     let (shown, several) = (shown_sizes(&received), several(&received));
@@ -218,12 +218,12 @@ pub(super) fn others(figures: &[Figure]) -> Vec<Sentence> {
 
 fn of_test(test: &Test, figures: &[Figure]) -> Vec<Sentence> {
     let mut of: Vec<&Figure> = reading::of(figures, test.metric)
-        .filter(|f| !reading::is_bypass(f) && f.value.is_some())
+        .filter(|f| !f.is_bypass() && f.value.is_some())
         .filter(|f| f.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9))
         .filter(|f| reading::text(f, "estimate").is_none_or(|estimate| estimate == "loss"))
         .collect();
     of.sort_by_key(|f| {
-        let percent = reading::number(f, "load_percent").map(|p| std::cmp::Reverse(p as u64));
+        let percent = f.number("load_percent").map(|p| std::cmp::Reverse(p as u64));
         (Frames::of_figure(f), percent, Who::of_figure(f), reading::direction(f))
     });
     let mut seen = BTreeSet::new();
@@ -289,7 +289,7 @@ fn burst(figure: &Figure, _: &[Figure]) -> String {
 }
 
 fn after_overload(figure: &Figure) -> String {
-    let percent = reading::number(figure, "overload_percent");
+    let percent = figure.number("overload_percent");
     let percent = percent.map_or_else(String::new, |p| format!(" of {} %", words::trimmed(p, 1)));
     format!("After an overload{percent} has ended, {} go on being lost", frames(figure))
 }

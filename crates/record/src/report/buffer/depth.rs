@@ -140,7 +140,7 @@ fn frames_by_size(figure: &Figure) -> String {
         .keys()
         .filter_map(|key| {
             let size = key.strip_prefix("frames_of_")?.parse().ok()?;
-            Some((size, reading::number(figure, key)?))
+            Some((size, figure.number(key)?))
         })
         .collect();
     points.sort_by_key(|(size, _)| *size);
@@ -156,7 +156,7 @@ fn held_by_each(figure: &Figure) -> String {
         .keys()
         .filter_map(|key| {
             let outputs = key.strip_prefix("held_by_each_of_")?.parse().ok()?;
-            Some((outputs, reading::number(figure, key)?))
+            Some((outputs, figure.number(key)?))
         })
         .collect();
     points.sort_by_key(|(outputs, _)| *outputs);
@@ -171,10 +171,10 @@ fn enough(figures: &[&Figure]) -> Option<Table> {
     let answers = of(figures, Metric::Enough);
     let first = answers.first()?;
     // One output stands for all.
-    let (to, rate) = (text(first, "to"), reading::number(first, "rate_bits_per_second")?);
+    let (to, rate) = (text(first, "to"), first.number("rate_bits_per_second")?);
     let own = |f: &&&Figure| text(f, "to") == to && text(f, "feeding") == text(first, "feeding");
     let answers: Vec<&Figure> = answers.iter().filter(own).copied().collect();
-    let number = |f: &Figure, key: &str| reading::number(f, key).unwrap_or(0.0);
+    let number = |f: &Figure, key: &str| f.number(key).unwrap_or(0.0);
     let flows: BTreeSet<u64> = answers.iter().map(|f| number(f, "flows") as u64).collect();
     let trips: BTreeSet<u64> = answers.iter().map(|f| number(f, "rtt_ns") as u64).collect();
     let cell = |rtt: u64, flows: u64| {
@@ -280,10 +280,10 @@ fn output(figure: &Figure, own: &[&Figure]) -> (Verdict, String) {
             && reading::text(figure, "waits").is_none()
             && text(f, "to") == text(figure, "to")
             && text(f, "feeding") == text(figure, "feeding")
-            && reading::number(f, "flows") == Some(1.0)
+            && f.number("flows") == Some(1.0)
     };
     let path = own.iter().find(same).and_then(|f| {
-        let rate = reading::number(f, "rate_bits_per_second")?;
+        let rate = f.number("rate_bits_per_second")?;
         let most = f.low.or(f.value)?;
         let beyond = if bound { " at least" } else { ", not beyond" };
         Some(format!(

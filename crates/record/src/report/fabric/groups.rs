@@ -48,8 +48,8 @@ fn picture(figure: &Figure, figures: &[Figure]) -> Option<Picture> {
         r#"<svg class="map" viewBox="0 0 {width} {height}" style="max-width:{width}px" role="img" aria-label="{}">{out}</svg>"#,
         escape(&title),
     );
-    let trials = reading::number(figure, "trials").unwrap_or(0.0);
-    let confidence = reading::number(figure, "groups_confidence").map(words::percent);
+    let trials = figure.number("trials").unwrap_or(0.0);
+    let confidence = figure.number("groups_confidence").map(words::percent);
     let caption = format!(
         "{title}, in the device's order; told from {trials} floods, all of it right with a confidence of {}.",
         confidence.unwrap_or_else(|| "nothing known".to_owned())
@@ -73,11 +73,11 @@ fn square(out: &mut String, (x, y): (f64, f64), group: Option<usize>, label: &st
 }
 
 fn legend(out: &mut String, y: f64, group: usize, uplink: &Figure) {
-    let size = reading::number(uplink, "group_size").unwrap_or(0.0);
+    let size = uplink.number("group_size").unwrap_or(0.0);
     let carries = uplink.value.map_or_else(
         || "its uplink was not driven to its limit".to_owned(),
         |rate| {
-            let ports = reading::number(uplink, "uplink_ports").unwrap_or(0.0);
+            let ports = uplink.number("uplink_ports").unwrap_or(0.0);
             let at_least = reading::text(uplink, "bound").map_or("", |_| "at least ");
             let rate = words::bit_rate(rate);
             format!("its uplink carries {at_least}{rate} each way, {ports:.1} ports' rate")

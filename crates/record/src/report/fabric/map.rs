@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 
 use page::{Figure, Picture};
 
-use super::super::reading;
 use super::super::subject::Who;
 use super::{is, megabytes, text};
 use crate::svg::escape;
@@ -20,7 +19,7 @@ const MOST_PORTS: usize = 128;
 /// One for each subject whose pairs are told singly.
 pub(super) fn pictures(figures: &[&Figure]) -> Vec<Picture> {
     let mut subjects: BTreeMap<Who, Vec<&Figure>> = BTreeMap::new();
-    for figure in figures.iter().filter(|f| is(f, "pair") && !reading::is_bypass(f)) {
+    for figure in figures.iter().filter(|f| is(f, "pair") && !f.is_bypass()) {
         subjects.entry(Who::of_figure(figure)).or_default().push(figure);
     }
     subjects.iter().filter_map(|(who, pairs)| picture(who, pairs)).collect()

@@ -7,7 +7,6 @@ use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
 use super::super::{among, answers, reading};
 use super::goal::Kind;
-use super::number_cell;
 use crate::words;
 
 /// Every figure of a rate or a burst that shows the tester's limit and not the device's, and why.
@@ -16,7 +15,7 @@ pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
         .iter()
         .filter(|f| matches!(f.metric, Metric::Throughput | Metric::Received | Metric::BackToBack))
         .filter(|f| matches!(f.unit, Unit::FramesPerSecond | Unit::Count))
-        .filter(|f| f.verdict == Verdict::TesterLimited && !reading::is_bypass(f))
+        .filter(|f| f.verdict == Verdict::TesterLimited && !f.is_bypass())
         .filter(|f| f.value.is_some() && reading::is_whole(f))
         .collect();
     bounded.sort_by_key(|f| (Frames::of_figure(f), Who::of_figure(f), Kind::of(f)));
@@ -33,8 +32,8 @@ pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
                 frames::cell(f),
                 subject::cell(f),
                 Cell::text(what),
-                number_cell(value.map(|v| format!("≥ {v}"))),
-                number_cell(cable.map(|v| words::value(f.unit, v))),
+                Cell::number_or_missing(value.map(|v| format!("≥ {v}"))),
+                Cell::number_or_missing(cable.map(|v| words::value(f.unit, v))),
                 Cell::text(why(f, figures)).with_style(Style::Long),
             ]
         })

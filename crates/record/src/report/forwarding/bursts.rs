@@ -8,7 +8,6 @@ use page::{Block, Cell, Figure, Metric, Table};
 use super::super::frames::{self, Frames};
 use super::super::reading;
 use super::super::subject::{self, Who};
-use super::number_cell;
 use crate::words;
 
 pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
@@ -57,16 +56,16 @@ fn cells(row: &[&Figure]) -> Vec<Cell> {
         };
         row.iter().find(is).copied()
     };
-    let frames = |value: Option<f64>| number_cell(value.map(|v| words::count(v.round() as u64)));
+    let frames =
+        |value: Option<f64>| Cell::number_or_missing(value.map(|v| words::count(v.round() as u64)));
     let told = |figure: Option<&Figure>| {
         let figure = figure.filter(|f| f.value.is_some());
-        let spread = figure.and_then(|f| reading::number(f, "standard_deviation"));
+        let spread = figure.and_then(|f| f.number("standard_deviation"));
         let note = spread.map_or_else(String::new, |s| format!("± {}", words::time(s)));
-        number_cell(figure.and_then(|f| f.value).map(words::time)).with_note(note)
+        Cell::number_or_missing(figure.and_then(|f| f.value).map(words::time)).with_note(note)
     };
-    let deviation = burst.and_then(|f| reading::number(f, "standard_deviation"));
-    let rate =
-        |figure: Option<&Figure>, name| frames(figure.and_then(|f| reading::number(f, name)));
+    let deviation = burst.and_then(|f| f.number("standard_deviation"));
+    let rate = |figure: Option<&Figure>, name| frames(figure.and_then(|f| f.number(name)));
     let searches = burst.filter(|f| f.value.is_some()).map(|f| f.blocks.to_string());
     vec![
         frames::cell(row[0]),
@@ -74,8 +73,8 @@ fn cells(row: &[&Figure]) -> Vec<Cell> {
         frames(burst.and_then(|f| f.value)),
         frames(burst.and_then(|f| f.low)),
         frames(burst.and_then(|f| f.high)),
-        number_cell(deviation.map(|d| words::trimmed(d, 1))),
-        number_cell(searches),
+        Cell::number_or_missing(deviation.map(|d| words::trimmed(d, 1))),
+        Cell::number_or_missing(searches),
         told(time("implied")),
         told(time("corrected")),
         rate(burst.copied(), "media_frames_per_s"),

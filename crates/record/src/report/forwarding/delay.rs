@@ -8,7 +8,7 @@ use page::{Block, Cell, Column, Figure, Metric, Picture, Table, Unit};
 use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
 use super::super::{among, reading};
-use super::{Lane, lane, lane_name, number_cell};
+use super::{Lane, lane, lane_name};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -104,7 +104,7 @@ fn point(figure: &Figure, sizes: &[Frames]) -> Point {
 fn table(figures: &[Figure]) -> Option<Table> {
     let mut rows: BTreeMap<_, Vec<&Figure>> = BTreeMap::new();
     for figure in figures.iter().filter(|f| reading::is_test(f, "latency")) {
-        let percent = reading::number(figure, "load_percent").map(|p| std::cmp::Reverse(p as u64));
+        let percent = figure.number("load_percent").map(|p| std::cmp::Reverse(p as u64));
         let way = (reading::way(figure), reading::direction(figure));
         let who = (Who::of_figure(figure), subject::beside(figure));
         rows.entry((Frames::of_figure(figure), percent, who, way)).or_default().push(figure);
@@ -115,12 +115,12 @@ fn table(figures: &[Figure]) -> Option<Table> {
     columns.extend(["frames", "limited by"].map(Column::from));
     let rows = rows.into_values().map(|row| {
         let load = reading::text(row[0], "load_percent").map(|p| format!("{p}\u{a0}%"));
-        let rate = reading::number(row[0], "load_frames_per_s");
+        let rate = row[0].number("load_frames_per_s");
         let mut cells = vec![
             frames::cell(row[0]),
             subject::cell(row[0]),
-            number_cell(load),
-            number_cell(rate.map(|rate| words::count(rate.round() as u64))),
+            Cell::number_or_missing(load),
+            Cell::number_or_missing(rate.map(|rate| words::count(rate.round() as u64))),
         ];
         cells.extend(POINTS.map(|(metric, q, _)| {
             let is = |f: &&&Figure| f.metric == metric && f.quantile == Some(q);

@@ -128,14 +128,14 @@ fn table(figures: &[Figure]) -> Option<Table> {
         return None;
     }
     of.sort_by_key(|f| {
-        let percent = reading::number(f, "load_percent").map(|p| std::cmp::Reverse(p as u64));
+        let percent = f.number("load_percent").map(|p| std::cmp::Reverse(p as u64));
         (Frames::of_figure(f), Who::of_figure(f), subject::beside(f), percent)
     });
     let rows = of.into_iter().map(|f| {
         let load = reading::text(f, "load_percent")
             .map_or_else(|| reading::text(f, "test"), |p| Some(format!("{p}\u{a0}%")));
         let reference = reading::text(f, "load_reference").map(|of| format!("of {of}"));
-        let offered = reading::number(f, "offered_frames_per_s");
+        let offered = f.number("offered_frames_per_s");
         vec![
             frames::cell(f),
             subject::cell(f),

@@ -6,7 +6,6 @@ use page::{Block, Cell, Figure, Metric, Table};
 use super::super::frames::{self, Frames};
 use super::super::reading;
 use super::super::subject::{self, Who};
-use super::number_cell;
 use crate::words;
 
 pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
@@ -24,15 +23,15 @@ fn sorted(figures: &[Figure], metric: Metric) -> Vec<&Figure> {
 }
 
 fn rate_cell(figure: &Figure, name: &str) -> Cell {
-    number_cell(reading::number(figure, name).map(|rate| words::count(rate.round() as u64)))
+    Cell::number_or_missing(figure.number(name).map(|rate| words::count(rate.round() as u64)))
 }
 
 fn recovery(figures: &[Figure]) -> Option<Table> {
     let rows: Vec<Vec<Cell>> = sorted(figures, Metric::RecoveryTime)
         .into_iter()
         .map(|f| {
-            let percent = reading::number(f, "overload_percent").map(|p| words::trimmed(p, 1));
-            let lasted = reading::number(f, "overload_duration_ns").map(words::time);
+            let percent = f.number("overload_percent").map(|p| words::trimmed(p, 1));
+            let lasted = f.number("overload_duration_ns").map(words::time);
             let note: Vec<String> = percent
                 .map(|p| format!("{p}\u{a0}% of the throughput"))
                 .into_iter()

@@ -14,7 +14,6 @@ use trial::{Trial, TrialRecord};
 use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
 use super::super::{ReportInput, reading};
-use super::number_cell;
 use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -184,14 +183,14 @@ fn table(figures: &[Figure]) -> Option<Table> {
             let of: Vec<&&Figure> = row.iter().filter(|f| f.metric == metric).collect();
             let Some(first) = of.first() else { continue };
             let mut cells = vec![frames::cell(first), subject::cell(first), Cell::text(side)];
-            cells.push(time(reading::number(first, "nominal_gap_ns")));
+            cells.push(time(first.number("nominal_gap_ns")));
             cells.extend(quantiles.iter().map(|q| {
                 let found = of.iter().find(|f| f.quantile == Some(*q));
                 time(found.and_then(|f| f.value))
             }));
             let bursts = row.iter().find(|f| f.metric == Metric::BurstFraction);
             let bursts = bursts.filter(|_| metric == Metric::DepartureGap).and_then(|f| f.value);
-            cells.push(number_cell(bursts.map(words::percent)));
+            cells.push(Cell::number_or_missing(bursts.map(words::percent)));
             cells.push(Cell::samples(&[first]));
             lines.push(cells);
         }

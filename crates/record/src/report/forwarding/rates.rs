@@ -12,26 +12,25 @@ use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
 use super::super::{among, reading};
 use super::goal::Kind;
-use super::{line_rate, number_cell};
+use super::line_rate;
 use crate::words;
 
 /// A row for each rate; what the direct cable did stands beside it, or in a row of its own where no
 /// device figure matches it.
 pub(super) fn table(rates: &[&Figure], all: &[Figure], link: Option<Rate>) -> Table {
-    let beside = |f: &Figure| {
-        rates.iter().any(|r| !reading::is_bypass(r) && same(among::bypass_of(r, all), f))
-    };
-    let rows = rates.iter().filter(|f| !(reading::is_bypass(f) && beside(f))).map(|f| {
+    let beside =
+        |f: &Figure| rates.iter().any(|r| !r.is_bypass() && same(among::bypass_of(r, all), f));
+    let rows = rates.iter().filter(|f| !(f.is_bypass() && beside(f))).map(|f| {
         let of_line = || Some(words::percent(f.value? / ways(f) / line_rate(f, link)?.0));
         // The link rate is the device's: a direct cable need not have it.
-        let of_line = if reading::is_bypass(f) { None } else { of_line() };
-        let bypass = if reading::is_bypass(f) { None } else { among::bypass_of(f, all) };
+        let of_line = if f.is_bypass() { None } else { of_line() };
+        let bypass = if f.is_bypass() { None } else { among::bypass_of(f, all) };
         vec![
             frames::cell(f),
             subject::cell(f),
             Cell::text(Kind::of(f).name()),
             Cell::value(f),
-            number_cell(of_line),
+            Cell::number_or_missing(of_line),
             Cell::value_or_missing(bypass),
             Cell::samples(&[f]),
             Cell::limit(&[f]),
@@ -59,7 +58,7 @@ fn same(a: Option<&Figure>, b: &Figure) -> bool {
 /// How each throughput was found: bracket, final trial, traffic, and the conditional throughput of
 /// RFC 9971 where the goal allows loss.
 pub(super) fn searches(rates: &[&Figure]) -> Option<Block> {
-    let time = |f: &Figure, name| number_cell(reading::number(f, name).map(words::time));
+    let time = |f: &Figure, name| Cell::number_or_missing(f.number(name).map(words::time));
     let rows: Vec<Vec<Cell>> = rates
         .iter()
         .filter(|f| f.metric == Metric::Throughput && reading::is_whole(f))
@@ -68,7 +67,7 @@ pub(super) fn searches(rates: &[&Figure]) -> Option<Block> {
                 Some(_) => Cell::quantity(Unit::FramesPerSecond, rate),
                 None => Cell::Missing,
             };
-            let allowed = reading::number(f, "loss_ratio_allowed").map(words::percent);
+            let allowed = f.number("loss_ratio_allowed").map(words::percent);
             vec![
                 frames::cell(f),
                 subject::cell(f),
@@ -76,7 +75,7 @@ pub(super) fn searches(rates: &[&Figure]) -> Option<Block> {
                 Cell::text(reading::text(f, "search").unwrap_or_default()),
                 rate(f.low),
                 rate(f.high),
-                rate(reading::number(f, "conditional_throughput_frames_per_s")),
+                rate(f.number("conditional_throughput_frames_per_s")),
                 Cell::number(allowed.unwrap_or_else(|| "none".to_owned())),
                 Cell::number(words::count(f.n)),
                 time(f, "final_duration_ns"),
@@ -119,7 +118,7 @@ pub(super) fn conventions(rates: &[&Figure], all: &[Figure]) -> Table {
         let size = Frames::of_figure(f).and_then(|frames| frames.plain_size());
         let inside = |name, of_size: Option<u32>| {
             let told = reading::text(f, name).or_else(|| of_size.map(|n| n.to_string()));
-            number_cell(told)
+            Cell::number_or_missing(told)
         };
         let mut cells = vec![
             frames::cell(f),

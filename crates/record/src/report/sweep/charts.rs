@@ -104,7 +104,7 @@ fn answers(figure: &Figure) -> bool {
         && matches!(figure.metric, Metric::Received | Metric::Throughput);
     // Of many pairs of ports at once, what they come to.
     let one_of_many = reading::text(figure, "statistic").is_some_and(|s| s == "pair");
-    !reading::is_bypass(figure)
+    !figure.is_bypass()
         && !one_of_many
         && !BESIDE.contains(&figure.metric)
         && !again

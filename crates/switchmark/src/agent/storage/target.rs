@@ -69,9 +69,8 @@ pub(super) fn fill(mut file: &File, job: &Storage, until: Nanos) -> Result<(), F
 
 /// How long the file must be for fio to leave it as it is.
 fn octets(job: &Storage) -> u64 {
-    let option = |name: &str| job.options.get(name).and_then(|text| fio_options::octets(text));
     let [size, offset, apart] =
-        ["size", "offset", "offset_increment"].map(|name| option(name).map_or(0, |of| of.0));
+        ["size", "offset", "offset_increment"].map(|name| option(job, name).unwrap_or(0));
     let apart = apart.saturating_mul(u64::from(job.numjobs));
     size.saturating_add(offset).saturating_add(apart)
 }
@@ -119,7 +118,12 @@ pub(super) const fn only_reads(job: &Storage) -> bool {
 
 /// The job's `size`.
 pub(super) fn size(job: &Storage) -> Option<u64> {
-    job.options.get("size").and_then(|text| fio_options::octets(text)).map(|octets| octets.0)
+    option(job, "size")
+}
+
+/// One of the job's options that is a number of octets.
+fn option(job: &Storage, name: &str) -> Option<u64> {
+    Some(fio_options::octets(job.options.get(name)?)?.0)
 }
 
 /// Whether the job's file is to be made first; refuses what must not be touched.
