@@ -18,11 +18,12 @@ mod deny;
 mod dist;
 mod docs;
 mod edges;
+mod makers;
 mod packages;
+mod shape;
 mod steps;
 mod threads;
 mod tidy;
-mod verdicts;
 
 use std::process::ExitCode;
 
@@ -43,6 +44,7 @@ usage: cargo xtask COMMAND
   bench --against REF
                  run this tree and an earlier one (a tag, a commit) interleaved, print ratios: is a release slower?
   docs [PAGE…]   run the commands that docs/ shows, and write what they print
+  shape          lines of code by crate
   dist [TARGET]  what is given to people: the static program, manual, completions, a Debian package
   dist --try     that, made again elsewhere and compared, and run in a bare Debian root";
 
@@ -71,6 +73,7 @@ fn dispatch() -> Result<()> {
         ["attack", rest @ ..] => attack::attack(rest),
         ["bpf"] => bpf::build(&steps::root()),
         ["docs", pages @ ..] => docs::regenerate(pages),
+        ["shape"] => shape::print(&steps::root()),
         ["dist"] => dist::dist(None),
         ["dist", "--try"] => bare::attempt(),
         ["dist", target] => dist::dist(Some(target)),

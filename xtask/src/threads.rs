@@ -1,17 +1,20 @@
-//! How many of a test program's tests run at once: all that there is room for where they only
-//! compute, else one.
+//! How many of a test program's tests run at once: all that there is room for where nothing
+//! disturbs them, else one.
 //!
-//! Owns which crates those are. Cargo starts every test program through this program, so that all
+//! Owns which programs those are. Cargo starts every test program through this program, so that all
 //! are built and run by one command.
 
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Crates that know no clock, no kernel and no process: nothing outside disturbs their tests, nor
-/// do they.
-const PURE: [&str; 7] = ["device", "measure", "method", "record", "sim", "trial", "wire"];
+/// Programs whose tests run beside each other: a crate's `tests/it`, and what stands beside the
+/// code of crates that know no clock, no kernel and no process. All others, `tests/labs` above all,
+/// run one at a time.
+const BESIDE: [&str; 10] =
+    ["it", "device", "import", "measure", "method", "page", "record", "sim", "trial", "wire"];
 
 /// The word that cargo puts before each test program, after this one.
 pub const STARTS: &str = "start-test";
@@ -29,11 +32,29 @@ pub fn runner() -> Result<String> {
 
 /// Becomes the test program; returns only where it can't.
 pub fn start(program: &str, args: &[&str]) -> Result<()> {
-    let package = std::env::var("CARGO_PKG_NAME").context("ask cargo for the package's name")?;
     let mut command = Command::new(program);
     command.args(args);
-    if !PURE.contains(&package.as_str()) {
+    if !BESIDE.contains(&name(program)) {
         command.arg("--test-threads=1");
     }
     Err(command.exec()).with_context(|| format!("start {program}"))
+}
+
+/// A test program's name without the hash that cargo puts behind it.
+fn name(program: &str) -> &str {
+    let file = Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or(program);
+    file.rsplit_once('-').map_or(file, |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_nothing_disturbs_runs_beside_each_other() {
+        for (program, beside) in [("it", true), ("sim", true), ("labs", false), ("lab", false)] {
+            let path = format!("/target/release/deps/{program}-5e601f3950f87d35");
+            assert_eq!(BESIDE.contains(&name(&path)), beside, "{program}");
+        }
+    }
 }

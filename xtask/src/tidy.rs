@@ -30,7 +30,7 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-fn visit(folder: &Path, judge: &mut impl FnMut(&Path) -> Result<()>) -> Result<()> {
+pub fn visit(folder: &Path, judge: &mut impl FnMut(&Path) -> Result<()>) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.map(|e| Ok(e?.path())).collect::<Result<_>>()?;
     paths.sort();

@@ -6,8 +6,8 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::thread;
 
-use dataplane::echo::{EchoClient, EchoClientSpec, EchoServer, EchoServerSpec, Pace};
-use dataplane::{Halt, Identity, Window, clock};
+use dataplane::echo::{EchoClient, EchoServer, Pace, Requests};
+use dataplane::{End, Halt, Identity, Window, clock};
 use measure::{FrameSize, Nanos};
 use trial::Protocol;
 
@@ -29,29 +29,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Err(_) => Pace::Greedy,
     };
     let identity = Identity { token: std::process::id(), flow: 1 };
-    let reflector = (protocol != Protocol::Icmp).then(|| {
-        let spec = EchoServerSpec {
-            pace: Pace::Greedy,
-            protocol,
-            local: HERE,
-            peer: HERE,
-            identity,
-            frame_size,
-            messages: None,
-        };
-        EchoServer::bind(&spec)
-    });
-    let reflector = reflector.transpose()?;
-    let remote = SocketAddr::new(HERE, reflector.as_ref().map_or(0, EchoServer::port));
-    let asker = EchoClient::connect(&EchoClientSpec {
-        protocol,
-        local: HERE,
-        remote,
-        identity,
-        frame_size,
-        pace,
-        messages: None,
-    })?;
+    let end = |port, pace| {
+        let flow = Requests { protocol, frame_size, pace, messages: None };
+        End { local: HERE, remote: SocketAddr::new(HERE, port), identity, flow }
+    };
+    let reflector = (protocol != Protocol::Icmp)
+        .then(|| EchoServer::bind(&end(0, Pace::Greedy)))
+        .transpose()?;
+    let port = reflector.as_ref().map_or(0, EchoServer::port);
+    let asker = EchoClient::connect(&end(port, pace))?;
     let start = clock::monotonic() + Nanos::from_millis(20);
     let stop = start + load;
     let window = Window { start, stop, closed: stop + Nanos::from_millis(50) };

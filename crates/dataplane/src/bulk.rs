@@ -11,28 +11,9 @@ mod source;
 pub use sink::Sink;
 pub use source::Source;
 
-use std::net::{IpAddr, SocketAddr};
-
 use measure::reading::{Rejected, StreamPoint};
 use measure::{ByteCount, Nanos};
 use serde::{Deserialize, Serialize};
-
-use crate::Identity;
-
-/// Where a sink listens and whom it reads from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SinkSpec {
-    /// The address to listen at; the kernel chooses the port.
-    pub local: IpAddr,
-    /// The only address that may connect.
-    pub peer: IpAddr,
-    /// The only token and flow that are read.
-    pub identity: Identity,
-    /// How many connections to expect.
-    pub streams: u16,
-    /// The length of each counting interval.
-    pub interval: Nanos,
-}
 
 /// What a sink read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,23 +30,6 @@ pub struct SinkReport {
     /// Connections that were not the flow's: a wrong hello is malformed, a wrong token, flow,
     /// stream or address is foreign.
     pub rejected: Rejected,
-}
-
-/// Where a source connects and how it sends.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SourceSpec {
-    /// The address to connect from.
-    pub local: IpAddr,
-    /// The sink.
-    pub remote: SocketAddr,
-    /// What every connection's hello carries.
-    pub identity: Identity,
-    /// How many connections.
-    pub streams: u16,
-    /// Set on every socket before it connects: `cubic`.
-    pub congestion_control: String,
-    /// How often tcp_info is read.
-    pub interval: Nanos,
 }
 
 /// What a source did.

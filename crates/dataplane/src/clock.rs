@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use measure::Nanos;
 
+use crate::socket::TICK;
+
 /// CLOCK_MONOTONIC: for windows and gaps. Comparable only within one host's boot.
 #[inline]
 pub fn monotonic() -> Nanos {
@@ -46,6 +48,18 @@ fn read(clock: libc::clockid_t) -> Nanos {
     // SAFETY: `time` is valid for writing and the clock ids used here always exist.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Sleeps until `at`; false where it was `cut` short before, which is noticed within [`TICK`].
+pub fn rest_until(at: Nanos, cut: impl Fn() -> bool) -> bool {
+    while !cut() {
+        let left = at.saturating_sub(monotonic());
+        if left == Nanos::ZERO {
+            return true;
+        }
+        std::thread::sleep(left.min(TICK).as_duration());
+    }
+    false
 }
 
 /// Sleeps until shortly before `at` and spins the rest, so that it returns within about a

@@ -27,7 +27,6 @@ mod spread;
 mod stations;
 mod tally;
 mod turns;
-mod udp;
 mod udp_socket;
 mod way;
 
@@ -35,16 +34,12 @@ pub use receiver::Receiver;
 pub use sender::Sender;
 pub(crate) use way::Way;
 
-use std::net::{IpAddr, SocketAddr};
-
 use measure::reading::Rejected;
 use measure::sequence::SequenceCounts;
 use measure::{FrameMix, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 use trial::topology::AddressBlock;
 use trial::{Backend, Reception};
-
-use crate::Identity;
 
 /// What varies of a flow's headers: frame i uses value i modulo each count, from the base upwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,36 +101,6 @@ impl Default for Spread {
     }
 }
 
-/// Where a receiver listens and what it accepts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReceiverSpec {
-    /// The address to listen at; the kernel chooses the port.
-    pub local: IpAddr,
-    /// The only address whose frames count.
-    pub peer: IpAddr,
-    /// The only token and flow that count.
-    pub identity: Identity,
-    /// The only sizes that count, each at its own numbers.
-    pub frames: FrameMix,
-    /// The VLAN of the frames' tag; none for untagged frames.
-    pub vlan: Option<u16>,
-    /// What varies of the headers.
-    pub spread: Spread,
-    /// What counts.
-    pub backend: Reception,
-    /// Whether the sender stamps by this host's clock, or as if it did, so that delays can be told.
-    pub same_clock: bool,
-    /// Sequence numbers run from 0 to below this; memory for them (limit / 8 bytes) is taken at
-    /// once.
-    pub limit: u64,
-    /// The processor to run on.
-    pub cpu: Option<usize>,
-    /// Whether a virtual cable's frames are taken in on `cpu` too, instead of on the sender's:
-    /// about twice as many then get through from a sender that goes by the kernel's stack. Waking
-    /// that processor costs the sender of a light load more than it saves.
-    pub relieves_sender: bool,
-}
-
 /// What a receiver saw.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReceiverReport {
@@ -179,18 +144,13 @@ pub enum Pace {
     },
 }
 
-/// Where a sender sends, what and when.
+/// The frames of a datagram flow, as both ends are told of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SenderSpec {
-    /// The address to send from; the kernel chooses the port.
-    pub local: IpAddr,
-    /// The receiver.
-    pub remote: SocketAddr,
-    /// What every frame carries.
-    pub identity: Identity,
-    /// The sizes of successive frames, with FCS; a VLAN tag is part of it.
+pub struct Traffic {
+    /// The sizes of successive frames, with FCS; a VLAN tag is part of it. Each counts only at its
+    /// own numbers.
     pub frames: FrameMix,
-    /// The VLAN of the frames' 802.1Q tag.
+    /// The VLAN of the frames' 802.1Q tag; none for untagged frames.
     pub vlan: Option<u16>,
     /// What varies of the headers.
     pub spread: Spread,
@@ -198,18 +158,23 @@ pub struct SenderSpec {
     pub pace: Pace,
     /// What sends them.
     pub backend: Backend,
+    /// What counts them.
+    pub receiver: Reception,
     /// The most frames a late paced sender sends back to back; at least 1.
     pub burst_limit: u32,
-    /// The most frames it may send: the receiver's limit.
+    /// Sequence numbers run from 0 to below this; memory for them (limit / 8 bytes) is taken at
+    /// once by the receiver.
     pub limit: u64,
-    /// The processor to run on.
+    /// The processor that this end is to run on.
     pub cpu: Option<usize>,
-    /// How long after the window's start it begins: senders that share a load take turns.
-    #[serde(default)]
+    /// Whether a virtual cable's frames are taken in on the receiver's `cpu` too, instead of on the
+    /// sender's: about twice as many then get through from a sender that goes by the kernel's
+    /// stack. Waking that processor costs the sender of a light load more than it saves.
+    pub relieves_sender: bool,
+    /// How long after the window's start the sender begins: senders that share a load take turns.
     pub phase: Nanos,
-    /// Added to the time that every frame carries: by how much the receiver's clock is ahead of
-    /// this host's, at least. `xdp-live` can't, and stamps by its own clock.
-    #[serde(default)]
+    /// Added to the time that every frame carries: by how much the receiver's clock is ahead of the
+    /// sender's, at least. `xdp-live` can't, and stamps by its own clock.
     pub receiver_ahead_ns: i64,
 }
 

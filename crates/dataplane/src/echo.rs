@@ -14,7 +14,7 @@ mod tcp;
 mod udp;
 mod waiting;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 
 use measure::reading::Rejected;
 use measure::{FrameSize, Nanos};
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use trial::record::EchoRecord;
 use trial::{Messages, Protocol};
 
-use crate::{FlowError, Halt, Identity, Window};
+use crate::{End, FlowError, Halt, Window};
 use line::Line;
 use reflector::Worker;
 use tally::{Departures, Tally};
@@ -40,23 +40,17 @@ pub enum Pace {
     Every(f64),
 }
 
-/// What a reflector answers.
+/// The requests of an echo flow, as both ends are told of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EchoServerSpec {
-    /// UDP or TCP; the kernel answers ICMP.
+pub struct Requests {
+    /// Over what; the kernel answers ICMP.
     pub protocol: Protocol,
-    /// The address to open the port on.
-    pub local: IpAddr,
-    /// The only address that is answered.
-    pub peer: IpAddr,
-    /// What a request must carry.
-    pub identity: Identity,
-    /// The size a request must have, and an answer has.
+    /// The size that a request and its answer have; see [`EchoClient::frame_size`] for what TCP
+    /// makes of it.
     pub frame_size: FrameSize,
-    /// How often it will be asked; [`Pace::Greedy`] where nobody says.
-    #[serde(default)]
+    /// When they go out.
     pub pace: Pace,
-    /// TCP only: what they carry instead.
+    /// TCP only: what requests and answers carry instead of a frame.
     #[serde(default)]
     pub messages: Option<Messages>,
 }
@@ -78,26 +72,26 @@ pub struct EchoServerReport {
 }
 
 impl EchoServer {
-    /// Opens an ephemeral port on `spec.local`.
-    pub fn bind(spec: &EchoServerSpec) -> Result<Self, FlowError> {
-        demand_v4(spec.local)?;
-        demand_v4(spec.peer)?;
-        let theirs = spec.clone();
-        let (address, worker) = match spec.protocol {
+    /// Opens an ephemeral port on `end.local`.
+    pub fn bind(end: &End<Requests>) -> Result<Self, FlowError> {
+        demand_v4(end.local)?;
+        demand_v4(end.peer())?;
+        let theirs = end.clone();
+        let (address, worker) = match end.flow.protocol {
             Protocol::Icmp => {
                 let reason = "reflect icmp: the peer's kernel does, ask it without a reflector";
                 return Err(FlowError::Unsuitable(reason.into()));
             }
             Protocol::Udp => {
-                let socket = udp::bind(spec)?;
+                let socket = udp::bind(end)?;
                 (socket.local_addr(), Worker::start(move |o| udp::reflect(&socket, &theirs, o))?)
             }
             Protocol::Tcp => {
-                let listener = tcp::bind(spec)?;
+                let listener = tcp::bind(end)?;
                 (listener.local_addr(), Worker::start(move |o| tcp::reflect(listener, &theirs, o))?)
             }
         };
-        let address = address.map_err(|e| FlowError::kernel("read port of", spec.local, e))?;
+        let address = address.map_err(|e| FlowError::kernel("read port of", end.local, e))?;
         Ok(Self { port: address.port(), worker })
     }
 
@@ -112,26 +106,6 @@ impl EchoServer {
     }
 }
 
-/// Whom to ask, over what, how often.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EchoClientSpec {
-    /// Over what.
-    pub protocol: Protocol,
-    /// The address to send from.
-    pub local: IpAddr,
-    /// The reflector; port 0 for ICMP.
-    pub remote: SocketAddr,
-    /// What every request carries.
-    pub identity: Identity,
-    /// The frame asked for; see [`EchoClient::frame_size`] for what TCP makes of it.
-    pub frame_size: FrameSize,
-    /// Greedy: the next request leaves when the answer is in. Every: on schedule.
-    pub pace: Pace,
-    /// TCP only: what requests and answers carry instead.
-    #[serde(default)]
-    pub messages: Option<Messages>,
-}
-
 /// The asking side.
 pub struct EchoClient {
     line: Line,
@@ -142,12 +116,12 @@ pub struct EchoClient {
 impl EchoClient {
     /// Opens the socket and learns the path with a few round trips that are not counted
     /// (RFC 2544 §23). [`FlowError::NoAnswer`] after about a second without any.
-    pub fn connect(spec: &EchoClientSpec) -> Result<Self, FlowError> {
-        let local = demand_v4(spec.local)?;
-        let remote = demand_v4(spec.remote.ip())?;
+    pub fn connect(end: &End<Requests>) -> Result<Self, FlowError> {
+        let local = demand_v4(end.local)?;
+        let remote = demand_v4(end.remote.ip())?;
         // An open loop's receiving thread may wait for its turn; a closed loop's round trip is what
         // an application sees, its wake-up included.
-        let stamped = match spec.pace {
+        let stamped = match end.flow.pace {
             Pace::Greedy => false,
             Pace::Within(gap_ns) if gap_ns.is_finite() && gap_ns >= 0.0 => false,
             Pace::Every(gap_ns) if gap_ns.is_finite() && gap_ns >= 1.0 => true,
@@ -155,13 +129,13 @@ impl EchoClient {
                 return Err(FlowError::Unsuitable(format!("ask every {gap_ns} ns")));
             }
         };
-        let mut line = match spec.protocol {
-            Protocol::Icmp => icmp::connect(spec, local, remote)?,
-            Protocol::Udp => udp::connect(spec, stamped)?,
-            Protocol::Tcp => tcp::connect(spec, stamped)?,
+        let mut line = match end.flow.protocol {
+            Protocol::Icmp => icmp::connect(end, local, remote)?,
+            Protocol::Udp => udp::connect(end, stamped)?,
+            Protocol::Tcp => tcp::connect(end, stamped)?,
         };
         let learned = line.learn()?;
-        Ok(Self { line, pace: spec.pace, learned })
+        Ok(Self { line, pace: end.flow.pace, learned })
     }
 
     /// What is really sent: TCP's headers may leave no room in the frame asked for.

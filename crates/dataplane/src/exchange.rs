@@ -10,7 +10,7 @@ mod header;
 mod line;
 mod tally;
 
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::TcpStream;
 
 use measure::reading::Rejected;
 use measure::{ByteCount, Histogram, Nanos};
@@ -20,37 +20,11 @@ use trial::{Carrier, Exchange};
 use crate::hello::Hello;
 use crate::newcomers::Newcomers;
 use crate::stream::{control_congestion, open};
-use crate::{FlowError, Halt, Identity, Window, clock};
+use crate::{End, FlowError, Halt, Window, clock};
 
 /// Two hosts' windows are the same but for how well their clocks are known: a peer that stops so
 /// little earlier has not broken off.
 const APART: Nanos = Nanos::from_millis(20);
-
-/// Where one end waits, and for whom.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExchangeResponderSpec {
-    /// The address to listen at; the kernel chooses the port.
-    pub local: IpAddr,
-    /// The only address that may connect.
-    pub peer: IpAddr,
-    /// The only token and flow that are talked to.
-    pub identity: Identity,
-    /// What is swapped; the same at both ends.
-    pub exchange: Exchange,
-}
-
-/// Where the other end connects.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExchangeInitiatorSpec {
-    /// The address to connect from.
-    pub local: IpAddr,
-    /// The waiting end.
-    pub remote: SocketAddr,
-    /// What the connection's hello carries.
-    pub identity: Identity,
-    /// What is swapped; the same at both ends.
-    pub exchange: Exchange,
-}
 
 /// Of a TCP exchange's connection, at both ends: the host's own default decides nothing.
 const CONGESTION_CONTROL: &str = "cubic";
@@ -87,7 +61,7 @@ pub struct ExchangeResponder(Waiting);
 
 #[derive(Debug)]
 enum Waiting {
-    Tcp { newcomers: Newcomers, spec: ExchangeResponderSpec },
+    Tcp { newcomers: Newcomers, end: End<Exchange> },
     Datagrams(datagrams::Waiting),
 }
 
@@ -97,7 +71,7 @@ pub struct ExchangeInitiator(Calling);
 
 #[derive(Debug)]
 enum Calling {
-    Tcp { tcp: TcpStream, spec: ExchangeInitiatorSpec },
+    Tcp { tcp: TcpStream, end: End<Exchange> },
     Datagrams(datagrams::Calling),
 }
 
@@ -117,17 +91,17 @@ fn check(exchange: &Exchange) -> Result<(), FlowError> {
 
 impl ExchangeResponder {
     /// Takes a port.
-    pub fn bind(spec: &ExchangeResponderSpec) -> Result<Self, FlowError> {
-        check(&spec.exchange)?;
-        Ok(Self(match spec.exchange.carrier {
+    pub fn bind(end: &End<Exchange>) -> Result<Self, FlowError> {
+        check(&end.flow)?;
+        Ok(Self(match end.flow.carrier {
             Carrier::Tcp => {
-                let newcomers = Newcomers::listen(spec.local, spec.peer)?;
+                let newcomers = Newcomers::listen(end.local, end.peer())?;
                 // A connection has what its listener had.
                 control_congestion(newcomers.listener(), CONGESTION_CONTROL)?;
-                Waiting::Tcp { newcomers, spec: spec.clone() }
+                Waiting::Tcp { newcomers, end: end.clone() }
             }
             Carrier::Datagrams { credits } => {
-                Waiting::Datagrams(datagrams::Waiting::bind(spec, credits)?)
+                Waiting::Datagrams(datagrams::Waiting::bind(end, credits)?)
             }
         }))
     }
@@ -142,14 +116,15 @@ impl ExchangeResponder {
 
     /// Waits for the flow's own other end, and swaps messages with it.
     pub fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
-        let (mut newcomers, spec) = match self.0 {
-            Waiting::Tcp { newcomers, spec } => (newcomers, spec),
+        let (mut newcomers, end) = match self.0 {
+            Waiting::Tcp { newcomers, end } => (newcomers, end),
             Waiting::Datagrams(waiting) => return waiting.run(window, halt),
         };
-        let mut report = match wait(&mut newcomers, &spec, window, halt)? {
-            Some(tcp) => line::swap((&tcp, spec.peer), &spec.exchange, window, halt)?,
-            None => tally::Tally::new(&spec.exchange, window)
-                .report(clock::monotonic().min(window.stop)),
+        let mut report = match wait(&mut newcomers, &end, window, halt)? {
+            Some(tcp) => line::swap((&tcp, end.peer()), &end.flow, window, halt)?,
+            None => {
+                tally::Tally::new(&end.flow, window).report(clock::monotonic().min(window.stop))
+            }
         };
         report.rejected = newcomers.rejected();
         Ok(report)
@@ -158,10 +133,7 @@ impl ExchangeResponder {
 
 /// Returns at the load's start, or when asked to.
 fn rest_until_start(window: Window, halt: &Halt) {
-    while clock::monotonic() + APART < window.start && !halt.asked() {
-        std::thread::sleep(APART.as_duration());
-    }
-    if !halt.asked() {
+    if clock::rest_until(window.start.saturating_sub(APART), || halt.asked()) {
         clock::wait_until(window.start);
     }
 }
@@ -169,7 +141,7 @@ fn rest_until_start(window: Window, halt: &Halt) {
 /// None where nobody of ours came before the load's end.
 fn wait(
     newcomers: &mut Newcomers,
-    spec: &ExchangeResponderSpec,
+    end: &End<Exchange>,
     window: Window,
     halt: &Halt,
 ) -> Result<Option<TcpStream>, FlowError> {
@@ -177,7 +149,7 @@ fn wait(
     let port = newcomers.port();
     while clock::monotonic() < window.stop && !halt.asked() {
         for (tcp, hello) in newcomers.greeted(window.stop).map_err(failed(port))? {
-            if hello == (Hello { identity: spec.identity, stream: 0 }) {
+            if hello == (Hello { identity: end.identity, stream: 0 }) {
                 return Ok(Some(tcp));
             }
             newcomers.turn_away();
@@ -188,26 +160,24 @@ fn wait(
 
 impl ExchangeInitiator {
     /// Connects and says hello; the waiting end need only be bound.
-    pub fn connect(spec: &ExchangeInitiatorSpec) -> Result<Self, FlowError> {
+    pub fn connect(end: &End<Exchange>) -> Result<Self, FlowError> {
         use std::io::Write as _;
-        check(&spec.exchange)?;
-        if let Carrier::Datagrams { credits } = spec.exchange.carrier {
-            let calling = datagrams::Calling::connect(spec, credits)?;
+        check(&end.flow)?;
+        if let Carrier::Datagrams { credits } = end.flow.carrier {
+            let calling = datagrams::Calling::connect(end, credits)?;
             return Ok(Self(Calling::Datagrams(calling)));
         }
-        let (mut tcp, _) = open(spec.local, spec.remote, CONGESTION_CONTROL)?;
+        let (mut tcp, _) = open(end.local, end.remote, CONGESTION_CONTROL)?;
         // The first octets of a new connection always fit its buffer.
-        tcp.write_all(&Hello { identity: spec.identity, stream: 0 }.emit())
-            .map_err(|e| FlowError::kernel("send hello to", spec.remote, e))?;
-        Ok(Self(Calling::Tcp { tcp, spec: spec.clone() }))
+        tcp.write_all(&Hello { identity: end.identity, stream: 0 }.emit())
+            .map_err(|e| FlowError::kernel("send hello to", end.remote, e))?;
+        Ok(Self(Calling::Tcp { tcp, end: end.clone() }))
     }
 
     /// Swaps messages over the window.
     pub fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
         match self.0 {
-            Calling::Tcp { tcp, spec } => {
-                line::swap((&tcp, spec.remote), &spec.exchange, window, halt)
-            }
+            Calling::Tcp { tcp, end } => line::swap((&tcp, end.remote), &end.flow, window, halt),
             Calling::Datagrams(calling) => calling.run(window, halt),
         }
     }

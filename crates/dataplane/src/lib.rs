@@ -31,7 +31,7 @@ pub mod tap;
 mod unfit;
 pub mod xdp;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -56,6 +56,32 @@ pub struct Identity {
     pub token: u32,
     /// The flow's number in the trial.
     pub flow: u16,
+}
+
+/// One end of a flow: where it is, whom alone it talks to, and what the flow does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct End<F> {
+    /// Own address; the kernel chooses the port.
+    pub local: IpAddr,
+    /// The other end, the only one that is heard or spoken to; its port is 0 for the end that waits
+    /// to be spoken to, and where the peer's kernel answers.
+    pub remote: SocketAddr,
+    /// What every packet of the flow carries, and the only one that is taken.
+    pub identity: Identity,
+    /// What the flow does; the same at both ends.
+    pub flow: F,
+}
+
+impl<F> End<F> {
+    /// The only address that is talked to.
+    pub const fn peer(&self) -> IpAddr {
+        self.remote.ip()
+    }
+
+    /// The same end of a flow that is told otherwise.
+    pub const fn with<G>(&self, flow: G) -> End<G> {
+        End { local: self.local, remote: self.remote, identity: self.identity, flow }
+    }
 }
 
 /// Asks every side of a trial to end early; shared, and never taken back.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use page::Metric;
+use page::{Key, Metric};
 use serde_json::Value;
 
 use crate::ImportError;
@@ -128,10 +128,10 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> 
         jobs += own;
         under_way += own * count(job, "iodepth").unwrap_or(1.0).max(1.0);
     }
-    let mut row = Row::of("fio").with("jobs", jobs.max(0.0) as u64);
+    let mut row = Row::of("fio").with(Key::Jobs, jobs.max(0.0) as u64);
     let first = single[0];
-    row = row.with("iodepth", (under_way / jobs.max(1.0)) as u64);
-    for (name, condition) in [("bs", "block_size"), ("rw", "pattern")] {
+    row = row.with(Key::IoDepth, (under_way / jobs.max(1.0)) as u64);
+    for (name, condition) in [("bs", Key::BlockSize), ("rw", Key::Pattern)] {
         if let Some(said) = option(first, name) {
             row = match (name, octets(&said)) {
                 ("bs", Some(octets)) => row.with(condition, octets),
@@ -147,7 +147,7 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> 
     let parts: Vec<Part> = kinds.iter().map(part).collect();
     put_all(found, &row, &parts, under_way);
     for kind in &kinds {
-        let row = row.clone().with("operation", kind.kind).samples(kind.count);
+        let row = row.clone().with(Key::Operation, kind.kind).samples(kind.count);
         distribution(found, &row, kind, &single);
     }
     Ok(())
@@ -179,7 +179,7 @@ fn distribution(found: &mut Found, row: &Row, of: &Operations, jobs: &[&Value]) 
         found.at(row, Metric::IoLatency, 0.0, least);
         found.at(row, Metric::IoLatency, 1.0, most);
     }
-    let completion = row.clone().with("latency", "completion");
+    let completion = row.clone().with(Key::Latency, "completion");
     if !of.bins.is_empty() {
         let row = if of.whole { row } else { &completion };
         for q in [0.5, 0.99, 0.999] {

@@ -4,7 +4,7 @@
 //! time, operations a second follow from their mean latency. Never reads what fio computed from
 //! those again.
 
-use page::{Caveat, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::lines::Lines;
@@ -107,25 +107,25 @@ impl Group {
 
     fn end(&mut self, found: &mut Found) {
         let Some(jobs) = self.jobs.take() else { return };
-        let mut row = Row::of("fio").with("jobs", jobs.max(0.0) as u64);
+        let mut row = Row::of("fio").with(Key::Jobs, jobs.max(0.0) as u64);
         let depth = self.header.depth.unwrap_or(1.0);
-        row = row.with("iodepth", depth.max(0.0) as u64);
+        row = row.with(Key::IoDepth, depth.max(0.0) as u64);
         if let Some(octets) = self.header.octets {
-            row = row.with("block_size", octets.max(0.0) as u64);
+            row = row.with(Key::BlockSize, octets.max(0.0) as u64);
         }
         if let Some(pattern) = &self.header.pattern {
-            row = row.with("pattern", pattern.clone());
+            row = row.with(Key::Pattern, pattern.clone());
         }
         let kinds = std::mem::take(&mut self.kinds);
         let parts: Vec<Part> = kinds.iter().map(Kind::part).collect();
         put_all(found, &row, &parts, jobs * depth);
         for kind in &kinds {
-            let row = row.clone().with("operation", kind.name).samples(kind.count);
+            let row = row.clone().with(Key::Operation, kind.name).samples(kind.count);
             if let Some([least, _, most]) = kind.latency {
                 found.at(&row, Metric::IoLatency, 0.0, least);
                 found.at(&row, Metric::IoLatency, 1.0, most);
             }
-            let row = row.with("latency", "completion");
+            let row = row.with(Key::Latency, "completion");
             for (q, value) in &kind.percentiles {
                 found.at(&row, Metric::IoLatency, *q, *value);
             }
@@ -227,17 +227,18 @@ pub(crate) fn put_all(found: &mut Found, row: &Row, parts: &[Part], under_way: f
     let from_latency = mean.filter(|ns| *ns > 0.0).map(|ns| under_way * 1e9 / ns);
     let off = from_latency.is_some_and(|predicted| (predicted / all - 1.0).abs() > LITTLE);
     let row = if off { row.clone().doubting(Caveat::Inconsistent) } else { row.clone() };
-    let whole = row.clone().with("operation", "all").samples(parts.iter().map(|p| p.count).sum());
+    let whole =
+        row.clone().with(Key::Operation, "all").samples(parts.iter().map(|p| p.count).sum());
     if all > 0.0 {
         found.put(&whole, Metric::Iops, Unit::OperationsPerSecond, all);
     }
     if let (Some(mean), Some(predicted)) = (mean, from_latency) {
         found.mean(&whole, Metric::IoLatency, Unit::Nanoseconds, mean);
-        let estimate = whole.with("estimate", "under way / mean latency");
+        let estimate = whole.with(Key::Estimate, "under way / mean latency");
         found.put(&estimate, Metric::Iops, Unit::OperationsPerSecond, predicted);
     }
     for part in parts {
-        let row = row.clone().with("operation", part.name).samples(part.count);
+        let row = row.clone().with(Key::Operation, part.name).samples(part.count);
         found.put(&row, Metric::Iops, Unit::OperationsPerSecond, part.per_second);
         if let Some(mean) = part.mean_latency {
             found.mean(&row, Metric::IoLatency, Unit::Nanoseconds, mean);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use measure::quantile;
 use page::Condition;
-use page::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Conditions, Figure, Key, Metric, Unit, Verdict};
 
 /// Everything that a file told so far.
 #[derive(Debug, Default)]
@@ -19,20 +19,20 @@ pub(crate) struct Found {
 /// What the figures of one measurement share.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
-    conditions: BTreeMap<String, Condition>,
+    conditions: Conditions,
     caveats: Vec<Caveat>,
     n: u64,
 }
 
 impl Row {
     pub(crate) fn of(tool: &'static str) -> Self {
-        let conditions = BTreeMap::from([("tool".to_owned(), tool.into())]);
+        let conditions = BTreeMap::from([(Key::Tool, tool.into())]);
         Self { conditions, caveats: vec![Caveat::Imported], n: 1 }
     }
 
     #[must_use]
-    pub(crate) fn with(mut self, name: &str, value: impl Into<Condition>) -> Self {
-        self.conditions.insert(name.to_owned(), value.into());
+    pub(crate) fn with(mut self, key: Key, value: impl Into<Condition>) -> Self {
+        self.conditions.insert(key, value.into());
         self
     }
 
@@ -59,7 +59,7 @@ impl Found {
 
     /// A mean: distributions are known by their points, and this is no point.
     pub(crate) fn mean(&mut self, row: &Row, metric: Metric, unit: Unit, value: f64) {
-        self.put(&row.clone().with("statistic", "mean"), metric, unit, value);
+        self.put(&row.clone().with(Key::Statistic, "mean"), metric, unit, value);
     }
 
     /// A point of a distribution.
@@ -90,7 +90,7 @@ impl Found {
         if !value.is_finite() {
             return;
         }
-        if let Some(Condition::Text(_)) = row.conditions.get("tool") {
+        if let Some(Condition::Text(_)) = row.conditions.get(&Key::Tool) {
             self.name_tool(row);
         }
         self.figures.push(Figure {
@@ -113,7 +113,7 @@ impl Found {
         const KNOWN: [&str; 8] =
             ["fio", "flent", "iperf", "iperf3", "irtt", "ping", "qperf", "sockperf"];
         let named =
-            KNOWN.iter().find(|t| row.conditions.get("tool") == Some(&Condition::from(**t)));
+            KNOWN.iter().find(|t| row.conditions.get(&Key::Tool) == Some(&Condition::from(**t)));
         self.tools.extend(named.filter(|tool| !self.tools.contains(*tool)));
     }
 }

@@ -4,7 +4,7 @@
 //! Owns which sum is what arrived. Never takes `end.sum` of UDP where the two sides are told apart:
 //! it mixes the sender's count with the receiver's losses.
 
-use page::{Caveat, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 use serde_json::{Map, Value};
 
 use crate::ImportError;
@@ -49,22 +49,22 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> 
     let end = end.ok_or(ImportError::Missing { tool: TOOL, what: "end: it was interrupted" })?;
     let udp = test["protocol"].as_str() == Some("UDP");
     let both = test["bidir"].as_u64() == Some(1) || end.contains_key("sum_received_bidir_reverse");
-    let mut row = Row::of(TOOL).with("protocol", if udp { "udp" } else { "tcp" });
+    let mut row = Row::of(TOOL).with(Key::Protocol, if udp { "udp" } else { "tcp" });
     if let Some(streams) = test["num_streams"].as_u64() {
-        row = row.with("streams", streams);
+        row = row.with(Key::Streams, streams);
     }
     if udp {
         row = row.doubting(Caveat::GapLoss);
         // Payload, UDP, IPv4, MAC header and FCS.
         if let Some(payload) = test["blksize"].as_u64().filter(|octets| *octets <= 8_972) {
-            row = row.with("frame_size", (payload + 8 + 20 + 18).max(64));
+            row = row.with(Key::FrameSize, (payload + 8 + 20 + 18).max(64));
         }
     }
     let before = found.figures.len();
-    let forward = if both { row.clone().with("direction", "forward") } else { row.clone() };
+    let forward = if both { row.clone().with(Key::Direction, "forward") } else { row.clone() };
     side(end, "", udp, &forward, found);
     if both {
-        side(end, "_bidir_reverse", udp, &row.clone().with("direction", "reverse"), found);
+        side(end, "_bidir_reverse", udp, &row.clone().with(Key::Direction, "reverse"), found);
     }
     if let Some(cwnd) = largest_window(end) {
         found.put(&row, Metric::CwndMax, Unit::Bytes, cwnd);
@@ -81,7 +81,7 @@ fn side(end: &Map<String, Value>, suffix: &str, udp: bool, row: &Row, found: &mu
     // Before 3.7 UDP had one sum for both.
     let Some(arrived) = received.or_else(|| sum("sum")).or(sent) else { return };
     let number = |of: &Value, name: &str| of[name].as_f64();
-    let goodput = row.clone().with("rate_convention", "payload");
+    let goodput = row.clone().with(Key::RateConvention, "payload");
     if let Some(bits) = number(arrived, "bits_per_second") {
         found.put(&goodput, Metric::Goodput, Unit::BitsPerSecond, bits);
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use page::{Caveat, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::lines::Lines;
@@ -120,11 +120,11 @@ fn put(found: &mut Found, lines: &[Line]) {
     let whole: Vec<&Line> = lines.iter().filter(|l| l.length() >= 0.95 * longest).collect();
     let Some(result) = result(&whole, lines) else { return };
     let datagrams = result.lost.is_some();
-    let mut row = Row::of("iperf").with("protocol", if datagrams { "udp" } else { "tcp" });
+    let mut row = Row::of("iperf").with(Key::Protocol, if datagrams { "udp" } else { "tcp" });
     if let (true, Some((_, all))) = (datagrams, result.lost) {
         row = row.doubting(Caveat::GapLoss).samples(all as u64);
     }
-    let goodput = row.clone().with("rate_convention", "payload");
+    let goodput = row.clone().with(Key::RateConvention, "payload");
     found.put(&goodput, Metric::Goodput, Unit::BitsPerSecond, result.bits_per_second);
     if let Some((lost, all)) = result.lost.filter(|(_, all)| *all > 0.0 && result.length() > 0.0) {
         let seconds = result.length();

@@ -2,7 +2,7 @@
 //!
 //! Never takes its one-way delays for more than they are: two clocks stamped them.
 
-use page::{Caveat, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 use serde_json::Value;
 
 use crate::ImportError;
@@ -12,12 +12,12 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> 
     let params = &value["config"]["params"];
     let stats = &value["stats"];
     let trips = value["round_trips"].as_array();
-    let mut row = Row::of("irtt").with("protocol", "udp").doubting(Caveat::SoftwareTimestamps);
+    let mut row = Row::of("irtt").with(Key::Protocol, "udp").doubting(Caveat::SoftwareTimestamps);
     if let Some(interval) = params["interval"].as_f64().filter(|ns| *ns > 0.0) {
-        row = row.with("schedule", format!("open loop {:.0}/s", 1e9 / interval));
+        row = row.with(Key::Schedule, format!("open loop {:.0}/s", 1e9 / interval));
     }
     if let Some(length) = params["length"].as_u64().filter(|octets| *octets <= 8_972) {
-        row = row.with("frame_size", (length + 8 + 20 + 18).max(64));
+        row = row.with(Key::FrameSize, (length + 8 + 20 + 18).max(64));
     }
     let lost = stats["packet_loss_percent"].as_f64();
     if lost.is_some_and(|percent| percent > 0.0) {
@@ -47,7 +47,7 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> 
     for (name, direction) in [("send", "forward"), ("receive", "reverse")] {
         let delays = of(name);
         if !delays.is_empty() {
-            let row = row.clone().with("direction", direction).doubting(Caveat::ClocksApart);
+            let row = row.clone().with(Key::Direction, direction).doubting(Caveat::ClocksApart);
             found.samples(&row, Metric::OneWayDelay, delays);
         }
     }

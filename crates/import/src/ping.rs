@@ -3,7 +3,7 @@
 //! Owns the reading of its summary and of its replies' lines. Never trusts a mean to be a median:
 //! only replies give quantiles.
 
-use page::{Caveat, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::lines::Lines;
@@ -31,11 +31,11 @@ struct Seen {
 
 impl Seen {
     fn row(&self) -> Row {
-        let row = Row::of("ping").with("protocol", "icmp").doubting(Caveat::SoftwareTimestamps);
+        let row = Row::of("ping").with(Key::Protocol, "icmp").doubting(Caveat::SoftwareTimestamps);
         match self.data_octets {
             // ICMP and IPv4 headers, MAC header and FCS; a frame is at least 64.
             Some(data) if (0.0..=9_000.0).contains(&data) => {
-                row.with("frame_size", (data as u64 + 8 + 20 + 18).max(64))
+                row.with(Key::FrameSize, (data as u64 + 8 + 20 + 18).max(64))
             }
             _ => row,
         }

@@ -3,7 +3,7 @@
 //! Owns the doubling: qperf divides the time by the messages of both ends, which is half a round
 //! trip.
 
-use page::{Caveat, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::lines::Lines;
@@ -66,9 +66,9 @@ impl Test {
 
     fn put(self, found: &mut Found) {
         let protocol = self.name.split('_').next().unwrap_or_default();
-        let mut row = Row::of("qperf").with("protocol", protocol);
+        let mut row = Row::of("qperf").with(Key::Protocol, protocol);
         if let Some(octets) = self.message.filter(|octets| *octets >= 0.0) {
-            row = row.with("message", octets as u64);
+            row = row.with(Key::Message, octets as u64);
         }
         if let Some(half) = self.latency_ns {
             let n = self.received.unwrap_or(1.0).max(0.0) as u64;
@@ -77,7 +77,7 @@ impl Test {
             found.mean(&row, Metric::Rtt, Unit::Nanoseconds, 2.0 * half);
         }
         if let Some(bits) = self.bits_per_second {
-            let row = row.with("rate_convention", "payload");
+            let row = row.with(Key::RateConvention, "payload");
             found.put(&row, Metric::Goodput, Unit::BitsPerSecond, bits);
         }
     }

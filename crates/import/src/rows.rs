@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::ImportError;
 use crate::found::Found;
 
-/// The schema that is understood.
-const SCHEMA: &str = "switchmark/1";
+/// The schemas that are understood: the first had ports' groups as text.
+const SCHEMAS: [&str; 2] = ["switchmark/1", "switchmark/2"];
 
 pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> {
-    if value["schema"] != SCHEMA {
+    if !SCHEMAS.iter().any(|schema| value["schema"] == **schema) {
         return Err(ImportError::UnknownJson);
     }
     let rows = value["figures"].as_array();

@@ -2,7 +2,7 @@
 //!
 //! Owns the doubling: its latency is half the round trip. Never reads its throughput test.
 
-use page::{Caveat, Metric, Unit};
+use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
 use crate::lines::Lines;
@@ -76,13 +76,13 @@ impl Seen {
     fn put(self, found: &mut Found) {
         let Some(mean) = self.mean else { return };
         let protocol = if self.tcp { "tcp" } else { "udp" };
-        let mut row = Row::of("sockperf").with("protocol", protocol).samples(self.n);
+        let mut row = Row::of("sockperf").with(Key::Protocol, protocol).samples(self.n);
         row = row.doubting(Caveat::HalfRoundTrip).doubting(Caveat::SoftwareTimestamps);
         if self.lost > 0.0 {
             row = row.doubting(Caveat::SomeLost);
         }
         if let Some(octets) = self.message.filter(|octets| *octets >= 0.0) {
-            row = row.with("message", octets as u64);
+            row = row.with(Key::Message, octets as u64);
         }
         found.mean(&row, Metric::Rtt, Unit::Nanoseconds, 2e3 * mean);
         for (q, half) in self.points.into_iter().filter(|(q, _)| (0.0..=1.0).contains(q)) {

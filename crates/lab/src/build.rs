@@ -114,9 +114,9 @@ impl Lab {
 
     /// A node's namespace; a virtual machine has none.
     pub fn namespace(&self, node: &str) -> Result<&Namespace, LabError> {
-        self.namespaces.get(node).ok_or_else(|| LabError::NoSuchNode {
-            name: node.to_owned(),
-            known: self.nodes().map(str::to_owned).collect(),
+        self.namespaces.get(node).ok_or_else(|| {
+            let known: Vec<&str> = self.nodes().collect();
+            LabError::new(format!("find node {node}: the lab has {}", known.join(", ")))
         })
     }
 
@@ -151,7 +151,7 @@ impl Lab {
         work: impl FnOnce(&mut Netlink) -> Result<T, NetlinkError> + Send,
     ) -> Result<T, LabError> {
         self.inside(node, || work(&mut Netlink::open()?))?
-            .map_err(|cause| LabError::Netlink { node: node.to_owned(), cause })
+            .map_err(|cause| LabError::netlink(node, cause))
     }
 
     /// Takes a node's interface up or down, as a pulled cable would: its far end loses the carrier.
@@ -204,9 +204,9 @@ impl Lab {
     }
 
     pub(crate) fn subject(&self, name: &str) -> Result<&SubjectPlan, LabError> {
-        self.plan.subject(name).ok_or_else(|| LabError::NoSuchDevice {
-            name: name.to_owned(),
-            known: self.plan.subjects.iter().map(|subject| subject.name.clone()).collect(),
+        self.plan.subject(name).ok_or_else(|| {
+            let known = or_none(self.plan.subjects.iter().map(|subject| subject.name.as_str()));
+            LabError::new(format!("find device {name}: the lab has {known}"))
         })
     }
 
@@ -254,7 +254,7 @@ impl Lab {
         }
         let links = self.netlink(node, Netlink::links)?;
         let restless = links.into_iter().filter(|link| !link.is_settled()).map(|link| link.name);
-        Err(LabError::Unsettled { node: node.to_owned(), links: restless.collect() })
+        Err(LabError::unsettled(node, &restless.collect::<Vec<_>>()))
     }
 
     /// Makes a cable in the first end's namespace and hands the second end over. To a machine it
@@ -322,7 +322,10 @@ impl Lab {
         spec: &EmulatedSpec,
         others: &[usize],
     ) -> Result<Emulation, LabError> {
-        let missing = || LabError::NoSwitchboard { device: device.name.clone() };
+        let missing = || {
+            let why = "this program has no switchboard for it";
+            LabError::new(format!("start emulated device {}: {why}", device.name))
+        };
         let board = self.equipment.switchboard.clone().ok_or_else(missing)?;
         let largest = self.plan().mtu as usize + ABOVE_IP;
         let open = || {
@@ -331,8 +334,7 @@ impl Lab {
             ports.map(|port| board.open(&port.interface, largest, count)).collect()
         };
         let ports: Result<Vec<Box<dyn FramePort>>, Cause> = self.inside(&device.name, open)?;
-        let ports =
-            ports.map_err(|cause| LabError::Emulated { device: device.name.clone(), cause })?;
+        let ports = ports.map_err(|cause| Emulation::broken(&device.name, cause))?;
         let model = Model { spec, addresses: addresses(self.plan(), &device.name, spec) };
         Emulation::start(&device.name, &model, ports, board, others)
     }
@@ -346,13 +348,22 @@ impl Lab {
     }
 
     fn emulator(&self, device: &str) -> Result<crate::vm::Emulator, LabError> {
-        let missing = || LabError::NoEmulator { device: device.to_owned() };
+        let missing = || {
+            let why = "this program has no emulator to start it with";
+            LabError::new(format!("start machine {device}: {why}"))
+        };
         let mut emulator = self.equipment.emulator.clone().ok_or_else(missing)?;
         if let Some(spec) = self.plan.machine(device) {
             emulator.acceleration = spec.acceleration;
         }
         Ok(emulator)
     }
+}
+
+/// Names in a row.
+pub(crate) fn or_none<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 fn port_names(node: &NodePlan) -> Vec<&str> {

@@ -46,7 +46,17 @@ impl Drops {
         (node, namespace): (&str, &Namespace),
         ports: impl Iterator<Item = &'a str>,
     ) -> Result<(), LabError> {
-        let failed = |cause| LabError::Drops { node: node.to_owned(), cause };
+        let failed = |cause: io::Error| {
+            let hint = match cause.kind() {
+                io::ErrorKind::NotFound => "apt install nftables",
+                _ => {
+                    "the kernel needs nf_tables of bridges, with limit and numgen \
+                     (CONFIG_NF_TABLES_BRIDGE, NFT_LIMIT, NFT_NUMGEN): load its modules as root; \
+                     where nft itself is old, apt install nftables"
+                }
+            };
+            LabError::because(format!("set up the drop rules of {node} by nft"), cause).hinted(hint)
+        };
         let mut command = Command::new(program().map_err(failed)?);
         command.args(["-f", "-"]).stdin(Stdio::piped());
         command.stdout(Stdio::null()).stderr(Stdio::piped());

@@ -23,7 +23,7 @@ use device::PortAddress;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
-use crate::equipment::{FramePort, Switchboard};
+use crate::equipment::{Cause, FramePort, Switchboard};
 use crate::error::LabError;
 use crate::spec::EmulatedSpec;
 use crate::unpoisoned::unpoisoned;
@@ -79,10 +79,7 @@ impl Emulation {
         board: Arc<dyn Switchboard>,
         others: &[usize],
     ) -> Result<Self, LabError> {
-        let failed = |cause: io::Error| LabError::Emulated {
-            device: device.to_owned(),
-            cause: Box::new(cause),
-        };
+        let failed = |cause: io::Error| Self::broken(device, cause.into());
         let (bell, heard) = UnixStream::pair().map_err(failed)?;
         heard.set_nonblocking(true).map_err(failed)?;
         let orders = Arc::new(Orders::default());
@@ -134,7 +131,12 @@ impl Emulation {
 
     fn silent(&self) -> LabError {
         let cause = io::Error::other("its thread has ended or does not answer");
-        LabError::Emulated { device: self.device.clone(), cause: Box::new(cause) }
+        Self::broken(&self.device, cause.into())
+    }
+
+    /// It can't be started, or does not answer.
+    pub(crate) fn broken(device: &str, cause: Cause) -> LabError {
+        LabError::because(format!("turn emulated device {device}"), cause)
     }
 }
 

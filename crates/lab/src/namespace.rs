@@ -55,7 +55,7 @@ impl Namespace {
             (Some(Component::Normal(only)), None) if only == name
         );
         if !plain {
-            return Err(LabError::BadName { name: name.to_owned() });
+            return Err(LabError::new(format!("open network namespace {name}: not a plain name")));
         }
         Self::open(&format!("/var/run/netns/{name}"), format!("netns:{name}"))
     }

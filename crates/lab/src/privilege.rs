@@ -51,7 +51,9 @@ pub fn privilege() -> Privilege {
 pub fn enter_user_namespace() -> Result<(), LabError> {
     let threads = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
     if threads != 1 {
-        return Err(LabError::NotSingleThreaded { threads });
+        let why = format!("the process has {threads} threads, and must have one");
+        return Err(LabError::new(format!("enter a user namespace: {why}"))
+            .hinted("this is a fault of the program: enter before any thread"));
     }
     let (user, group) = (geteuid(), getegid());
     let object = format!("user {user}");

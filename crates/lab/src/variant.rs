@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 
 use netlink::PreviousFeatures;
 
-use crate::build::Lab;
-use crate::equipment::{Guard, XdpForwarder};
+use crate::build::{Lab, or_none};
+use crate::equipment::{Cause, Guard, XdpForwarder};
 use crate::error::LabError;
 use crate::plan::{FarEnd, NodePlan, RoutePlan, SubjectPlan, twin};
 use crate::privilege::{Privilege, privilege};
@@ -165,7 +165,7 @@ impl Lab {
         for (host, interface) in wanted {
             if !taking.contains_key(&(host.clone(), interface.clone())) {
                 let guard = self.inside(&host, || hook.accept(&interface))?;
-                let guard = guard.map_err(|cause| LabError::Xdp { node: host.clone(), cause })?;
+                let guard = guard.map_err(|cause| no_xdp(&host, cause))?;
                 taking.insert((host, interface), guard);
             }
         }
@@ -194,10 +194,12 @@ impl Lab {
     fn find(&self, subject: &SubjectPlan, name: &str) -> Result<Variant, LabError> {
         let fitting = Variant::ALL.into_iter().filter(|variant| self.fits(subject, *variant));
         fitting.clone().find(|variant| variant.as_str() == name).ok_or_else(|| {
-            LabError::NoSuchVariant {
-                device: subject.name.clone(),
-                variant: name.to_owned(),
-                known: fitting.map(|variant| variant.as_str().to_owned()).collect(),
+            let (device, known) = (&subject.name, or_none(fitting.map(Variant::as_str)));
+            let unknown =
+                LabError::new(format!("put device {device} into variant {name}: it has {known}"));
+            match name {
+                "xdp" | "rps" => unknown.hinted("xdp (of routers only) and rps need root"),
+                _ => unknown,
             }
         })
     }
@@ -277,7 +279,7 @@ impl Lab {
     fn forward_by_xdp(&self, subject: &SubjectPlan, state: &mut State) -> Result<(), LabError> {
         let Some(hook) = self.xdp_hook() else { return Ok(()) };
         for node in &subject.devices {
-            let failed = |cause| LabError::Xdp { node: node.clone(), cause };
+            let failed = |cause| no_xdp(node, cause);
             let ports = self.ports_of(node);
             let guard = self.inside(node, || hook.forward(&ports))?.map_err(failed)?;
             state.guards.push(guard);
@@ -304,11 +306,12 @@ impl Lab {
             self.route(node)?;
             let taken = self.paths_taken(&host.name, subject)?;
             if taken != expected {
-                return Err(LabError::VariantNotTaken {
-                    device: subject.name.clone(),
-                    variant: variant.as_str(),
-                    found: format!("flows of {} take {taken} paths", host.name),
-                });
+                return Err(LabError::new(format!(
+                    "put device {} into variant {}: flows of {} take {taken} paths",
+                    subject.name,
+                    variant.as_str(),
+                    host.name
+                )));
             }
         }
         Ok(())
@@ -353,4 +356,8 @@ impl Lab {
 
 fn is_port_of(end: &FarEnd, subject: &SubjectPlan) -> bool {
     matches!(end, FarEnd::Device { device, .. } if subject.devices.contains(device))
+}
+
+fn no_xdp(node: &str, cause: Cause) -> LabError {
+    LabError::because(format!("forward by XDP in {node}"), cause)
 }

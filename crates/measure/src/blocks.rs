@@ -12,7 +12,7 @@ use crate::{Interval, bootstrap};
 /// values covers less than it says, so the order statistics' exact interval is taken.
 ///
 /// At ten to twenty blocks BCa is narrower than the exact interval and covers 93.6 to 94.0 % where
-/// it states 95 % (simulated: `tests/coverage.rs`).
+/// it states 95 % (simulated: `tests/it/coverage.rs`).
 pub const BOOTSTRAP_BLOCKS: usize = 10;
 
 /// A figure over blocks.

@@ -1,5 +1,5 @@
-//! Bootstrap intervals of any statistic over block values, percentile and BCa (Efron & Tibshirani,
-//! "An Introduction to the Bootstrap", ch. 13 and 14).
+//! Bootstrap intervals of any statistic over block values, bias-corrected and accelerated (BCa;
+//! Efron & Tibshirani, "An Introduction to the Bootstrap", ch. 14).
 //!
 //! Resamples whole blocks, which the caller knows to be independent. Never to be fed with packets,
 //! and never draws from anything but the seed it is given.
@@ -11,22 +11,6 @@ use crate::{Interval, normal};
 
 /// Enough for the ends of a 95 % interval to repeat within a few per cent of its width.
 pub const RESAMPLES: usize = 10_000;
-
-/// The percentile interval of `statistic`, from [`RESAMPLES`] resamples of `values`; `None` when
-/// empty. `statistic` may reorder the slice it is given.
-pub fn percentile(
-    values: &[f64],
-    statistic: impl Fn(&mut [f64]) -> f64,
-    confidence: f64,
-    seed: u64,
-) -> Option<Interval> {
-    if values.is_empty() {
-        return None;
-    }
-    let resampled = resample(values, &statistic, seed);
-    let tail = (1.0 - confidence) / 2.0;
-    Some(between(&resampled, tail, 1.0 - tail, confidence))
-}
 
 /// The bias-corrected and accelerated interval of `statistic`, from [`RESAMPLES`] resamples of
 /// `values`; `None` when empty. `statistic` may reorder the slice it is given.

@@ -4,8 +4,8 @@
 //! Never widens a claim: where the samples are too few for the confidence asked, the interval is
 //! the whole range and states the confidence it really has.
 
+use crate::Interval;
 use crate::binomial::Binomial;
-use crate::{Histogram, Interval};
 
 /// Two ranks counted from 1, and the probability that the quantile lies between their samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,20 +40,6 @@ pub fn quantile_ranks(n: u64, q: f64, confidence: f64) -> Ranks {
     let high = below.upper_rank(tail_high).clamp(low, n);
     let lost = below.at_most(low - 1) + (1.0 - below.at_most(high - 1));
     Ranks { low, high, confidence: (1.0 - lost).clamp(0.0, 1.0) }
-}
-
-/// [`quantile_ranks`] among `n` samples that are worth only `effective` independent ones: the ranks
-/// for that many, stretched outwards to n.
-pub fn effective_ranks(n: u64, effective: f64, q: f64, confidence: f64) -> Ranks {
-    let n = n.max(1);
-    let worth = (effective as u64).clamp(1, n);
-    let ranks = quantile_ranks(worth, q, confidence);
-    let stretch = |rank: u64| u128::from(rank) * u128::from(n);
-    Ranks {
-        low: (stretch(ranks.low - 1) / u128::from(worth)) as u64 + 1,
-        high: stretch(ranks.high).div_ceil(u128::from(worth)) as u64,
-        confidence: ranks.confidence,
-    }
 }
 
 /// The smallest of `sorted` at or below which a share `q` (0…1) of them lie; `None` when empty.
@@ -91,25 +77,6 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     quantile_interval(&sorted, 0.5, confidence)
-}
-
-/// An interval in nanoseconds for quantile `q` (0…1) of a histogram whose values are worth
-/// `effective` independent samples; `None` when empty. Both ends are moved outwards to the
-/// histogram's resolution.
-pub fn histogram_quantile_interval(
-    histogram: &Histogram,
-    q: f64,
-    effective: f64,
-    confidence: f64,
-) -> Option<Interval> {
-    let ranks = effective_ranks(histogram.count(), effective, q, confidence);
-    let low = histogram.value_at_rank(ranks.low)?;
-    let high = histogram.value_at_rank(ranks.high)?;
-    Some(Interval {
-        low: histogram.lowest_equivalent(low).0 as f64,
-        high: high.0 as f64,
-        confidence: ranks.confidence,
-    })
 }
 
 /// The median of at least one value, reordering them.

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use measure::comparison::{self, Blocks, Comparison, Decision, Scale};
 use serde::Serialize;
 
-use page::{Condition, Figure, Metric, Unit, Verdict};
+use page::{Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 use trial::Subject;
 
 pub use attribution::Attribution;
@@ -72,7 +72,7 @@ pub struct Row {
     pub unit: Unit,
     /// Under which conditions, those that both share.
     #[serde(rename = "where")]
-    pub conditions: BTreeMap<String, Condition>,
+    pub conditions: Conditions,
     /// The subject's value in each block, in order.
     pub subject: Vec<f64>,
     /// The reference's.
@@ -110,19 +110,19 @@ impl Row {
             Scale::Shift => (Metric::Difference, self.unit),
         };
         let mut conditions = self.conditions.clone();
-        let mut say = |name: &str, value: Condition| conditions.insert(name.to_owned(), value);
-        say("of", self.metric.as_str().into());
+        let mut say = |key: Key, value: Condition| conditions.insert(key, value);
+        say(Key::Of, self.metric.as_str().into());
         if let Some(quantile) = self.quantile {
-            say("of_quantile", quantile.into());
+            say(Key::OfQuantile, quantile.into());
         }
-        say("decision", compared.decision.as_str().into());
-        say("margin", compared.margin.into());
-        say("p_different", compared.p_different.into());
-        say("p_adjusted", compared.p_adjusted.into());
-        say("p_equivalent", compared.p_equivalent.into());
-        say("dominance", compared.dominance.into());
+        say(Key::Decision, compared.decision.as_str().into());
+        say(Key::Margin, compared.margin.into());
+        say(Key::PDifferent, compared.p_different.into());
+        say(Key::PAdjusted, compared.p_adjusted.into());
+        say(Key::PEquivalent, compared.p_equivalent.into());
+        say(Key::Dominance, compared.dominance.into());
         if let Some(needed) = self.needed {
-            say("blocks_needed", (needed as u64).into());
+            say(Key::BlocksNeeded, (needed as u64).into());
         }
         let blocks = compared.blocks.0.min(compared.blocks.1);
         let mut figure = Figure {
@@ -208,10 +208,9 @@ fn primary(rows: &[Row]) -> usize {
 
 /// In how many figures a campaign's A/A control came out different, and of how many.
 pub fn control_of(figures: &[Figure]) -> (usize, usize) {
-    let own =
-        |figure: &&Figure| figure.conditions.contains_key(crate::study::campaign::names::CONTROL);
+    let own = |figure: &&Figure| figure.conditions.contains_key(&Key::Control);
     let different = |figure: &&Figure| {
-        figure.conditions.get("decision") == Some(&Decision::Different.as_str().into())
+        figure.conditions.get(&Key::Decision) == Some(&Decision::Different.as_str().into())
     };
     (figures.iter().filter(own).filter(different).count(), figures.iter().filter(own).count())
 }

@@ -10,7 +10,7 @@ use measure::{FrameMix, FrameSize, Nanos};
 
 use crate::study::rate::suite::{self, Suite};
 use crate::{ForwardingSpec, Profile};
-use page::{Caveat, Figure, Metric, Verdict};
+use page::{Caveat, Figure, Key, Metric, Verdict};
 use trial::Topology;
 use trial::topology::HostPort;
 
@@ -117,7 +117,7 @@ fn ports(spec: &ForwardingSpec) -> Clause {
 fn highest_rate(spec: &ForwardingSpec, figures: &[Figure]) -> Clause {
     const CLOSE: f64 = 0.99;
     let asked = "loads up to the highest rate that the media carries";
-    let ratio = |figure: &Figure| Some(figure.value? / figure.number("line_rate_frames_per_s")?);
+    let ratio = |figure: &Figure| Some(figure.value? / figure.number(Key::LineRate)?);
     let of = |metric| figures.iter().filter(move |f| f.metric == metric);
     let reached = of(Metric::Sent).filter_map(ratio).min_by(f64::total_cmp);
     let (done, conforms) = match (spec.link_rate, reached) {
@@ -170,7 +170,7 @@ fn duration(figures: &[Figure]) -> Clause {
 
 /// How long the trials were that a figure rests on, where it says so.
 fn final_duration(figure: &Figure) -> Option<Nanos> {
-    figure.number("final_duration_ns").map(|ns| Nanos(ns as u64))
+    figure.number(Key::FinalDuration).map(|ns| Nanos(ns as u64))
 }
 
 /// How many figures are results, in words, and whether all are: a value that is not 0 where 0 would

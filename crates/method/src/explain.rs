@@ -59,8 +59,6 @@ mod tests {
             let (without, _) = expected.split_once("; line rate").expect("it is said last");
             assert_eq!(explain_size(size(octets), None), without, "of no link, no rate");
         }
-        assert_eq!(size(82), FrameSize::from_ip_length(64).expect("legal"));
-        assert_eq!(size(82), FrameSize::from_udp_payload_v4(36).expect("legal"));
         let slow = explain_size(size(64), Some(Rate(1_000_000)));
         assert!(slow.ends_with("line rate at 1Mbit 1,488 frames/s"), "{slow}");
     }

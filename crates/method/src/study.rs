@@ -18,15 +18,20 @@ pub mod rate;
 mod rows;
 mod session;
 pub mod storage;
+mod varied;
 mod ways;
 pub mod xray;
 
-use measure::Nanos;
+use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use page::Figure;
+use page::{Figure, Key};
 use trial::{Observed, Testbed, TestbedError, Topology};
 use trial::{Phases, Subject};
+
+use rows::Row;
+use session::{Ask, Session, Tried};
+use ways::{Way, Ways};
 
 pub use buffer::depth::DepthSpec;
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
@@ -40,121 +45,111 @@ pub use rate::forwarding::{self, ForwardingSpec, ForwardingTest, SearchKind};
 pub use rate::switching::{self, SwitchTest, SwitchingSpec};
 pub use session::TRIAL_OVERHEAD;
 pub use storage::StorageSpec;
+pub use varied::Varied;
 
 use doubts::Doubts;
-use ways::Ways;
 
 /// Repetitions of everything, where nothing is said. Six reach a 95 % interval; ten also leave a
 /// chance of error of 5 % where two devices are compared in up to 25 figures.
 pub const BLOCKS: u32 = 10;
 
-/// A study and everything it was asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StudySpec {
+/// One row a study: what it asks, its request, and its name in plans.
+macro_rules! studies {
+    ($($(#[doc = $doc:literal])+ $study:ident($spec:ty) $name:literal;)+) => {
+        /// A study and everything it was asked for.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum StudySpec {
+            $($(#[doc = $doc])+ $study($spec),)+
+        }
+
+        impl StudySpec {
+            /// As plans name it.
+            pub const fn name(&self) -> &'static str {
+                match self { $(Self::$study(_) => $name,)+ }
+            }
+
+            /// How long all trials should take, for a progress bar. A search counts with the
+            /// trials that it needs when the device behaves.
+            pub fn estimate(&self, topology: &Topology) -> Nanos {
+                match self { $(Self::$study(spec) => spec.estimate(topology),)+ }
+            }
+
+            /// Whether it can be carried out there at all; call it before anything is built or
+            /// sent.
+            pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
+                match self { $(Self::$study(spec) => spec.check(topology),)+ }
+            }
+
+            fn ask(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+                match self { $(Self::$study(spec) => spec.run(testbed, seed),)+ }
+            }
+
+            /// What others may set in it.
+            pub fn varied(&mut self) -> &mut dyn Varied {
+                match self { $(Self::$study(spec) => spec.varied(),)+ }
+            }
+
+            /// The devices that are named, each in the state that is asked for; none: the first as
+            /// it is found.
+            pub fn subjects(&self) -> Vec<Subject> {
+                match self { $(Self::$study(spec) => spec.subjects(),)+ }
+            }
+        }
+    };
+}
+
+studies! {
     /// Round-trip times by size, protocol and load.
-    Latency(LatencySpec),
+    Latency(LatencySpec) "latency";
     /// Frames a second under flood, and the tests of RFC 2544.
-    Forwarding(ForwardingSpec),
-    /// Message exchanges between pairs of ports, by arrangement.
-    Fabric(FabricSpec),
+    Forwarding(ForwardingSpec) "forwarding";
+    /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
+    Fabric(FabricSpec) "fabric";
     /// TCP beside a constant load: enough buffer for long paths?
-    Buffer(BufferSpec),
+    Buffer(BufferSpec) "buffer";
     /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239.
-    Switching(SwitchingSpec),
+    Switching(SwitchingSpec) "switching";
     /// How many bytes wait before an output, and who shares them.
-    Depth(DepthSpec),
+    Depth(DepthSpec) "depth";
     /// Reads and writes of a storage behind the network, and whose time they take.
-    Storage(Box<StorageSpec>),
+    Storage(Box<StorageSpec>) "storage";
     /// What another tool measured: no trial at all.
-    Imported(ImportedSpec),
+    Imported(ImportedSpec) "imported";
     /// Other studies in combinations of factors' levels, in blocks.
-    Campaign(Box<CampaignSpec>),
+    Campaign(Box<CampaignSpec>) "campaign";
 }
 
 impl StudySpec {
-    /// `latency`, `forwarding`, `fabric`, `buffer`, `switching`, `depth`, `storage`, `imported`,
-    /// `campaign`
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Latency(_) => "latency",
-            Self::Forwarding(_) => "forwarding",
-            Self::Fabric(_) => "fabric",
-            Self::Buffer(_) => "buffer",
-            Self::Switching(_) => "switching",
-            Self::Depth(_) => "depth",
-            Self::Storage(_) => "storage",
-            Self::Imported(_) => "imported",
-            Self::Campaign(_) => "campaign",
-        }
-    }
-
-    /// The devices that are named, each in the state that is asked for; none: the first as it is
-    /// found.
-    pub fn subjects(&self) -> Vec<Subject> {
-        match self {
-            Self::Latency(spec) => spec.subjects.clone(),
-            Self::Forwarding(spec) => spec.subjects.clone(),
-            Self::Fabric(spec) => spec.subjects.clone(),
-            Self::Buffer(spec) => spec.subjects.clone(),
-            Self::Switching(spec) => spec.subjects.clone(),
-            Self::Depth(spec) => spec.subject.iter().cloned().collect(),
-            Self::Storage(spec) => spec.subjects.clone(),
-            Self::Imported(_) => Vec::new(),
-            Self::Campaign(spec) => spec.subjects(),
-        }
-    }
-
-    /// How long all trials should take, for a progress bar. A search counts with the trials that it
-    /// needs when the device behaves.
-    pub fn estimate(&self, topology: &Topology) -> Nanos {
-        match self {
-            Self::Latency(spec) => spec.estimate(topology),
-            Self::Forwarding(spec) => spec.estimate(topology),
-            Self::Fabric(spec) => spec.estimate(topology),
-            Self::Buffer(spec) => spec.estimate(topology),
-            Self::Switching(spec) => spec.estimate(topology),
-            Self::Depth(spec) => spec.estimate(topology),
-            Self::Storage(spec) => spec.estimate(topology),
-            Self::Imported(_) => Nanos::ZERO,
-            Self::Campaign(spec) => spec.estimate(topology),
-        }
-    }
-
-    /// Whether it can be carried out there at all; call it before anything is built or sent.
-    pub fn check(&self, topology: &Topology) -> Result<(), SpecProblem> {
-        match self {
-            Self::Latency(spec) => spec.check(topology),
-            Self::Forwarding(spec) => spec.check(topology),
-            Self::Fabric(spec) => spec.check(topology),
-            Self::Buffer(spec) => spec.check(topology),
-            Self::Switching(spec) => spec.check(topology),
-            Self::Depth(spec) => spec.check(topology),
-            Self::Storage(spec) => spec.check(topology),
-            Self::Imported(_) => Ok(()),
-            Self::Campaign(spec) => spec.check(topology),
-        }
-    }
-
     /// Asks for all trials and returns the figures. An error means that no further trial could be
     /// run; trials that went wrong are caveats of their figures.
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+        if matches!(self, Self::Campaign(_)) {
+            // Its cells' studies come through here themselves.
+            return self.ask(testbed, seed);
+        }
         let mut doubts = Doubts::default();
         let mut seen = Observed::new(testbed, |trial, record| doubts.hear(trial, record));
-        let mut figures = match self {
-            Self::Latency(spec) => spec.run(&mut seen, seed),
-            Self::Forwarding(spec) => spec.run(&mut seen, seed),
-            Self::Fabric(spec) => spec.run(&mut seen, seed),
-            Self::Buffer(spec) => spec.run(&mut seen, seed),
-            Self::Switching(spec) => spec.run(&mut seen, seed),
-            Self::Depth(spec) => spec.run(&mut seen, seed),
-            Self::Storage(spec) => spec.run(&mut seen, seed),
-            Self::Imported(spec) => return Ok(spec.figures.clone()),
-            // Its cells' studies come through here themselves.
-            Self::Campaign(spec) => return spec.run(testbed, seed),
-        }?;
+        let mut figures = self.ask(&mut seen, seed)?;
         doubts.mark(&mut figures);
+        for figure in &mut figures {
+            figure.set(Key::Study, self.name());
+        }
         Ok(figures)
+    }
+
+    /// Whether it has a frame size to vary.
+    pub fn has_size(&self) -> bool {
+        self.clone().varied().set_size(FrameSize::MIN)
+    }
+
+    /// The part of it that is repeated in every block, once; and in how many.
+    pub(crate) fn in_one_block(&self) -> Option<(Self, u32)> {
+        let mut alone = self.clone();
+        let own = alone.varied();
+        let blocks = own.keep_repeated().then(|| own.blocks())??;
+        let count = std::mem::replace(blocks, 1);
+        Some((alone, count))
     }
 }
 
@@ -175,5 +170,10 @@ impl Profile {
             Self::Quick => Phases::quick(load),
             Self::Strict => Phases::strict(load),
         }
+    }
+
+    /// About how long a trial with such a load takes.
+    pub(crate) fn trial(self, load: Nanos) -> Nanos {
+        self.phases(load).total() + TRIAL_OVERHEAD
     }
 }

@@ -1,6 +1,7 @@
-//! The ethtool family of generic netlink: feature bits by name.
+//! The ethtool family of generic netlink: its messages, and feature bits by name.
 //!
-//! Owns the bytes of ETHTOOL_MSG_FEATURES_*. Never knows which features are offloads that matter.
+//! Owns how an interface is named in them, and the bytes of ETHTOOL_MSG_FEATURES_*. Never knows
+//! which features are offloads that matter.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +9,19 @@ use netlink_packet_core::{DecodeError, DefaultNla, NlasIterator};
 
 use crate::NetlinkError;
 use crate::conversation::Context;
-use crate::generic::{Family, attribute, nest, text};
+use crate::generic::{Family, GenericMessage, attribute, nest, text};
 use crate::link::check_name;
 
 const FEATURES_GET: u8 = 11;
 const FEATURES_SET: u8 = 12;
-const FEATURES_HEADER: u16 = 1;
+const HEADER: u16 = 1;
 /// Every feature by name; set where it may be changed.
 const FEATURES_HW: u16 = 2;
 const FEATURES_WANTED: u16 = 3;
 const FEATURES_ACTIVE: u16 = 4;
-pub(crate) const HEADER_DEV_NAME: u16 = 2;
-pub(crate) const HEADER_FLAGS: u16 = 3;
-pub(crate) const FLAG_OMIT_REPLY: u32 = 2;
+const HEADER_DEV_NAME: u16 = 2;
+const HEADER_FLAGS: u16 = 3;
+const FLAG_OMIT_REPLY: u32 = 2;
 const BITSET_NOMASK: u16 = 1;
 const BITSET_BITS: u16 = 3;
 const BITS_BIT: u16 = 1;
@@ -43,37 +44,55 @@ impl Ethtool {
         Family::open("ethtool").map(Self)
     }
 
-    /// For the family's other messages.
-    pub const fn family(&mut self) -> &mut Family {
-        &mut self.0
-    }
-
-    /// Every feature that the kernel knows, as it stands on the interface.
-    pub fn features(&mut self, interface: &str) -> Result<BTreeMap<String, Feature>, NetlinkError> {
-        let context = Context { deed: "read features of", object: &interface };
+    /// Asks for what a command tells of an interface.
+    pub fn get(
+        &mut self,
+        command: u8,
+        context: Context<'_>,
+        interface: &str,
+    ) -> Result<Vec<GenericMessage>, NetlinkError> {
         check_name(context, interface)?;
         let header = attribute(HEADER_DEV_NAME, &text(interface));
-        let request = self.0.message(FEATURES_GET, &[nest(FEATURES_HEADER, &[header])])?;
-        let answers = self.0.conversation.ask(context, request, 0)?;
-        let mut features = BTreeMap::new();
-        for answer in &answers {
-            read_features(&answer.attributes, &mut features).map_err(|e| context.unreadable(e))?;
-        }
-        Ok(features)
+        let request = self.0.message(command, &[nest(HEADER, &[header])])?;
+        self.0.conversation.ask(context, request, 0)
     }
 
     /// Asks for these values; the kernel may keep what it must.
-    pub fn set_features(
+    pub fn set(
         &mut self,
+        command: u8,
+        deed: &'static str,
         interface: &str,
-        wanted: &[(&str, bool)],
+        values: &[DefaultNla],
     ) -> Result<(), NetlinkError> {
-        let context = Context { deed: "set features of", object: &interface };
+        let context = Context { deed, object: &interface };
         check_name(context, interface)?;
         let header = [
             attribute(HEADER_DEV_NAME, &text(interface)),
             attribute(HEADER_FLAGS, &FLAG_OMIT_REPLY.to_ne_bytes()),
         ];
+        let mut attributes = vec![nest(HEADER, &header)];
+        attributes.extend_from_slice(values);
+        let request = self.0.message(command, &attributes)?;
+        self.0.conversation.ask(context, request, 0).map(drop)
+    }
+
+    /// Every feature that the kernel knows, as it stands on the interface.
+    pub fn features(&mut self, interface: &str) -> Result<BTreeMap<String, Feature>, NetlinkError> {
+        let context = Context { deed: "read features of", object: &interface };
+        let mut features = BTreeMap::new();
+        for answer in &self.get(FEATURES_GET, context, interface)? {
+            read_features(&answer.attributes, &mut features).map_err(|e| context.unreadable(e))?;
+        }
+        Ok(features)
+    }
+
+    /// Asks for these values of features.
+    pub fn set_features(
+        &mut self,
+        interface: &str,
+        wanted: &[(&str, bool)],
+    ) -> Result<(), NetlinkError> {
         let bits: Vec<DefaultNla> = wanted
             .iter()
             .map(|(name, on)| {
@@ -82,10 +101,8 @@ impl Ethtool {
                 nest(BITS_BIT, &bit)
             })
             .collect();
-        let attributes =
-            [nest(FEATURES_HEADER, &header), nest(FEATURES_WANTED, &[nest(BITSET_BITS, &bits)])];
-        let request = self.0.message(FEATURES_SET, &attributes)?;
-        self.0.conversation.ask(context, request, 0).map(drop)
+        let values = [nest(FEATURES_WANTED, &[nest(BITSET_BITS, &bits)])];
+        self.set(FEATURES_SET, "set features of", interface, &values)
     }
 }
 

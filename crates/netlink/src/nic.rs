@@ -4,16 +4,14 @@
 //! Owns the bytes of these messages. What a driver does not tell is absent. Never decides what is
 //! good.
 
-use netlink_packet_core::{DefaultNla, NlasIterator};
+use netlink_packet_core::NlasIterator;
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Context;
-use crate::ethtool::{FLAG_OMIT_REPLY, HEADER_DEV_NAME, HEADER_FLAGS, each_bit};
-use crate::generic::{attribute, nest, text};
-use crate::link::check_name;
+use crate::ethtool::each_bit;
+use crate::generic::attribute;
 use crate::{Netlink, NetlinkError};
 
-const HEADER: u16 = 1;
 const LINKMODES_GET: u8 = 4;
 const RINGS_GET: u8 = 15;
 const RINGS_SET: u8 = 16;
@@ -116,7 +114,7 @@ impl Netlink {
     /// Sets the rings' sizes; the driver may round them up.
     pub fn set_rings(&mut self, interface: &str, rx: u32, tx: u32) -> Result<(), NetlinkError> {
         let values = [attribute(6, &rx.to_ne_bytes()), attribute(9, &tx.to_ne_bytes())];
-        self.ethtool_set(RINGS_SET, "set rings of", interface, &values)
+        self.ethtool.set(RINGS_SET, "set rings of", interface, &values)
     }
 
     /// Sets coalescing of what is received. A driver that knows no adaptive mode is not asked for
@@ -129,10 +127,10 @@ impl Netlink {
         let deed = "set coalescing of";
         let time = attribute(2, &wanted.rx_us.to_ne_bytes());
         let adaptive = attribute(11, &[u8::from(wanted.adaptive)]);
-        match self.ethtool_set(COALESCE_SET, deed, interface, &[adaptive, time.clone()]) {
+        match self.ethtool.set(COALESCE_SET, deed, interface, &[adaptive, time.clone()]) {
             Ok(()) => Ok(()),
             Err(error) if wanted.adaptive => Err(error),
-            Err(_) => self.ethtool_set(COALESCE_SET, deed, interface, &[time]),
+            Err(_) => self.ethtool.set(COALESCE_SET, deed, interface, &[time]),
         }
     }
 
@@ -140,15 +138,12 @@ impl Netlink {
     pub fn set_pause(&mut self, interface: &str, wanted: Pause) -> Result<(), NetlinkError> {
         let flags = [(2, wanted.negotiated), (3, wanted.rx), (4, wanted.tx)];
         let values = flags.map(|(kind, on)| attribute(kind, &[u8::from(on)]));
-        self.ethtool_set(PAUSE_SET, "set flow control of", interface, &values)
+        self.ethtool.set(PAUSE_SET, "set flow control of", interface, &values)
     }
 
     fn ethtool_get(&mut self, command: u8, interface: &str) -> Result<Attributes, NetlinkError> {
         let context = Context { deed: "read settings of", object: &interface };
-        check_name(context, interface)?;
-        let header = nest(HEADER, &[attribute(HEADER_DEV_NAME, &text(interface))]);
-        let request = self.ethtool.family().message(command, &[header])?;
-        let answers = self.ethtool.family().conversation.ask(context, request, 0)?;
+        let answers = self.ethtool.get(command, context, interface)?;
         let mut found = Attributes::new();
         for answer in &answers {
             for attribute in NlasIterator::new(&answer.attributes) {
@@ -157,25 +152,6 @@ impl Netlink {
             }
         }
         Ok(found)
-    }
-
-    fn ethtool_set(
-        &mut self,
-        command: u8,
-        deed: &'static str,
-        interface: &str,
-        values: &[DefaultNla],
-    ) -> Result<(), NetlinkError> {
-        let context = Context { deed, object: &interface };
-        check_name(context, interface)?;
-        let header = [
-            attribute(HEADER_DEV_NAME, &text(interface)),
-            attribute(HEADER_FLAGS, &FLAG_OMIT_REPLY.to_ne_bytes()),
-        ];
-        let mut attributes = vec![nest(HEADER, &header)];
-        attributes.extend_from_slice(values);
-        let request = self.ethtool.family().message(command, &attributes)?;
-        self.ethtool.family().conversation.ask(context, request, 0).map(drop)
     }
 }
 

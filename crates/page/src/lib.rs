@@ -5,6 +5,7 @@
 //! Never computes a figure, and knows no study.
 
 mod caveat;
+mod key;
 mod metric;
 mod row;
 mod section;
@@ -13,8 +14,9 @@ mod unit;
 mod verdict;
 
 pub use caveat::Caveat;
+pub use key::Key;
 pub use metric::Metric;
-pub use row::{Condition, Figure, LEAST_CONFIDENCE, RANGE};
+pub use row::{Condition, Conditions, Figure, LEAST_CONFIDENCE, RANGE};
 pub use section::{Answer, Block, Page, Picture, Section, Style};
 pub use table::{Cell, Column, Ends, Limit, Quantity, Room, Samples, Table};
 pub use unit::Unit;

@@ -2,12 +2,14 @@
 //! an interval, its conditions, a verdict and its caveats. Never computes one: studies do, and a
 //! report only shows them.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
+use std::fmt;
 
 use measure::Interval;
 use serde::{Deserialize, Serialize};
 
-use crate::{Caveat, Metric, Unit, Verdict};
+use crate::{Caveat, Key, Metric, Unit, Verdict};
 
 /// One measured value and everything that must stand beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,7 +39,7 @@ pub struct Figure {
     pub blocks: u32,
     /// Under which conditions: `protocol`, `frame_size`, `from`, `to`, `device`, `path`, `load`…
     #[serde(rename = "where")]
-    pub conditions: BTreeMap<String, Condition>,
+    pub conditions: Conditions,
     /// Whose limit it shows.
     pub verdict: Verdict,
     /// Every doubt.
@@ -61,40 +63,53 @@ impl Figure {
         self.high = interval.map(|i| i.high);
         self.confidence = interval.map(|i| i.confidence).filter(|c| *c >= LEAST_CONFIDENCE);
         if interval.is_some() && self.confidence.is_none() {
-            self.conditions.insert("interval".to_owned(), RANGE.into());
+            self.set(Key::Interval, RANGE);
         }
     }
 
+    /// Sets a condition.
+    pub fn set(&mut self, key: Key, value: impl Into<Condition>) {
+        self.conditions.insert(key, value.into());
+    }
+
     /// A condition that is a name.
-    pub fn text(&self, name: &str) -> Option<&str> {
-        match self.conditions.get(name)? {
+    pub fn text(&self, key: impl Borrow<Key>) -> Option<&str> {
+        match self.conditions.get(key.borrow())? {
             Condition::Text(text) => Some(text),
             _ => None,
         }
     }
 
     /// A condition that is a number, whole or not.
-    pub fn number(&self, name: &str) -> Option<f64> {
-        match self.conditions.get(name)? {
+    pub fn number(&self, key: impl Borrow<Key>) -> Option<f64> {
+        match self.conditions.get(key.borrow())? {
             Condition::Integer(number) => Some(*number as f64),
             Condition::Number(number) => Some(*number),
-            Condition::Flag(_) | Condition::Text(_) => None,
+            _ => None,
         }
     }
 
     /// A condition that is a count or a size.
-    pub fn integer(&self, name: &str) -> Option<u64> {
-        match self.conditions.get(name)? {
+    pub fn integer(&self, key: impl Borrow<Key>) -> Option<u64> {
+        match self.conditions.get(key.borrow())? {
             Condition::Integer(number) => Some(*number),
             _ => None,
         }
     }
 
+    /// Which study found it, as plans name it.
+    pub fn is_of(&self, study: &str) -> bool {
+        self.text(Key::Study) == Some(study)
+    }
+
     /// Whether it was measured over the direct cable.
     pub fn is_bypass(&self) -> bool {
-        self.text("path") == Some("bypass")
+        self.text(Key::Path) == Some("bypass")
     }
 }
+
+/// Under which conditions a figure holds.
+pub type Conditions = BTreeMap<Key, Condition>;
 
 /// The value of one condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -108,6 +123,71 @@ pub enum Condition {
     Number(f64),
     /// A name.
     Text(String),
+    /// Ports, in the device's order.
+    Ports(Vec<String>),
+    /// Groups of ports.
+    Groups(Vec<Vec<String>>),
+    /// A number for each of the device's ports, in its order; none where nothing is known.
+    OfPorts(Vec<Option<u32>>),
+}
+
+/// As texts and tables have it: `h1/eth1 to h3/eth1, h7/eth1; h4/eth1` of groups, `1 1 2 –` of
+/// ports' numbers.
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Integer(number) => number.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+            Self::Ports(ports) => f.write_str(&in_runs(ports)),
+            Self::Groups(groups) => {
+                f.write_str(&groups.iter().map(|g| in_runs(g)).collect::<Vec<_>>().join("; "))
+            }
+            Self::OfPorts(numbers) => {
+                let said = |n: &Option<u32>| n.map_or_else(|| "–".to_owned(), |n| n.to_string());
+                f.write_str(&numbers.iter().map(said).collect::<Vec<_>>().join(" "))
+            }
+        }
+    }
+}
+
+/// Three ports and more in a row are told by their ends.
+fn in_runs(ports: &[String]) -> String {
+    let mut parts = Vec::new();
+    let mut rest = ports;
+    while let [first, ..] = rest {
+        let mut run = 1;
+        while run < rest.len() && follows(&rest[run - 1], &rest[run]) {
+            run += 1;
+        }
+        if run < 3 {
+            run = 1;
+            parts.push(first.clone());
+        } else {
+            parts.push(format!("{first} to {}", rest[run - 1]));
+        }
+        rest = &rest[run..];
+    }
+    parts.join(", ")
+}
+
+/// Whether one name is the other with the number of its host one higher, `h2/eth1` after `h1/eth1`,
+/// or of its port where the host is the same.
+fn follows(one: &str, next: &str) -> bool {
+    fn parts(name: &str) -> Option<(&str, u64)> {
+        let digits = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        Some((&name[..digits], name[digits..].parse().ok()?))
+    }
+    let up = |one: &str, next: &str| {
+        let (Some((a, m)), Some((b, n))) = (parts(one), parts(next)) else { return false };
+        a == b && m.checked_add(1) == Some(n)
+    };
+    match (one.split_once('/'), next.split_once('/')) {
+        (Some((host, port)), Some((other, same))) if port == same => up(host, other),
+        (Some((host, port)), Some((same, other))) if host == same => up(port, other),
+        _ => false,
+    }
 }
 
 impl From<&str> for Condition {
@@ -119,6 +199,12 @@ impl From<&str> for Condition {
 impl From<String> for Condition {
     fn from(text: String) -> Self {
         Self::Text(text)
+    }
+}
+
+impl From<bool> for Condition {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
     }
 }
 

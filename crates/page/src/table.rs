@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Caveat, Condition, Figure, Style, Unit, Verdict};
+use crate::{Caveat, Condition, Figure, Key, Style, Unit, Verdict};
 
 /// The rank of the column that goes first.
 const FIRST_TO_GO: u8 = 100;
@@ -278,7 +278,7 @@ impl Quantity {
             value: figure.value,
             low: figure.low,
             high: figure.high,
-            ends: match (figure.confidence, figure.conditions.get("interval")) {
+            ends: match (figure.confidence, figure.conditions.get(&Key::Interval)) {
                 (Some(confidence), _) => Ends::Confidence(confidence),
                 (None, Some(Condition::Text(name))) => Ends::Named(name.clone()),
                 (None, _) => Ends::Unnamed,

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use measure::Histogram;
-use page::Condition;
 use page::Figure;
+use page::{Condition, Key};
 use trial::record::FlowRecord;
 use trial::{Trial, TrialRecord};
 
@@ -22,8 +22,7 @@ use parquet::Column;
 
 /// RFC 4180: one row a figure, a column for each condition that occurs.
 pub fn csv(run: &RunMeta, figures: &[Figure]) -> String {
-    let conditions: BTreeSet<&str> =
-        figures.iter().flat_map(|f| f.conditions.keys().map(String::as_str)).collect();
+    let conditions: BTreeSet<&Key> = figures.iter().flat_map(|f| f.conditions.keys()).collect();
     let own =
         ["run", "metric", "quantile", "unit", "value", "low", "high", "confidence", "n", "blocks"];
     let mut head: Vec<String> = own.iter().map(|name| (*name).to_owned()).collect();
@@ -47,7 +46,8 @@ pub fn csv(run: &RunMeta, figures: &[Figure]) -> String {
             figure.verdict.as_str().to_owned(),
             caveats.join(" "),
         ];
-        let said = |name: &&str| figure.conditions.get(*name).map_or_else(String::new, text);
+        let said =
+            |key: &&Key| figure.conditions.get(key).map_or_else(String::new, Condition::to_string);
         cells.extend(conditions.iter().map(said));
         out += &row(&cells);
     }
@@ -82,8 +82,7 @@ pub fn parquet(run: &RunMeta, figures: &[Figure]) -> Vec<u8> {
     .into_iter()
     .map(|(name, column)| (name.to_owned(), column))
     .collect::<Vec<_>>();
-    let conditions: BTreeSet<&str> =
-        figures.iter().flat_map(|f| f.conditions.keys().map(String::as_str)).collect();
+    let conditions: BTreeSet<&Key> = figures.iter().flat_map(|f| f.conditions.keys()).collect();
     for condition in conditions {
         columns.push((format!("where_{condition}"), of_condition(figures, condition)));
     }
@@ -91,8 +90,8 @@ pub fn parquet(run: &RunMeta, figures: &[Figure]) -> Vec<u8> {
 }
 
 /// Whole where all are whole, numbers where all are numbers, text otherwise.
-fn of_condition(figures: &[Figure], name: &str) -> Column {
-    let said = || figures.iter().map(|figure| figure.conditions.get(name));
+fn of_condition(figures: &[Figure], key: &Key) -> Column {
+    let said = || figures.iter().map(|figure| figure.conditions.get(key));
     let every = |is: fn(&Condition) -> bool| said().flatten().all(is);
     if every(|c| matches!(c, Condition::Integer(n) if i64::try_from(*n).is_ok())) {
         let whole = |c: &Condition| match c {
@@ -109,7 +108,7 @@ fn of_condition(figures: &[Figure], name: &str) -> Column {
         };
         return Column::Number(said().map(|c| c.and_then(number)).collect());
     }
-    Column::Text(said().map(|c| c.map(text)).collect())
+    Column::Text(said().map(|c| c.map(Condition::to_string)).collect())
 }
 
 fn row(cells: &[String]) -> String {
@@ -135,8 +134,9 @@ pub fn prometheus(run: &RunMeta, figures: &[Figure]) -> String {
             labels.push(format!("quantile=\"{quantile}\""));
         }
         labels.push(format!("verdict=\"{}\"", figure.verdict.as_str()));
-        for (condition, said) in figure.conditions.iter().filter(|(c, _)| *c != "quantile") {
-            labels.push(format!("{}=\"{}\"", word(condition), quoted(&text(said))));
+        for (condition, said) in figure.conditions.iter().filter(|(c, _)| c.as_str() != "quantile")
+        {
+            labels.push(format!("{}=\"{}\"", word(condition.as_str()), quoted(&said.to_string())));
         }
         let line = format!("{family}{{{}}} {value}", labels.join(","));
         let lines = families.entry(family).or_default();
@@ -166,8 +166,11 @@ pub fn influx(run: &RunMeta, figures: &[Figure]) -> String {
     let mut out = String::new();
     for figure in figures {
         let Some(value) = figure.value else { continue };
-        let mut tags: BTreeMap<&str, String> =
-            figure.conditions.iter().map(|(name, said)| (name.as_str(), text(said))).collect();
+        let mut tags: BTreeMap<&str, String> = figure
+            .conditions
+            .iter()
+            .map(|(name, said)| (name.as_str(), said.to_string()))
+            .collect();
         tags.insert("run", run.id.clone());
         tags.insert("unit", figure.unit.as_str().to_owned());
         tags.insert("verdict", figure.verdict.as_str().to_owned());
@@ -214,13 +217,4 @@ pub fn histograms(records: &[(Trial, TrialRecord)]) -> String {
         let _ = writeln!(out, "{name}\t{}", histogram.to_base64());
         out
     })
-}
-
-fn text(condition: &Condition) -> String {
-    match condition {
-        Condition::Flag(flag) => flag.to_string(),
-        Condition::Integer(number) => number.to_string(),
-        Condition::Number(number) => number.to_string(),
-        Condition::Text(text) => text.clone(),
-    }
 }

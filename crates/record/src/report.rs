@@ -34,8 +34,7 @@ use page::{Figure, Page, Section, Verdict};
 use trial::{Trial, TrialRecord};
 
 use crate::run::RunMeta;
-use crate::text::{self, Footnotes};
-use crate::words;
+use crate::{text, words};
 
 pub use html::ReportError;
 pub use switching::{is_of_pattern, wording as switch_wording};
@@ -70,24 +69,15 @@ pub fn render(runs: &[ReportInput<'_>], generated_unix_ns: u64) -> Result<String
 /// The same as text, at most 100 columns wide: the answers, the studies' tables, the caveats as
 /// footnotes. Empty where there is no figure.
 pub fn text(run: &ReportInput<'_>) -> String {
-    let mut notes = Footnotes::of(run.figures);
-    let told = campaign::told("", run);
-    let mut out = String::new();
-    for (verdict, text) in sentences(run.figures) {
-        text::put_answer(&mut out, verdict.limit(), &text);
-    }
-    for answer in told.iter().flat_map(|told| &told.answers) {
-        text::put_answer(&mut out, answer.verdict, &answer.text);
-    }
-    if !out.is_empty() {
-        out.push('\n');
-    }
-    // Trials make pictures, and text has none.
-    let bare = ReportInput { records: &[], ..*run };
-    let sections = told.map_or_else(|| of_studies("", &bare), |told| told.sections);
-    out.push_str(&text::sections(&sections, &mut notes));
-    out.push_str(&notes.render());
-    out
+    let mut answers = answers::answers(run.figures);
+    let sections = if let Some(told) = campaign::told("", run) {
+        answers.extend(told.answers);
+        told.sections
+    } else {
+        // Trials make pictures, and text has none.
+        of_studies("", &ReportInput { records: &[], ..*run })
+    };
+    text::told(&answers, &sections, run.figures)
 }
 
 fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
@@ -123,11 +113,17 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
     }
 }
 
+/// Those that share no metric with others: the switching study's are of many ports at once, the
+/// storage study's of a job.
+fn alone(figures: &[Figure]) -> Vec<Figure> {
+    let shares = |f: &Figure| f.is_of("switching") || f.is_of("storage");
+    figures.iter().filter(|f| !shares(f)).cloned().collect()
+}
+
 /// What each study's figures and records show.
 fn of_studies(anchor: &str, run: &ReportInput<'_>) -> Vec<Section> {
     let mut sections = Vec::new();
-    // The switching study's metrics are other studies' too, of many ports at once.
-    let figures = switching::others(&storage::others(&reading::of_studies(run.figures)));
+    let figures = alone(&reading::of_studies(run.figures));
     let records = storage::other_trials(switching::other_trials(run));
     let others = ReportInput { figures: &figures, records: &records, ..*run };
     sections.extend(latency::section(anchor, &figures, &records));

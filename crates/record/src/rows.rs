@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use crate::run::RunMeta;
 
 /// The shape's name; a change that breaks readers takes the next number.
-pub const SCHEMA: &str = "switchmark/1";
+pub const SCHEMA: &str = "switchmark/2";
 
-/// `{"schema": "switchmark/1", "run": "…", "verb": "latency", "figures": [...]}`
+/// `{"schema": "switchmark/2", "run": "…", "verb": "latency", "figures": [...]}`
 pub fn figures_json(run: &RunMeta, figures: &[Figure]) -> Value {
     json!({ "schema": SCHEMA, "run": run.id, "verb": run.verb, "figures": figures })
 }

@@ -51,6 +51,14 @@ pub struct SweepPoint {
     pub values: Vec<SweptValue>,
 }
 
+impl SweepPoint {
+    /// `20261121-140312-3f9a.07`: sorts as the points do.
+    pub fn run_id(&self) -> String {
+        let digits = self.of.to_string().len();
+        format!("{}.{:0digits$}", self.sweep, self.point)
+    }
+}
+
 /// A swept parameter at one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweptValue {

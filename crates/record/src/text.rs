@@ -10,25 +10,30 @@ mod table;
 
 use std::fmt::Write as _;
 
-use page::{Block, Section, Table};
+use page::{Answer, Block, Figure, Section, Table};
 
 pub use grid::{Grid, WIDTH};
 pub use notes::Footnotes;
 
-/// The open tables of all sections, under their titles.
-pub(crate) fn sections(sections: &[Section], notes: &mut Footnotes) -> String {
+/// The answers, each behind the word of its verdict; the sections' open tables, under their titles;
+/// the caveats of these figures.
+pub(crate) fn told(answers: &[Answer], sections: &[Section], figures: &[Figure]) -> String {
+    let mut notes = Footnotes::of(figures);
     let mut out = String::new();
+    for answer in answers {
+        let text = answer.text.replace('→', "->");
+        put_wrapped(&mut out, &format!("{:<13}", answer.verdict), &text);
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
     for block in sections.iter().flat_map(|section| &section.blocks) {
         if let Block::Table(table) = block {
-            put_table(&mut out, table, notes);
+            put_table(&mut out, table, &mut notes);
         }
     }
+    out.push_str(&notes.render());
     out
-}
-
-/// One answer behind the word of its verdict.
-pub(crate) fn put_answer(out: &mut String, verdict: &str, text: &str) {
-    put_wrapped(out, &format!("{verdict:<13}"), &text.replace('→', "->"));
 }
 
 /// One table under its title.

@@ -25,7 +25,7 @@ use crate::stations::Stations;
 use crate::storage::{Servers, Storage};
 use crate::stream::{Course, Owner, Stream, TCP_OVERHEAD};
 use crate::tcp::{Algorithm, Config};
-use crate::world::{Alarm, Flows, Hosts, Place, World};
+use crate::world::{Alarm, Flows, Hosts, World};
 use crate::{DiskModel, HostModel, ServiceTime, topology};
 
 /// Ethernet's header and FCS around an IP packet.
@@ -158,15 +158,13 @@ impl Builder<'_> {
         let ends = [self.names[&flow.from], self.names[&flow.to]];
         let lanes = self.there_and_back(flow, ends)?;
         self.lanes.extend(lanes);
-        let place = match &flow.kind {
-            FlowKind::Datagrams(asked) => self.load(flow, asked, (lanes[0], ends[1]))?,
-            FlowKind::Echo(asked) => self.echo(flow, asked, lanes)?,
-            FlowKind::Bulk(asked) => self.bulk(flow, asked, lanes)?,
-            FlowKind::Exchange(asked) => self.exchange(flow, asked, lanes)?,
-            FlowKind::Storage(asked) => self.storage(flow, asked, lanes)?,
-        };
-        self.flows.places.push(place);
-        Ok(())
+        match &flow.kind {
+            FlowKind::Datagrams(asked) => self.load(flow, asked, (lanes[0], ends[1])),
+            FlowKind::Echo(asked) => self.echo(flow, asked, lanes),
+            FlowKind::Bulk(asked) => self.bulk(flow, asked, lanes),
+            FlowKind::Exchange(asked) => self.exchange(flow, asked, lanes),
+            FlowKind::Storage(asked) => self.storage(flow, asked, lanes),
+        }
     }
 
     fn there_and_back(&self, flow: &Flow, [from, to]: [u32; 2]) -> Result<[Lane; 2], Unfit> {
@@ -197,7 +195,7 @@ impl Builder<'_> {
         flow: &Flow,
         asked: &trial::Datagrams,
         way: (Lane, u32),
-    ) -> Result<Place, Unfit> {
+    ) -> Result<(), Unfit> {
         let tag = if asked.headers.vlan.is_some() { VLAN_TAG } else { 0 };
         self.fits(flow, asked.frames.largest().octets() - tag)?;
         let rates = match asked.schedule {
@@ -222,7 +220,7 @@ impl Builder<'_> {
         let jitter = Jitter::new(self.seed, self.nics.len() as u64 + u64::from(place));
         let late = (jitter, shortest.unwrap_or_default());
         self.flows.loads.push(Load::new(asked, way, place, self.window, late));
-        Ok(Place::Load(place))
+        Ok(())
     }
 
     /// Whether an untagged frame fits the hosts' MTU.
@@ -237,7 +235,7 @@ impl Builder<'_> {
         )))
     }
 
-    fn echo(&mut self, flow: &Flow, asked: &trial::Echo, lanes: [Lane; 2]) -> Result<Place, Unfit> {
+    fn echo(&mut self, flow: &Flow, asked: &trial::Echo, lanes: [Lane; 2]) -> Result<(), Unfit> {
         self.fits(flow, Echo::sized(asked).octets())?;
         match asked.schedule {
             Schedule::Greedy => {}
@@ -258,10 +256,10 @@ impl Builder<'_> {
         };
         let alarm = self.alarm(Alarm::Echo(place));
         self.flows.echoes.push(Echo::new(asked, place, carrier, alarm, self.window));
-        Ok(Place::Echo(place))
+        Ok(())
     }
 
-    fn bulk(&mut self, flow: &Flow, asked: &trial::Bulk, lanes: [Lane; 2]) -> Result<Place, Unfit> {
+    fn bulk(&mut self, flow: &Flow, asked: &trial::Bulk, lanes: [Lane; 2]) -> Result<(), Unfit> {
         if asked.streams == 0 || asked.interval.0 == 0 {
             let (streams, interval) = (asked.streams, asked.interval);
             return Err(Unfit::Trial(format!(
@@ -283,7 +281,7 @@ impl Builder<'_> {
         }
         let alarm = self.alarm(Alarm::Bulk(place));
         self.flows.bulks.push(Bulk::new(asked, first, alarm, self.window));
-        Ok(Place::Bulk(place))
+        Ok(())
     }
 
     fn exchange(
@@ -291,7 +289,7 @@ impl Builder<'_> {
         flow: &Flow,
         asked: &trial::Exchange,
         lanes: [Lane; 2],
-    ) -> Result<Place, Unfit> {
+    ) -> Result<(), Unfit> {
         if asked.message.0 == 0 || asked.interval.0 == 0 {
             let (message, interval) = (asked.message, asked.interval);
             return Err(Unfit::Trial(format!(
@@ -325,7 +323,7 @@ impl Builder<'_> {
         };
         let alarms = [0, 1].map(|end| self.alarm(Alarm::Exchange(place, end)));
         self.flows.exchanges.push(Exchange::new(asked, carrier, alarms, self.window));
-        Ok(Place::Exchange(place))
+        Ok(())
     }
 
     fn storage(
@@ -333,7 +331,7 @@ impl Builder<'_> {
         flow: &Flow,
         asked: &trial::Storage,
         lanes: [Lane; 2],
-    ) -> Result<Place, Unfit> {
+    ) -> Result<(), Unfit> {
         let trial::Storage { numjobs, iodepth, bs, rwmixread, .. } = asked;
         if *numjobs == 0 || *iodepth == 0 || bs.0 == 0 || *rwmixread > 100 {
             return Err(Unfit::Trial(format!(
@@ -362,7 +360,7 @@ impl Builder<'_> {
         let alarm = self.alarm(Alarm::Storage(place));
         let seed = chance::scatter(self.seed, u64::from(flow.id));
         self.flows.storages.push(Storage::new(asked, (place, alarm), servers, self.window, seed));
-        Ok(Place::Storage(place))
+        Ok(())
     }
 
     /// The disk behind a port, by its place: a host has one, whichever flows it serves.

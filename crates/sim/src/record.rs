@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use device::{Edge, PortCounts, Profile};
 use trial::record::{FlowRecord, PortCounters, Side};
 use trial::topology::Topology;
+use trial::{Flow, FlowKind};
 
 use crate::nic::NicCounts;
 use crate::topology::port_name;
-use crate::world::{Flows, Place, World};
+use crate::world::{Flows, World};
 
 /// What the network had counted before the load.
 #[derive(Debug)]
@@ -67,19 +68,19 @@ fn since(now: PortCounts, before: PortCounts) -> BTreeMap<String, u64> {
     named.into_iter().map(|(name, by)| (name.to_owned(), by)).collect()
 }
 
-/// One record for each flow, in the trial's order.
-pub(crate) fn flow_records(flows: Flows) -> Vec<FlowRecord> {
+/// One record for each flow, in the trial's order: flows of a kind were made in it.
+pub(crate) fn flow_records(asked: &[Flow], flows: Flows) -> Vec<FlowRecord> {
     let mut loads = flows.loads.into_iter();
     let mut echoes = flows.echoes.into_iter();
     let mut bulks = flows.bulks.into_iter();
     let mut exchanges = flows.exchanges.into_iter();
     let mut storages = flows.storages.into_iter();
-    let of = |place| match place {
-        Place::Load(_) => loads.next().map(|load| FlowRecord::Datagrams(load.record())),
-        Place::Echo(_) => echoes.next().map(|echo| FlowRecord::Echo(echo.record())),
-        Place::Bulk(_) => bulks.next().map(|bulk| FlowRecord::Bulk(bulk.record())),
-        Place::Exchange(_) => exchanges.next().map(|e| FlowRecord::Exchange(e.record())),
-        Place::Storage(_) => storages.next().map(|s| FlowRecord::Storage(s.record())),
+    let of = |flow: &Flow| match flow.kind {
+        FlowKind::Datagrams(_) => loads.next().map(|load| FlowRecord::Datagrams(load.record())),
+        FlowKind::Echo(_) => echoes.next().map(|echo| FlowRecord::Echo(echo.record())),
+        FlowKind::Bulk(_) => bulks.next().map(|bulk| FlowRecord::Bulk(bulk.record())),
+        FlowKind::Exchange(_) => exchanges.next().map(|e| FlowRecord::Exchange(e.record())),
+        FlowKind::Storage(_) => storages.next().map(|s| FlowRecord::Storage(s.record())),
     };
-    flows.places.into_iter().filter_map(of).collect()
+    asked.iter().filter_map(of).collect()
 }

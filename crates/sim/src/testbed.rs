@@ -67,7 +67,7 @@ impl VirtualTestbed {
         let deeds = self.carry_out(trial, &mut world, window)?;
         world.run(window.closed, self.stop.as_deref())?;
         let ports = before.changes(&world, (&self.profile, &self.topology));
-        let flows = flow_records(world.hosts.flows);
+        let flows = flow_records(&trial.flows, world.hosts.flows);
         let outcome = judge(trial, &flows, &ports, &[]);
         Ok(TrialRecord {
             started_unix_ns: (self.clock + start.to_nanos()).0,

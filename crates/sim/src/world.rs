@@ -44,26 +44,9 @@ pub(crate) enum Alarm {
     Disk(u32),
 }
 
-/// A flow, by its place among those of its kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// A load of datagrams.
-    Load(u32),
-    /// Round trips.
-    Echo(u32),
-    /// TCP.
-    Bulk(u32),
-    /// Messages both ways.
-    Exchange(u32),
-    /// Reads and writes.
-    Storage(u32),
-}
-
 /// All flows.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
-    /// In the trial's order.
-    pub(crate) places: Vec<Place>,
     pub(crate) loads: Vec<Load>,
     pub(crate) echoes: Vec<Echo>,
     pub(crate) bulks: Vec<Bulk>,

@@ -11,7 +11,6 @@ mod change;
 mod delays;
 mod examine;
 mod facts;
-mod fault;
 mod found;
 mod hold;
 mod interrupts;
@@ -19,7 +18,6 @@ mod leave;
 mod offloads;
 mod parent_death;
 mod settings;
-mod sides;
 mod state;
 mod storage;
 mod sysfs;
@@ -32,14 +30,15 @@ use std::thread;
 
 use cancel::Cancel;
 pub(crate) use facts::gather as gather_facts;
-use fault::AgentFault;
 pub(crate) use found::{left, mend};
 pub(crate) use offloads::describe as describe_ports;
 use state::AgentState;
 use watchdog::Heard;
 
+use crate::failed::Failed;
 use crate::protocol::{
-    self, Answer, Ask, Complaint, Hello, Message, ProtocolError, Reply, Request, in_words,
+    self, Answer, Ask, Complaint, Hello, Message, MessageError, ProtocolError, Reply, Request,
+    in_words,
 };
 
 /// Serves the controller at stdin and stdout until it says goodbye or its end of the pipe closes.
@@ -53,7 +52,7 @@ pub fn main() -> ! {
 
 /// Requests are handled in order on this thread. Another one listens, so that the end of the pipe
 /// and an abort are noticed while a request is being handled.
-fn serve(reins: &Cancel) -> Result<(), AgentFault> {
+fn serve(reins: &Cancel) -> Result<(), Failed> {
     let mut stdout = io::stdout().lock();
     if !greet(&mut io::stdin().lock(), &mut stdout)? {
         return Ok(());
@@ -86,7 +85,7 @@ fn serve(reins: &Cancel) -> Result<(), AgentFault> {
             words: in_words(&fault),
             unavailable: fault.is_unavailable(),
         });
-        protocol::write(&mut stdout, &Message::Reply(Reply { id, answer }))?;
+        protocol::write(&mut stdout, &Message::Reply(Reply { id, answer })).map_err(broken)?;
         if last {
             return Ok(());
         }
@@ -95,15 +94,15 @@ fn serve(reins: &Cancel) -> Result<(), AgentFault> {
 
 /// Waits to be greeted and greets back; false where nobody ever came. A peer of another protocol is
 /// greeted too, because it needs our number to say what is wrong.
-fn greet(from: &mut impl Read, to: &mut impl Write) -> Result<bool, AgentFault> {
-    match protocol::read(from)? {
+fn greet(from: &mut impl Read, to: &mut impl Write) -> Result<bool, Failed> {
+    match protocol::read(from).map_err(broken)? {
         None => Ok(false),
         Some(Message::Hello(theirs)) => {
-            protocol::write(to, &Message::Hello(Hello::ours()))?;
-            theirs.check().map_err(ProtocolError::from)?;
+            protocol::write(to, &Message::Hello(Hello::ours())).map_err(broken)?;
+            theirs.check().map_err(|cause| broken(cause.into()))?;
             Ok(true)
         }
-        Some(other) => Err(AgentFault::out_of_turn("hello", &other)),
+        Some(other) => Err(out_of_turn("hello", &other)),
     }
 }
 
@@ -112,9 +111,9 @@ fn listen(
     from: &mut impl Read,
     orders: &mpsc::Sender<Request>,
     (reins, heard): (&Cancel, &Heard),
-) -> Result<(), AgentFault> {
+) -> Result<(), Failed> {
     loop {
-        let message = protocol::read(from)?;
+        let message = protocol::read(from).map_err(broken)?;
         heard.note();
         match message {
             None => return Ok(()),
@@ -127,10 +126,19 @@ fn listen(
                     return Ok(());
                 }
             }
-            Some(other) => return Err(AgentFault::out_of_turn("a request", &other)),
+            Some(other) => return Err(out_of_turn("a request", &other)),
         }
     }
 }
 
+fn broken(cause: ProtocolError) -> Failed {
+    Failed::because("talk to the controller", cause)
+}
+
+/// A message that may not come now.
+fn out_of_turn(expected: &'static str, got: &Message) -> Failed {
+    broken(MessageError::OutOfTurn { expected, got: got.name() }.into())
+}
+
 /// What became of a request.
-type Handled = Result<Answer, AgentFault>;
+type Handled = Result<Answer, Failed>;

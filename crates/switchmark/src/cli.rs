@@ -22,6 +22,7 @@ mod report;
 mod run;
 mod runs;
 mod session;
+mod side_by_side;
 mod signals;
 mod sim;
 mod study;

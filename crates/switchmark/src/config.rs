@@ -21,7 +21,6 @@ pub mod sweep;
 pub mod testbed;
 pub(crate) mod typed;
 pub mod way_back;
-pub mod word;
 
 pub use plan::Plan;
 pub use resolved::Testbed;

@@ -10,39 +10,18 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use dataplane::counters::{self, InterfaceCounters};
-use lab::LabError;
-use lab::vm::{self, Acceleration, Emulator, Machine, VmError};
+use lab::Cause;
+use lab::vm::{self, Acceleration, Emulator, Machine};
 use netlink::Netlink;
 use serde::de::DeserializeOwned;
 
 use crate::agent;
+use crate::failed::Failed;
 use crate::protocol::{HostFacts, in_words};
 use crate::speak::tell;
 
 const COUNTERS: &str = "counters";
 const FACTS: &str = "facts";
-
-/// A machine could not be asked.
-#[derive(Debug, thiserror::Error)]
-pub enum GuestError {
-    /// It gave no answer, or refused.
-    #[error(transparent)]
-    Machine(#[from] VmError),
-    /// Its cables could not be read.
-    #[error(transparent)]
-    Cables(#[from] LabError),
-    /// It answered something else.
-    #[error("read the {word} of machine {machine}")]
-    Unreadable {
-        /// What it was asked for.
-        word: &'static str,
-        /// The machine.
-        machine: String,
-        /// What is wrong with the answer.
-        #[source]
-        cause: serde_json::Error,
-    },
-}
 
 /// Whether somebody other than a user started this program, and if so, how that ended. As a
 /// machine's first process it does not end.
@@ -70,7 +49,7 @@ pub fn emulator(program: &Path) -> Emulator {
 /// The counters of a machine's ports, as an agent would read those of a host. What the machine did
 /// not take from a cable counts as dropped by its port, as the far end of a virtual cable would
 /// count it; what its host did not take, as dropped on the way out.
-pub fn counters(machine: &Machine) -> Result<Vec<InterfaceCounters>, GuestError> {
+pub fn counters(machine: &Machine) -> Result<Vec<InterfaceCounters>, Cause> {
     let mut ports: Vec<InterfaceCounters> = ask(machine, COUNTERS)?;
     let losses = machine.losses()?;
     for port in &mut ports {
@@ -84,17 +63,14 @@ pub fn counters(machine: &Machine) -> Result<Vec<InterfaceCounters>, GuestError>
 
 /// What a machine's kernel tells of itself and of its ports: release, build, whether it is a
 /// real-time kernel, offloads.
-pub fn facts(machine: &Machine) -> Result<HostFacts, GuestError> {
+pub fn facts(machine: &Machine) -> Result<HostFacts, Cause> {
     ask(machine, FACTS)
 }
 
-fn ask<T: DeserializeOwned>(machine: &Machine, word: &'static str) -> Result<T, GuestError> {
+fn ask<T: DeserializeOwned>(machine: &Machine, word: &'static str) -> Result<T, Cause> {
     let text = machine.ask(word)?;
-    serde_json::from_str(&text).map_err(|cause| GuestError::Unreadable {
-        word,
-        machine: machine.name().to_owned(),
-        cause,
-    })
+    let unreadable = Failed::to(format!("read the {word} of machine {}", machine.name()));
+    Ok(serde_json::from_str(&text).map_err(unreadable)?)
 }
 
 /// What the first process says to a request; in the machine.

@@ -5,7 +5,6 @@
 
 mod examination;
 mod frame;
-mod load;
 mod message;
 mod orders;
 mod setting;
@@ -16,12 +15,11 @@ use std::time::Duration;
 
 pub use examination::{Examination, IdleState, Interrupt, Link, PortExamination};
 pub use frame::{FRAME_LIMIT, FrameError};
-pub use load::{WIRE_OCTETS, echo_bits, per_second};
 pub use message::{
     Answer, Ask, Collected, Complaint, FlowReport, Hello, HostFacts, Message, MessageError,
     OffloadChange, PROTOCOL, Reply, Request, decode, encode,
 };
-pub use orders::{ClientSpec, ReceiverOrder, SenderOrder, SideReport, StorageServerSpec};
+pub use orders::{Order, SideReport, WIRE_OCTETS, Work, echo_bits, echo_rate};
 pub use setting::{NotSettable, Setting};
 pub use terms::Terms;
 

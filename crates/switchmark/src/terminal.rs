@@ -1,7 +1,7 @@
-//! What people see in a terminal: progress, tables. Never decides what is measured.
+//! What people see in a terminal: progress, and what the machine can do. Never decides what is
+//! measured.
 
 pub mod emulator;
 pub mod generator;
 pub mod progress;
 pub mod readiness;
-pub mod tables;

@@ -19,7 +19,7 @@ pub use flow::*;
 pub use other_traffic::{OtherTraffic, other_traffic};
 pub use record::{FlowRecord, Outcome, TrialRecord};
 pub use recorded::{PlanChanged, Recorded};
-pub use testbed::{Observed, Testbed, TestbedError};
+pub use testbed::{Observed, Result, Testbed, TestbedError};
 pub use topology::{PortRef, Topology};
 pub use trial::*;
 pub use validity::judge;

@@ -11,7 +11,7 @@ pub trait Testbed {
 
     /// Runs one trial. A trial that went wrong is a record that says so; an error means that no
     /// further trial can be run.
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError>;
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord>;
 }
 
 /// A testbed around a testbed: every record that passes is heard of.
@@ -32,12 +32,15 @@ impl<F: FnMut(&Trial, &TrialRecord)> Testbed for Observed<'_, F> {
         self.testbed.topology()
     }
 
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord> {
         let record = self.testbed.run(trial)?;
         (self.hear)(trial, &record);
         Ok(record)
     }
 }
+
+/// What a trial came to, or a study's trials, where the testbed lasted.
+pub type Result<T, E = TestbedError> = std::result::Result<T, E>;
 
 /// No further trial can be run here.
 #[derive(Debug, thiserror::Error)]

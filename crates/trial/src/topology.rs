@@ -295,6 +295,21 @@ impl Topology {
         })
     }
 
+    /// A port's rate, where it is known.
+    pub fn rate(&self, port: &PortRef) -> Option<Rate> {
+        self.port(port)?.rate
+    }
+
+    /// What the device at the port's cable holds its ports to.
+    pub fn limit(&self, port: &PortRef) -> Option<Rate> {
+        match &self.port(port)?.cable {
+            CableEnd::Device { device, .. } => {
+                self.devices.iter().find(|d| d.name == *device)?.port_rate
+            }
+            CableEnd::Host(_) => None,
+        }
+    }
+
     /// The device that the pair's traffic crosses; `None` for a direct cable.
     pub fn device_between(&self, pair: &Pair) -> Option<&Device> {
         match &self.port(&pair.from)?.cable {

@@ -12,12 +12,13 @@ use std::thread;
 use measure::reading::Rejected;
 use measure::{ByteCount, Nanos};
 use nix::poll::PollFlags;
+use trial::Bulk;
 
-use super::{SinkReport, SinkSpec};
+use super::SinkReport;
 use crate::newcomers::Newcomers;
 use crate::socket::is_pause;
 use crate::stream::{abort, wait_for};
-use crate::{FlowError, Halt, Window, clock};
+use crate::{End, FlowError, Halt, Window, clock};
 
 const READ_OCTETS: usize = 256 << 10;
 
@@ -25,7 +26,7 @@ const READ_OCTETS: usize = 256 << 10;
 #[derive(Debug)]
 pub struct Sink {
     newcomers: Newcomers,
-    spec: SinkSpec,
+    end: End<Bulk>,
 }
 
 /// What a stream's reader counted.
@@ -37,12 +38,12 @@ struct Counted {
 
 impl Sink {
     /// Listens.
-    pub fn bind(spec: &SinkSpec) -> Result<Self, FlowError> {
-        if spec.interval == Nanos::ZERO {
+    pub fn bind(end: &End<Bulk>) -> Result<Self, FlowError> {
+        if end.flow.interval == Nanos::ZERO {
             return Err(FlowError::Unsuitable("count streams every 0ns".to_owned()));
         }
-        let newcomers = Newcomers::listen(spec.local, spec.peer)?;
-        Ok(Self { newcomers, spec: spec.clone() })
+        let newcomers = Newcomers::listen(end.local, end.peer())?;
+        Ok(Self { newcomers, end: end.clone() })
     }
 
     /// Where to connect.
@@ -52,7 +53,7 @@ impl Sink {
 
     /// Accepts and reads until every stream has ended, the window closes or a halt is asked for.
     pub fn run(mut self, window: Window, halt: &Halt) -> Result<SinkReport, FlowError> {
-        let expected = usize::from(self.spec.streams);
+        let expected = usize::from(self.end.flow.streams);
         let mut counted: Vec<Counted> = Vec::new();
         counted.resize_with(expected, Counted::default);
         let ended = AtomicUsize::new(0);
@@ -64,13 +65,13 @@ impl Sink {
             {
                 for (tcp, hello) in self.newcomers.greeted(window.closed)? {
                     let place = places.get_mut(usize::from(hello.stream));
-                    let known = hello.identity == self.spec.identity;
+                    let known = hello.identity == self.end.identity;
                     // A stream that is there already is a replay.
                     let Some(place) = place.filter(|_| known).and_then(Option::take) else {
                         self.newcomers.turn_away();
                         continue;
                     };
-                    let (ended, interval) = (&ended, self.spec.interval);
+                    let (ended, interval) = (&ended, self.end.flow.interval);
                     scope.spawn(move || {
                         place.read(&tcp, window, interval, halt);
                         ended.fetch_add(1, Ordering::Release);
@@ -85,7 +86,7 @@ impl Sink {
             counted,
             self.newcomers.rejected(),
             stopped.saturating_sub(window.start),
-            self.spec.interval,
+            self.end.flow.interval,
         ))
     }
 }

@@ -12,13 +12,14 @@ use std::thread;
 use measure::reading::StreamPoint;
 use measure::{ByteCount, Nanos};
 use nix::poll::PollFlags;
+use trial::Bulk;
 
+use super::SourceReport;
 use super::info::TcpInfo;
-use super::{SourceReport, SourceSpec};
 use crate::hello::Hello;
-use crate::socket::{TICK, is_pause};
+use crate::socket::is_pause;
 use crate::stream::{abort, open, wait_for};
-use crate::{FlowError, Halt, Window, clock};
+use crate::{End, FlowError, Halt, Window, clock};
 
 /// One write; large enough that system calls cost little beside copying.
 const WRITE_OCTETS: usize = 256 << 10;
@@ -57,40 +58,31 @@ impl Load<'_> {
 
     /// Sleeps until `at`; false when the load was cut before.
     fn wait(&self, at: Nanos) -> bool {
-        loop {
-            let left = at.saturating_sub(clock::monotonic());
-            if self.is_cut() {
-                return false;
-            }
-            if left == Nanos::ZERO {
-                return true;
-            }
-            thread::sleep(left.min(TICK).as_duration());
-        }
+        clock::rest_until(at, || self.is_cut())
     }
 }
 
 impl Source {
     /// Connects every stream; the sink need only be bound. A congestion control that is not to be
     /// had is unsuitable, and the error lists those that are.
-    pub fn connect(spec: &SourceSpec) -> Result<Self, FlowError> {
-        if spec.interval == Nanos::ZERO || spec.streams == 0 {
+    pub fn connect(end: &End<Bulk>) -> Result<Self, FlowError> {
+        if end.flow.interval == Nanos::ZERO || end.flow.streams == 0 {
             return Err(FlowError::Unsuitable(format!(
                 "connect {} streams read every {}: both must be above zero",
-                spec.streams, spec.interval
+                end.flow.streams, end.flow.interval
             )));
         }
         let mut congestion_control = String::new();
         let mut streams = Vec::new();
-        for stream in 0..spec.streams {
-            let (mut tcp, confirmed) = open(spec.local, spec.remote, &spec.congestion_control)?;
+        for stream in 0..end.flow.streams {
+            let (mut tcp, confirmed) = open(end.local, end.remote, &end.flow.congestion_control)?;
             congestion_control = confirmed;
             // The first octets of a new connection always fit its buffer.
-            tcp.write_all(&Hello { identity: spec.identity, stream }.emit())
-                .map_err(|e| FlowError::kernel("send hello to", spec.remote, e))?;
+            tcp.write_all(&Hello { identity: end.identity, stream }.emit())
+                .map_err(|e| FlowError::kernel("send hello to", end.remote, e))?;
             streams.push(Stream { tcp, written: AtomicU64::new(0) });
         }
-        Ok(Self { remote: spec.remote, interval: spec.interval, congestion_control, streams })
+        Ok(Self { remote: end.remote, interval: end.flow.interval, congestion_control, streams })
     }
 
     /// Sends from the window's start to its stop, and closes every stream by the window's close.

@@ -10,11 +10,11 @@ use super::frames::Frames;
 use super::output::Output;
 use trial::Backend;
 
-use super::{Addressee, Pace, SenderSpec, Way, gso, packet, udp};
-use crate::FlowError;
+use super::{Addressee, Pace, Traffic, Way, gso, packet, udp_socket};
 use crate::af_xdp::transmit::Transmit;
 use crate::unfit::Unfit;
 use crate::xdp::live::LiveSender;
+use crate::{End, FlowError};
 
 /// A backend that is ready.
 pub(super) enum Transmitter {
@@ -39,19 +39,19 @@ const SHORT_GAP_NS: f64 = 4_000.0;
 type Opened = (Transmitter, String);
 
 /// Opens the backend; with the reason for it.
-pub(super) fn open(spec: &SenderSpec) -> Result<Opened, FlowError> {
-    if spec.backend != Backend::Auto {
-        return match attempt(spec.backend, spec) {
+pub(super) fn open(spec: &End<Traffic>) -> Result<Opened, FlowError> {
+    if spec.flow.backend != Backend::Auto {
+        return match attempt(spec.flow.backend, spec) {
             Ok((backend, how)) => Ok((backend, format!("asked for; {how}"))),
             Err(Unfit::Failed(error)) => Err(error),
             Err(Unfit::NotHere(why)) => Err(FlowError::Unavailable {
-                asked: format!("backend {}", spec.backend.as_str()),
+                asked: format!("backend {}", spec.flow.backend.as_str()),
                 why,
             }),
         };
     }
     let mut refusals: Vec<(&str, String)> = Vec::new();
-    for backend in order(spec.pace) {
+    for backend in order(spec.flow.pace) {
         match attempt(backend, spec) {
             Ok((opened, how)) => return Ok((opened, reason(&how, &refusals))),
             Err(Unfit::Failed(error)) => return Err(error),
@@ -74,9 +74,9 @@ fn order(pace: Pace) -> [Backend; 4] {
     if gap < SHORT_GAP_NS { BY_SPEED } else { BY_PACE }
 }
 
-fn attempt(backend: Backend, spec: &SenderSpec) -> Result<Opened, Unfit> {
+fn attempt(backend: Backend, spec: &End<Traffic>) -> Result<Opened, Unfit> {
     match backend {
-        Backend::XdpLive if spec.spread.addressee != Addressee::NextHop => {
+        Backend::XdpLive if spec.flow.spread.addressee != Addressee::NextHop => {
             Err(Unfit::NotHere("it addresses frames to the next hop only".to_owned()))
         }
         Backend::Auto | Backend::XdpLive => {
@@ -86,7 +86,10 @@ fn attempt(backend: Backend, spec: &SenderSpec) -> Result<Opened, Unfit> {
         Backend::AfXdp => af_xdp(spec, Way::find(spec)?).map(handed),
         Backend::Packet => packet::open(spec, Way::find_each(spec)?).map(handed),
         Backend::Udp => {
-            udp::open(spec).map(|output| handed((output, "a udp socket sends".to_owned())))
+            // What does not fit is an error before the first frame: nothing is fragmented.
+            udp_socket::check(spec)?;
+            let output = Output::udp(udp_socket::connect(spec)?, Frames::payloads(spec)?);
+            Ok(handed((output, "a udp socket sends".to_owned())))
         }
         Backend::UdpGso => super_frames(spec, Way::find(spec)?).map(handed),
     }
@@ -97,14 +100,14 @@ fn handed((output, how): (Output, String)) -> Opened {
 }
 
 /// One thread sends by one queue; those that share a load take one after another.
-fn af_xdp(spec: &SenderSpec, way: Way) -> Result<(Output, String), Unfit> {
+fn af_xdp(spec: &End<Traffic>, way: Way) -> Result<(Output, String), Unfit> {
     let frames = Frames::whole(spec, &way)?;
-    let largest = spec.frames.largest().octets_without_fcs() as usize;
+    let largest = spec.flow.frames.largest().octets_without_fcs() as usize;
     let (transmit, how) = Transmit::open(way.index, &way.interface, largest)?;
     Ok((Output::af_xdp(transmit, way.reserved, frames), how))
 }
 
-fn super_frames(spec: &SenderSpec, way: Way) -> Result<(Output, String), Unfit> {
+fn super_frames(spec: &End<Traffic>, way: Way) -> Result<(Output, String), Unfit> {
     let (super_frames, how) = gso::open(spec, &way)?;
     Ok((Output::gso(super_frames, way.reserved, Frames::payloads(spec)?), how))
 }

@@ -10,8 +10,8 @@ use wire::{Probe, UdpEndpoints, UdpFrame};
 use super::batch::SLOTS;
 use super::layout::{layout, payload_octets};
 use super::spread::least_common_multiple;
-use super::{SenderSpec, Way, learning};
-use crate::FlowError;
+use super::{Traffic, Way, learning};
+use crate::{End, FlowError};
 
 const FCS: usize = 4;
 
@@ -31,12 +31,12 @@ enum Ready {
 
 impl Frames {
     /// UDP payloads, for sockets that make the headers themselves: only sizes repeat.
-    pub(super) fn payloads(spec: &SenderSpec) -> Result<Self, FlowError> {
-        let layout = layout(spec.remote.is_ipv6(), spec.vlan);
+    pub(super) fn payloads(spec: &End<Traffic>) -> Result<Self, FlowError> {
+        let layout = layout(spec.remote.is_ipv6(), spec.flow.vlan);
         let probe = learning::probe(spec);
-        let count = slots(spec.frames.pattern().len() as u64, spec)?;
+        let count = slots(spec.flow.frames.pattern().len() as u64, spec)?;
         let payload = |number: u64| {
-            let mut payload = vec![0; payload_octets(layout, spec.frames.at(number))];
+            let mut payload = vec![0; payload_octets(layout, spec.flow.frames.at(number))];
             probe.emit(&mut payload);
             Ready::Payload(payload.into_boxed_slice())
         };
@@ -44,23 +44,28 @@ impl Frames {
     }
 
     /// Whole frames that go `way`.
-    pub(super) fn whole(spec: &SenderSpec, way: &Way) -> Result<Self, FlowError> {
+    pub(super) fn whole(spec: &End<Traffic>, way: &Way) -> Result<Self, FlowError> {
         let first = way.endpoints();
-        let sizes = spec.frames.pattern().len() as u64;
-        let count = slots(least_common_multiple(sizes, spec.spread.period()), spec)?;
+        let sizes = spec.flow.frames.pattern().len() as u64;
+        let count = slots(least_common_multiple(sizes, spec.flow.spread.period()), spec)?;
         let frame = |number: u64| {
             let hop = way.hop(number);
             let ends = UdpEndpoints {
                 source_mac: hop.source_mac,
-                destination_mac: spec.spread.addressed(hop.next_hop_mac, number),
-                source: spec.spread.source(first.source, number),
-                destination: spec.spread.destination(first.destination, number),
+                destination_mac: spec.flow.spread.addressed(hop.next_hop_mac, number),
+                source: spec.flow.spread.source(first.source, number),
+                destination: spec.flow.spread.destination(first.destination, number),
             };
-            let octets = spec.frames.at(number).octets_without_fcs() as usize;
+            let octets = spec.flow.frames.at(number).octets_without_fcs() as usize;
             let (token, flow) = (spec.identity.token, spec.identity.flow);
-            UdpFrame::new(&ends, spec.vlan, token, flow, octets).map(Ready::Whole).map_err(|e| {
-                FlowError::Unsuitable(format!("build frames of {} octets: {e}", spec.frames))
-            })
+            UdpFrame::new(&ends, spec.flow.vlan, token, flow, octets).map(Ready::Whole).map_err(
+                |e| {
+                    FlowError::Unsuitable(format!(
+                        "build frames of {} octets: {e}",
+                        spec.flow.frames
+                    ))
+                },
+            )
         };
         Ok(Self((0..count).map(frame).collect::<Result<_, _>>()?))
     }
@@ -129,9 +134,9 @@ pub(crate) fn check(ipv6: bool, vlan: Option<u16>, frames: &FrameMix) -> Result<
 
 /// How many frames to prepare, so that each has its number's size and headers, and no call holds
 /// one twice.
-fn slots(period: u64, spec: &SenderSpec) -> Result<u64, FlowError> {
+fn slots(period: u64, spec: &End<Traffic>) -> Result<u64, FlowError> {
     let count = period * (SLOTS as u64).div_ceil(period);
-    let octets = count as f64 * spec.frames.mean_octets();
+    let octets = count as f64 * spec.flow.frames.mean_octets();
     if octets > MOST_OCTETS as f64 {
         return Err(FlowError::Unsuitable(format!(
             "prepare the frames: sizes, ports and addresses repeat after {period} frames only, which take {octets:.0} octets, and {MOST_OCTETS} is the most"

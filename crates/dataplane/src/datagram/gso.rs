@@ -16,7 +16,8 @@ use netlink::Netlink;
 
 use super::batch::SLOTS;
 use super::layout::{layout, payload_octets};
-use super::{Pace, SenderSpec, Way, udp_socket};
+use super::{Pace, Traffic, Way, udp_socket};
+use crate::End;
 use crate::socket::set;
 use crate::unfit::Unfit;
 
@@ -43,7 +44,7 @@ unsafe impl Send for SuperFrames {}
 /// Has the way's own socket cut what it sends; with a clause about how it sends. Only a load
 /// without pace, of one frame size and one pair of ports and addresses, and an interface that cuts
 /// super-frames before they leave it, are fit.
-pub(super) fn open(spec: &SenderSpec, way: &Way) -> Result<(SuperFrames, String), Unfit> {
+pub(super) fn open(spec: &End<Traffic>, way: &Way) -> Result<(SuperFrames, String), Unfit> {
     let size = check(spec)?;
     check_interface(way)?;
     let payload = payload_octets(layout(spec.remote.is_ipv6(), None), size);
@@ -59,18 +60,18 @@ pub(super) fn open(spec: &SenderSpec, way: &Way) -> Result<(SuperFrames, String)
 }
 
 /// The one size of a load that may leave in bursts.
-fn check(spec: &SenderSpec) -> Result<FrameSize, Unfit> {
+fn check(spec: &End<Traffic>) -> Result<FrameSize, Unfit> {
     udp_socket::check(spec)?;
-    if spec.pace != Pace::Greedy {
+    if spec.flow.pace != Pace::Greedy {
         return Err(Unfit::NotHere(format!(
             "super-frames leave as bursts of up to {SEGMENTS} frames at the rate of the line, which \
              serves overload and neither a pace nor a search for zero loss"
         )));
     }
-    spec.frames.single().ok_or_else(|| {
+    spec.flow.frames.single().ok_or_else(|| {
         Unfit::NotHere(format!(
             "the frames of a super-frame have one size, and {} has more",
-            spec.frames
+            spec.flow.frames
         ))
     })
 }
@@ -163,23 +164,28 @@ mod tests {
     use crate::af_xdp::cable::{Cable, PORT, TOKEN, selection};
     use crate::datagram::Spread;
     use crate::packet_ring;
-    use trial::Backend;
+    use trial::{Backend, Reception};
 
-    fn spec(cable: &Cable, octets: u32) -> SenderSpec {
-        SenderSpec {
-            local: cable.address("h1").into(),
-            remote: SocketAddr::new(cable.address("h2").into(), PORT),
-            identity: Identity { token: TOKEN, flow: 1 },
+    fn spec(cable: &Cable, octets: u32) -> End<Traffic> {
+        let flow = Traffic {
             frames: FrameMix::of(FrameSize::new(octets).expect("a size")),
             vlan: None,
             spread: Spread::NONE,
             pace: Pace::Greedy,
             backend: Backend::UdpGso,
+            receiver: Reception::Auto,
             burst_limit: 1,
             limit: 1_000_000,
             cpu: None,
+            relieves_sender: false,
             phase: Nanos::ZERO,
             receiver_ahead_ns: 0,
+        };
+        End {
+            local: cable.address("h1").into(),
+            remote: SocketAddr::new(cable.address("h2").into(), PORT),
+            identity: Identity { token: TOKEN, flow: 1 },
+            flow,
         }
     }
 
@@ -224,7 +230,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_unfit(spec: &SenderSpec, word: &str) {
+    fn check_unfit(spec: &End<Traffic>, word: &str) {
         match check(spec) {
             Err(Unfit::NotHere(why)) => assert!(why.contains(word), "{why}"),
             other => panic!("{other:?}"),
@@ -241,12 +247,18 @@ mod tests {
             Pace::Burst(10),
             Pace::Falling { from: 1e4, to: 2e4, after: Nanos(1) },
         ] {
-            check_unfit(&SenderSpec { pace, ..fit.clone() }, "bursts of up to 64 frames");
+            check_unfit(
+                &fit.with(Traffic { pace, ..fit.flow.clone() }),
+                "bursts of up to 64 frames",
+            );
         }
-        check_unfit(&SenderSpec { frames: FrameMix::imix(), ..fit.clone() }, "one size");
-        check_unfit(&SenderSpec { vlan: Some(5), ..fit.clone() }, "vlan");
+        check_unfit(
+            &fit.with(Traffic { frames: FrameMix::imix(), ..fit.flow.clone() }),
+            "one size",
+        );
+        check_unfit(&fit.with(Traffic { vlan: Some(5), ..fit.flow.clone() }), "vlan");
         let spread = Spread { source_ports: 2, ..Spread::NONE };
-        check_unfit(&SenderSpec { spread, ..fit }, "one port");
+        check_unfit(&fit.with(Traffic { spread, ..fit.flow.clone() }), "one port");
     }
 
     #[test]

@@ -15,11 +15,11 @@ use wire::Probe;
 
 use super::batch::{ReceiveBatch, SLOTS};
 use super::tally::{Datagram, Tally};
-use super::{Addressee, ReceiverSpec, interface, socket};
+use super::{Addressee, Traffic, interface, socket};
 use crate::packet_ring::{self, Arrival, Selection};
 use crate::socket::{TICK, bound_waits, enlarge_receive_buffer, is_pause};
 use crate::unfit::Unfit;
-use crate::{FlowError, Identity, af_xdp, clock, stamp};
+use crate::{End, FlowError, Identity, af_xdp, clock, stamp};
 
 /// What the socket is asked to hold; the kernel counts its own overhead on top.
 const BUFFER_OCTETS: usize = 32 << 20;
@@ -67,14 +67,14 @@ enum Source {
 
 impl Intake {
     /// By the socket that holds the flow's port.
-    pub(super) fn udp(udp: UdpSocket, spec: &ReceiverSpec) -> Result<Self, Unfit> {
+    pub(super) fn udp(udp: UdpSocket, spec: &End<Traffic>) -> Result<Self, Unfit> {
         check_udp(spec)?;
         enlarge_receive_buffer(&udp, BUFFER_OCTETS);
         bound_waits(&udp, TICK)
             .and_then(|()| stamp::request(&udp))
             .map_err(|e| FlowError::kernel("set options of udp socket at", spec.local, e))?;
         let room = getsockopt(&udp, sockopt::RcvBuf).unwrap_or(0);
-        let nap = nap(room, spec.frames.largest().octets());
+        let nap = nap(room, spec.flow.frames.largest().octets());
         Ok(Self::Udp(Udp {
             socket: udp,
             batch: ReceiveBatch::new(),
@@ -88,7 +88,7 @@ impl Intake {
     pub(super) fn ring(
         reserved: &[UdpSocket],
         first: u16,
-        spec: &ReceiverSpec,
+        spec: &End<Traffic>,
     ) -> Result<(Self, String), Unfit> {
         let every = || (0, "every interface".to_owned());
         let (index, name) = interface::of(spec.local).unwrap_or_else(|_| every());
@@ -101,16 +101,16 @@ impl Intake {
     pub(super) fn af_xdp(
         reserved: &[UdpSocket],
         first: u16,
-        spec: &ReceiverSpec,
+        spec: &End<Traffic>,
     ) -> Result<(Self, String), Unfit> {
         let (index, name) = interface::of(spec.local)?;
-        let largest = spec.frames.largest().octets_without_fcs() as usize;
+        let largest = spec.flow.frames.largest().octets_without_fcs() as usize;
         let selection = selection(first, spec);
         let (queues, how) = af_xdp::receive::Receive::bind(index, &name, &selection, largest)?;
         Ok((Self::raw(Source::AfXdp(queues), reserved, spec)?, how))
     }
 
-    fn raw(source: Source, reserved: &[UdpSocket], spec: &ReceiverSpec) -> Result<Self, FlowError> {
+    fn raw(source: Source, reserved: &[UdpSocket], spec: &End<Traffic>) -> Result<Self, FlowError> {
         let keep = |socket: &UdpSocket| {
             socket::refuse_token(socket, spec.identity.token)?;
             socket.try_clone()
@@ -240,25 +240,25 @@ pub(super) fn strays(sockets: &[UdpSocket], identity: Identity) -> Result<Reject
 }
 
 /// What a UDP socket never sees.
-fn check_udp(spec: &ReceiverSpec) -> Result<(), Unfit> {
+fn check_udp(spec: &End<Traffic>) -> Result<(), Unfit> {
     let unfit = |why: &str| Err(Unfit::NotHere(why.to_owned()));
-    if spec.vlan.is_some() {
+    if spec.flow.vlan.is_some() {
         return unfit("a udp socket sees no vlan tag");
     }
-    if spec.spread.destination_ports > 1 {
+    if spec.flow.spread.destination_ports > 1 {
         return unfit("a udp socket has one port");
     }
-    if matches!(spec.spread.addressee, Addressee::Stations(_)) {
+    if matches!(spec.flow.spread.addressee, Addressee::Stations(_)) {
         return unfit("a udp socket gets no frames for other stations");
     }
-    if spec.spread.destinations.is_some() {
+    if spec.flow.spread.destinations.is_some() {
         return unfit("a udp socket is at one address");
     }
     Ok(())
 }
 
-fn selection(first: u16, spec: &ReceiverSpec) -> Selection {
-    let last = first + (spec.spread.destination_ports.max(1) - 1);
+fn selection(first: u16, spec: &End<Traffic>) -> Selection {
+    let last = first + (spec.flow.spread.destination_ports.max(1) - 1);
     Selection { ports: first..=last, token: spec.identity.token }
 }
 

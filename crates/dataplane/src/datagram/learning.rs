@@ -7,8 +7,8 @@ use std::time::Duration;
 use measure::Nanos;
 use wire::Probe;
 
-use super::SenderSpec;
-use crate::FlowError;
+use super::Traffic;
+use crate::{End, FlowError};
 
 /// How many a sender sends.
 pub(super) const FRAMES: u32 = 3;
@@ -42,7 +42,7 @@ pub(super) fn check_limit(limit: u64) -> Result<(), FlowError> {
 }
 
 /// The flow's probe with a number that is never counted.
-pub(super) fn probe(spec: &SenderSpec) -> Probe {
+pub(super) fn probe(spec: &End<Traffic>) -> Probe {
     Probe {
         token: spec.identity.token,
         flow: spec.identity.flow,

@@ -16,9 +16,9 @@ use super::batch::SLOTS;
 use super::output::{Output, Refusal};
 use super::pacer::Schedule;
 use super::turns::Turns;
-use super::{Pace, SenderReport, SenderSpec, udp_socket};
+use super::{Pace, SenderReport, Traffic, udp_socket};
 use crate::socket::TICK;
-use crate::{FlowError, Halt, Window, clock};
+use crate::{End, FlowError, Halt, Window, clock};
 
 /// Between two attempts while the way out is closed.
 const CLOSED_PAUSE: Duration = Duration::from_millis(1);
@@ -50,23 +50,27 @@ const PUT_ASIDE: Nanos = Nanos::from_micros(500);
 struct Load<'a> {
     output: Output,
     tally: Tally,
-    spec: &'a SenderSpec,
+    spec: &'a End<Traffic>,
     turns: Turns,
 }
 
 /// Sends from the window's start to its stop, or until a halt is asked for, on the calling thread.
 pub(super) fn run(
     output: Output,
-    spec: &SenderSpec,
+    spec: &End<Traffic>,
     window: Window,
     halt: &Halt,
 ) -> Result<SenderReport, FlowError> {
-    let mut load =
-        Load { output, tally: Tally::default(), spec, turns: Turns::begin(spec.cpu.is_some()) };
+    let mut load = Load {
+        output,
+        tally: Tally::default(),
+        spec,
+        turns: Turns::begin(spec.flow.cpu.is_some()),
+    };
     wait(window.start, SPIN_BEFORE, halt, &mut load.turns);
     load.turns.settle();
-    let (limit, burst_limit) = (spec.limit, spec.burst_limit);
-    let (offered, longest_burst, late) = match spec.pace {
+    let (limit, burst_limit) = (spec.flow.limit, spec.flow.burst_limit);
+    let (offered, longest_burst, late) = match spec.flow.pace {
         Pace::Greedy => (load.run_greedy(limit, window, halt)?, 0, 0),
         Pace::Burst(frames) => (load.run_greedy(frames.min(limit), window, halt)?, 0, 0),
         Pace::Every(gap) => {
@@ -184,7 +188,7 @@ impl Load<'_> {
         while tried < frames {
             let now = clock::monotonic();
             let count = (frames - tried).min(SLOTS as u64) as usize;
-            let stamp = Nanos(now.0.saturating_add_signed(self.spec.receiver_ahead_ns));
+            let stamp = Nanos(now.0.saturating_add_signed(self.spec.flow.receiver_ahead_ns));
             match self.output.send(self.tally.sent as u32, count, stamp) {
                 Ok(0) => return Ok(Go { tried, cut: Some(Cut::Full) }),
                 Ok(taken) => {

@@ -7,13 +7,13 @@ use std::os::fd::OwnedFd;
 
 use super::frames::Frames;
 use super::output::Output;
-use super::{SenderSpec, Way, socket};
-use crate::FlowError;
+use super::{Traffic, Way, socket};
 use crate::socket::{TICK, bound_waits};
 use crate::unfit::Unfit;
+use crate::{End, FlowError};
 
 /// Opens the packet backend; with a clause about how it sends.
-pub(super) fn open(spec: &SenderSpec, way: Way) -> Result<(Output, String), Unfit> {
+pub(super) fn open(spec: &End<Traffic>, way: Way) -> Result<(Output, String), Unfit> {
     let (packet, bypasses) = socket_on(&way)?;
     let frames = Frames::whole(spec, &way)?;
     let how = match bypasses {

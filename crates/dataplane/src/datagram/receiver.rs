@@ -11,12 +11,11 @@ use std::thread;
 use super::intake::{self, Intake};
 use super::tally::Tally;
 use super::{
-    Addressee, ReceiverReport, ReceiverSpec, Reception, frames, interface, learning, ports,
-    stations,
+    Addressee, ReceiverReport, Reception, Traffic, frames, interface, learning, ports, stations,
 };
 use crate::unfit::Unfit;
 use crate::xdp::counter::Counter;
-use crate::{FlowError, Halt, Identity, Window, affinity, clock};
+use crate::{End, FlowError, Halt, Identity, Window, affinity, clock};
 
 /// A bound receiver; frames queue in it, or are counted, from now on.
 pub struct Receiver {
@@ -40,21 +39,21 @@ enum Input {
 impl Receiver {
     /// Takes the ports, what counts, and all memory. What was asked for by name and can't be had is
     /// unavailable; frames that can't hold a probe, and addresses of two versions, are unsuitable.
-    pub fn bind(spec: &ReceiverSpec) -> Result<Self, FlowError> {
-        learning::check_limit(spec.limit)?;
-        frames::check(spec.local.is_ipv6(), spec.vlan, &spec.frames)?;
-        spec.spread.check(spec.local)?;
-        intake::check_versions(spec.local, spec.peer)?;
-        let reserved = ports::reserve_each(spec.local, spec.spread.destination_ports)?;
+    pub fn bind(spec: &End<Traffic>) -> Result<Self, FlowError> {
+        learning::check_limit(spec.flow.limit)?;
+        frames::check(spec.local.is_ipv6(), spec.flow.vlan, &spec.flow.frames)?;
+        spec.flow.spread.check(spec.local)?;
+        intake::check_versions(spec.local, spec.peer())?;
+        let reserved = ports::reserve_each(spec.local, spec.flow.spread.destination_ports)?;
         let port = reserved[0]
             .local_addr()
             .map_err(|e| FlowError::kernel("read the port of udp socket at", spec.local, e))?
             .port();
         let (input, backend, reason) = choose(spec, &reserved, port)?;
-        if let Addressee::Stations(stations) = spec.spread.addressee {
+        if let Addressee::Stations(stations) = spec.flow.spread.addressee {
             stations::announce(spec.local, stations)?;
         }
-        let (cpu, identity) = (spec.cpu, spec.identity);
+        let (cpu, identity) = (spec.flow.cpu, spec.identity);
         Ok(Self { port, cpu, input, backend, reason, reserved, identity })
     }
 
@@ -98,13 +97,13 @@ type Chosen = (Input, Reception, String);
 
 /// What was asked for, or the first that fits: the kernel's own counter, then a UDP socket, but a
 /// packet ring for what no UDP socket sees.
-fn choose(spec: &ReceiverSpec, reserved: &[UdpSocket], port: u16) -> Result<Chosen, FlowError> {
-    if spec.backend != Reception::Auto {
-        return match open(spec.backend, spec, reserved, port) {
-            Ok((input, how)) => Ok((input, spec.backend, format!("asked for; {how}"))),
+fn choose(spec: &End<Traffic>, reserved: &[UdpSocket], port: u16) -> Result<Chosen, FlowError> {
+    if spec.flow.receiver != Reception::Auto {
+        return match open(spec.flow.receiver, spec, reserved, port) {
+            Ok((input, how)) => Ok((input, spec.flow.receiver, format!("asked for; {how}"))),
             Err(Unfit::Failed(error)) => Err(error),
             Err(Unfit::NotHere(why)) => Err(FlowError::Unavailable {
-                asked: format!("receiver {}", spec.backend.as_str()),
+                asked: format!("receiver {}", spec.flow.receiver.as_str()),
                 why,
             }),
         };
@@ -127,7 +126,7 @@ fn choose(spec: &ReceiverSpec, reserved: &[UdpSocket], port: u16) -> Result<Chos
 
 fn open(
     backend: Reception,
-    spec: &ReceiverSpec,
+    spec: &End<Traffic>,
     reserved: &[UdpSocket],
     port: u16,
 ) -> Result<(Input, String), Unfit> {

@@ -7,13 +7,13 @@ use std::thread;
 
 use super::choice::{self, Transmitter};
 use super::output::Refusal;
-use super::{Pace, SenderReport, SenderSpec, frames, learning, load, udp_socket};
-use crate::{FlowError, Halt, Window, affinity, clock};
+use super::{Pace, SenderReport, Traffic, frames, learning, load, udp_socket};
+use crate::{End, FlowError, Halt, Window, affinity, clock};
 
 /// A sender with its way and frames ready.
 #[derive(Debug)]
 pub struct Sender {
-    spec: SenderSpec,
+    spec: End<Traffic>,
     backend: Transmitter,
     reason: String,
 }
@@ -23,12 +23,12 @@ impl Sender {
     /// of the route or can't hold a probe, and addresses of two versions, are unsuitable; a backend
     /// that was asked for by name and can't be had is unavailable. May wait three seconds for a
     /// next hop that does not answer.
-    pub fn open(spec: &SenderSpec) -> Result<Self, FlowError> {
-        learning::check_limit(spec.limit)?;
-        frames::check(spec.remote.is_ipv6(), spec.vlan, &spec.frames)?;
-        spec.spread.check(spec.remote.ip())?;
+    pub fn open(spec: &End<Traffic>) -> Result<Self, FlowError> {
+        learning::check_limit(spec.flow.limit)?;
+        frames::check(spec.remote.is_ipv6(), spec.flow.vlan, &spec.flow.frames)?;
+        spec.flow.spread.check(spec.remote.ip())?;
         check_ports(spec)?;
-        check_pace(spec.pace)?;
+        check_pace(spec.flow.pace)?;
         let (backend, reason) = choice::open(spec)?;
         Ok(Self { spec: spec.clone(), backend, reason })
     }
@@ -65,10 +65,10 @@ impl Sender {
     /// calling thread, which it binds to the processor asked for and whose timer slack it sets to
     /// the least.
     pub fn run(self, window: Window, halt: &Halt) -> Result<SenderReport, FlowError> {
-        affinity::pin(self.spec.cpu)?;
+        affinity::pin(self.spec.flow.cpu)?;
         // Coarser sleeping is no error.
         let _ = nix::sys::prctl::set_timerslack(1);
-        let window = Window { start: window.start + self.spec.phase, ..window };
+        let window = Window { start: window.start + self.spec.flow.phase, ..window };
         let report = match self.backend {
             Transmitter::Live(live) => live.run(window, halt)?,
             Transmitter::Handed(output) => load::run(*output, &self.spec, window, halt)?,
@@ -90,8 +90,8 @@ fn check_pace(pace: Pace) -> Result<(), FlowError> {
 }
 
 /// The receiver chose its lowest port; the highest must exist too.
-fn check_ports(spec: &SenderSpec) -> Result<(), FlowError> {
-    let (port, count) = (spec.remote.port(), spec.spread.destination_ports);
+fn check_ports(spec: &End<Traffic>) -> Result<(), FlowError> {
+    let (port, count) = (spec.remote.port(), spec.flow.spread.destination_ports);
     if port.checked_add(count.saturating_sub(1)).is_some() {
         return Ok(());
     }

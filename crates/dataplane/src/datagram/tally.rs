@@ -13,8 +13,8 @@ use measure::{FrameMix, Histogram, Nanos};
 use wire::{FrameLayout, Probe};
 
 use super::layout::{layout, payload_octets};
-use super::{ReceiverReport, ReceiverSpec, Spread, learning};
-use crate::Identity;
+use super::{ReceiverReport, Spread, Traffic, learning};
+use crate::{End, Identity};
 
 /// What is expected, and what came.
 pub(super) struct Tally {
@@ -51,20 +51,20 @@ pub(super) struct Datagram<'a> {
 
 impl Tally {
     /// For a flow to `port` and those above it. All memory is taken here.
-    pub(super) fn new(spec: &ReceiverSpec, port: u16) -> Self {
+    pub(super) fn new(spec: &End<Traffic>, port: u16) -> Self {
         Self {
             identity: spec.identity,
-            peer: SocketAddr::new(spec.peer, 0),
+            peer: SocketAddr::new(spec.peer(), 0),
             local: SocketAddr::new(spec.local, port),
-            spread: spec.spread,
-            vlan: spec.vlan,
-            layout: layout(spec.local.is_ipv6(), spec.vlan),
-            frames: spec.frames.clone(),
-            tracker: SequenceTracker::new(spec.limit),
-            limit: spec.limit,
+            spread: spec.flow.spread,
+            vlan: spec.flow.vlan,
+            layout: layout(spec.local.is_ipv6(), spec.flow.vlan),
+            frames: spec.flow.frames.clone(),
+            tracker: SequenceTracker::new(spec.flow.limit),
+            limit: spec.flow.limit,
             rejected: Rejected::default(),
             arrivals: Histogram::new(),
-            delays: spec.same_clock.then(Histogram::new),
+            delays: Some(Histogram::new()),
             first: None,
             last: Nanos::ZERO,
         }

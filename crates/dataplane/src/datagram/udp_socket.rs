@@ -3,17 +3,17 @@
 use std::net::UdpSocket;
 
 use super::layout::{layout, mtu};
-use super::{SenderSpec, ports, socket};
-use crate::FlowError;
+use super::{Traffic, ports, socket};
 use crate::socket::{TICK, bound_waits};
 use crate::unfit::Unfit;
+use crate::{End, FlowError};
 
 /// What headers a socket can't make.
-pub(super) fn check(spec: &SenderSpec) -> Result<(), Unfit> {
-    if spec.vlan.is_some() {
+pub(super) fn check(spec: &End<Traffic>) -> Result<(), Unfit> {
+    if spec.flow.vlan.is_some() {
         return Err(Unfit::NotHere("a udp socket sends no vlan tag".to_owned()));
     }
-    if !spec.spread.is_none() {
+    if !spec.flow.spread.is_none() {
         return Err(Unfit::NotHere(
             "a udp socket sends from one port and address to one other".to_owned(),
         ));
@@ -23,7 +23,7 @@ pub(super) fn check(spec: &SenderSpec) -> Result<(), Unfit> {
 
 /// A socket from the flow's local address and a port of the kernel's choice to its receiver. The
 /// port is low enough for all source ports.
-pub(super) fn connect(spec: &SenderSpec) -> Result<UdpSocket, FlowError> {
+pub(super) fn connect(spec: &End<Traffic>) -> Result<UdpSocket, FlowError> {
     let ipv6 = spec.remote.is_ipv6();
     if spec.local.is_ipv6() != ipv6 {
         return Err(FlowError::Unsuitable(format!(
@@ -31,7 +31,7 @@ pub(super) fn connect(spec: &SenderSpec) -> Result<UdpSocket, FlowError> {
             spec.local, spec.remote
         )));
     }
-    let udp = ports::reserve(spec.local, spec.spread.source_ports)?;
+    let udp = ports::reserve(spec.local, spec.flow.spread.source_ports)?;
     udp.connect(spec.remote)
         .map_err(|e| FlowError::kernel("connect udp socket to", spec.remote, e))?;
     socket::dont_fragment(&udp, ipv6)
@@ -40,20 +40,20 @@ pub(super) fn connect(spec: &SenderSpec) -> Result<UdpSocket, FlowError> {
         .map_err(|e| FlowError::kernel("set options of udp socket to", spec.remote, e))?;
     let mtu = socket::route_mtu(&udp, ipv6)
         .map_err(|e| FlowError::kernel("read the mtu of the route to", spec.remote, e))?;
-    if self::mtu(layout(ipv6, spec.vlan), spec.frames.largest()) > mtu {
+    if self::mtu(layout(ipv6, spec.flow.vlan), spec.flow.frames.largest()) > mtu {
         return Err(too_long(spec, Some(mtu)));
     }
     Ok(udp)
 }
 
 /// The frames exceed an MTU on their way.
-pub(super) fn too_long(spec: &SenderSpec, mtu: Option<u32>) -> FlowError {
-    let size = spec.frames.largest();
+pub(super) fn too_long(spec: &End<Traffic>, mtu: Option<u32>) -> FlowError {
+    let size = spec.flow.frames.largest();
     let theirs = match mtu {
         Some(mtu) => format!("the mtu of the route is {mtu}"),
         None => "an mtu on the way is smaller".to_owned(),
     };
-    let layout = layout(spec.remote.is_ipv6(), spec.vlan);
+    let layout = layout(spec.remote.is_ipv6(), spec.flow.vlan);
     FlowError::Unsuitable(format!(
         "send frames of {size} octets to {}: they need an mtu of {}, and {theirs}",
         spec.remote,

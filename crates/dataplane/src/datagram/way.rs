@@ -12,9 +12,9 @@ use measure::Nanos;
 use netlink::{Link, Netlink};
 use wire::{MacAddr, Probe, UdpEndpoints};
 
-use super::{SenderSpec, learning, udp_socket};
+use super::{Traffic, learning, udp_socket};
 use crate::unfit::Unfit;
-use crate::{FlowError, clock};
+use crate::{End, FlowError, clock};
 
 /// The kernel asks for a neighbour three times, a second apart.
 const NEIGHBOUR_WAIT: Nanos = Nanos::from_secs(3);
@@ -63,7 +63,7 @@ pub(crate) struct Hop {
 impl Way {
     /// Finds the one way of a flow's frames. May wait three seconds for a next hop that does not
     /// answer.
-    pub(crate) fn find(spec: &SenderSpec) -> Result<Self, Unfit> {
+    pub(crate) fn find(spec: &End<Traffic>) -> Result<Self, Unfit> {
         let way = Self::find_each(spec)?;
         if way.hops.is_empty() {
             return Ok(way);
@@ -75,7 +75,7 @@ impl Way {
     }
 
     /// As [`Self::find`], with every conversation's own way where they differ.
-    pub(crate) fn find_each(spec: &SenderSpec) -> Result<Self, Unfit> {
+    pub(crate) fn find_each(spec: &End<Traffic>) -> Result<Self, Unfit> {
         let (mut way, gateway) = Self::of_first(spec)?;
         let first = way.first_hop();
         // Addresses on the link itself have no next hop of their own to ask for: nobody need own
@@ -83,9 +83,9 @@ impl Way {
         let mut known = vec![((way.index, gateway), first)];
         let mut hops = vec![first];
         let mut netlink = Netlink::open()?;
-        for number in 1..spec.spread.conversations().min(MOST_CONVERSATIONS) {
-            let from = spec.spread.source(way.source, number);
-            let to = spec.spread.destination(spec.remote, number);
+        for number in 1..spec.flow.spread.conversations().min(MOST_CONVERSATIONS) {
+            let from = spec.flow.spread.source(way.source, number);
+            let to = spec.flow.spread.destination(spec.remote, number);
             let asked = netlink.route_to(to.ip(), Some(from.ip()), from.port(), to.port(), UDP);
             // The kernel does not tell of addresses that are not this host's own.
             let Ok(route) = asked else { return Ok(way) };
@@ -103,11 +103,11 @@ impl Way {
         if hops.iter().all(|hop| *hop == first) {
             return Ok(way);
         }
-        if spec.spread.conversations() > MOST_CONVERSATIONS {
+        if spec.flow.spread.conversations() > MOST_CONVERSATIONS {
             return Err(Unfit::NotHere(format!(
                 "the kernel spreads the flow's conversations over several ways, and {} are more than \
                  the {MOST_CONVERSATIONS} that it is asked about",
-                spec.spread.conversations()
+                spec.flow.spread.conversations()
             )));
         }
         way.hops = hops;
@@ -115,7 +115,7 @@ impl Way {
     }
 
     /// The way of the first conversation, and the gateway that it leads by.
-    fn of_first(spec: &SenderSpec) -> Result<(Self, Option<IpAddr>), Unfit> {
+    fn of_first(spec: &End<Traffic>) -> Result<(Self, Option<IpAddr>), Unfit> {
         let reserved = udp_socket::connect(spec)?;
         let source = reserved
             .local_addr()
@@ -175,7 +175,7 @@ fn first_hop(
     next_hop: IpAddr,
     (from, to): (SocketAddr, SocketAddr),
     reserved: &UdpSocket,
-    spec: &SenderSpec,
+    spec: &End<Traffic>,
 ) -> Result<Hop, Unfit> {
     let link = link(netlink, index)?;
     let Some(source_mac) = ethernet_address(&link) else {
@@ -208,7 +208,7 @@ fn resolve(
     link: &Link,
     next_hop: IpAddr,
     reserved: &UdpSocket,
-    spec: &SenderSpec,
+    spec: &End<Traffic>,
 ) -> Result<MacAddr, Unfit> {
     let begun = clock::monotonic();
     let mut asked = false;

@@ -18,10 +18,10 @@ use nix::sys::socket::{
 use wire::Probe;
 use wire::{IcmpEcho, IcmpEchoKind};
 
-use super::EchoClientSpec;
+use super::Requests;
 use super::line::{Arrival, Inbound, Line, Outbound, judge};
 use crate::socket::{self, TICK, is_away, is_pause};
-use crate::{FlowError, Identity, clock, stamp};
+use crate::{End, FlowError, Identity, clock, stamp};
 
 /// The longest IPv4 header, which a raw socket receives too.
 const LONGEST_IP_HEADER_OCTETS: usize = 60;
@@ -41,7 +41,7 @@ enum Kind {
 
 /// A socket to the peer's kernel.
 pub(super) fn connect(
-    spec: &EchoClientSpec,
+    end: &End<Requests>,
     local: Ipv4Addr,
     remote: Ipv4Addr,
 ) -> Result<Line, FlowError> {
@@ -50,21 +50,21 @@ pub(super) fn connect(
     prepare(&socket, kind, local, remote).map_err(failed("set up icmp socket to"))?;
     let socket = Arc::new(socket);
     // An echo's payload is as long as a UDP datagram's: both headers are 8 octets.
-    let message = IcmpEcho::LEN + spec.frame_size.udp_payload_v4() as usize;
+    let message = IcmpEcho::LEN + end.flow.frame_size.udp_payload_v4() as usize;
     Ok(Line {
         outbound: Box::new(Sender {
             socket: Arc::clone(&socket),
-            identity: spec.identity,
+            identity: end.identity,
             message: vec![0; message],
         }),
         inbound: Box::new(Receiver {
             socket,
             kind,
-            identity: spec.identity,
+            identity: end.identity,
             message,
             buffer: vec![0; LONGEST_IP_HEADER_OCTETS + message + 1],
         }),
-        frame_size: spec.frame_size,
+        frame_size: end.flow.frame_size,
         lossy: true,
         remote: SocketAddr::new(remote.into(), 0),
     })

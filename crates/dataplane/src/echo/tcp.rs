@@ -17,9 +17,9 @@ use nix::sys::socket::{
 
 use super::line::{Answer, Arrival, Inbound, Line, Outbound, too_long};
 use super::reflector::{Orders, Reflection};
-use super::{EchoClientSpec, EchoServerReport, EchoServerSpec, Messages, demand_v4};
+use super::{EchoServerReport, Messages, Requests, demand_v4};
 use crate::socket::{self, TICK, is_away, is_pause};
-use crate::{FlowError, Identity, clock, stamp};
+use crate::{End, FlowError, Identity, clock, stamp};
 use wire::Probe;
 
 /// Sequence number (4) and flow (2).
@@ -82,43 +82,43 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
 }
 
 /// A greeted connection to the reflector. With `stamped`, the kernel stamps arrivals.
-pub(super) fn connect(spec: &EchoClientSpec, stamped: bool) -> Result<Line, FlowError> {
-    let stream = dial(spec)?;
-    prepare(&stream).map_err(|e| FlowError::kernel("set up tcp socket to", spec.remote, e))?;
-    let asked = (spec.frame_size, spec.messages);
-    let (frame_size, [request, answer]) = fit(&stream, asked, spec.remote)?;
-    greet(&stream, spec)?;
+pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowError> {
+    let stream = dial(end)?;
+    prepare(&stream).map_err(|e| FlowError::kernel("set up tcp socket to", end.remote, e))?;
+    let asked = (end.flow.frame_size, end.flow.messages);
+    let (frame_size, [request, answer]) = fit(&stream, asked, end.remote)?;
+    greet(&stream, end)?;
     if stamped {
         stamp::request(&stream)
-            .map_err(|e| FlowError::kernel("ask for stamps on tcp socket to", spec.remote, e))?;
+            .map_err(|e| FlowError::kernel("ask for stamps on tcp socket to", end.remote, e))?;
     }
     let stream = Arc::new(stream);
     Ok(Line {
         outbound: Box::new(Sender {
             messages: Framed::new(Arc::clone(&stream), request),
-            flow: spec.identity.flow,
+            flow: end.identity.flow,
         }),
         inbound: Box::new(Receiver {
             stretch: Stretch::new(stream, answer, stamped),
-            flow: spec.identity.flow,
+            flow: end.identity.flow,
         }),
         frame_size,
         lossy: false,
-        remote: spec.remote,
+        remote: end.remote,
     })
 }
 
-fn dial(spec: &EchoClientSpec) -> Result<TcpStream, FlowError> {
-    let failed = |deed| move |e: nix::Error| FlowError::kernel(deed, spec.remote, e.into());
-    let (local, remote) = (demand_v4(spec.local)?, demand_v4(spec.remote.ip())?);
+fn dial(end: &End<Requests>) -> Result<TcpStream, FlowError> {
+    let failed = |deed| move |e: nix::Error| FlowError::kernel(deed, end.remote, e.into());
+    let (local, remote) = (demand_v4(end.local)?, demand_v4(end.remote.ip())?);
     let socket = open(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
         .map_err(failed("open tcp socket to"))?;
     bind_to(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(local, 0)))
-        .map_err(|e| FlowError::kernel("bind tcp socket to", spec.local, e.into()))?;
+        .map_err(|e| FlowError::kernel("bind tcp socket to", end.local, e.into()))?;
     // The send timeout bounds connecting too (socket(7)).
     socket::bound_waits(&socket, PATIENCE)
-        .map_err(|e| FlowError::kernel("set up tcp socket to", spec.remote, e))?;
-    let to = SockaddrIn::from(SocketAddrV4::new(remote, spec.remote.port()));
+        .map_err(|e| FlowError::kernel("set up tcp socket to", end.remote, e))?;
+    let to = SockaddrIn::from(SocketAddrV4::new(remote, end.remote.port()));
     let mut outcome = connect_to(socket.as_raw_fd(), &to);
     while outcome == Err(nix::Error::EINTR) {
         // Goes on waiting for the same connection.
@@ -127,26 +127,26 @@ fn dial(spec: &EchoClientSpec) -> Result<TcpStream, FlowError> {
     match outcome {
         Ok(()) => Ok(TcpStream::from(socket)),
         Err(nix::Error::EINPROGRESS | nix::Error::EAGAIN | nix::Error::ETIMEDOUT) => {
-            Err(FlowError::NoAnswer { peer: spec.remote, waited: PATIENCE })
+            Err(FlowError::NoAnswer { peer: end.remote, waited: PATIENCE })
         }
         Err(nix::Error::ECONNREFUSED | nix::Error::EHOSTUNREACH) => {
-            Err(FlowError::NoAnswer { peer: spec.remote, waited: Nanos::ZERO })
+            Err(FlowError::NoAnswer { peer: end.remote, waited: Nanos::ZERO })
         }
         Err(e) => Err(failed("connect tcp socket to")(e)),
     }
 }
 
 /// Says who we are, and waits for the same greeting back.
-fn greet(stream: &TcpStream, spec: &EchoClientSpec) -> Result<(), FlowError> {
-    let broke = |e| FlowError::kernel("greet", spec.remote, e);
-    let Identity { token, flow } = spec.identity;
+fn greet(stream: &TcpStream, end: &End<Requests>) -> Result<(), FlowError> {
+    let broke = |e| FlowError::kernel("greet", end.remote, e);
+    let Identity { token, flow } = end.identity;
     let greeting = Probe { token, flow, sequence: GREETING, time_ns: 0 };
     let mut octets = [0; Probe::LEN];
     greeting.emit(&mut octets);
     write_record(stream, &octets).map_err(broke)?;
     match read_greeting(stream, PATIENCE).map_err(broke)? {
         Some(answer) if answer == greeting => Ok(()),
-        _ => Err(FlowError::NoAnswer { peer: spec.remote, waited: PATIENCE }),
+        _ => Err(FlowError::NoAnswer { peer: end.remote, waited: PATIENCE }),
     }
 }
 
@@ -298,12 +298,12 @@ impl Inbound for Receiver {
 }
 
 /// The reflector's listener.
-pub(super) fn bind(spec: &EchoServerSpec) -> Result<TcpListener, FlowError> {
-    let listener = TcpListener::bind(SocketAddr::new(spec.local, 0))
-        .map_err(|e| FlowError::kernel("bind tcp socket to", spec.local, e))?;
+pub(super) fn bind(end: &End<Requests>) -> Result<TcpListener, FlowError> {
+    let listener = TcpListener::bind(SocketAddr::new(end.local, 0))
+        .map_err(|e| FlowError::kernel("bind tcp socket to", end.local, e))?;
     // The receive timeout bounds accepting too (socket(7)).
     socket::bound_waits(&listener, TICK)
-        .map_err(|e| FlowError::kernel("set up tcp socket on", spec.local, e))?;
+        .map_err(|e| FlowError::kernel("set up tcp socket on", end.local, e))?;
     Ok(listener)
 }
 
@@ -311,15 +311,15 @@ pub(super) fn bind(spec: &EchoServerSpec) -> Result<TcpListener, FlowError> {
 /// sends its messages back until the orders are over.
 pub(super) fn reflect(
     listener: TcpListener,
-    spec: &EchoServerSpec,
+    end: &End<Requests>,
     orders: &Orders,
 ) -> Result<EchoServerReport, FlowError> {
-    let mut reflection = Reflection::new(spec.identity);
-    let Some((stream, asker)) = accept(&listener, spec, orders, &mut reflection)? else {
+    let mut reflection = Reflection::new(end.identity);
+    let Some((stream, asker)) = accept(&listener, end, orders, &mut reflection)? else {
         return Ok(reflection.report);
     };
     drop(listener);
-    let (_, [request, answer]) = fit(&stream, (spec.frame_size, spec.messages), asker)?;
+    let (_, [request, answer]) = fit(&stream, (end.flow.frame_size, end.flow.messages), asker)?;
     let stream = Arc::new(stream);
     let mut inbound = Stretch::new(Arc::clone(&stream), request, false);
     let mut outbound = Framed::new(stream, answer);
@@ -332,7 +332,7 @@ pub(super) fn reflect(
             Err(e) if is_farewell(&e) => break,
             Err(e) => return Err(FlowError::kernel("receive request from", asker, e)),
         };
-        if flow != spec.identity.flow {
+        if flow != end.identity.flow {
             reflection.report.rejected.malformed += 1;
             continue;
         }
@@ -353,7 +353,7 @@ pub(super) fn reflect(
 
 fn accept(
     listener: &TcpListener,
-    spec: &EchoServerSpec,
+    end: &End<Requests>,
     orders: &Orders,
     reflection: &mut Reflection,
 ) -> Result<Option<(TcpStream, SocketAddr)>, FlowError> {
@@ -361,9 +361,9 @@ fn accept(
         let (stream, source) = match listener.accept() {
             Ok(accepted) => accepted,
             Err(e) if is_pause(&e) || is_away(&e) || is_farewell(&e) => continue,
-            Err(e) => return Err(FlowError::kernel("accept on tcp port of", spec.local, e)),
+            Err(e) => return Err(FlowError::kernel("accept on tcp port of", end.local, e)),
         };
-        if source.ip() != spec.peer {
+        if source.ip() != end.peer() {
             reflection.report.rejected.foreign += 1;
             continue;
         }

@@ -9,45 +9,45 @@ use std::sync::Arc;
 
 use super::line::{Arrival, Inbound, Line, Outbound, judge};
 use super::reflector::{Orders, Reflection};
-use super::{EchoClientSpec, EchoServerReport, EchoServerSpec};
+use super::{EchoServerReport, Requests};
 use crate::socket::{self, TICK, is_away, is_pause};
-use crate::{FlowError, Identity, clock, stamp};
+use crate::{End, FlowError, Identity, clock, stamp};
 use wire::Probe;
 
 /// Room for answers of an open loop while the receiving thread waits for its turn.
 const RECEIVE_BUFFER_OCTETS: usize = 4 << 20;
 
 /// A connected socket to the reflector. With `stamped`, the kernel stamps arrivals.
-pub(super) fn connect(spec: &EchoClientSpec, stamped: bool) -> Result<Line, FlowError> {
-    let socket = UdpSocket::bind(SocketAddr::new(spec.local, 0))
-        .map_err(|e| FlowError::kernel("bind udp socket to", spec.local, e))?;
+pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowError> {
+    let socket = UdpSocket::bind(SocketAddr::new(end.local, 0))
+        .map_err(|e| FlowError::kernel("bind udp socket to", end.local, e))?;
     socket
-        .connect(spec.remote)
-        .map_err(|e| FlowError::kernel("connect udp socket to", spec.remote, e))?;
-    prepare(&socket).map_err(|e| FlowError::kernel("set up udp socket to", spec.remote, e))?;
+        .connect(end.remote)
+        .map_err(|e| FlowError::kernel("connect udp socket to", end.remote, e))?;
+    prepare(&socket).map_err(|e| FlowError::kernel("set up udp socket to", end.remote, e))?;
     if stamped {
         stamp::request(&socket)
-            .map_err(|e| FlowError::kernel("ask for stamps on udp socket to", spec.remote, e))?;
+            .map_err(|e| FlowError::kernel("ask for stamps on udp socket to", end.remote, e))?;
     }
     let socket = Arc::new(socket);
-    let payload = spec.frame_size.udp_payload_v4() as usize;
+    let payload = end.flow.frame_size.udp_payload_v4() as usize;
     Ok(Line {
         outbound: Box::new(Sender {
             socket: Arc::clone(&socket),
-            identity: spec.identity,
+            identity: end.identity,
             payload: vec![0; payload],
         }),
         inbound: Box::new(Receiver {
             socket,
-            identity: spec.identity,
+            identity: end.identity,
             stamped,
             payload,
             // One octet more than is right, so that a longer datagram shows.
             buffer: vec![0; payload + 1],
         }),
-        frame_size: spec.frame_size,
+        frame_size: end.flow.frame_size,
         lossy: true,
-        remote: spec.remote,
+        remote: end.remote,
     })
 }
 
@@ -101,10 +101,10 @@ impl Inbound for Receiver {
 }
 
 /// The reflector's socket.
-pub(super) fn bind(spec: &EchoServerSpec) -> Result<UdpSocket, FlowError> {
-    let socket = UdpSocket::bind(SocketAddr::new(spec.local, 0))
-        .map_err(|e| FlowError::kernel("bind udp socket to", spec.local, e))?;
-    prepare(&socket).map_err(|e| FlowError::kernel("set up udp socket on", spec.local, e))?;
+pub(super) fn bind(end: &End<Requests>) -> Result<UdpSocket, FlowError> {
+    let socket = UdpSocket::bind(SocketAddr::new(end.local, 0))
+        .map_err(|e| FlowError::kernel("bind udp socket to", end.local, e))?;
+    prepare(&socket).map_err(|e| FlowError::kernel("set up udp socket on", end.local, e))?;
     Ok(socket)
 }
 
@@ -112,20 +112,20 @@ pub(super) fn bind(spec: &EchoServerSpec) -> Result<UdpSocket, FlowError> {
 /// asker's port.
 pub(super) fn reflect(
     socket: &UdpSocket,
-    spec: &EchoServerSpec,
+    end: &End<Requests>,
     orders: &Orders,
 ) -> Result<EchoServerReport, FlowError> {
-    let payload = spec.frame_size.udp_payload_v4() as usize;
+    let payload = end.flow.frame_size.udp_payload_v4() as usize;
     let mut buffer = vec![0; payload + 1];
-    let mut reflection = Reflection::new(spec.identity);
+    let mut reflection = Reflection::new(end.identity);
     let mut asker: Option<SocketAddr> = None;
     while !orders.over() {
         let (length, source) = match socket.recv_from(&mut buffer) {
             Ok(received) => received,
             Err(e) if is_pause(&e) || is_away(&e) => continue,
-            Err(e) => return Err(FlowError::kernel("receive on udp port of", spec.local, e)),
+            Err(e) => return Err(FlowError::kernel("receive on udp port of", end.local, e)),
         };
-        let ours = asker.map_or(source.ip() == spec.peer, |known| known == source);
+        let ours = asker.map_or(source.ip() == end.peer(), |known| known == source);
         if !ours {
             reflection.report.rejected.foreign += 1;
             continue;
@@ -138,7 +138,7 @@ pub(super) fn reflect(
             // The way back is gone: the asker sees a loss, and the link's counters say why.
             Err(e) if is_pause(&e) || is_away(&e) => {}
             Err(e) if socket::is_too_long(&e) => {
-                return Err(super::line::too_long(spec.frame_size, source));
+                return Err(super::line::too_long(end.flow.frame_size, source));
             }
             Err(e) => return Err(FlowError::kernel("answer", source, e)),
         }

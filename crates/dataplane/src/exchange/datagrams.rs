@@ -16,12 +16,12 @@ use trial::credits::{Inbound, Outbound, Progress};
 
 use super::header::{self, ExchangeHeader, Kind};
 use super::tally::Tally;
-use super::{EndReport, ExchangeInitiatorSpec, ExchangeResponderSpec, rest_until_start};
+use super::{EndReport, rest_until_start};
 use crate::datagram::socket::{dont_fragment, route_mtu};
 use crate::newcomers::same_host;
 use crate::socket::{TICK, enlarge_receive_buffer, is_away, is_pause};
 use crate::stream::wait_for;
-use crate::{FlowError, Halt, Identity, Window, clock};
+use crate::{End, FlowError, Halt, Identity, Window, clock};
 
 /// IP and UDP headers.
 const HEADERS_V4: u32 = 28;
@@ -44,7 +44,7 @@ const LARGEST_BUFFER: usize = 64 << 20;
 pub(super) struct Waiting {
     udp: UdpSocket,
     port: u16,
-    spec: ExchangeResponderSpec,
+    end: End<Exchange>,
     credits: u16,
 }
 
@@ -52,18 +52,18 @@ pub(super) struct Waiting {
 #[derive(Debug)]
 pub(super) struct Calling {
     udp: UdpSocket,
-    spec: ExchangeInitiatorSpec,
+    end: End<Exchange>,
     credits: u16,
 }
 
 impl Waiting {
-    pub(super) fn bind(spec: &ExchangeResponderSpec, credits: u16) -> Result<Self, FlowError> {
-        let udp = socket_at(spec.local, credits)?;
+    pub(super) fn bind(end: &End<Exchange>, credits: u16) -> Result<Self, FlowError> {
+        let udp = socket_at(end.local, credits)?;
         let port = udp
             .local_addr()
-            .map_err(|e| FlowError::kernel("read the port of udp socket at", spec.local, e))?
+            .map_err(|e| FlowError::kernel("read the port of udp socket at", end.local, e))?
             .port();
-        Ok(Self { udp, port, spec: spec.clone(), credits })
+        Ok(Self { udp, port, end: end.clone(), credits })
     }
 
     pub(super) const fn port(&self) -> u16 {
@@ -72,13 +72,13 @@ impl Waiting {
 
     pub(super) fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
         let mut rejected = Rejected::default();
-        let failed = |e| FlowError::kernel("wait for an exchange at", self.spec.local, e);
+        let failed = |e| FlowError::kernel("wait for an exchange at", self.end.local, e);
         let Some(peer) = self.meet(window, halt, &mut rejected).map_err(failed)? else {
             let ended = clock::monotonic().min(window.stop);
-            let report = Tally::new(&self.spec.exchange, window).report(ended);
+            let report = Tally::new(&self.end.flow, window).report(ended);
             return Ok(EndReport { rejected, ..report });
         };
-        let ExchangeResponderSpec { identity, exchange, .. } = self.spec;
+        let End { identity, flow: exchange, .. } = self.end;
         let line = Line::new(self.udp, (peer, identity), (&exchange, self.credits), window)?;
         line.say_hello();
         let mut report = line.swap(halt)?;
@@ -105,8 +105,8 @@ impl Waiting {
                 Err(e) => return Err(e),
             };
             let said = ExchangeHeader::parse(&head[..octets]);
-            let own = |said: &ExchangeHeader| said.identity == self.spec.identity;
-            if same_host(from.ip(), self.spec.peer) && said.as_ref().is_some_and(own) {
+            let own = |said: &ExchangeHeader| said.identity == self.end.identity;
+            if same_host(from.ip(), self.end.peer()) && said.as_ref().is_some_and(own) {
                 return Ok(Some(from));
             }
             match said {
@@ -122,15 +122,15 @@ impl Waiting {
 
 impl Calling {
     /// Takes a port, and says hello: the waiting end need only be bound.
-    pub(super) fn connect(spec: &ExchangeInitiatorSpec, credits: u16) -> Result<Self, FlowError> {
-        let udp = socket_at(spec.local, credits)?;
-        udp.connect(spec.remote)
-            .map_err(|e| FlowError::kernel("connect udp socket to", spec.remote, e))?;
-        Ok(Self { udp, spec: spec.clone(), credits })
+    pub(super) fn connect(end: &End<Exchange>, credits: u16) -> Result<Self, FlowError> {
+        let udp = socket_at(end.local, credits)?;
+        udp.connect(end.remote)
+            .map_err(|e| FlowError::kernel("connect udp socket to", end.remote, e))?;
+        Ok(Self { udp, end: end.clone(), credits })
     }
 
     pub(super) fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
-        let ExchangeInitiatorSpec { remote, identity, exchange, .. } = self.spec;
+        let End { remote, identity, flow: exchange, .. } = self.end;
         let line = Line::new(self.udp, (remote, identity), (&exchange, self.credits), window)?;
         // Until it is heard; an end that never answers may still hear what is sent.
         loop {

@@ -30,10 +30,9 @@ use super::memory::Mapped;
 use super::placed::Placed;
 use super::programs::refusal;
 use super::tally::Tally;
-use crate::datagram::{ReceiverReport, ReceiverSpec};
-use crate::socket::TICK;
+use crate::datagram::{ReceiverReport, Traffic};
 use crate::unfit::Unfit;
-use crate::{FlowError, Halt, Identity, Window, affinity, clock};
+use crate::{End, FlowError, Halt, Identity, Window, affinity, clock};
 
 /// No tag, as the program tells it.
 const NO_VLAN: u32 = 0xffff;
@@ -50,7 +49,6 @@ pub(crate) struct Counter {
     tallies: OwnedFd,
     reserved: UdpSocket,
     identity: Identity,
-    same_clock: bool,
     cpu: Option<usize>,
     /// Given up before the program, whose pollers these are.
     _placed: Option<Placed>,
@@ -59,10 +57,11 @@ pub(crate) struct Counter {
 impl Counter {
     /// Takes all memory and attaches the program, or joins one of ours that is there. `reserved` is
     /// the socket whose port frames go to: it keeps the port and shows what was not counted.
-    pub fn bind(spec: &ReceiverSpec, reserved: &UdpSocket) -> Result<(Self, String), Unfit> {
+    pub fn bind(spec: &End<Traffic>, reserved: &UdpSocket) -> Result<(Self, String), Unfit> {
         let (index, name) = interface_of(spec.local)?;
-        let words = u32::try_from(spec.limit.div_ceil(64))
-            .map_err(|_| Unfit::NotHere(format!("{} frames are too many to number", spec.limit)))?;
+        let words = u32::try_from(spec.flow.limit.div_ceil(64)).map_err(|_| {
+            Unfit::NotHere(format!("{} frames are too many to number", spec.flow.limit))
+        })?;
         let make = || -> std::io::Result<_> {
             let numbers = bpf::create_map("numbers", numbers_shape(words), None)?;
             let memory = Mapped::new(&numbers, words.max(1) as usize * size_of::<u64>())?;
@@ -80,7 +79,7 @@ impl Counter {
                 "a program in the stack of {name} counts every frame (its driver takes none)"
             ),
         };
-        let placed = match spec.cpu.filter(|_| spec.relieves_sender) {
+        let placed = match spec.flow.cpu.filter(|_| spec.flow.relieves_sender) {
             Some(cpu) => match Placed::new(&name, index, cpu) {
                 Ok(placed) => {
                     write!(how, ", where processor {cpu} takes them in").ok();
@@ -101,8 +100,7 @@ impl Counter {
             tallies,
             reserved,
             identity: spec.identity,
-            same_clock: spec.same_clock,
-            cpu: spec.cpu,
+            cpu: spec.flow.cpu,
         };
         Ok((counter, how))
     }
@@ -110,13 +108,7 @@ impl Counter {
     /// Waits until the window closes or a halt is asked for, and tells what was counted by then.
     pub fn run(self, window: Window, halt: &Halt) -> Result<ReceiverReport, FlowError> {
         affinity::pin(self.cpu)?;
-        while !halt.asked() {
-            let left = window.closed.saturating_sub(clock::monotonic());
-            if left == Nanos::ZERO {
-                break;
-            }
-            thread::sleep(left.min(TICK).as_duration());
-        }
+        clock::rest_until(window.closed, || halt.asked());
         self.attached.silence(self.place);
         thread::sleep(SETTLING);
         self.report()
@@ -139,7 +131,7 @@ impl Counter {
         Ok(ReceiverReport {
             backend: "xdp".to_owned(),
             backend_reason: String::new(),
-            delays: self.same_clock.then(|| buckets::histogram(&tally.delays)),
+            delays: Some(buckets::histogram(&tally.delays)),
             received: SequenceCounts {
                 unique: tally.unique,
                 duplicated: tally.duplicated,
@@ -206,9 +198,9 @@ fn last_missing(numbers: &[AtomicU64], highest: u64, unique: u64) -> Option<u64>
 }
 
 /// Tells the program what it is to accept.
-fn describe(flow: &Flow, spec: &ReceiverSpec) {
+fn describe(flow: &Flow, spec: &End<Traffic>) {
     let AddressBlock { first, count } =
-        spec.spread.sources.unwrap_or(AddressBlock { first: spec.peer, count: 1 });
+        spec.flow.spread.sources.unwrap_or(AddressBlock { first: spec.peer(), count: 1 });
     let (version, high, low) = match first {
         IpAddr::V4(address) => (4, 0, u64::from(address.to_bits())),
         IpAddr::V6(address) => (6, (address.to_bits() >> 64) as u64, address.to_bits() as u64),
@@ -217,10 +209,10 @@ fn describe(flow: &Flow, spec: &ReceiverSpec) {
     flow.peer_high.store(high, Relaxed);
     flow.peer_low.store(low, Relaxed);
     flow.peers.store(u64::from(count.max(1)), Relaxed);
-    flow.vlan.store(spec.vlan.map_or(NO_VLAN, u32::from), Relaxed);
-    flow.limit.store(spec.limit, Relaxed);
-    flow.delays.store(u32::from(spec.same_clock), Relaxed);
-    let pattern = spec.frames.pattern();
+    flow.vlan.store(spec.flow.vlan.map_or(NO_VLAN, u32::from), Relaxed);
+    flow.limit.store(spec.flow.limit, Relaxed);
+    flow.delays.store(1, Relaxed);
+    let pattern = spec.flow.frames.pattern();
     flow.sizes.store(pattern.len() as u32, Relaxed);
     for (place, size) in flow.octets.iter().zip(pattern) {
         place.store(size.octets_without_fcs(), Relaxed);

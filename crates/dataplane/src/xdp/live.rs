@@ -25,10 +25,9 @@ use super::load::{Load, Turns};
 use super::memory::Mapped;
 use super::programs::{Programs, refusal, refusal_without};
 use super::registered::Registered;
-use crate::datagram::{Pace, SenderReport, SenderSpec, Spread, Way};
-use crate::socket::TICK;
+use crate::datagram::{Pace, SenderReport, Spread, Traffic, Way};
 use crate::unfit::Unfit;
-use crate::{FlowError, Halt, Window, affinity, clock};
+use crate::{End, FlowError, Halt, Window, affinity, clock};
 
 static OBJECT: &[u8] = include_bytes!("../../bpf/sender.bpf.o");
 
@@ -82,9 +81,9 @@ pub(crate) struct LiveSender {
 impl LiveSender {
     /// Loads the program and tries it with one frame that is never counted; with a clause about how
     /// it sends.
-    pub(crate) fn open(spec: &SenderSpec, way: Way) -> Result<(Self, String), Unfit> {
+    pub(crate) fn open(spec: &End<Traffic>, way: Way) -> Result<(Self, String), Unfit> {
         let frames = frames(spec, &way)?;
-        let paced = matches!(spec.pace, Pace::Every(_) | Pace::Falling { .. });
+        let paced = matches!(spec.flow.pace, Pace::Every(_) | Pace::Falling { .. });
         let batch = if paced { PACED_BATCH } else { GREEDY_BATCH };
         let programs = programs(spec, &frames, (paced, batch))?;
         bpf::update(programs.map("exits")?, 0, &way.index.to_ne_bytes())
@@ -96,9 +95,9 @@ impl LiveSender {
         let registered = Registered::new(&send)
             .map_err(|e| refusal_without(NAMESPACING, "making a network namespace", &e))?;
         let sender = Self {
-            pace: spec.pace,
-            limit: spec.limit,
-            cpu: spec.cpu,
+            pace: spec.flow.pace,
+            limit: spec.flow.limit,
+            cpu: spec.flow.cpu,
             _registered: registered,
             send,
             _taken: taken,
@@ -107,7 +106,7 @@ impl LiveSender {
             batch,
             way,
         };
-        sender.load.limit_bursts(spec.burst_limit);
+        sender.load.limit_bursts(spec.flow.burst_limit);
         sender.try_out()?;
         let how = format!(
             "the kernel makes the frames and hands them to the driver of {}",
@@ -172,7 +171,7 @@ impl LiveSender {
             let looking = scope.spawn(|| self.look_for(halt, &done));
             let ran = affinity::pin(self.cpu).and_then(|()| {
                 let _ = nix::sys::prctl::set_timerslack(1);
-                sleep_until(begin.saturating_sub(SPIN), halt);
+                clock::rest_until(begin.saturating_sub(SPIN), || halt.asked());
                 clock::wait_until(begin);
                 self.keep_running(end, limit, turns, halt)
             });
@@ -216,7 +215,10 @@ impl LiveSender {
                 return Ok(());
             }
             if turns.is_some() {
-                sleep_until(Nanos(load.due.load(Relaxed)).min(end).saturating_sub(SPIN), halt);
+                clock::rest_until(
+                    Nanos(load.due.load(Relaxed)).min(end).saturating_sub(SPIN),
+                    || halt.asked(),
+                );
             }
             let (sent, refused) = (load.sent.load(Relaxed), load.refused.load(Relaxed));
             // Batches begin with a call.
@@ -272,34 +274,37 @@ fn runs_for(runs: u32, took: Nanos, wanted: Nanos) -> u32 {
 }
 
 /// The first frame of each size of the pattern.
-fn frames(spec: &SenderSpec, way: &Way) -> Result<Vec<Vec<u8>>, FlowError> {
+fn frames(spec: &End<Traffic>, way: &Way) -> Result<Vec<Vec<u8>>, FlowError> {
     let first = way.endpoints();
     let ends = UdpEndpoints {
-        source: spec.spread.source(first.source, 0),
-        destination: spec.spread.destination(first.destination, 0),
+        source: spec.flow.spread.source(first.source, 0),
+        destination: spec.flow.spread.destination(first.destination, 0),
         ..first
     };
     let frame = |size: &FrameSize| {
         let octets = size.octets_without_fcs() as usize;
         let (token, flow) = (spec.identity.token, spec.identity.flow);
-        UdpFrame::new(&ends, spec.vlan, token, flow, octets)
+        UdpFrame::new(&ends, spec.flow.vlan, token, flow, octets)
             .map(|frame| frame.octets().to_vec())
             .map_err(|e| {
-                FlowError::Unsuitable(format!("build frames of {} octets: {e}", spec.frames))
+                FlowError::Unsuitable(format!("build frames of {} octets: {e}", spec.flow.frames))
             })
     };
-    spec.frames.pattern().iter().map(frame).collect()
+    spec.flow.frames.pattern().iter().map(frame).collect()
 }
 
 /// The programs for these frames, not yet loaded.
 fn programs(
-    spec: &SenderSpec,
+    spec: &End<Traffic>,
     frames: &[Vec<u8>],
     (paced, batch): (bool, u32),
 ) -> Result<Programs, Unfit> {
     let images: Option<Vec<Image>> = frames.iter().map(|frame| image::image(frame)).collect();
     let Some(images) = images.filter(|images| (1..=SIZES).contains(&images.len())) else {
-        return Err(Unfit::NotHere(format!("frames of {} are not for live sending", spec.frames)));
+        return Err(Unfit::NotHere(format!(
+            "frames of {} are not for live sending",
+            spec.flow.frames
+        )));
     };
     let shape = Shape {
         tagged: images[0].tagged,
@@ -308,9 +313,9 @@ fn programs(
         sizes: images.len(),
         batch,
         ends: images[0].ends,
-        spread: spec.spread,
+        spread: spec.flow.spread,
     };
-    let Spread { sources, destinations, .. } = spec.spread;
+    let Spread { sources, destinations, .. } = spec.flow.spread;
     for (first, range) in [(shape.ends.source, sources), (shape.ends.destination, destinations)] {
         let count = range.map_or(1, |range| u32::from(range.count.max(1)));
         // The program adds to the low 32 bits alone.
@@ -321,17 +326,6 @@ fn programs(
     let images: Vec<u8> = images.into_iter().flat_map(|image| image.octets).collect();
     let settings = [("shape", Cow::Owned(shape.octets())), ("images", Cow::Owned(images))];
     Programs::new("switchmark_send", OBJECT, &settings, &[])
-}
-
-/// Sleeps until `at`, shorter only when a halt is asked for.
-fn sleep_until(at: Nanos, halt: &Halt) {
-    loop {
-        let left = at.saturating_sub(clock::monotonic());
-        if left == Nanos::ZERO || halt.asked() {
-            return;
-        }
-        thread::sleep(left.min(TICK).as_duration());
-    }
 }
 
 impl fmt::Debug for LiveSender {

@@ -5,13 +5,13 @@
 //! kind of port as towards any device, and a frame that the machine does not take is lost behind
 //! that port, where it counts as the device's, and not refused to the sender. Never limits a rate.
 
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use netlink::{Netlink, NetlinkError};
 
-use super::error::MAKE_TAP;
-use super::{Emulator, VmError};
+use super::Emulator;
 use crate::furnish::{furnish, prepare};
 use crate::{InterfacePlan, LabError, Namespace, NodePlan};
 
@@ -71,7 +71,7 @@ impl Emulator {
         };
         let lay = || -> Result<OwnedFd, LabError> {
             prepare(&node)?;
-            let tap = (self.open_tap)(TAP).map_err(|e| VmError::kernel(MAKE_TAP, interface, e))?;
+            let tap = (self.open_tap)(TAP).map_err(|e| no_tap(interface, e))?;
             let join = || -> Result<(), NetlinkError> {
                 let mut kernel = Netlink::open()?;
                 kernel.create_veth(END, "host")?;
@@ -79,7 +79,7 @@ impl Emulator {
                 kernel.rename_into_namespace(index, interface, host)?;
                 furnish(&mut kernel, &node, mtu)
             };
-            join().map_err(|cause| LabError::Netlink { node: node.name.clone(), cause })?;
+            join().map_err(|cause| LabError::netlink(&node.name, cause))?;
             Ok(tap)
         };
         let tap = namespace.enter_with(lay)??;
@@ -120,7 +120,7 @@ impl Cable {
             }
             std::thread::sleep(SETTLE_PAUSE);
         }
-        Err(LabError::Unsettled { node: self.name(), links: self.ask(restless)? })
+        Err(LabError::unsettled(self.name(), &self.ask(restless)?))
     }
 
     fn name(&self) -> String {
@@ -132,7 +132,22 @@ impl Cable {
         question: impl FnOnce() -> Result<T, NetlinkError> + Send,
     ) -> Result<T, LabError> {
         let answer = self.namespace.enter_with(question)?;
-        answer.map_err(|cause| LabError::Netlink { node: self.name(), cause })
+        answer.map_err(|cause| LabError::netlink(self.name(), cause))
+    }
+}
+
+fn no_tap(interface: &str, cause: io::Error) -> LabError {
+    let hint = match cause.kind() {
+        io::ErrorKind::NotFound => Some("this kernel has no TUN driver: `modprobe tun`"),
+        io::ErrorKind::PermissionDenied => {
+            Some("a virtual machine's ports need /dev/net/tun: run as root, or be granted it")
+        }
+        _ => None,
+    };
+    let failed = LabError::file("make TAP", interface, cause);
+    match hint {
+        Some(hint) => failed.hinted(hint),
+        None => failed,
     }
 }
 

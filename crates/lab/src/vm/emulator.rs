@@ -8,8 +8,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::VmError;
-use crate::InterfacePlan;
+use crate::{InterfacePlan, LabError};
 
 const PROGRAM: &str = "qemu-system-x86_64";
 /// The most ports: each is a card of its own on the machine's first bus, which has room for 32
@@ -75,12 +74,15 @@ pub struct Emulator {
 
 impl Emulator {
     /// Where qemu is.
-    pub(super) fn find() -> Result<PathBuf, VmError> {
+    pub(super) fn find() -> Result<PathBuf, LabError> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&path)
             .map(|folder| folder.join(PROGRAM))
             .find(|file| file.is_file())
-            .ok_or(VmError::NoEmulator { program: PROGRAM })
+            .ok_or_else(|| {
+                LabError::new(format!("find {PROGRAM} in PATH"))
+                    .hinted("install qemu: on Debian `apt install qemu-system-x86`")
+            })
     }
 
     /// The arguments of qemu. Descriptor 0 is the control socket, 1 the monitor, 2 the console;
@@ -129,6 +131,6 @@ pub(super) const fn kernel_arguments() -> &'static str {
 }
 
 /// Whether the file can be the machine's first process at all: it must be there.
-pub(super) fn read_program(program: &Path) -> Result<Vec<u8>, VmError> {
-    std::fs::read(program).map_err(|e| VmError::kernel("read", program.display(), e))
+pub(super) fn read_program(program: &Path) -> Result<Vec<u8>, LabError> {
+    std::fs::read(program).map_err(|e| LabError::file("read", program.display(), e))
 }

@@ -16,7 +16,8 @@ use nix::sys::signal::Signal;
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, recvmsg, sendmsg};
 use nix::unistd::getppid;
 
-use super::{MAX_PORTS, VmError};
+use super::MAX_PORTS;
+use crate::LabError;
 
 /// The first word of the command line by which our program knows that it shall become the emulator.
 pub const EMULATOR_NAME: &str = "switchmark-emulator";
@@ -26,11 +27,11 @@ const MAX_DESCRIPTORS: usize = MAX_PORTS + 2;
 /// Becomes the emulator. `arguments` are those after the program's own name: the parent's process
 /// id, the emulator's path, and its arguments, in which `{0}` stands for the number of the first
 /// descriptor that comes over standard input, and so on.
-pub fn become_emulator(arguments: impl IntoIterator<Item = OsString>) -> VmError {
+pub fn become_emulator(arguments: impl IntoIterator<Item = OsString>) -> LabError {
     let mut arguments = arguments.into_iter();
     let parent = arguments.next().and_then(|pid| pid.to_str()?.parse::<i32>().ok());
     let program = arguments.next().unwrap_or_default();
-    let failed = |deed, cause: io::Error| VmError::kernel(deed, program.display(), cause);
+    let failed = |deed, cause: io::Error| LabError::file(deed, program.display(), cause);
     // The signal is kept across exec, because qemu is neither setuid nor has file capabilities.
     if let Err(e) = prctl::set_pdeathsig(Signal::SIGKILL) {
         return failed("tie to its parent", e.into());

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use super::VmError;
+use crate::LabError;
 
 /// `HdrS`, where every bzImage since protocol 2.00 has it.
 const MAGIC_AT: usize = 0x202;
@@ -31,13 +31,15 @@ impl Image {
     /// (the folder that is called as the release, or one that holds it), else beside the image as a
     /// distribution's package has them, else where they are installed. A kernel without any modules
     /// is taken at its word: what it needs must be built in.
-    pub fn open(kernel: &Path, modules: Option<&Path>) -> Result<Self, VmError> {
+    pub fn open(kernel: &Path, modules: Option<&Path>) -> Result<Self, LabError> {
         let mut head = Vec::new();
         File::open(kernel)
             .and_then(|file| file.take(SETUP_OCTETS).read_to_end(&mut head))
-            .map_err(|e| VmError::kernel("read kernel image", kernel.display(), e))?;
-        let banner = banner(&head)
-            .map_err(|reason| VmError::NotAnImage { path: kernel.to_owned(), reason })?;
+            .map_err(|e| LabError::file("read kernel image", kernel.display(), e))?;
+        let banner = banner(&head).map_err(|reason| {
+            LabError::new(format!("read kernel image {}: {reason}", kernel.display()))
+                .hinted("a kernel image is the file called vmlinuz-VERSION (a bzImage for x86-64)")
+        })?;
         let mut image = Self { kernel: absolute(kernel)?, banner, modules: None };
         image.modules = match modules {
             Some(given) => Some(image.modules_in(given)?),
@@ -66,13 +68,13 @@ impl Image {
         self.modules.as_deref()
     }
 
-    fn modules_in(&self, given: &Path) -> Result<PathBuf, VmError> {
+    fn modules_in(&self, given: &Path) -> Result<PathBuf, LabError> {
         let release = self.release();
         let candidates = [given.join(release), given.to_owned()];
         let known = |folder: &&PathBuf| folder.ends_with(release) && folder.is_dir();
-        let found = candidates.iter().find(known).ok_or_else(|| VmError::NoModules {
-            release: release.to_owned(),
-            folder: given.to_owned(),
+        let found = candidates.iter().find(known).ok_or_else(|| {
+            let what = format!("the modules of kernel {release} in {}", given.display());
+            LabError::new(format!("find {what}")).hinted(MODULES_HINT)
         })?;
         absolute(found)
     }
@@ -96,9 +98,13 @@ impl Image {
     }
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, VmError> {
+/// Where modules are to be had.
+pub(super) const MODULES_HINT: &str = "unpack the kernel's whole package (`dpkg -x linux-image-….deb FOLDER`) and name \
+     FOLDER/boot/vmlinuz-VERSION: its modules are found beside it";
+
+fn absolute(path: &Path) -> Result<PathBuf, LabError> {
     let absolute: io::Result<PathBuf> = std::path::absolute(path);
-    absolute.map_err(|e| VmError::kernel("find", path.display(), e))
+    absolute.map_err(|e| LabError::file("find", path.display(), e))
 }
 
 /// The banner in an image's first octets.

@@ -23,7 +23,7 @@ use super::console::Console;
 use super::control::{Notice, Request};
 use super::emulator::{self, Emulator, MAX_PORTS};
 use super::orders::{ORDERS_FILE, Orders};
-use super::{Cable, CableLosses, EMULATOR_NAME, Image, VmError, handover, modules, object};
+use super::{Cable, CableLosses, EMULATOR_NAME, Image, handover, modules, object};
 use crate::{LabError, NodePlan};
 
 /// An emulated kernel boots in some seconds; on a machine whose processors are taken, in many more.
@@ -85,21 +85,24 @@ impl Machine {
         node: &NodePlan,
         mtu: u32,
         cables: Vec<Cable>,
-    ) -> Result<Self, VmError> {
+    ) -> Result<Self, LabError> {
         let ports = node.interfaces.len();
         if ports != cables.len() || ports > MAX_PORTS {
-            let machine = node.name.clone();
-            return Err(VmError::Ports { machine, ports, cables: cables.len(), most: MAX_PORTS });
+            return Err(LabError::new(format!(
+                "start {}: {ports} ports with {} cables; a machine has at most {MAX_PORTS}",
+                node.name,
+                cables.len()
+            )));
         }
         let archive = file_system(&emulator.program, image, node, mtu)?;
         let kernel = File::open(image.kernel())
-            .map_err(|e| VmError::kernel("read kernel image", image.kernel().display(), e))?;
+            .map_err(|e| LabError::file("read kernel image", image.kernel().display(), e))?;
         let arguments = emulator.arguments(&node.interfaces, archive.len());
         let archive = in_memory(&archive)?;
         let mut descriptors = vec![kernel.as_fd(), archive.as_fd()];
         descriptors.extend(cables.iter().map(AsFd::as_fd));
 
-        let failed = |e: io::Error| VmError::kernel("start machine", &node.name, e);
+        let failed = |e: io::Error| LabError::file("start machine", &node.name, e);
         let (control, their_control) = UnixStream::pair().map_err(failed)?;
         let (monitor, their_monitor) = UnixStream::pair().map_err(failed)?;
         handover::give(&control, &descriptors).map_err(failed)?;
@@ -177,36 +180,36 @@ impl Machine {
         Ok(())
     }
 
-    fn wait_until_booted(&self) -> Result<(), VmError> {
+    fn wait_until_booted(&self) -> Result<(), LabError> {
         let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         match self.hear(&line, "boot", BOOT, |notice| !matches!(notice, Notice::Answer { .. }))? {
-            Notice::Failed(words) => Err(self.refused("boot", words)),
+            Notice::Failed(words) => Err(self.refused("boot", &words)),
             _ => Ok(()),
         }
     }
 
     /// Asks the machine's first process; what it answers is one line of text. Which words it knows
     /// is the affair of the program that was given as its first process.
-    pub fn ask(&self, word: &'static str) -> Result<String, VmError> {
+    pub fn ask(&self, word: &'static str) -> Result<String, LabError> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         line.asked += 1;
         let number = line.asked;
         let request = Request { number, word: word.to_owned() };
-        let failed = |e| VmError::kernel("ask machine", &self.name, e);
+        let failed = |e| LabError::file("ask machine", &self.name, e);
         line.control.write_all(request.to_line().as_bytes()).map_err(failed)?;
         let ours = |notice: &Notice| matches!(notice, Notice::Answer { number: theirs, .. } if *theirs == number);
         match self.hear(&line, "ask machine", ANSWER, ours)? {
-            Notice::Answer { answer, .. } => answer.map_err(|words| self.refused(word, words)),
+            Notice::Answer { answer, .. } => answer.map_err(|words| self.refused(word, &words)),
             _ => unreachable!("only answers are ours"),
         }
     }
 
     /// Presses its reset button: it stops forwarding at once and boots anew. Returns without
     /// waiting.
-    pub fn reset(&self) -> Result<(), VmError> {
+    pub fn reset(&self) -> Result<(), LabError> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         for command in ["qmp_capabilities", "system_reset"] {
-            line.command(command).map_err(|e| VmError::kernel("reset machine", &self.name, e))?;
+            line.command(command).map_err(|e| LabError::file("reset machine", &self.name, e))?;
         }
         Ok(())
     }
@@ -218,33 +221,26 @@ impl Machine {
         deed: &'static str,
         within: Duration,
         awaited: impl Fn(&Notice) -> bool,
-    ) -> Result<Notice, VmError> {
-        let machine = self.name.clone();
-        let console = || self.console.last_words();
+    ) -> Result<Notice, LabError> {
+        let failed = |words: String| LabError::new(format!("{deed} {}: {words}", self.name));
+        let last_words = || format!("its last words: {}", self.console.last_words());
         loop {
             match line.events.recv_timeout(within) {
                 Ok(Event::Said(notice)) if awaited(&notice) => return Ok(notice),
                 Ok(Event::Said(_)) => {}
-                Ok(Event::Panicked(words)) => {
-                    return Err(VmError::Panicked { deed, machine, words });
-                }
+                Ok(Event::Panicked(words)) => return Err(failed(words)),
                 Ok(Event::Ended) | Err(RecvTimeoutError::Disconnected) => {
-                    return Err(VmError::Ended { deed, machine, console: console() });
+                    return Err(failed(format!("it ended; {}", last_words())));
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(VmError::Late {
-                        deed,
-                        machine,
-                        waited: within,
-                        console: console(),
-                    });
+                    return Err(failed(format!("nothing within {within:?}; {}", last_words())));
                 }
             }
         }
     }
 
-    fn refused(&self, deed: &'static str, words: String) -> VmError {
-        VmError::Refused { deed, machine: self.name.clone(), words }
+    fn refused(&self, deed: &str, words: &str) -> LabError {
+        LabError::new(format!("{deed} {}: {words}", self.name))
     }
 }
 
@@ -331,10 +327,12 @@ fn file_system(
     image: &Image,
     node: &NodePlan,
     mtu: u32,
-) -> Result<Vec<u8>, VmError> {
+) -> Result<Vec<u8>, LabError> {
     let octets = emulator::read_program(program)?;
-    let loaded = object::loaded_octets(&octets)
-        .map_err(|reason| VmError::BadProgram { path: program.to_owned(), reason })?;
+    let loaded = object::loaded_octets(&octets).map_err(|reason| {
+        let what = format!("take {} for the machine's first process", program.display());
+        LabError::new(format!("{what}: {reason}"))
+    })?;
     let mut archive = Archive::default();
     for folder in ["dev", "proc", "sys", "modules"] {
         archive.folder(folder);
@@ -344,8 +342,7 @@ fn file_system(
     archive.program("init", &octets[..loaded]);
     let mut names = Vec::new();
     for file in modules::needed(image, &Orders::drivers(node))? {
-        let module =
-            std::fs::read(&file).map_err(|e| VmError::kernel("read", file.display(), e))?;
+        let module = std::fs::read(&file).map_err(|e| LabError::file("read", file.display(), e))?;
         let name = format!("modules/{}", file.file_name().unwrap_or_default().display());
         archive.file(&name, &module);
         names.push(format!("/{name}"));
@@ -356,11 +353,11 @@ fn file_system(
 }
 
 /// A file that has no name and is gone with its last descriptor.
-fn in_memory(contents: &[u8]) -> Result<OwnedFd, VmError> {
+fn in_memory(contents: &[u8]) -> Result<OwnedFd, LabError> {
     let write = || -> io::Result<OwnedFd> {
         let mut file: File = memfd_create("switchmark-initramfs", MFdFlags::MFD_CLOEXEC)?.into();
         file.write_all(contents)?;
         Ok(file.into())
     };
-    write().map_err(|e| VmError::kernel("keep in memory", "the machine's file system", e))
+    write().map_err(|e| LabError::file("keep in memory", "the machine's file system", e))
 }

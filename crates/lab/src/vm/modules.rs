@@ -9,11 +9,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Image, VmError, object};
+use super::image::MODULES_HINT;
+use super::{Image, object};
+use crate::LabError;
 
 /// The files to load for `wanted`, each after what it needs. Empty for a kernel without a folder of
 /// modules: then everything is built in, or the machine itself will say what is missing.
-pub(super) fn needed(image: &Image, wanted: &[&str]) -> Result<Vec<PathBuf>, VmError> {
+pub(super) fn needed(image: &Image, wanted: &[&str]) -> Result<Vec<PathBuf>, LabError> {
     let Some(folder) = image.modules() else { return Ok(Vec::new()) };
     let shelf = Shelf::open(folder, image.release())?;
     let mut order = Vec::new();
@@ -35,8 +37,8 @@ struct Shelf<'a> {
 }
 
 impl<'a> Shelf<'a> {
-    fn open(folder: &'a Path, release: &'a str) -> Result<Self, VmError> {
-        let failed = |e: io::Error| VmError::kernel("list modules in", folder.display(), e);
+    fn open(folder: &'a Path, release: &'a str) -> Result<Self, LabError> {
+        let failed = |e: io::Error| LabError::file("list modules in", folder.display(), e);
         let built_in = text(&folder.join("modules.builtin")).map_err(failed)?.unwrap_or_default();
         let found = text(&folder.join("modules.dep")).map_err(failed)?;
         let mut files = BTreeMap::new();
@@ -57,14 +59,14 @@ impl<'a> Shelf<'a> {
         name: &str,
         seen: &mut BTreeSet<String>,
         order: &mut Vec<PathBuf>,
-    ) -> Result<(), VmError> {
+    ) -> Result<(), LabError> {
         if self.built_in.contains(name) || !seen.insert(name.to_owned()) {
             return Ok(());
         }
-        let file = self.files.get(name).ok_or_else(|| VmError::NoModule {
-            name: name.to_owned(),
-            release: self.release.to_owned(),
-            folder: self.folder.to_owned(),
+        let file = self.files.get(name).ok_or_else(|| {
+            let (release, folder) = (self.release, self.folder.display());
+            LabError::new(format!("find module {name} of kernel {release} in {folder}"))
+                .hinted(MODULES_HINT)
         })?;
         for dependency in self.dependencies(name, file)? {
             self.collect(&dependency, seen, order)?;
@@ -73,18 +75,18 @@ impl<'a> Shelf<'a> {
         Ok(())
     }
 
-    fn dependencies(&self, name: &str, file: &Path) -> Result<Vec<String>, VmError> {
+    fn dependencies(&self, name: &str, file: &Path) -> Result<Vec<String>, LabError> {
         if let Some(found) = &self.found {
             return Ok(found.get(name).cloned().unwrap_or_default());
         }
+        let bad = |reason: &str| LabError::new(format!("read module {}: {reason}", file.display()));
         if file.extension().is_none_or(|extension| extension != "ko") {
             let reason =
                 "it is compressed, and without modules.dep (run depmod) its needs are hidden";
-            return Err(VmError::BadModule { path: file.to_owned(), reason });
+            return Err(bad(reason));
         }
-        let octets = fs::read(file).map_err(|e| VmError::kernel("read", file.display(), e))?;
-        let needs = object::dependencies(&octets)
-            .map_err(|reason| VmError::BadModule { path: file.to_owned(), reason })?;
+        let octets = fs::read(file).map_err(|e| LabError::file("read", file.display(), e))?;
+        let needs = object::dependencies(&octets).map_err(bad)?;
         Ok(needs.iter().map(|need| spelt(need)).collect())
     }
 }

@@ -63,7 +63,7 @@ impl Orders {
         prepare(&self.node)?;
         let own = File::open("/proc/self/ns/net")
             .map_err(|e| LabError::kernel("open network namespace", "current", e))?;
-        let failed = |cause| LabError::Netlink { node: self.node.name.clone(), cause };
+        let failed = |cause| LabError::netlink(&self.node.name, cause);
         let mut kernel = Netlink::open().map_err(failed)?;
         self.await_links(&mut kernel, |links| {
             self.ports(links).len() == self.node.interfaces.len()
@@ -102,8 +102,7 @@ impl Orders {
         let node = &self.node.name;
         let mut links = Vec::new();
         for _ in 0..ATTEMPTS {
-            links =
-                kernel.links().map_err(|cause| LabError::Netlink { node: node.clone(), cause })?;
+            links = kernel.links().map_err(|cause| LabError::netlink(node, cause))?;
             if settled(&links) {
                 return Ok(());
             }
@@ -115,8 +114,9 @@ impl Orders {
             .interfaces
             .iter()
             .filter(|port| !links.iter().any(|link| link.mac == Some(port.mac)));
-        let links = restless.chain(absent.map(|port| format!("{} (absent)", port.name))).collect();
-        Err(LabError::Unsettled { node: node.clone(), links })
+        let links: Vec<String> =
+            restless.chain(absent.map(|port| format!("{} (absent)", port.name))).collect();
+        Err(LabError::unsettled(node, &links))
     }
 }
 

@@ -46,16 +46,6 @@ impl FrameSize {
         }
     }
 
-    /// The frame that carries an IP packet of `length` octets (no VLAN tag).
-    pub fn from_ip_length(length: u32) -> Result<Self, UnitError> {
-        Self::new(length.saturating_add(MAC_HEADER + FCS))
-    }
-
-    /// The frame that carries a UDP payload of `length` octets over IPv4 (no VLAN tag).
-    pub fn from_udp_payload_v4(length: u32) -> Result<Self, UnitError> {
-        Self::from_ip_length(length.saturating_add(IPV4_HEADER + UDP_HEADER))
-    }
-
     /// Octets with FCS, without preamble and gap.
     pub const fn octets(self) -> u32 {
         self.0

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::study::{ForwardingTest, StudySpec};
-use page::Figure;
+use crate::study::StudySpec;
+use page::{Figure, Key};
 use trial::{Recorded, TestbedError, Topology, Trial, TrialRecord};
 
 /// The figures of each block of a run, in the blocks' order; those that need all blocks at once,
@@ -33,7 +33,7 @@ pub fn per_block(
             spread(&mut blocks, &spec.figures);
             continue;
         }
-        let Some((alone, count)) = in_one_block(study) else { continue };
+        let Some((alone, count)) = study.in_one_block() else { continue };
         blocks.resize_with(blocks.len().max(count as usize), Vec::new);
         for (block, figures) in blocks.iter_mut().enumerate().take(count as usize) {
             let recorded = by_block.get(&(block as u32)).map_or(&[][..], Vec::as_slice);
@@ -56,34 +56,8 @@ fn spread(blocks: &mut Vec<Vec<Figure>>, figures: &[Figure]) {
 
 fn is_same(a: &Figure, b: &Figure) -> bool {
     let of_case = |figure: &Figure| {
-        let but_file = figure.conditions.iter().filter(|(name, _)| *name != "file");
+        let but_file = figure.conditions.iter().filter(|(name, _)| **name != Key::File);
         but_file.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
     };
     (a.metric, a.unit, a.quantile) == (b.metric, b.unit, b.quantile) && of_case(a) == of_case(b)
-}
-
-/// The part of a study that is repeated in every block, once; and in how many.
-fn in_one_block(study: &StudySpec) -> Option<(StudySpec, u32)> {
-    let mut alone = study.clone();
-    let blocks = match &mut alone {
-        StudySpec::Latency(spec) => std::mem::replace(&mut spec.blocks, 1),
-        StudySpec::Forwarding(spec) => {
-            if !spec.wants(ForwardingTest::Flood) {
-                return None;
-            }
-            spec.tests = vec![ForwardingTest::Flood];
-            std::mem::replace(&mut spec.blocks, 1)
-        }
-        StudySpec::Fabric(spec) => {
-            spec.infer = false;
-            std::mem::replace(&mut spec.blocks, 1)
-        }
-        StudySpec::Buffer(spec) => std::mem::replace(&mut spec.blocks, 1),
-        StudySpec::Storage(spec) => std::mem::replace(&mut spec.blocks, 1),
-        StudySpec::Switching(_)
-        | StudySpec::Depth(_)
-        | StudySpec::Imported(_)
-        | StudySpec::Campaign(_) => return None,
-    };
-    Some((alone, blocks))
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Side;
-use page::{Condition, Figure, Metric, Unit, Verdict};
+use page::{Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 
 /// Which of two values is the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,33 +52,34 @@ const QUANTILES: [f64; 2] = [0.5, 0.99];
 
 /// Conditions that say where or how a value was had, not what it is a value of. Measured numbers
 /// are never part of a case either.
-const NOT_THE_CASE: [&str; 26] = [
-    "from",
-    "to",
-    "device",
-    "variant",
-    "path",
-    "beside_device",
-    "beside_variant",
-    "stamped",
-    "backend",
-    "receiver",
-    "frame_size_sent",
-    "ip_length",
-    "udp_payload",
-    "search",
-    "interval",
-    "traffic_time_ns",
-    "final_duration_ns",
-    "wire_limit_bits_per_s",
-    "worst_arrangement",
-    "worst_from",
-    "groups",
-    "reasons",
-    "stable_blocks",
-    "disagreement",
-    "file",
-    crate::study::campaign::names::CELL,
+const NOT_THE_CASE: [Key; 27] = [
+    Key::Study,
+    Key::From,
+    Key::To,
+    Key::Device,
+    Key::Variant,
+    Key::Path,
+    Key::BesideDevice,
+    Key::BesideVariant,
+    Key::Stamped,
+    Key::Backend,
+    Key::Receiver,
+    Key::FrameSizeSent,
+    Key::IpLength,
+    Key::UdpPayload,
+    Key::Search,
+    Key::Interval,
+    Key::TrafficTime,
+    Key::FinalDuration,
+    Key::WireLimit,
+    Key::WorstArrangement,
+    Key::WorstFrom,
+    Key::Groups,
+    Key::Reasons,
+    Key::StableBlocks,
+    Key::Disagreement,
+    Key::File,
+    Key::Cell,
 ];
 
 /// What two values have to share to be compared.
@@ -95,7 +96,7 @@ pub(super) struct Cell {
     pub(super) blocks: BTreeMap<usize, f64>,
     pub(super) quantile: Option<f64>,
     pub(super) unit: Unit,
-    pub(super) conditions: BTreeMap<String, Condition>,
+    pub(super) conditions: Conditions,
     pub(super) verdict: Verdict,
 }
 
@@ -175,9 +176,9 @@ pub(crate) fn is_compared(figure: &Figure) -> bool {
     // only how hard it was driven.
     let again = matches!(figure.metric, Metric::Received | Metric::Throughput)
         && figure.unit == Unit::BitsPerSecond;
-    let flood = figure.metric == Metric::LossRatio && figure.text("test") == Some("flood");
+    let flood = figure.metric == Metric::LossRatio && figure.text(Key::Test) == Some("flood");
     // What follows from another figure of the same output is not compared beside it.
-    let derived = figure.metric == Metric::Iops && figure.conditions.contains_key("estimate");
+    let derived = figure.metric == Metric::Iops && figure.conditions.contains_key(&Key::Estimate);
     better(figure.metric).is_some()
         && figure.quantile.is_none_or(quantile)
         && !(again || flood || derived)
@@ -191,10 +192,10 @@ enum Whose {
 
 /// The level of a campaign's factor that a figure is of; a cable's is that of what it stands
 /// beside.
-fn level_of<'a>(figure: &'a Figure, factor: &str) -> Option<&'a str> {
+fn level_of<'a>(figure: &'a Figure, factor: &Key) -> Option<&'a str> {
     match factor {
-        "device" if figure.is_bypass() => figure.text("beside_device"),
-        "variant" if figure.is_bypass() => figure.text("beside_variant"),
+        Key::Device if figure.is_bypass() => figure.text(Key::BesideDevice),
+        Key::Variant if figure.is_bypass() => figure.text(Key::BesideVariant),
         name => figure.text(name),
     }
 }
@@ -206,40 +207,41 @@ fn whose(side: &Side<'_>, figure: &Figure) -> Whose {
         })
     };
     let at_level = side.level.is_none_or(|asked| {
-        let level = level_of(figure, asked.factor);
+        let level = level_of(figure, &Key::named(asked.factor));
         level.unwrap_or(crate::study::campaign::names::AS_FOUND) == asked.level
     });
     if !figure.is_bypass() {
-        let own = is(figure.text("device"), figure.text("variant")) && at_level;
+        let own = is(figure.text(Key::Device), figure.text(Key::Variant)) && at_level;
         return if own { Whose::Subject } else { Whose::Another };
     }
-    let beside = figure.text("beside_device");
-    let own = beside.is_none() || is(beside, figure.text("beside_variant"));
+    let beside = figure.text(Key::BesideDevice);
+    let own = beside.is_none() || is(beside, figure.text(Key::BesideVariant));
     if own && at_level { Whose::Bypass } else { Whose::Another }
 }
 
 /// What a side's figure shares with the other's: of a campaign's factors all but the compared one.
-fn shared_of(side: &Side<'_>, figure: &Figure) -> BTreeMap<String, Condition> {
+fn shared_of(side: &Side<'_>, figure: &Figure) -> Conditions {
     let mut conditions = shared(figure);
     if let Some(asked) = side.level {
-        conditions.remove(asked.factor);
-        for factor in ["device", "variant"].into_iter().filter(|name| *name != asked.factor) {
-            let level = level_of(figure, factor).map(Condition::from);
-            conditions.extend(level.map(|level| (factor.to_owned(), level)));
+        let asked = Key::named(asked.factor);
+        conditions.remove(&asked);
+        for factor in [Key::Device, Key::Variant].into_iter().filter(|name| *name != asked) {
+            let level = level_of(figure, &factor).map(Condition::from);
+            conditions.extend(level.map(|level| (factor, level)));
         }
     }
     conditions
 }
 
-pub(crate) fn shared(figure: &Figure) -> BTreeMap<String, Condition> {
-    let of_case = |(name, value): &(&String, &Condition)| {
-        !NOT_THE_CASE.contains(&name.as_str()) && !matches!(value, Condition::Number(_))
+pub(crate) fn shared(figure: &Figure) -> Conditions {
+    let of_case = |(name, value): &(&Key, &Condition)| {
+        !NOT_THE_CASE.contains(name) && !matches!(value, Condition::Number(_))
     };
     let kept = figure.conditions.iter().filter(of_case);
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-pub(crate) fn case(figure: &Figure, conditions: &BTreeMap<String, Condition>) -> Case {
+pub(crate) fn case(figure: &Figure, conditions: &Conditions) -> Case {
     let rest = format!("{:?} {:?} {conditions:?}", figure.quantile, figure.unit);
     Case { metric: figure.metric, rest }
 }

@@ -5,25 +5,14 @@
 
 use measure::comparison::{ERROR, Shape, blocks_for, least};
 
-use crate::study::{ForwardingTest, StudySpec};
+use crate::study::StudySpec;
 
 /// Of a study of several devices: repetitions, and figures of each device that a comparison is
 /// about, where their number is known beforehand.
 fn compared(study: &StudySpec) -> Option<(u32, Option<usize>)> {
-    let (subjects, blocks, figures) = match study {
-        StudySpec::Latency(spec) => {
-            let cells = spec.protocols.len() * spec.sizes.len() * spec.loads.len();
-            // The median and p99 of the round trips.
-            (spec.subjects.len(), spec.blocks, Some(2 * cells))
-        }
-        StudySpec::Forwarding(spec) if spec.wants(ForwardingTest::Flood) => {
-            (spec.subjects.len(), spec.blocks, None)
-        }
-        StudySpec::Fabric(spec) => (spec.subjects.len(), spec.blocks, None),
-        StudySpec::Storage(spec) => (spec.subjects.len(), spec.blocks, None),
-        _ => return None,
-    };
-    (subjects > 1).then_some((blocks, figures))
+    let (mut alone, blocks) = study.in_one_block()?;
+    let figures = alone.varied().compared_figures();
+    (study.subjects().len() > 1).then_some((blocks, figures))
 }
 
 /// In how many figures of two devices so many repetitions can find a difference.

@@ -5,7 +5,7 @@
 use measure::comparison::{Decision, Scale};
 
 use super::Row;
-use page::{Condition, LEAST_CONFIDENCE};
+use page::{Condition, Key, LEAST_CONFIDENCE};
 
 pub(super) fn of(subject: &str, reference: &str, rows: &[Row]) -> String {
     let count = rows.len();
@@ -110,36 +110,38 @@ impl Row {
 }
 
 fn parts(row: &Row, behind_octets: &str) -> Vec<String> {
-    const NAMED: [&str; 11] = [
-        "tool",
-        "protocol",
-        "operation",
-        "statistic",
-        "test",
-        "goal",
-        "arrangement",
-        "message",
-        "nodes",
-        "load",
-        "scenario",
+    const NAMED: [Key; 11] = [
+        Key::Tool,
+        Key::Protocol,
+        Key::Operation,
+        Key::Statistic,
+        Key::Test,
+        Key::Goal,
+        Key::Arrangement,
+        Key::Message,
+        Key::Nodes,
+        Key::Load,
+        Key::Scenario,
     ];
     let mut parts: Vec<String> = NAMED
         .iter()
-        .filter_map(|name| match row.conditions.get(*name)? {
+        .filter_map(|name| match row.conditions.get(name)? {
             Condition::Text(text) => Some(text.clone()),
             Condition::Integer(number) => Some(format!("{name} {number}")),
             _ => None,
         })
         .collect();
-    if let Some(Condition::Integer(octets)) = row.conditions.get("frame_size") {
+    if let Some(Condition::Integer(octets)) = row.conditions.get(&Key::FrameSize) {
         parts.insert(parts.len().min(1), format!("{octets}{behind_octets}"));
     }
-    let factors = match row.conditions.get(crate::study::campaign::names::FACTORS) {
+    let factors = match row.conditions.get(&Key::Factors) {
         Some(Condition::Text(names)) => names.as_str(),
         _ => "",
     };
-    for name in ["device", "variant"].into_iter().chain(factors.split_whitespace()) {
-        if let Some(Condition::Text(level)) = row.conditions.get(name) {
+    for name in
+        [Key::Device, Key::Variant].into_iter().chain(factors.split_whitespace().map(Key::named))
+    {
+        if let Some(Condition::Text(level)) = row.conditions.get(&name) {
             parts.push(level.clone());
         }
     }

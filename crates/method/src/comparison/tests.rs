@@ -1,21 +1,19 @@
 //! Comparisons of made-up runs: what is matched, what is decided, and whose doing it is said to be.
 
-use std::collections::BTreeMap;
-
 use measure::comparison::Decision;
 
 use super::{Compared, MARGIN, Side, compare};
-use page::{Condition, Figure, Metric, Unit, Verdict};
+use page::{Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 use trial::Subject;
 
 fn rtt(device: &str, path: &str, value: f64) -> Figure {
-    let conditions = [("device", device), ("path", path), ("protocol", "udp"), ("load", "idle")];
-    let mut conditions: BTreeMap<String, Condition> =
-        conditions.map(|(name, value)| (name.to_owned(), value.into())).into();
-    conditions.insert("frame_size".to_owned(), Condition::Integer(64));
+    let conditions =
+        [(Key::Device, device), (Key::Path, path), (Key::Protocol, "udp"), (Key::Load, "idle")];
+    let mut conditions: Conditions = conditions.map(|(name, value)| (name, value.into())).into();
+    conditions.insert(Key::FrameSize, Condition::Integer(64));
     // Where it was measured is no part of the case, nor is a measured number.
-    conditions.insert("from".to_owned(), format!("h1/{device}").into());
-    conditions.insert("bypass_repeatability_ns".to_owned(), Condition::Number(value));
+    conditions.insert(Key::From, format!("h1/{device}").into());
+    conditions.insert(Key::BypassRepeatability, Condition::Number(value));
     Figure {
         metric: Metric::Rtt,
         quantile: Some(0.5),
@@ -93,8 +91,8 @@ fn two_devices_of_one_run_are_compared_block_by_block() {
     );
     let figure = row.figure();
     assert_eq!((figure.metric, figure.unit), (Metric::Ratio, Unit::Ratio));
-    assert_eq!(figure.conditions["decision"], Condition::from("different"));
-    assert_eq!(figure.conditions["of"], Condition::from("rtt"));
+    assert_eq!(figure.conditions[&Key::Decision], Condition::from("different"));
+    assert_eq!(figure.conditions[&Key::Of], Condition::from("rtt"));
 }
 
 /// Cable of either run; blocks; what is said, and whether it is attributable.
@@ -156,7 +154,7 @@ fn nothing_in_common_is_said() {
     let ours = blocks(8, &[("sw", 10_000.0)], None);
     let mut theirs = ours.clone();
     for figure in theirs.iter_mut().flatten() {
-        figure.conditions.insert("protocol".to_owned(), "tcp".into());
+        figure.set(Key::Protocol, "tcp");
     }
     let compared = two_runs(&ours, &theirs);
     assert_eq!(compared.sentence, "new and old have no figure in common.");
@@ -172,7 +170,7 @@ fn bridge_and_a_slow_device(count: usize) -> Compared {
         let again = |quantile, octets| {
             once.clone().into_iter().map(move |mut figure| {
                 figure.quantile = Some(quantile);
-                figure.conditions.insert("frame_size".to_owned(), Condition::Integer(octets));
+                figure.set(Key::FrameSize, Condition::Integer(octets));
                 figure
             })
         };
@@ -225,10 +223,10 @@ fn two_blocks_have_a_range_and_no_interval() {
     let mut figure = rtt("sw", "device", 1.0);
     let interval = |confidence| Some(measure::Interval { low: 1.0, high: 2.0, confidence });
     for (confidence, kept) in [(0.5, None), (0.875, None), (0.9375, Some(0.9375))] {
-        figure.conditions.remove("interval");
+        figure.conditions.remove(&Key::Interval);
         figure.set_interval(interval(confidence));
         assert_eq!((figure.low, figure.high, figure.confidence), (Some(1.0), Some(2.0), kept));
-        let named = figure.conditions.get("interval") == Some(&Condition::from("range"));
+        let named = figure.conditions.get(&Key::Interval) == Some(&Condition::from("range"));
         assert_eq!(named, kept.is_none(), "{confidence}");
     }
     figure.set_interval(Some(measure::Interval { low: 1.0, high: 1.0, confidence: 0.0 }));

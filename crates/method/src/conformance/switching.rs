@@ -9,7 +9,7 @@ use super::{Clause, addresses, clause, final_duration, phases, sizes, soundness,
 use crate::study::rate::suite;
 use crate::{SwitchTest, SwitchingSpec};
 use page::Condition;
-use page::{Caveat, Figure, Metric};
+use page::{Caveat, Figure, Key, Metric};
 use trial::Topology;
 
 /// All clauses that bear on the tests made, in the order of the RFCs.
@@ -66,7 +66,7 @@ fn rfc8239(spec: &SwitchingSpec, topology: &Topology, figures: &[Figure]) -> Vec
 fn bursts_of_incast(figures: &[Figure]) -> Clause {
     let asked = "the stateless traffic is a burst at the full rate, and the ports change";
     let traffic = Some(Condition::from("tcp and a burst"));
-    let of = |f: &&Figure| f.conditions.get("traffic") == traffic.as_ref();
+    let of = |f: &&Figure| f.conditions.get(&Key::Traffic) == traffic.as_ref();
     let kept =
         figures.iter().any(|f| of(&f)) && figures.iter().filter(of).all(|f| f.value.is_some());
     let done = if kept {
@@ -137,9 +137,9 @@ fn repeats() -> Clause {
 fn of_test(test: SwitchTest, figures: &[Figure]) -> Clause {
     let name = Some(Condition::from(test.as_str()));
     let own: Vec<&Figure> =
-        figures.iter().filter(|f| f.conditions.get("test") == name.as_ref()).collect();
+        figures.iter().filter(|f| f.conditions.get(&Key::Test) == name.as_ref()).collect();
     if let Some(figure) = own.iter().find(|f| f.caveats.contains(&Caveat::Unsupported)) {
-        let reason = figure.text("reason").unwrap_or("it can't be made here");
+        let reason = figure.text(Key::Reason).unwrap_or("it can't be made here");
         return clause(test.clause(), test.requirement(), format!("not made: {reason}"), false);
     }
     let below = own.iter().any(|f| f.caveats.contains(&Caveat::LoadBelowAsked));

@@ -8,7 +8,7 @@ use measure::Nanos;
 use super::{Clause, clause, soundness};
 use crate::{ForwardingSpec, ForwardingTest};
 use page::Condition;
-use page::{Figure, Metric};
+use page::{Figure, Key, Metric};
 
 pub(super) fn clauses(spec: &ForwardingSpec, figures: &[Figure]) -> Vec<Clause> {
     use ForwardingTest::{BackToBack, Latency, LossCurve, Recovery, Reset, Throughput};
@@ -45,10 +45,8 @@ pub(super) fn clauses(spec: &ForwardingSpec, figures: &[Figure]) -> Vec<Clause> 
 
 /// A test's figures of the devices themselves.
 fn own(figures: &[Figure], test: ForwardingTest) -> Vec<&Figure> {
-    let is = |figure: &Figure, name: &str, value: &str| {
-        figure.conditions.get(name) == Some(&Condition::from(value))
-    };
-    let of = |f: &&Figure| is(f, "test", test.as_str()) && is(f, "path", "device");
+    let is = |figure: &Figure, key: Key, value: &str| figure.text(key) == Some(value);
+    let of = |f: &&Figure| is(f, Key::Test, test.as_str()) && is(f, Key::Path, "device");
     figures.iter().filter(of).collect()
 }
 
@@ -56,7 +54,8 @@ fn own(figures: &[Figure], test: ForwardingTest) -> Vec<&Figure> {
 pub(super) fn throughputs(figures: &[Figure]) -> Vec<&Figure> {
     let rfc = Some(Condition::from("rfc2544"));
     let mut found = own(figures, ForwardingTest::Throughput);
-    found.retain(|f| f.metric == Metric::Throughput && f.conditions.get("goal") == rfc.as_ref());
+    found
+        .retain(|f| f.metric == Metric::Throughput && f.conditions.get(&Key::Goal) == rfc.as_ref());
     found
 }
 
@@ -85,7 +84,7 @@ fn latency(spec: &ForwardingSpec, figures: &[Figure]) -> [Clause; 2] {
 fn loss_curve(figures: &[Figure]) -> Clause {
     let asked = "loads from the media's highest rate down by 10 % or less, to two without loss";
     let found = own(figures, ForwardingTest::LossCurve);
-    let link = |f: &Figure| f.conditions.get("load_reference") == Some(&"link rate".into());
+    let link = |f: &Figure| f.conditions.get(&Key::LoadReference) == Some(&"link rate".into());
     let (values, all) = soundness(&found);
     let from_link = !found.is_empty() && found.iter().all(|f| link(f));
     let reference = if from_link { "from the link's rate" } else { "not from the link's rate" };
@@ -117,7 +116,7 @@ fn back_to_back(spec: &ForwardingSpec, figures: &[Figure]) -> [Clause; 2] {
 fn recovery(spec: &ForwardingSpec, figures: &[Figure]) -> [Clause; 2] {
     let asked = "110 % of the throughput, or the media's rate, for at least 60 s, then 50 %";
     let found = own(figures, ForwardingTest::Recovery);
-    let percents = found.iter().filter_map(|f| f.number("overload_percent"));
+    let percents = found.iter().filter_map(|f| f.number(Key::OverloadPercent));
     let least = percents.min_by(f64::total_cmp);
     let (values, all) = soundness(&found);
     let overload = match least {

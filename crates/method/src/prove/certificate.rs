@@ -235,7 +235,7 @@ impl Tally {
 mod tests {
     use super::*;
     use crate::prove::Known;
-    use page::{Metric, Unit, Verdict};
+    use page::{Key, Metric, Unit, Verdict};
 
     fn figure(value: f64) -> Figure {
         Figure {
@@ -248,7 +248,7 @@ mod tests {
             confidence: None,
             n: 1,
             blocks: 1,
-            conditions: BTreeMap::from([("path".to_owned(), "device".into())]),
+            conditions: BTreeMap::from([(Key::Path, "device".into())]),
             verdict: Verdict::DeviceLimited,
             caveats: Vec::new(),
         }
@@ -259,13 +259,13 @@ mod tests {
         let place = Place { world: "sim", study: "forwarding", kind: "slow way" };
         let known = Known::Number { low: 1651.3, high: 1651.3 };
         let truth =
-            Truth::new(Metric::Throughput, Unit::FramesPerSecond, known).at("path", "device");
+            Truth::new(Metric::Throughput, Unit::FramesPerSecond, known).at(Key::Path, "device");
         let truths = [truth];
         let mut certificate = Certificate::new();
         assert!(!certificate.add((&place, 0), &truths, &[figure(1650.0)], "again"));
         assert!(certificate.add((&place, 1), &truths, &[figure(0.0)], "again"));
         let mut cable = figure(3e6);
-        cable.conditions.insert("path".to_owned(), "bypass".into());
+        cable.set(Key::Path, "bypass");
         assert!(!certificate.add((&place, 2), &truths, &[cable], "again"));
         let total = certificate.total();
         assert_eq!((total.devices, total.asked, total.right, total.wrong), (3, 2, 1, 1));

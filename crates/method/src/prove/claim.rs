@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::{Better, better};
-use page::{Caveat, Condition, Figure, Unit, Verdict};
+use page::{Caveat, Condition, Figure, Key, Unit, Verdict};
 
 /// What a figure claims, with the figure itself for whoever looks into it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ fn says(figure: &Figure) -> Says {
     let Some(value) = figure.value.filter(|value| value.is_finite()) else {
         return without_value(figure);
     };
-    let bound = figure.text("bound");
+    let bound = figure.text(Key::Bound);
     match (figure.verdict, bound) {
         (Verdict::Undetermined, Some("at least")) => Says::AtLeast(value),
         (Verdict::Undetermined, Some("at most")) => Says::AtMost(value),
@@ -92,10 +92,10 @@ fn says(figure: &Figure) -> Says {
 }
 
 fn device_value(figure: &Figure, value: f64) -> Says {
-    if let Some(groups) = figure.text("group_of_ports").map(groups) {
+    if let Some(Condition::OfPorts(groups)) = figure.conditions.get(&Key::GroupOfPorts) {
         // Groups that are not known well enough are shown, not claimed.
         let resolved = !figure.caveats.contains(&Caveat::NotResolved);
-        return if resolved { Says::Groups(groups) } else { Says::Nothing };
+        return if resolved { Says::Groups(together(groups)) } else { Says::Nothing };
     }
     let low = figure.low.unwrap_or(value).min(value);
     let high = figure.high.unwrap_or(value).max(value);
@@ -112,19 +112,19 @@ fn without_value(figure: &Figure) -> Says {
 }
 
 fn compared(figure: &Figure) -> Option<Says> {
-    let decision = figure.text("decision")?.to_owned();
-    let Some(Condition::Number(margin)) = figure.conditions.get("margin") else { return None };
+    let decision = figure.text(Key::Decision)?.to_owned();
+    let Some(Condition::Number(margin)) = figure.conditions.get(&Key::Margin) else { return None };
     let value = figure.value?;
     let (low, high) = (figure.low.unwrap_or(value), figure.high.unwrap_or(value));
     Some(Says::Compared { decision, margin: *margin, value, low, high })
 }
 
-/// `1 1 2 – 2`, as `port_groups` has it: each port's group, in the device's order.
-fn groups(text: &str) -> Vec<Vec<u32>> {
+/// The ports of each group, from each port's group in the device's order.
+fn together(of_ports: &[Option<u32>]) -> Vec<Vec<u32>> {
     let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for (group, port) in text.split(' ').zip(1..) {
-        if let Ok(group) = group.parse() {
-            groups.entry(group).or_default().push(port);
+    for (group, port) in of_ports.iter().zip(1..) {
+        if let Some(group) = group {
+            groups.entry(*group).or_default().push(port);
         }
     }
     groups.into_values().collect()
@@ -165,12 +165,13 @@ mod tests {
         let below = Figure { high: Some(7.0), ..figure(None, Verdict::Undetermined) };
         assert_eq!(says(&below), Says::AtMost(7.0));
         let mut bound = own;
-        bound.conditions.insert("bound".to_owned(), "at least".into());
+        bound.set(Key::Bound, "at least");
         assert_eq!(says(&bound), Says::AtLeast(5.0));
     }
 
     #[test]
     fn groups_are_read_as_they_are_written() {
-        assert_eq!(groups("1 1 2 – 2"), [vec![1, 2], vec![3, 5]]);
+        let of_ports = [Some(1), Some(1), Some(2), None, Some(2)];
+        assert_eq!(together(&of_ports), [vec![1, 2], vec![3, 5]]);
     }
 }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Claim, Known, Says, Truth};
-use page::{Figure, LEAST_CONFIDENCE, Unit};
+use page::{Figure, Key, LEAST_CONFIDENCE, Unit};
 
 /// A claim may be off by this beyond its own interval: a share of the truth; of a share, so much of
 /// the whole.
@@ -54,7 +54,8 @@ pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
             };
             // A model without noise repeats itself: ends that are one say nothing of chance.
             let confident = low < high && confidence.is_some_and(|c| c >= LEAST_CONFIDENCE);
-            let bracket = claim.figure.conditions.get("interval") == Some(&"search bracket".into());
+            let bracket =
+                claim.figure.conditions.get(&Key::Interval) == Some(&"search bracket".into());
             Judged {
                 judgement,
                 covered: confident.then_some(within),
@@ -153,7 +154,7 @@ impl Range {
                 Some(Self { low: *low, high: *high, slack })
             }
             Known::Loss { limit, random } => {
-                let load = figure.number("offered_frames_per_s")?;
+                let load = figure.number(Key::OfferedRate)?;
                 let lost = 1.0 - (load * (1.0 - random)).min(*limit) / load;
                 Some(Self { low: lost, high: lost, slack: TOLERANCE })
             }
@@ -210,8 +211,8 @@ mod tests {
             n: 1,
             blocks: 1,
             conditions: BTreeMap::from([
-                ("offered_frames_per_s".to_owned(), 200.0.into()),
-                ("interval".to_owned(), "search bracket".into()),
+                (Key::OfferedRate, 200.0.into()),
+                (Key::Interval, "search bracket".into()),
             ]),
             verdict: Verdict::DeviceLimited,
             caveats: Vec::new(),
@@ -297,7 +298,7 @@ mod tests {
             let says = Says::Value { value: low, low, high: 101.0, confidence };
             let mut claim = claim(says);
             if confidence.is_some() {
-                claim.figure.conditions.remove("interval");
+                claim.figure.conditions.remove(&Key::Interval);
             }
             let judged = judge(&claim, &truth);
             (judged.covered, judged.bracketed)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use page::{Condition, Figure, Metric, Unit};
+use page::{Condition, Conditions, Figure, Key, Metric, Unit};
 
 /// What is true, and of which figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub struct Truth {
     pub known: Known,
     /// Of figures with all of these conditions.
     #[serde(rename = "where", default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub conditions: BTreeMap<String, Condition>,
+    pub conditions: Conditions,
 }
 
 /// What is so.
@@ -69,14 +69,14 @@ pub enum Known {
 impl Truth {
     /// Of every figure of that metric; name conditions to narrow it.
     pub fn new(metric: Metric, unit: Unit, known: Known) -> Self {
-        let conditions = BTreeMap::new();
+        let conditions = Conditions::new();
         Self { metric, unit, quantile: None, reachable: true, known, conditions }
     }
 
     /// Of figures with this condition only.
     #[must_use]
-    pub fn at(mut self, name: &str, value: impl Into<Condition>) -> Self {
-        self.conditions.insert(name.to_owned(), value.into());
+    pub fn at(mut self, key: Key, value: impl Into<Condition>) -> Self {
+        self.conditions.insert(key, value.into());
         self
     }
 
@@ -94,8 +94,7 @@ impl Truth {
 
     /// Whether the figure is about it.
     pub fn is_about(&self, figure: &Figure) -> bool {
-        let same =
-            |(name, value): (&String, &Condition)| figure.conditions.get(name) == Some(value);
+        let same = |(name, value): (&Key, &Condition)| figure.conditions.get(name) == Some(value);
         self.metric == figure.metric
             && self.unit == figure.unit
             && self.quantile == figure.quantile

@@ -80,7 +80,7 @@ pub(crate) struct Largest {
 
 /// A search under way. It never asks twice about a number that has its answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct LargestSearch {
+struct LargestSearch {
     within: Within,
     found: Largest,
     /// How often the present number failed.
@@ -88,7 +88,7 @@ pub(crate) struct LargestSearch {
 }
 
 impl LargestSearch {
-    pub(crate) fn new(within: Within) -> Self {
+    fn new(within: Within) -> Self {
         let first = within.first.clamp(1, within.most.max(1));
         let (holds, fails) = (within.known, None);
         let found = Largest { holds, fails, by_tester: false, asked: 0, broken: false };
@@ -96,7 +96,7 @@ impl LargestSearch {
     }
 
     /// The number to ask about; `None` when it is over.
-    pub(crate) fn next(&self) -> Option<u64> {
+    fn next(&self) -> Option<u64> {
         let Within { first, second, most, width, scale, .. } = self.within;
         if self.found.broken {
             return None;
@@ -123,7 +123,7 @@ impl LargestSearch {
     }
 
     /// What came of the number that was asked about.
-    pub(crate) fn learn(&mut self, answer: Answer) {
+    fn learn(&mut self, answer: Answer) {
         let Some(number) = self.next() else { return };
         if answer == Answer::Fails && self.failed < self.within.verifications {
             self.failed += 1;
@@ -140,11 +140,6 @@ impl LargestSearch {
             Answer::Unknown => self.found.broken = true,
         }
     }
-
-    /// What is known so far.
-    pub(crate) const fn found(&self) -> Largest {
-        self.found
-    }
 }
 
 /// Asks until it is over.
@@ -156,7 +151,7 @@ pub(crate) fn largest<E>(
     while let Some(number) = search.next() {
         search.learn(ask(number)?);
     }
-    Ok(search.found())
+    Ok(search.found)
 }
 
 #[cfg(test)]
@@ -237,7 +232,7 @@ mod tests {
         search.learn(Answer::Fails);
         assert_eq!(search.next(), Some(64));
         search.learn(Answer::Holds);
-        assert_eq!((search.next(), search.found().holds), (None, Some(64)));
+        assert_eq!((search.next(), search.found.holds), (None, Some(64)));
     }
 
     #[test]

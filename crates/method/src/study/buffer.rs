@@ -18,13 +18,10 @@ use std::collections::BTreeMap;
 use measure::{ByteCount, FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use super::session::{Ask, Session, TRIAL_OVERHEAD};
-use super::ways::{Way, Ways};
-use super::{Profile, SpecProblem};
+use crate::study::{Ask, Profile, Session, SpecProblem, Way, Ways};
 use page::Figure;
 use trial::topology::PortRef;
-use trial::{Gate, Subject};
-use trial::{Testbed, TestbedError, Topology};
+use trial::{Gate, Result, Subject, Testbed, Topology};
 
 use cell::{Cell, CellData};
 use ends::Ends;
@@ -159,7 +156,7 @@ impl BufferSpec {
     pub fn estimate(&self, topology: &Topology) -> Nanos {
         let ways = self.ways(topology).map_or_else(|_| Vec::new(), |ways| self.asked(&ways));
         let trials = u64::from(self.blocks) * ways.len() as u64;
-        (self.profile.phases(self.omit + self.duration).total() + TRIAL_OVERHEAD) * trials
+        self.profile.trial(self.omit + self.duration) * trials
     }
 
     /// See [`super::StudySpec::check`].
@@ -168,12 +165,9 @@ impl BufferSpec {
     }
 
     /// See [`super::StudySpec::run`].
-    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
         let topology = testbed.topology().clone();
-        let lost = |problem: SpecProblem| TestbedError::Lost {
-            label: "buffer".to_owned(),
-            cause: Box::new(problem),
-        };
+        let lost = |problem: SpecProblem| problem.lost("buffer");
         let ways = self.ways(&topology).map_err(lost)?;
         let mut session = Session::over(testbed, ways, seed, (self.profile, self.tries));
         let asked = self.asked(&session.ways);
@@ -243,3 +237,5 @@ impl BufferSpec {
         ByteCount(u64::from(self.mtu.saturating_sub(20 + 20 + 12)))
     }
 }
+
+super::varied::repeated!(BufferSpec);

@@ -15,14 +15,14 @@ mod watch;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::{SpecProblem, StudySpec};
+use super::{SpecProblem, StudySpec, Varied};
 use crate::comparison::{Compared, Level as Of, MARGIN, Side, compare};
 use page::Figure;
 use trial::{Setting, Subject};
 use trial::{Testbed, TestbedError, Topology};
 
 pub use cells::{Limits, allowed, combinations};
-pub use names::{AS_FOUND, CELL, CONTROL, FACTORS};
+pub use names::AS_FOUND;
 
 use figures::Ran;
 use watch::Watch;
@@ -117,15 +117,6 @@ impl CampaignSpec {
     pub fn estimate(&self, topology: &Topology) -> Nanos {
         let all = self.block_estimate(topology) * u64::from(self.blocks);
         self.stop.budget.map_or(all, |budget| all.min(budget))
-    }
-
-    /// See [`StudySpec::subjects`].
-    pub fn subjects(&self) -> Vec<Subject> {
-        let of = |cell: &Vec<usize>| {
-            let studies = self.studies.iter();
-            studies.flat_map(|study| place::study(self, cell, study).subjects()).collect::<Vec<_>>()
-        };
-        self.cells.iter().flat_map(of).collect()
     }
 
     /// How many times hands are needed, should it go to its last block.
@@ -277,4 +268,17 @@ impl<I: Iterator<Item = Nanos>> SumUp for I {
     fn sum_up(self) -> Nanos {
         self.fold(Nanos::ZERO, |sum, one| sum + one)
     }
+}
+
+impl Varied for CampaignSpec {
+    fn subjects(&self) -> Vec<Subject> {
+        let of = |cell: &Vec<usize>| {
+            let studies = self.studies.iter();
+            studies.flat_map(|study| place::study(self, cell, study).subjects()).collect::<Vec<_>>()
+        };
+        self.cells.iter().flat_map(of).collect()
+    }
+
+    /// Its factors say which.
+    fn set_subject(&mut self, _subject: Subject) {}
 }

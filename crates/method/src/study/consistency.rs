@@ -7,10 +7,9 @@
 use measure::Nanos;
 
 use crate::search::GoalName;
-use page::{Figure, Metric, Unit};
+use page::{Figure, Key, Metric, Unit};
 use trial::record::{DatagramsRecord, FlowRecord};
-use trial::{FlowKind, Path, Role, Schedule, Subject};
-use trial::{Outcome, Trial, TrialRecord};
+use trial::{FlowKind, Outcome, Path, Role, Schedule, Subject, Trial, TrialRecord};
 
 /// How far, relative, a load may be beyond a bracket's end before it says anything about it.
 const BEYOND: f64 = 0.005;
@@ -106,12 +105,12 @@ impl Witness {
         let subject = self.subject.as_ref();
         let device = subject.map(|subject| subject.device.as_str());
         let variant = subject.and_then(|subject| subject.variant.as_deref());
-        figure.text("path") == Some(path)
-            && figure.text("from") == Some(&self.ends.0)
-            && figure.text("to") == Some(&self.ends.1)
-            && figure.integer("frame_size") == Some(self.frame_size)
+        figure.text(Key::Path) == Some(path)
+            && figure.text(Key::From) == Some(&self.ends.0)
+            && figure.text(Key::To) == Some(&self.ends.1)
+            && figure.integer(Key::FrameSize) == Some(self.frame_size)
             && (path == "cable"
-                || (figure.text("device"), figure.text("variant")) == (device, variant))
+                || (figure.text(Key::Device), figure.text(Key::Variant)) == (device, variant))
     }
 }
 
@@ -128,20 +127,18 @@ impl Claim {
         if figure.metric != Metric::Throughput || figure.unit != Unit::FramesPerSecond {
             return None;
         }
-        if figure.text("goal")? != GoalName::Rfc2544.as_str() {
+        if figure.text(Key::Goal)? != GoalName::Rfc2544.as_str() {
             return None;
         }
-        let decided_in = Nanos(figure.integer("final_duration_ns")?);
+        let decided_in = Nanos(figure.integer(Key::FinalDuration)?);
         Some(Self { low: figure.low, high: figure.high, decided_in })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
-    use page::{Condition, Verdict};
+    use page::{Conditions, Verdict};
 
     fn witness(offered: f64, lost: u64, duration: Nanos) -> Witness {
         Witness {
@@ -159,16 +156,15 @@ mod tests {
 
     fn throughput(goal: GoalName) -> Figure {
         let texts = [
-            ("goal", goal.as_str()),
-            ("path", "device"),
-            ("device", "sw1"),
-            ("from", "h1/eth1"),
-            ("to", "h2/eth1"),
+            (Key::Goal, goal.as_str()),
+            (Key::Path, "device"),
+            (Key::Device, "sw1"),
+            (Key::From, "h1/eth1"),
+            (Key::To, "h2/eth1"),
         ];
-        let mut conditions: BTreeMap<String, Condition> =
-            texts.map(|(name, text)| (name.to_owned(), text.into())).into();
-        conditions.insert("frame_size".to_owned(), 64.into());
-        conditions.insert("final_duration_ns".to_owned(), Nanos::from_secs(2).0.into());
+        let mut conditions: Conditions = texts.map(|(key, text)| (key, text.into())).into();
+        conditions.insert(Key::FrameSize, 64.into());
+        conditions.insert(Key::FinalDuration, Nanos::from_secs(2).0.into());
         Figure {
             metric: Metric::Throughput,
             quantile: None,

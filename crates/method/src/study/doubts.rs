@@ -10,20 +10,16 @@ use measure::Nanos;
 
 use super::consistency::Witness;
 use crate::verdict;
-use page::{Caveat, Figure};
+use page::{Caveat, Figure, Key};
 use trial::other_traffic::other_traffic;
 use trial::record::{Defect, FlowRecord};
-use trial::{Flow, FlowKind, Path, Role, Schedule, Subject};
-use trial::{Outcome, Trial, TrialRecord};
+use trial::{Flow, FlowKind, Outcome, Path, Role, Schedule, Subject, Trial, TrialRecord};
 
 /// A flood that ended earlier than this share of its time before the end was cut short, not merely
 /// held up…
 const SHORT_SHARE: f64 = 0.1;
 /// …if that is also more than a sender may have to wait for its processor.
 const HELD_UP: Nanos = Nanos::from_millis(50);
-
-/// The condition that says how many of others' frames a second there were at most.
-const RATE: &str = "other_traffic_frames_per_s";
 
 /// What was heard of a study's records.
 #[derive(Debug, Default)]
@@ -61,7 +57,7 @@ impl Doubts {
             let said: Vec<&Doubt> = said.map(|(_, doubt)| doubt).collect();
             let others = said.iter().filter_map(|doubt| doubt.others).max_by(f64::total_cmp);
             if let Some(rate) = others {
-                figure.conditions.insert(RATE.to_owned(), rate.into());
+                figure.set(Key::OtherTraffic, rate);
                 figure.verdict = verdict::in_doubt(figure.verdict);
                 add(figure, Caveat::OtherTraffic);
             }
@@ -99,10 +95,10 @@ impl Doubts {
 
 fn concerns(asked: &Asked, doubt: &Doubt, figure: &Figure) -> bool {
     let same_subject = asked.subject.as_ref().is_none_or(|subject| {
-        figure.text("device") == Some(&subject.device)
-            && figure.text("variant") == subject.variant.as_deref()
+        figure.text(Key::Device) == Some(&subject.device)
+            && figure.text(Key::Variant) == subject.variant.as_deref()
     });
-    let size = figure.integer("frame_size_sent").or_else(|| figure.integer("frame_size"));
+    let size = figure.integer(Key::FrameSizeSent).or_else(|| figure.integer(Key::FrameSize));
     let same_size = doubt.frame_size.zip(size).is_none_or(|(trials, figures)| trials == figures);
     same_subject && same_size
 }
@@ -203,10 +199,8 @@ mod tests {
     }
 
     fn figure(device: &str, size: u64) -> Figure {
-        let conditions = BTreeMap::from([
-            ("device".to_owned(), device.into()),
-            ("frame_size".to_owned(), size.into()),
-        ]);
+        let conditions =
+            BTreeMap::from([(Key::Device, device.into()), (Key::FrameSize, size.into())]);
         Figure {
             metric: Metric::Received,
             quantile: None,
@@ -240,7 +234,7 @@ mod tests {
             let alone = |f: &Figure| !f.caveats.contains(&Caveat::OtherTraffic);
             let confident = |f: &Figure| f.verdict == Verdict::DeviceLimited;
             assert!(figures.iter().all(|figure| alone(figure) == confident(figure)));
-            let rate = figures[0].conditions.get(RATE);
+            let rate = figures[0].conditions.get(&Key::OtherTraffic);
             let wanted = (others > 0).then_some(Condition::Number(500.0 / 1.1));
             assert_eq!(rate, wanted.as_ref());
         }

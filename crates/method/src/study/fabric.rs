@@ -23,11 +23,9 @@ use measure::{ByteCount, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::problem::{self, out_of_range};
-use super::session::{Ask, Session, TRIAL_OVERHEAD};
-use super::{BLOCKS, Profile, SpecProblem, Ways};
+use crate::study::{Ask, BLOCKS, Profile, Session, SpecProblem, Varied, Ways};
 use page::Figure;
-use trial::{Carrier, Gate, Subject};
-use trial::{Testbed, TestbedError, Topology};
+use trial::{Carrier, Gate, Result, Subject, Testbed, Topology};
 
 pub use arrangement::{Arrangement, Matching};
 pub use recabling::Recabling;
@@ -140,15 +138,11 @@ impl FabricSpec {
     pub fn estimate(&self, topology: &Topology) -> Nanos {
         let Ok(ways) = Ways::of(topology, &self.subjects) else { return Nanos::ZERO };
         let scenes = Scene::all(self, topology, &ways, 0);
-        let all = |count: usize, load: Nanos| {
-            let trials = u64::from(self.blocks) * count as u64;
-            (self.profile.phases(load).total() + TRIAL_OVERHEAD) * trials
+        let of = |scene: &Scene| {
+            let trials = u64::from(self.blocks) * scene.trials() as u64;
+            self.profile.trial(self.duration) * trials + structure::estimate(self, scene)
         };
-        all(scenes.iter().map(Scene::trials).sum(), self.duration)
-            + scenes
-                .iter()
-                .map(|scene| structure::estimate(self, scene))
-                .fold(Nanos::ZERO, |a, b| a + b)
+        scenes.iter().map(of).fold(Nanos::ZERO, |a, b| a + b)
     }
 
     /// See [`super::StudySpec::check`].
@@ -231,7 +225,7 @@ impl FabricSpec {
     }
 
     /// See [`super::StudySpec::run`].
-    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
         let topology = testbed.topology().clone();
         let mut session =
             Session::new(testbed, "fabric", &self.subjects, seed, (self.profile, self.tries))?;
@@ -274,3 +268,23 @@ const MOST_AT_ONCE: usize = 256 * 128;
 
 /// A trial's place: its scene, its cell there, and the round.
 type Place = (usize, usize, usize);
+
+impl Varied for FabricSpec {
+    fn subjects(&self) -> Vec<Subject> {
+        self.subjects.clone()
+    }
+
+    fn set_subject(&mut self, subject: Subject) {
+        self.subjects = vec![subject];
+    }
+
+    fn blocks(&mut self) -> Option<&mut u32> {
+        Some(&mut self.blocks)
+    }
+
+    /// Its exchanges: which ports share an uplink is asked once.
+    fn keep_repeated(&mut self) -> bool {
+        self.infer = false;
+        true
+    }
+}

@@ -3,11 +3,14 @@
 //! Owns their verdicts, from the same tool's figures over a direct cable where there are any. Never
 //! reads a tool's output.
 
+use crate::study::{SpecProblem, Varied};
+use measure::Nanos;
 use serde::{Deserialize, Serialize};
+use trial::{Subject, Testbed, TestbedError, Topology};
 
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
 use page::Caveat;
-use page::{Condition, Figure, Unit};
+use page::{Condition, Figure, Key, Unit};
 
 /// Everything that was imported at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +22,21 @@ pub struct ImportedSpec {
 }
 
 impl ImportedSpec {
+    /// Nothing runs.
+    pub const fn estimate(&self, _topology: &Topology) -> Nanos {
+        Nanos::ZERO
+    }
+
+    /// See [`crate::StudySpec::check`].
+    pub const fn check(&self, _topology: &Topology) -> Result<(), SpecProblem> {
+        Ok(())
+    }
+
+    /// See [`crate::StudySpec::run`].
+    pub fn run(&self, _: &mut dyn Testbed, _seed: u64) -> Result<Vec<Figure>, TestbedError> {
+        Ok(self.figures.clone())
+    }
+
     /// With each figure's verdict. Outputs that tell the same thing again are repetitions of it;
     /// one alone tells a device from its tester as little as one block of ours does.
     pub fn new(files: Vec<String>, mut figures: Vec<Figure>) -> Self {
@@ -59,13 +77,21 @@ impl ImportedSpec {
 
 /// The same thing, wherever it was measured.
 fn is_beside(cable: &Figure, figure: &Figure) -> bool {
-    const PLACE: [&str; 4] = ["device", "path", "file", "tool"];
+    const PLACE: [Key; 4] = [Key::Device, Key::Path, Key::File, Key::Tool];
     let case = |figure: &Figure| {
         let kept = figure.conditions.iter().filter(|(name, value)| {
-            !PLACE.contains(&name.as_str()) && !matches!(value, Condition::Number(_))
+            !PLACE.contains(name) && !matches!(value, Condition::Number(_))
         });
         kept.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
     };
     (cable.metric, cable.unit, cable.quantile) == (figure.metric, figure.unit, figure.quantile)
         && case(cable) == case(figure)
+}
+
+impl Varied for ImportedSpec {
+    fn subjects(&self) -> Vec<Subject> {
+        Vec::new()
+    }
+
+    fn set_subject(&mut self, _subject: Subject) {}
 }

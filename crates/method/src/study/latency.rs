@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use measure::{FrameRate, FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::session::{Ask, Session, TRIAL_OVERHEAD};
+use super::session::{Ask, Session};
 use super::ways::Way;
-use super::{BLOCKS, Profile, SpecProblem, Ways, problem};
+use super::{BLOCKS, Profile, SpecProblem, Varied, Ways, problem};
 use page::Figure;
 use trial::{Gate, Protocol, Schedule, Subject};
 use trial::{Testbed, TestbedError, Topology};
@@ -95,7 +95,7 @@ impl LatencySpec {
     pub fn estimate(&self, topology: &Topology) -> Nanos {
         let ways = Ways::of(topology, &self.subjects).map_or(0, |ways| ways.all().len());
         let trials = u64::from(self.blocks) * (ways * self.cells().len()) as u64;
-        (self.profile.phases(self.duration).total() + TRIAL_OVERHEAD) * trials
+        self.profile.trial(self.duration) * trials
     }
 
     /// See [`super::StudySpec::check`].
@@ -160,5 +160,33 @@ impl LatencySpec {
             }
         }
         cells
+    }
+}
+
+impl Varied for LatencySpec {
+    fn subjects(&self) -> Vec<Subject> {
+        self.subjects.clone()
+    }
+
+    fn set_subject(&mut self, subject: Subject) {
+        self.subjects = vec![subject];
+    }
+
+    fn set_size(&mut self, size: FrameSize) -> bool {
+        self.sizes = vec![size];
+        true
+    }
+
+    fn blocks(&mut self) -> Option<&mut u32> {
+        Some(&mut self.blocks)
+    }
+
+    fn keep_repeated(&mut self) -> bool {
+        true
+    }
+
+    /// The median and p99 of the round trips.
+    fn compared_figures(&self) -> Option<usize> {
+        Some(2 * self.protocols.len() * self.sizes.len() * self.loads.len())
     }
 }

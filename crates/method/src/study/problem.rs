@@ -3,6 +3,7 @@
 //! Owns the checks that studies share, and the hint for each problem. Never looks at a record.
 
 use measure::{FrameRate, FrameSize, Nanos, Rate};
+use trial::TestbedError;
 
 /// A request that no trial could satisfy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -117,6 +118,11 @@ pub enum SpecProblem {
 }
 
 impl SpecProblem {
+    /// Of a study that finds out only while it is carried out.
+    pub(super) fn lost(self, study: &str) -> TestbedError {
+        TestbedError::Lost { label: study.to_owned(), cause: Box::new(self) }
+    }
+
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {

@@ -5,6 +5,7 @@
 
 mod counts;
 pub mod forwarding;
+mod pacing;
 pub mod suite;
 mod sustained;
 pub mod switching;

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 
 use measure::blocks::BlockEstimate;
 
-use super::ways::Conditions;
-use page::{Caveat, Figure, Metric, Unit, Verdict};
+use super::Profile;
+use super::ways::{Way, Ways};
+use page::{Caveat, Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 
 /// Of every interval over blocks.
 pub(super) const CONFIDENCE: f64 = 0.95;
@@ -35,6 +36,19 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// Of a way; the verdict and n are the figure's.
+    pub(super) fn of(ways: &Ways, way: Way, profile: Profile) -> Self {
+        let quick = (profile == Profile::Quick).then_some(Caveat::QuickProfile);
+        let caveats = ways.caveats(way).into_iter().chain(quick).collect();
+        let conditions = ways.conditions(way);
+        Self { conditions, caveats, n: 0, verdict: Verdict::Undetermined }
+    }
+
+    /// Sets a condition.
+    pub(super) fn set(&mut self, key: Key, value: impl Into<Condition>) {
+        self.conditions.insert(key, value.into());
+    }
+
     /// A figure from one value a block; without any, its value is `None`.
     pub(super) fn over_blocks(&self, metric: Metric, unit: Unit, values: &[f64]) -> Figure {
         self.of_estimate(metric, unit, BlockEstimate::of(values, CONFIDENCE))

@@ -15,10 +15,9 @@ use measure::{FrameRate, Nanos};
 use trial::other_traffic::other_traffic;
 use trial::record::{DatagramsRecord, Defect, FlowRecord};
 use trial::{
-    ByHand, Cable, Datagrams, Event, Flow, FlowKind, Gate, Offloads, Phases, Role, Schedule,
-    Subject,
+    ByHand, Cable, Datagrams, Event, Flow, FlowKind, Gate, Offloads, Outcome, Phases, Result, Role,
+    Schedule, Subject, Testbed, Trial, TrialRecord,
 };
-use trial::{Outcome, Testbed, TestbedError, Trial, TrialRecord};
 
 use super::Profile;
 use super::ways::{Way, Ways};
@@ -258,12 +257,9 @@ impl<'a> Session<'a> {
         subjects: &[Subject],
         seed: u64,
         (profile, tries): (Profile, u32),
-    ) -> Result<Self, TestbedError> {
+    ) -> Result<Self> {
         let topology = testbed.topology();
-        let ways = Ways::of(topology, subjects).map_err(|problem| TestbedError::Lost {
-            label: study.to_owned(),
-            cause: Box::new(problem),
-        })?;
+        let ways = Ways::of(topology, subjects).map_err(|problem| problem.lost(study))?;
         Ok(Self::over(testbed, ways, seed, (profile, tries)))
     }
 
@@ -308,8 +304,8 @@ impl<'a> Session<'a> {
         &mut self,
         blocks: u32,
         (cells, ways): (usize, &[Way]),
-        mut measure: impl FnMut(&mut Self, u32, (usize, Way)) -> Result<(), TestbedError>,
-    ) -> Result<(), TestbedError> {
+        mut measure: impl FnMut(&mut Self, u32, (usize, Way)) -> Result<()>,
+    ) -> Result<()> {
         for block in 0..blocks {
             let of = |cell| ways.iter().map(move |way| (cell, *way));
             let mut order: Vec<(usize, Way)> = (0..cells).flat_map(of).collect();
@@ -323,7 +319,7 @@ impl<'a> Session<'a> {
 
     /// Runs a trial, again while it is invalid or failed, as often as allowed. A variant that
     /// failed to come up for two trials with all their tries is not waited for any more.
-    pub(super) fn run(&mut self, ask: Ask) -> Result<Tried, TestbedError> {
+    pub(super) fn run(&mut self, ask: Ask) -> Result<Tried> {
         let way = ask.way;
         let mut phases = self.profile.phases(ask.duration);
         phases.residual = phases.residual.max(self.residual);
@@ -357,7 +353,7 @@ impl<'a> Session<'a> {
         Ok(tried)
     }
 
-    fn try_often(&mut self, way: Way, mut trial: Trial) -> Result<Tried, TestbedError> {
+    fn try_often(&mut self, way: Way, mut trial: Trial) -> Result<Tried> {
         let mut failed: Vec<Tried> = Vec::new();
         let mut waits = 0;
         loop {

@@ -15,12 +15,10 @@ use std::collections::BTreeMap;
 use measure::{ByteCount, FrameRate, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::session::{Ask, Session, TRIAL_OVERHEAD};
-use super::ways::Way;
-use super::{BLOCKS, Profile, SpecProblem, Ways, problem};
+use super::problem::{self, SpecProblem, out_of_range};
+use crate::study::{Ask, BLOCKS, Profile, Session, Way, Ways};
 use page::Figure;
-use trial::{Gate, Storage, Subject};
-use trial::{Testbed, TestbedError, Topology};
+use trial::{Gate, Result, Storage, Subject, Testbed, Topology};
 
 use cell::{Cell, CellData};
 
@@ -79,8 +77,8 @@ impl StorageSpec {
     pub fn estimate(&self, topology: &Topology) -> Nanos {
         let ways = Ways::of(topology, &self.subjects).map_or(0, |w| self.measured(&w).len());
         let trials = u64::from(self.blocks) * (ways * self.cells().len()) as u64;
-        let of = |duration| self.profile.phases(duration).total() + TRIAL_OVERHEAD;
-        (of(self.duration) + AROUND_FIO + of(self.duration.min(LONGEST_REST))) * trials
+        let trial = |load| self.profile.trial(load);
+        (trial(self.duration) + AROUND_FIO + trial(self.duration.min(LONGEST_REST))) * trials
     }
 
     /// See [`super::StudySpec::check`].
@@ -88,28 +86,27 @@ impl StorageSpec {
         problem::some("size of operations", &self.sizes)?;
         problem::some("number of operations under way", &self.depths)?;
         problem::counts(self.blocks, self.tries, self.duration)?;
-        let out_of = |what, value: String, range| SpecProblem::OutOfRange { what, value, range };
         if self.sizes.iter().any(|size| !(512..=64 << 20).contains(&size.0)) {
             let sizes: Vec<String> = self.sizes.iter().map(|size| size.0.to_string()).collect();
             let range = "512 octets to 64 MiB";
-            return Err(out_of("the size of operations", sizes.join(", "), range));
+            return Err(out_of_range("the size of operations", &sizes.join(", "), range));
         }
         if self.depths.contains(&0) || self.job.numjobs == 0 {
-            return Err(out_of("the number of operations under way", "0".into(), "1 or more"));
+            return Err(out_of_range("the number of operations under way", "0", "1 or more"));
         }
         if self.job.rwmixread > 100 {
-            let value = self.job.rwmixread.to_string();
-            return Err(out_of("the share of reads in percent", value, "at most 100"));
+            let value = &self.job.rwmixread;
+            return Err(out_of_range("the share of reads in percent", value, "at most 100"));
         }
         if !(self.probes.0 > 0.0 && self.probes.0 <= 10_000.0) {
-            let value = self.probes.0.to_string();
-            return Err(out_of("round trips a second beside the job", value, "1 to 10,000"));
+            let what = "round trips a second beside the job";
+            return Err(out_of_range(what, &self.probes.0, "1 to 10,000"));
         }
         Ways::of(topology, &self.subjects).map(drop)
     }
 
     /// See [`super::StudySpec::run`].
-    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
         let mut session =
             Session::new(testbed, "storage", &self.subjects, seed, (self.profile, self.tries))?;
         let cells = self.cells();
@@ -163,3 +160,5 @@ impl StorageSpec {
         self.sizes.iter().flat_map(of).collect()
     }
 }
+
+super::varied::repeated!(StorageSpec);

@@ -4,19 +4,13 @@
 //! On a testbed without a device the cable itself is measured, and every figure is about the
 //! tester.
 
-use std::collections::BTreeMap;
-
 use measure::Rate;
 
 use super::SpecProblem;
 use crate::verdict::{Evidence, Setting, Standing};
-use page::Condition;
-use page::{Caveat, Verdict};
+use page::{Caveat, Conditions, Key, Verdict};
 use trial::topology::{Pair, Topology};
 use trial::{Path, Subject};
-
-/// A figure's conditions.
-pub(super) type Conditions = BTreeMap<String, Condition>;
 
 /// One of a study's ways, by its place among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -154,13 +148,13 @@ impl Ways {
             Path::Bypass => "bypass",
         };
         let mut conditions = Conditions::from([
-            ("from".to_owned(), pair.from.to_string().into()),
-            ("to".to_owned(), pair.to.to_string().into()),
-            ("device".to_owned(), device.into()),
-            ("path".to_owned(), path.into()),
+            (Key::From, pair.from.to_string().into()),
+            (Key::To, pair.to.to_string().into()),
+            (Key::Device, device.into()),
+            (Key::Path, path.into()),
         ]);
         if let Some(variant) = subject.as_ref().and_then(|subject| subject.variant.as_ref()) {
-            conditions.insert("variant".to_owned(), variant.clone().into());
+            conditions.insert(Key::Variant, variant.clone().into());
         }
         conditions
     }
@@ -205,7 +199,7 @@ impl Ways {
     pub(super) fn link(&self, topology: &Topology) -> Option<Rate> {
         let ends = self.routes.iter().filter(|route| route.path == Path::Device);
         let ports = ends.flat_map(|route| [&route.pair.from, &route.pair.to]);
-        ports.filter_map(|port| topology.port(port)?.rate).min()
+        ports.filter_map(|port| topology.rate(port)).min()
     }
 }
 

@@ -2,28 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use page::Figure;
+use page::{Figure, Key};
 
 use super::frames::Frames;
 use super::reading::hosts;
 use super::subject::{Who, beside};
 
 /// Conditions that make a case; the others say where or how it was measured.
-const CASE: [&str; 14] = [
-    "protocol",
-    "frame_size",
-    "load",
-    "schedule",
-    "test",
-    "goal",
-    "load_percent",
-    "rate_convention",
-    "direction",
-    "ip_version",
-    "vlan",
-    "source_ports",
-    "destination_ports",
-    "addresses",
+const CASE: [Key; 14] = [
+    Key::Protocol,
+    Key::FrameSize,
+    Key::Load,
+    Key::Schedule,
+    Key::Test,
+    Key::Goal,
+    Key::LoadPercent,
+    Key::RateConvention,
+    Key::Direction,
+    Key::IpVersion,
+    Key::Vlan,
+    Key::SourcePorts,
+    Key::DestinationPorts,
+    Key::Addresses,
 ];
 
 /// The same case over the direct cable between the same hosts; where a cable was asked for what one
@@ -44,7 +44,7 @@ pub(super) fn bypass_of<'a>(figure: &Figure, among: &'a [Figure]) -> Option<&'a 
 
 /// Whether two figures differ in nothing but value, metric, quantile and where they were measured.
 pub(super) fn same_case(a: &Figure, b: &Figure) -> bool {
-    CASE.iter().all(|name| a.conditions.get(*name) == b.conditions.get(*name))
+    CASE.iter().all(|key| a.conditions.get(key) == b.conditions.get(key))
 }
 
 /// All frames that occur, smallest first.

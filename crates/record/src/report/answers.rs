@@ -6,7 +6,7 @@ mod forwarding;
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Caveat, Figure, Metric, Verdict};
+use page::{Answer, Caveat, Figure, Key, Metric, Verdict};
 
 use super::frames::Frames;
 use super::subject::Who;
@@ -25,7 +25,7 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
     let figures = &reading::of_studies(figures)[..];
     let switching = super::switching::sentences(figures);
     let storage = super::storage::sentences(figures);
-    let figures = &super::storage::others(&super::switching::others(figures))[..];
+    let figures = &super::alone(figures)[..];
     let mut all = latency(figures);
     all.extend(forwarding::throughput(figures));
     all.extend(forwarding::flood(figures));
@@ -65,13 +65,13 @@ fn latency(figures: &[Figure]) -> Vec<Sentence> {
     smallest.sort_by_key(|f| (Frames::of_figure(f), Who::of_figure(f)));
     smallest.retain(|f| {
         let way = (Who::of_figure(f), reading::hosts(f));
-        seen.insert((way, reading::text(f, "protocol"), reading::load(f)))
+        seen.insert((way, reading::text(f, Key::Protocol), reading::load(f)))
     });
     smallest.into_iter().map(|f| latency_answer(f, &plain, figures)).collect()
 }
 
 fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Sentence {
-    let protocol = reading::text(figure, "protocol").unwrap_or_default().to_uppercase();
+    let protocol = reading::text(figure, Key::Protocol).unwrap_or_default().to_uppercase();
     let size = Frames::of_figure(figure)
         .map_or(String::new(), |frames| format!("{}-octet ", frames.label()));
     let load = match reading::load(figure).as_str() {

@@ -8,7 +8,7 @@ mod over_time;
 
 use std::fmt::Write as _;
 
-use page::{Block, Cell, Figure, Metric, Section, Table, Unit, Verdict};
+use page::{Block, Cell, Figure, Key, Metric, Section, Table, Unit, Verdict};
 use trial::{Trial, TrialRecord};
 
 use super::reading;
@@ -16,8 +16,16 @@ use super::subject::{self, Who};
 use crate::words;
 
 /// What tells one case from another.
-const CASE: [&str; 8] =
-    ["device", "variant", "path", "from", "to", "load", "streams", "congestion_control"];
+const CASE: [Key; 8] = [
+    Key::Device,
+    Key::Variant,
+    Key::Path,
+    Key::From,
+    Key::To,
+    Key::Load,
+    Key::Streams,
+    Key::CongestionControl,
+];
 
 /// All figures of one case.
 struct Case<'a>(Vec<&'a Figure>);
@@ -37,7 +45,7 @@ impl<'a> Case<'a> {
 
     /// A lower bound of the buffer's size.
     fn buffer(&self, estimator: &str) -> Cell {
-        let by = |f: &&&Figure| reading::text(f, "estimator").as_deref() == Some(estimator);
+        let by = |f: &&&Figure| reading::text(f, Key::Estimator).as_deref() == Some(estimator);
         match self.0.iter().find(by) {
             Some(figure) if figure.value.is_some() => Cell::value(figure).as_bound(),
             _ => Cell::Missing,
@@ -45,17 +53,17 @@ impl<'a> Case<'a> {
     }
 
     fn scenario(&self) -> String {
-        reading::text(self.0[0], "scenario").unwrap_or_default()
+        reading::text(self.0[0], Key::Scenario).unwrap_or_default()
     }
 
     /// `2 streams of cubic`
     fn tcp(&self) -> String {
         let text = |key| reading::text(self.0[0], key).unwrap_or_default();
-        let streams = match text("streams").as_str() {
+        let streams = match text(Key::Streams).as_str() {
             "1" => "1 stream".to_owned(),
             more => format!("{more} streams"),
         };
-        format!("{streams} of {}", text("congestion_control"))
+        format!("{streams} of {}", text(Key::CongestionControl))
     }
 
     /// `nothing`, `udp 2Gbit/s`, `udp 20 %, back`
@@ -67,16 +75,11 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Whether a figure is the buffer study's.
-pub(super) fn is_own(figure: &Figure) -> bool {
-    reading::is_test(figure, "esnet")
-}
-
 /// In order of appearance.
 fn cases(figures: &[Figure]) -> Vec<Case<'_>> {
     let key = |f: &Figure| CASE.map(|name| reading::text(f, name));
     let mut cases: Vec<(_, Case<'_>)> = Vec::new();
-    for figure in figures.iter().filter(|f| is_own(f)) {
+    for figure in figures.iter().filter(|f| f.is_of("buffer")) {
         let of = key(figure);
         match cases.iter_mut().find(|(known, _)| *known == of) {
             Some((_, case)) => case.0.push(figure),
@@ -100,7 +103,7 @@ pub(super) fn section(
     blocks.push(Block::Table(stability(&cases)));
     blocks.push(Block::Table(windows(&cases)));
     let rate = cases.iter().find_map(|case| case.get(Metric::Bdp));
-    let rate = rate.and_then(|f| f.number("rate_bits_per_second"));
+    let rate = rate.and_then(|f| f.number(Key::RateBits));
     blocks.extend(over_time::blocks(records, rate));
     let heading = "Buffer for long paths".to_owned();
     Some(Section { id: format!("{prefix}-buffer"), heading, blocks })
@@ -117,7 +120,7 @@ fn stability(cases: &[Case<'_>]) -> Table {
             Some(value) => words::value(Unit::Flag, value),
             None => "can't be told".to_owned(),
         };
-        let reasons = stable.and_then(|f| reading::text(f, "reasons")).unwrap_or_default();
+        let reasons = stable.and_then(|f| reading::text(f, Key::Reasons)).unwrap_or_default();
         let all = case.0.clone();
         vec![
             Cell::text(case.beside()).with_note(case.tcp()),
@@ -156,7 +159,7 @@ fn limits(cases: &[Case<'_>]) -> String {
     let number = |key| stable.and_then(|f| f.number(key));
     let mut text = "Stable at the fair share after the ramp-up or not".to_owned();
     if let (Some(again), Some(variation), Some(share)) =
-        (number("limit_retransmits_per_gigabyte"), number("limit_variation"), number("limit_share"))
+        (number(Key::LimitRetransmits), number(Key::LimitVariation), number(Key::LimitShare))
     {
         let _ = write!(
             text,
@@ -175,8 +178,8 @@ fn windows(cases: &[Case<'_>]) -> Table {
     let row = |case: &Case<'_>| {
         let bdp = case.get(Metric::Bdp);
         let path = bdp.map_or_else(String::new, |f| {
-            let rate = f.number("rate_bits_per_second").map(words::bit_rate);
-            let rtt = f.number("rtt_ns").map(words::time);
+            let rate = f.number(Key::RateBits).map(words::bit_rate);
+            let rtt = f.number(Key::Rtt).map(words::time);
             [rate, rtt].into_iter().flatten().collect::<Vec<_>>().join(" × ")
         });
         vec![
@@ -224,7 +227,7 @@ fn rows(cases: &[Case<'_>], row: impl Fn(&Case<'_>) -> Vec<Cell>) -> Vec<Vec<Cel
 }
 
 fn fair_share(case: &Case<'_>) -> Option<f64> {
-    case.get(Metric::Stable)?.number("fair_share_bits_per_second")
+    case.get(Metric::Stable)?.number(Key::FairShare)
 }
 
 /// One sentence for each case beside a load into the same egress.
@@ -245,7 +248,7 @@ fn sentence(case: &Case<'_>) -> Option<(Verdict, String)> {
     let stable = case.get(Metric::Stable)?;
     let who = Who::of_figure(stable).in_words();
     let bdp = case.get(Metric::Bdp);
-    let rtt = bdp.and_then(|f| f.number("rtt_ns")).map(words::time);
+    let rtt = bdp.and_then(|f| f.number(Key::Rtt)).map(words::time);
     let path = rtt.map_or_else(String::new, |rtt| format!(" at a round trip of {rtt}"));
     let tcp = format!("{} {}{path}", case.tcp(), case.beside());
     let share = match (case.get(Metric::Goodput), fair_share(case)) {
@@ -259,7 +262,7 @@ fn sentence(case: &Case<'_>) -> Option<(Verdict, String)> {
             ));
         }
     };
-    let reasons = reading::text(stable, "reasons").unwrap_or_default();
+    let reasons = reading::text(stable, Key::Reasons).unwrap_or_default();
     let product = bdp.and_then(|f| f.value).map(|octets| words::value(Unit::Bytes, octets));
     let text = match stable.value {
         Some(1.0) => {

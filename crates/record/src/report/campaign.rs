@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 
 use method::StudySpec;
 use method::comparison::{Compared, better, per_block};
-use method::study::campaign::{CELL, CONTROL, CampaignSpec, Factor};
-use page::{Answer, Block, Cell, Figure, Picture, Quantity, Section, Style, Table};
+use method::study::campaign::{CampaignSpec, Factor};
+use page::{Answer, Block, Cell, Figure, Key, Picture, Quantity, Section, Style, Table};
 
 use super::variance::{self, case, of};
 use super::{ReportInput, comparison, reading};
@@ -36,7 +36,9 @@ pub(super) fn told(prefix: &str, run: &ReportInput<'_>) -> Option<Told> {
     let mut answers: Vec<Answer> = compared.iter().map(comparison::answer).collect();
     answers.extend(control_answer(run.figures));
     let mut cells = maps(spec, run.figures);
-    cells.push(Block::Table(cell_table(run.figures)));
+    let rows = typical(run.figures).into_iter().map(|figure| (figure, case(figure)));
+    let title = "Each combination, through the device";
+    cells.push(Block::Table(cell_table(title, "cell", rows)));
     let heading = format!("{} combinations in {} blocks", spec.cells.len(), blocks.len());
     let mut sections = vec![Section { id: format!("{prefix}-cells"), heading, blocks: cells }];
     let mut findings = Vec::new();
@@ -66,7 +68,7 @@ fn of_comparison(anchor: &str, compared: &Compared) -> Vec<Section> {
 /// Medians and rates through the device.
 fn typical(figures: &[Figure]) -> Vec<&Figure> {
     let asked = |figure: &&Figure| {
-        let convention = reading::text(figure, "rate_convention");
+        let convention = reading::text(figure, Key::RateConvention);
         better(figure.metric).is_some()
             && !figure.is_bypass()
             && figure.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9)
@@ -75,7 +77,8 @@ fn typical(figures: &[Figure]) -> Vec<&Figure> {
     figures.iter().filter(asked).collect()
 }
 
-fn name(figure: &Figure) -> String {
+/// `rtt p50`
+pub(super) fn name(figure: &Figure) -> String {
     let quantile = figure.quantile.map_or_else(String::new, |q| format!(" {}", words::quantile(q)));
     format!("{}{quantile}", figure.metric.as_str())
 }
@@ -105,7 +108,8 @@ fn maps(spec: &CampaignSpec, figures: &[Figure]) -> Vec<Block> {
 
 /// A factor's level that a figure is of.
 fn level(figure: &Figure, factor: &str) -> String {
-    reading::text(figure, factor).unwrap_or_else(|| method::study::campaign::AS_FOUND.to_owned())
+    reading::text(figure, Key::named(factor))
+        .unwrap_or_else(|| method::study::campaign::AS_FOUND.to_owned())
 }
 
 /// The darker, the worse; where further factors share a field, their mean.
@@ -175,25 +179,28 @@ fn put_text(out: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
     );
 }
 
-fn cell_table(figures: &[Figure]) -> Table {
-    let row = |figure: &&Figure| {
+/// Figures, and what each is of, by their cells; `cell` stands over these.
+pub(super) fn cell_table<'a>(
+    title: &str,
+    cell: &str,
+    figures: impl Iterator<Item = (&'a Figure, String)>,
+) -> Table {
+    let row = |(figure, of): (&Figure, String)| {
         vec![
             Cell::text(name(figure)),
-            Cell::text(case(figure)),
-            Cell::text(reading::text(figure, CELL).unwrap_or_default()),
+            Cell::text(of),
+            Cell::text(reading::text(figure, Key::Cell).unwrap_or_default()),
             Cell::value(figure),
-            Cell::samples(&[*figure]),
-            Cell::limit(&[*figure]),
+            Cell::samples(&[figure]),
+            Cell::limit(&[figure]),
         ]
     };
-    let columns = ["figure", "of", "cell", "value", "n", "limited by"];
-    Table::new("Each combination, through the device", columns)
-        .sparing(&["n"])
-        .with_rows(typical(figures).iter().map(row))
+    let columns = ["figure", "of", cell, "value", "n", "limited by"];
+    Table::new(title, columns).sparing(&["n"]).with_rows(figures.map(row))
 }
 
 fn controls(figures: &[Figure]) -> impl Iterator<Item = &Figure> {
-    figures.iter().filter(|figure| figure.conditions.contains_key(CONTROL))
+    figures.iter().filter(|figure| figure.conditions.contains_key(&Key::Control))
 }
 
 fn control(figures: &[Figure]) -> Option<Table> {
@@ -206,12 +213,12 @@ fn control(figures: &[Figure]) -> Option<Table> {
             Cell::text(case(figure)),
             Cell::number(figure.value.map_or_else(String::new, |value| format!("{value:.4}"))),
             Cell::number(interval).with_note(words::ends(&quantity.ends)),
-            Cell::number(figure.number("margin").map_or_else(String::new, words::percent)),
-            Cell::text(reading::text(figure, "decision").unwrap_or_default()),
+            Cell::number(figure.number(Key::Margin).map_or_else(String::new, words::percent)),
+            Cell::text(reading::text(figure, Key::Decision).unwrap_or_default()),
         ]
     };
     let columns = ["figure", "of", "ratio", "interval", "margin", "decision"];
-    let of = controls(figures).next().and_then(|figure| reading::text(figure, CELL))?;
+    let of = controls(figures).next().and_then(|figure| reading::text(figure, Key::Cell))?;
     let title = format!("A/A control: {of} under two names");
     Table::new(title, columns).with_rows(controls(figures).map(row)).unless_empty()
 }
@@ -220,12 +227,12 @@ fn control(figures: &[Figure]) -> Option<Table> {
 fn control_answer(figures: &[Figure]) -> Option<Answer> {
     let count = |decision: &str| {
         controls(figures)
-            .filter(|f| reading::text(f, "decision").as_deref() == Some(decision))
+            .filter(|f| reading::text(f, Key::Decision).as_deref() == Some(decision))
             .count()
     };
     let all = controls(figures).count();
     let (different, equal) = (count("different"), count("equivalent"));
-    let of = controls(figures).next().and_then(|figure| reading::text(figure, CELL))?;
+    let of = controls(figures).next().and_then(|figure| reading::text(figure, Key::Cell))?;
     let (text, style) = if different > 0 {
         let text = format!(
             "The A/A control failed: {of} under two names came out different in {different} of {all} \

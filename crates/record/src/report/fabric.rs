@@ -4,9 +4,10 @@
 mod groups;
 mod map;
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
-use page::{Block, Cell, Column, Figure, Metric, Section, Table};
+use page::{Block, Cell, Column, Figure, Key, Metric, Section, Table};
 
 use super::reading;
 use super::subject::Who;
@@ -34,14 +35,14 @@ pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
 }
 
 fn is(figure: &Figure, statistic: &str) -> bool {
-    reading::text(figure, "statistic").as_deref() == Some(statistic)
+    reading::text(figure, Key::Statistic).as_deref() == Some(statistic)
 }
 
-fn text(figure: &Figure, name: &str) -> String {
+fn text(figure: &Figure, name: impl Borrow<Key>) -> String {
     reading::text(figure, name).unwrap_or_default()
 }
 
-fn whole(figure: &Figure, name: &str) -> u64 {
+fn whole(figure: &Figure, name: impl Borrow<Key>) -> u64 {
     figure.number(name).unwrap_or(0.0) as u64
 }
 
@@ -49,10 +50,11 @@ fn whole(figure: &Figure, name: &str) -> u64 {
 /// many.
 fn by_nodes(figures: &[&Figure]) -> Option<Table> {
     let means: Vec<&Figure> = figures.iter().filter(|f| is(f, "mean")).copied().collect();
-    let message = means.iter().min_by_key(|f| whole(f, "nodes")).map(|f| whole(f, "message"))?;
+    let message =
+        means.iter().min_by_key(|f| whole(f, Key::Nodes)).map(|f| whole(f, Key::Message))?;
     let of: Vec<&Figure> = figures
         .iter()
-        .filter(|f| whole(f, "message") == message)
+        .filter(|f| whole(f, Key::Message) == message)
         .filter(|f| is(f, "worst-round") || (is(f, "mean") && !has_rounds(f)))
         .copied()
         .collect();
@@ -60,7 +62,7 @@ fn by_nodes(figures: &[&Figure]) -> Option<Table> {
         "Exchanges by nodes, MB/s each way: mean over pairs, messages of {}",
         measure::ByteCount(message)
     );
-    let table = table(&of, "nodes", title, |figure| whole(figure, "nodes").to_string())?;
+    let table = table(&of, &Key::Nodes, title, |figure| whole(figure, Key::Nodes).to_string())?;
     Some(table.with_note("Of an arrangement of several rounds its worst round."))
 }
 
@@ -68,28 +70,28 @@ fn by_nodes(figures: &[&Figure]) -> Option<Table> {
 fn by_message(figures: &[&Figure]) -> Option<Table> {
     let of: Vec<&Figure> =
         figures.iter().filter(|f| is(f, "minimum") && !has_rounds(f)).copied().collect();
-    let most = of.iter().map(|f| whole(f, "nodes")).max()?;
-    let of: Vec<&Figure> = of.into_iter().filter(|f| whole(f, "nodes") == most).collect();
+    let most = of.iter().map(|f| whole(f, Key::Nodes)).max()?;
+    let of: Vec<&Figure> = of.into_iter().filter(|f| whole(f, Key::Nodes) == most).collect();
     let title = format!("Exchanges by message size, MB/s each way: the worst pair of {most} nodes");
-    let size = |figure: &Figure| measure::ByteCount(whole(figure, "message")).to_string();
-    table(&of, "message", title, size)
+    let size = |figure: &Figure| measure::ByteCount(whole(figure, Key::Message)).to_string();
+    table(&of, &Key::Message, title, size)
 }
 
 fn has_rounds(figure: &Figure) -> bool {
-    let name = text(figure, "arrangement");
+    let name = text(figure, Key::Arrangement);
     matches!(name.as_str(), "sweep" | "tournament") || name.starts_with("bisections")
 }
 
 /// A row for each subject and value of `key`, a column for each arrangement.
 fn table(
     figures: &[&Figure],
-    key: &str,
+    key: &Key,
     title: String,
     name: impl Fn(&Figure) -> String,
 ) -> Option<Table> {
     let mut arrangements: Vec<String> = Vec::new();
     for figure in figures.iter().filter(|f| !f.is_bypass()) {
-        let arrangement = text(figure, "arrangement");
+        let arrangement = text(figure, Key::Arrangement);
         if !arrangements.contains(&arrangement) {
             arrangements.push(arrangement);
         }
@@ -106,7 +108,7 @@ fn table(
             .copied()
             .collect();
         let of = |arrangement: &String| {
-            let own = |f: &&&Figure| !f.is_bypass() && text(f, "arrangement") == *arrangement;
+            let own = |f: &&&Figure| !f.is_bypass() && text(f, Key::Arrangement) == *arrangement;
             alike.iter().find(own).copied()
         };
         let own: Vec<&Figure> = arrangements.iter().filter_map(of).collect();
@@ -114,12 +116,12 @@ fn table(
         let mut row = vec![Cell::path(subject.name()), Cell::number(name(first))];
         row.extend(arrangements.iter().map(|arrangement| cell(of(arrangement))));
         row.push(cell(alike.iter().find(|f| f.is_bypass()).copied()));
-        let limit = first.number("wire_limit_bits_per_s").map(megabytes);
+        let limit = first.number(Key::WireLimit).map(megabytes);
         row.push(Cell::number(limit.unwrap_or_default()));
         row.push(Cell::limit_of(slowest(&own), &own));
         rows.push(row);
     }
-    let mut columns: Vec<Column> = vec!["device".into(), key.into()];
+    let mut columns: Vec<Column> = vec!["device".into(), key.as_str().into()];
     columns.extend(arrangements.into_iter().map(Column::from));
     columns.extend(["direct cables", "wire", "worst limited by"].map(Column::from));
     Table::new(title, columns).sparing(&["wire", "direct cables"]).with_rows(rows).unless_empty()
@@ -139,7 +141,7 @@ fn cell(figure: Option<&Figure>) -> Cell {
         (Some(low), Some(high)) => format!("{}…{}", megabytes(low), megabytes(high)),
         _ => String::new(),
     };
-    let round = reading::text(figure, "round").map(|round| format!("{round} "));
+    let round = reading::text(figure, Key::Round).map(|round| format!("{round} "));
     Cell::number(value).with_note(round.unwrap_or_default() + &ends)
 }
 
@@ -163,13 +165,13 @@ mod tests {
 
     fn figure(arrangement: &str, nodes: u64, statistic: &str, megabytes: Option<f64>) -> Figure {
         let path = if arrangement == "direct cables" { "bypass" } else { "device" };
-        let conditions: [(&str, Condition); 6] = [
-            ("path", path.into()),
-            ("device", "sw<1>".into()),
-            ("arrangement", arrangement.into()),
-            ("nodes", nodes.into()),
-            ("message", 65_536_u64.into()),
-            ("statistic", statistic.into()),
+        let conditions: [(Key, Condition); 6] = [
+            (Key::Path, path.into()),
+            (Key::Device, "sw<1>".into()),
+            (Key::Arrangement, arrangement.into()),
+            (Key::Nodes, nodes.into()),
+            (Key::Message, 65_536_u64.into()),
+            (Key::Statistic, statistic.into()),
         ];
         Figure {
             metric: Metric::PairGoodput,
@@ -181,7 +183,7 @@ mod tests {
             confidence: Some(0.95),
             n: 1,
             blocks: 6,
-            conditions: conditions.map(|(key, value)| (key.to_owned(), value)).into(),
+            conditions: conditions.map(|(key, value)| (key, value)).into(),
             verdict: Verdict::DeviceLimited,
             caveats: Vec::new(),
         }
@@ -189,8 +191,8 @@ mod tests {
 
     fn pair(from: &str, to: &str, megabytes: Option<f64>) -> Figure {
         let mut figure = figure("offset=2", 4, "pair", megabytes);
-        figure.conditions.insert("from".to_owned(), from.into());
-        figure.conditions.insert("to".to_owned(), to.into());
+        figure.set(Key::From, from);
+        figure.set(Key::To, to);
         figure
     }
 

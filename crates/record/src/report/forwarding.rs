@@ -16,7 +16,7 @@ mod throughput;
 
 use measure::{FrameRate, Rate};
 use method::study::StudySpec;
-use page::{Block, Figure, Section};
+use page::{Block, Figure, Key, Section};
 
 use super::ReportInput;
 use super::frames::Frames;
@@ -68,7 +68,7 @@ fn link_rate(run: &ReportInput<'_>) -> Option<Rate> {
 
 /// What a link carries of the figure's frames: as the study says, else by the link's rate.
 fn line_rate(figure: &Figure, link: Option<Rate>) -> Option<FrameRate> {
-    let told = figure.number("line_rate_frames_per_s").map(FrameRate);
+    let told = figure.number(Key::LineRate).map(FrameRate);
     told.or_else(|| Frames::of_figure(figure)?.line_rate(link?))
 }
 

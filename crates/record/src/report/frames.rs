@@ -2,7 +2,7 @@
 //! not plain UDP over IPv4. Owns the order in which frames stand. Never measures one.
 
 use measure::{FrameMix, FrameRate, Rate};
-use page::{Cell, Condition, Figure};
+use page::{Cell, Condition, Figure, Key};
 use trial::{Datagrams, Headers, IpVersion};
 
 use super::reading;
@@ -23,14 +23,14 @@ pub(super) struct Frames {
 impl Frames {
     /// By a figure's conditions; `None` where they name no size.
     pub(super) fn of_figure(figure: &Figure) -> Option<Self> {
-        let name = match figure.conditions.get("frame_size")? {
+        let name = match figure.conditions.get(&Key::FrameSize)? {
             Condition::Number(octets) => format!("{octets:.0}"),
-            _ => reading::text(figure, "frame_size")?,
+            _ => reading::text(figure, Key::FrameSize)?,
         };
         let asked: Option<FrameMix> = name.parse().ok();
-        let sent = reading::text(figure, "frame_size_sent").and_then(|sent| sent.parse().ok());
+        let sent = reading::text(figure, Key::FrameSizeSent).and_then(|sent| sent.parse().ok());
         let mean = asked.as_ref().map(FrameMix::mean_octets);
-        let mean = mean.or_else(|| figure.number("mean_frame_octets")).unwrap_or(0.0);
+        let mean = mean.or_else(|| figure.number(Key::MeanFrameOctets)).unwrap_or(0.0);
         Some(Self {
             hundredths: (mean * 100.0) as u64,
             name: asked.as_ref().map_or(name, ToString::to_string),
@@ -99,12 +99,12 @@ pub(super) fn cell(figure: &Figure) -> Cell {
 fn headers_of_figure(figure: &Figure) -> String {
     let text = |name| reading::text(figure, name);
     let mut parts: Vec<String> = Vec::new();
-    parts.extend(text("ip_version").filter(|v| v != "ipv4").map(|v| v.replace("ipv", "IPv")));
-    parts.extend(text("vlan").map(|vlan| format!("VLAN {vlan}")));
+    parts.extend(text(Key::IpVersion).filter(|v| v != "ipv4").map(|v| v.replace("ipv", "IPv")));
+    parts.extend(text(Key::Vlan).map(|vlan| format!("VLAN {vlan}")));
     let counts = [
-        ("source_ports", "source ports"),
-        ("destination_ports", "destination ports"),
-        ("addresses", "addresses"),
+        (Key::SourcePorts, "source ports"),
+        (Key::DestinationPorts, "destination ports"),
+        (Key::Addresses, "addresses"),
     ];
     let spread =
         counts.into_iter().filter_map(|(name, what)| Some(format!("{} {what}", text(name)?)));

@@ -2,18 +2,18 @@
 //!
 //! Never draws: a tool's few points are no distribution.
 
-use page::{Block, Cell, Figure, Section, Table};
+use page::{Block, Cell, Figure, Key, Section, Table};
 
 use super::reading;
 use crate::words;
 
 /// Conditions that have a column of their own, or say nothing here.
-const SHOWN: [&str; 5] = ["tool", "device", "path", "file", "rate_convention"];
+const SHOWN: [Key; 5] = [Key::Tool, Key::Device, Key::Path, Key::File, Key::RateConvention];
 
 /// The section; `None` where nothing was imported.
 pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
     let rows: Vec<Vec<Cell>> =
-        figures.iter().filter(|figure| reading::is_imported(figure)).map(row).collect();
+        figures.iter().filter(|figure| figure.is_of("imported")).map(row).collect();
     if rows.is_empty() {
         return None;
     }
@@ -24,17 +24,17 @@ pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
 }
 
 fn row(figure: &Figure) -> Vec<Cell> {
-    let said = |name: &str| reading::text(figure, name).unwrap_or_default();
+    let said = |key: &Key| reading::text(figure, key).unwrap_or_default();
     let case: Vec<String> = figure
         .conditions
         .keys()
-        .filter(|name| !SHOWN.contains(&name.as_str()))
-        .map(|name| format!("{} {}", name.replace('_', " "), said(name)))
+        .filter(|name| !SHOWN.contains(name))
+        .map(|name| format!("{} {}", name.as_str().replace('_', " "), said(name)))
         .collect();
     let quantile = figure.quantile.map_or_else(String::new, |q| format!(" {}", words::quantile(q)));
     vec![
-        Cell::text(said("tool")).with_note(said("file")),
-        Cell::text(said("device")),
+        Cell::text(said(&Key::Tool)).with_note(said(&Key::File)),
+        Cell::text(said(&Key::Device)),
         Cell::text(format!("{}{quantile}", figure.metric.as_str())),
         Cell::text(case.join(", ")),
         Cell::value(figure),

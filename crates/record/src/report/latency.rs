@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Histogram;
-use page::{Block, Cell, Column, Figure, Metric, Picture, Room, Section, Table, Unit};
+use page::{Block, Cell, Column, Figure, Key, Metric, Picture, Room, Section, Table, Unit};
 use trial::record::FlowRecord;
 use trial::{FlowKind, Protocol, Role, Schedule};
 use trial::{Trial, TrialRecord};
@@ -219,14 +219,13 @@ fn cdf_picture(name: &str, load: &str, cases: &[Trips<'_>]) -> Picture {
 /// One row for each case, one column for each quantile of the metric.
 fn quantile_table(figures: &[Figure], metric: Metric, title: &str) -> Option<Table> {
     // The forwarding study's own delays stand in its section.
-    let of: Vec<&Figure> =
-        reading::of(figures, metric).filter(|f| !reading::is_test(f, "latency")).collect();
+    let of: Vec<&Figure> = reading::of(figures, metric).filter(|f| f.is_of("latency")).collect();
     let mut quantiles: Vec<f64> = of.iter().filter_map(|f| f.quantile).collect();
     quantiles.sort_by(f64::total_cmp);
     quantiles.dedup();
     let key = |f: &Figure| {
         (
-            reading::text(f, "protocol").unwrap_or_default(),
+            reading::text(f, Key::Protocol).unwrap_or_default(),
             reading::load(f),
             Frames::of_figure(f),
             Who::of_figure(f),

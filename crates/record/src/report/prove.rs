@@ -9,7 +9,7 @@ use page::{Answer, Block, Cell, Page, Picture, Section, Style, Table};
 
 use super::html::{self, ReportError};
 use crate::svg::{Axis, Plot, Point, Scale, Series};
-use crate::words;
+use crate::{text, words};
 
 const ANCHOR: &str = "certificate";
 
@@ -39,6 +39,11 @@ pub fn render(
     };
     let title = "switchmark: certificate".to_owned();
     html::render(title, vec![page], generated_unix_ns)
+}
+
+/// The same as text, but for the wrong claims: what makes them again must not be cut.
+pub fn text(certificate: &Certificate) -> String {
+    text::told(&answers(&certificate.total()), &[by_kind(certificate)], &[])
 }
 
 fn answers(total: &Tally) -> Vec<Answer> {
@@ -71,6 +76,10 @@ fn answers(total: &Tally) -> Vec<Answer> {
             count(total.covering),
             share(total.covering, total.intervals, total.coverage()),
         ));
+    }
+    if total.brackets > 0 {
+        let (held, all_of_them) = (count(total.bracketing), count(total.brackets));
+        all.push(format!("Of {all_of_them} search brackets {held} hold the truth."));
     }
     all.into_iter().map(|text| Answer { text, verdict, style }).collect()
 }
@@ -119,6 +128,7 @@ fn outcomes(certificate: &Certificate) -> Picture {
 fn by_kind(certificate: &Certificate) -> Section {
     let head = [
         "",
+        "world",
         "study",
         "device",
         "devices",
@@ -131,14 +141,15 @@ fn by_kind(certificate: &Certificate) -> Section {
         "intervals that cover",
         "brackets that hold",
     ];
-    let row = |(at, row): (usize, method::prove::Row)| {
-        let tally = &row.tally;
+    let row = |number_of: Cell, names: [&str; 3], tally: &Tally| {
         let number = |count: u64| Cell::number(words::count(count));
         let of = |hits: u64, all: u64| Cell::number(format!("{hits} of {all}"));
+        let [world, study, kind] = names.map(Cell::text);
         vec![
-            Cell::number((at + 1).to_string()),
-            Cell::text(row.place.study).with_note(row.place.world),
-            Cell::text(row.place.kind),
+            number_of,
+            world,
+            study,
+            kind,
             number(tally.devices),
             number(tally.claims()),
             number(tally.right),
@@ -150,8 +161,14 @@ fn by_kind(certificate: &Certificate) -> Section {
             of(tally.bracketing, tally.brackets),
         ]
     };
-    let table = Table::new("Claims by study and kind of device".to_owned(), head)
-        .with_rows(certificate.rows().into_iter().enumerate().map(row));
+    let kinds = certificate.rows().into_iter().enumerate().map(|(at, one)| {
+        let names = [one.place.world, one.place.study, one.place.kind];
+        row(Cell::number((at + 1).to_string()), names, &one.tally)
+    });
+    let total = row(Cell::Blank, ["all", "", ""], &certificate.total());
+    let table = Table::new("Claims by study and kind of device", head)
+        .page_only(&["", "intervals that cover", "brackets that hold"])
+        .with_rows(kinds.chain([total]));
     section("kinds", "By study and kind of device", Block::Table(table))
 }
 

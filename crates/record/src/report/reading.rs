@@ -1,31 +1,32 @@
 //! Reading figures by their conditions: which protocol, which size, which path, in words. What is a
 //! number or a name alone, a figure reads itself.
 
-use page::{Condition, Figure, Metric};
+use std::borrow::Borrow;
+
+use page::{Condition, Figure, Key, Metric};
 
 /// A condition as text; `None` where the figure has none of that name.
-pub(super) fn text(figure: &Figure, name: &str) -> Option<String> {
-    figure.conditions.get(name).map(|c| match c {
-        Condition::Text(text) => text.clone(),
-        Condition::Integer(n) => n.to_string(),
+pub(super) fn text(figure: &Figure, key: impl Borrow<Key>) -> Option<String> {
+    figure.conditions.get(key.borrow()).map(|c| match c {
         Condition::Number(x) => crate::words::trimmed(*x, 6),
         Condition::Flag(yes) => if *yes { "yes" } else { "no" }.to_owned(),
+        other => other.to_string(),
     })
 }
 
 /// Whether it is of that test of the forwarding study.
 pub(super) fn is_test(figure: &Figure, test: &str) -> bool {
-    text(figure, "test").as_deref() == Some(test)
+    text(figure, Key::Test).as_deref() == Some(test)
 }
 
 /// The load beside it, `idle` where nothing is said.
 pub(super) fn load(figure: &Figure) -> String {
-    text(figure, "load").unwrap_or_else(|| "idle".to_owned())
+    text(figure, Key::Load).unwrap_or_else(|| "idle".to_owned())
 }
 
 /// `h1/eth1 → h2/eth1`
 pub(super) fn way(figure: &Figure) -> String {
-    match (text(figure, "from"), text(figure, "to")) {
+    match (text(figure, Key::From), text(figure, Key::To)) {
         (Some(from), Some(to)) => format!("{from} → {to}"),
         _ => String::new(),
     }
@@ -35,7 +36,7 @@ pub(super) fn way(figure: &Figure) -> String {
 pub(super) fn hosts(figure: &Figure) -> String {
     let host =
         |name| text(figure, name).map(|p| p.split('/').next().unwrap_or_default().to_owned());
-    match (host("from"), host("to")) {
+    match (host(Key::From), host(Key::To)) {
         (Some(from), Some(to)) => format!("{from} → {to}"),
         _ => String::new(),
     }
@@ -43,7 +44,7 @@ pub(super) fn hosts(figure: &Figure) -> String {
 
 /// Which of two opposite loads it is about, in words; `None` where there was one.
 pub(super) fn direction(figure: &Figure) -> Option<&'static str> {
-    match text(figure, "direction")?.as_str() {
+    match text(figure, Key::Direction)?.as_str() {
         "forward" => Some("there"),
         "reverse" => Some("back"),
         _ => Some("both ways together"),
@@ -52,22 +53,17 @@ pub(super) fn direction(figure: &Figure) -> Option<&'static str> {
 
 /// Whether it is about all of a load: the only direction, or both together.
 pub(super) fn is_whole(figure: &Figure) -> bool {
-    text(figure, "direction").is_none_or(|direction| direction == "total")
-}
-
-/// Whether another tool measured it.
-pub(super) fn is_imported(figure: &Figure) -> bool {
-    figure.conditions.contains_key("tool")
+    text(figure, Key::Direction).is_none_or(|direction| direction == "total")
 }
 
 /// Whether it is a campaign's, which tells its cells apart.
 pub(super) fn is_of_campaign(figure: &Figure) -> bool {
-    figure.conditions.contains_key(method::study::campaign::CELL)
+    figure.conditions.contains_key(&Key::Cell)
 }
 
 /// Those that studies measured by themselves.
 pub(super) fn of_studies(figures: &[Figure]) -> Vec<Figure> {
-    let own = |figure: &&Figure| !is_imported(figure) && !is_of_campaign(figure);
+    let own = |figure: &&Figure| !figure.is_of("imported") && !is_of_campaign(figure);
     figures.iter().filter(own).cloned().collect()
 }
 

@@ -3,11 +3,12 @@
 //!
 //! Owns the section and its sentences. Never reckons: every number is a figure's.
 
+use std::borrow::Borrow;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use page::{Block, Cell, Column, Figure, Metric, Picture, Section, Table, Unit, Verdict};
+use page::{Block, Cell, Column, Figure, Key, Metric, Picture, Section, Table, Unit, Verdict};
 use trial::FlowKind;
 use trial::{Trial, TrialRecord};
 
@@ -19,17 +20,7 @@ use crate::words;
 /// Below this share of an operation's time the network is not what a storage waits for.
 const STORAGE_BOUND: f64 = 0.05;
 /// What tells one cell from another.
-const CELL: [&str; 4] = ["engine", "block_size", "jobs", "iodepth"];
-
-/// Whether a figure is the storage study's.
-pub fn is_own(figure: &Figure) -> bool {
-    reading::text(figure, "engine").is_some() && !reading::is_imported(figure)
-}
-
-/// The other studies'.
-pub(super) fn others(figures: &[Figure]) -> Vec<Figure> {
-    figures.iter().filter(|figure| !is_own(figure)).cloned().collect()
-}
+const CELL: [Key; 4] = [Key::Engine, Key::BlockSize, Key::Jobs, Key::IoDepth];
 
 /// The trials of other studies: the round trips beside a job are that job's.
 pub(super) fn other_trials(
@@ -51,10 +42,10 @@ pub(super) fn other_trials(
 
 /// An estimate, where the figure is one.
 fn estimate(figure: &Figure) -> String {
-    reading::text(figure, "estimate").unwrap_or_default()
+    reading::text(figure, Key::Estimate).unwrap_or_default()
 }
 
-fn is(figure: &Figure, name: &str, said: &str) -> bool {
+fn is(figure: &Figure, name: impl Borrow<Key>, said: &str) -> bool {
     reading::text(figure, name).as_deref() == Some(said)
 }
 
@@ -62,12 +53,12 @@ fn is(figure: &Figure, name: &str, said: &str) -> bool {
 fn is_plain(figure: &Figure) -> bool {
     estimate(figure).is_empty()
         && figure.quantile.is_none()
-        && reading::text(figure, "part").is_none()
+        && reading::text(figure, Key::Part).is_none()
 }
 
 /// The section; `None` where no storage was measured.
 pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
-    let own: Vec<&Figure> = figures.iter().filter(|f| is_own(f)).collect();
+    let own: Vec<&Figure> = figures.iter().filter(|f| f.is_of("storage")).collect();
     if own.is_empty() {
         return None;
     }
@@ -117,7 +108,7 @@ fn done(own: &[&Figure]) -> Table {
                 f.metric == metric
                     && f.quantile == quantile
                     && estimate(f).is_empty()
-                    && reading::text(f, "part").is_none()
+                    && reading::text(f, Key::Part).is_none()
                     && is_beside(f, rate)
             });
             Cell::value_or_missing(found.copied())
@@ -125,10 +116,10 @@ fn done(own: &[&Figure]) -> Table {
         let text = |name| reading::text(rate, name).unwrap_or_default();
         vec![
             subject::cell(rate),
-            Cell::text(text("engine")).with_note(text("pattern")),
-            Cell::number(text("block_size")),
+            Cell::text(text(Key::Engine)).with_note(text(Key::Pattern)),
+            Cell::number(text(Key::BlockSize)),
             Cell::number(under_way(rate)),
-            Cell::text(text("operation")),
+            Cell::text(text(Key::Operation)),
             Cell::value(rate),
             beside(Metric::IoLatency, None),
             beside(Metric::IoLatency, Some(0.5)),
@@ -146,13 +137,20 @@ fn done(own: &[&Figure]) -> Table {
 /// `8 x 4`: jobs, and operations of each.
 fn under_way(figure: &Figure) -> String {
     let text = |name| reading::text(figure, name).unwrap_or_default();
-    format!("{} x {}", text("jobs"), text("iodepth"))
+    format!("{} x {}", text(Key::Jobs), text(Key::IoDepth))
 }
 
 /// Whether both are of one cell, on one way, of one kind of operation.
 fn is_beside(a: &Figure, b: &Figure) -> bool {
-    let names = CELL.into_iter().chain(["from", "to", "device", "variant", "path", "operation"]);
-    names.into_iter().all(|name| reading::text(a, name) == reading::text(b, name))
+    let names = CELL.into_iter().chain([
+        Key::From,
+        Key::To,
+        Key::Device,
+        Key::Variant,
+        Key::Path,
+        Key::Operation,
+    ]);
+    names.into_iter().all(|key| reading::text(a, &key) == reading::text(b, &key))
 }
 
 /// Where an operation's time goes, a column a part.
@@ -160,10 +158,10 @@ fn budget(own: &[&Figure]) -> Table {
     const PARTS: [&str; 5] = ["client", "network", "storage node", "disk", "rest"];
     let means = own
         .iter()
-        .filter(|f| f.metric == Metric::IoLatency && is_plain(f) && !is(f, "operation", "all"));
+        .filter(|f| f.metric == Metric::IoLatency && is_plain(f) && !is(f, Key::Operation, "all"));
     let rows = means.map(|mean| {
         let part = |name: &&str| {
-            let found = own.iter().find(|f| is(f, "part", name) && is_beside(f, mean));
+            let found = own.iter().find(|f| is(f, Key::Part, name) && is_beside(f, mean));
             found.map_or_else(
                 || Cell::number("–").with_note("in the rest"),
                 |f| {
@@ -175,9 +173,9 @@ fn budget(own: &[&Figure]) -> Table {
         let text = |name| reading::text(mean, name).unwrap_or_default();
         let lead = [
             subject::cell(mean),
-            Cell::number(text("block_size")),
+            Cell::number(text(Key::BlockSize)),
             Cell::number(under_way(mean)),
-            Cell::text(text("operation")),
+            Cell::text(text(Key::Operation)),
             Cell::value(mean),
         ];
         lead.into_iter().chain(PARTS.iter().map(part)).collect()
@@ -199,12 +197,12 @@ fn added(own: &[&Figure]) -> Option<Table> {
             };
             let value = |figure: Option<&&Figure>| Cell::value_or_missing(figure.copied());
             let rest = of("observed less predicted");
-            let agrees = rest.and_then(|f| reading::text(f, "agrees")).unwrap_or_default();
+            let agrees = rest.and_then(|f| reading::text(f, Key::Agrees)).unwrap_or_default();
             vec![
                 subject::cell(seen),
-                Cell::number(reading::text(seen, "block_size").unwrap_or_default()),
+                Cell::number(reading::text(seen, Key::BlockSize).unwrap_or_default()),
                 Cell::number(under_way(seen)),
-                Cell::text(reading::text(seen, "operation").unwrap_or_default()),
+                Cell::text(reading::text(seen, Key::Operation).unwrap_or_default()),
                 value(of("predicted from the round trips")),
                 value(Some(seen)),
                 value(rest),
@@ -243,10 +241,10 @@ fn what_if(own: &[&Figure]) -> Vec<Picture> {
 /// A row a cell, depth and way of writing, a column a round trip.
 fn what_if_table(own: &[&Figure]) -> Option<Table> {
     let all: Vec<&Figure> = own.iter().copied().filter(|f| estimate(f) == "what if").collect();
-    let trip = |f: &Figure| f.number("what_if_rtt_ns").map(|ns| ns as u64);
+    let trip = |f: &Figure| f.number(Key::WhatIfRtt).map(|ns| ns as u64);
     let trips: BTreeSet<u64> = all.iter().filter_map(|f| trip(f)).collect();
-    let said = |f: &Figure, name| reading::text(f, name).unwrap_or_default();
-    let key = |f: &Figure| ["what_if_iodepth", "what_if_copied"].map(|name| said(f, name));
+    let said = |f: &Figure, name: Key| reading::text(f, name).unwrap_or_default();
+    let key = |f: &Figure| [Key::WhatIfIoDepth, Key::WhatIfCopied].map(|name| said(f, name));
     let mut rows: Vec<Vec<&Figure>> = Vec::new();
     for figure in &all {
         let row =
@@ -257,13 +255,13 @@ fn what_if_table(own: &[&Figure]) -> Option<Table> {
         }
     }
     let cells = |row: &Vec<&Figure>| {
-        let at_most = if is(row[0], "bound", "at most") { "≤ " } else { "" };
-        let depth = said(row[0], "what_if_iodepth");
+        let at_most = if is(row[0], Key::Bound, "at most") { "≤ " } else { "" };
+        let depth = said(row[0], Key::WhatIfIoDepth);
         let mut cells = vec![
             subject::cell(row[0]),
-            Cell::number(said(row[0], "block_size")),
-            Cell::number(format!("{at_most}{} x {depth}", said(row[0], "jobs"))),
-            Cell::text(said(row[0], "what_if_copied")),
+            Cell::number(said(row[0], Key::BlockSize)),
+            Cell::number(format!("{at_most}{} x {depth}", said(row[0], Key::Jobs))),
+            Cell::text(said(row[0], Key::WhatIfCopied)),
         ];
         cells.extend(trips.iter().map(|ns| {
             let found = row.iter().find(|f| trip(f) == Some(*ns));
@@ -284,16 +282,16 @@ fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {
     let title = format!(
         "{}, {} octets, {} jobs: operations a second by round trip",
         Who::of_figure(first).name(),
-        reading::text(first, "block_size").unwrap_or_default(),
-        reading::text(first, "jobs").unwrap_or_default()
+        reading::text(first, Key::BlockSize).unwrap_or_default(),
+        reading::text(first, Key::Jobs).unwrap_or_default()
     );
-    let point = |figure: &&&Figure| Some((figure.number("what_if_rtt_ns")? / 1e3, figure.value?));
+    let point = |figure: &&&Figure| Some((figure.number(Key::WhatIfRtt)? / 1e3, figure.value?));
     let mut series: Vec<Series> = Vec::new();
     let mut lines: Vec<(String, bool)> = Vec::new();
     for figure in figures {
         let key = (
-            reading::text(figure, "what_if_iodepth").unwrap_or_default(),
-            reading::text(figure, "what_if_copied").as_deref() == Some("yes"),
+            reading::text(figure, Key::WhatIfIoDepth).unwrap_or_default(),
+            reading::text(figure, Key::WhatIfCopied).as_deref() == Some("yes"),
         );
         if !lines.contains(&key) {
             lines.push(key);
@@ -304,12 +302,12 @@ fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {
     depths.dedup();
     for (depth, copied) in &lines {
         let of_line = |f: &&&Figure| {
-            is(f, "what_if_iodepth", depth)
-                && (reading::text(f, "what_if_copied").as_deref() == Some("yes")) == *copied
+            is(f, Key::WhatIfIoDepth, depth)
+                && (reading::text(f, Key::WhatIfCopied).as_deref() == Some("yes")) == *copied
         };
         let points: Vec<(f64, f64)> =
             figures.iter().filter(of_line).filter_map(|f| point(&f)).collect();
-        let bound = if figures.iter().filter(of_line).any(|f| is(f, "bound", "at most")) {
+        let bound = if figures.iter().filter(of_line).any(|f| is(f, Key::Bound, "at most")) {
             "at most, "
         } else {
             ""
@@ -351,19 +349,19 @@ fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {
 /// The network's share, what a network or a device without latency would give, and whether the
 /// prediction held.
 pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
-    let own: Vec<&Figure> = figures.iter().filter(|f| is_own(f)).collect();
+    let own: Vec<&Figure> = figures.iter().filter(|f| f.is_of("storage")).collect();
     let mut all = Vec::new();
     let whole = own.iter().filter(|f| {
-        f.metric == Metric::NetworkShare && !f.is_bypass() && !is(f, "operation", "read")
+        f.metric == Metric::NetworkShare && !f.is_bypass() && !is(f, Key::Operation, "read")
     });
     for share in whole {
         // Where there are writes, they are asked about: they cross the network most.
         let writes = own.iter().any(|f| {
             f.metric == Metric::NetworkShare
-                && is(f, "operation", "write")
+                && is(f, Key::Operation, "write")
                 && is_same_cell(f, share)
         });
-        if writes == is(share, "operation", "all") {
+        if writes == is(share, Key::Operation, "all") {
             continue;
         }
         all.extend(of_share(share, &own));
@@ -373,8 +371,8 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
 }
 
 fn is_same_cell(a: &Figure, b: &Figure) -> bool {
-    let names = CELL.into_iter().chain(["from", "to", "device", "variant", "path"]);
-    names.into_iter().all(|name| reading::text(a, name) == reading::text(b, name))
+    let names = CELL.into_iter().chain([Key::From, Key::To, Key::Device, Key::Variant, Key::Path]);
+    names.into_iter().all(|key| reading::text(a, &key) == reading::text(b, &key))
 }
 
 fn of_share(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
@@ -383,15 +381,15 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
         own.iter().find(|f| {
             f.metric == Metric::Iops
                 && estimate(f) == name
-                && is(f, "operation", "all")
+                && is(f, Key::Operation, "all")
                 && is_same_cell(f, share)
         })
     };
-    let operation = match reading::text(share, "operation").as_deref() {
+    let operation = match reading::text(share, Key::Operation).as_deref() {
         Some("write") => "write",
         _ => "read",
     };
-    let size: u64 = share.number("block_size").unwrap_or(0.0) as u64;
+    let size: u64 = share.number(Key::BlockSize).unwrap_or(0.0) as u64;
     let size = if size.is_multiple_of(1024) {
         format!("{}\u{a0}KiB", size / 1024)
     } else {
@@ -417,7 +415,7 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
             " A network without latency would give at most {most} more operations a second; {device}."
         );
     }
-    let bare = reading::text(share, "device").as_deref() == Some("cable");
+    let bare = reading::text(share, Key::Device).as_deref() == Some("cable");
     let known = of_all("at most, with a device without latency").is_some();
     let verdict = match (bare, known) {
         (true, _) => share.verdict,
@@ -437,7 +435,7 @@ fn of_change(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
     let (seen, predicted) = (of("")?, of("predicted from the round trips")?);
     let rest = of("observed less predicted")?;
     let (seen_value, predicted_value) = (seen.value?, predicted.value?);
-    let held = match reading::text(rest, "agrees").as_deref() {
+    let held = match reading::text(rest, Key::Agrees).as_deref() {
         Some("yes") => "the two agree",
         Some("no") => "the two do not agree: something else changed as well",
         _ => "whether the two agree these blocks can't tell",

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use measure::reading::StreamPoint;
-use page::{Block, Cell, Figure, Metric, Picture, Section, Table, Unit};
+use page::{Block, Cell, Figure, Key, Metric, Picture, Section, Table, Unit};
 use trial::record::{BulkRecord, FlowRecord, StreamRecord};
 use trial::{Bulk, FlowKind, Role};
 use trial::{Trial, TrialRecord};
 
 use super::subject::{self, Who};
-use super::{buffer, latency, reading};
+use super::{latency, reading};
 use crate::svg::{Axis, PALETTE, Plot, Point, Scale, Series};
 use crate::words;
 
@@ -25,7 +25,7 @@ pub(super) fn section(
 ) -> Option<Section> {
     let mut seen = BTreeSet::new();
     // The buffer study's own streams are shown with its figures.
-    let elsewhere = figures.iter().any(buffer::is_own);
+    let elsewhere = figures.iter().any(|f| f.is_of("buffer"));
     let mut blocks: Vec<Block> = figures_table(figures).map(Block::Table).into_iter().collect();
     for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
         for (flow, done) in trial.flows.iter().zip(&record.flows) {
@@ -52,11 +52,11 @@ pub(super) fn section(
 /// Goodput and retransmits as the studies state them.
 fn figures_table(figures: &[Figure]) -> Option<Table> {
     let shown = |f: &&Figure| matches!(f.metric, Metric::Goodput | Metric::Retransmits);
-    let of = figures.iter().filter(shown).filter(|f| !buffer::is_own(f));
+    let of = figures.iter().filter(shown).filter(|f| !f.is_of("buffer"));
     let rows: Vec<Vec<Cell>> = of
         .map(|f| {
-            let protocol = reading::text(f, "protocol").unwrap_or_default().to_uppercase();
-            let size = reading::text(f, "frame_size").unwrap_or_default();
+            let protocol = reading::text(f, Key::Protocol).unwrap_or_default().to_uppercase();
+            let size = reading::text(f, Key::FrameSize).unwrap_or_default();
             vec![
                 Cell::text(f.metric.as_str()),
                 Cell::text(latency::short_load(&reading::load(f))),

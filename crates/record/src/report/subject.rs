@@ -1,7 +1,7 @@
 //! Whose figure or trial it is: a device in one of its variants, or the direct cable beside it.
 //! Owns the names that tell them apart on a page. Never decides whose limit a figure shows.
 
-use page::{Cell, Figure};
+use page::{Cell, Figure, Key};
 use trial::Trial;
 use trial::{Path, Subject};
 
@@ -24,7 +24,7 @@ impl Who {
         if figure.is_bypass() {
             return Self::Cable;
         }
-        named(figure, "device", "variant").map_or(Self::Unnamed, Self::Named)
+        named(figure, Key::Device, Key::Variant).map_or(Self::Unnamed, Self::Named)
     }
 
     pub(super) fn of_trial(trial: &Trial) -> Self {
@@ -59,7 +59,7 @@ impl Who {
 
 /// Which subject's loads a cable's figure was asked for, where that is said.
 pub(super) fn beside(figure: &Figure) -> Option<Subject> {
-    named(figure, "beside_device", "beside_variant")
+    named(figure, Key::BesideDevice, Key::BesideVariant)
 }
 
 /// The device, or the cable, with the direction; its ports beneath.
@@ -74,7 +74,7 @@ pub(super) fn cell(figure: &Figure) -> Cell {
     Cell::path(Who::of_figure(figure).name() + &direction).with_note(notes.join(", "))
 }
 
-fn named(figure: &Figure, device: &str, variant: &str) -> Option<Subject> {
+fn named(figure: &Figure, device: Key, variant: Key) -> Option<Subject> {
     let device = reading::text(figure, device)?;
     Some(Subject { device, variant: reading::text(figure, variant) })
 }

@@ -1,20 +1,24 @@
-//! A sweep's page: what each answer is at every value, as plots and as one table, and which run
-//! holds each point.
+//! A sweep: the same studies at every combination of values of a testbed's parameters, each
+//! combination a run of its own. Its rows, its text and its page.
 //!
-//! Owns the page of several runs that differ in one or two parameters. Each point's own page is its
-//! run's.
+//! Owns what several runs show that differ in one or two parameters. A combination's own page is
+//! its run's.
 
-mod charts;
+mod enough;
+mod lines;
+mod plots;
 
-use page::{Answer, Block, Cell, Figure, Page, Picture, Section, Table, Unit, Verdict};
+use std::fmt::Write as _;
+
+use page::{Answer, Block, Cell, Condition, Figure, Key, Page, Section, Table};
+use serde_json::{Value, json};
 
 use super::html::{self, ReportError};
-use super::{caveats, conditions, picture};
+use super::{campaign, caveats, conditions, picture};
+use crate::rows::SCHEMA;
 use crate::run::{RunMeta, RunStatus, SweptValue};
-use crate::svg::{Axis, PALETTE, Plot, Point, Scale, Series};
-use crate::words;
-
-pub use charts::{Chart, Line, charts};
+use crate::{text, words};
+use lines::{Line, lines};
 
 /// One point's run.
 #[derive(Debug, Clone)]
@@ -28,67 +32,149 @@ pub struct SweptRun {
 }
 
 impl SweptRun {
-    /// The figures get the swept values among their conditions.
+    /// The figures get the swept values among their conditions, and the cell that these make.
     pub fn new(meta: RunMeta, status: RunStatus, figures: Vec<Figure>) -> Self {
         let mut run = Self { meta, status, figures };
-        let told = run.values().iter().map(|v| (v.condition.clone(), v.as_condition()));
-        let told: Vec<_> = told.collect();
+        let mut own: Vec<(Key, Condition)> =
+            run.conditions().map(|(name, value)| (Key::named(name), value)).collect();
+        own.push((Key::Cell, run.cell().into()));
         for figure in &mut run.figures {
-            figure.conditions.extend(told.iter().cloned());
+            figure.conditions.extend(own.iter().cloned());
         }
         run
     }
 
     /// The swept parameters here; none where the run is of no sweep.
-    pub fn values(&self) -> &[SweptValue] {
+    fn values(&self) -> &[SweptValue] {
         self.meta.sweep.as_ref().map_or(&[], |point| &point.values)
     }
+
+    fn conditions(&self) -> impl Iterator<Item = (&str, Condition)> {
+        self.values().iter().map(|v| (v.condition.as_str(), v.as_condition()))
+    }
+
+    /// `4MiB 25ms`
+    fn cell(&self) -> String {
+        let texts: Vec<&str> = self.values().iter().map(|value| value.text.as_str()).collect();
+        texts.join(" ")
+    }
+
+    /// `buffer 4MiB, delay 25ms`
+    fn at(&self) -> String {
+        let said: Vec<String> =
+            self.values().iter().map(|v| format!("{} {}", v.parameter, v.text)).collect();
+        said.join(", ")
+    }
 }
 
-/// So many lines can be told apart; the table has all of them.
-const MOST_LINES: usize = 2 * PALETTE;
-/// So many sentences stand above.
+/// A sweep, as far as it came.
+#[derive(Debug, Clone)]
+pub struct Sweep {
+    /// What its runs' ids begin with.
+    pub id: String,
+    /// How many points were asked for.
+    pub of: usize,
+    /// Those that were begun, in their order.
+    pub runs: Vec<SweptRun>,
+}
+
+/// So many sentences stand above, beside what is enough.
 const MOST_ANSWERS: usize = 4;
-/// Values that span more than this are drawn by decades.
-const WIDE: f64 = 8.0;
 
-/// One self-contained HTML file for a sweep's points, in their order. `generated_unix_ns` is the
-/// caller's wall clock.
-pub fn render(runs: &[SweptRun], generated_unix_ns: u64) -> Result<String, ReportError> {
-    let page = runs.first().map(|first| page_of(&first.meta, &runs.iter().collect::<Vec<_>>()));
-    let title = page.as_ref().map_or_else(|| "switchmark".to_owned(), |p| p.heading.clone());
-    html::render(title, page.into_iter().collect(), generated_unix_ns)
+impl Sweep {
+    /// How many points ran to their end.
+    pub fn done(&self) -> usize {
+        self.ended().len()
+    }
+
+    /// Of all points.
+    pub fn figures(&self) -> Vec<Figure> {
+        self.runs.iter().flat_map(|one| one.figures.iter().cloned()).collect()
+    }
+
+    /// The rows of any run, and what became of each point.
+    pub fn json(&self) -> Value {
+        let point = |one: &SweptRun| {
+            let place: serde_json::Map<String, Value> =
+                one.conditions().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+            json!({ "run": one.meta.id, "status": one.status.as_str(), "where": place })
+        };
+        json!({
+            "schema": SCHEMA,
+            "run": self.id,
+            "verb": self.runs.first().map(|one| one.meta.verb.as_str()),
+            "complete": self.done() == self.of,
+            "points": self.runs.iter().map(point).collect::<Vec<_>>(),
+            "figures": self.figures(),
+        })
+    }
+
+    /// The points that ran to their end as text, and how many did not.
+    pub fn text(&self) -> String {
+        let Some(first) = self.runs.first().map(|one| &one.meta) else { return String::new() };
+        let (done, of) = (self.done(), self.of);
+        let mut out = format!("sweep {}  {done} of {of} points  seed {}\n", self.id, first.seed);
+        for note in &first.notes {
+            text::put_wrapped(&mut out, "", note);
+        }
+        out.push('\n');
+        let ended = self.ended();
+        let lines = lines(&ended);
+        let figures: Vec<Figure> =
+            lines.iter().flat_map(|line| line.figures.iter().copied().flatten()).cloned().collect();
+        out.push_str(&text::told(&answers(&lines, &ended), &[section(&lines, &ended)], &figures));
+        let unfinished = self.runs.len() - done;
+        if unfinished > 0 {
+            let _ = writeln!(out, "points begun that did not come to their end: {unfinished}");
+        }
+        out
+    }
+
+    /// One self-contained HTML file. `generated_unix_ns` is the caller's wall clock.
+    pub fn render(&self, generated_unix_ns: u64) -> Result<String, ReportError> {
+        let page = self.runs.first().map(|first| self.page(&first.meta));
+        let title = page.as_ref().map_or_else(|| "switchmark".to_owned(), |p| p.heading.clone());
+        html::render(title, page.into_iter().collect(), generated_unix_ns)
+    }
+
+    fn ended(&self) -> Vec<&SweptRun> {
+        self.runs.iter().filter(|one| one.status == RunStatus::Done).collect()
+    }
+
+    fn page(&self, first: &RunMeta) -> Page {
+        let points: Vec<&SweptRun> = self.runs.iter().collect();
+        let (done, of) = (self.done(), self.of);
+        let mut notes = first.notes.clone();
+        if done < of {
+            notes.insert(0, format!("Incomplete: {done} of {of} points ran to their end."));
+        }
+        let lines = lines(&points);
+        let mut sections = vec![section(&lines, &points), runs(&points)];
+        sections.extend(caveats::section(ANCHOR, &self.figures()));
+        sections.push(conditions::of_sweep(ANCHOR, first));
+        Page {
+            id: ANCHOR.to_owned(),
+            heading: format!("{} over {} on {}", first.verb, swept(&points), device(first)),
+            line: format!(
+                "Sweep {}, {}, switchmark {}",
+                self.id,
+                words::moment(first.created_unix_ns),
+                first.version
+            ),
+            notes,
+            answers: answers(&lines, &points),
+            picture: picture::picture(&first.topology),
+            sections,
+        }
+    }
 }
 
-fn page_of(meta: &RunMeta, points: &[&SweptRun]) -> Page {
-    let charts = charts(points);
-    let parameters: Vec<&str> =
-        points[0].values().iter().map(|value| value.parameter.as_str()).collect();
-    let (sweep, of) = meta.sweep.as_ref().map_or((meta.id.as_str(), 1), |p| (&p.sweep, p.of));
-    let done = points.iter().filter(|run| run.status == RunStatus::Done).count();
-    let mut notes = meta.notes.clone();
-    if done < of as usize {
-        notes.insert(0, format!("Incomplete: {done} of {of} points ran to their end."));
-    }
-    let all: Vec<Figure> = points.iter().flat_map(|run| run.figures.iter().cloned()).collect();
-    let anchor = "sweep";
-    let mut sections: Vec<Section> = sections(anchor, &charts, points);
-    sections.push(points_section(anchor, points));
-    sections.extend(caveats::section(anchor, &all));
-    sections.push(conditions::of_sweep(anchor, meta));
-    Page {
-        id: anchor.to_owned(),
-        heading: format!("{} over {} on {}", meta.verb, parameters.join(" and "), device(meta)),
-        line: format!(
-            "Sweep {sweep}, {}, switchmark {}",
-            words::moment(meta.created_unix_ns),
-            meta.version
-        ),
-        notes,
-        answers: answers(&charts, points),
-        picture: picture::picture(&meta.topology),
-        sections,
-    }
+const ANCHOR: &str = "sweep";
+
+/// `buffer and delay`
+fn swept(points: &[&SweptRun]) -> String {
+    let values = points.first().map_or(&[][..], |point| point.values());
+    values.iter().map(|value| value.parameter.as_str()).collect::<Vec<_>>().join(" and ")
 }
 
 /// What the sweep is of: the devices, or the whole testbed.
@@ -97,171 +183,56 @@ fn device(meta: &RunMeta) -> String {
     if names.is_empty() { meta.topology.name.clone() } else { names.join(", ") }
 }
 
-/// From the first point that has a value to the last.
-fn answers(charts: &[Chart<'_>], points: &[&SweptRun]) -> Vec<Answer> {
-    charts.iter().take(MOST_ANSWERS).filter_map(|chart| answer(chart, points)).collect()
+/// What is enough, and of the first figures how they change from the first point to the last.
+fn answers(lines: &[Line<'_>], points: &[&SweptRun]) -> Vec<Answer> {
+    let mut answers = enough::answers(lines, points);
+    let groups = lines.chunk_by(Line::is_beside).take(MOST_ANSWERS);
+    answers.extend(groups.filter_map(|group| from_first_to_last(&group[0], points)));
+    answers
 }
 
-fn answer(chart: &Chart<'_>, points: &[&SweptRun]) -> Option<Answer> {
-    let line = chart.lines.first()?;
+fn from_first_to_last(line: &Line<'_>, points: &[&SweptRun]) -> Option<Answer> {
     let known = line.figures.iter().zip(points).filter_map(|(figure, point)| {
         let figure = (*figure)?;
-        Some((figure, words::value(figure.unit, figure.value?), at(point)))
+        Some((figure, words::value(figure.unit, figure.value?), point.at()))
     });
     let known: Vec<(&Figure, String, String)> = known.collect();
     let ((_, from, here), (last, to, there)) = (known.first()?, known.last()?);
     let name = if line.name.is_empty() { String::new() } else { format!(" ({})", line.name) };
-    let text = format!("{}{name}: {from} at {here}, {to} at {there}.", chart.title);
+    let text = format!("{}{name}: {from} at {here}, {to} at {there}.", line.of);
     Some(Answer { text, verdict: last.verdict.limit(), style: last.verdict.into() })
 }
 
-/// `buffer 4MiB, delay 25ms`
-fn at(point: &SweptRun) -> String {
-    let said: Vec<String> =
-        point.values().iter().map(|v| format!("{} {}", v.parameter, v.text)).collect();
-    said.join(", ")
-}
-
-fn sections(prefix: &str, charts: &[Chart<'_>], points: &[&SweptRun]) -> Vec<Section> {
-    let section = |(i, chart): (usize, &Chart<'_>)| Section {
-        id: format!("{prefix}-chart{}", i + 1),
-        heading: chart.title.clone(),
-        blocks: vec![
-            Block::Pictures(plot(chart, points).into_iter().collect()),
-            Block::Table(table(chart, points)),
-        ],
-    };
-    charts.iter().enumerate().map(section).collect()
-}
-
-/// Over the first parameter; each value of the second is a line of its own.
-fn plot(chart: &Chart<'_>, points: &[&SweptRun]) -> Option<Picture> {
-    let mut series: Vec<Series> = Vec::new();
-    for line in &chart.lines {
-        for (figure, point) in line.figures.iter().zip(points) {
-            let (Some(figure), [first, rest @ ..]) = (figure, point.values()) else { continue };
-            let Some(value) = figure.value.filter(|value| value.is_finite()) else { continue };
-            let beside = rest.iter().map(|v| format!("{} {}", v.parameter, v.text));
-            let words: Vec<String> = std::iter::once(line.name.clone())
-                .chain(beside)
-                .filter(|w| !w.is_empty())
-                .collect();
-            let name = if words.is_empty() { chart.title.clone() } else { words.join(", ") };
-            let known = series.iter().position(|s| s.name == name);
-            let place = known.unwrap_or(series.len());
-            if known.is_none() {
-                let dashed = place >= PALETTE;
-                let (line, points) = (Vec::new(), Vec::new());
-                series.push(Series { name, colour: Some(place), dashed, line, points });
-            }
-            series[place].line.push((first.number, value));
-            series[place].points.push(Point {
-                x: first.number,
-                y: value,
-                whisker: figure.low.zip(figure.high),
-                text: format!(
-                    "{} {}: {}",
-                    first.parameter,
-                    first.text,
-                    words::with_interval(figure)
-                ),
-            });
-        }
+fn section(lines: &[Line<'_>], points: &[&SweptRun]) -> Section {
+    let plots = lines.chunk_by(Line::is_beside).filter_map(|group| plots::plot(group, points));
+    let rows = lines
+        .iter()
+        .flat_map(|line| line.figures.iter().flatten().map(|figure| (*figure, line.name.clone())));
+    let table = campaign::cell_table("Each point, through the device", &swept(points), rows);
+    Section {
+        id: format!("{ANCHOR}-cells"),
+        heading: format!("{} points", points.len()),
+        blocks: vec![Block::Pictures(plots.collect()), Block::Table(table)],
     }
-    let left_out = series.len().saturating_sub(MOST_LINES);
-    series.truncate(MOST_LINES);
-    let first = points.first()?.values().first()?;
-    let ends = |s: &Series| -> Vec<f64> {
-        let whiskers = s.points.iter().filter_map(|p| p.whisker).flat_map(|(l, h)| [l, h]);
-        s.points.iter().map(|p| p.y).chain(whiskers).collect()
-    };
-    let x: Vec<f64> = points.iter().filter_map(|p| Some(p.values().first()?.number)).collect();
-    let y: Vec<f64> = series.iter().flat_map(ends).collect();
-    if y.is_empty() {
-        return None;
-    }
-    let caption = if left_out == 0 {
-        format!("{} over {}.", chart.title, first.parameter)
-    } else {
-        format!("{} over {}; {left_out} lines more are in the table.", chart.title, first.parameter)
-    };
-    let unit = unit_of(&first.condition);
-    let plot = Plot {
-        title: caption.clone(),
-        x: Axis::over(&first.parameter, scale(&x), x.iter().copied(), |v| tick(unit, v)),
-        y: Axis::over(&chart.title, scale(&y), y.iter().copied(), |v| words::tick(chart.unit, v)),
-        series,
-    };
-    Some(Picture { svg: plot.draw(), caption })
 }
 
-fn scale(values: &[f64]) -> Scale {
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if low > 0.0 && high / low > WIDE { Scale::Log } else { Scale::Linear }
-}
-
-/// The unit that a condition's name ends with.
-fn unit_of(condition: &str) -> Option<Unit> {
-    let ends = [
-        ("_bytes", Unit::Bytes),
-        ("_ns", Unit::Nanoseconds),
-        ("_bits_per_s", Unit::BitsPerSecond),
-        ("_frames_per_s", Unit::FramesPerSecond),
-    ];
-    ends.into_iter().find(|(end, _)| condition.ends_with(end)).map(|(_, unit)| unit)
-}
-
-fn tick(unit: Option<Unit>, value: f64) -> String {
-    unit.map_or_else(|| words::trimmed(value, 3), |unit| words::tick(unit, value))
-}
-
-fn table(chart: &Chart<'_>, points: &[&SweptRun]) -> Table {
-    let parameters = points.first().map(|point| point.values()).unwrap_or_default();
-    let mut head: Vec<String> = parameters.iter().map(|v| v.parameter.clone()).collect();
-    let name = |line: &Line<'_>| {
-        if line.name.is_empty() { chart.title.clone() } else { line.name.clone() }
-    };
-    head.extend(chart.lines.iter().map(name));
-    let row = |(at, point): (usize, &&SweptRun)| {
-        let mut cells: Vec<Cell> =
-            point.values().iter().map(|v| Cell::number(v.text.clone())).collect();
-        cells.extend(chart.lines.iter().map(|line| {
-            let Some(figure) = line.figures[at] else { return Cell::Missing };
-            let value =
-                figure.value.map_or_else(|| "–".to_owned(), |v| words::value(chart.unit, v));
-            let bound = if figure.verdict == Verdict::TesterLimited { "a bound" } else { "" };
-            Cell::number(value).with_note(bound)
-        }));
-        cells
-    };
-    let rows = points.iter().enumerate().map(row);
-    Table::new(format!("{} at every point.", chart.title), head).with_rows(rows)
-}
-
-fn points_section(prefix: &str, runs: &[&SweptRun]) -> Section {
+/// Which run holds each point, and how it ended.
+fn runs(points: &[&SweptRun]) -> Section {
     let row = |run: &&SweptRun| {
-        let values: Vec<String> =
-            run.values().iter().map(|v| format!("{} {}", v.parameter, v.text)).collect();
         let reason = match &run.status {
             RunStatus::Failed { reason } => reason.clone(),
             _ => String::new(),
         };
         vec![
-            Cell::text(values.join(", ")),
+            Cell::text(run.at()),
             Cell::text(run.meta.id.clone()),
             Cell::text(run.status.as_str()).with_note(reason),
             Cell::text(run.meta.topology.name.clone()),
         ]
     };
-    let table = Table::new(
-        "Each point is a run; `switchmark report RUN` shows all of it.".to_owned(),
-        ["point", "run", "status", "testbed"],
-    )
-    .with_rows(runs.iter().map(row));
-    Section {
-        id: format!("{prefix}-points"),
-        heading: "The points".to_owned(),
-        blocks: vec![Block::Table(table)],
-    }
+    let title = "Each point is a run; `switchmark report RUN` shows all of it.";
+    let table =
+        Table::new(title, ["point", "run", "status", "testbed"]).with_rows(points.iter().map(row));
+    let heading = "The points".to_owned();
+    Section { id: format!("{ANCHOR}-points"), heading, blocks: vec![Block::Table(table)] }
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use method::{StudySpec, SwitchTest};
-use page::{Block, Cell, Figure, Metric, Section, Style, Table, Unit, Verdict};
+use page::{Block, Cell, Figure, Key, Metric, Section, Style, Table, Unit, Verdict};
 use trial::{Trial, TrialRecord};
 
 use super::subject::Who;
@@ -12,17 +12,7 @@ use super::{ReportInput, reading};
 use crate::words;
 
 /// What tells one row of the first table from another.
-const CASE: [&str; 5] = ["device", "variant", "test", "frame_size", "ports"];
-
-/// Whether a figure is the switching study's.
-pub(super) fn is_own(figure: &Figure) -> bool {
-    reading::text(figure, "suite").is_some()
-}
-
-/// All figures of other studies.
-pub(super) fn others(figures: &[Figure]) -> Vec<Figure> {
-    figures.iter().filter(|figure| !is_own(figure)).cloned().collect()
-}
+const CASE: [Key; 5] = [Key::Device, Key::Variant, Key::Test, Key::FrameSize, Key::Ports];
 
 /// All trials of other studies. A trial does not name its study, but its label begins with its
 /// test.
@@ -39,7 +29,7 @@ pub(super) fn other_trials<'a>(run: &ReportInput<'a>) -> Cow<'a, [(Trial, TrialR
 
 /// The section; `None` where no switch was tested.
 pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
-    let own: Vec<&Figure> = figures.iter().filter(|f| is_own(f)).collect();
+    let own: Vec<&Figure> = figures.iter().filter(|f| f.is_of("switching")).collect();
     if own.is_empty() {
         return None;
     }
@@ -64,8 +54,8 @@ const LEAD: &str = "Rates are of all sending ports together. Throughput is the h
 /// Whether it is of a test whose throughput is searched for a pattern.
 pub fn is_of_pattern(figure: &Figure) -> bool {
     let patterns = ["mesh", "one-to-many", "many-to-one", "half-to-half", "one-way"];
-    let unsupported = reading::text(figure, "reason").is_some();
-    reading::text(figure, "test").is_some_and(|test| patterns.contains(&test.as_str()))
+    let unsupported = reading::text(figure, Key::Reason).is_some();
+    reading::text(figure, Key::Test).is_some_and(|test| patterns.contains(&test.as_str()))
         && !unsupported
 }
 
@@ -84,7 +74,8 @@ fn patterns<'a>(figures: &[&'a Figure]) -> Vec<Vec<&'a Figure>> {
 }
 
 fn find<'a>(row: &[&'a Figure], metric: Metric, rate: Option<&str>) -> Option<&'a Figure> {
-    let of = |f: &&&Figure| f.metric == metric && reading::text(f, "rate").as_deref() == rate;
+    let of =
+        |f: &&&Figure| f.metric == metric && reading::text(f, Key::RateName).as_deref() == rate;
     row.iter().find(of).copied()
 }
 
@@ -94,11 +85,12 @@ fn pattern_table(rows: &[Vec<&Figure>]) -> Table {
         let text = |name| reading::text(first, name).unwrap_or_default();
         let cell = |metric, rate| find(row, metric, rate).map_or_else(Cell::default, Cell::value);
         let throughput = find(row, Metric::Throughput, None);
-        let media = throughput.and_then(|f| Some(f.value? / f.number("pattern_frames_per_s")?));
+        let media = throughput.and_then(|f| Some(f.value? / f.number(Key::PatternRate)?));
         vec![
-            Cell::path(text("test")).with_note(text("clause")),
-            Cell::path(Who::of_figure(first).name()).with_note(format!("{} ports", text("ports"))),
-            Cell::number(text("frame_size")),
+            Cell::path(text(Key::Test)).with_note(text(Key::Clause)),
+            Cell::path(Who::of_figure(first).name())
+                .with_note(format!("{} ports", text(Key::Ports))),
+            Cell::number(text(Key::FrameSize)),
             cell(Metric::Throughput, None),
             Cell::number(media.map_or_else(|| "–".to_owned(), words::percent)),
             cell(Metric::Received, Some("frmol")),
@@ -135,9 +127,9 @@ fn other_table(figures: &[&Figure]) -> Table {
     let row = |figure: &&Figure| {
         let text = |name| reading::text(figure, name).unwrap_or_default();
         vec![
-            Cell::text(text("test")).with_note(text("clause")),
+            Cell::text(text(Key::Test)).with_note(text(Key::Clause)),
             Cell::path(Who::of_figure(figure).name()),
-            Cell::number(text("frame_size")),
+            Cell::number(text(Key::FrameSize)),
             Cell::text(wording(figure)).with_style(Style::Long),
             Cell::value(figure),
             Cell::limit(&[*figure]),
@@ -151,7 +143,7 @@ fn other_table(figures: &[&Figure]) -> Table {
 /// What a figure of a single test tells: `lost at the congested port`.
 pub fn wording(figure: &Figure) -> String {
     let text = |name| reading::text(figure, name);
-    if let Some(reason) = text("reason") {
+    if let Some(reason) = text(Key::Reason) {
         return format!("not tested: {reason}");
     }
     let what = match figure.metric {
@@ -175,16 +167,16 @@ pub fn wording(figure: &Figure) -> String {
         other => other.as_str().to_owned(),
     };
     let details = [
-        text("receiver").map(|receiver| format!("at the {receiver} port")),
-        text("worst_from").map(|port| format!("worst of all shifts, from {port}")),
-        text("pattern").map(|pattern| format!("in {pattern}")),
-        text("traffic").map(|traffic| format!("with {traffic}")),
-        text("to").map(|port| format!("to {port}")),
-        match (text("senders"), text("receivers")) {
+        text(Key::Receiver).map(|receiver| format!("at the {receiver} port")),
+        text(Key::WorstFrom).map(|port| format!("worst of all shifts, from {port}")),
+        text(Key::Pattern).map(|pattern| format!("in {pattern}")),
+        text(Key::Traffic).map(|traffic| format!("with {traffic}")),
+        text(Key::To).map(|port| format!("to {port}")),
+        match (text(Key::Senders), text(Key::Receivers)) {
             (Some(from), Some(to)) => Some(format!("{from} ports into {to}")),
             _ => None,
         },
-        text("held_octets_a_receiver").map(|octets| {
+        text(Key::HeldOctets).map(|octets| {
             let held = octets.parse().map_or(octets, |octets| words::value(Unit::Bytes, octets));
             format!("{held} held at each egress")
         }),
@@ -195,8 +187,8 @@ pub fn wording(figure: &Figure) -> String {
 
 /// A mesh's answer at the smallest frame, and what the address table and a congested port showed.
 pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
-    let own = || figures.iter().filter(|f| is_own(f));
-    let size = |f: &&Figure| f.number("frame_size").unwrap_or(0.0) as u64;
+    let own = || figures.iter().filter(|f| f.is_of("switching"));
+    let size = |f: &&Figure| f.number(Key::FrameSize).unwrap_or(0.0) as u64;
     let mesh = own()
         .filter(|f| f.metric == Metric::Throughput && reading::is_test(f, "mesh"))
         .min_by_key(size);
@@ -215,9 +207,9 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
 
 fn of_mesh(figure: &Figure) -> Option<(Verdict, String)> {
     let (value, who) = (figure.value?, Who::of_figure(figure).in_words());
-    let ports = reading::text(figure, "ports")?;
-    let size = reading::text(figure, "frame_size")?;
-    let share = figure.number("pattern_frames_per_s").map_or_else(String::new, |media| {
+    let ports = reading::text(figure, Key::Ports)?;
+    let size = reading::text(figure, Key::FrameSize)?;
+    let share = figure.number(Key::PatternRate).map_or_else(String::new, |media| {
         format!(", {} of the media", words::percent(value / media))
     });
     let text = format!(

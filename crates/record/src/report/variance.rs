@@ -1,15 +1,15 @@
 //! Where the variance of a campaign's figures comes from, a row a figure and factor. Never takes it
 //! apart: the shares are figures.
 
-use page::{Cell, Figure, Metric, Table};
+use page::{Cell, Figure, Key, Metric, Table};
 
 use super::reading;
 use crate::words;
 
 /// What a control or a share is of: `rtt p50`.
 pub(super) fn of(figure: &Figure) -> String {
-    let of = reading::text(figure, "of").unwrap_or_default();
-    let quantile = figure.number("of_quantile");
+    let of = reading::text(figure, Key::Of).unwrap_or_default();
+    let quantile = figure.number(Key::OfQuantile);
     quantile.map_or_else(|| of.clone(), |q| format!("{of} {}", words::quantile(q)))
 }
 
@@ -19,7 +19,7 @@ pub(super) fn shares(figures: &[Figure]) -> Option<Table> {
         vec![
             Cell::text(of(figure)),
             Cell::text(case(figure)),
-            Cell::text(reading::text(figure, "factor").unwrap_or_default()),
+            Cell::text(reading::text(figure, Key::Factor).unwrap_or_default()),
             Cell::value(figure),
         ]
     };
@@ -33,8 +33,16 @@ pub(super) fn shares(figures: &[Figure]) -> Option<Table> {
 
 /// `udp 64 idle`
 pub(super) fn case(figure: &Figure) -> String {
-    let words =
-        ["protocol", "frame_size", "test", "goal", "arrangement", "message", "statistic", "load"];
+    let words = [
+        Key::Protocol,
+        Key::FrameSize,
+        Key::Test,
+        Key::Goal,
+        Key::Arrangement,
+        Key::Message,
+        Key::Statistic,
+        Key::Load,
+    ];
     let said: Vec<String> = words.iter().filter_map(|name| reading::text(figure, name)).collect();
     said.join(" ")
 }

@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use dataplane::datagram::{Pace, SenderSpec};
+use dataplane::datagram::{Pace, Traffic};
 use measure::Nanos;
 use netlink::Netlink;
 use trial::topology::AddressBlock;
 
-use super::fault::AgentFault;
-use crate::protocol::{ReceiverOrder, SenderOrder, Terms, WIRE_OCTETS, echo_bits, per_second};
+use crate::failed::Failed;
+use crate::protocol::{Order, Terms, WIRE_OCTETS, Work, echo_rate};
 
 const UDP: u8 = 17;
 /// Shares of a limit add up to it but for this.
@@ -38,109 +38,97 @@ impl Bounds {
     }
 
     /// Refuses an interface that is not to be loaded.
-    pub fn check_interface(&self, interface: &str) -> Result<(), AgentFault> {
+    pub fn check_interface(&self, interface: &str) -> Result<(), Failed> {
         if self.terms.interfaces.iter().any(|known| known == interface) {
             return Ok(());
         }
-        Err(AgentFault::NoTestPort { interface: interface.to_owned() })
+        Err(Failed::new(format!("use `{interface}`: it is no test port")))
     }
 
-    /// Refuses a receiver that would answer strangers, or by an interface that is not to be loaded,
-    /// or more than an interface may be asked to send. What its answers come to, by interface.
-    pub fn check_receivers(&self, orders: &[ReceiverOrder]) -> Result<Load, AgentFault> {
-        let mut load = Load::new();
+    /// Refuses ends of which frames would reach strangers, leave by an interface that is not to be
+    /// loaded, or be more than an interface may be asked to send: answers, or, of senders, what
+    /// they send beside what the host `answers`. What it comes to, by interface.
+    pub fn check(&self, orders: &[Order], answers: Option<&Load>) -> Result<Load, Failed> {
+        let mut load = answers.cloned().unwrap_or_default();
         for order in orders {
-            let interface = self.check_ends(order.flow(), order.addresses())?;
-            match order {
-                ReceiverOrder::Receiver(spec) => {
-                    let ranges = [spec.spread.sources, spec.spread.destinations];
-                    self.check_ranges(order.flow(), &ranges)?;
-                }
-                ReceiverOrder::EchoServer(spec) => {
-                    let bits = echo_bits(spec.protocol, spec.frame_size, spec.messages);
-                    let asked = per_second(spec.pace).map(|often| often * bits);
-                    self.add(order.flow(), asked, load.entry(interface).or_default())?;
-                }
-                // Acknowledgements; a source of such a flow is refused where there is a limit.
-                ReceiverOrder::Sink(_)
-                | ReceiverOrder::ExchangeResponder(_)
-                | ReceiverOrder::StorageServer(_) => {}
+            let interface = self.check_ends(order)?;
+            if let Work::Datagrams(traffic) = &order.flow {
+                let ranges = [traffic.spread.sources, traffic.spread.destinations];
+                self.check_ranges(order.identity.flow, &ranges)?;
             }
+            let asked = match &order.flow {
+                Work::Echo(requests) => echo_rate(requests),
+                // Acknowledgements; a source of such a flow is refused where there is a limit.
+                _ if answers.is_none() => continue,
+                Work::Datagrams(traffic) => datagrams_bits(traffic),
+                Work::Bulk(_) | Work::Exchange(_) | Work::Storage(_) => None,
+            };
+            self.add(order.identity.flow, asked, load.entry(interface).or_default())?;
         }
         Ok(load)
     }
 
-    /// Refuses a sender of which frames would reach strangers, leave by an interface that is not to
-    /// be loaded, or be more than an interface may be asked to send beside what it `answers`.
-    pub fn check_senders(&self, orders: &[SenderOrder], answers: &Load) -> Result<(), AgentFault> {
-        let mut load = answers.clone();
-        for order in orders {
-            let interface = self.check_ends(order.flow(), order.addresses())?;
-            if let SenderOrder::Sender(spec) = order {
-                let ranges = [spec.spread.sources, spec.spread.destinations];
-                self.check_ranges(order.flow(), &ranges)?;
-            }
-            let asked = match order {
-                SenderOrder::Sender(spec) => datagrams_bits(spec),
-                SenderOrder::EchoClient(spec) => {
-                    let bits = echo_bits(spec.protocol, spec.frame_size, spec.messages);
-                    per_second(spec.pace).map(|often| often * bits)
-                }
-                SenderOrder::Source(_)
-                | SenderOrder::ExchangeInitiator(_)
-                | SenderOrder::Client(_) => None,
-            };
-            self.add(order.flow(), asked, load.entry(interface).or_default())?;
-        }
-        Ok(())
-    }
-
     /// The interface between two ends, by its number; zero where no route is known, so that nothing
     /// can leave.
-    fn check_ends(&self, flow: u16, (own, peer): (IpAddr, IpAddr)) -> Result<u32, AgentFault> {
+    fn check_ends(&self, order: &Order) -> Result<u32, Failed> {
+        let (own, peer, flow) = (order.local, order.peer(), order.identity.flow);
         for address in [own, peer] {
             if !self.terms.cover(address) {
-                return Err(AgentFault::Stranger { flow, address });
+                return Err(stranger(flow, address));
             }
         }
-        let look = |cause| AgentFault::Route { flow, cause };
+        let look = |cause| Failed::because(format!("look up the way of flow {flow}"), cause);
         let mut kernel = Netlink::open().map_err(look)?;
         let Ok(route) = kernel.route_to(peer, Some(own), 0, 0, UDP) else { return Ok(0) };
         let links = kernel.links().map_err(look)?;
         let name = links.into_iter().find(|link| link.index == route.index).map(|link| link.name);
         match name {
             Some(name) if !self.terms.interfaces.contains(&name) => {
-                Err(AgentFault::Interface { flow, peer, interface: name })
+                Err(Failed::new(format!(
+                    "take part in flow {flow}: the way to {peer} leaves by `{name}`, which is no test port"
+                ))
+                .unavailable())
             }
             _ => Ok(route.index),
         }
     }
 
-    fn check_ranges(&self, flow: u16, ranges: &[Option<AddressBlock>]) -> Result<(), AgentFault> {
+    fn check_ranges(&self, flow: u16, ranges: &[Option<AddressBlock>]) -> Result<(), Failed> {
         let stranger = ranges.iter().flatten().find(|range| !self.terms.cover_all(**range));
         match stranger {
-            Some(range) => Err(AgentFault::Stranger { flow, address: range.first }),
+            Some(range) => Err(self::stranger(flow, range.first)),
             None => Ok(()),
         }
     }
 
     /// Adds what a flow asks to send to its interface's `load`, in bits a second. Where there is a
     /// limit, one that names no rate is refused.
-    fn add(&self, flow: u16, asked: Option<f64>, load: &mut f64) -> Result<(), AgentFault> {
+    fn add(&self, flow: u16, asked: Option<f64>, load: &mut f64) -> Result<(), Failed> {
         let Some(limit) = self.terms.rate else { return Ok(()) };
-        *load += asked.ok_or(AgentFault::Unbounded { flow, limit })?;
+        *load += asked.ok_or_else(|| {
+            let words = format!("it names no rate, and an interface here may be asked for {limit}");
+            Failed::new(format!("send flow {flow}: {words}")).unavailable()
+        })?;
         if *load > limit.bits_per_second() * (1.0 + ROUNDING) {
-            return Err(AgentFault::Rate { flow, asked: *load, limit });
+            return Err(Failed::new(format!(
+                "send flow {flow}: its interface would be asked for {load:.0} bit/s of {limit} allowed"
+            ))
+            .unavailable());
         }
         Ok(())
     }
 }
 
-fn datagrams_bits(spec: &SenderSpec) -> Option<f64> {
-    let gap_ns = match spec.pace {
+fn stranger(flow: u16, address: IpAddr) -> Failed {
+    let words = format!("take part in flow {flow}: {address} is no address of the testbed");
+    Failed::new(words).unavailable()
+}
+
+fn datagrams_bits(traffic: &Traffic) -> Option<f64> {
+    let gap_ns = match traffic.pace {
         Pace::Every(gap) => gap,
         Pace::Falling { from, to, .. } => from.min(to),
         Pace::Greedy | Pace::Burst(_) => return None,
     };
-    Some((spec.frames.mean_octets() + WIRE_OCTETS) * 8.0 * 1e9 / gap_ns.max(1e-3))
+    Some((traffic.frames.mean_octets() + WIRE_OCTETS) * 8.0 * 1e9 / gap_ns.max(1e-3))
 }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dataplane::Halt;
 
-use super::fault::AgentFault;
 use super::found::Notes;
+use crate::failed::Failed;
 
 /// What must be ended or undone from outside: by an abort, or when the pipe ends.
 #[derive(Clone, Default)]
@@ -21,14 +21,14 @@ impl Cancel {
     }
 
     /// Ends the trial under way and puts back what was changed.
-    pub fn let_go(&self) -> Result<(), AgentFault> {
+    pub fn let_go(&self) -> Result<(), Failed> {
         self.halt();
         self.notes().undo()
     }
 
     /// The same for the last time: whoever would change something afterwards waits for the
     /// process's end.
-    pub fn let_go_for_good(&self) -> Result<(), AgentFault> {
+    pub fn let_go_for_good(&self) -> Result<(), Failed> {
         self.halt();
         let mut notes = self.notes();
         let undone = notes.undo();

@@ -1,20 +1,22 @@
 //! Changing settings of the host on request, noted before each.
 
-use super::fault::AgentFault;
 use super::found::{self, Found, Notes};
 use super::interrupts;
 use super::settings::{apply, now};
+use crate::failed::Failed;
 use crate::protocol::Setting;
 
 /// Changes one after another. What is as wanted already is left alone, and so are settings of the
 /// machine that another agent changed and has yet to put back.
-pub fn change(notes: &mut Notes, wanted: &[Setting]) -> Result<(), AgentFault> {
+pub fn change(notes: &mut Notes, wanted: &[Setting]) -> Result<(), Failed> {
     for setting in wanted {
-        setting.check()?;
+        setting.check().map_err(|refused| Failed::new(refused.to_string()))?;
         if let Some(number) = setting.interrupt()
             && !interrupts::is_ours(number)
         {
-            return Err(AgentFault::OthersInterrupt { number });
+            return Err(Failed::new(format!(
+                "move interrupt {number}: no port of this host has it"
+            )));
         }
         let before = now(setting)?;
         if before == *setting {
@@ -24,7 +26,9 @@ pub fn change(notes: &mut Notes, wanted: &[Setting]) -> Result<(), AgentFault> {
             && found::is_held(setting)
             && !notes.has(|noted| noted.is_of(setting))
         {
-            return Err(AgentFault::OthersSetting { path: path.clone() });
+            return Err(Failed::new(format!(
+                "write {path}: another agent changed it and has yet to put it back; wait until it has ended"
+            )));
         }
         notes.note(Found::Setting(before))?;
         apply(setting)?;

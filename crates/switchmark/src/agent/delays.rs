@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use measure::Nanos;
 use netlink::{Netem, Netlink, NetlinkError};
 
-use super::fault::AgentFault;
 use super::found::{Found, Notes};
+use crate::failed::Failed;
 
 /// netem counts in steps of so much: a delay reads back shorter by less than that.
 const STEP: Nanos = Nanos(64);
@@ -37,12 +37,12 @@ impl Delays {
         notes: &mut Notes,
         ports: &BTreeMap<String, u32>,
         delay: Nanos,
-    ) -> Result<BTreeMap<String, String>, AgentFault> {
+    ) -> Result<BTreeMap<String, String>, Failed> {
         let mut through = BTreeMap::new();
         for (interface, limit) in ports {
             let netem = Netem { delay, limit: *limit };
             let deed = if self.0.contains_key(interface) { "check" } else { "add" };
-            let failed = |cause| AgentFault::Delay { deed, interface: interface.clone(), cause };
+            let failed = |cause| undelayed(deed, interface, cause);
             let mut kernel = Netlink::open().map_err(failed)?;
             let standing = if deed == "add" {
                 self.make(&mut kernel, notes, interface, netem)
@@ -56,7 +56,10 @@ impl Delays {
                 let _ = self.remove(notes, interface);
             }
             if !stands? {
-                return Err(AgentFault::DelayGone { interface: interface.clone(), delay });
+                return Err(Failed::new(format!(
+                    "check the delay of what arrives at `{interface}`: it is no longer {delay}; another \
+                     program changed the port's queues"
+                )));
             }
             through.insert(interface.clone(), self.0[interface].name.clone());
         }
@@ -69,9 +72,8 @@ impl Delays {
         notes: &mut Notes,
         interface: &str,
         netem: Netem,
-    ) -> Result<(), AgentFault> {
-        let owned = interface.to_owned();
-        let failed = |cause| AgentFault::Delay { deed: "add", interface: owned.clone(), cause };
+    ) -> Result<(), Failed> {
+        let failed = |cause| undelayed("add", interface, cause);
         let port = kernel.link(interface).map_err(failed)?.index;
         let name = format!("swm{port}");
         // Only what is not there yet is noted as made here; the kernel refuses the rest.
@@ -107,7 +109,7 @@ impl Delays {
         Ok(led && detour.netem == wanted && set.is_some_and(|set| exact(&set)))
     }
 
-    fn remove(&mut self, notes: &mut Notes, interface: &str) -> Result<(), AgentFault> {
+    fn remove(&mut self, notes: &mut Notes, interface: &str) -> Result<(), Failed> {
         let name = self.0.remove(interface).map(|detour| detour.name);
         notes.undo_those(|found| match found {
             Found::NoIngress { interface: of } => of == interface,
@@ -115,4 +117,12 @@ impl Delays {
             _ => false,
         })
     }
+}
+
+/// What the user can do crosses the pipe with the words.
+fn undelayed(deed: &str, interface: &str, cause: NetlinkError) -> Failed {
+    let hint = cause.hint().map_or_else(String::new, |hint| format!(" ({hint})"));
+    let deed_of = format!("{deed} the delay of what arrives at `{interface}`{hint}");
+    let failed = Failed::because(deed_of, cause);
+    if deed == "add" { failed.unavailable() } else { failed }
 }

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use netlink::{Netlink, PreviousFeatures};
 use serde::{Deserialize, Serialize};
 
-use super::fault::AgentFault;
 use super::{parent_death, settings};
+use crate::failed::Failed;
 use crate::protocol::Setting;
 
 /// In memory, and gone with the next boot, as all that is changed is.
@@ -89,7 +89,7 @@ impl Found {
     }
 
     /// As it was. What is gone needs nothing.
-    fn restore(&self) -> Result<(), AgentFault> {
+    fn restore(&self) -> Result<(), Failed> {
         let restored = match self {
             Self::Setting(setting) => return settings::restore(setting),
             Self::NoFile { path, device, inode } => return remove_file(path, (*device, *inode)),
@@ -108,7 +108,7 @@ impl Found {
         };
         match restored {
             Err(error) if error.is_absent() => Ok(()),
-            Err(cause) => Err(AgentFault::Restore { what: self.told(), cause }),
+            Err(cause) => Err(Failed::because(format!("put back {}", self.told()), cause)),
             Ok(()) => Ok(()),
         }
     }
@@ -157,7 +157,7 @@ impl Notes {
 
     /// Writes down what is about to be changed, and from here on only lets this agent end by ways
     /// that restore. Where no file can be had (no root, no `/run`), it is only remembered.
-    pub fn note(&mut self, found: Found) -> Result<(), AgentFault> {
+    pub fn note(&mut self, found: Found) -> Result<(), Failed> {
         parent_death::slacken()?;
         let written = self.lasting || found.is_the_machines();
         self.all.push(found);
@@ -168,7 +168,7 @@ impl Notes {
     }
 
     /// Writes down that what `of` tells of is now this.
-    pub fn renote(&mut self, of: impl Fn(&Found) -> bool, now: &Found) -> Result<(), AgentFault> {
+    pub fn renote(&mut self, of: impl Fn(&Found) -> bool, now: &Found) -> Result<(), Failed> {
         for found in self.all.iter_mut().filter(|found| of(found)) {
             *found = now.clone();
         }
@@ -177,19 +177,19 @@ impl Notes {
 
     /// Puts everything back, the newest first and as far as it goes; the first failure is told.
     /// What could not be put back stays noted.
-    pub fn undo(&mut self) -> Result<(), AgentFault> {
+    pub fn undo(&mut self) -> Result<(), Failed> {
         self.undo_those(|_| true)
     }
 
     /// The same for some of it.
-    pub fn undo_those(&mut self, which: impl Fn(&Found) -> bool) -> Result<(), AgentFault> {
+    pub fn undo_those(&mut self, which: impl Fn(&Found) -> bool) -> Result<(), Failed> {
         let first = undo(&mut self.all, which);
         let written = self.write();
         let tied = if self.is_empty() { parent_death::tighten() } else { Ok(()) };
         first.and(written).and(tied)
     }
 
-    fn write(&mut self) -> Result<(), AgentFault> {
+    fn write(&mut self) -> Result<(), Failed> {
         let Some((path, file)) = &mut self.file else { return Ok(()) };
         let stays = |found: &&Found| self.lasting || found.is_the_machines();
         let left: Vec<Found> = self.all.iter().filter(stays).cloned().collect();
@@ -204,15 +204,16 @@ impl Notes {
 }
 
 /// Only if it is still the same file.
-fn remove_file(path: &str, identity: (u64, u64)) -> Result<(), AgentFault> {
+fn remove_file(path: &str, identity: (u64, u64)) -> Result<(), Failed> {
     match fs::symlink_metadata(path) {
-        Ok(of) if (of.dev(), of.ino()) == identity => fs::remove_file(path)
-            .map_err(|cause| AgentFault::File { deed: "remove", path: path.to_owned(), cause }),
+        Ok(of) if (of.dev(), of.ino()) == identity => {
+            fs::remove_file(path).map_err(Failed::to(format!("remove {path}")))
+        }
         _ => Ok(()),
     }
 }
 
-fn undo(ledger: &mut Vec<Found>, which: impl Fn(&Found) -> bool) -> Result<(), AgentFault> {
+fn undo(ledger: &mut Vec<Found>, which: impl Fn(&Found) -> bool) -> Result<(), Failed> {
     let (mut first, mut left) = (Ok(()), Vec::new());
     while let Some(found) = ledger.pop() {
         if !which(&found) {
@@ -338,6 +339,6 @@ fn place() -> io::Result<(String, (u64, u64))> {
     Ok((boot.trim().to_owned(), (network.dev(), network.ino())))
 }
 
-fn unwritten(cause: io::Error) -> AgentFault {
-    AgentFault::File { deed: "write", path: FOLDER.into(), cause }
+fn unwritten(cause: io::Error) -> Failed {
+    Failed::because(format!("write {FOLDER}"), cause)
 }

@@ -5,11 +5,10 @@
 //! sockets, which the kernel gives to one process at a time and takes back with it. Owns those
 //! names. Never waits for another run.
 
+use crate::failed::Failed;
 use std::io;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
-
-use super::fault::AgentFault;
 
 /// The kernel's most for a socket's name, less what stands before the holder.
 const LONGEST: usize = 60;
@@ -23,7 +22,7 @@ pub struct Hold(
 
 impl Hold {
     /// All of these ports, or none: told by whose run another is held.
-    pub fn take(interfaces: &[String], holder: &str) -> Result<Self, AgentFault> {
+    pub fn take(interfaces: &[String], holder: &str) -> Result<Self, Failed> {
         let holder: String = holder.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
         let mut held = Vec::new();
         for interface in interfaces {
@@ -37,17 +36,20 @@ impl Hold {
 
 /// None where this very run holds it already: by an agent that lost touch and is about to end, or
 /// by another of its hosts, where two are one machine.
-fn take_one(interface: &str, holder: &str) -> Result<Option<UnixDatagram>, AgentFault> {
+fn take_one(interface: &str, holder: &str) -> Result<Option<UnixDatagram>, Failed> {
     match bind(&format!("switchmark/{interface}")) {
         Ok(socket) => Ok(Some(socket)),
         Err(e) if e.kind() == io::ErrorKind::AddrInUse => match holder_of(interface) {
             Some(by) if by == holder => Ok(None),
             by => {
                 let holder = by.unwrap_or_else(|| "another run".into());
-                Err(AgentFault::Held { interface: interface.to_owned(), holder })
+                Err(Failed::new(format!(
+                    "use `{interface}`: it is held by {holder}; wait until that has ended, or end it"
+                ))
+                .unavailable())
             }
         },
-        Err(cause) => Err(AgentFault::File { deed: "hold", path: interface.to_owned(), cause }),
+        Err(cause) => Err(Failed::because(format!("hold {interface}"), cause)),
     }
 }
 

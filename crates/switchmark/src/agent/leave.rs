@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::cancel::Cancel;
-use super::fault::AgentFault;
+use crate::failed::Failed;
 use crate::protocol::in_words;
 use crate::speak::speak;
 
@@ -37,8 +37,8 @@ impl End {
     }
 }
 
-impl<T> From<Result<T, AgentFault>> for End {
-    fn from(ended: Result<T, AgentFault>) -> Self {
+impl<T> From<Result<T, Failed>> for End {
+    fn from(ended: Result<T, Failed>) -> Self {
         match ended {
             Ok(_) => Self::well(),
             Err(fault) => Self::because(1, in_words(&fault)),
@@ -58,11 +58,11 @@ pub fn tie<E: Into<End>>(
     name: &'static str,
     reins: &Cancel,
     work: impl FnOnce() -> E + Send + 'static,
-) -> Result<(), AgentFault> {
+) -> Result<(), Failed> {
     let reins = reins.clone();
     let started =
         thread::Builder::new().name(name.to_owned()).spawn(move || leave_after(&reins, work));
-    started.map(drop).map_err(|cause| AgentFault::Thread { name: name.to_owned(), cause })
+    started.map(drop).map_err(|cause| Failed::because(format!("start thread `{name}`"), cause))
 }
 
 fn leave(reins: &Cancel, end: End) -> ! {

@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 
 use netlink::{Netlink, NetlinkError};
 
-use super::fault::AgentFault;
 use super::found::{Found, Notes};
 use super::sysfs::{self, Sysfs};
+use crate::failed::Failed;
 
 /// By port, each feature that was changed, and its state now.
 pub type Changed = BTreeMap<String, BTreeMap<String, bool>>;
 
 /// Turns off whatever merges or splits frames. A port whose offloads are off already costs nothing,
 /// so that every trial may ask.
-pub fn turn_off(notes: &mut Notes, interfaces: &[String]) -> Result<Changed, AgentFault> {
+pub fn turn_off(notes: &mut Notes, interfaces: &[String]) -> Result<Changed, Failed> {
     let mut changed = Changed::new();
     for name in interfaces {
         if notes.has(|found| is_of(found, name)) {
@@ -33,7 +33,7 @@ pub fn turn_off(notes: &mut Notes, interfaces: &[String]) -> Result<Changed, Age
 }
 
 /// Puts back what was found on these ports.
-pub fn restore(notes: &mut Notes, interfaces: &[String]) -> Result<Changed, AgentFault> {
+pub fn restore(notes: &mut Notes, interfaces: &[String]) -> Result<Changed, Failed> {
     let of_these = |found: &Found| interfaces.iter().any(|name| is_of(found, name));
     let mut changed = Changed::new();
     for found in notes.all() {
@@ -51,9 +51,8 @@ fn is_of(found: &Found, interface: &str) -> bool {
     matches!(found, Found::Offloads { interface: of, .. } if of == interface)
 }
 
-fn fault(deed: &'static str, interface: &str) -> impl FnOnce(NetlinkError) -> AgentFault {
-    let interface = interface.to_owned();
-    move |cause| AgentFault::Offloads { deed, interface, cause }
+fn fault(deed: &'static str, interface: &str) -> impl FnOnce(NetlinkError) -> Failed {
+    Failed::to(format!("{deed} offloads of `{interface}`"))
 }
 
 /// What each port is: `driver`, `mtu`, `mac`, its offload features, queues and interrupts. A port

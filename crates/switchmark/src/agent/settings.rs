@@ -6,18 +6,14 @@ use std::fs;
 
 use netlink::{Coalescing, Netlink, NetlinkError, Pause};
 
-use super::fault::AgentFault;
+use crate::failed::Failed;
 use crate::protocol::Setting;
 
 /// The setting with the value that it has now.
-pub fn now(setting: &Setting) -> Result<Setting, AgentFault> {
+pub fn now(setting: &Setting) -> Result<Setting, Failed> {
     Ok(match setting {
         Setting::File { path, .. } => {
-            let text = fs::read_to_string(path).map_err(|cause| AgentFault::File {
-                deed: "read",
-                path: path.clone(),
-                cause,
-            })?;
+            let text = fs::read_to_string(path).map_err(Failed::to(format!("read {path}")))?;
             Setting::File { path: path.clone(), value: text.trim().to_owned() }
         }
         Setting::Mtu { interface, .. } => {
@@ -45,21 +41,21 @@ pub fn now(setting: &Setting) -> Result<Setting, AgentFault> {
 }
 
 /// Writes the value that was found; a port that is gone needs nothing.
-pub fn restore(found: &Setting) -> Result<(), AgentFault> {
+pub fn restore(found: &Setting) -> Result<(), Failed> {
     match apply(found) {
-        Err(AgentFault::Setting { cause, .. }) if cause.is_absent() => Ok(()),
+        Err(failed) if failed.cause::<NetlinkError>().is_some_and(NetlinkError::is_absent) => {
+            Ok(())
+        }
         restored => restored,
     }
 }
 
 /// Sets it.
-pub fn apply(setting: &Setting) -> Result<(), AgentFault> {
+pub fn apply(setting: &Setting) -> Result<(), Failed> {
     match setting {
-        Setting::File { path, value } => fs::write(path, value).map_err(|cause| AgentFault::File {
-            deed: "write",
-            path: path.clone(),
-            cause,
-        }),
+        Setting::File { path, value } => {
+            fs::write(path, value).map_err(Failed::to(format!("write {path}")))
+        }
         Setting::Mtu { interface, mtu } => netlink(interface, |kernel| {
             let index = kernel.link(interface)?.index;
             kernel.set_mtu(index, *mtu)
@@ -81,12 +77,12 @@ pub fn apply(setting: &Setting) -> Result<(), AgentFault> {
 fn netlink<T>(
     interface: &str,
     work: impl FnOnce(&mut Netlink) -> Result<T, NetlinkError>,
-) -> Result<T, AgentFault> {
+) -> Result<T, Failed> {
     Netlink::open()
         .and_then(|mut kernel| work(&mut kernel))
-        .map_err(|cause| AgentFault::Setting { interface: interface.to_owned(), cause })
+        .map_err(Failed::to(format!("set up `{interface}`")))
 }
 
-fn absent(interface: &str, what: &'static str) -> AgentFault {
-    AgentFault::NoSetting { interface: interface.to_owned(), what }
+fn absent(interface: &str, what: &'static str) -> Failed {
+    Failed::new(format!("set up `{interface}`: its driver tells of no {what}"))
 }

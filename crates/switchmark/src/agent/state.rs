@@ -14,11 +14,11 @@ use measure::Nanos;
 use super::bounds::{Bounds, Load};
 use super::cancel::Cancel;
 use super::delays::Delays;
-use super::fault::AgentFault;
 use super::found;
 use super::hold::Hold;
 use super::trial::{LONGEST_TRIAL, Trial};
 use super::{Handled, change, examine, facts, offloads};
+use crate::failed::Failed;
 use crate::protocol::{Answer, Ask, OffloadChange};
 
 /// A trial that was prepared and never started is given up after this: its data ports must not
@@ -78,8 +78,7 @@ impl AgentState {
             Ask::Delay { ports, delay } => self.delay(&ports, delay),
             Ask::Terms { terms } => {
                 if self.bounds.is_some() {
-                    let reason = "terms are said once, and hold";
-                    return Err(AgentFault::Order { ask: "terms", reason });
+                    return Err(Failed::new("terms: terms are said once, and hold"));
                 }
                 self.reins.notes().lasts(terms.lasting);
                 self.bounds = Some(Bounds::new(terms));
@@ -107,7 +106,7 @@ impl AgentState {
             Ask::Heard => self.heard(),
             Ask::Prepare { receivers, interfaces } => {
                 self.trial = None;
-                self.answers = self.bounds("prepare")?.check_receivers(&receivers)?;
+                self.answers = self.bounds("prepare")?.check(&receivers, None)?;
                 let mut trial = Trial::new(self.reins.fresh_halt(), interfaces);
                 let ports = trial.receive(&receivers)?;
                 self.trial = Some(trial);
@@ -115,7 +114,7 @@ impl AgentState {
             }
             Ask::Connect { senders } => {
                 self.prepared("connect")?;
-                self.bounds("connect")?.check_senders(&senders, &self.answers)?;
+                self.bounds("connect")?.check(&senders, Some(&self.answers))?;
                 let reins = self.reins.clone();
                 self.prepared("connect")?.send(&senders, &reins)?;
                 Ok(Answer::Connected)
@@ -127,7 +126,7 @@ impl AgentState {
             }
             Ask::Collect => match self.trial.take() {
                 Some(trial) => Ok(Answer::Collected(Box::new(trial.collect()?))),
-                None => Err(AgentFault::Order { ask: "collect", reason: "no trial was prepared" }),
+                None => Err(Failed::new("collect: no trial was prepared")),
             },
             Ask::Abort => {
                 self.reins.halt();
@@ -177,15 +176,15 @@ impl AgentState {
         Ok(Answer::Heard { knocks })
     }
 
-    fn bounds(&self, ask: &'static str) -> Result<&Bounds, AgentFault> {
-        self.bounds.as_ref().ok_or(AgentFault::Order { ask, reason: "no terms were said" })
+    fn bounds(&self, ask: &'static str) -> Result<&Bounds, Failed> {
+        self.bounds.as_ref().ok_or_else(|| Failed::new(format!("{ask}: no terms were said")))
     }
 
-    fn prepared(&mut self, ask: &'static str) -> Result<&mut Trial, AgentFault> {
+    fn prepared(&mut self, ask: &'static str) -> Result<&mut Trial, Failed> {
         match &mut self.trial {
             Some(trial) if !trial.is_running() => Ok(trial),
-            Some(_) => Err(AgentFault::Order { ask, reason: "the trial runs already" }),
-            None => Err(AgentFault::Order { ask, reason: "no trial was prepared" }),
+            Some(_) => Err(Failed::new(format!("{ask}: the trial runs already"))),
+            None => Err(Failed::new(format!("{ask}: no trial was prepared"))),
         }
     }
 
@@ -204,6 +203,6 @@ impl AgentState {
     }
 }
 
-fn untold(interface: &str, cause: FlowError) -> AgentFault {
-    AgentFault::CableProbe { interface: interface.to_owned(), cause }
+fn untold(interface: &str, cause: FlowError) -> Failed {
+    Failed::because(format!("prove the cable of `{interface}`"), cause)
 }

@@ -1,27 +1,26 @@
 //! One trial as this host sees it: sides opened, run on threads of their own, reported.
 //!
 //! Owns the data ports (they close with it), the shared halt, and the counters around the load.
-//! Never runs longer than [`LONGEST_TRIAL`].
+//! Never runs longer than [`LONGEST_TRIAL`], and never makes up an address: a side that would talk
+//! to anybody is refused.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::thread::{self, JoinHandle};
 
 use dataplane::counters::{self, CountersError, HostSnapshot, InterfaceCounters, ProcessTree};
-use dataplane::{Halt, Window, clock};
+use dataplane::{FlowError, Halt, Window, bulk, clock, datagram, echo, exchange};
 use measure::Nanos;
 
 use super::cancel::Cancel;
-use super::fault::AgentFault;
-use super::sides::Side;
+use super::storage;
 use trial::record::Usage;
 
-use crate::protocol::{Collected, FlowReport, ReceiverOrder, SenderOrder, SideReport, in_words};
+use crate::failed::Failed;
+use crate::protocol::{Collected, FlowReport, Order, SideReport, Work, in_words};
 
 /// Nothing sends longer than this, whatever a controller says.
 pub const LONGEST_TRIAL: Nanos = Nanos::from_secs(6 * 3600);
-
-/// How often a wait looks whether it was asked to end.
-const GLANCE: Nanos = Nanos::from_millis(20);
 
 /// A trial's part on this host.
 pub struct Trial {
@@ -59,11 +58,11 @@ impl Trial {
     }
 
     /// Opens data ports; their numbers in the order of `orders`.
-    pub fn receive(&mut self, orders: &[ReceiverOrder]) -> Result<Vec<u16>, AgentFault> {
+    pub fn receive(&mut self, orders: &[Order]) -> Result<Vec<u16>, Failed> {
         let mut ports = Vec::with_capacity(orders.len());
         for order in orders {
             let (side, port) = Side::receive(order)?;
-            self.sides.push((order.flow(), side));
+            self.sides.push((order.identity.flow, side));
             ports.push(port);
         }
         // Now, when pollers' threads are there and nobody waits for a moment on the clock.
@@ -72,9 +71,9 @@ impl Trial {
     }
 
     /// Opens the sending sides; each learns its path.
-    pub fn send(&mut self, orders: &[SenderOrder], reins: &Cancel) -> Result<(), AgentFault> {
+    pub fn send(&mut self, orders: &[Order], reins: &Cancel) -> Result<(), Failed> {
         for order in orders {
-            self.sides.push((order.flow(), Side::send(order, reins)?));
+            self.sides.push((order.identity.flow, Side::send(order, reins)?));
         }
         Ok(())
     }
@@ -85,34 +84,36 @@ impl Trial {
     }
 
     /// Reads the counters and lets every side go.
-    pub fn start(&mut self, window: Window, longest: Nanos) -> Result<(), AgentFault> {
+    pub fn start(&mut self, window: Window, longest: Nanos) -> Result<(), Failed> {
         check_window(window, longest)?;
-        let before =
-            Before { host: counters::host()?, interfaces: counters::interfaces(&self.interfaces)? };
+        let before = Before {
+            host: counters::host().map_err(uncounted)?,
+            interfaces: counters::interfaces(&self.interfaces).map_err(uncounted)?,
+        };
         let mut threads = Vec::with_capacity(self.sides.len());
         for (flow, side) in self.sides.drain(..) {
             let halt = self.halt.clone();
             let name = format!("{} {flow}", side.name());
-            threads.push((flow, spawn(name, move || run_side(side, window, &halt))?));
+            threads.push((flow, spawn(&name, move || run_side(side, window, &halt))?));
         }
         let halt = self.halt.clone();
         let kin = self.kin.clone();
-        let usage = spawn("usage".into(), move || usage_over(window, &kin, &halt))?;
+        let usage = spawn("usage", move || usage_over(window, &kin, &halt))?;
         self.running = Some(Running { window, before, threads, usage });
         Ok(())
     }
 
     /// Reads the counters again when the window closes, waits for every side, and reports.
-    pub fn collect(mut self) -> Result<Collected, AgentFault> {
+    pub fn collect(mut self) -> Result<Collected, Failed> {
         let Some(running) = self.running.take() else {
-            return Err(AgentFault::Order { ask: "collect", reason: "no trial was started" });
+            return Err(Failed::new("collect: no trial was started"));
         };
         // Here and now, on every host: what crosses a port later is nobody's that counts. Sides
         // that are done early wait with it, because frames of the trial may still cross their
         // ports.
-        rest_until(running.window.closed, &self.halt);
-        let host = counters::host()?.since(&running.before.host);
-        let interfaces = counters::interfaces(&self.interfaces)?;
+        clock::rest_until(running.window.closed, || self.halt.asked());
+        let host = counters::host().map_err(uncounted)?.since(&running.before.host);
+        let interfaces = counters::interfaces(&self.interfaces).map_err(uncounted)?;
         let reports = running.threads.into_iter().map(|(flow, thread)| {
             let done = thread.join().unwrap_or_else(|panic| Done {
                 ready: running.window.start,
@@ -121,7 +122,8 @@ impl Trial {
             FlowReport { flow, ready: done.ready, report: done.report }
         });
         let reports = reports.collect();
-        let usage = running.usage.join().unwrap_or_else(|_| Ok(Usage::default()))?;
+        let usage =
+            running.usage.join().unwrap_or_else(|_| Ok(Usage::default())).map_err(uncounted)?;
         Ok(Collected {
             reports,
             interfaces: changes(&interfaces, &running.before.interfaces),
@@ -142,30 +144,32 @@ impl Drop for Trial {
     }
 }
 
-fn check_window(window: Window, longest: Nanos) -> Result<(), AgentFault> {
+fn check_window(window: Window, longest: Nanos) -> Result<(), Failed> {
     let now = clock::monotonic();
     let Window { start, stop, closed } = window;
     if start < now {
-        return Err(AgentFault::Late { start, now });
+        return Err(Failed::new(format!("start at {start}: the clock reads {now} already")));
     }
-    let wrong = |reason| Err(AgentFault::Window { start, closed, reason });
+    let run = format!("run from {start} to {closed}");
     if !(start <= stop && stop <= closed) {
-        return wrong("a window starts, stops and closes in this order");
+        let words = format!("{run}: a window starts, stops and closes in this order");
+        return Err(Failed::new(words));
     }
     if closed.saturating_sub(now) > longest {
-        return Err(AgentFault::Long { start, closed, longest });
+        let words = format!("{run}: no trial here may take longer than {longest}");
+        return Err(Failed::new(words).unavailable());
     }
     Ok(())
 }
 
 fn spawn<T: Send + 'static>(
-    name: String,
+    name: &str,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<JoinHandle<T>, AgentFault> {
+) -> Result<JoinHandle<T>, Failed> {
     thread::Builder::new()
-        .name(name.clone())
+        .name(name.to_owned())
         .spawn(work)
-        .map_err(|cause| AgentFault::Thread { name, cause })
+        .map_err(Failed::to(format!("start thread `{name}`")))
 }
 
 fn run_side(side: Side, window: Window, halt: &Halt) -> Done {
@@ -180,21 +184,14 @@ fn run_side(side: Side, window: Window, halt: &Halt) -> Done {
 
 /// How busy the host was from the load's start to its end.
 fn usage_over(window: Window, kin: &ProcessTree, halt: &Halt) -> Result<Usage, CountersError> {
-    rest_until(window.start, halt);
+    clock::rest_until(window.start, || halt.asked());
     let before = counters::host_beside(kin)?;
-    rest_until(window.stop, halt);
+    clock::rest_until(window.stop, || halt.asked());
     Ok(counters::host_beside(kin)?.since(&before))
 }
 
-/// Sleeps until `at`, or until halted.
-fn rest_until(at: Nanos, halt: &Halt) {
-    while !halt.asked() {
-        let left = at.saturating_sub(clock::monotonic());
-        if left == Nanos::ZERO {
-            return;
-        }
-        thread::park_timeout(left.min(GLANCE).as_duration());
-    }
+fn uncounted(cause: CountersError) -> Failed {
+    Failed::because("read counters around the load", cause)
 }
 
 fn changes(
@@ -216,4 +213,111 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("without words")
+}
+
+type Run = Box<dyn FnOnce(Window, &Halt) -> Result<SideReport, FlowError> + Send>;
+
+/// An opened side of a flow.
+struct Side {
+    name: &'static str,
+    run: Run,
+}
+
+impl Side {
+    /// Opens a data port, and tells its number.
+    fn receive(order: &Order) -> Result<(Self, u16), Failed> {
+        let name = order.flow.receiver();
+        check_addresses(name, order)?;
+        let (port, run) = open_receiver(order).map_err(|cause| unopened(name, order, cause))?;
+        Ok((Self { name, run }, port))
+    }
+
+    /// Opens a sending side and lets it learn its path.
+    fn send(order: &Order, cancel: &Cancel) -> Result<Self, Failed> {
+        let name = order.flow.sender();
+        check_addresses(name, order)?;
+        let run = open_sender(order, cancel).map_err(|cause| unopened(name, order, cause))?;
+        Ok(Self { name, run })
+    }
+
+    /// Does its part of the trial.
+    fn run(self, window: Window, halt: &Halt) -> Result<SideReport, FlowError> {
+        (self.run)(window, halt)
+    }
+
+    /// Its name, for a thread.
+    const fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+fn unopened(side: &'static str, order: &Order, cause: FlowError) -> Failed {
+    let unavailable = matches!(cause, FlowError::Unavailable { .. });
+    let failed = Failed::because(format!("open the {side} of flow {}", order.identity.flow), cause);
+    if unavailable { failed.unavailable() } else { failed }
+}
+
+fn open_receiver(order: &Order) -> Result<(u16, Run), FlowError> {
+    Ok(match &order.flow {
+        Work::Echo(requests) => {
+            let side = echo::EchoServer::bind(&order.with(requests.clone()))?;
+            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::EchoServer)))
+        }
+        Work::Datagrams(traffic) => {
+            let side = datagram::Receiver::bind(&order.with(traffic.clone()))?;
+            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::Receiver)))
+        }
+        Work::Bulk(bulk) => {
+            let side = bulk::Sink::bind(&order.with(bulk.clone()))?;
+            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::Sink)))
+        }
+        Work::Exchange(exchange) => {
+            let side = exchange::ExchangeResponder::bind(&order.with(exchange.clone()))?;
+            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::ExchangeResponder)))
+        }
+        Work::Storage(job) => {
+            let side = storage::StorageServer::open(&order.with(job.clone()))?;
+            (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::StorageServer)))
+        }
+    })
+}
+
+fn open_sender(order: &Order, cancel: &Cancel) -> Result<Run, FlowError> {
+    Ok(match &order.flow {
+        Work::Echo(requests) => {
+            let side = echo::EchoClient::connect(&order.with(requests.clone()))?;
+            Box::new(|w, h| side.run(w, h).map(SideReport::EchoClient))
+        }
+        Work::Datagrams(traffic) => {
+            let mut side = datagram::Sender::open(&order.with(traffic.clone()))?;
+            side.learn()?;
+            Box::new(|w, h| side.run(w, h).map(SideReport::Sender))
+        }
+        Work::Bulk(bulk) => {
+            let side = bulk::Source::connect(&order.with(bulk.clone()))?;
+            Box::new(|w, h| side.run(w, h).map(SideReport::Source))
+        }
+        Work::Exchange(exchange) => {
+            let side = exchange::ExchangeInitiator::connect(&order.with(exchange.clone()))?;
+            Box::new(|w, h| side.run(w, h).map(SideReport::ExchangeInitiator))
+        }
+        Work::Storage(job) => {
+            let side = storage::Client::prepare(&order.with(job.clone()), cancel)?;
+            Box::new(|w, h| side.run(w, h).map(|report| SideReport::Client(Box::new(report))))
+        }
+    })
+}
+
+/// Both ends must be single hosts.
+fn check_addresses(side: &'static str, order: &Order) -> Result<(), Failed> {
+    for address in [order.local, order.peer()] {
+        let broadcast = matches!(address, IpAddr::V4(v4) if v4.is_broadcast());
+        if address.is_unspecified() || address.is_multicast() || broadcast {
+            let flow = order.identity.flow;
+            return Err(Failed::new(format!(
+                "open the {side} of flow {flow}: {address} is not one host's address"
+            )));
+        }
+    }
+    Ok(())
 }

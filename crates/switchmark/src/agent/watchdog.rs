@@ -15,8 +15,9 @@ use measure::Nanos;
 use nix::sys::signal::{SigSet, Signal};
 
 use super::cancel::Cancel;
-use super::fault::AgentFault;
 use super::leave::{self, End};
+use super::parent_death::TIE;
+use crate::failed::Failed;
 use crate::protocol::{LEASE, LOST_TOUCH};
 
 /// How often the silence is measured.
@@ -42,17 +43,17 @@ impl Heard {
 
 /// Ends this process once its controller was silent for [`LEASE`], or at a signal that asks for it.
 /// Must come before any other thread, which would take the signals.
-pub fn watch(reins: &Cancel, heard: Heard) -> Result<(), AgentFault> {
+pub fn watch(reins: &Cancel, heard: Heard) -> Result<(), Failed> {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGINT);
     // Ctrl-C reaches the whole terminal, and there the controller decides: blocked, and not waited
     // for.
-    signals.thread_block().map_err(AgentFault::Leash)?;
+    signals.thread_block().map_err(Failed::to(TIE))?;
     let mut signals = SigSet::empty();
     for signal in [Signal::SIGTERM, Signal::SIGHUP] {
         signals.add(signal);
     }
-    signals.thread_block().map_err(AgentFault::Leash)?;
+    signals.thread_block().map_err(Failed::to(TIE))?;
     leave::tie("signals", reins, move || match signals.wait() {
         Ok(signal) => End::because(1, format!("ended by {signal}")),
         Err(_) => End::because(1, "signals can't be waited for"),

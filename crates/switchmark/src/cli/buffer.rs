@@ -3,10 +3,9 @@
 //! Owns which of the two studies is meant, and how long the path is made. What they are asked is
 //! their requests' to say.
 
-mod paths;
-
 use measure::{Nanos, Rate};
 use method::StudySpec;
+use record::SweptValue;
 
 use super::options::Measuring;
 use super::session::{self, Request};
@@ -54,12 +53,29 @@ fn rtt(text: &str) -> Result<Nanos, String> {
 }
 
 impl Args {
-    /// The testbed's name, with the round trip that was asked for.
-    fn place(&self) -> Result<String, ConfigError> {
-        let name = self.testbed.clone().unwrap_or_default();
-        let Some(rtt) = self.rtt.first() else { return Ok(name) };
-        round_trip::with_round_trip(&name, *rtt)
-            .map_err(|(message, hint)| ConfigError::bare(format!("--rtt: {message}"), hint))
+    /// The round trips and rates that were asked for.
+    fn factors(&self) -> Vec<Vec<SweptValue>> {
+        let rtt = |rtt: &Nanos| value(RTT, "path_rtt_ns", rtt.to_string(), rtt.0);
+        let rate = |rate: &Rate| value(RATE, "rate_bits_per_s", rate.to_string(), rate.0);
+        let all = [self.rtt.iter().map(rtt).collect(), self.rates.iter().map(rate).collect()];
+        all.into_iter().filter(|values: &Vec<SweptValue>| !values.is_empty()).collect()
+    }
+
+    /// On the testbed with its ports at such a rate and the path so long.
+    fn request(&self, values: &[SweptValue]) -> Result<Request, ConfigError> {
+        let mut name = self.testbed.clone().unwrap_or_default();
+        for value in values.iter().rev() {
+            name = if value.parameter == RATE {
+                format!("{name},{RATE}={}", value.text)
+            } else {
+                round_trip::with_round_trip(&name, Nanos(value.number as u64)).map_err(
+                    |(message, hint)| ConfigError::bare(format!("--rtt: {message}"), hint),
+                )?
+            };
+        }
+        let testbed = testbed::from_argument("--testbed", &name)?;
+        let studies = self.studies(&testbed)?;
+        Ok(Request { verb: VERB, testbed, studies, seed: None })
     }
 
     fn studies(&self, testbed: &Testbed) -> Result<Vec<StudySpec>, ConfigError> {
@@ -87,14 +103,21 @@ impl Args {
 /// As the journal names it.
 const VERB: &str = "buffer";
 
+fn value(parameter: &str, condition: &str, text: String, number: u64) -> SweptValue {
+    let (parameter, condition) = (parameter.to_owned(), condition.to_owned());
+    SweptValue { parameter, condition, text, number: number as f64 }
+}
+
+const RTT: &str = "rtt";
+const RATE: &str = "rate";
+
 /// Measures.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
-    if paths::are_asked(args) {
-        return sweep::run(VERB, &paths::points(args)?, None, &args.measuring);
+    let factors = args.factors();
+    if args.rtt.len() > 1 || !args.rates.is_empty() {
+        let points = sweep::points(&factors, |values| args.request(values))?;
+        return sweep::run(&points, None, &args.measuring);
     }
-    session::run(&args.measuring, || {
-        let testbed = testbed::from_argument("--testbed", &args.place()?)?;
-        let studies = args.studies(&testbed)?;
-        Ok(Request { verb: VERB, testbed, studies, seed: None })
-    })
+    let only: Vec<SweptValue> = factors.into_iter().flatten().collect();
+    session::run(&args.measuring, || Ok(args.request(&only)?))
 }

@@ -8,7 +8,6 @@ mod sides;
 
 use std::path::PathBuf;
 
-use jiff::Timestamp;
 use measure::Nanos;
 use method::comparison::{Compared, MARGIN, Operation, compare};
 use page::Figure;
@@ -17,7 +16,7 @@ use record::text::put_wrapped;
 use serde_json::json;
 
 use super::options::Data;
-use super::{Failure, Outcome, lone, output};
+use super::{Failure, Outcome, output};
 use crate::config::ConfigError;
 use crate::config::source::plain;
 use crate::files;
@@ -75,15 +74,10 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         put_wrapped(&mut out, "", &told);
         output::say(&args.data, &out)?;
     }
-    if let Some(path) = &args.report {
-        let page = record::report::comparison::render(
-            &compared,
-            [sides.reference_meta(), sides.subject_meta()],
-            lone::unix_ns(Timestamp::now()),
-        )?;
-        output::write_page(&page, path)?;
-        output::say(&args.data, &format!("report: {}\n", path.display()))?;
-    }
+    let metas = [sides.reference_meta(), sides.subject_meta()];
+    output::write_page(&args.data, args.report.as_deref(), |now| {
+        record::report::comparison::render(&compared, metas, now)
+    })?;
     if let Some(path) = &args.junit {
         files::write(path, junit::of(&compared).as_bytes()).map_err(|cause| {
             let message = format!("write {}: {}", path.display(), plain(&cause));

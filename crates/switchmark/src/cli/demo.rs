@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, Profile, StudySpec};
-use page::{Figure, Metric, Unit, Verdict};
+use page::{Figure, Key, Metric, Unit, Verdict};
 use record::Store;
 use trial::{Protocol, Schedule};
 
@@ -72,8 +72,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     parts.extend(buffers::runs());
     parts.push(groups::run()?);
     for (place, studies) in parts {
-        let start = Start::New { verb: "demo", studies, seed, long: true };
-        let finished = session::carry_out(&store, &place, start, &stop, &args.data)?;
+        let start = Start::New { verb: "demo", studies, seed, long: true, sweep: None };
+        let finished = session::carry_out(&store, &place, start, &stop, &args.data, &|_| ())?;
         output::say(&args.data, &output::text(&finished))?;
         output::say(&args.data, "\n")?;
         runs.push(finished);
@@ -85,10 +85,9 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let path = directory.join(REPORT);
     let (told, off) = runs.get(1).map_or((String::new(), 0), |run| truth(&run.figures));
     let truth = told + &groups::told(&all);
-    output::write_report(&runs, &path)?;
     let tested = prove::self_test(seed, SELF_TEST, &stop, args.data.quiet);
-    let told = format!("{truth}\n{}\nreport: {}\n", tested.sentence, absolute(&path).display());
-    output::say(&args.data, &told)?;
+    output::say(&args.data, &format!("{truth}\n{}\n", tested.sentence))?;
+    output::write_report(&args.data, &runs, Some(&absolute(&path)))?;
     if off > 0 {
         return Err(OwnFiguresOff { off }.into());
     }
@@ -189,8 +188,8 @@ fn truth(figures: &[Figure]) -> (String, usize) {
     );
     for figure in figures {
         let found = figure.metric == Metric::Throughput && figure.unit == Unit::FramesPerSecond;
-        let Some(size) = figure.integer("frame_size") else { continue };
-        if !found || figure.text("path") != Some("device") {
+        let Some(size) = figure.integer(Key::FrameSize) else { continue };
+        if !found || figure.text(Key::Path) != Some("device") {
             continue;
         }
         let told = LIMIT.bits_per_second() / (8.0 * (size as f64 - 4.0));

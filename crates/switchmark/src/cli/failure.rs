@@ -13,7 +13,7 @@ use trial::TestbedError;
 
 use super::Refused;
 use crate::config::ConfigError;
-use crate::controller::{LaunchError, SshError};
+use crate::failed::Failed;
 
 /// A verb's failure. Not an `Error` itself, so that any error turns into one by `?`.
 #[derive(Debug)]
@@ -100,8 +100,7 @@ fn hint_of(error: &(dyn Error + 'static)) -> Option<String> {
     config
         .or_else(|| error.downcast_ref::<SpecProblem>().map(SpecProblem::hint))
         .or_else(|| error.downcast_ref::<LabError>().and_then(LabError::hint))
-        .or_else(|| error.downcast_ref::<SshError>().and_then(SshError::hint))
-        .or_else(|| error.downcast_ref::<LaunchError>().and_then(LaunchError::hint))
+        .or_else(|| error.downcast_ref::<Failed>().and_then(Failed::hint))
         .or_else(|| record::hint_for(error).map(str::to_owned))
 }
 

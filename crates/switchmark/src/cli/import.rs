@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use measure::name;
 use method::{ImportedSpec, StudySpec};
-use page::Condition;
 use page::Figure;
+use page::Key;
 use record::{RunMeta, RunStatus, Store};
 use trial::Topology;
 use trial::topology::{Device, DeviceKind};
@@ -72,10 +72,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     store.set_status(&meta.id, &RunStatus::Done)?;
     let finished = Finished { meta, figures, records: Vec::new() };
     let outcome = output::show(&finished, &args.data)?;
-    if let Some(path) = &args.report {
-        output::write_report(&[finished], path)?;
-        output::say(&args.data, &format!("report: {}\n", path.display()))?;
-    }
+    output::write_report(&args.data, &[finished], args.report.as_deref())?;
     Ok(outcome)
 }
 
@@ -99,8 +96,8 @@ impl Taken {
             ConfigError::bare(format!("import {named}: {problem}"), hint)
         })?;
         for mut figure in read.figures {
-            for (name, said) in [("device", device), ("path", way), ("file", &named)] {
-                figure.conditions.insert(name.to_owned(), Condition::from(said));
+            for (key, said) in [(Key::Device, device), (Key::Path, way), (Key::File, &named)] {
+                figure.set(key, said);
             }
             self.figures.push(figure);
         }

@@ -12,7 +12,7 @@ use method::{
     ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, explain_size, line_rate_in_words,
 };
 use page::{Caveat, Figure};
-use record::{ReportInput, RunMeta};
+use record::{ReportError, ReportInput, RunMeta};
 use trial::Headers;
 use trial::{Topology, Trial, TrialRecord};
 
@@ -177,21 +177,28 @@ fn frames(spec: &ForwardingSpec, mix: &FrameMix) -> String {
     }
 }
 
-/// Writes one HTML file for all `runs`.
-pub fn write_report(runs: &[Finished], path: &Path) -> Result<(), Failure> {
+/// Writes one HTML file for all `runs`, where one is asked for.
+pub fn write_report(data: &Data, runs: &[Finished], path: Option<&Path>) -> Result<(), Failure> {
     let inputs: Vec<ReportInput<'_>> = runs
         .iter()
         .map(|r| ReportInput { meta: &r.meta, figures: &r.figures, records: &r.records })
         .collect();
-    write_page(&record::report::render(&inputs, lone::unix_ns(Timestamp::now()))?, path)
+    write_page(data, path, |now| record::report::render(&inputs, now))
 }
 
-/// Writes a page that is made.
-pub fn write_page(html: &str, path: &Path) -> Result<(), Failure> {
+/// Writes the page that `make` makes of the time, where one is asked for, and says where it is.
+pub fn write_page(
+    data: &Data,
+    path: Option<&Path>,
+    make: impl FnOnce(u64) -> Result<String, ReportError>,
+) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    let html = make(lone::unix_ns(Timestamp::now()))?;
     files::write(path, html.as_bytes()).map_err(|cause| {
         let message = format!("write report {}: {}", path.display(), plain(&cause));
-        Failure::from(ConfigError::bare(message, "name a writable place; the run itself is kept"))
-    })
+        ConfigError::bare(message, "name a writable place; the run itself is kept")
+    })?;
+    Ok(say(data, &format!("report: {}\n", path.display()))?)
 }
 
 /// Whether a report could be written there, asked before anything is measured.

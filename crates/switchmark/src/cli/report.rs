@@ -2,17 +2,17 @@
 //!
 //! Never measures: the run's studies are asked over its records.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use page::{Caveat, Figure};
-use record::report::sweep::SweptRun;
+use record::report::sweep::{Sweep, SweptRun};
 use record::{RunStatus, Store};
 use trial::Recorded;
 
 use super::options::Data;
 use super::output::{self, Finished};
-use super::sim::Swept;
 use super::{Failure, Outcome as Exit};
+use crate::speak;
 
 /// `report`
 #[derive(Debug, clap::Args)]
@@ -34,20 +34,26 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     }
     let store = Store::read(&output::store_path(&args.data)?)?;
     if let Some(swept) = sweep(&store, &args.run)? {
-        swept.show(&args.data, args.out.as_deref())?;
+        show(&swept, &args.data, args.out.as_deref())?;
         return Ok(output::outcome(&swept.figures()));
     }
     let finished = replay(&store, &args.run)?;
     let outcome = output::show(&finished, &args.data)?;
-    if let Some(path) = &args.out {
-        output::write_report(&[finished], path)?;
-        output::say(&args.data, &format!("report: {}\n", path.display()))?;
-    }
+    output::write_report(&args.data, &[finished], args.out.as_deref())?;
     Ok(outcome)
 }
 
+/// Prints a sweep, and writes its page where one is asked for.
+pub fn show(swept: &Sweep, data: &Data, report: Option<&Path>) -> Result<(), Failure> {
+    if data.json {
+        speak::print_json(&swept.json())?;
+    }
+    output::say(data, &swept.text())?;
+    output::write_page(data, report, |now| swept.render(now))
+}
+
 /// The sweep of that name, computed again from its points' runs; none where it is no sweep's.
-fn sweep(store: &Store, asked: &str) -> Result<Option<Swept>, Failure> {
+pub fn sweep(store: &Store, asked: &str) -> Result<Option<Sweep>, Failure> {
     let is_point = |id: &str| id.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'));
     let mut runs = Vec::new();
     let mut of = 0;
@@ -61,7 +67,7 @@ fn sweep(store: &Store, asked: &str) -> Result<Option<Swept>, Failure> {
     }
     // Points run side by side: their ids have the order, not their times.
     runs.sort_by(|a, b| a.meta.id.cmp(&b.meta.id));
-    Ok((!runs.is_empty()).then(|| Swept { id: asked.to_owned(), of, runs }))
+    Ok((!runs.is_empty()).then(|| Sweep { id: asked.to_owned(), of, runs }))
 }
 
 /// A run's figures, computed again. Of an unfinished run, those that its recorded trials give.

@@ -12,13 +12,13 @@ use measure::Nanos;
 use method::StudySpec;
 use method::comparison::before_start;
 use page::Figure;
-use record::{Journal, RunMeta, RunStatus, Store};
-use trial::{Testbed as _, TestbedError, Topology};
+use record::{Journal, RunMeta, RunStatus, Store, SweepPoint};
+use trial::{Observed, Testbed, TestbedError, Topology};
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
 use super::{Failure, Outcome, lone, signals};
-use crate::config::resolved::{Source, Testbed};
+use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, fit, testbed, way_back};
 use crate::controller::{Facts, Opened, Stop};
 use crate::speak::tell;
@@ -33,7 +33,7 @@ pub struct Request {
     /// As the journal names it.
     pub verb: &'static str,
     /// Where.
-    pub testbed: Testbed,
+    pub testbed: Place,
     /// What.
     pub studies: Vec<StudySpec>,
     /// The plan's own seed; a flag goes before it.
@@ -51,10 +51,7 @@ pub fn run(
     let data = &measuring.data;
     let (finished, _) = one(measuring, |_| true, request)?;
     let outcome = output::show(&finished, data)?;
-    if let Some(path) = &measuring.report {
-        output::write_report(&[finished], path)?;
-        output::say(data, &format!("report: {}\n", path.display()))?;
-    }
+    output::write_report(data, &[finished], measuring.report.as_deref())?;
     Ok(outcome)
 }
 
@@ -86,10 +83,10 @@ pub fn one(
         let stop = prepare(&[&request.testbed])?;
         let seed = measuring.seed.or(request.seed).unwrap_or_else(lone::seed);
         let Request { verb, studies, .. } = request;
-        let start = Start::New { verb, studies, seed, long: measuring.yes };
+        let start = Start::New { verb, studies, seed, long: measuring.yes, sweep: None };
         (request.testbed, start, stop)
     };
-    let finished = carry_out(&Store::open(&path)?, &place, start, &stop, data)?;
+    let finished = carry_out(&Store::open(&path)?, &place, start, &stop, data, &|_| ())?;
     Ok((finished, stop))
 }
 
@@ -120,7 +117,7 @@ pub fn check(request: &Request) -> Result<(), ConfigError> {
 }
 
 /// Gets the right to build labs, and catches signals. Must come before any thread.
-pub fn prepare(testbeds: &[&Testbed]) -> Result<Stop, Failure> {
+pub fn prepare(testbeds: &[&Place]) -> Result<Stop, Failure> {
     if testbeds.iter().any(|t| matches!(t.source, Source::Lab(_))) {
         become_able()?;
     }
@@ -149,18 +146,22 @@ pub enum Start {
         seed: u64,
         /// However long it takes.
         long: bool,
+        /// Which point of a sweep it is, where it is one.
+        sweep: Option<SweepPoint>,
     },
     /// As it was asked for then.
     Again(Box<RunMeta>),
 }
 
-/// Brings the testbed up, runs or resumes, and takes the testbed down.
+/// Brings the testbed up, runs or resumes, and takes the testbed down. `hear` is told how long each
+/// trial was.
 pub fn carry_out(
     store: &Store,
-    place: &Testbed,
+    place: &Place,
     start: Start,
     stop: &Stop,
     data: &Data,
+    hear: &dyn Fn(Nanos),
 ) -> Result<Finished, Failure> {
     let seed = match &start {
         Start::Again(meta) => meta.seed,
@@ -173,9 +174,9 @@ pub fn carry_out(
             store.set_status(&meta.id, &RunStatus::Running)?;
             *meta
         }
-        Start::New { verb, studies, seed, long } => {
+        Start::New { verb, studies, seed, long, sweep } => {
             is_short_enough(&studies, opened.topology(), long)?;
-            let meta = describe(verb, studies, seed, &opened)?;
+            let meta = describe(verb, studies, seed, &opened, sweep)?;
             opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
             foretell(&meta, data.quiet);
             store.create_run(&meta)?;
@@ -183,23 +184,24 @@ pub fn carry_out(
         }
     };
     let (id, verb) = (meta.id.clone(), meta.verb.clone());
-    let ran = conduct(store, meta, opened, |meta, journal| studies(meta, journal, data.quiet))?;
+    let ran = conduct(store, meta, opened, data.quiet, hear)?;
     ran.map_err(|error| broke_off(store, (&id, &verb), error, data.store.as_deref()))
 }
 
 /// A new run on a testbed that is up.
-pub fn describe(
+fn describe(
     verb: &str,
     studies: Vec<StudySpec>,
     seed: u64,
     opened: &Opened,
+    sweep: Option<SweepPoint>,
 ) -> Result<RunMeta, Failure> {
     for study in &studies {
         study.check(opened.topology())?;
     }
     let now = Timestamp::now();
     Ok(RunMeta {
-        id: lone::run_id(now),
+        id: sweep.as_ref().map_or_else(|| lone::run_id(now), SweepPoint::run_id),
         created_unix_ns: lone::unix_ns(now),
         verb: verb.to_owned(),
         command_line: lone::command_line(),
@@ -209,21 +211,23 @@ pub fn describe(
         topology: opened.topology().clone(),
         facts: by_host(opened.facts()),
         notes: opened.notes(),
-        sweep: None,
+        sweep,
     })
 }
 
-/// Runs what `ask` asks over the run's journal, takes the testbed down, and gathers what there is.
-/// The inner error is a run that broke off: its status is not set yet.
-pub fn conduct(
+/// Runs the studies over the run's journal, takes the testbed down, and gathers what there is. The
+/// inner error is a run that broke off: its status is not set yet.
+fn conduct(
     store: &Store,
     meta: RunMeta,
     mut opened: Opened,
-    ask: impl FnOnce(&RunMeta, &mut Journal<'_>) -> Result<Vec<Figure>, TestbedError>,
+    quiet: bool,
+    hear: &dyn Fn(Nanos),
 ) -> Result<Result<Finished, TestbedError>, Failure> {
     opened.left_in(store.applied(&meta.id)?);
     let mut journal = Journal::new(store, &meta.id, Box::new(opened))?;
-    let ended = ask(&meta, &mut journal);
+    let mut heard = Observed::new(&mut journal, |trial, _| hear(trial.phases.total()));
+    let ended = studies(&meta, &mut heard, quiet);
     let records = journal.records();
     // The lab goes before anything else can fail.
     drop(journal);
@@ -237,11 +241,11 @@ pub fn conduct(
 
 fn studies(
     meta: &RunMeta,
-    journal: &mut Journal<'_>,
+    testbed: &mut dyn Testbed,
     quiet: bool,
 ) -> Result<Vec<Figure>, TestbedError> {
     let estimate = estimate(&meta.studies, &meta.topology);
-    let mut watched = Watched::new(journal, estimate, quiet);
+    let mut watched = Watched::new(testbed, estimate, quiet);
     let mut figures = Vec::new();
     for study in &meta.studies {
         figures.extend(study.run(&mut watched, meta.seed)?);

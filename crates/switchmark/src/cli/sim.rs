@@ -3,18 +3,16 @@
 //!
 //! Owns its flags and the points that they come to. Sends nothing and needs no root.
 
-mod points;
 pub(super) mod sweep;
-mod swept;
 
 use std::path::{Path, PathBuf};
+
+use record::SweptValue;
 
 use super::options::Measuring;
 use super::session::{self, Request};
 use super::{Failure, Outcome};
-use crate::config::{ConfigError, SourceText, plan, sim_name};
-pub(super) use points::{Point, pairs};
-pub(super) use swept::Swept;
+use crate::config::{self, ConfigError, SourceText, plan, sim_name};
 
 /// `sim`
 #[derive(Debug, clap::Args)]
@@ -44,36 +42,27 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if args.sweep.is_empty() {
         return session::run(&args.measuring, || {
             let (profile, plan) = named?;
-            let point = Point::of(&name_of(profile), Vec::new(), plan)?;
-            Ok(Request {
-                verb: "sim",
-                testbed: point.testbed,
-                studies: point.studies,
-                seed: point.seed,
-            })
+            Ok(request(profile, &[], plan)?)
         });
     }
     let (profile, plan) = named?;
-    let points = points::all(&name_of(profile), &args.sweep, plan)?;
-    sweep::run("sim", &points, args.jobs, &args.measuring)
+    let factor = |text: &String| {
+        let source = SourceText::argument("--sweep", text);
+        config::sweep::parse(text).map_err(|fault| source.locate(fault))
+    };
+    let factors = args.sweep.iter().map(factor).collect::<Result<Vec<_>, _>>()?;
+    let points = sweep::points(&factors, |values| request(profile, values, plan))?;
+    sweep::run(&points, args.jobs, &args.measuring)
 }
 
-/// A testbed's whole name, where `sim:` need not be said.
-fn name_of(profile: &str) -> String {
+/// The plan on the simulated testbed of that name, where `sim:` need not be said.
+fn request(profile: &str, values: &[SweptValue], plan: &Path) -> Result<Request, ConfigError> {
     let body = profile.strip_prefix(sim_name::PREFIX).unwrap_or(profile);
-    format!("{}{body}", sim_name::PREFIX)
-}
-
-impl Point {
-    /// The plan on the simulated testbed of that name, as far as it can be checked.
-    fn of(name: &str, values: Vec<record::SweptValue>, plan: &Path) -> Result<Self, ConfigError> {
-        let source = SourceText::argument("PROFILE", name);
-        let testbed = sim_name::parse(name, Path::new("")).map_err(|fault| source.locate(fault))?;
-        let plan = plan::read_for(plan, testbed)?;
-        let (testbed, studies, seed) = (plan.testbed, plan.studies, plan.seed);
-        let request = Request { verb: "sim", testbed, studies, seed };
-        session::check(&request)?;
-        let Request { testbed, studies, seed, .. } = request;
-        Ok(Self { values, testbed, studies, seed })
-    }
+    let options = values.iter().map(|value| format!("{}={}", value.parameter, value.text));
+    let name = [body.to_owned()].into_iter().chain(options).collect::<Vec<_>>().join(",");
+    let name = format!("{}{name}", sim_name::PREFIX);
+    let source = SourceText::argument("PROFILE", &name);
+    let testbed = sim_name::parse(&name, Path::new("")).map_err(|fault| source.locate(fault))?;
+    let plan = plan::read_for(plan, testbed)?;
+    Ok(Request { verb: "sim", testbed: plan.testbed, studies: plan.studies, seed: plan.seed })
 }

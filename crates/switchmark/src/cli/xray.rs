@@ -76,10 +76,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
             runs.push(found);
         }
     }
-    if let Some(path) = &args.measuring.report {
-        output::write_report(&runs, path)?;
-        output::say(data, &format!("report: {}\n", path.display()))?;
-    }
+    output::write_report(data, &runs, args.measuring.report.as_deref())?;
     Ok(if near { outcome } else { Outcome::SomeInvalid })
 }
 
@@ -100,8 +97,9 @@ fn of_twin(
     let request = request(testbed::from_argument("--out", &name)?);
     session::check(&request)?;
     let store = Store::open(&output::store_path(data)?)?;
-    let start = Start::New { verb: request.verb, studies: request.studies, seed, long: true };
-    session::carry_out(&store, &request.testbed, start, stop, data)
+    let Request { verb, testbed, studies, .. } = request;
+    let start = Start::New { verb, studies, seed, long: true, sweep: None };
+    session::carry_out(&store, &testbed, start, stop, data, &|_| ())
 }
 
 /// What is known of the testbed before anything is built or sent.

@@ -13,8 +13,7 @@ use lab::{BridgesSpec, EmulatedSpec, LabDevice, LabSpec, MAX_GROUPS, VmRole, VmS
 use measure::{ByteCount, Rate};
 
 use super::resolved::{Source, Testbed};
-use super::source::Fault;
-use super::word::Word;
+use super::source::{Fault, Word};
 use super::{lab_ports, profile, suggest};
 
 /// What stands before a lab's name.

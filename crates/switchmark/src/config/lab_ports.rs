@@ -5,8 +5,7 @@
 
 use lab::{LabSpec, Policer, RandomLoss, Shaper};
 
-use super::source::Fault;
-use super::word::Word;
+use super::source::{Fault, Word};
 use super::{frame_rate, suggest};
 
 /// The options of this kind.

@@ -2,13 +2,13 @@
 //!
 //! Data only. Whoever holds one of these need not ask again whether a cable's far end exists.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::collections::BTreeMap;
 
 use lab::LabSpec;
 use measure::{Nanos, Rate};
 use sim::VirtualTestbed;
 use trial::Testbed as _;
-use trial::topology::{AddressBlock, CableEnd, Device, Host, HostPort, Topology};
+use trial::topology::{Device, Host, Topology};
 
 use super::hooks::Hooks;
 
@@ -44,8 +44,11 @@ pub struct VirtualConfig {
 /// Hosts that exist already, and how they are cabled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostsConfig {
-    /// In the file's order.
-    pub hosts: Vec<HostConfig>,
+    /// In the file's order. A port is the kernel's interface of that name, and must already have
+    /// its addresses.
+    pub hosts: Vec<Host>,
+    /// By host, the launcher.
+    pub reaches: BTreeMap<String, Reach>,
     /// In the file's order.
     pub devices: Vec<Device>,
     /// What the user's commands can do to them.
@@ -63,36 +66,6 @@ pub struct Limits {
     pub rate: Option<Rate>,
     /// The longest trial.
     pub trial: Option<Nanos>,
-}
-
-/// A host and how an agent gets there.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HostConfig {
-    /// `h1`
-    pub name: String,
-    /// The launcher.
-    pub reach: Reach,
-    /// Its test ports, at least one.
-    pub ports: Vec<PortConfig>,
-}
-
-/// A test port of a host.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PortConfig {
-    /// The kernel's interface name.
-    pub name: String,
-    /// The test address, which the host must already have.
-    pub address: IpAddr,
-    /// Its prefix length.
-    pub prefix: u8,
-    /// The test address of IPv6, where there is one.
-    pub address6: Option<Ipv6Addr>,
-    /// Further addresses that the device sends to this port; at most one block for each version.
-    pub blocks: Vec<AddressBlock>,
-    /// Where its cable ends; both ends of a direct cable name each other.
-    pub cable: CableEnd,
-    /// The port's own speed where the file states it.
-    pub rate: Option<Rate>,
 }
 
 /// How an agent gets to a host.
@@ -160,24 +133,6 @@ impl VirtualConfig {
 impl HostsConfig {
     /// What a study may know of these hosts.
     pub fn topology(&self, name: &str) -> Topology {
-        let port = |p: &PortConfig| HostPort {
-            name: p.name.clone(),
-            interfaces: vec![p.name.clone()],
-            address: p.address,
-            address6: p.address6,
-            blocks: p.blocks.clone(),
-            cable: p.cable.clone(),
-            rate: p.rate,
-        };
-        let host = |h: &HostConfig| Host {
-            name: h.name.clone(),
-            reach: h.reach.to_string(),
-            ports: h.ports.iter().map(port).collect(),
-        };
-        Topology {
-            name: name.to_owned(),
-            hosts: self.hosts.iter().map(host).collect(),
-            devices: self.devices.clone(),
-        }
+        Topology { name: name.to_owned(), hosts: self.hosts.clone(), devices: self.devices.clone() }
     }
 }

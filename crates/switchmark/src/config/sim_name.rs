@@ -13,8 +13,7 @@ use sim::HostModel;
 use super::MOST_HOSTS;
 use super::lab_name::{self};
 use super::resolved::{Source, Testbed, VirtualConfig};
-use super::source::Fault;
-use super::word::Word;
+use super::source::{Fault, Word};
 use super::{frame_rate, profile, suggest};
 
 /// What stands before a simulated testbed's name.

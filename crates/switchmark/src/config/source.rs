@@ -37,6 +37,15 @@ impl Fault {
     }
 }
 
+/// A part of a text and where it stands.
+#[derive(Debug)]
+pub struct Word<'a> {
+    /// As written.
+    pub text: &'a str,
+    /// Where.
+    pub span: Range<usize>,
+}
+
 /// A file or an argument, as the user wrote it.
 #[derive(Debug, Clone)]
 pub struct SourceText {

@@ -5,39 +5,30 @@
 
 use std::ops::Range;
 
-use measure::{ByteCount, FrameRate, Nanos, Rate, UnitError};
+use measure::{ByteCount, Nanos, Rate, UnitError};
 use record::SweptValue;
 
 use super::source::Fault;
 use super::{frame_rate, sim_name, suggest};
 
-/// A parameter and the values that it takes in turn.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sweep {
-    /// The name of a simulated testbed's option.
-    pub parameter: String,
-    /// At least one.
-    pub values: Vec<SweptValue>,
-}
-
 /// So many values one range may have.
 const MOST_VALUES: usize = 1000;
 
 /// What a parameter is measured in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Quantity {
-    Octets,
-    Time,
-    BitRate,
-    FrameRate,
-    Count,
-    Number,
+struct Quantity {
+    /// A figure's condition ends with it.
+    unit: &'static str,
+    read: fn(&str) -> Result<f64, UnitError>,
+    /// As an option's value is written, so that reading it gives the number back.
+    write: fn(f64) -> String,
+    /// So many steps to a base unit can be written.
+    steps: f64,
 }
 
 const HOW: &str = "write it like buffer=1MiB..128MiB*2, delay=1ms..100ms+5ms or hosts=2,8,48";
 
-/// Reads one sweep. Spans are offsets into `text`.
-pub fn parse(text: &str) -> Result<Sweep, Fault> {
+/// Reads one parameter's values, at least one. Spans are offsets into `text`.
+pub fn parse(text: &str) -> Result<Vec<SweptValue>, Fault> {
     let Some((name, list)) = text.split_once('=') else {
         return Err(Fault::new(0..text.len(), format!("`{text}` names no values"), HOW));
     };
@@ -47,22 +38,22 @@ pub fn parse(text: &str) -> Result<Sweep, Fault> {
     })?;
     let begin = name.len() + 1;
     let numbers = match list.split_once("..") {
-        Some((from, rest)) => range(quantity, (from, begin), (rest, begin + from.len() + 2))?
+        Some((from, rest)) => range(&quantity, (from, begin), (rest, begin + from.len() + 2))?
             .into_iter()
-            .map(|number| (quantity.write(number), number))
+            .map(|number| ((quantity.write)(number), number))
             .collect(),
-        None => explicit(quantity, list, begin)?,
+        None => explicit(&quantity, list, begin)?,
     };
     let value = |(text, number)| SweptValue {
         parameter: name.to_owned(),
-        condition: quantity.condition(name),
+        condition: format!("{name}{}", quantity.unit),
         text,
         number,
     };
-    Ok(Sweep { parameter: name.to_owned(), values: numbers.into_iter().map(value).collect() })
+    Ok(numbers.into_iter().map(value).collect())
 }
 
-fn explicit(quantity: Quantity, list: &str, begin: usize) -> Result<Vec<(String, f64)>, Fault> {
+fn explicit(quantity: &Quantity, list: &str, begin: usize) -> Result<Vec<(String, f64)>, Fault> {
     let mut at = begin;
     let mut all: Vec<(String, f64)> = Vec::new();
     for word in list.split(',') {
@@ -80,7 +71,7 @@ fn explicit(quantity: Quantity, list: &str, begin: usize) -> Result<Vec<(String,
 
 /// From `from` to the end and not beyond it, by a factor or a step.
 fn range(
-    quantity: Quantity,
+    quantity: &Quantity,
     (from, from_at): (&str, usize),
     (rest, rest_at): (&str, usize),
 ) -> Result<Vec<f64>, Fault> {
@@ -131,69 +122,51 @@ fn range(
 }
 
 fn quantity(parameter: &str) -> Option<Quantity> {
+    let whole = |unit, read, write| Quantity { unit, read, write, steps: 1.0 };
     Some(match parameter {
-        "buffer" | "queue" | "window" => Quantity::Octets,
-        "delay" | "turnaround" => Quantity::Time,
-        "rate" | "uplink" => Quantity::BitRate,
-        "sends" => Quantity::FrameRate,
-        "hosts" | "mtu" | "pps_limit" => Quantity::Count,
-        "alpha" => Quantity::Number,
+        "buffer" | "queue" | "window" => {
+            whole("_bytes", |text| Ok(text.parse::<ByteCount>()?.0 as f64), |n| octets(n as u64))
+        }
+        "delay" | "turnaround" => whole(
+            "_ns",
+            |text| Ok(text.parse::<Nanos>()?.0 as f64),
+            |n| Nanos(n as u64).to_string(),
+        ),
+        "rate" | "uplink" => whole(
+            "_bits_per_s",
+            |text| Ok(text.parse::<Rate>()?.0 as f64),
+            |n| Rate(n as u64).to_string(),
+        ),
+        "sends" => {
+            whole("_frames_per_s", |text| Ok(frame_rate::parse(text)?.0), |n| format!("{n}pps"))
+        }
+        "hosts" | "mtu" | "pps_limit" => whole(
+            "",
+            |text| text.parse::<u32>().map(f64::from).map_err(|_| no_number(text)),
+            |n| n.to_string(),
+        ),
+        "alpha" => Quantity { unit: "", read: share, write: |n| n.to_string(), steps: 1e4 },
         _ => return None,
     })
 }
 
 impl Quantity {
-    fn number(self, text: &str, span: Range<usize>) -> Result<f64, Fault> {
-        self.read(text.trim()).map_err(|e| Fault::new(span, e.to_string(), HOW))
+    fn number(&self, text: &str, span: Range<usize>) -> Result<f64, Fault> {
+        (self.read)(text.trim()).map_err(|e| Fault::new(span, e.to_string(), HOW))
     }
 
-    fn read(self, text: &str) -> Result<f64, UnitError> {
-        let no_number = |_| UnitError::NoNumber { text: text.to_owned() };
-        Ok(match self {
-            Self::Octets => text.parse::<ByteCount>()?.0 as f64,
-            Self::Time => text.parse::<Nanos>()?.0 as f64,
-            Self::BitRate => text.parse::<Rate>()?.0 as f64,
-            Self::FrameRate => frame_rate::parse(text)?.0,
-            Self::Count => text.parse::<u32>().map(f64::from).map_err(no_number)?,
-            Self::Number => match text.parse::<f64>() {
-                Ok(number) if number.is_finite() && number >= 0.0 => number,
-                _ => return Err(UnitError::NoNumber { text: text.to_owned() }),
-            },
-        })
+    fn rounded(&self, number: f64) -> f64 {
+        (number * self.steps).round() / self.steps
     }
+}
 
-    /// As an option's value is written, so that reading it gives the number back.
-    fn write(self, number: f64) -> String {
-        let whole = number.round() as u64;
-        match self {
-            Self::Octets => octets(whole),
-            Self::Time => Nanos(whole).to_string(),
-            Self::BitRate => Rate(whole).to_string(),
-            Self::FrameRate => format!("{}pps", FrameRate(number).0),
-            Self::Count => whole.to_string(),
-            Self::Number => format!("{number}"),
-        }
-    }
+fn share(text: &str) -> Result<f64, UnitError> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| no_number(text))
+}
 
-    /// To what can be written: whole base units, and numbers of four digits behind the point.
-    fn rounded(self, number: f64) -> f64 {
-        match self {
-            Self::Number => (number * 1e4).round() / 1e4,
-            _ => number.round(),
-        }
-    }
-
-    /// A figure's condition ends with its unit.
-    fn condition(self, parameter: &str) -> String {
-        let unit = match self {
-            Self::Octets => "_bytes",
-            Self::Time => "_ns",
-            Self::BitRate => "_bits_per_s",
-            Self::FrameRate => "_frames_per_s",
-            Self::Count | Self::Number => "",
-        };
-        format!("{parameter}{unit}")
-    }
+fn no_number(text: &str) -> UnitError {
+    UnitError::NoNumber { text: text.to_owned() }
 }
 
 /// In decimal or binary units, whichever is shorter.
@@ -210,8 +183,7 @@ mod tests {
     use super::*;
 
     fn texts(text: &str) -> Vec<String> {
-        let sweep = parse(text).expect(text);
-        sweep.values.into_iter().map(|value| value.text).collect()
+        parse(text).expect(text).into_iter().map(|value| value.text).collect()
     }
 
     #[test]
@@ -227,7 +199,7 @@ mod tests {
         check("buffer=36MB", &["36MB"]);
         check("buffer=1MB..16MB*4", &["1MB", "4MB", "16MB"]);
         check("buffer=0B..2000kB+1MB", &["0B", "1MB", "2MB"]);
-        let first = parse("delay=25ms,50ms").unwrap().values.remove(0);
+        let first = parse("delay=25ms,50ms").unwrap().remove(0);
         assert_eq!((first.condition.as_str(), first.number), ("delay_ns", 25e6));
     }
 

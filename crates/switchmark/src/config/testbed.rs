@@ -16,15 +16,14 @@ use std::path::Path;
 use measure::{Nanos, name};
 use serde::Deserialize;
 use toml::Spanned;
-use trial::topology::{CableEnd, PortRef};
+use trial::topology::{CableEnd, Host, HostPort, PortRef};
 
 use super::MOST_HOSTS;
 use super::lab_name;
-use super::resolved::{HostConfig, HostsConfig, PortConfig, Reach, Source, Testbed};
+use super::resolved::{HostsConfig, Reach, Source, Testbed};
 use super::sim_name;
-use super::source::{ConfigError, Fault, SourceText};
+use super::source::{ConfigError, Fault, SourceText, Word};
 use super::typed::{self, Text};
-use super::word::Word;
 use devices::DeviceFile;
 use labs::LabFile;
 use limits::LimitsFile;
@@ -174,7 +173,9 @@ fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
     let hooks = devices::hooks(&file.device)?;
     let limits = file.limits.as_ref().map(|limits| limits.get_ref().resolve()).transpose()?;
     let limits = limits.unwrap_or_default();
-    Ok(HostsConfig { hosts, devices, hooks, delay: Nanos::ZERO, limits })
+    let reach = |host: &HostFile| Ok((host.name.get_ref().clone(), reach_of(&host.reach)?));
+    let reaches = file.host.iter().map(reach).collect::<Result<_, Fault>>()?;
+    Ok(HostsConfig { hosts, reaches, devices, hooks, delay: Nanos::ZERO, limits })
 }
 
 fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
@@ -233,7 +234,7 @@ fn is_interface(text: &str) -> bool {
     name::is_name(text) && text.len() < 16 && ![".", ".."].contains(&text)
 }
 
-fn host_of(host: &HostFile, file: &TestbedFile) -> Result<HostConfig, Fault> {
+fn host_of(host: &HostFile, file: &TestbedFile) -> Result<Host, Fault> {
     if host.port.is_empty() {
         return Err(Fault::new(
             host.name.span(),
@@ -242,7 +243,8 @@ fn host_of(host: &HostFile, file: &TestbedFile) -> Result<HostConfig, Fault> {
         ));
     }
     let ports = host.port.iter().map(|p| port_of(p, file)).collect::<Result<Vec<_>, _>>()?;
-    Ok(HostConfig { name: host.name.get_ref().clone(), reach: reach_of(&host.reach)?, ports })
+    let reach = reach_of(&host.reach)?.to_string();
+    Ok(Host { name: host.name.get_ref().clone(), reach, ports })
 }
 
 const REACHES: &str = "a host is reached by `local`, `netns:NAME`, `pid:N`, `ssh://[USER@]HOST[:PORT]`, `srun:NODE` or \
@@ -293,18 +295,17 @@ fn is_destination(text: &str) -> bool {
         && host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
 }
 
-fn port_of(port: &PortFile, file: &TestbedFile) -> Result<PortConfig, Fault> {
-    let (address, prefix) = addresses::v4(&port.address)?;
+fn port_of(port: &PortFile, file: &TestbedFile) -> Result<HostPort, Fault> {
     let blocks = [
         port.block.as_ref().map(addresses::block4).transpose()?,
         port.block6.as_ref().map(addresses::block6).transpose()?,
     ];
     let rate =
         port.rate.as_ref().map(|r| lab_name::rate(&Word { text: r.get_ref(), span: r.span() }));
-    Ok(PortConfig {
+    Ok(HostPort {
         name: port.name.get_ref().clone(),
-        address,
-        prefix,
+        interfaces: vec![port.name.get_ref().clone()],
+        address: addresses::v4(&port.address)?,
         address6: port.address6.as_ref().map(addresses::v6).transpose()?,
         blocks: blocks.into_iter().flatten().collect(),
         cable: cable_of(&port.cable, file)?,
@@ -344,7 +345,7 @@ fn cable_of(text: &Text, file: &TestbedFile) -> Result<CableEnd, Fault> {
 }
 
 /// A device's port takes one cable; a direct cable is named at both its ends.
-fn cables_fit(file: &TestbedFile, hosts: &[HostConfig]) -> Result<(), Fault> {
+fn cables_fit(file: &TestbedFile, hosts: &[Host]) -> Result<(), Fault> {
     let mut taken: HashMap<&CableEnd, PortRef> = HashMap::new();
     for (written, host) in file.host.iter().zip(hosts) {
         for (text, port) in written.port.iter().zip(&host.ports) {
@@ -368,7 +369,7 @@ fn cables_fit(file: &TestbedFile, hosts: &[HostConfig]) -> Result<(), Fault> {
 fn fits_back(
     here: &PortRef,
     there: &PortRef,
-    hosts: &[HostConfig],
+    hosts: &[Host],
     span: Range<usize>,
 ) -> Result<(), Fault> {
     if there.host == here.host {

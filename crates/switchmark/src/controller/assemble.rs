@@ -14,6 +14,7 @@ use trial::record::{
 };
 use trial::{Flow, FlowKind, Protocol};
 
+use crate::failed::Failed;
 use crate::protocol::SideReport;
 
 /// Reports by flow number: the receiving and the sending side's.
@@ -44,67 +45,54 @@ impl Sides {
     }
 }
 
-/// A side said nothing, or what another kind of flow would say.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("assemble flow {flow}: no report of its {side}")]
-pub struct MissingSide {
-    /// The flow's number.
-    pub flow: u16,
-    /// Which.
-    pub side: &'static str,
-}
-
 /// One record for each flow, in the trial's order.
-pub fn assemble(flows: &[Flow], mut sides: Sides) -> Result<Vec<FlowRecord>, MissingSide> {
+pub fn assemble(flows: &[Flow], mut sides: Sides) -> Result<Vec<FlowRecord>, Failed> {
     flows.iter().map(|flow| record(flow, &mut sides)).collect()
 }
 
-fn record(flow: &Flow, sides: &mut Sides) -> Result<FlowRecord, MissingSide> {
-    let receiving = sides.receiving.remove(&flow.id);
+fn record(flow: &Flow, sides: &mut Sides) -> Result<FlowRecord, Failed> {
+    use SideReport as Side;
     let sending = sides.sending.remove(&flow.id);
-    let missing = |side| MissingSide { flow: flow.id, side };
-    match (&flow.kind, sending, receiving) {
-        (FlowKind::Echo(e), Some(SideReport::EchoClient(asker)), None)
+    let receiving = sides.receiving.remove(&flow.id);
+    // It said nothing, or what another kind of flow would say.
+    let missing =
+        |side| Err(Failed::new(format!("assemble flow {}: no report of its {side}", flow.id)));
+    Ok(match (&flow.kind, sending, receiving) {
+        (FlowKind::Echo(e), Some(Side::EchoClient(asker)), None)
             if e.protocol == Protocol::Icmp =>
         {
-            Ok(FlowRecord::Echo(echo(asker, &EchoServerReport::default())))
+            FlowRecord::Echo(asker)
         }
-        (
-            FlowKind::Echo(_),
-            Some(SideReport::EchoClient(asker)),
-            Some(SideReport::EchoServer(r)),
-        ) => Ok(FlowRecord::Echo(echo(asker, &r))),
-        (FlowKind::Echo(_), Some(SideReport::EchoClient(_)), _) => Err(missing("echo server")),
-        (FlowKind::Echo(_), ..) => Err(missing("echo client")),
-        (
-            FlowKind::Datagrams(_),
-            Some(SideReport::Sender(sender)),
-            Some(SideReport::Receiver(receiver)),
-        ) => Ok(FlowRecord::Datagrams(datagrams(sender, receiver))),
-        (FlowKind::Datagrams(_), Some(SideReport::Sender(_)), _) => Err(missing("receiver")),
-        (FlowKind::Datagrams(_), ..) => Err(missing("sender")),
-        (FlowKind::Bulk(_), Some(SideReport::Source(source)), Some(SideReport::Sink(sink))) => {
-            Ok(FlowRecord::Bulk(bulk(source, sink)))
+        (FlowKind::Echo(_), Some(Side::EchoClient(asker)), Some(Side::EchoServer(server))) => {
+            FlowRecord::Echo(echo(asker, &server))
         }
-        (FlowKind::Bulk(_), Some(SideReport::Source(_)), _) => Err(missing("sink")),
-        (FlowKind::Bulk(_), ..) => Err(missing("source")),
+        (FlowKind::Datagrams(_), Some(Side::Sender(sender)), Some(Side::Receiver(receiver))) => {
+            FlowRecord::Datagrams(datagrams(sender, receiver))
+        }
+        (FlowKind::Bulk(_), Some(Side::Source(source)), Some(Side::Sink(sink))) => {
+            FlowRecord::Bulk(bulk(source, sink))
+        }
         (
             FlowKind::Exchange(_),
-            Some(SideReport::ExchangeInitiator(caller)),
-            Some(SideReport::ExchangeResponder(waiter)),
-        ) => Ok(FlowRecord::Exchange(exchange(caller, waiter))),
-        (FlowKind::Exchange(_), Some(SideReport::ExchangeInitiator(_)), _) => {
-            Err(missing("exchange responder"))
+            Some(Side::ExchangeInitiator(caller)),
+            Some(Side::ExchangeResponder(waiter)),
+        ) => FlowRecord::Exchange(exchange(caller, waiter)),
+        (FlowKind::Storage(_), Some(Side::Client(client)), Some(Side::StorageServer(server))) => {
+            FlowRecord::Storage(StorageRecord { server, ..*client })
         }
-        (FlowKind::Exchange(_), ..) => Err(missing("exchange initiator")),
-        (
-            FlowKind::Storage(_),
-            Some(SideReport::Client(client)),
-            Some(SideReport::StorageServer(server)),
-        ) => Ok(FlowRecord::Storage(StorageRecord { server, ..*client })),
-        (FlowKind::Storage(_), Some(SideReport::Client(_)), _) => Err(missing("storage server")),
-        (FlowKind::Storage(_), ..) => Err(missing("storage client")),
-    }
+        (FlowKind::Echo(_), Some(Side::EchoClient(_)), _) => return missing("echo server"),
+        (FlowKind::Echo(_), ..) => return missing("echo client"),
+        (FlowKind::Datagrams(_), Some(Side::Sender(_)), _) => return missing("receiver"),
+        (FlowKind::Datagrams(_), ..) => return missing("sender"),
+        (FlowKind::Bulk(_), Some(Side::Source(_)), _) => return missing("sink"),
+        (FlowKind::Bulk(_), ..) => return missing("source"),
+        (FlowKind::Exchange(_), Some(Side::ExchangeInitiator(_)), _) => {
+            return missing("exchange responder");
+        }
+        (FlowKind::Exchange(_), ..) => return missing("exchange initiator"),
+        (FlowKind::Storage(_), Some(Side::Client(_)), _) => return missing("storage server"),
+        (FlowKind::Storage(_), ..) => return missing("storage client"),
+    })
 }
 
 fn echo(mut asker: EchoRecord, reflector: &EchoServerReport) -> EchoRecord {
@@ -337,7 +325,7 @@ mod tests {
         let check = |kind: FlowKind, told: Vec<SideReport>, side| {
             let told = told.into_iter().map(|report| (1, report));
             let missing = assemble(&[flow(1, kind)], sides(told)).unwrap_err();
-            assert_eq!(missing, MissingSide { flow: 1, side });
+            assert_eq!(missing.to_string(), format!("assemble flow 1: no report of its {side}"));
         };
         check(echo_kind(Protocol::Udp), vec![asker(0)], "echo server");
         check(echo_kind(Protocol::Tcp), vec![reflector()], "echo client");

@@ -26,10 +26,11 @@ use super::numbers::Numbers;
 use super::orders::Scene;
 use super::pool::AgentPool;
 use super::sender_split::SenderSplit;
-use super::subjects::Subjects;
+use super::subjects::{self, Subjects};
 use super::trial_error::TrialError;
-use super::{Stop, events, models, site};
-use crate::protocol::{Answer, Ask, Collected, OffloadChange, ReceiverOrder};
+use super::{Stop, models, site};
+use crate::failed::Failed;
+use crate::protocol::{Answer, Ask, Collected, OffloadChange};
 
 /// Of an agent's time before the start, for each flow, because each is a thread.
 const LEAD_PER_FLOW: Nanos = Nanos::from_millis(2);
@@ -207,7 +208,7 @@ impl<'a> Conduct<'a> {
         let mut asks = Vec::new();
         for (host, ports) in in_use {
             let receivers = orders.remove(host).unwrap_or_default();
-            flows.insert(host.clone(), receivers.iter().map(ReceiverOrder::flow).collect());
+            flows.insert(host.clone(), receivers.iter().map(|order| order.identity.flow).collect());
             asks.push((host.clone(), Ask::Prepare { receivers, interfaces: interfaces(ports) }));
         }
         let mut by_flow = BTreeMap::new();
@@ -287,13 +288,13 @@ impl<'a> Conduct<'a> {
         if self.lanes.trial().events.is_empty() {
             return Ok((self.collect(hosts, window)?, Vec::new()));
         }
-        let (trial, subjects, lab) = (self.lanes.trial(), self.subjects, self.lab);
+        let (trial, known, lab) = (self.lanes.trial(), self.subjects, self.lab);
         let stop = self.pool.stop().clone();
         let over = Stop::new();
         thread::scope(|scope| {
             let over = &over;
             let deeds = scope
-                .spawn(move || events::carry_out(trial, window, (subjects, lab), (&stop, over)));
+                .spawn(move || subjects::carry_out(trial, window, (known, lab), (&stop, over)));
             let collected = self.collect(hosts, window);
             over.ask();
             let deeds = deeds.join().unwrap_or_else(|panic| resume_unwind(panic));
@@ -319,8 +320,7 @@ impl<'a> Conduct<'a> {
             let broken =
                 report.reports.iter().find_map(|r| Some((r.flow, r.report.as_ref().err()?)));
             if let Some((flow, reason)) = broken {
-                let (host, reason) = (host.to_owned(), reason.clone());
-                return Err(TrialError::Flow { flow, host, reason });
+                return Err(flow_broke(flow, host, reason).into());
             }
             collected.insert(host.to_owned(), *report);
             Ok(())
@@ -375,11 +375,16 @@ fn into_sides(collected: BTreeMap<String, Collected>) -> Result<Sides, TrialErro
             let flow = report.flow;
             match report.report {
                 Ok(side) => sides.put(flow, side),
-                Err(reason) => return Err(TrialError::Flow { flow, host, reason }),
+                Err(reason) => return Err(flow_broke(flow, &host, &reason).into()),
             }
         }
     }
     Ok(sides)
+}
+
+/// A flow's side broke while it ran, in its agent's words.
+fn flow_broke(flow: u16, host: &str, reason: &str) -> Failed {
+    Failed::new(format!("flow {flow} on host `{host}`: {reason}"))
 }
 
 /// An upper bound on how far apart the flows' senders began: what their threads' readiness tells,
@@ -415,7 +420,7 @@ fn draw_token() -> Result<u32, TrialError> {
     let mut bytes = [0; 4];
     std::fs::File::open("/dev/urandom")
         .and_then(|mut source| source.read_exact(&mut bytes))
-        .map_err(TrialError::Token)?;
+        .map_err(Failed::to("draw the trial's token"))?;
     Ok(u32::from_ne_bytes(bytes))
 }
 

@@ -4,16 +4,18 @@
 //! the agent it started. The child is tied to the calling *thread*, unless it is another program's:
 //! call from one that outlives it.
 
+use std::fmt::Display;
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
-use lab::{Lab, LabError, Namespace};
+use lab::{Lab, Namespace};
 
 use super::Stop;
 use super::program::Program;
-use super::ssh::{self, SshError};
+use super::ssh;
 use crate::config::resolved::Reach;
+use crate::failed::Failed;
 
 /// One task on the node named next. It shares the node with the step that switchmark itself may run
 /// in (`--overlap`, Slurm 20.11), for else it waits for that to end; is held to none of its
@@ -44,73 +46,25 @@ pub enum Launcher<'a> {
     Host(&'a Reach),
 }
 
-/// An agent could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum LaunchError {
-    /// In a namespace.
-    #[error("start an agent at {place}")]
-    Namespace {
-        /// `lab node h1`, `netns:red`.
-        place: String,
-        /// Why.
-        #[source]
-        cause: LabError,
-    },
-    /// On this host as it is.
-    #[error("start an agent here")]
-    Local(#[source] io::Error),
-    /// By a cluster's own launcher.
-    #[error("start an agent by `{launcher}` on node `{node}`")]
-    Cluster {
-        /// `srun`, `mpirun`.
-        launcher: &'static str,
-        /// The node's name.
-        node: String,
-        /// Why.
-        #[source]
-        cause: io::Error,
-    },
-    /// On another machine.
-    #[error("start an agent at ssh://{destination}")]
-    Ssh {
-        /// `[user@]host[:port]`
-        destination: String,
-        /// Why.
-        #[source]
-        cause: SshError,
-    },
-}
-
-impl LaunchError {
-    /// What to do about it, where this room knows.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Cluster { launcher, cause, .. } if cause.kind() == io::ErrorKind::NotFound => {
-                Some(format!("run it where `{launcher}` is: a login node, or within a job"))
-            }
-            _ => None,
-        }
-    }
-}
-
 impl Launcher<'_> {
     /// Starts `program agent` there, its three streams piped.
-    pub fn start(&self, program: &Program, stop: &Stop) -> Result<Child, LaunchError> {
+    pub fn start(&self, program: &Program, stop: &Stop) -> Result<Child, Failed> {
         let mut command = agent_by(Command::new(program.file()));
-        let namespace = |place: String| |cause| LaunchError::Namespace { place, cause };
+        let at = |place: &dyn Display| format!("start an agent at {place}");
         match self {
             Self::Lab { lab, node } => {
-                lab.spawn(node, &mut command).map_err(namespace(format!("lab node {node}")))
+                let place = format!("lab node {node}");
+                lab.spawn(node, &mut command).map_err(Failed::to(at(&place)))
             }
             Self::Host(reach @ Reach::Netns(name)) => Namespace::named(name)
                 .and_then(|there| there.spawn(&mut command))
-                .map_err(namespace(reach.to_string())),
+                .map_err(Failed::to(at(reach))),
             Self::Host(reach @ Reach::Pid(pid)) => Namespace::of_process(*pid)
                 .and_then(|there| there.spawn(&mut command))
-                .map_err(namespace(reach.to_string())),
-            Self::Host(Reach::Local) => command.spawn().map_err(LaunchError::Local),
+                .map_err(Failed::to(at(reach))),
+            Self::Host(Reach::Local) => command.spawn().map_err(Failed::to("start an agent here")),
             Self::Host(Reach::Ssh(destination)) => ssh::start(destination, program, stop)
-                .map_err(|cause| LaunchError::Ssh { destination: destination.clone(), cause }),
+                .map_err(Failed::to(format!("start an agent at ssh://{destination}"))),
             Self::Host(Reach::Srun(node)) => cluster("srun", &SRUN, node, program),
             Self::Host(Reach::Mpirun(node)) => {
                 cluster("mpirun", &["-n", "1", "--host"], node, program)
@@ -127,17 +81,22 @@ fn agent_by(mut command: Command) -> Command {
 /// One task on one node, whose streams the launcher passes on. The program is where it is here:
 /// clusters share their files.
 fn cluster(
-    launcher: &'static str,
+    launcher: &str,
     options: &[&str],
     node: &str,
     program: &Program,
-) -> Result<Child, LaunchError> {
+) -> Result<Child, Failed> {
     let mut command = Command::new(launcher);
     command.args(options).arg(node).arg(program.file());
     // Ctrl-C reaches the whole terminal, and here the controller decides.
-    agent_by(command).process_group(0).spawn().map_err(|cause| LaunchError::Cluster {
-        launcher,
-        node: node.to_owned(),
-        cause,
+    agent_by(command).process_group(0).spawn().map_err(|cause| {
+        let missing = cause.kind() == io::ErrorKind::NotFound;
+        let failed =
+            Failed::because(format!("start an agent by `{launcher}` on node `{node}`"), cause);
+        if missing {
+            failed.hinted(format!("run it where `{launcher}` is: a login node, or within a job"))
+        } else {
+            failed
+        }
     })
 }

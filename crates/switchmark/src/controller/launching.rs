@@ -4,6 +4,7 @@
 //! Never starts an agent again that was killed or that broke.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::thread;
@@ -16,13 +17,13 @@ use trial::Topology;
 use trial::topology::AddressBlock;
 
 use super::Stop;
-use super::error::ControllerError;
 use super::handle::Agent;
 use super::heartbeat::Heartbeat;
 use super::launcher::Launcher;
 use super::pool::AgentPool;
 use super::program::Program;
-use crate::config::resolved::{HostConfig, Limits, Reach};
+use crate::config::resolved::{HostsConfig, Limits, Reach};
+use crate::failed::Failed;
 use crate::protocol::{Answer, Ask, Terms};
 use crate::speak::speak;
 
@@ -56,9 +57,8 @@ impl Launching {
     }
 
     /// For hosts that exist already.
-    pub fn of_hosts(program: &Path, hosts: &[HostConfig], limits: Limits) -> Self {
-        let reach = |host: &HostConfig| (host.name.clone(), host.reach.clone());
-        let reaches = hosts.iter().map(reach).collect();
+    pub fn of_hosts(program: &Path, hosts: &HostsConfig) -> Self {
+        let (reaches, limits) = (hosts.reaches.clone(), hosts.limits);
         Self { program: Program::new(program), reaches, limits, mended: BTreeMap::new() }
     }
 
@@ -80,7 +80,7 @@ impl Launching {
         topology: &Topology,
         lab: Option<&Lab>,
         pool: &mut AgentPool,
-    ) -> Result<(), ControllerError> {
+    ) -> Result<(), Failed> {
         let this = &*self;
         let is_away = |name: &&String| this.reaches.get(*name).is_some_and(Reach::is_away);
         let names = topology.hosts.iter().map(|host| &host.name);
@@ -115,7 +115,7 @@ impl Launching {
         topology: &Topology,
         lab: Option<&Lab>,
         pool: &mut AgentPool,
-    ) -> Result<(), ControllerError> {
+    ) -> Result<(), Failed> {
         pool.dismiss(host);
         let (heart, stop) = (pool.heart().clone(), pool.stop().clone());
         let until = clock::monotonic() + RETURNING;
@@ -142,16 +142,16 @@ impl Launching {
         lab: Option<&Lab>,
         heart: &Heartbeat,
         stop: &Stop,
-    ) -> Result<Agent, ControllerError> {
+    ) -> Result<Agent, Failed> {
         let launcher = match (self.reaches.get(host), lab) {
             (Some(reach), _) => Launcher::Host(reach),
             (None, Some(lab)) => Launcher::Lab { lab, node: host },
             (None, None) => Launcher::Host(&Reach::Local),
         };
-        let child = launcher.start(&self.program, stop).map_err(|cause| {
-            ControllerError::Launch { host: host.to_owned(), cause: Box::new(cause) }
-        })?;
-        Agent::greet(host, child, heart).map_err(|cause| failed(host, cause))
+        let child = launcher
+            .start(&self.program, stop)
+            .map_err(Failed::to(format!("reach host `{host}`")))?;
+        Agent::greet(host, child, heart).map_err(|cause| useless(host, cause))
     }
 
     fn agree(
@@ -159,7 +159,7 @@ impl Launching {
         host: &str,
         topology: &Topology,
         pool: &mut AgentPool,
-    ) -> Result<(), ControllerError> {
+    ) -> Result<(), Failed> {
         let lasting = self.reaches.contains_key(host);
         let terms = terms(topology, host, &self.limits, lasting);
         match pool.ask(host, Ask::Terms { terms }, AGREEING) {
@@ -174,14 +174,15 @@ impl Launching {
                 }
                 Ok(())
             }
-            Ok(_) => Err(failed(host, pool.unexpected(host, "agreed"))),
-            Err(cause) => Err(failed(host, cause)),
+            Ok(_) => Err(useless(host, pool.unexpected(host, "agreed"))),
+            Err(cause) => Err(useless(host, cause)),
         }
     }
 }
 
-fn failed(host: &str, cause: impl std::error::Error + Send + Sync + 'static) -> ControllerError {
-    ControllerError::Agent { host: host.to_owned(), cause: Box::new(cause) }
+/// That an agent was started and is of no use.
+pub fn useless(host: &str, cause: impl Error + Send + Sync + 'static) -> Failed {
+    Failed::because(format!("bring up the agent on host `{host}`"), cause)
 }
 
 /// Flows between the testbed's addresses, over the host's test ports.

@@ -19,6 +19,7 @@ use trial::validity::{
 };
 
 use super::trial_error::TrialError;
+use crate::failed::Failed;
 
 /// The memory of all receive rings of a device together.
 const RINGS: usize = 64 << 20;
@@ -82,7 +83,7 @@ pub fn look(lab: &Lab, devices: &[&DevicePlan]) -> Result<ModelSnapshot, TrialEr
 }
 
 fn unheard(device: &str, cause: LabError) -> TrialError {
-    TrialError::Device { device: device.to_owned(), cause: Box::new(cause) }
+    Failed::because(format!("read the counters of device `{device}`"), cause).into()
 }
 
 /// Puts what the models counted between two looks to the kernel's counters of their ports, and adds

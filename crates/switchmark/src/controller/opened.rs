@@ -8,8 +8,9 @@ use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::manual_cabling::ManualCabling;
 use super::simulated::Simulated;
-use super::{ControllerError, Facts, LiveTestbed, Stop};
+use super::{Facts, LiveTestbed, Stop};
 use crate::config::resolved::{self, Source};
+use crate::failed::Failed;
 
 /// Either kind.
 #[derive(Debug)]
@@ -23,11 +24,7 @@ pub enum Opened {
 impl Opened {
     /// Brings the testbed up. `seed` is of what happens by chance in a model; where packets are
     /// real, chance is the world's. Call it from a thread that lives as long as the testbed.
-    pub fn open(
-        testbed: &resolved::Testbed,
-        stop: Stop,
-        seed: u64,
-    ) -> Result<Self, ControllerError> {
+    pub fn open(testbed: &resolved::Testbed, stop: Stop, seed: u64) -> Result<Self, Failed> {
         match &testbed.source {
             Source::Virtual(config) => {
                 let simulated = Simulated::open(&testbed.name, config, &stop, seed);
@@ -57,7 +54,7 @@ impl Opened {
     }
 
     /// Keeps other runs from the hosts' test ports. A model is nobody else's.
-    pub fn hold(&mut self, holder: &str) -> Result<(), ControllerError> {
+    pub fn hold(&mut self, holder: &str) -> Result<(), Failed> {
         match self {
             Self::Live(live) => live.testbed.hold(holder),
             Self::Virtual(_) => Ok(()),

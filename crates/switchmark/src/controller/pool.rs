@@ -15,6 +15,7 @@ use super::clocks::Clocks;
 use super::handle::{Agent, AgentError, Pending};
 use super::heartbeat::Heartbeat;
 use super::trial_error::TrialError;
+use crate::failed::Failed;
 use crate::protocol::{Answer, Ask};
 
 /// How long one agent is listened to before the next one's turn.
@@ -75,14 +76,8 @@ impl AgentPool {
     /// Waits, unless the user asks to stop.
     pub fn rest(&self, span: Nanos) -> Result<(), TrialError> {
         let until = clock::monotonic() + span;
-        loop {
-            self.check_stop()?;
-            let left = until.saturating_sub(clock::monotonic());
-            if left == Nanos::ZERO {
-                return Ok(());
-            }
-            std::thread::park_timeout(left.min(Nanos::from_millis(50)).as_duration());
-        }
+        let rested = clock::rest_until(until, || self.stop.asked());
+        if rested { Ok(()) } else { Err(TrialError::Stopped) }
     }
 
     /// Asks one.
@@ -93,7 +88,7 @@ impl AgentPool {
             .into_iter()
             .next()
             .map(|(_, answer)| answer)
-            .ok_or_else(|| TrialError::NoAgent { host: host.to_owned(), ask: name })
+            .ok_or_else(|| no_agent(host, name).into())
     }
 
     /// Asks several at once, and waits for all answers.
@@ -121,7 +116,7 @@ impl AgentPool {
         for (host, ask) in asks {
             let name = ask.name();
             let Some(agent) = self.agents.get_mut(&host) else {
-                return Err(TrialError::NoAgent { host, ask: name });
+                return Err(no_agent(&host, name).into());
             };
             waiting.push((host, agent.post(ask)?));
         }
@@ -162,7 +157,10 @@ impl AgentPool {
                 exchanges.push(Exchange { asked, received, replied: received, answered });
             }
             if !self.clocks.hear(host, &exchanges) {
-                return Err(TrialError::Clock { host: host.clone() });
+                let what = format!(
+                    "compare clocks with host `{host}`: its readings contradict each other"
+                );
+                return Err(Failed::new(what).into());
             }
         }
         Ok(())
@@ -191,7 +189,11 @@ impl AgentPool {
     pub fn unexpected(&self, host: &str, expected: &'static str) -> TrialError {
         match self.agents.get(host) {
             Some(agent) => agent.unexpected(expected).into(),
-            None => TrialError::NoAgent { host: host.to_owned(), ask: expected },
+            None => no_agent(host, expected).into(),
         }
     }
+}
+
+fn no_agent(host: &str, ask: &str) -> Failed {
+    Failed::new(format!("ask for {ask} on host `{host}`: it has no agent"))
 }

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use trial::topology::{HostPort, PortRef};
 
-use super::error::ControllerError;
+use super::launching::useless;
 use super::testbed::LiveTestbed;
 use super::trial_error::TrialError;
+use crate::failed::Failed;
 use crate::protocol::{Answer, Ask, Examination, Setting};
 
 /// Looking at a host takes about a second.
@@ -38,7 +39,7 @@ pub struct Proof {
 
 impl LiveTestbed {
     /// What of each host bears on a measurement.
-    pub fn examine(&mut self) -> Result<BTreeMap<String, Examination>, ControllerError> {
+    pub fn examine(&mut self) -> Result<BTreeMap<String, Examination>, Failed> {
         let asks: Vec<(String, Ask)> = self
             .topology
             .hosts
@@ -49,11 +50,11 @@ impl LiveTestbed {
             })
             .collect();
         let answers =
-            self.pool.ask_all(asks, LOOKING).map_err(|cause| failed("every host", cause))?;
+            self.pool.ask_all(asks, LOOKING).map_err(|cause| useless("every host", cause))?;
         let mut all = BTreeMap::new();
         for (host, answer) in answers {
             let Answer::Examined(examined) = answer else {
-                return Err(failed(&host, self.pool.unexpected(&host, "examined")));
+                return Err(useless(&host, self.pool.unexpected(&host, "examined")));
             };
             all.insert(host, *examined);
         }
@@ -61,11 +62,11 @@ impl LiveTestbed {
     }
 
     /// Changes settings of a host until its agent ends.
-    pub fn change(&mut self, host: &str, settings: Vec<Setting>) -> Result<(), ControllerError> {
+    pub fn change(&mut self, host: &str, settings: Vec<Setting>) -> Result<(), Failed> {
         match self.pool.ask(host, Ask::Change { settings }, LOOKING) {
             Ok(Answer::Changed) => Ok(()),
-            Ok(_) => Err(failed(host, self.pool.unexpected(host, "changed"))),
-            Err(cause) => Err(failed(host, cause)),
+            Ok(_) => Err(useless(host, self.pool.unexpected(host, "changed"))),
+            Err(cause) => Err(useless(host, cause)),
         }
     }
 
@@ -75,7 +76,7 @@ impl LiveTestbed {
         &mut self,
         mtu: &dyn Fn(&PortRef) -> u32,
         mark: u32,
-    ) -> Result<Vec<Proof>, ControllerError> {
+    ) -> Result<Vec<Proof>, Failed> {
         let ports: Vec<(PortRef, HostPort)> = self
             .topology
             .hosts
@@ -113,13 +114,13 @@ impl LiveTestbed {
                 };
                 match self.pool.ask(host, ask, LOOKING) {
                     Ok(Answer::CableProbed { owners }) => proof.owners.extend(owners),
-                    Ok(_) => return Err(failed(host, self.pool.unexpected(host, "knocked"))),
+                    Ok(_) => return Err(useless(host, self.pool.unexpected(host, "knocked"))),
                     Err(TrialError::Agent(error)) if !error.is_fatal() => {
                         proof.failed = Some(error.to_string());
                     }
-                    Err(cause) => return Err(failed(host, cause)),
+                    Err(cause) => return Err(useless(host, cause)),
                 }
-                self.pool.rest(ARRIVING).map_err(|cause| failed(host, cause))?;
+                self.pool.rest(ARRIVING).map_err(|cause| useless(host, cause))?;
                 let heard = self.heard(&ports, number)?;
                 *(if size == 64 { &mut proof.small } else { &mut proof.full }) = heard;
             }
@@ -128,7 +129,7 @@ impl LiveTestbed {
         Ok(proofs)
     }
 
-    fn listen(&mut self, ports: &[(PortRef, HostPort)], mark: u32) -> Result<(), ControllerError> {
+    fn listen(&mut self, ports: &[(PortRef, HostPort)], mark: u32) -> Result<(), Failed> {
         let mut by_host: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (at, port) in ports {
             by_host.entry(&at.host).or_default().extend(port.interfaces.clone());
@@ -138,7 +139,7 @@ impl LiveTestbed {
         };
         let asks: Vec<_> = by_host.into_iter().map(ask).collect();
         let answers = self.pool.ask_all(asks, LOOKING);
-        answers.map(drop).map_err(|cause| failed("every host", cause))
+        answers.map(drop).map_err(|cause| useless("every host", cause))
     }
 
     /// Which ports heard frames of this number.
@@ -146,15 +147,15 @@ impl LiveTestbed {
         &mut self,
         ports: &[(PortRef, HostPort)],
         number: u16,
-    ) -> Result<Vec<PortRef>, ControllerError> {
+    ) -> Result<Vec<PortRef>, Failed> {
         let hosts = self.topology.hosts.iter().map(|host| (host.name.clone(), Ask::Heard));
         let asks: Vec<_> = hosts.collect();
         let answers =
-            self.pool.ask_all(asks, LOOKING).map_err(|cause| failed("every host", cause))?;
+            self.pool.ask_all(asks, LOOKING).map_err(|cause| useless("every host", cause))?;
         let mut all = Vec::new();
         for (host, answer) in answers {
             let Answer::Heard { knocks } = answer else {
-                return Err(failed(&host, self.pool.unexpected(&host, "heard")));
+                return Err(useless(&host, self.pool.unexpected(&host, "heard")));
             };
             let here = ports.iter().filter(|(at, port)| {
                 let heard = |interface| {
@@ -166,8 +167,4 @@ impl LiveTestbed {
         }
         Ok(all)
     }
-}
-
-fn failed(host: &str, cause: TrialError) -> ControllerError {
-    ControllerError::Agent { host: host.to_owned(), cause: Box::new(cause) }
 }

@@ -24,6 +24,7 @@ use trial::{Backend, Flow, FlowKind, Reception};
 
 use super::models::Ports;
 use super::trial_error::TrialError;
+use crate::failed::Failed;
 use crate::guest;
 use crate::protocol::HostFacts;
 
@@ -201,11 +202,11 @@ pub type DeviceSnapshot = BTreeMap<String, Vec<InterfaceCounters>>;
 pub fn device_counters(lab: &Lab, devices: &[&DevicePlan]) -> Result<DeviceSnapshot, TrialError> {
     let read = |device: &&DevicePlan| {
         let counters = match lab.machine(&device.name) {
-            Some(machine) => guest::counters(machine).map_err(Box::from),
+            Some(machine) => guest::counters(machine),
             None => counters_inside(lab, device),
         };
-        let counters =
-            counters.map_err(|cause| TrialError::Device { device: device.name.clone(), cause })?;
+        let counters = counters
+            .map_err(Failed::to(format!("read the counters of device `{}`", device.name)))?;
         Ok((device.name.clone(), counters))
     };
     devices.iter().map(read).collect()
@@ -225,7 +226,7 @@ pub fn device_facts(
     device: &DevicePlan,
 ) -> Result<HostFacts, Box<dyn Error + Send + Sync>> {
     if let Some(machine) = lab.machine(&device.name) {
-        return Ok(guest::facts(machine)?);
+        return guest::facts(machine);
     }
     let interfaces = interfaces(device);
     let ports = lab.inside(&device.name, || crate::agent::describe_ports(&interfaces))?;

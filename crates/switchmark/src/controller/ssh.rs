@@ -6,7 +6,6 @@
 //! nothing waits for somebody who is not there.
 
 use std::fs::File;
-use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
@@ -15,6 +14,7 @@ use measure::Nanos;
 use super::Stop;
 use super::command::{CommandError, run_to_end};
 use super::program::Program;
+use crate::failed::Failed;
 
 /// No questions; a network that is gone is noticed within a quarter of a minute.
 const OPTIONS: [&str; 9] = [
@@ -45,62 +45,14 @@ const LOOKING: Nanos = Nanos::from_secs(30);
 /// Some tens of megabytes over whatever there is.
 const PUTTING: Nanos = Nanos::from_secs(600);
 
-/// Why no agent could be started there.
-#[derive(Debug, thiserror::Error)]
-pub enum SshError {
-    /// This program's own file.
-    #[error("read this program's own file, to send it")]
-    Program(#[source] io::Error),
-    /// ssh could not be run, did not get there, or was refused.
-    #[error("log in there")]
-    Reach {
-        /// As ssh is told.
-        destination: String,
-        /// Why.
-        #[source]
-        cause: CommandError,
-    },
-    /// Another system than this program is made for.
-    #[error("run this program there: it is made for {ours}, and that host is {theirs}")]
-    Foreign {
-        /// `Linux x86_64`
-        ours: String,
-        /// What it says it is.
-        theirs: String,
-    },
-    /// What is there is not what was sent.
-    #[error("send this program there: {got:?} came of {sent}, by SHA-256")]
-    Damaged {
-        /// Sixty-four hexadecimal digits.
-        sent: String,
-        /// What the host's `sha256sum` said.
-        got: String,
-    },
-    /// ssh itself.
-    #[error("start `ssh`")]
-    Start(#[source] io::Error),
-}
-
-impl SshError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Reach { destination, .. } => {
-                Some(format!("`ssh ssh://{destination} true` has to work without a question"))
-            }
-            Self::Foreign { .. } => Some("hosts need this program's own kind of processor".into()),
-            Self::Damaged { .. } => Some("look for room in that user's ~/.cache".into()),
-            Self::Start(_) => Some("install OpenSSH's client".into()),
-            Self::Program(_) => None,
-        }
-    }
-}
-
 /// Starts `program agent` at `destination`, `[user@]host[:port]`, its three streams piped; the
 /// program is sent there first where it is not there yet.
-pub fn start(destination: &str, program: &Program, stop: &Stop) -> Result<Child, SshError> {
-    let sum = program.sum().map_err(SshError::Program)?;
-    let reach = |cause| SshError::Reach { destination: destination.to_owned(), cause };
+pub fn start(destination: &str, program: &Program, stop: &Stop) -> Result<Child, Failed> {
+    let sum = program.sum().map_err(Failed::to("read this program's own file, to send it"))?;
+    let reach = |cause: CommandError| {
+        let hint = format!("`ssh ssh://{destination} true` has to work without a question");
+        Failed::because("log in there", cause).hinted(hint)
+    };
     let told = run_to_end(
         ssh(destination, LOOK, &sum, Stdio::null()),
         &format!("ssh {destination}"),
@@ -111,10 +63,14 @@ pub fn start(destination: &str, program: &Program, stop: &Stop) -> Result<Child,
     let there = Look::read(&told);
     let ours = format!("Linux {}", std::env::consts::ARCH);
     if there.system != ours {
-        return Err(SshError::Foreign { ours, theirs: there.system });
+        let theirs = there.system;
+        let words = format!("it is made for {ours}, and that host is {theirs}");
+        return Err(Failed::new(format!("run this program there: {words}"))
+            .hinted("hosts need this program's own kind of processor"));
     }
     if there.sum.as_deref() != Some(&sum) {
-        let file = File::open(program.file()).map_err(SshError::Program)?;
+        let file = File::open(program.file())
+            .map_err(Failed::to("read this program's own file, to send it"))?;
         let told = run_to_end(
             ssh(destination, PUT, &sum, file.into()),
             &format!("ssh {destination}"),
@@ -124,13 +80,17 @@ pub fn start(destination: &str, program: &Program, stop: &Stop) -> Result<Child,
         .map_err(reach)?;
         let got = first_word(&told);
         if got != sum {
-            return Err(SshError::Damaged { sent: sum, got: got.to_owned() });
+            let words = format!("send this program there: {got:?} came of {sum}, by SHA-256");
+            return Err(Failed::new(words).hinted("look for room in that user's ~/.cache"));
         }
     }
     let mut agent = ssh(destination, START, &sum, Stdio::piped());
     // Ctrl-C reaches the whole terminal, and here the controller decides.
     agent.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    agent.spawn().map_err(SshError::Start)
+    agent
+        .spawn()
+        .map_err(Failed::to("start `ssh`"))
+        .map_err(|failed| failed.hinted("install OpenSSH's client"))
 }
 
 /// `script` is told the sum as its first argument, and finds the folder of the program's copy in

@@ -10,13 +10,16 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::{Lab, LabError};
+use dataplane::{Window, clock};
+use lab::Lab;
 use measure::Nanos;
-use trial::Subject;
+use trial::record::DeedRecord;
+use trial::{Deed, Subject, Trial};
 
 use super::Stop;
 use super::command::{self, CommandError};
 use crate::config::hooks::{Hooks, Ready, ReadyBy, VariantHook};
+use crate::failed::Failed;
 use crate::speak::speak;
 
 /// So often a variant may hang, its command or the wait for it to come up: a third time would too.
@@ -33,71 +36,23 @@ const LOOK: Duration = Duration::from_secs(2);
 const LAB_RESET: Duration = Duration::from_millis(500);
 
 /// Why a device is not in the state that a trial asks for.
-#[derive(Debug, thiserror::Error)]
-pub enum SubjectError {
-    /// Neither the lab nor a command knows it.
-    #[error("put device `{device}` into variant `{variant}`: it has no such variant")]
-    NoVariant {
-        /// The device's name.
-        device: String,
-        /// The variant's.
-        variant: String,
-    },
-    /// There is no command for its plain state.
-    #[error(
+struct Unapplied {
+    failed: Failed,
+    /// Whether its time ran out, unless because the user stopped it.
+    hung: bool,
+}
+
+impl From<Failed> for Unapplied {
+    fn from(failed: Failed) -> Self {
+        Self { failed, hung: false }
+    }
+}
+
+fn no_way_back(device: &str, variant: &str) -> Failed {
+    Failed::new(format!(
         "put device `{device}` back into the state in which it was found: variant `{variant}` was \
          applied, and no command leads back"
-    )]
-    NoWayBack {
-        /// The device's name.
-        device: String,
-        /// The variant it is in.
-        variant: String,
-    },
-    /// It can't be reset.
-    #[error("reset device `{device}`: the testbed has no command for it")]
-    NoReset {
-        /// The device's name.
-        device: String,
-    },
-    /// The lab could not do it.
-    #[error("set device `{device}`")]
-    Lab {
-        /// The device's name.
-        device: String,
-        /// Why.
-        #[source]
-        cause: LabError,
-    },
-    /// A command failed.
-    #[error("{deed} device `{device}`")]
-    Command {
-        /// What it was to do.
-        deed: &'static str,
-        /// The device's name.
-        device: String,
-        /// Why.
-        #[source]
-        cause: CommandError,
-    },
-    /// It hung whenever it was tried.
-    #[error(
-        "put device `{device}` into variant `{variant}`: it hung {MOST_HANGS} times and is not tried again"
-    )]
-    Hangs {
-        /// The device's name.
-        device: String,
-        /// The variant's.
-        variant: String,
-    },
-    /// It did not come up.
-    #[error("wait for device `{device}`: it was not ready after {waited}")]
-    NotReady {
-        /// The device's name.
-        device: String,
-        /// How long.
-        waited: Nanos,
-    },
+    ))
 }
 
 /// All devices.
@@ -136,7 +91,7 @@ impl Subjects {
         subject: &Subject,
         lab: Option<&Lab>,
         stop: &Stop,
-    ) -> Result<Option<String>, SubjectError> {
+    ) -> Result<Option<String>, Failed> {
         let device = &subject.device;
         let now = self.states.get(device);
         // What an earlier process left it in is no state that is known now, but not as it was found
@@ -144,8 +99,7 @@ impl Subjects {
         if let (None, None, None, Some(variant)) =
             (lab, &subject.variant, now, self.left_in.get(device))
         {
-            let (device, variant) = (device.clone(), variant.clone());
-            return Err(SubjectError::NoWayBack { device, variant });
+            return Err(no_way_back(device, variant));
         }
         if subject.variant.as_ref() == now.map(|state| &state.variant) {
             return Ok(now.and_then(|state| state.probe.clone()));
@@ -159,14 +113,14 @@ impl Subjects {
         let probe = match (lab, &subject.variant, before) {
             (Some(lab), variant, _) => {
                 lab.apply(device, variant.as_deref())
-                    .map_err(|cause| SubjectError::Lab { device: device.clone(), cause })?;
+                    .map_err(Failed::to(format!("set device `{device}`")))?;
                 None
             }
             (None, Some(variant), _) => self.try_to_apply(device, variant, stop)?,
             (None, None, Some(before)) => {
-                let (device, variant) = (device.clone(), before.variant.clone());
+                let refused = no_way_back(device, &before.variant);
                 self.states.insert(device.clone(), before);
-                return Err(SubjectError::NoWayBack { device, variant });
+                return Err(refused);
             }
             (None, None, None) => None,
         };
@@ -177,14 +131,17 @@ impl Subjects {
     }
 
     /// Resets a device; returns when the reset was begun, or, in a lab, when it is over.
-    pub fn reset(&self, device: &str, lab: Option<&Lab>, stop: &Stop) -> Result<(), SubjectError> {
+    pub fn reset(&self, device: &str, lab: Option<&Lab>, stop: &Stop) -> Result<(), Failed> {
         if let Some(lab) = lab {
-            let failed = |cause| SubjectError::Lab { device: device.to_owned(), cause };
+            let failed = Failed::to(format!("set device `{device}`"));
             return lab.reset(device, LAB_RESET).map_err(failed);
         }
         let line = self.hooks.get(device).and_then(|hooks| hooks.reset.as_deref());
-        let line = line.ok_or_else(|| SubjectError::NoReset { device: device.to_owned() })?;
-        run("reset", line, (device, None), AT_ONCE, stop).map(drop)
+        let line = line.ok_or_else(|| {
+            Failed::new(format!("reset device `{device}`: the testbed has no command for it"))
+        })?;
+        let run = run("reset", line, (device, None), AT_ONCE, stop);
+        run.map(drop).map_err(|unapplied| unapplied.failed)
     }
 
     fn try_to_apply(
@@ -192,28 +149,29 @@ impl Subjects {
         device: &str,
         variant: &str,
         stop: &Stop,
-    ) -> Result<Option<String>, SubjectError> {
+    ) -> Result<Option<String>, Failed> {
         let of = (device.to_owned(), variant.to_owned());
         if self.hangs.get(&of).is_some_and(|hangs| *hangs >= MOST_HANGS) {
-            let (device, variant) = of;
-            return Err(SubjectError::Hangs { device, variant });
+            return Err(Failed::new(format!(
+                "put device `{device}` into variant `{variant}`: it hung {MOST_HANGS} times and is \
+                 not tried again"
+            )));
         }
         let applied = self.apply(device, variant, stop);
-        if applied.as_ref().is_err_and(SubjectError::is_hang) {
-            *self.hangs.entry(of).or_default() += 1;
-        }
-        applied
+        applied.map_err(|Unapplied { failed, hung }| {
+            if hung {
+                *self.hangs.entry(of).or_default() += 1;
+            }
+            failed
+        })
     }
 
-    fn apply(
-        &self,
-        device: &str,
-        variant: &str,
-        stop: &Stop,
-    ) -> Result<Option<String>, SubjectError> {
+    fn apply(&self, device: &str, variant: &str, stop: &Stop) -> Result<Option<String>, Unapplied> {
         let hook = self.hooks.get(device).and_then(|hooks| hooks.variants.get(variant));
         let VariantHook { apply, timeout, ready, probe } = hook.ok_or_else(|| {
-            SubjectError::NoVariant { device: device.to_owned(), variant: variant.to_owned() }
+            Failed::new(format!(
+                "put device `{device}` into variant `{variant}`: it has no such variant"
+            ))
         })?;
         let of = (device, Some(variant));
         say_when_slow(device, variant, *timeout, || {
@@ -227,14 +185,28 @@ impl Subjects {
     }
 }
 
-impl SubjectError {
-    /// Whether its time ran out, unless because the user stopped it.
-    const fn is_hang(&self) -> bool {
-        matches!(
-            self,
-            Self::NotReady { .. } | Self::Command { cause: CommandError::Slow { .. }, .. }
-        )
+/// Carries the trial's events out, each at its moment after the window's start, until the trial is
+/// `over` or the user asks to stop.
+pub fn carry_out(
+    trial: &Trial,
+    window: Window,
+    (subjects, lab): (&Subjects, Option<&Lab>),
+    (stop, over): (&Stop, &Stop),
+) -> Result<Vec<DeedRecord>, Failed> {
+    let mut deeds = Vec::with_capacity(trial.events.len());
+    for event in &trial.events {
+        if !clock::rest_until(window.start + event.at, || stop.asked() || over.asked()) {
+            return Ok(deeds);
+        }
+        let Some(subject) = &trial.subject else { continue };
+        let begun = clock::monotonic();
+        match event.deed {
+            Deed::Reset => subjects.reset(&subject.device, lab, stop)?,
+        }
+        let took = clock::monotonic().saturating_sub(begun);
+        deeds.push(DeedRecord { at: begun.saturating_sub(window.start), took });
     }
+    Ok(deeds)
 }
 
 /// Does it; where that lasts, whoever waits is told for what, and how long it may be.
@@ -261,23 +233,24 @@ fn say_when_slow<T: Send>(
 
 /// The names go into the environment, never into the line.
 fn run(
-    deed: &'static str,
+    deed: &str,
     line: &str,
     (device, variant): (&str, Option<&str>),
     limit: Nanos,
     stop: &Stop,
-) -> Result<String, SubjectError> {
+) -> Result<String, Unapplied> {
     let mut environment = vec![("SWITCHMARK_DEVICE", device)];
     environment.extend(variant.map(|variant| ("SWITCHMARK_VARIANT", variant)));
-    command::run(line, &environment, limit, stop).map_err(|cause| SubjectError::Command {
-        deed,
-        device: device.to_owned(),
-        cause,
-    })
+    command::run(line, &environment, limit, stop).map_err(|cause| uncommanded(deed, device, cause))
+}
+
+fn uncommanded(deed: &str, device: &str, cause: CommandError) -> Unapplied {
+    let hung = matches!(cause, CommandError::Slow { .. });
+    Unapplied { failed: Failed::because(format!("{deed} device `{device}`"), cause), hung }
 }
 
 #[expect(clippy::disallowed_methods, reason = "a device that comes up is waited for")]
-fn wait_for(device: &str, ready: &Ready, stop: &Stop) -> Result<(), SubjectError> {
+fn wait_for(device: &str, ready: &Ready, stop: &Stop) -> Result<(), Unapplied> {
     let begun = Instant::now();
     loop {
         let up = match &ready.by {
@@ -286,10 +259,7 @@ fn wait_for(device: &str, ready: &Ready, stop: &Stop) -> Result<(), SubjectError
                 match command::run(line, &[("SWITCHMARK_DEVICE", device)], ready.timeout, stop) {
                     Ok(_) => true,
                     Err(CommandError::Failed { .. }) => false,
-                    Err(cause) => {
-                        let device = device.to_owned();
-                        return Err(SubjectError::Command { deed: "wait for", device, cause });
-                    }
+                    Err(cause) => return Err(uncommanded("wait for", device, cause)),
                 }
             }
         };
@@ -297,10 +267,9 @@ fn wait_for(device: &str, ready: &Ready, stop: &Stop) -> Result<(), SubjectError
             return Ok(());
         }
         if stop.asked() || begun.elapsed() >= ready.timeout.as_duration() {
-            return Err(SubjectError::NotReady {
-                device: device.to_owned(),
-                waited: Nanos(begun.elapsed().as_nanos() as u64),
-            });
+            let waited = Nanos(begun.elapsed().as_nanos() as u64);
+            let words = format!("wait for device `{device}`: it was not ready after {waited}");
+            return Err(Unapplied { failed: Failed::new(words), hung: true });
         }
         thread::sleep(LOOK_AGAIN);
     }
@@ -339,7 +308,7 @@ mod tests {
         for _ in 0..2 {
             let refused =
                 subjects.put(&subject(None), None, &Stop::new()).expect_err("no way back");
-            assert!(matches!(refused, SubjectError::NoWayBack { .. }), "{refused}");
+            assert!(refused.to_string().contains("no command leads back"), "{refused}");
         }
         for _ in 0..2 {
             subjects.put(&subject(Some("new")), None, &Stop::new()).expect("it is applied");
@@ -348,7 +317,7 @@ mod tests {
         std::fs::remove_file(&file).expect("it was made here");
         assert_eq!(applied, "new\n", "once: who knows whether it still is in it");
         let refused = subjects.put(&subject(None), None, &Stop::new()).expect_err("no way back");
-        assert!(matches!(refused, SubjectError::NoWayBack { .. }), "{refused}");
+        assert!(refused.to_string().contains("no command leads back"), "{refused}");
     }
 
     #[test]
@@ -364,11 +333,11 @@ mod tests {
             let mut subjects = subjects(apply, ready);
             let mut tried = || subjects.put(&subject, None, &Stop::new()).expect_err("it fails");
             for _ in 0..MOST_HANGS {
-                let error = tried();
-                assert_eq!(error.is_hang(), hangs, "{error}");
+                let error = tried().to_string();
+                assert!(!error.contains("not tried again"), "{error}");
             }
             let third = tried();
-            assert_eq!(matches!(third, SubjectError::Hangs { .. }), hangs, "{third}");
+            assert_eq!(third.to_string().contains("not tried again"), hangs, "{third}");
         }
     }
 }

@@ -16,19 +16,18 @@ use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::conduct::Conduct;
 use super::delays::Delays;
-use super::error::ControllerError;
 use super::facts::Facts;
 use super::handle::AgentError;
-use super::launching::Launching;
+use super::launching::{Launching, useless};
 use super::lost_hosts::{self, LostHosts, Partial};
 use super::numbers::Numbers;
-use super::orders::OrderError;
 use super::pool::AgentPool;
 use super::sender_split::SenderSplit;
 use super::subjects::Subjects;
 use super::trial_error::TrialError;
 use super::{Stop, site};
 use crate::config::resolved::{self, Source};
+use crate::failed::Failed;
 use crate::protocol::{Answer, Ask, in_words};
 
 /// Between the order to start and the start: agents read counters and make threads meanwhile. A
@@ -62,8 +61,9 @@ pub struct LiveTestbed {
 impl LiveTestbed {
     /// Builds the lab where one is asked for, and starts an agent on every host. Call it from a
     /// thread that lives as long as the testbed: agents die with the thread that started them.
-    pub fn open(testbed: &resolved::Testbed, stop: Stop) -> Result<Self, ControllerError> {
-        let program = std::env::current_exe().map_err(ControllerError::Program)?;
+    pub fn open(testbed: &resolved::Testbed, stop: Stop) -> Result<Self, Failed> {
+        let program =
+            std::env::current_exe().map_err(Failed::to("find this program's own file"))?;
         Self::open_with(testbed, stop, &program)
     }
 
@@ -72,11 +72,11 @@ impl LiveTestbed {
         testbed: &resolved::Testbed,
         stop: Stop,
         program: &Path,
-    ) -> Result<Self, ControllerError> {
+    ) -> Result<Self, Failed> {
         let mut this = match &testbed.source {
             Source::Lab(config) => Self::in_lab(&testbed.name, config, stop, program)?,
             Source::Hosts(config) => {
-                let launching = Launching::of_hosts(program, &config.hosts, config.limits);
+                let launching = Launching::of_hosts(program, config);
                 let topology = config.topology(&testbed.name);
                 let mut this = Self::new(
                     AgentPool::new(stop, topology.one_machine()),
@@ -89,28 +89,22 @@ impl LiveTestbed {
                 this
             }
             Source::Virtual(_) => {
-                return Err(ControllerError::NotReal { name: testbed.name.clone() });
+                let name = &testbed.name;
+                let why = "it is simulated, and its hosts are models";
+                return Err(Failed::new(format!("start agents on testbed `{name}`: {why}")));
             }
         };
         this.launching.all(&this.topology, this.lab.as_ref(), &mut this.pool)?;
         if let Source::Hosts(config) = &testbed.source {
-            this.delays.put(&mut this.pool).map_err(|cause| ControllerError::Delay {
-                delay: config.delay,
-                cause: Box::new(cause),
-            })?;
+            let what = format!("have every frame that arrives at a host wait for {}", config.delay);
+            this.delays.put(&mut this.pool).map_err(Failed::to(what))?;
         }
         this.gather_facts()?;
         Ok(this)
     }
 
-    fn in_lab(
-        name: &str,
-        spec: &LabSpec,
-        stop: Stop,
-        program: &Path,
-    ) -> Result<Self, ControllerError> {
-        let failed = |cause| ControllerError::Lab { name: name.to_owned(), cause };
-        let lab = site::build(spec, program).map_err(failed)?;
+    fn in_lab(name: &str, spec: &LabSpec, stop: Stop, program: &Path) -> Result<Self, Failed> {
+        let lab = site::build(spec, program).map_err(Failed::to(format!("build lab `{name}`")))?;
         let topology = site::topology(name, &lab);
         // Made before the agents: should one fail, those before it go, and then the lab.
         Ok(Self::new(AgentPool::new(stop, true), Some(lab), topology, Launching::of_lab(program)))
@@ -132,13 +126,10 @@ impl LiveTestbed {
         }
     }
 
-    fn gather_facts(&mut self) -> Result<(), ControllerError> {
+    fn gather_facts(&mut self) -> Result<(), Failed> {
         self.facts.shared_machine = self.lab.is_some();
         for host in &self.topology.hosts {
-            let failed = |cause: TrialError| ControllerError::Agent {
-                host: host.name.clone(),
-                cause: Box::new(cause),
-            };
+            let failed = |cause: TrialError| useless(&host.name, cause);
             let interfaces = host.ports.iter().flat_map(|p| p.interfaces.clone()).collect();
             let answer =
                 self.pool.ask(&host.name, Ask::Facts { interfaces }, FACTS).map_err(failed)?;
@@ -150,7 +141,7 @@ impl LiveTestbed {
         let Some(lab) = &self.lab else { return Ok(()) };
         for device in &lab.plan().devices {
             let facts = site::device_facts(lab, device)
-                .map_err(|cause| ControllerError::Device { device: device.name.clone(), cause })?;
+                .map_err(Failed::to(format!("ask device `{}` for its facts", device.name)))?;
             self.facts.devices.insert(device.name.clone(), facts);
         }
         Ok(())
@@ -158,20 +149,17 @@ impl LiveTestbed {
 
     /// Keeps other runs from the test ports for as long as this testbed is up; told by `holder`
     /// where one of them is held already.
-    pub fn hold(&mut self, holder: &str) -> Result<(), ControllerError> {
+    pub fn hold(&mut self, holder: &str) -> Result<(), Failed> {
         self.holder = Some(holder.to_owned());
         let hosts: Vec<String> = self.topology.hosts.iter().map(|host| host.name.clone()).collect();
         hosts.iter().try_for_each(|host| self.hold_on(host))
     }
 
-    fn hold_on(&mut self, name: &str) -> Result<(), ControllerError> {
+    fn hold_on(&mut self, name: &str) -> Result<(), Failed> {
         let Some(holder) = self.holder.clone() else { return Ok(()) };
         let own = self.topology.hosts.iter().filter(|host| host.name == name);
         let interfaces = own.flat_map(|h| &h.ports).flat_map(|p| p.interfaces.clone()).collect();
-        let failed = |cause: TrialError| ControllerError::Agent {
-            host: name.to_owned(),
-            cause: Box::new(cause),
-        };
+        let failed = |cause: TrialError| useless(name, cause);
         match self.pool.ask(name, Ask::Hold { interfaces, holder }, HOLDING).map_err(failed)? {
             Answer::Holding => Ok(()),
             _ => Err(failed(self.pool.unexpected(name, "holding"))),
@@ -328,9 +316,9 @@ impl LiveTestbed {
                 let reason = format!("host `{host}`: {reason}");
                 Err(TestbedError::Unavailable { label: trial.label.clone(), reason })
             }
-            Err(TrialError::Order(error @ OrderError::Copies { .. })) => {
+            Err(TrialError::Failed(failed)) if failed.is_unavailable() => {
                 self.pool.abort();
-                let reason = error.to_string();
+                let reason = failed.to_string();
                 Err(TestbedError::Unavailable { label: trial.label.clone(), reason })
             }
             Err(mishap) => self.give_up(mishap),

@@ -11,14 +11,14 @@ use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::examination::Examination;
-use super::orders::{ReceiverOrder, SenderOrder, SideReport};
+use super::orders::{Order, SideReport};
 use super::setting::Setting;
 use super::terms::Terms;
 use trial::record::Usage;
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 11;
+pub const PROTOCOL: u32 = 12;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -160,14 +160,14 @@ pub enum Ask {
     /// Answered by `prepared`.
     Prepare {
         /// In the order in which their ports are answered.
-        receivers: Vec<ReceiverOrder>,
+        receivers: Vec<Order>,
         /// Ports whose counters are read around the load.
         interfaces: Vec<String>,
     },
     /// Opens the sending sides, which also send learning frames. Answered by `connected`.
     Connect {
         /// The sending sides.
-        senders: Vec<SenderOrder>,
+        senders: Vec<Order>,
     },
     /// Runs everything prepared and connected over a window of this host's monotonic clock.
     /// Answered at once by `started`.

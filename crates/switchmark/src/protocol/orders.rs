@@ -1,77 +1,60 @@
-//! The sides of flows, as they are ordered from an agent and reported by it.
+//! The ends of flows, as they are ordered from an agent and reported by it.
 //!
-//! The specifications and reports are the data plane's own, but for those of storage, which moves
-//! no packets itself; this only gives one name to each side. Never runs one: the agent does.
+//! What a flow does is the trial's or the data plane's own word for it, and so are the reports;
+//! this only gives one name to each, and says what requests take of a wire. Never runs one: the
+//! agent does.
 
-use std::net::{IpAddr, SocketAddr};
-
-use dataplane::Identity;
-use dataplane::bulk::{SinkReport, SinkSpec, SourceReport, SourceSpec};
-use dataplane::datagram::{ReceiverReport, ReceiverSpec, SenderReport, SenderSpec};
-use dataplane::echo::{EchoClientSpec, EchoServerReport, EchoServerSpec};
-use dataplane::exchange::{EndReport, ExchangeInitiatorSpec, ExchangeResponderSpec};
+use dataplane::End;
+use dataplane::bulk::{SinkReport, SourceReport};
+use dataplane::datagram::{ReceiverReport, SenderReport, Traffic};
+use dataplane::echo::{EchoServerReport, Pace, Requests};
+use dataplane::exchange::EndReport;
+use measure::FrameSize;
 use serde::{Deserialize, Serialize};
 use trial::record::{EchoRecord, ServerRecord, StorageRecord};
-use trial::{ServedMemory, Storage};
+use trial::{Bulk, Exchange, Protocol, Storage};
 
-/// The storage host's side of a storage flow.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StorageServerSpec {
-    /// The address to serve on.
-    pub local: IpAddr,
-    /// The only address that is served.
-    pub peer: IpAddr,
-    /// Whose flow it is.
-    pub identity: Identity,
-    /// What to serve; none where the storage exists.
-    pub server: Option<ServedMemory>,
-    /// The block device whose times are read.
-    pub disk: Option<String>,
-}
+/// An end of a flow: one that opens a data port and waits there, or one that begins to speak.
+pub type Order = End<Work>;
 
-/// The reading and writing side of a storage flow.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ClientSpec {
-    /// Own address.
-    pub local: IpAddr,
-    /// The server made for the trial; port 0 where the storage exists.
-    pub remote: SocketAddr,
-    /// Whose flow it is.
-    pub identity: Identity,
-    /// The job.
-    pub job: Storage,
-}
-
-/// A side that opens a data port and waits there.
+/// What a flow does, as both its ends are told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ReceiverOrder {
-    /// Answers an echo flow.
-    EchoServer(EchoServerSpec),
-    /// Counts a datagram flow.
-    Receiver(ReceiverSpec),
-    /// Takes a bulk flow.
-    Sink(SinkSpec),
-    /// Waits for the other end of an exchange.
-    ExchangeResponder(ExchangeResponderSpec),
-    /// Serves a storage, or watches its disk.
-    StorageServer(StorageServerSpec),
+pub enum Work {
+    /// Requests and answers.
+    Echo(Requests),
+    /// Frames one way.
+    Datagrams(Traffic),
+    /// TCP streams.
+    Bulk(Bulk),
+    /// Messages both ways.
+    Exchange(Exchange),
+    /// Reads and writes. The server's port is 0 where the storage exists.
+    Storage(Storage),
 }
 
-/// A side that begins to speak.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SenderOrder {
-    /// Asks in an echo flow.
-    EchoClient(EchoClientSpec),
-    /// Sends a datagram flow.
-    Sender(SenderSpec),
-    /// Feeds a bulk flow.
-    Source(SourceSpec),
-    /// Calls the other end of an exchange.
-    ExchangeInitiator(ExchangeInitiatorSpec),
-    /// Reads and writes.
-    Client(Box<ClientSpec>),
+impl Work {
+    /// Which end of which kind of flow waits.
+    pub const fn receiver(&self) -> &'static str {
+        match self {
+            Self::Echo(_) => "echo server",
+            Self::Datagrams(_) => "receiver",
+            Self::Bulk(_) => "sink",
+            Self::Exchange(_) => "exchange responder",
+            Self::Storage(_) => "storage server",
+        }
+    }
+
+    /// Which end of which kind of flow begins.
+    pub const fn sender(&self) -> &'static str {
+        match self {
+            Self::Echo(_) => "echo client",
+            Self::Datagrams(_) => "sender",
+            Self::Bulk(_) => "source",
+            Self::Exchange(_) => "exchange initiator",
+            Self::Storage(_) => "storage client",
+        }
+    }
 }
 
 /// What a side did.
@@ -100,72 +83,28 @@ pub enum SideReport {
     Client(Box<StorageRecord>),
 }
 
-impl ReceiverOrder {
-    /// Which side of which kind of flow it is.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::EchoServer(_) => "echo server",
-            Self::Receiver(_) => "receiver",
-            Self::Sink(_) => "sink",
-            Self::ExchangeResponder(_) => "exchange responder",
-            Self::StorageServer(_) => "storage server",
-        }
-    }
+/// Of a frame with its FCS, on the wire: preamble, delimiter and gap (IEEE 802.3).
+pub const WIRE_OCTETS: f64 = 20.0;
 
-    /// The flow's number.
-    pub fn flow(&self) -> u16 {
-        match self {
-            Self::EchoServer(spec) => spec.identity.flow,
-            Self::Receiver(spec) => spec.identity.flow,
-            Self::Sink(spec) => spec.identity.flow,
-            Self::ExchangeResponder(spec) => spec.identity.flow,
-            Self::StorageServer(spec) => spec.identity.flow,
-        }
-    }
-
-    /// Own address and the only one heard.
-    pub fn addresses(&self) -> (IpAddr, IpAddr) {
-        match self {
-            Self::EchoServer(spec) => (spec.local, spec.peer),
-            Self::Receiver(spec) => (spec.local, spec.peer),
-            Self::Sink(spec) => (spec.local, spec.peer),
-            Self::ExchangeResponder(spec) => (spec.local, spec.peer),
-            Self::StorageServer(spec) => (spec.local, spec.peer),
-        }
-    }
+/// Bits on the wire that a request and its answer take, whichever way takes more. Over TCP with one
+/// frame more of the least size: an acknowledgement that found no segment to go with.
+pub fn echo_bits(requests: &Requests) -> f64 {
+    let octets = f64::from(requests.frame_size.octets());
+    // A message of its own size goes in as many frames of that size as it needs, and one more for
+    // what their headers take.
+    let frames =
+        requests.messages.map_or(1.0, |m| (m.request.max(m.answer).0 as f64 / octets).ceil() + 1.0);
+    let least = f64::from(FrameSize::MIN.octets()) + WIRE_OCTETS;
+    let acknowledged = if requests.protocol == Protocol::Tcp { frames * least } else { 0.0 };
+    (frames * (octets + WIRE_OCTETS) + acknowledged) * 8.0
 }
 
-impl SenderOrder {
-    /// Which side of which kind of flow it is.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::EchoClient(_) => "echo client",
-            Self::Sender(_) => "sender",
-            Self::Source(_) => "source",
-            Self::ExchangeInitiator(_) => "exchange initiator",
-            Self::Client(_) => "storage client",
-        }
-    }
-
-    /// The flow's number.
-    pub fn flow(&self) -> u16 {
-        match self {
-            Self::EchoClient(spec) => spec.identity.flow,
-            Self::Sender(spec) => spec.identity.flow,
-            Self::Source(spec) => spec.identity.flow,
-            Self::ExchangeInitiator(spec) => spec.identity.flow,
-            Self::Client(spec) => spec.identity.flow,
-        }
-    }
-
-    /// Own address and the only one spoken to.
-    pub fn addresses(&self) -> (IpAddr, IpAddr) {
-        match self {
-            Self::EchoClient(spec) => (spec.local, spec.remote.ip()),
-            Self::Sender(spec) => (spec.local, spec.remote.ip()),
-            Self::Source(spec) => (spec.local, spec.remote.ip()),
-            Self::ExchangeInitiator(spec) => (spec.local, spec.remote.ip()),
-            Self::Client(spec) => (spec.local, spec.remote.ip()),
+/// The same in a second; none where nothing but the answers holds them.
+pub fn echo_rate(requests: &Requests) -> Option<f64> {
+    match requests.pace {
+        Pace::Greedy => None,
+        Pace::Within(gap_ns) | Pace::Every(gap_ns) => {
+            Some(1e9 / gap_ns.max(1e-3) * echo_bits(requests))
         }
     }
 }

@@ -50,7 +50,7 @@ fn frames_longer_than_a_page_are_not_here() {
     let asked = Asked::default();
     let (from, to) = (cable.address("h1", &asked), cable.address("h2", &asked));
     let mut spec = sender_spec(&asked, from, SocketAddr::new(to, 9));
-    spec.frames = FrameMix::of(FrameSize::MAX);
+    spec.flow.frames = FrameMix::of(FrameSize::MAX);
     match cable.inside("h1", || LiveSender::open(&spec, Way::find(&spec)?)) {
         Err(Unfit::NotHere(why)) => assert!(why.contains("page"), "{why}"),
         other => panic!("{other:?}"),

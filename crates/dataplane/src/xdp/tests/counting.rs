@@ -7,10 +7,9 @@ use measure::sequence::SequenceTracker;
 use wire::{MacAddr, UdpEndpoints, UdpFrame};
 
 use super::{Asked, IDENTITY, cable, receiver_spec};
-use crate::datagram::ReceiverSpec;
 use crate::unfit::Unfit;
 use crate::xdp::counter::Counter;
-use crate::{Halt, Identity, Window, clock};
+use crate::{End, Halt, Identity, Window, clock};
 
 /// The same arrivals, told to the program and to the tracker that every other receiver uses.
 #[test]
@@ -37,7 +36,8 @@ fn the_program_counts_as_the_tracker_does() {
         };
         let limit = 1 + draw(300);
         let reserved = cable.inside("h2", || UdpSocket::bind((to, 0))).expect("reserve");
-        let spec = ReceiverSpec { limit, ..receiver_spec(&asked, to, from) };
+        let mut spec = receiver_spec(&asked, to, from);
+        spec.flow.limit = limit;
         let (counter, _) = cable.inside("h2", || Counter::bind(&spec, &reserved)).expect("bind");
         let mut tracker = SequenceTracker::new(limit);
         let (mut malformed, mut foreign) = (0, 0);
@@ -82,7 +82,8 @@ fn flows_that_share_an_interface_are_counted_apart_until_it_is_full() {
     let bind = |flow| {
         let reserved = cable.inside("h2", || UdpSocket::bind((to, 0))).expect("reserve");
         let identity = Identity { flow, ..IDENTITY };
-        let spec = ReceiverSpec { identity, limit: 100, ..receiver_spec(&asked, to, from) };
+        let mut spec = End { identity, ..receiver_spec(&asked, to, from) };
+        spec.flow.limit = 100;
         cable.inside("h2", || Counter::bind(&spec, &reserved)).map(|(counter, _)| counter)
     };
     let mut counters = Vec::new();

@@ -112,8 +112,8 @@ fn frames_on_the_wire_are_well_formed() {
         socket.set_read_timeout(Some(Duration::from_secs(2))).expect("bound the wait");
         let port = socket.local_addr().expect("a port").port();
         let mut spec = sender_spec(&asked, from, SocketAddr::new(to, port));
-        spec.frames = FrameMix::of(FrameSize::new(octets).expect("a size"));
-        spec.pace = Pace::Burst(40);
+        spec.flow.frames = FrameMix::of(FrameSize::new(octets).expect("a size"));
+        spec.flow.pace = Pace::Burst(40);
         let opened = cable.inside("h1", || LiveSender::open(&spec, Way::find(&spec)?));
         let (mut sender, _) = opened.expect("open");
         sender.learn().expect("learn");

@@ -17,8 +17,8 @@ use measure::{FrameMix, FrameSize, Nanos};
 use super::counter::Counter;
 use super::live::LiveSender;
 use crate::counters::{InterfaceCounters, interfaces};
-use crate::datagram::{Pace, ReceiverReport, ReceiverSpec, SenderReport, SenderSpec, Spread, Way};
-use crate::{Halt, Identity, Window, clock};
+use crate::datagram::{Pace, ReceiverReport, SenderReport, Spread, Traffic, Way};
+use crate::{End, Halt, Identity, Window, clock};
 use trial::{Backend, Reception};
 
 const IDENTITY: Identity = Identity { token: 0x5eed_0a0b, flow: 3 };
@@ -105,35 +105,27 @@ impl Cable {
     }
 }
 
-fn receiver_spec(asked: &Asked, local: IpAddr, peer: IpAddr) -> ReceiverSpec {
-    ReceiverSpec {
-        local,
-        peer,
-        identity: IDENTITY,
-        frames: asked.frames.clone(),
-        vlan: asked.vlan,
-        spread: asked.spread,
-        backend: Reception::Xdp,
-        same_clock: true,
-        limit: 20_000_000,
-        relieves_sender: asked.relieves_sender,
-        cpu: asked.cpus.1,
-    }
+fn receiver_spec(asked: &Asked, local: IpAddr, peer: IpAddr) -> End<Traffic> {
+    let flow = Traffic { cpu: asked.cpus.1, ..traffic(asked) };
+    End { local, remote: SocketAddr::new(peer, 0), identity: IDENTITY, flow }
 }
 
-fn sender_spec(asked: &Asked, local: IpAddr, remote: SocketAddr) -> SenderSpec {
-    SenderSpec {
-        local,
-        remote,
-        identity: IDENTITY,
+fn sender_spec(asked: &Asked, local: IpAddr, remote: SocketAddr) -> End<Traffic> {
+    End { local, remote, identity: IDENTITY, flow: traffic(asked) }
+}
+
+fn traffic(asked: &Asked) -> Traffic {
+    Traffic {
         frames: asked.frames.clone(),
         vlan: asked.vlan,
         spread: asked.spread,
         pace: asked.pace,
         backend: Backend::XdpLive,
+        receiver: Reception::Xdp,
         burst_limit: 32,
         limit: 20_000_000,
         cpu: asked.cpus.0,
+        relieves_sender: asked.relieves_sender,
         phase: Nanos::ZERO,
         receiver_ahead_ns: 0,
     }

@@ -5,13 +5,11 @@
 
 use measure::{Nanos, Rate};
 
-use super::super::session::Tried;
-use super::super::ways::Conditions;
 use super::ends::Ends;
 use super::series::Series;
 use super::{Background, BufferSpec};
-use crate::study::burst;
-use page::Caveat;
+use crate::study::{Tried, burst};
+use page::{Caveat, Conditions, Key};
 use trial::record::{BulkRecord, DatagramsRecord, FlowRecord};
 use trial::validity::taken_by_others;
 use trial::{Bulk, Flow, FlowKind, Role, Schedule};
@@ -104,12 +102,12 @@ impl Cell {
     /// `scenario`, `load`, `streams`, `congestion_control`, `protocol`.
     pub(super) fn conditions(&self) -> Conditions {
         Conditions::from([
-            ("test".to_owned(), "esnet".into()),
-            ("scenario".to_owned(), self.beside.scenario().into()),
-            ("load".to_owned(), self.load().into()),
-            ("protocol".to_owned(), "tcp".into()),
-            ("streams".to_owned(), u64::from(self.streams).into()),
-            ("congestion_control".to_owned(), self.control.clone().into()),
+            (Key::Test, "esnet".into()),
+            (Key::Scenario, self.beside.scenario().into()),
+            (Key::Load, self.load().into()),
+            (Key::Protocol, "tcp".into()),
+            (Key::Streams, u64::from(self.streams).into()),
+            (Key::CongestionControl, self.control.clone().into()),
         ])
     }
 }

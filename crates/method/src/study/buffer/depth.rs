@@ -15,17 +15,15 @@ mod sharing;
 mod shot;
 mod threshold;
 
+use crate::study::Varied;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::super::session::TRIAL_OVERHEAD;
-use super::super::ways::Ways;
-use crate::study::Profile;
 use crate::study::problem::{self, SpecProblem};
+use crate::study::{Profile, Ways};
 use page::Figure;
-use trial::Subject;
 use trial::topology::PortRef;
-use trial::{Testbed, TestbedError, Topology};
+use trial::{Result, Subject, Testbed, Topology};
 
 use rig::Rig;
 
@@ -98,7 +96,7 @@ impl DepthSpec {
         let sharing = u64::from(self.congested.saturating_sub(1)) * blocks;
         let cells = if self.sizes.is_empty() { 0 } else { self.sizes.len() as u64 + bisections };
         let trials = outlets * (first + blocks) + blocks * search + sharing + cells;
-        (self.profile.phases(Nanos::from_millis(100)).total() + TRIAL_OVERHEAD) * trials
+        self.profile.trial(Nanos::from_millis(100)) * trials
     }
 
     /// See [`crate::StudySpec::check`].
@@ -117,11 +115,8 @@ impl DepthSpec {
     }
 
     /// See [`crate::StudySpec::run`].
-    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
-        let lost = |problem: SpecProblem| TestbedError::Lost {
-            label: "depth".to_owned(),
-            cause: Box::new(problem),
-        };
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
+        let lost = |problem: SpecProblem| problem.lost("depth");
         let topology = testbed.topology().clone();
         let outlets = outlets::choose(self, &topology).map_err(lost)?;
         let ways = match &self.subject {
@@ -159,5 +154,20 @@ impl DepthSpec {
             None => None,
         };
         Ok(figures::all(&rig, &found, cells.as_ref(), sharing.as_ref(), direct))
+    }
+}
+
+impl Varied for DepthSpec {
+    fn subjects(&self) -> Vec<Subject> {
+        self.subject.iter().cloned().collect()
+    }
+
+    fn set_subject(&mut self, subject: Subject) {
+        self.subject = Some(subject);
+    }
+
+    fn set_size(&mut self, size: FrameSize) -> bool {
+        self.size = size;
+        true
     }
 }

@@ -11,9 +11,8 @@ use super::super::ways::{Way, Ways};
 use super::cell::{Beside, Cell, CellData};
 use super::judgement::{Judgement, Reason, judge};
 use super::{BufferSpec, fit, ratios};
-use crate::study::Profile;
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
-use page::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::Topology;
 
 type Data = BTreeMap<(Way, usize), CellData>;
@@ -71,19 +70,13 @@ fn is_alone_of(cell: &Cell, other: &Cell) -> bool {
 }
 
 fn row(spec: &BufferSpec, cell: &Cell, own: &CellData, ways: &Ways, way: Way) -> Row {
-    let mut row = Row {
-        conditions: ways.conditions(way),
-        caveats: ways.caveats(way).into_iter().chain(own.troubles.iter().copied()).collect(),
-        n: own.samples.iter().map(|s| s.series.counted().count() as u64).sum(),
-        verdict: Verdict::Undetermined,
-    };
+    let mut row = Row::of(ways, way, spec.profile);
+    row.caveats.extend(&own.troubles);
+    row.n = own.samples.iter().map(|s| s.series.counted().count() as u64).sum();
     row.conditions.extend(cell.conditions());
     if cell.beside != Beside::Nothing {
         let size = u64::from(spec.background_size.octets());
-        row.conditions.insert("background_frame_size".to_owned(), size.into());
-    }
-    if spec.profile == Profile::Quick {
-        row.caveats.insert(Caveat::QuickProfile);
+        row.set(Key::BackgroundFrameSize, size);
     }
     row
 }
@@ -141,7 +134,7 @@ impl<'a> Case<'a> {
         let lost: Vec<f64> = self.own.samples.iter().filter_map(|s| s.background_loss).collect();
         if !lost.is_empty() {
             let mut figure = row.over_blocks(Metric::LossRatio, Unit::Ratio, &lost);
-            figure.conditions.insert("of".to_owned(), "background".into());
+            figure.set(Key::Of, "background");
             figures.push(figure);
         }
         figures
@@ -164,17 +157,17 @@ impl<'a> Case<'a> {
             self.judged.iter().flat_map(|j| j.reasons.iter().copied()).collect();
         let reasons: Vec<&str> = reasons.into_iter().map(Reason::as_str).collect();
         if !reasons.is_empty() {
-            figure.conditions.insert("reasons".to_owned(), reasons.join(", ").into());
+            figure.set(Key::Reasons, reasons.join(", "));
         }
-        figure.conditions.insert("stable_blocks".to_owned(), (stable as u64).into());
-        figure.conditions.insert("fair_share_bits_per_second".to_owned(), self.fair_share.into());
+        figure.set(Key::StableBlocks, stable as u64);
+        figure.set(Key::FairShare, self.fair_share);
         let limits = self.spec.limits;
         for (name, limit) in [
-            ("limit_retransmits_per_gigabyte", limits.retransmits_per_gigabyte),
-            ("limit_variation", limits.variation),
-            ("limit_share", limits.share),
+            (Key::LimitRetransmits, limits.retransmits_per_gigabyte),
+            (Key::LimitVariation, limits.variation),
+            (Key::LimitShare, limits.share),
         ] {
-            figure.conditions.insert(name.to_owned(), limit.into());
+            figure.set(name, limit);
         }
         figure
     }
@@ -182,8 +175,8 @@ impl<'a> Case<'a> {
     fn goodput(&self, row: &Row) -> Figure {
         let values = self.each(|s| Some(s.series.goodput()));
         let mut figure = row.over_blocks(Metric::Goodput, Unit::BitsPerSecond, &values);
-        figure.conditions.insert("rate_convention".to_owned(), "payload".into());
-        figure.conditions.insert("fair_share_bits_per_second".to_owned(), self.fair_share.into());
+        figure.set(Key::RateConvention, "payload");
+        figure.set(Key::FairShare, self.fair_share);
         figure
     }
 
@@ -215,28 +208,28 @@ impl<'a> Case<'a> {
         let rate = self.link.map_or(self.fair_share, Rate::bits_per_second);
         let bdp = self.rtt.map(|rtt| rate / 8.0 * rtt.as_secs_f64());
         let mut figure = row.single(Metric::Bdp, Unit::Bytes, bdp);
-        figure.conditions.insert("rate_bits_per_second".to_owned(), rate.into());
+        figure.set(Key::RateBits, rate);
         if let Some(rtt) = self.rtt {
-            figure.conditions.insert("rtt_ns".to_owned(), rtt.0.into());
+            figure.set(Key::Rtt, rtt.0);
         }
         figures.push(figure);
         let held = self.quiet(|s| ratios::held(&s.series, self.fair_share, self.rtt));
         let mut figure = row.over_blocks(Metric::Buffer, Unit::Bytes, &held);
-        figure.conditions.insert("estimator".to_owned(), "tcp".into());
+        figure.set(Key::Estimator, "tcp");
         figures.push(figure);
         if let Some(link) = self.link {
             let frame = f64::from(self.spec.mtu + 18);
             let rate = link.bits_per_second() * frame / f64::from(self.spec.mtu + AROUND_IP);
             let waited = self.quiet(|s| ratios::waited(&s.series, rate, self.rtt));
             let mut figure = row.over_blocks(Metric::Buffer, Unit::Bytes, &waited);
-            figure.conditions.insert("estimator".to_owned(), "delay".into());
+            figure.set(Key::Estimator, "delay");
             figures.push(figure);
         }
         let buffers = figures.iter_mut().filter(|figure| figure.metric == Metric::Buffer);
         for figure in buffers {
             // Nothing tells how much more would have fit.
             figure.high = None;
-            figure.conditions.insert("bound".to_owned(), "at least".into());
+            figure.set(Key::Bound, "at least");
         }
         figures
     }

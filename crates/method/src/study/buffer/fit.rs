@@ -7,19 +7,13 @@ use measure::{Nanos, Rate};
 use super::ends::Ends;
 use super::{Background, BufferSpec};
 use crate::study::problem::{self, SpecProblem, out_of_range};
-use trial::topology::{CableEnd, PortRef, Topology};
+use trial::topology::{PortRef, Topology};
 
 /// The rate of the link that is oversubscribed: as stated, else the receiver's own, else what its
 /// device's ports are limited to.
 pub(super) fn link_rate(spec: &BufferSpec, topology: &Topology, to: &PortRef) -> Option<Rate> {
-    let port = topology.port(to)?;
-    let limited = match &port.cable {
-        CableEnd::Device { device, .. } => {
-            topology.devices.iter().find(|d| d.name == *device)?.port_rate
-        }
-        CableEnd::Host(_) => None,
-    };
-    spec.link_rate.or(port.rate).or(limited)
+    topology.port(to)?;
+    spec.link_rate.or(topology.rate(to)).or(topology.limit(to))
 }
 
 /// See [`crate::StudySpec::check`].

@@ -8,19 +8,25 @@ use std::collections::BTreeMap;
 use measure::BlockEstimate;
 use measure::quantile::median;
 
-use super::names::{CELL, FACTORS};
 use super::{CampaignSpec, Means};
 use crate::comparison::cells::{Better, Case, better, case, shared};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
 use page::Unit;
-use page::{Caveat, Figure, Metric, Verdict};
+use page::{Caveat, Figure, Key, Metric, Verdict};
 use trial::Topology;
 
 const CONFIDENCE: f64 = 0.95;
 
 /// Conditions that tell who is measured: not of the case, but of the figure.
-const WHO: [&str; 7] =
-    ["from", "to", "device", "variant", "path", "beside_device", "beside_variant"];
+const WHO: [Key; 7] = [
+    Key::From,
+    Key::To,
+    Key::Device,
+    Key::Variant,
+    Key::Path,
+    Key::BesideDevice,
+    Key::BesideVariant,
+];
 
 /// What the studies found in one turn.
 #[derive(Debug, Clone)]
@@ -67,7 +73,7 @@ fn groups<'a>(own: &[&'a Ran]) -> Vec<Group<'a>> {
     for ran in own {
         for figure in &ran.figures {
             let case = case(figure, &shared(figure));
-            let who = format!("{:?}", WHO.map(|name| figure.conditions.get(name)));
+            let who = format!("{:?}", WHO.map(|key| figure.conditions.get(&key)));
             let place = *places.entry((case.clone(), who)).or_insert(groups.len());
             if place == groups.len() {
                 groups.push(Group { figures: Vec::new(), case });
@@ -159,7 +165,7 @@ fn judge(figure: &mut Figure, group: &Group<'_>, groups: &[Group<'_>], shared_pr
         let Some(cable) = Group::beside(&case(&rtt, &shared(&rtt)), groups) else { return };
         let cable = BlockEstimate::of(&cable.values(), CONFIDENCE);
         let floor = cable.map_or(0.0, |cable| (cable.interval.high - cable.interval.low) / 2.0);
-        figure.conditions.insert("bypass_repeatability_ns".to_owned(), floor.into());
+        figure.set(Key::BypassRepeatability, floor);
         // What the device added to a block is a difference already.
         let pairs: Vec<(f64, f64)> = own.into_values().map(|added| (added, 0.0)).collect();
         figure.verdict = Evidence::Delay(Delays::Paired { pairs: &pairs, floor }).verdict(setting);
@@ -197,9 +203,9 @@ fn stand_beside(figure: &mut Figure, groups: &[Group<'_>]) {
         return;
     }
     let device = groups.iter().map(|group| group.figures[0].1).find(|other| !other.is_bypass());
-    for (own, beside) in [("device", "beside_device"), ("variant", "beside_variant")] {
-        if let Some(name) = device.and_then(|other| other.conditions.get(own)) {
-            figure.conditions.insert(beside.to_owned(), name.clone());
+    for (own, beside) in [(Key::Device, Key::BesideDevice), (Key::Variant, Key::BesideVariant)] {
+        if let Some(name) = device.and_then(|other| other.conditions.get(&own)) {
+            figure.set(beside, name.clone());
         }
     }
 }
@@ -207,20 +213,20 @@ fn stand_beside(figure: &mut Figure, groups: &[Group<'_>]) {
 /// Which cell it is of, whatever a reader asks by.
 fn name(figure: &mut Figure, spec: &CampaignSpec, cell: usize) {
     let levels = &spec.cells[cell];
-    let mut say = |name: &str, value: &str| {
-        figure.conditions.insert(name.to_owned(), value.into());
+    let mut say = |key: Key, value: &str| {
+        figure.conditions.insert(key, value.into());
     };
-    say(CELL, &spec.cell_name(levels));
+    say(Key::Cell, &spec.cell_name(levels));
     let own = |level: &super::Level| matches!(level.means, Means::Ports(_) | Means::Hands);
     let named = spec.levels(levels).filter(|(_, level)| own(level));
     let named: Vec<&str> = named.map(|(factor, _)| factor.name.as_str()).collect();
     if !named.is_empty() {
-        say(FACTORS, &named.join(" "));
+        say(Key::Factors, &named.join(" "));
     }
     for (factor, level) in spec.levels(levels) {
         // Device, variant and size are among a study's own conditions.
         if own(level) {
-            say(&factor.name, &level.name);
+            say(Key::named(&factor.name), &level.name);
         }
     }
 }

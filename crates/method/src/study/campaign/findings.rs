@@ -10,12 +10,11 @@ use measure::comparison::{self, Blocks, Comparison, repeatability};
 use measure::quantile::median;
 use measure::variance::{self, Observation, Share, Shares};
 
+use super::CampaignSpec;
 use super::figures::Ran;
-use super::names::CELL;
-use super::{CONTROL, CampaignSpec};
 use crate::comparison::cells::{Case, case, is_compared, shared};
 use crate::comparison::{MARGIN, Row, better};
-use page::{Condition, Figure, Unit};
+use page::{Figure, Key, Unit};
 use page::{Metric, Verdict};
 
 /// Values that differ by less, as a share, are equal.
@@ -119,8 +118,8 @@ pub(super) fn control(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
         row.comparison = corrected;
         let mut figure = row.figure();
         let first = spec.cells.first().map_or_else(String::new, |cell| spec.cell_name(cell));
-        figure.conditions.insert(CELL.to_owned(), first.into());
-        figure.conditions.insert(CONTROL.to_owned(), Condition::Flag(true));
+        figure.set(Key::Cell, first);
+        figure.set(Key::Control, true);
         figure
     };
     rows.iter_mut().zip(all).map(as_figure).collect()
@@ -178,12 +177,12 @@ fn as_figure(of: &Figure, factor: &str, share: Share, all: &[Observation]) -> Fi
     blocks.sort_unstable();
     blocks.dedup();
     let mut conditions = shared(of);
-    conditions.insert("of".to_owned(), of.metric.as_str().into());
+    conditions.insert(Key::Of, of.metric.as_str().into());
     if let Some(quantile) = of.quantile {
-        conditions.insert("of_quantile".to_owned(), quantile.into());
+        conditions.insert(Key::OfQuantile, quantile.into());
     }
-    conditions.insert("factor".to_owned(), factor.into());
-    conditions.insert(CELL.to_owned(), "all".into());
+    conditions.insert(Key::Factor, factor.into());
+    conditions.insert(Key::Cell, "all".into());
     let mut figure = Figure {
         metric: Metric::VarianceShare,
         quantile: None,

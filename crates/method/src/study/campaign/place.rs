@@ -2,8 +2,6 @@
 //!
 //! Owns what a level means to a study. Never runs one.
 
-use measure::FrameMix;
-
 use super::{CampaignSpec, Factor, Level, Means};
 use crate::study::{SpecProblem, StudySpec};
 use trial::Subject;
@@ -62,48 +60,22 @@ fn is_left(factor: &Factor, level: &Level, port: &PortRef) -> bool {
 /// The study as this cell has it: once, of its device in its variant, in its size.
 pub(super) fn study(spec: &CampaignSpec, cell: &[usize], study: &StudySpec) -> StudySpec {
     let mut own = study.clone();
-    once(&mut own);
+    if let Some(blocks) = own.varied().blocks() {
+        *blocks = 1;
+    }
     let (mut device, mut variant) = (None, None);
     for (_, level) in spec.levels(cell) {
         match &level.means {
             Means::Device(name) => device = Some(name.clone()),
             Means::Variant(name) => variant.clone_from(name),
-            Means::Size(size) => match &mut own {
-                StudySpec::Latency(spec) => spec.sizes = vec![*size],
-                StudySpec::Forwarding(spec) => spec.frames = vec![FrameMix::of(*size)],
-                StudySpec::Switching(spec) => spec.frames = vec![*size],
-                StudySpec::Depth(spec) => spec.size = *size,
-                _ => {}
-            },
+            Means::Size(size) => {
+                own.varied().set_size(*size);
+            }
             Means::Ports(_) | Means::Hands => {}
         }
     }
     if let Some(device) = device {
-        of_subject(&mut own, Subject { device, variant });
+        own.varied().set_subject(Subject { device, variant });
     }
     own
-}
-
-fn once(study: &mut StudySpec) {
-    match study {
-        StudySpec::Latency(spec) => spec.blocks = 1,
-        StudySpec::Forwarding(spec) => spec.blocks = 1,
-        StudySpec::Fabric(spec) => spec.blocks = 1,
-        StudySpec::Buffer(spec) => spec.blocks = 1,
-        StudySpec::Storage(spec) => spec.blocks = 1,
-        _ => {}
-    }
-}
-
-fn of_subject(study: &mut StudySpec, subject: Subject) {
-    match study {
-        StudySpec::Latency(spec) => spec.subjects = vec![subject],
-        StudySpec::Forwarding(spec) => spec.subjects = vec![subject],
-        StudySpec::Fabric(spec) => spec.subjects = vec![subject],
-        StudySpec::Buffer(spec) => spec.subjects = vec![subject],
-        StudySpec::Switching(spec) => spec.subjects = vec![subject],
-        StudySpec::Storage(spec) => spec.subjects = vec![subject],
-        StudySpec::Depth(spec) => spec.subject = Some(subject),
-        StudySpec::Imported(_) | StudySpec::Campaign(_) => {}
-    }
 }

@@ -8,9 +8,8 @@ use super::super::session::Tried;
 use super::FabricSpec;
 use super::scene::Round;
 use page::Caveat;
-use trial::Outcome;
 use trial::record::{BulkRecord, Defect, ExchangeRecord, FlowRecord, ReceiptRecord};
-use trial::{Flow, FlowKind};
+use trial::{Flow, FlowKind, Outcome};
 
 /// What one pair got in one trial, in bits of payload a second; where a port is in several pairs,
 /// what it would get of so many like this one.

@@ -14,7 +14,7 @@ use super::scene::{Cell, Round, Scene};
 use super::structure::{self, Structures};
 use super::{Arrangement, FabricSpec};
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
-use page::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::Carrier;
 
 /// Every figure of the study, way by way and cell by cell.
@@ -75,15 +75,15 @@ fn row(spec: &FabricSpec, scene: &Scene, cell: &Cell, own: &Rounds<'_>, ways: &W
     let talking = cell.rounds.iter().map(|round| 2 * round.pairs.len()).min().unwrap_or(0);
     let shared = cell.rounds.iter().map(Round::pairs_of_a_port).max().unwrap_or(1);
     row.conditions.extend([
-        ("arrangement".to_owned(), arrangement.into()),
-        ("nodes".to_owned(), (cell.nodes as u64).into()),
-        ("message".to_owned(), message.into()),
+        (Key::Arrangement, arrangement.into()),
+        (Key::Nodes, (cell.nodes as u64).into()),
+        (Key::Message, message.into()),
     ]);
     if shared > 1 {
-        row.conditions.insert("pairs_of_a_port".to_owned(), (shared as u64).into());
+        row.set(Key::PairsOfAPort, shared as u64);
     }
     if talking < cell.nodes && shared == 1 {
-        row.conditions.insert("nodes_idle".to_owned(), ((cell.nodes - talking) as u64).into());
+        row.set(Key::NodesIdle, (cell.nodes - talking) as u64);
     }
     row.caveats.extend(own.troubles());
     row.n = own.all().map(|got| got.messages).sum();
@@ -92,7 +92,7 @@ fn row(spec: &FabricSpec, scene: &Scene, cell: &Cell, own: &Rounds<'_>, ways: &W
 
 fn named(row: &Row, statistic: &str, verdict: Verdict) -> Row {
     let mut row = Row { verdict, ..row.clone() };
-    row.conditions.insert("statistic".to_owned(), statistic.into());
+    row.set(Key::Statistic, statistic);
     row
 }
 
@@ -120,7 +120,7 @@ fn worst_round(
     let means = own.means_of(worst);
     let judged = judge(scene, (means.clone(), beside.by_block(mean)), ways);
     let mut row = named(row, "worst-round", judged);
-    row.conditions.insert("round".to_owned(), cell.rounds[worst].name.clone().into());
+    row.set(Key::Round, cell.rounds[worst].name.clone());
     Some(goodput(&row, &means.into_values().collect::<Vec<f64>>()))
 }
 
@@ -140,8 +140,8 @@ fn pairs(row: &Row, cell: &Cell, own: &Rounds<'_>) -> Vec<Figure> {
             if !values.is_empty() {
                 row.caveats.remove(&Caveat::SilentPairs);
             }
-            row.conditions.insert("from".to_owned(), pair.from.to_string().into());
-            row.conditions.insert("to".to_owned(), pair.to.to_string().into());
+            row.set(Key::From, pair.from.to_string());
+            row.set(Key::To, pair.to.to_string());
             figures.push(goodput(&row, &values));
         }
     }

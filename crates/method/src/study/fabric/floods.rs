@@ -13,8 +13,7 @@ use super::infer::{Flooded, Floods, Length};
 use super::scene::Scene;
 use trial::record::{DatagramsRecord, Defect, FlowRecord};
 use trial::topology::PortRef;
-use trial::{Backend, Cable, Datagrams, Flow, FlowKind, Gate, Role, Schedule};
-use trial::{Outcome, TestbedError};
+use trial::{Backend, Cable, Datagrams, Flow, FlowKind, Gate, Outcome, Result, Role, Schedule};
 
 /// Long enough to fill any buffer of a switch's size, and short enough for many.
 const LOAD: Nanos = Nanos::from_millis(100);
@@ -62,7 +61,7 @@ impl Floods for Flooding<'_, '_> {
         name: &str,
         flows: &[(usize, usize)],
         length: Length,
-    ) -> Result<Option<Vec<Flooded>>, TestbedError> {
+    ) -> Result<Option<Vec<Flooded>>> {
         let usual = self.duration(flows, length);
         let duration = Nanos(usual.0 * self.stretch).min(LONGEST.max(usual));
         let asked: Vec<Flow> =

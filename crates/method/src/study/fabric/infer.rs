@@ -27,7 +27,7 @@ pub(super) use finding::{Fault, Finding, Flooded, Floods, Group, Inferred, Lengt
 pub(super) use queued::infer;
 use sinks::{SEEN, SURE, Scatter, Sink, alike};
 pub(super) use sittings::{Cabled, infer_in_sittings};
-use trial::TestbedError;
+use trial::Result;
 pub(super) use unseen::SURELY;
 pub(super) use uplinks::{Bound, Uplink};
 
@@ -89,7 +89,7 @@ impl<'a> Inference<'a> {
 }
 
 impl Inference<'_> {
-    fn run(&mut self) -> Result<Finding, TestbedError> {
+    fn run(&mut self) -> Result<Finding> {
         self.look()?;
         if self.alive.len() < 2 || self.rounds.is_empty() {
             return Ok(Finding::Nothing);
@@ -127,7 +127,7 @@ impl Inference<'_> {
 
     /// Each port with its neighbour, with the one half way round, and with a random one: who is
     /// there, and how much a share is off where nothing holds a flow up.
-    fn look(&mut self) -> Result<(), TestbedError> {
+    fn look(&mut self) -> Result<()> {
         let all = self.alive.clone();
         let mut looks = vec![rounds::shifted(&all, 1)];
         if all.len() > 3 {
@@ -152,7 +152,7 @@ impl Inference<'_> {
         name: &str,
         flows: &[(usize, usize)],
         length: Length,
-    ) -> Result<Vec<Flooded>, TestbedError> {
+    ) -> Result<Vec<Flooded>> {
         if flows.is_empty() {
             return Ok(Vec::new());
         }
@@ -170,11 +170,7 @@ impl Inference<'_> {
 
     /// A one-to-one round later on. Where a flow has gone silent, two more show whose fault that
     /// is.
-    fn round(
-        &mut self,
-        name: &str,
-        flows: &[(usize, usize)],
-    ) -> Result<Vec<Flooded>, TestbedError> {
+    fn round(&mut self, name: &str, flows: &[(usize, usize)]) -> Result<Vec<Flooded>> {
         let gone = |alive: &[usize], port: &usize| !alive.contains(port);
         let flows: Vec<(usize, usize)> = flows
             .iter()
@@ -188,7 +184,7 @@ impl Inference<'_> {
         Ok(seen)
     }
 
-    fn look_again(&mut self, seen: &[Flooded]) -> Result<(), TestbedError> {
+    fn look_again(&mut self, seen: &[Flooded]) -> Result<()> {
         let mut seen = seen.to_vec();
         for _ in 0..2 {
             let flows = rounds::random(&self.alive.clone(), &mut self.chance);
@@ -226,7 +222,7 @@ impl Inference<'_> {
 
     /// Floods one sink after another until every group that shows has been flooded from outside and
     /// from inside: ports that got alike of every flood are one group.
-    fn discover(&mut self) -> Result<Vec<Vec<usize>>, TestbedError> {
+    fn discover(&mut self) -> Result<Vec<Vec<usize>>> {
         let before = self.told.len();
         loop {
             let groups = alike(&self.told[before..], &self.alive);
@@ -254,7 +250,7 @@ impl Inference<'_> {
     /// The senders' levels; all the same where every port reaches the sink alike. The flood is
     /// repeated while classes show but not surely, while what looks like one could still be two,
     /// and until repeats have told how far floods scatter.
-    fn flood_sink(&mut self, port: usize) -> Result<Vec<Option<usize>>, TestbedError> {
+    fn flood_sink(&mut self, port: usize) -> Result<Vec<Option<usize>>> {
         let mut found = None;
         for _ in 0..MOST_REPEATS {
             let seen = self.flood_into(port)?;
@@ -286,7 +282,7 @@ impl Inference<'_> {
 
     /// Fresh rounds: everything leaves its group; then one group at a time; then nothing does.
     /// What that last one showed.
-    fn confirm(&mut self, groups: &[Vec<usize>]) -> Result<Vec<Flooded>, TestbedError> {
+    fn confirm(&mut self, groups: &[Vec<usize>]) -> Result<Vec<Flooded>> {
         let rates: Vec<u64> = (0..self.ports).map(|port| self.floods.rate(port)).collect();
         for flows in rounds::crossing(groups, &|port| rates[port], &mut self.chance) {
             self.round("crossing", &flows)?;

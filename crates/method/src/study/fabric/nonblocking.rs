@@ -18,7 +18,7 @@ use super::rounds::{Data, Rounds, cables, most, plain_row};
 use super::scene::{Cell, Scene};
 use super::{Arrangement, FabricSpec};
 use crate::verdict::Evidence;
-use page::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Key, Metric, Unit};
 
 /// An arrangement's share of what one pair alone gets.
 struct Share {
@@ -111,11 +111,11 @@ fn paired(all: &BTreeMap<u32, f64>, one: &BTreeMap<u32, f64>, seed: u64) -> Opti
 
 fn figure(spec: &FabricSpec, scene: &Scene, shares: Vec<Share>, ways: &Ways) -> Figure {
     let mut row = plain_row(spec, scene, ways);
-    row.conditions.remove("rate_convention");
-    row.conditions.insert("margin".to_owned(), spec.margin.into());
-    row.conditions.insert("message".to_owned(), spec.message.0.into());
-    row.conditions.insert("nodes".to_owned(), (most(scene).unwrap_or(0) as u64).into());
-    row.conditions.insert("arrangements".to_owned(), (shares.len() as u64).into());
+    row.conditions.remove(&Key::RateConvention);
+    row.set(Key::Margin, spec.margin);
+    row.set(Key::Message, spec.message.0);
+    row.set(Key::Nodes, most(scene).unwrap_or(0) as u64);
+    row.set(Key::Arrangements, shares.len() as u64);
     let worst = shares.into_iter().min_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
     let Some(worst) = worst else {
         row.caveats.insert(Caveat::NotResolved);
@@ -133,12 +133,12 @@ fn figure(spec: &FabricSpec, scene: &Scene, shares: Vec<Share>, ways: &Ways) -> 
     let answer = range.answer(spec.margin, tester, ways.share_machine());
     row.n = ratio.blocks as u64;
     row.conditions.extend([
-        ("worst_arrangement".to_owned(), name.into()),
-        ("share_of_one_pair".to_owned(), range.value.into()),
-        ("share_low".to_owned(), range.low.into()),
-        ("share_high".to_owned(), range.high.into()),
-        ("tester_share".to_owned(), tester.into()),
-        ("message_error".to_owned(), error.into()),
+        (Key::WorstArrangement, name.into()),
+        (Key::ShareOfOnePair, range.value.into()),
+        (Key::ShareLow, range.low.into()),
+        (Key::ShareHigh, range.high.into()),
+        (Key::TesterShare, tester.into()),
+        (Key::MessageError, error.into()),
     ]);
     // One pair alone, through the same ports, is its own control.
     let evidence = match answer {

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::study::SpecProblem;
+use crate::study::problem::{SpecProblem, out_of_range};
 use trial::topology::{Device, DeviceKind, Topology};
 
 /// How few hosts go round how many ports.
@@ -37,27 +37,17 @@ impl Recabling {
             let (testbed, needed) = (topology.name.clone(), self.hosts as usize);
             return Err(SpecProblem::TooFewHosts { testbed, needed, found });
         }
-        let wrong = |what, value: u32, range| {
-            Err(SpecProblem::OutOfRange { what, value: value.to_string(), range })
-        };
         if self.hosts < Self::LEAST_HOSTS {
-            return wrong(
-                "the number of hosts",
-                self.hosts,
-                "4 or more: two in each of two groups",
-            );
+            let range = "4 or more: two in each of two groups";
+            return Err(out_of_range("the number of hosts", &self.hosts, range));
         }
+        let wrong_ports = |range| Err(out_of_range("the number of ports", &self.ports, range));
         if !(self.hosts + 1..=Self::MOST_PORTS).contains(&self.ports) {
-            let range = "more than there are hosts, and at most 255";
-            return wrong("the number of ports", self.ports, range);
+            return wrong_ports("more than there are hosts, and at most 255");
         }
         let switch = |d: &&Device| Some(d.name.as_str()) == device && d.kind == DeviceKind::Switch;
         if !topology.devices.iter().any(|d| switch(&d)) {
-            return wrong(
-                "the number of ports",
-                self.ports,
-                "for a switch: a router's ports have addresses",
-            );
+            return wrong_ports("for a switch: a router's ports have addresses");
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! Owns the one place where the two answers meet. Never makes either surer than it was.
 
 use crate::verdict::{Evidence, Setting, Standing};
-use page::{Caveat, Figure, Metric, Verdict};
+use page::{Caveat, Figure, Key, Metric, Verdict};
 
 /// Whose limit it is, of what has its control in the same study: one pair alone, or traffic that
 /// stays inside its group. No direct cable says more.
@@ -27,8 +27,8 @@ pub(super) fn reconcile(groups: &mut [Figure], answer: &mut Figure) {
         // Pairs are held up, so that the device was driven: that no uplink showed says nothing.
         Some(0.0) if structure.verdict == Verdict::TesterLimited => {
             structure.caveats.retain(|caveat| *caveat != Caveat::DeviceNotDriven);
-            for promise in ["excess_seen", "chance_seen", "groups_unhindered"] {
-                structure.conditions.remove(promise);
+            for promise in [Key::ExcessSeen, Key::ChanceSeen, Key::GroupsUnhindered] {
+                structure.conditions.remove(&promise);
             }
             doubt(structure);
         }

@@ -5,15 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::quantile::median;
-use page::{Caveat, Verdict};
+use page::{Caveat, Key};
 use trial::Carrier;
 
-use super::super::rows::Row;
-use super::super::ways::Ways;
 use super::cell::{Got, RoundData};
 use super::scene::{Cell, Scene, wire_limit};
 use super::{FabricSpec, Place};
-use crate::study::Profile;
+use crate::study::{Row, Ways};
 
 /// All rounds of a study.
 pub(super) type Data = BTreeMap<Place, RoundData>;
@@ -149,28 +147,20 @@ pub(super) fn most(scene: &Scene) -> Option<usize> {
 
 /// What all rows of a subject share.
 pub(super) fn plain_row(spec: &FabricSpec, scene: &Scene, ways: &Ways) -> Row {
-    let mut row = Row {
-        conditions: ways.conditions(scene.way),
-        caveats: ways.caveats(scene.way).into_iter().collect(),
-        n: 0,
-        verdict: Verdict::Undetermined,
-    };
+    let mut row = Row::of(ways, scene.way, spec.profile);
     // Many pairs stand behind a row.
-    row.conditions.remove("from");
-    row.conditions.remove("to");
+    row.conditions.remove(&Key::From);
+    row.conditions.remove(&Key::To);
     let carrier = match spec.carrier {
         Carrier::Tcp => "tcp".to_owned(),
         Carrier::Datagrams { credits } => format!("datagrams, {credits} credits"),
     };
-    row.conditions.insert("carrier".to_owned(), carrier.into());
-    row.conditions.insert("ports".to_owned(), (scene.ports.len() as u64).into());
-    row.conditions.insert("rate_convention".to_owned(), "payload".into());
+    row.set(Key::Carrier, carrier);
+    row.set(Key::Ports, scene.ports.len() as u64);
+    row.set(Key::RateConvention, "payload");
     if let Some(link) = scene.link {
         let limit = wire_limit(link, spec.carrier);
-        row.conditions.insert("wire_limit_bits_per_s".to_owned(), limit.into());
-    }
-    if spec.profile == Profile::Quick {
-        row.caveats.insert(Caveat::QuickProfile);
+        row.set(Key::WireLimit, limit);
     }
     row
 }

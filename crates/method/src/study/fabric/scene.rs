@@ -68,7 +68,7 @@ impl Scene {
             names = (1..=all).map(|number| number.to_string()).collect();
         }
         let wanted = wanted(spec, ports.len());
-        let link = ports.iter().filter_map(|port| topology.port(port)?.rate).min();
+        let link = ports.iter().filter_map(|port| topology.rate(port)).min();
         let mut cells: Vec<Cell> = wanted
             .into_iter()
             .map(|(arrangement, nodes, message)| {

@@ -10,8 +10,6 @@ use measure::{Interval, Nanos, Rate};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64;
 
-use super::super::rows::Row;
-use super::super::session::{Session, TRIAL_OVERHEAD};
 use super::floods::Flooding;
 use super::infer::{
     Bound, Cabled, Fault, Finding, Group, Inferred, SURELY, Uplink, infer, infer_in_sittings,
@@ -19,9 +17,10 @@ use super::infer::{
 use super::reconcile::judge;
 use super::scene::Scene;
 use super::{FabricSpec, Recabling};
+use crate::study::{Row, Session};
 use crate::verdict::Evidence;
-use page::{Caveat, Figure, Metric, Unit};
-use trial::TestbedError;
+use page::{Caveat, Condition, Figure, Key, Metric, Unit};
+use trial::Result;
 use trial::topology::Topology;
 
 /// By scene.
@@ -35,7 +34,7 @@ const TYPICAL_LOAD: Nanos = Nanos::from_millis(150);
 
 /// How long the floods of a scene take, roughly: how many there are shows as they run.
 pub(super) fn estimate(spec: &FabricSpec, scene: &Scene) -> Nanos {
-    let each = spec.profile.phases(TYPICAL_LOAD).total() + TRIAL_OVERHEAD;
+    let each = spec.profile.trial(TYPICAL_LOAD);
     match (scene.floods, scene.names.len() - scene.ports.len()) {
         (false, _) => Nanos::ZERO,
         (true, 0) => each * TYPICAL_FLOODS,
@@ -51,11 +50,10 @@ pub(super) fn all(
     topology: &Topology,
     session: &mut Session<'_>,
     seed: u64,
-) -> Result<Structures, TestbedError> {
+) -> Result<Structures> {
     let mut found = Structures::new();
     for (at, scene) in scenes.iter().enumerate().filter(|(_, scene)| scene.floods) {
-        let rate = |port| topology.port(port).and_then(|port| port.rate);
-        let own: Vec<Option<Rate>> = scene.ports.iter().map(rate).collect();
+        let own: Vec<Option<Rate>> = scene.ports.iter().map(|port| topology.rate(port)).collect();
         let few = scene.names.len() > own.len();
         // A host takes its rate along: at every port there is the slowest's.
         let rates = if few { vec![scene.link; scene.names.len()] } else { own };
@@ -79,16 +77,16 @@ pub(super) fn all(
 pub(super) fn figures(found: &Inferred, scene: &Scene, row: Row) -> Vec<Figure> {
     let mut row = row;
     row.n = found.trials;
-    for key in ["carrier", "wire_limit_bits_per_s", "rate_convention"] {
-        row.conditions.remove(key);
+    for key in [Key::Carrier, Key::WireLimit, Key::RateConvention] {
+        row.conditions.remove(&key);
     }
-    row.conditions.insert("trials".to_owned(), found.trials.into());
+    row.set(Key::Trials, found.trials);
     if !found.missing.is_empty() {
-        row.conditions.insert("ports_missing".to_owned(), missing(found, scene).into());
+        row.set(Key::PortsMissing, missing(found, scene));
         row.caveats.insert(Caveat::SilentPairs);
     }
     if let Some(share) = found.local_share {
-        row.conditions.insert("local_share".to_owned(), share.into());
+        row.set(Key::LocalShare, share);
     }
     if let Some(cabled) = found.cabled {
         tell_cabling(&mut row, cabled, scene);
@@ -100,7 +98,7 @@ pub(super) fn figures(found: &Inferred, scene: &Scene, row: Row) -> Vec<Figure> 
         }
         Finding::Queued { kept_up } => {
             row.caveats.insert(Caveat::NotResolved);
-            row.conditions.insert("kept_up".to_owned(), (*kept_up).into());
+            row.set(Key::KeptUp, *kept_up);
             vec![row.single(Metric::PortGroups, Unit::Count, None)]
         }
         Finding::Clean { groups, excess } => clean(row, scene, groups, *excess),
@@ -108,7 +106,7 @@ pub(super) fn figures(found: &Inferred, scene: &Scene, row: Row) -> Vec<Figure> 
             // Groups are told only where traffic that stays inside them is not held up.
             let in_control = (!groups.is_empty()).then_some(false);
             row.verdict = judge(&Evidence::Sight { seen: true, in_control });
-            row.conditions.insert("worst_share".to_owned(), (*share).into());
+            row.set(Key::WorstShare, *share);
             blocking(row, scene, groups, (*confidence, *between))
         }
     }
@@ -119,21 +117,21 @@ fn tell_cabling(row: &mut Row, cabled: Cabled, scene: &Scene) {
     let ports = scene.names.len() as u32;
     let (once, together) = Recabling { hosts: cabled.hosts as u32, ports }.least_moves();
     let numbers = [
-        ("ports", u64::from(ports)),
-        ("hosts", cabled.hosts as u64),
-        ("cablings", cabled.steps),
-        ("cables_moved", cabled.moves),
-        ("moves_to_each_port", once.into()),
-        ("moves_to_every_two_ports", together.into()),
+        (Key::Ports, u64::from(ports)),
+        (Key::Hosts, cabled.hosts as u64),
+        (Key::Cablings, cabled.steps),
+        (Key::CablesMoved, cabled.moves),
+        (Key::MovesToEachPort, once.into()),
+        (Key::MovesToEveryTwoPorts, together.into()),
     ];
-    row.conditions.extend(numbers.map(|(name, number)| (name.to_owned(), number.into())));
+    row.conditions.extend(numbers.map(|(name, number)| (name, number.into())));
     if let Some(uplink) = cabled.uplink_seen {
         // The same uplink is shorter for larger groups; the largest that share out a device are
         // halves.
         let excess = f64::from(ports) / 2.0 / uplink - 1.0;
-        row.conditions.insert("uplink_seen_ports".to_owned(), uplink.into());
-        row.conditions.insert("excess_of_halves_seen".to_owned(), excess.into());
-        row.conditions.insert("chance_seen".to_owned(), SURELY.into());
+        row.set(Key::UplinkSeenPorts, uplink);
+        row.set(Key::ExcessOfHalvesSeen, excess);
+        row.set(Key::ChanceSeen, SURELY);
     }
 }
 
@@ -143,11 +141,11 @@ fn clean(mut row: Row, scene: &Scene, groups: &[Vec<usize>], excess: f64) -> Vec
     row.verdict = judge(&Evidence::Bound);
     row.caveats.insert(Caveat::DeviceNotDriven);
     if excess.is_finite() {
-        row.conditions.insert("excess_seen".to_owned(), excess.into());
-        row.conditions.insert("chance_seen".to_owned(), 0.99.into());
+        row.set(Key::ExcessSeen, excess);
+        row.set(Key::ChanceSeen, 0.99);
     }
     if !groups.is_empty() {
-        row.conditions.insert("groups_unhindered".to_owned(), named_all(groups, scene).into());
+        row.set(Key::GroupsUnhindered, named_all(groups, scene));
     }
     vec![row.single(Metric::PortGroups, Unit::Count, None)]
 }
@@ -163,19 +161,21 @@ fn blocking(
         return vec![row.single(Metric::PortGroups, Unit::Count, None)];
     }
     let ports: Vec<Vec<usize>> = groups.iter().map(|group| group.ports.clone()).collect();
-    row.conditions.insert("groups".to_owned(), named_all(&ports, scene).into());
-    row.conditions.insert("groups_confidence".to_owned(), confidence.into());
-    row.conditions.insert("group_of_ports".to_owned(), by_port(&ports, scene).into());
+    row.set(Key::Groups, named_all(&ports, scene));
+    row.set(Key::GroupsConfidence, confidence);
+    row.set(Key::GroupOfPorts, by_port(&ports, scene));
     if confidence < 0.95 {
         row.caveats.insert(Caveat::NotResolved);
     }
     let mut answer = row.clone();
     if let Some((between, link)) = between.zip(scene.link) {
         let Interval { low, high, .. } = between.interval;
-        let rates = [("", between.value), ("_low", low), ("_high", high)];
-        let of = |(end, ports): (&str, f64)| {
-            (format!("between_groups{end}_bits_per_s"), (ports * link.0 as f64).into())
-        };
+        let rates = [
+            (Key::BetweenGroups, between.value),
+            (Key::BetweenGroupsLow, low),
+            (Key::BetweenGroupsHigh, high),
+        ];
+        let of = |(key, ports): (Key, f64)| (key, (ports * link.0 as f64).into());
         answer.conditions.extend(rates.map(of));
     }
     let count = Some(groups.len() as f64);
@@ -187,17 +187,17 @@ fn blocking(
 }
 
 fn uplink(mut row: Row, scene: &Scene, at: usize, group: &Group) -> Figure {
-    for key in ["groups", "group_of_ports"] {
-        row.conditions.remove(key);
+    for key in [Key::Groups, Key::GroupOfPorts] {
+        row.conditions.remove(&key);
     }
-    row.conditions.insert("rate_convention".to_owned(), "L1".into());
-    row.conditions.insert("group".to_owned(), (at as u64 + 1).into());
-    row.conditions.insert("group_ports".to_owned(), named(&group.ports, scene).into());
-    row.conditions.insert("group_size".to_owned(), (group.ports.len() as u64).into());
+    row.set(Key::RateConvention, "L1");
+    row.set(Key::Group, at as u64 + 1);
+    row.set(Key::GroupPorts, Condition::Ports(named(&group.ports, scene)));
+    row.set(Key::GroupSize, group.ports.len() as u64);
     let in_bits = |ports: f64| scene.link.map(|link| ports * link.0 as f64);
     match group.uplink {
         Uplink::Rate(rate) => {
-            row.conditions.insert("uplink_ports".to_owned(), rate.value.into());
+            row.set(Key::UplinkPorts, rate.value);
             let bits = scene.link.map(|link| rate.scaled(link.0 as f64));
             let mut figure = row.of_estimate(Metric::UplinkRate, Unit::BitsPerSecond, bits);
             figure.blocks = rate.blocks as u32;
@@ -213,9 +213,9 @@ fn uplink(mut row: Row, scene: &Scene, at: usize, group: &Group) -> Figure {
                 Bound::Ports => &Evidence::Bound,
                 Bound::OtherUplinks | Bound::OneOfTwo => &Evidence::Nothing,
             });
-            row.conditions.insert("bound".to_owned(), "at least".into());
-            row.conditions.insert("bounded_by".to_owned(), by.into());
-            row.conditions.insert("uplink_ports".to_owned(), ports.into());
+            row.set(Key::Bound, "at least");
+            row.set(Key::BoundedBy, by);
+            row.set(Key::UplinkPorts, ports);
             row.caveats.insert(Caveat::DeviceNotDriven);
             let mut figure = row.single(Metric::UplinkRate, Unit::BitsPerSecond, in_bits(ports));
             figure.low = figure.value;
@@ -224,33 +224,19 @@ fn uplink(mut row: Row, scene: &Scene, at: usize, group: &Group) -> Figure {
     }
 }
 
-fn named_all(groups: &[Vec<usize>], scene: &Scene) -> String {
-    let names: Vec<String> = groups.iter().map(|group| named(group, scene)).collect();
-    names.join("; ")
+/// The ports' names.
+fn named(group: &[usize], scene: &Scene) -> Vec<String> {
+    group.iter().map(|port| scene.names[*port].clone()).collect()
 }
 
-/// `1 1 2 – 2`: the group of each port in the device's order; none where nothing could be told.
-fn by_port(groups: &[Vec<usize>], scene: &Scene) -> String {
+fn named_all(groups: &[Vec<usize>], scene: &Scene) -> Condition {
+    Condition::Groups(groups.iter().map(|group| named(group, scene)).collect())
+}
+
+/// The number of each port's group in the device's order; none where nothing could be told.
+fn by_port(groups: &[Vec<usize>], scene: &Scene) -> Condition {
     let group = |port| groups.iter().position(|group| group.contains(&port));
-    let said = |port| group(port).map_or_else(|| "–".to_owned(), |at| (at + 1).to_string());
-    (0..scene.names.len()).map(said).collect::<Vec<_>>().join(" ")
-}
-
-/// `h1/eth1 to h12/eth1, h20/eth1`: three and more in a row are told by their ends.
-fn named(group: &[usize], scene: &Scene) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    let mut rest = group;
-    while let Some(first) = rest.first() {
-        let run = rest.iter().enumerate().take_while(|(i, port)| **port == first + i).count();
-        let name = |port: usize| scene.names[port].clone();
-        match run {
-            1 => parts.push(name(*first)),
-            2 => parts.extend([name(*first), name(first + 1)]),
-            _ => parts.push(format!("{} to {}", name(*first), name(first + run - 1))),
-        }
-        rest = &rest[run..];
-    }
-    parts.join(", ")
+    Condition::OfPorts((0..scene.names.len()).map(|p| Some(group(p)? as u32 + 1)).collect())
 }
 
 /// `h3/eth1 (nothing it sent arrived)`

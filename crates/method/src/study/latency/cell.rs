@@ -9,10 +9,9 @@ use measure::reading::Stamps;
 use measure::{FrameSize, Nanos};
 
 use super::super::session::Tried;
-use super::super::ways::Conditions;
 use super::{LatencySpec, Load};
 use crate::study::burst;
-use page::{Caveat, Metric};
+use page::{Caveat, Conditions, Key, Metric};
 use trial::record::{BulkRecord, EchoRecord, FlowRecord, TrialRecord};
 use trial::topology::Pair;
 use trial::{Bulk, Echo, Flow, FlowKind, Protocol, Role, Schedule};
@@ -87,10 +86,10 @@ impl Cell {
             Schedule::Burst(_) | Schedule::Falling { .. } => "none for requests".to_owned(),
         };
         Conditions::from([
-            ("protocol".to_owned(), self.protocol.as_str().into()),
-            ("frame_size".to_owned(), u64::from(self.size.octets()).into()),
-            ("load".to_owned(), describe(&self.load).into()),
-            ("schedule".to_owned(), schedule.into()),
+            (Key::Protocol, self.protocol.as_str().into()),
+            (Key::FrameSize, u64::from(self.size.octets()).into()),
+            (Key::Load, describe(&self.load).into()),
+            (Key::Schedule, schedule.into()),
         ])
     }
 }

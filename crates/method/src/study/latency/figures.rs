@@ -13,9 +13,8 @@ use super::super::rows::{CONFIDENCE, Row, too_few};
 use super::super::ways::{Way, Ways};
 use super::cell::{BulkSample, Cell, CellData, POINTS, Sample};
 use super::{LatencySpec, Load};
-use crate::study::Profile;
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting};
-use page::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
 /// Quantiles at which the device's addition is stated.
 const ADDED: [f64; 2] = [0.5, 0.99];
@@ -62,21 +61,15 @@ pub(super) fn all(
 }
 
 fn row(spec: &LatencySpec, cell: &Cell, data: &CellData, ways: &Ways, way: Way) -> Row {
-    let mut row = Row {
-        conditions: ways.conditions(way),
-        caveats: ways.caveats(way).into_iter().chain(data.troubles.iter().copied()).collect(),
-        n: data.answers,
-        verdict: Verdict::Undetermined,
-    };
+    let mut row = Row::of(ways, way, spec.profile);
+    row.caveats.extend(&data.troubles);
+    row.n = data.answers;
     row.conditions.extend(cell.conditions(spec.schedule));
-    if spec.profile == Profile::Quick {
-        row.caveats.insert(Caveat::QuickProfile);
-    }
     if data.some_lost {
         row.caveats.insert(Caveat::SomeLost);
     }
     if let Some(stamps) = data.stamps {
-        row.conditions.insert("stamped".to_owned(), stamped(stamps).into());
+        row.set(Key::Stamped, stamped(stamps));
         let by_hardware = [stamps.sent, stamps.received].iter().all(|s| *s == Stamp::Hardware);
         if !by_hardware && ways.stamps_by_software() {
             row.caveats.insert(Caveat::SoftwareTimestamps);
@@ -84,7 +77,7 @@ fn row(spec: &LatencySpec, cell: &Cell, data: &CellData, ways: &Ways, way: Way) 
     }
     if let Some(sent) = data.frame_size.filter(|sent| *sent > cell.size) {
         row.caveats.insert(Caveat::FrameSizeRaised);
-        row.conditions.insert("frame_size_sent".to_owned(), u64::from(sent.octets()).into());
+        row.set(Key::FrameSizeSent, u64::from(sent.octets()));
     }
     row
 }
@@ -149,7 +142,7 @@ fn added(
     let pairs = in_blocks(device, bypass, |sample| Some(sample.points[index]));
     let shift = paired_shift(&pairs, CONFIDENCE, seed);
     let floor = estimate(bypass, index).map_or(0.0, |e| (e.interval.high - e.interval.low) / 2.0);
-    row.conditions.insert("bypass_repeatability_ns".to_owned(), floor.into());
+    row.set(Key::BypassRepeatability, floor);
     row.caveats.extend(&bypass.troubles);
     let few = |sample: &Sample| too_few(sample.effective, q);
     if device.samples.iter().chain(&bypass.samples).any(few) {
@@ -208,7 +201,7 @@ fn load(mut row: Row, data: &CellData) -> [Figure; 2] {
     row.n = goodput.len() as u64;
     row.caveats.remove(&Caveat::SomeLost);
     let mut goodput = row.over_blocks(Metric::Goodput, Unit::BitsPerSecond, &goodput);
-    goodput.conditions.insert("rate_convention".to_owned(), "payload".into());
+    goodput.set(Key::RateConvention, "payload");
     let retransmits = bulk(data, |sample| sample.retransmits as f64);
     [goodput, row.over_blocks(Metric::Retransmits, Unit::Count, &retransmits)]
 }

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use measure::FrameRate;
 
 use crate::reconcile::reconcile;
-use crate::study::session::Tried;
+use crate::study::{Row, Tried};
+use page::{Figure, Metric, Unit};
 use trial::Role;
 use trial::counters::{RX_OTHERHOST, RX_PACKETS, is_pause};
 use trial::record::{DatagramsRecord, Defect, FlowRecord, PortCounters, Side, TrialRecord};
@@ -47,6 +48,16 @@ impl Count {
 
     pub(super) fn loss_ratio(&self) -> f64 {
         self.lost as f64 / self.sent.max(1) as f64
+    }
+
+    /// Offered load, forwarding rate and loss; without values where nothing was counted.
+    pub(super) fn figures(count: Option<Self>, row: &Row) -> Vec<Figure> {
+        let of = |value: fn(&Self) -> f64| count.as_ref().map(value);
+        vec![
+            row.single(Metric::Offered, Unit::FramesPerSecond, of(|count| count.offered)),
+            row.single(Metric::Received, Unit::FramesPerSecond, of(|count| count.received)),
+            row.single(Metric::LossRatio, Unit::Ratio, of(Self::loss_ratio)),
+        ]
     }
 }
 

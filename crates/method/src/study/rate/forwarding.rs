@@ -11,7 +11,6 @@ mod flood;
 mod frames;
 mod latency;
 mod loss_curve;
-mod pacing;
 mod recovery;
 mod reset;
 mod rig;
@@ -21,18 +20,16 @@ use measure::{FrameMix, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::search::GoalName;
-use crate::study::session::Session;
-use crate::study::{BLOCKS, Profile};
+use crate::study::{BLOCKS, Profile, Session, Varied};
 use page::Figure;
-use trial::{Backend, Headers, Reception, Subject};
-use trial::{Testbed, TestbedError};
+use trial::{Backend, Headers, Reception, Result, Subject, Testbed};
 
 use super::suite;
 
 pub use super::suite::ForwardingTest;
 pub use super::throughput::SearchKind;
 
-use rig::Rig;
+use rig::{Cell, Rig};
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -144,33 +141,31 @@ impl ForwardingSpec {
         }
     }
 
-    /// The six tests of RFC 2544.
-    pub fn rfc2544_suite(profile: Profile) -> Self {
-        let tests = ForwardingTest::RFC2544.to_vec();
-        match profile {
-            Profile::Quick => Self { tests, ..Self::quick() },
-            Profile::Strict => Self { tests, ..Self::strict() },
-        }
-    }
-
     /// See [`crate::study::StudySpec::run`].
-    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
         let how = (self.profile, self.tries);
         let session = Session::new(testbed, "forwarding", &self.subjects, seed, how)?;
         let mut rig = Rig::new(self, session);
         let mut figures = Vec::new();
         // In this order: what a test needs to know of an earlier one is known by then.
-        let tests: [(ForwardingTest, Run); 7] = [
+        let whole: [(ForwardingTest, Whole); 3] = [
             (ForwardingTest::Flood, flood::run),
             (ForwardingTest::Throughput, throughput::run),
             (ForwardingTest::Latency, latency::run),
+        ];
+        for (_, run) in whole.into_iter().filter(|(test, _)| self.wants(*test)) {
+            figures.extend(run(&mut rig)?);
+        }
+        let single: [(ForwardingTest, Single); 4] = [
             (ForwardingTest::LossCurve, loss_curve::run),
             (ForwardingTest::BackToBack, back_to_back::run),
             (ForwardingTest::Recovery, recovery::run),
             (ForwardingTest::Reset, reset::run),
         ];
-        for (_, run) in tests.into_iter().filter(|(test, _)| self.wants(*test)) {
-            figures.extend(run(&mut rig)?);
+        for (_, run) in single.into_iter().filter(|(test, _)| self.wants(*test)) {
+            for cell in rig.subject_cells() {
+                figures.extend(run(&mut rig, cell)?);
+            }
         }
         Ok(figures)
     }
@@ -182,5 +177,33 @@ impl ForwardingSpec {
     }
 }
 
-/// One test on every cell.
-type Run = fn(&mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError>;
+/// One test of all cells, whose trials are shuffled.
+type Whole = fn(&mut Rig<'_, '_>) -> Result<Vec<Figure>>;
+/// One test of one subject's cell.
+type Single = fn(&mut Rig<'_, '_>, Cell) -> Result<Vec<Figure>>;
+
+impl Varied for ForwardingSpec {
+    fn subjects(&self) -> Vec<Subject> {
+        self.subjects.clone()
+    }
+
+    fn set_subject(&mut self, subject: Subject) {
+        self.subjects = vec![subject];
+    }
+
+    fn set_size(&mut self, size: FrameSize) -> bool {
+        self.frames = vec![FrameMix::of(size)];
+        true
+    }
+
+    fn blocks(&mut self) -> Option<&mut u32> {
+        Some(&mut self.blocks)
+    }
+
+    /// Its floods: other tests repeat themselves in their own ways.
+    fn keep_repeated(&mut self) -> bool {
+        let floods = self.wants(ForwardingTest::Flood);
+        self.tests = vec![ForwardingTest::Flood];
+        floods
+    }
+}

@@ -18,11 +18,9 @@ mod throughput;
 use measure::{FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::study::session::Session;
-use crate::study::{Profile, pattern};
+use crate::study::{Profile, Session, Varied, pattern};
 use page::{Figure, Metric, Unit};
-use trial::{Backend, Subject};
-use trial::{Testbed, TestbedError};
+use trial::{Backend, Result, Subject, Testbed};
 
 use super::suite;
 
@@ -30,7 +28,7 @@ pub use super::suite::{NoSuchTest, SwitchTest};
 pub use super::throughput::SearchRules;
 pub use crate::study::pattern::Pattern;
 
-use rig::{PortSet, Rig};
+use rig::Rig;
 
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,16 +104,17 @@ impl SwitchingSpec {
     }
 
     /// See [`crate::study::StudySpec::run`].
-    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
+    pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>> {
         let topology = testbed.topology().clone();
         let how = (self.profile, self.tries);
         let session = Session::new(testbed, "switching", &self.subjects, seed, how)?;
         let mut rig = Rig::new(self, session, topology);
         let mut figures = Vec::new();
-        for board in rig.boards() {
-            rig.learn_what_cables_carry(&board)?;
+        for way in rig.subjects() {
+            rig.turn_to(way);
+            rig.learn_what_cables_carry()?;
             for test in &self.tests {
-                figures.extend(one(&mut rig, &board, *test)?);
+                figures.extend(one(&mut rig, *test)?);
             }
         }
         Ok(figures)
@@ -123,33 +122,43 @@ impl SwitchingSpec {
 }
 
 /// One test on one device.
-fn one(
-    rig: &mut Rig<'_, '_>,
-    board: &PortSet,
-    test: SwitchTest,
-) -> Result<Vec<Figure>, TestbedError> {
+fn one(rig: &mut Rig<'_, '_>, test: SwitchTest) -> Result<Vec<Figure>> {
     use SwitchTest::{
         AddressCaching, AddressLearning, Broadcast, Congestion, HeadOfLine, Incast, LineRate,
         Microburst,
     };
-    let (ports, needed) = (board.ports.len(), test.ports());
+    let (ports, needed) = (rig.ports.len(), test.ports());
     let too_few = || format!("it needs {needed} ports, and there are {ports}");
     let reason = (ports < needed).then(too_few).or_else(|| test.impossible().map(str::to_owned));
     if let Some(reason) = reason {
-        return Ok(vec![rig.unsupported(board, test, Metric::LossRatio, Unit::Ratio, &reason)]);
+        return Ok(vec![rig.unsupported(test, Metric::LossRatio, Unit::Ratio, &reason)]);
     }
     if let Some(pattern) = test.pattern() {
-        return throughput::run(rig, board, (test, pattern));
+        return throughput::run(rig, (test, pattern));
     }
     match test {
-        Congestion => congestion::groups_of_four(rig, board),
-        HeadOfLine => congestion::every_four(rig, board),
-        AddressCaching => addresses::caching(rig, board),
-        AddressLearning => addresses::learning(rig, board),
-        Broadcast => broadcast::run(rig, board),
-        LineRate => line_rate::run(rig, board),
-        Microburst => microburst::run(rig, board),
-        Incast => incast::run(rig, board),
+        Congestion | HeadOfLine => congestion::run(rig, test),
+        AddressCaching => addresses::caching(rig),
+        AddressLearning => addresses::learning(rig),
+        Broadcast => broadcast::run(rig),
+        LineRate => line_rate::run(rig),
+        Microburst => microburst::run(rig),
+        Incast => incast::run(rig),
         _ => Ok(Vec::new()),
+    }
+}
+
+impl Varied for SwitchingSpec {
+    fn subjects(&self) -> Vec<Subject> {
+        self.subjects.clone()
+    }
+
+    fn set_subject(&mut self, subject: Subject) {
+        self.subjects = vec![subject];
+    }
+
+    fn set_size(&mut self, size: FrameSize) -> bool {
+        self.frames = vec![size];
+        true
     }
 }

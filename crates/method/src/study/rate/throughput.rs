@@ -13,19 +13,18 @@ use measure::quantile::median;
 use measure::{FrameRate, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::counts::{Seen, lossless_load, lost, lost_on_path, paused, seen, sent, slowest_sender};
+use super::counts::{Count, lossless_load, lost, lost_on_path, paused, seen, sent, slowest_sender};
+use super::pacing::Pacing;
 use super::sustained::{Bracket, Deliveries, Delivery, FAR_OVER, PACING_MARGIN};
 use crate::search::{
     self, Attempt, BinarySearch, FEW_FRAMES, FailedBy, Goal, GoalName, GoalResult, LoadRange,
     Search, Step, begin, carry_out,
 };
-use crate::study::Profile;
-use crate::study::rows::Row;
-use crate::study::session::Tried;
+use crate::study::{Profile, Row, Tried};
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
-use page::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::validity::OFFERED_LOAD_TOLERANCE;
-use trial::{Schedule, TestbedError};
+use trial::{Result, Schedule};
 
 /// How far above a device's throughput its bypass is searched. The verdict asks only whether the
 /// tester does clearly more without the device; what the tester can do at most is the flood's
@@ -76,6 +75,8 @@ pub(super) struct Terms {
     pub(super) duration: Nanos,
     pub(super) final_duration: Nanos,
     pub(super) precision: f64,
+    /// Threads of a sender that share its load.
+    pub(super) threads: u16,
 }
 
 impl Terms {
@@ -163,17 +164,8 @@ pub(super) enum Purpose {
     Saturation,
 }
 
-/// Some ports that send to others, frames of one kind.
-pub(super) trait Path {
-    /// What floods told so far; one is made for the purpose where there was none.
-    fn floods(&mut self) -> Result<Floods, TestbedError>;
-
-    /// Offers a load.
-    fn offer(&mut self, load: Load) -> Result<Tried, TestbedError>;
-
-    /// A valid trial of the search that counts.
-    fn counted(&mut self, load: &Load, tried: &Tried, delivery: &Delivery);
-}
+/// Offers a load on the path that is searched: some ports that send to others, frames of one kind.
+pub(super) type Offering<'a> = dyn FnMut(Load) -> Result<Tried> + 'a;
 
 /// What floods of one path told.
 #[derive(Debug, Clone, Default)]
@@ -238,6 +230,10 @@ pub(super) struct Searched {
     asked: BTreeMap<(u64, Nanos), u32>,
     /// Every valid trial.
     pub(super) deliveries: Deliveries,
+    /// Loads without loss: their rate as it was, the trial's length, and how even they were.
+    paced: Vec<(f64, Nanos, Pacing)>,
+    /// What came of the trial with the highest forwarding rate.
+    pub(super) highest: Option<Count>,
     /// Some trials were tried again.
     repeated: bool,
     /// A trial failed for no limit of the tester's, and no more was asked.
@@ -248,6 +244,30 @@ impl Searched {
     /// Of a search that was carried out elsewhere.
     pub(super) fn of(results: Vec<GoalResult>, deliveries: Deliveries) -> Self {
         Self { results, deliveries, ..Self::default() }
+    }
+
+    /// Takes in a trial of the search that counts, asked for at `rate`.
+    fn count(&mut self, tried: &Tried, delivery: Delivery, rate: FrameRate, terms: &Terms) {
+        let count = Count::of(tried.measured());
+        if self.highest.is_none_or(|highest| count.received > highest.received) {
+            self.highest = Some(count);
+        }
+        if let (0, Some(flow)) = (delivery.lost, tried.measured().next()) {
+            // Gaps are those of each thread.
+            let each = FrameRate(rate.0 / f64::from(terms.threads));
+            let pacing = Pacing::of(flow, each);
+            self.paced.push((delivery.offered, tried.trial.phases.load, pacing));
+        }
+        self.deliveries.push(delivery);
+    }
+
+    /// How even the longest of the loads nearest to `rate` was.
+    pub(super) fn pacing_at(&self, rate: f64) -> Option<&Pacing> {
+        let best = self.paced.iter().min_by(|a, b| {
+            let off = |x: f64| (x / rate - 1.0).abs();
+            off(a.0).total_cmp(&off(b.0)).then(b.1.cmp(&a.1))
+        });
+        best.map(|(_, _, pacing)| pacing)
     }
 
     pub(super) fn result(&self, goal: GoalName) -> Option<&GoalResult> {
@@ -277,13 +297,13 @@ impl Searched {
             None => vec![Caveat::NoValidTrial],
         });
         row.caveats.extend(self.repeated.then_some(Caveat::RepeatedTrials));
-        let mut add = |name: &str, value| row.conditions.insert(name.to_owned(), value);
+        let mut add = |key: Key, value| row.conditions.insert(key, value);
         if let Some(frames) = bracket.buffered {
-            add("buffered_bytes", (frames * octets).into());
+            add(Key::BufferedBytes, (frames * octets).into());
         }
-        add("goal", goal.name.as_str().into());
-        add("interval", "search bracket".into());
-        add("final_duration_ns", goal.final_duration.0.into());
+        add(Key::Goal, goal.name.as_str().into());
+        add(Key::Interval, "search bracket".into());
+        add(Key::FinalDuration, goal.final_duration.0.into());
     }
 
     /// The load at the lower bound as it really was, of so many senders together; the interval is
@@ -349,12 +369,12 @@ impl Searched {
 /// Searches a path for the terms' goals, up to the most that the tester offers in even gaps, and
 /// `ceiling`: what the link carries, or enough for a verdict.
 pub(super) fn search(
-    path: &mut dyn Path,
+    offer: &mut Offering<'_>,
+    mut floods: Floods,
     terms: &Terms,
     ceiling: f64,
-) -> Result<Searched, TestbedError> {
+) -> Result<Searched> {
     let mut searched = Searched::default();
-    let floods = path.floods()?;
     let Some(most) = floods.most() else {
         searched.broken = true;
         return Ok(searched);
@@ -362,17 +382,16 @@ pub(super) fn search(
     let mut max = FrameRate(most.0.min(ceiling));
     // Nothing is learnt from a paced trial there that the flood has not told.
     let overload = floods.overload.filter(|_| max.0 >= most.0);
-    searched.deliveries.extend(floods.limited);
+    let overloaded = floods.overload.is_some();
+    searched.deliveries.extend(std::mem::take(&mut floods.limited));
     if terms.common()
         && let Some(duration) = searched.deliveries.another_flood()
     {
-        let again = saturation(Schedule::Greedy, duration);
-        let mut more = Floods::default();
-        more.take(&path.offer(again)?, terms.precision);
-        searched.deliveries.extend(more.limited);
+        floods.take(&offer(saturation(Schedule::Greedy, duration))?, terms.precision);
+        searched.deliveries.extend(std::mem::take(&mut floods.limited));
     }
-    if overload.is_none() && (terms.common() || floods.overload.is_none()) {
-        max = most_paced(path, terms, max)?;
+    if overload.is_none() && (terms.common() || !overloaded) {
+        max = most_paced(offer, terms, max)?;
     }
     let range = LoadRange::below(max, terms.final_duration);
     for goals in terms.rounds() {
@@ -384,14 +403,14 @@ pub(super) fn search(
             }
         }
         let strictest = goals.iter().map(|goal| goal.loss_ratio).fold(1.0, f64::min);
-        let offer = |attempt| attempt_load(path, terms, (attempt, strictest), &mut searched);
-        let Some(results) = carry_out(search.as_mut(), offer)? else {
+        let attempt = |attempt| attempt_load(offer, terms, (attempt, strictest), &mut searched);
+        let Some(results) = carry_out(search.as_mut(), attempt)? else {
             searched.broken = true;
             return Ok(searched);
         };
         searched.results.extend(results);
     }
-    tell_rate_from_bucket(path, terms, &mut searched)?;
+    tell_rate_from_bucket(offer, &floods, terms, &mut searched)?;
     Ok(searched)
 }
 
@@ -401,14 +420,10 @@ const fn saturation(schedule: Schedule, duration: Nanos) -> Load {
 
 /// The most that the senders offer in even gaps, up to `wanted`: a flood is no measure of that (RFC
 /// 9971 §4.6.2 asks for a load that the tester can offer).
-fn most_paced(
-    path: &mut dyn Path,
-    terms: &Terms,
-    wanted: FrameRate,
-) -> Result<FrameRate, TestbedError> {
+fn most_paced(offer: &mut Offering<'_>, terms: &Terms, wanted: FrameRate) -> Result<FrameRate> {
     let schedule = Schedule::Paced(wanted);
     let load = Load { purpose: Purpose::Pacing, schedule, duration: terms.duration, before: 0 };
-    let tried = path.offer(load)?;
+    let tried = offer(load)?;
     let most = FrameRate(slowest_sender(&tried).0 * (1.0 - PACING_MARGIN));
     let short = tried.only_short_of_load() && most.0 > 0.0 && most.0 < wanted.0;
     Ok(if short { most } else { wanted })
@@ -416,16 +431,17 @@ fn most_paced(
 
 /// Where trials of one length alone saturated the path, one of another length.
 fn tell_rate_from_bucket(
-    path: &mut dyn Path,
+    offer: &mut Offering<'_>,
+    floods: &Floods,
     terms: &Terms,
     searched: &mut Searched,
-) -> Result<(), TestbedError> {
+) -> Result<()> {
     let Some((rate, duration)) = searched.deliveries.another_length() else { return Ok(()) };
-    let rate = FrameRate(rate.min(path.floods()?.most().map_or(rate, |most| most.0)));
+    let rate = FrameRate(rate.min(floods.most().map_or(rate, |most| most.0)));
     if !terms.common() {
-        return attempt_load(path, terms, (Attempt { rate, duration }, 0.0), searched).map(drop);
+        return attempt_load(offer, terms, (Attempt { rate, duration }, 0.0), searched).map(drop);
     }
-    let tried = path.offer(saturation(Schedule::Paced(rate), duration))?;
+    let tried = offer(saturation(Schedule::Paced(rate), duration))?;
     searched.deliveries.extend(delivery(&tried, duration, terms).into_iter().collect());
     Ok(())
 }
@@ -433,11 +449,11 @@ fn tell_rate_from_bucket(
 /// One trial, or two where only a backlog speaks against the load; `None` where it failed for no
 /// limit of the tester's.
 fn attempt_load(
-    path: &mut dyn Path,
+    offer: &mut Offering<'_>,
     terms: &Terms,
     (attempt, loss_ratio): (Attempt, f64),
     searched: &mut Searched,
-) -> Result<Option<search::Seen>, TestbedError> {
+) -> Result<Option<search::Seen>> {
     let rate = attempt.rate;
     let duration = terms.long_enough(attempt, loss_ratio);
     let mut queued = false;
@@ -445,16 +461,14 @@ fn attempt_load(
         let times = searched.asked.entry((rate.0.to_bits(), duration)).or_default();
         let (schedule, before) = (Schedule::Paced(rate), *times);
         *times += 1;
-        let load = Load { purpose: Purpose::Search, schedule, duration, before };
-        let tried = path.offer(load)?;
+        let tried = offer(Load { purpose: Purpose::Search, schedule, duration, before })?;
         searched.repeated |= tried.repeated();
         if let Some(delivery) = delivery(&tried, duration, terms) {
             if delivery.only_queued() && !queued {
                 queued = true;
                 continue;
             }
-            path.counted(&load, &tried, &delivery);
-            searched.deliveries.push(delivery);
+            searched.count(&tried, delivery, rate, terms);
             return Ok(Some(delivery.seen()));
         }
         if !tried.beyond_tester() {
@@ -468,6 +482,6 @@ fn attempt_load(
 }
 
 fn delivery(tried: &Tried, duration: Nanos, terms: &Terms) -> Option<Delivery> {
-    let flows: Seen<'_> = seen(tried)?;
+    let flows = seen(tried)?;
     Some(Delivery::of(&flows, (slowest_sender(tried), duration), terms.precision))
 }

@@ -5,10 +5,9 @@
 
 use measure::{ByteCount, FrameRate};
 
-use super::super::session::Tried;
-use super::super::ways::Conditions;
 use super::StorageSpec;
-use page::Caveat;
+use crate::study::Tried;
+use page::{Caveat, Conditions, Key};
 use trial::record::{EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, StorageRecord};
 use trial::topology::Pair;
 use trial::{Echo, Flow, FlowKind, Messages, Pattern, Protocol, Schedule, Storage};
@@ -30,8 +29,12 @@ pub(super) struct Cell {
 impl Cell {
     /// `storage 4096 x8`
     pub(super) fn label(self, spec: &StorageSpec) -> String {
-        let under_way = u32::from(self.depth) * u32::from(spec.job.numjobs);
-        format!("storage {} x{under_way}", self.size.0)
+        format!("storage {} x{}", self.size.0, self.under_way(spec))
+    }
+
+    /// Operations under way of all jobs.
+    pub(super) fn under_way(self, spec: &StorageSpec) -> f64 {
+        f64::from(self.depth) * f64::from(spec.job.numjobs)
     }
 
     /// The job of this cell.
@@ -73,13 +76,13 @@ impl Cell {
             Pattern::Random => "random",
         };
         Conditions::from([
-            ("engine".to_owned(), spec.job.ioengine.clone().into()),
-            ("pattern".to_owned(), pattern.into()),
-            ("read_percent".to_owned(), u64::from(spec.job.rwmixread).into()),
-            ("block_size".to_owned(), self.size.0.into()),
-            ("jobs".to_owned(), u64::from(spec.job.numjobs).into()),
-            ("iodepth".to_owned(), u64::from(self.depth).into()),
-            ("replicas".to_owned(), (spec.job.replicas.len() as u64).into()),
+            (Key::Engine, spec.job.ioengine.clone().into()),
+            (Key::Pattern, pattern.into()),
+            (Key::ReadPercent, u64::from(spec.job.rwmixread).into()),
+            (Key::BlockSize, self.size.0.into()),
+            (Key::Jobs, u64::from(spec.job.numjobs).into()),
+            (Key::IoDepth, u64::from(self.depth).into()),
+            (Key::Replicas, (spec.job.replicas.len() as u64).into()),
         ])
     }
 }

@@ -13,10 +13,9 @@ use super::super::ways::{Way, Ways};
 use super::budget::{self, PARTS};
 use super::cell::{Cell, CellData, QUANTILES, Sample};
 use super::{StorageSpec, what_if};
-use crate::study::Profile;
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting};
 use page::Condition;
-use page::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
 /// By more than this, operations a second and their latency must not contradict each other.
 const LITTLE: f64 = 0.02;
@@ -46,7 +45,7 @@ pub(super) fn all(
         for way in spec.measured(ways) {
             let (own, bypass) = (side(way), ways.bypass_of(way).map_or(&empty, side));
             let row = row(spec, *cell, own, ways, way);
-            let of = Of { spec, own, bypass, ways, way };
+            let of = Of { spec, cell: *cell, own, bypass, ways, way };
             figures.extend(of.done(&row));
             figures.extend(of.times(&row));
             figures.extend(of.shares(&row));
@@ -64,20 +63,14 @@ pub(super) fn all(
 }
 
 fn row(spec: &StorageSpec, cell: Cell, data: &CellData, ways: &Ways, way: Way) -> Row {
-    let mut row = Row {
-        conditions: ways.conditions(way),
-        caveats: ways.caveats(way).into_iter().chain(data.troubles.iter().copied()).collect(),
-        n: data.operations,
-        verdict: ways.judge(way, &Evidence::Nothing),
-    };
+    let mut row = Row::of(ways, way, spec.profile);
+    row.caveats.extend(&data.troubles);
+    (row.n, row.verdict) = (data.operations, ways.judge(way, &Evidence::Nothing));
     row.conditions.extend(cell.conditions(spec));
     if !spec.job.replicas.is_empty() && ways.subject(way).is_some() {
         row.caveats.insert(Caveat::NoBypass);
     }
-    if spec.profile == Profile::Quick {
-        row.caveats.insert(Caveat::QuickProfile);
-    }
-    let asked = f64::from(cell.depth) * f64::from(spec.job.numjobs);
+    let asked = cell.under_way(spec);
     let off = |sample: &Sample| (sample.under_way / asked - 1.0).abs() > LITTLE;
     if data.samples.iter().any(off) {
         row.caveats.insert(Caveat::Inconsistent);
@@ -88,6 +81,7 @@ fn row(spec: &StorageSpec, cell: Cell, data: &CellData, ways: &Ways, way: Way) -
 /// One cell on one way.
 struct Of<'a> {
     spec: &'a StorageSpec,
+    cell: Cell,
     own: &'a CellData,
     bypass: &'a CellData,
     ways: &'a Ways,
@@ -95,12 +89,6 @@ struct Of<'a> {
 }
 
 impl Of<'_> {
-    /// All together, then each kind that there was.
-    fn kinds(&self) -> Vec<Which> {
-        let each = [false, true].into_iter().filter(|write| self.own.has(*write));
-        std::iter::once(None).chain(each.map(Some)).collect()
-    }
-
     /// A job with so many operations under way does no more than its path lets it, and loses
     /// nothing.
     fn rate(&self, row: &Row, value: impl Fn(&Sample) -> Option<f64>) -> Figure {
@@ -131,14 +119,14 @@ impl Of<'_> {
     /// Operations a second, how long they take, and whether the two fit each other.
     fn done(&self, row: &Row) -> Vec<Figure> {
         let mut figures = Vec::new();
-        for which in self.kinds() {
+        for which in kinds(self.own) {
             let row = of_kind(row, which);
             figures.push(self.rate(&row, |sample| per_second(sample, which)));
-            let mean = with(&row, &[("statistic", "mean".into())]);
+            let mean = with(&row, &[(Key::Statistic, "mean".into())]);
             figures.push(self.delay(&mean, Metric::IoLatency, |sample| latency(sample, which)));
             if which.is_none() {
-                let row = with(&row, &[("estimate", FROM_LATENCY.into())]);
-                let asked = row.conditions_number("jobs") * row.conditions_number("iodepth");
+                let row = with(&row, &[(Key::Estimate, FROM_LATENCY.into())]);
+                let asked = self.cell.under_way(self.spec);
                 figures.push(self.rate(&row, |sample| Some(asked * 1e9 / sample.latency)));
             }
             let Some(write) = which else { continue };
@@ -163,9 +151,9 @@ impl Of<'_> {
     /// The round trips of the operations' sizes, and where the operations' time went.
     fn times(&self, row: &Row) -> Vec<Figure> {
         let mut figures = Vec::new();
-        for write in self.kinds().into_iter().flatten() {
-            let row = with(&of_kind(row, Some(write)), &[("protocol", "tcp".into())]);
-            let mean = with(&row, &[("statistic", "mean".into())]);
+        for write in kinds(self.own).into_iter().flatten() {
+            let row = with(&of_kind(row, Some(write)), &[(Key::Protocol, "tcp".into())]);
+            let mean = with(&row, &[(Key::Statistic, "mean".into())]);
             figures.push(self.delay(&mean, Metric::Rtt, |sample| Some(sample.kind(write)?.beside)));
             for (at, q) in QUANTILES.into_iter().enumerate().filter(|(_, q)| *q > 0.0 && *q < 0.999)
             {
@@ -175,14 +163,14 @@ impl Of<'_> {
                 figures.push(figure);
             }
         }
-        for write in self.kinds().into_iter().flatten() {
+        for write in kinds(self.own).into_iter().flatten() {
             let row = of_kind(row, Some(write));
             for (at, part) in PARTS.into_iter().enumerate() {
                 let value = |sample: &Sample| budget::parts(self.spec, sample.kind(write)?)[at];
                 if self.own.values(value).is_empty() {
                     continue;
                 }
-                let row = with(&row, &[("part", part.into()), ("statistic", "mean".into())]);
+                let row = with(&row, &[(Key::Part, part.into()), (Key::Statistic, "mean".into())]);
                 figures.push(self.delay(&row, Metric::IoLatency, value));
             }
         }
@@ -193,14 +181,14 @@ impl Of<'_> {
     fn shares(&self, row: &Row) -> Vec<Figure> {
         let spec = self.spec;
         let mut figures = Vec::new();
-        for which in self.kinds() {
+        for which in kinds(self.own) {
             let row = of_kind(row, which);
             let values = self
                 .own
                 .values(|sample| Some(network(spec, sample, which)? / latency(sample, which)?));
             figures.push(row.over_blocks(Metric::NetworkShare, Unit::Ratio, &values));
         }
-        let row = with(&of_kind(row, None), &[("estimate", NO_NETWORK.into())]);
+        let row = with(&of_kind(row, None), &[(Key::Estimate, NO_NETWORK.into())]);
         figures.push(self.rate(&row, |sample| {
             let without = sample.latency - network(spec, sample, None)?;
             (without > 0.0).then(|| sample.per_second * sample.latency / without)
@@ -224,9 +212,8 @@ fn added(
         .iter()
         .filter_map(|own| Some((own, cable.samples.iter().find(|s| s.block == own.block)?)))
         .collect();
-    let kinds = [false, true].into_iter().filter(|write| device.has(*write)).map(Some);
-    for which in std::iter::once(None).chain(kinds) {
-        let row = with(&of_kind(row, which), &[("statistic", "mean".into())]);
+    for which in kinds(device) {
+        let row = with(&of_kind(row, which), &[(Key::Statistic, "mean".into())]);
         let shift = |value: &dyn Fn(&Sample) -> Option<f64>| {
             let both = pairs.iter().filter_map(|(a, b)| Some((value(a)?, value(b)?)));
             let both: Vec<(f64, f64)> = both.collect();
@@ -239,14 +226,11 @@ fn added(
         let mut put = |estimate: Option<&str>, shift: Option<(BlockEstimate, Verdict)>| {
             let found = shift.map(|(found, _)| found);
             let mut row = row.clone();
-            row.conditions.extend(estimate.map(|name| ("estimate".to_owned(), name.into())));
+            row.conditions.extend(estimate.map(|name| (Key::Estimate, name.into())));
             row.verdict = shift.map_or(Verdict::Undetermined, |(_, verdict)| verdict);
             if estimate == Some(REST) {
                 row.verdict = Verdict::Undetermined;
-                row.conditions.insert(
-                    "agrees".to_owned(),
-                    agrees(observed.map(|(found, _)| found), found).into(),
-                );
+                row.set(Key::Agrees, agrees(observed.map(|(found, _)| found), found));
             } else if row.verdict != Verdict::DeviceLimited {
                 row.caveats.insert(Caveat::NotResolved);
             }
@@ -274,7 +258,7 @@ fn added(
         })
         .collect();
     for (estimate, values) in [(PREDICTED, predicted), (NO_DEVICE, without)] {
-        let row = with(&all, &[("estimate", estimate.into())]);
+        let row = with(&all, &[(Key::Estimate, estimate.into())]);
         figures.push(row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &values));
     }
     figures
@@ -290,6 +274,12 @@ fn agrees(observed: Option<BlockEstimate>, rest: Option<BlockEstimate>) -> &'sta
         () if high - low <= 2.0 * observed.value.abs() => "yes",
         () => "not shown",
     }
+}
+
+/// All together, then each kind that there was.
+fn kinds(data: &CellData) -> Vec<Which> {
+    let each = [false, true].into_iter().filter(|write| data.has(*write));
+    std::iter::once(None).chain(each.map(Some)).collect()
 }
 
 fn per_second(sample: &Sample, which: Which) -> Option<f64> {
@@ -320,21 +310,11 @@ fn of_kind(row: &Row, which: Which) -> Row {
         Some(false) => "read",
         Some(true) => "write",
     };
-    with(row, &[("operation", name.into())])
+    with(row, &[(Key::Operation, name.into())])
 }
 
-fn with(row: &Row, conditions: &[(&str, Condition)]) -> Row {
+fn with(row: &Row, conditions: &[(Key, Condition)]) -> Row {
     let mut row = row.clone();
-    row.conditions.extend(conditions.iter().map(|(name, said)| ((*name).to_owned(), said.clone())));
+    row.conditions.extend(conditions.iter().cloned());
     row
-}
-
-impl Row {
-    /// A count among the conditions; zero where there is none.
-    fn conditions_number(&self, name: &str) -> f64 {
-        match self.conditions.get(name) {
-            Some(Condition::Integer(value)) => *value as f64,
-            _ => 0.0,
-        }
-    }
 }

@@ -8,7 +8,7 @@
 use super::StorageSpec;
 use super::cell::{Cell, CellData, Sample};
 use crate::study::rows::Row;
-use page::{Figure, Metric, Unit};
+use page::{Figure, Key, Metric, Unit};
 
 /// As `estimate` in the conditions has it.
 const ESTIMATE: &str = "what if";
@@ -40,16 +40,16 @@ pub(super) fn rows(spec: &StorageSpec, cell: Cell, row: &Row, data: &CellData) -
                 });
                 let mut row = row.clone();
                 for (name, value) in [
-                    ("what_if_rtt_ns", (rtt as u64).into()),
-                    ("what_if_iodepth", u64::from(*depth).into()),
-                    ("what_if_copied", page::Condition::Flag(copied)),
-                    ("estimate", ESTIMATE.into()),
-                    ("operation", "all".into()),
+                    (Key::WhatIfRtt, (rtt as u64).into()),
+                    (Key::WhatIfIoDepth, u64::from(*depth).into()),
+                    (Key::WhatIfCopied, page::Condition::Flag(copied)),
+                    (Key::Estimate, ESTIMATE.into()),
+                    (Key::Operation, "all".into()),
                 ] {
-                    row.conditions.insert(name.to_owned(), value);
+                    row.set(name, value);
                 }
                 if *depth > cell.depth {
-                    row.conditions.insert("bound".to_owned(), "at most".into());
+                    row.set(Key::Bound, "at most");
                 }
                 all.push(row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &values));
             }

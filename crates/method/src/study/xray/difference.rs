@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::reading::{in_passing, on_cables};
-use page::{Caveat, Figure, Metric, Unit};
+use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::topology::Topology;
 
 /// One quantity of the device beside the twin's.
@@ -48,7 +48,7 @@ pub fn compare(device: &[Figure], topology: &Topology, twin: &[Figure]) -> Vec<D
         .into_iter()
         .filter_map(|(what, figure)| {
             let (_, other) = twin.iter().find(|(other, _)| *other == what)?;
-            let both_ways = figure.number("frame_size").map(|size| 2.0 * in_passing(size, octet));
+            let both_ways = figure.number(Key::FrameSize).map(|size| 2.0 * in_passing(size, octet));
             let cables = both_ways.filter(|_| figure.metric == Metric::RttAdded).unwrap_or(0.0);
             let (device, twin) = (figure.value? - cables, other.value?);
             let told = figure.low.map_or(device, |low| low - cables) > 0.0;
@@ -62,7 +62,7 @@ fn named(figure: &Figure, trips: Metric) -> Option<String> {
     if figure.is_bypass() {
         return None;
     }
-    let size = figure.number("frame_size").unwrap_or(0.0);
+    let size = figure.number(Key::FrameSize).unwrap_or(0.0);
     match (figure.metric, figure.unit, figure.quantile) {
         (Metric::Throughput, Unit::FramesPerSecond, _) => {
             Some(format!("throughput, {size} octets"))
@@ -73,9 +73,9 @@ fn named(figure: &Figure, trips: Metric) -> Option<String> {
             let what = if trips == Metric::Rtt { "round trip" } else { "added round trip" };
             Some(format!("{what} p{}, {size} octets", q * 100.0))
         }
-        (Metric::Buffer, ..) if figure.text("estimator") == Some("burst") => Some(format!(
+        (Metric::Buffer, ..) if figure.text(Key::Estimator) == Some("burst") => Some(format!(
             "loss begins, {size} octets, {}",
-            figure.text("feeding").unwrap_or_default()
+            figure.text(Key::Feeding).unwrap_or_default()
         )),
         _ => None,
     }
@@ -97,7 +97,7 @@ mod tests {
             confidence: Some(0.95),
             n: 1,
             blocks: 6,
-            conditions: [("frame_size".to_owned(), 64_u64.into())].into(),
+            conditions: [(Key::FrameSize, 64_u64.into())].into(),
             verdict: Verdict::Undetermined,
             caveats: Vec::new(),
         }

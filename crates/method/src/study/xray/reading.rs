@@ -5,7 +5,7 @@
 use measure::{FrameSize, Nanos, Rate};
 
 use super::{Buffer, DataSheet, Forwarding, MacTable, PacketLimit, PortGroup, Shared};
-use page::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Condition, Figure, Key, Metric, Unit, Verdict};
 use trial::topology::{CableEnd, HostPort, Topology};
 
 /// What links are sold as, bits a second.
@@ -68,16 +68,16 @@ fn rate(figures: &[Figure], topology: &Topology) -> Option<Rate> {
         return Some(rate);
     }
     let by_bursts = of(figures, Metric::Buffer).filter_map(|figure| {
-        let frame = figure.number("frame_size")? + 20.0;
-        Some(figure.number("output_frames_per_s")? * frame * 8.0)
+        let frame = figure.number(Key::FrameSize)? + 20.0;
+        Some(figure.number(Key::OutputRate)? * frame * 8.0)
     });
     let by_bursts = by_bursts.max_by(f64::total_cmp);
     // Of a device that nothing overfilled, no more is known than the most that came through.
     let by_throughput = || {
         let rates = of(figures, Metric::Throughput).filter(|figure| {
-            figure.unit == Unit::FramesPerSecond && figure.text("path") == Some("device")
+            figure.unit == Unit::FramesPerSecond && figure.text(Key::Path) == Some("device")
         });
-        let rates = rates.filter_map(|f| Some(f.value? * (f.number("frame_size")? + 20.0) * 8.0));
+        let rates = rates.filter_map(|f| Some(f.value? * (f.number(Key::FrameSize)? + 20.0) * 8.0));
         rates.max_by(f64::total_cmp).filter(|rate| *rate > 0.0)
     };
     let seen = by_bursts.or_else(by_throughput)?;
@@ -114,11 +114,11 @@ pub(super) fn in_passing(octets: f64, octet: f64) -> f64 {
 fn forwarding(figures: &[Figure], rate: Rate, on_cables: f64) -> Option<Forwarding> {
     let idle = of(figures, Metric::RttAdded).filter(|figure| {
         figure.quantile == Some(0.5)
-            && figure.text("load") == Some("idle")
-            && figure.text("protocol") == Some("udp")
+            && figure.text(Key::Load) == Some("idle")
+            && figure.text(Key::Protocol) == Some("udp")
     });
     let point = |figure: &Figure| {
-        let size = figure.number("frame_size")?;
+        let size = figure.number(Key::FrameSize)?;
         Some((size, figure.value? / 2.0 - in_passing(size, on_cables)))
     };
     let points: Vec<(f64, f64)> = idle.filter_map(point).collect();
@@ -146,15 +146,15 @@ fn forwarding(figures: &[Figure], rate: Rate, on_cables: f64) -> Option<Forwardi
 /// Of what frames wait in at an output; nothing where they wait before it only.
 fn buffer(figures: &[Figure], rate: Rate, packets: Option<PacketLimit>) -> Option<Buffer> {
     let by = |name: &str| {
-        let own = |f: &&Figure| f.text("estimator") == Some(name) && f.value.is_some();
-        of(figures, Metric::Buffer).filter(|f| f.text("test") == Some("depth")).find(own)
+        let own = |f: &&Figure| f.text(Key::Estimator) == Some(name) && f.value.is_some();
+        of(figures, Metric::Buffer).filter(|f| f.text(Key::Test) == Some("depth")).find(own)
     };
     let cell = of(figures, Metric::Cell).find_map(|figure| figure.value);
     let own = by("one-shot")?;
     let mut size = own.value?;
-    let octets = own.number("frame_size")?;
+    let octets = own.number(Key::FrameSize)?;
     let line = rate.line_rate(FrameSize::new(octets as u32).ok()?).0;
-    if own.text("waits").is_some() {
+    if own.text(Key::Waits).is_some() {
         let limit = packets?;
         if (limit.rate as f64) < line {
             return None;
@@ -162,16 +162,16 @@ fn buffer(figures: &[Figure], rate: Rate, packets: Option<PacketLimit>) -> Optio
         // What waited before the device decided on it came to an output that was full, and went on
         // at the line's part of the packet rate.
         let before = limit.queue? as f64 * line / limit.rate as f64;
-        size -= before * own.number("taken_by_a_frame")?;
+        size -= before * own.number(Key::TakenByAFrame)?;
     }
     let total = by("sharing");
     let alpha = of(figures, Metric::Alpha).find_map(|figure| figure.value);
-    let at_least = own.text("bound") == Some("at least");
+    let at_least = own.text(Key::Bound) == Some("at least");
     Some(match total.zip(alpha) {
         Some((total, alpha)) => {
             let reserve = of(figures, Metric::BufferReserve).find_map(|figure| figure.value);
             let queue = reserve.unwrap_or(0.0);
-            let queues = total.number("outputs").unwrap_or(0.0);
+            let queues = total.number(Key::Outputs).unwrap_or(0.0);
             let shared = Shared {
                 octets: total.value? - queues * queue,
                 alpha,
@@ -191,23 +191,23 @@ fn buffer(figures: &[Figure], rate: Rate, packets: Option<PacketLimit>) -> Optio
 fn packets(figures: &[Figure], rate: Rate) -> Option<PacketLimit> {
     let smallest = f64::from(FrameSize::MIN.octets());
     let driven = of(figures, Metric::Buffer).find(|figure| {
-        figure.text("estimator") == Some("one-shot")
-            && figure.number("frame_size") == Some(smallest)
-            && figure.text("waits").is_some()
+        figure.text(Key::Estimator) == Some("one-shot")
+            && figure.number(Key::FrameSize) == Some(smallest)
+            && figure.text(Key::Waits).is_some()
     });
     if let Some(figure) = driven {
-        let limit = figure.number("packet_limit_frames_per_s")?;
+        let limit = figure.number(Key::PacketLimit)?;
         // Half a frame is what the estimate leaves open.
-        let frames = |octets: f64| Some(octets / figure.number("taken_by_a_frame")? - 0.5);
+        let frames = |octets: f64| Some(octets / figure.number(Key::TakenByAFrame)? - 0.5);
         let queue = figure.value.and_then(frames).map(|frames| frames.round().max(1.0) as u64);
         return Some(PacketLimit { rate: limit.round() as u64, queue });
     }
     let found = of(figures, Metric::Throughput).filter(|figure| {
-        figure.unit == Unit::FramesPerSecond && figure.text("path") == Some("device")
+        figure.unit == Unit::FramesPerSecond && figure.text(Key::Path) == Some("device")
     });
     found
         .filter_map(|figure| {
-            let size = FrameSize::new(figure.number("frame_size")? as u32).ok()?;
+            let size = FrameSize::new(figure.number(Key::FrameSize)? as u32).ok()?;
             let value = figure.value.filter(|value| *value >= 1.0)?;
             let device = figure.verdict == Verdict::DeviceLimited;
             (device && value < BELOW_LINE * rate.line_rate(size).0).then_some(value)
@@ -221,20 +221,23 @@ fn groups(figures: &[Figure]) -> Vec<PortGroup> {
     let told = of(figures, Metric::PortGroups).find(|figure| figure.value.is_some());
     let Some(told) = told else { return Vec::new() };
     let mut groups: Vec<PortGroup> = Vec::new();
-    for (at, group) in told.text("group_of_ports").unwrap_or_default().split(' ').enumerate() {
-        let Ok(group) = group.parse::<usize>() else { continue };
+    let Some(Condition::OfPorts(of_ports)) = told.conditions.get(&Key::GroupOfPorts) else {
+        return Vec::new();
+    };
+    for (at, group) in of_ports.iter().enumerate() {
+        let Some(group) = group.map(|group| group as usize) else { continue };
         while groups.len() < group {
             groups.push(PortGroup { ports: Vec::new(), uplink: None, at_least: None });
         }
         groups[group - 1].ports.push(at + 1);
     }
     // Between two groups the narrower uplink decides, whichever that is.
-    let between = told.number("between_groups_bits_per_s").map(|rate| Rate(rate.round() as u64));
+    let between = told.number(Key::BetweenGroups).map(|rate| Rate(rate.round() as u64));
     for figure in of(figures, Metric::UplinkRate) {
-        let group = figure.number("group").map(|group| group as usize);
+        let group = figure.number(Key::Group).map(|group| group as usize);
         let Some(group) = group.and_then(|group| groups.get_mut(group - 1)) else { continue };
         let rate = figure.value.map(|rate| Rate(rate.round() as u64));
-        let bound = figure.text("bound") == Some("at least");
+        let bound = figure.text(Key::Bound) == Some("at least");
         (group.uplink, group.at_least) = if bound { (between, rate) } else { (rate, None) };
     }
     groups

@@ -1,6 +1,6 @@
 //! Whether a device is non-blocking, in a sentence. Never says yes of more than was tried.
 
-use page::{Figure, Metric};
+use page::{Figure, Key, Metric};
 
 use super::super::reading;
 use super::super::subject::Who;
@@ -23,19 +23,19 @@ pub(super) fn groups(figures: &[Figure]) -> Vec<Sentence> {
 fn structure(figure: &Figure, figures: &[Figure]) -> String {
     let subject = Who::of_figure(figure).in_words();
     let percent = |name| figure.number(name).map(words::percent);
-    let trials = figure.number("trials").unwrap_or(0.0);
-    if let Some(kept_up) = percent("kept_up") {
+    let trials = figure.number(Key::Trials).unwrap_or(0.0);
+    if let Some(kept_up) = percent(Key::KeptUp) {
         return format!(
             "Whether ports of {subject} share an uplink that is short is not shown: nothing was lost, but what \
              came had {kept_up} of the rate at which it was sent, and a queue took the rest."
         );
     }
-    let missing = reading::text(figure, "ports_missing")
+    let missing = reading::text(figure, Key::PortsMissing)
         .map_or_else(String::new, |ports| format!(" Nothing can be told of {ports}."));
-    let told = match (reading::text(figure, "groups"), percent("excess_seen")) {
+    let told = match (reading::text(figure, Key::Groups), percent(Key::ExcessSeen)) {
         (Some(names), _) => {
-            let confidence = percent("groups_confidence").unwrap_or_default();
-            let lost = percent("worst_share").map_or_else(String::new, |share| {
+            let confidence = percent(Key::GroupsConfidence).unwrap_or_default();
+            let lost = percent(Key::WorstShare).map_or_else(String::new, |share| {
                 format!(
                     " A job whose every message leaves its group gets {share} of its ports' rate."
                 )
@@ -49,10 +49,10 @@ fn structure(figure: &Figure, figures: &[Figure]) -> String {
         (None, Some(excess)) => format!(
             "No ports of {subject} were found to share an uplink that is short, in {trials} floods; a \
              group oversubscribed by more than {excess} would have been seen with a probability of {}.",
-            percent("chance_seen").unwrap_or_default()
+            percent(Key::ChanceSeen).unwrap_or_default()
         ),
-        (None, None) if reading::text(figure, "hosts").is_some() => unfilled(figure, &subject),
-        (None, None) => match percent("worst_share") {
+        (None, None) if reading::text(figure, Key::Hosts).is_some() => unfilled(figure, &subject),
+        (None, None) => match percent(Key::WorstShare) {
             Some(share) => format!(
                 "{subject} holds flows up, to {share} in the worst of {trials} floods, but which ports \
                  share what was not told."
@@ -65,14 +65,14 @@ fn structure(figure: &Figure, figures: &[Figure]) -> String {
 
 /// Fewer hosts than ports, which filled no uplink.
 fn unfilled(figure: &Figure, subject: &str) -> String {
-    let hosts = reading::text(figure, "hosts").unwrap_or_default();
-    if let Some(share) = figure.number("worst_share") {
+    let hosts = reading::text(figure, Key::Hosts).unwrap_or_default();
+    if let Some(share) = figure.number(Key::WorstShare) {
         format!(
             "{subject} holds flows up, to {} in the worst flood, but which ports share what was not told.",
             words::percent(share)
         )
     } else {
-        let seen = figure.number("uplink_seen_ports").map_or_else(
+        let seen = figure.number(Key::UplinkSeenPorts).map_or_else(
             || "what would have been seen is not known".to_owned(),
             |uplink| {
                 let percent = |name| figure.number(name).map(words::percent);
@@ -80,8 +80,8 @@ fn unfilled(figure: &Figure, subject: &str) -> String {
                     "one of less than {uplink:.1} ports' rate, which is half of all ports \
                      oversubscribed by more than {}, would have been seen with a probability of {}, \
                      a wider one not for sure",
-                    percent("excess_of_halves_seen").unwrap_or_default(),
-                    percent("chance_seen").unwrap_or_default()
+                    percent(Key::ExcessOfHalvesSeen).unwrap_or_default(),
+                    percent(Key::ChanceSeen).unwrap_or_default()
                 )
             },
         );
@@ -94,7 +94,7 @@ fn unfilled(figure: &Figure, subject: &str) -> String {
 /// What moving cables cost.
 fn cabled(figure: &Figure) -> String {
     let of = |name| reading::text(figure, name);
-    match (of("cables_moved"), of("hosts"), of("cablings")) {
+    match (of(Key::CablesMoved), of(Key::Hosts), of(Key::Cablings)) {
         (Some(moved), Some(hosts), Some(steps)) => {
             format!(" {hosts} hosts sat in {steps} cablings, for which {moved} cables were moved.")
         }
@@ -107,7 +107,7 @@ fn rates(figure: &Figure, figures: &[Figure]) -> String {
     let who = Who::of_figure(figure);
     let of_same = |f: &&Figure| Who::of_figure(f) == who;
     let uplinks: Vec<&Figure> = reading::of(figures, Metric::UplinkRate).filter(of_same).collect();
-    let at_least = |f: &Figure| reading::text(f, "bound").is_some();
+    let at_least = |f: &Figure| reading::text(f, Key::Bound).is_some();
     if let [first, ..] = uplinks[..]
         && let Some(rate) = first.value
         && uplinks.iter().all(|f| {
@@ -138,8 +138,8 @@ fn told(figure: &Figure) -> String {
              smaller one."
         );
     };
-    let worst = reading::text(figure, "worst_arrangement").unwrap_or_default();
-    let nodes = reading::text(figure, "nodes").unwrap_or_default();
+    let worst = reading::text(figure, Key::WorstArrangement).unwrap_or_default();
+    let nodes = reading::text(figure, Key::Nodes).unwrap_or_default();
     match figure.value {
         Some(0.0) => format!(
             "{subject} blocks: with {nodes} nodes talking in the arrangement {worst}, a pair gets \
@@ -159,6 +159,6 @@ fn told(figure: &Figure) -> String {
 /// `38.1 % (36.0 %…40.2 %)`
 fn share(figure: &Figure) -> Option<String> {
     let of = |name| figure.number(name).map(words::percent);
-    let (value, low, high) = (of("share_of_one_pair")?, of("share_low")?, of("share_high")?);
+    let (value, low, high) = (of(Key::ShareOfOnePair)?, of(Key::ShareLow)?, of(Key::ShareHigh)?);
     Some(format!("{value} ({low} to {high})"))
 }

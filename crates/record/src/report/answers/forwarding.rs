@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use page::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
 use super::super::frames::Frames;
 use super::super::subject::Who;
@@ -25,7 +25,7 @@ pub(super) fn throughput(figures: &[Figure]) -> Vec<Sentence> {
         .collect();
     let shown = shown_sizes(&all_told);
     let rank = |f: &Figure| {
-        let goal = reading::text(f, "goal").unwrap_or_default();
+        let goal = reading::text(f, Key::Goal).unwrap_or_default();
         (GOALS.iter().position(|name| *name == goal).unwrap_or(GOALS.len()), goal)
     };
     let leading = all_told.iter().map(|f| rank(f)).min();
@@ -68,7 +68,7 @@ fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Sentence {
         Some(frames) => format!(" of {}", frames.in_words()),
         None => String::new(),
     };
-    let goal = match reading::text(figure, "goal").as_deref() {
+    let goal = match reading::text(figure, Key::Goal).as_deref() {
         None | Some("rfc2544") => "without loss".to_owned(),
         Some(goal) => format!("at the goal `{goal}`"),
     };
@@ -179,7 +179,7 @@ fn beside(figure: &Figure, all: &[Figure]) -> String {
 /// Why a tester-limited figure is only a bound. `None` where it shows the device's own, or where
 /// there is no device to be bounded.
 pub(in super::super) fn bound(figure: &Figure, all: &[Figure]) -> Option<String> {
-    let device = reading::text(figure, "device").filter(|name| name != "cable")?;
+    let device = reading::text(figure, Key::Device).filter(|name| name != "cable")?;
     if figure.verdict != Verdict::TesterLimited {
         return None;
     }
@@ -220,10 +220,10 @@ fn of_test(test: &Test, figures: &[Figure]) -> Vec<Sentence> {
     let mut of: Vec<&Figure> = reading::of(figures, test.metric)
         .filter(|f| !f.is_bypass() && f.value.is_some())
         .filter(|f| f.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9))
-        .filter(|f| reading::text(f, "estimate").is_none_or(|estimate| estimate == "loss"))
+        .filter(|f| reading::text(f, Key::Estimate).is_none_or(|estimate| estimate == "loss"))
         .collect();
     of.sort_by_key(|f| {
-        let percent = f.number("load_percent").map(|p| std::cmp::Reverse(p as u64));
+        let percent = f.number(Key::LoadPercent).map(|p| std::cmp::Reverse(p as u64));
         (Frames::of_figure(f), percent, Who::of_figure(f), reading::direction(f))
     });
     let mut seen = BTreeSet::new();
@@ -250,7 +250,7 @@ fn value(figure: &Figure) -> f64 {
 }
 
 fn at_load(figure: &Figure) -> String {
-    let load = match reading::text(figure, "load_percent").as_deref() {
+    let load = match reading::text(figure, Key::LoadPercent).as_deref() {
         None | Some("100") => "at each device's throughput".to_owned(),
         Some(percent) => format!("at {percent} % of each device's throughput"),
     };
@@ -289,7 +289,7 @@ fn burst(figure: &Figure, _: &[Figure]) -> String {
 }
 
 fn after_overload(figure: &Figure) -> String {
-    let percent = figure.number("overload_percent");
+    let percent = figure.number(Key::OverloadPercent);
     let percent = percent.map_or_else(String::new, |p| format!(" of {} %", words::trimmed(p, 1)));
     format!("After an overload{percent} has ended, {} go on being lost", frames(figure))
 }

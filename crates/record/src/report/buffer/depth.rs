@@ -1,27 +1,23 @@
 //! How many bytes wait before an output, on the page: the estimators side by side, what the buffer
 //! is made of and who shares it, and for how long a path it is enough. Computes nothing.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
-use page::{Block, Caveat, Cell, Figure, Metric, Section, Style, Table, Unit, Verdict};
+use page::{Block, Caveat, Cell, Figure, Key, Metric, Section, Style, Table, Unit, Verdict};
 
 use super::super::reading;
 use super::super::subject::{self, Who};
 use super::intervals;
 use crate::words;
 
-/// Whether a figure is the depth study's.
-pub(in crate::report) fn is_own(figure: &Figure) -> bool {
-    reading::is_test(figure, "depth")
-}
-
-fn text(figure: &Figure, key: &str) -> String {
+fn text(figure: &Figure, key: impl Borrow<Key>) -> String {
     reading::text(figure, key).unwrap_or_default()
 }
 
 /// The section; `None` where no depth was studied.
 pub(in crate::report) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
-    let own: Vec<&Figure> = figures.iter().filter(|f| is_own(f)).collect();
+    let own: Vec<&Figure> = figures.iter().filter(|f| f.is_of("depth")).collect();
     let estimates: Vec<&Figure> = of(&own, Metric::Buffer);
     if estimates.is_empty() {
         return None;
@@ -30,7 +26,7 @@ pub(in crate::report) fn section(prefix: &str, figures: &[Figure]) -> Option<Sec
     blocks.push(Block::Table(estimators(&estimates)));
     blocks.extend(intervals::picture(&estimates).map(|picture| Block::Pictures(vec![picture])));
     let reasons: BTreeSet<String> =
-        own.iter().filter_map(|f| reading::text(f, "disagreement")).collect();
+        own.iter().filter_map(|f| reading::text(f, Key::Disagreement)).collect();
     blocks.extend(
         reasons
             .into_iter()
@@ -54,23 +50,23 @@ fn of<'a>(figures: &[&'a Figure], metric: Metric) -> Vec<&'a Figure> {
 
 fn estimators(figures: &[&Figure]) -> Table {
     let row = |figure: &&Figure| {
-        let value = match text(figure, "bound").as_str() {
+        let value = match text(figure, Key::Bound).as_str() {
             "" => Cell::value(figure),
             _ => Cell::value(figure).as_bound(),
         };
         let value = match (figure.low, figure.high) {
-            (Some(_), None) if text(figure, "bound").is_empty() => {
+            (Some(_), None) if text(figure, Key::Bound).is_empty() => {
                 value.with_note(between(figure, |end| words::value(Unit::Bytes, end)))
             }
             _ => value,
         };
-        let of = reading::text(figure, "of").unwrap_or_else(|| text(figure, "to"));
+        let of = reading::text(figure, Key::Of).unwrap_or_else(|| text(figure, Key::To));
         vec![
-            Cell::text(text(figure, "estimator")),
+            Cell::text(text(figure, Key::Estimator)),
             Cell::text(of).with_note(about_output(figure)),
             subject::cell(figure),
             value,
-            Cell::number(text(figure, "frame_size")),
+            Cell::number(text(figure, Key::FrameSize)),
             Cell::samples(&[figure]),
             Cell::limit(&[figure]),
         ]
@@ -83,7 +79,7 @@ fn estimators(figures: &[&Figure]) -> Table {
 
 /// By how many it was fed, and what else is to be known of where the frames waited.
 fn about_output(figure: &Figure) -> String {
-    let told = ["feeding", "waits", "reason"].map(|key| text(figure, key));
+    let told = [Key::Feeding, Key::Waits, Key::Reason].map(|key| text(figure, key));
     told.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
@@ -94,7 +90,7 @@ fn made_of(figures: &[&Figure]) -> Table {
         rows.push(vec![Cell::text(what), cell, Cell::text(why).with_style(Style::Long)]);
     };
     for figure in of(figures, Metric::Cell) {
-        let value = match text(figure, "limit").as_str() {
+        let value = match text(figure, Key::Limit).as_str() {
             "cells" => Cell::value(figure),
             limit => Cell::text(limit),
         };
@@ -139,7 +135,7 @@ fn frames_by_size(figure: &Figure) -> String {
         .conditions
         .keys()
         .filter_map(|key| {
-            let size = key.strip_prefix("frames_of_")?.parse().ok()?;
+            let size = key.as_str().strip_prefix("frames_of_")?.parse().ok()?;
             Some((size, figure.number(key)?))
         })
         .collect();
@@ -155,7 +151,7 @@ fn held_by_each(figure: &Figure) -> String {
         .conditions
         .keys()
         .filter_map(|key| {
-            let outputs = key.strip_prefix("held_by_each_of_")?.parse().ok()?;
+            let outputs = key.as_str().strip_prefix("held_by_each_of_")?.parse().ok()?;
             Some((outputs, figure.number(key)?))
         })
         .collect();
@@ -171,22 +167,24 @@ fn enough(figures: &[&Figure]) -> Option<Table> {
     let answers = of(figures, Metric::Enough);
     let first = answers.first()?;
     // One output stands for all.
-    let (to, rate) = (text(first, "to"), first.number("rate_bits_per_second")?);
-    let own = |f: &&&Figure| text(f, "to") == to && text(f, "feeding") == text(first, "feeding");
+    let (to, rate) = (text(first, Key::To), first.number(Key::RateBits)?);
+    let own =
+        |f: &&&Figure| text(f, Key::To) == to && text(f, Key::Feeding) == text(first, Key::Feeding);
     let answers: Vec<&Figure> = answers.iter().filter(own).copied().collect();
-    let number = |f: &Figure, key: &str| f.number(key).unwrap_or(0.0);
-    let flows: BTreeSet<u64> = answers.iter().map(|f| number(f, "flows") as u64).collect();
-    let trips: BTreeSet<u64> = answers.iter().map(|f| number(f, "rtt_ns") as u64).collect();
+    let number = |f: &Figure, key: Key| f.number(key).unwrap_or(0.0);
+    let flows: BTreeSet<u64> = answers.iter().map(|f| number(f, Key::Flows) as u64).collect();
+    let trips: BTreeSet<u64> = answers.iter().map(|f| number(f, Key::Rtt) as u64).collect();
     let cell = |rtt: u64, flows: u64| {
-        let here =
-            |f: &&&Figure| number(f, "rtt_ns") as u64 == rtt && number(f, "flows") as u64 == flows;
+        let here = |f: &&&Figure| {
+            number(f, Key::Rtt) as u64 == rtt && number(f, Key::Flows) as u64 == flows
+        };
         answers.iter().find(here).map_or_else(Cell::default, |figure| {
             let told = match figure.value {
                 Some(1.0) => "enough",
                 Some(_) => "not enough",
                 None => "can't be told",
             };
-            let needed = words::value(Unit::Bytes, number(figure, "needed_bytes"));
+            let needed = words::value(Unit::Bytes, number(figure, Key::NeededBytes));
             Cell::text(told).with_note(needed)
         })
     };
@@ -208,10 +206,10 @@ fn enough(figures: &[&Figure]) -> Option<Table> {
 
 /// One sentence for each output.
 pub(in crate::report) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
-    let own: Vec<&Figure> = figures.iter().filter(|f| is_own(f)).collect();
+    let own: Vec<&Figure> = figures.iter().filter(|f| f.is_of("depth")).collect();
     let mut told: Vec<(Verdict, String)> = of(&own, Metric::Buffer)
         .into_iter()
-        .filter(|f| text(f, "estimator") == "one-shot")
+        .filter(|f| text(f, Key::Estimator) == "one-shot")
         .map(|figure| output(figure, &own))
         .collect();
     let Some(shared) = of(&own, Metric::BufferShared).into_iter().find(|f| f.value.is_some())
@@ -220,7 +218,7 @@ pub(in crate::report) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)>
     };
     let who = words::capitalised(Who::of_figure(shared).in_words());
     let by = |metric, estimator: &str| {
-        let of_all = |f: &&Figure| estimator.is_empty() || text(f, "estimator") == estimator;
+        let of_all = |f: &&Figure| estimator.is_empty() || text(f, Key::Estimator) == estimator;
         of(&own, metric).into_iter().find(of_all)
     };
     let total = by(Metric::Buffer, "sharing");
@@ -258,9 +256,9 @@ fn doubts(total: &Figure) -> &'static str {
 
 fn output(figure: &Figure, own: &[&Figure]) -> (Verdict, String) {
     let who = Who::of_figure(figure).in_words();
-    let mut fed = format!("{}, fed {}", text(figure, "to"), text(figure, "feeding"));
-    if let Some(waits) = reading::text(figure, "waits") {
-        let size = text(figure, "frame_size");
+    let mut fed = format!("{}, fed {}", text(figure, Key::To), text(figure, Key::Feeding));
+    if let Some(waits) = reading::text(figure, Key::Waits) {
+        let size = text(figure, Key::FrameSize);
         fed = format!("{fed} with frames of {size} octets that wait {waits}");
     }
     let Some(value) = figure.value else {
@@ -269,7 +267,7 @@ fn output(figure: &Figure, own: &[&Figure]) -> (Verdict, String) {
         let text = format!("How much {who} holds before {fed}, can't be told: {why}.");
         return (Verdict::Undetermined, text);
     };
-    let bound = !text(figure, "bound").is_empty();
+    let bound = !text(figure, Key::Bound).is_empty();
     let holds = if bound {
         format!("at least {}", words::value(Unit::Bytes, value))
     } else {
@@ -277,13 +275,13 @@ fn output(figure: &Figure, own: &[&Figure]) -> (Verdict, String) {
     };
     let same = |f: &&&Figure| {
         f.metric == Metric::LongestRoundTrip
-            && reading::text(figure, "waits").is_none()
-            && text(f, "to") == text(figure, "to")
-            && text(f, "feeding") == text(figure, "feeding")
-            && f.number("flows") == Some(1.0)
+            && reading::text(figure, Key::Waits).is_none()
+            && text(f, Key::To) == text(figure, Key::To)
+            && text(f, Key::Feeding) == text(figure, Key::Feeding)
+            && f.number(Key::Flows) == Some(1.0)
     };
     let path = own.iter().find(same).and_then(|f| {
-        let rate = f.number("rate_bits_per_second")?;
+        let rate = f.number(Key::RateBits)?;
         let most = f.low.or(f.value)?;
         let beyond = if bound { " at least" } else { ", not beyond" };
         Some(format!(

@@ -1,7 +1,7 @@
 //! The estimators' intervals side by side, as a picture: against the first one's value, since what
 //! they differ by is small beside it. Never joins them into one.
 
-use page::{Figure, Picture, Unit};
+use page::{Figure, Key, Picture, Unit};
 
 use super::super::reading;
 use crate::svg::{Axis, Plot, Point, Scale, Series};
@@ -12,10 +12,10 @@ const MOST: usize = 12;
 
 /// One place for each estimate; `None` with fewer than two.
 pub(super) fn picture(figures: &[&Figure]) -> Option<Picture> {
-    let text = |figure: &Figure, key: &str| reading::text(figure, key).unwrap_or_default();
+    let text = |figure: &Figure, key: Key| reading::text(figure, key).unwrap_or_default();
     // What all outputs share is another quantity.
     let own = |f: &&&Figure| {
-        f.value.is_some() && f.low.is_some() && f.high.is_some() && text(f, "of").is_empty()
+        f.value.is_some() && f.low.is_some() && f.high.is_some() && text(f, Key::Of).is_empty()
     };
     let told: Vec<&&Figure> = figures.iter().filter(own).take(MOST).collect();
     if told.len() < 2 {
@@ -23,10 +23,10 @@ pub(super) fn picture(figures: &[&Figure]) -> Option<Picture> {
     }
     let first = told[0].value.filter(|value| *value > 0.0)?;
     let against = |value: f64| value / first - 1.0;
-    let several = told.iter().any(|f| text(f, "to") != text(told[0], "to"));
+    let several = told.iter().any(|f| text(f, Key::To) != text(told[0], Key::To));
     let name = |figure: &&&Figure| {
-        let place = text(figure, if several { "to" } else { "feeding" });
-        format!("{}, {place}", text(figure, "estimator"))
+        let place = text(figure, if several { Key::To } else { Key::Feeding });
+        format!("{}, {place}", text(figure, Key::Estimator))
     };
     let names: Vec<String> = told.iter().map(name).collect();
     let points = told.iter().enumerate().map(|(at, figure)| Point {

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use page::{Figure, Metric, Picture};
+use page::{Condition, Figure, Key, Metric, Picture};
 
 use super::super::reading;
 use super::super::subject::Who;
@@ -25,8 +25,9 @@ pub(super) fn pictures(figures: &[Figure]) -> Vec<Picture> {
 }
 
 fn picture(figure: &Figure, figures: &[Figure]) -> Option<Picture> {
-    let groups = reading::text(figure, "group_of_ports")?;
-    let groups: Vec<Option<usize>> = groups.split(' ').map(|group| group.parse().ok()).collect();
+    let Some(Condition::OfPorts(groups)) = figure.conditions.get(&Key::GroupOfPorts) else {
+        return None;
+    };
     let who = Who::of_figure(figure);
     let uplinks: Vec<&Figure> =
         reading::of(figures, Metric::UplinkRate).filter(|f| Who::of_figure(f) == who).collect();
@@ -34,7 +35,7 @@ fn picture(figure: &Figure, figures: &[Figure]) -> Option<Picture> {
     // As on a front: odd ports above, even ones below.
     for (at, group) in groups.iter().enumerate() {
         let (x, y) = (STEP.mul_add((at / 2) as f64, MARGIN), STEP.mul_add((at % 2) as f64, MARGIN));
-        square(&mut out, (x, y), *group, &(at + 1).to_string());
+        square(&mut out, (x, y), group.map(|g| g as usize), &(at + 1).to_string());
     }
     let top = MARGIN + 2.0 * STEP + 10.0;
     for (at, uplink) in uplinks.iter().enumerate() {
@@ -48,8 +49,8 @@ fn picture(figure: &Figure, figures: &[Figure]) -> Option<Picture> {
         r#"<svg class="map" viewBox="0 0 {width} {height}" style="max-width:{width}px" role="img" aria-label="{}">{out}</svg>"#,
         escape(&title),
     );
-    let trials = figure.number("trials").unwrap_or(0.0);
-    let confidence = figure.number("groups_confidence").map(words::percent);
+    let trials = figure.number(Key::Trials).unwrap_or(0.0);
+    let confidence = figure.number(Key::GroupsConfidence).map(words::percent);
     let caption = format!(
         "{title}, in the device's order; told from {trials} floods, all of it right with a confidence of {}.",
         confidence.unwrap_or_else(|| "nothing known".to_owned())
@@ -73,12 +74,12 @@ fn square(out: &mut String, (x, y): (f64, f64), group: Option<usize>, label: &st
 }
 
 fn legend(out: &mut String, y: f64, group: usize, uplink: &Figure) {
-    let size = uplink.number("group_size").unwrap_or(0.0);
+    let size = uplink.number(Key::GroupSize).unwrap_or(0.0);
     let carries = uplink.value.map_or_else(
         || "its uplink was not driven to its limit".to_owned(),
         |rate| {
-            let ports = uplink.number("uplink_ports").unwrap_or(0.0);
-            let at_least = reading::text(uplink, "bound").map_or("", |_| "at least ");
+            let ports = uplink.number(Key::UplinkPorts).unwrap_or(0.0);
+            let at_least = reading::text(uplink, Key::Bound).map_or("", |_| "at least ");
             let rate = words::bit_rate(rate);
             format!("its uplink carries {at_least}{rate} each way, {ports:.1} ports' rate")
         },
@@ -100,8 +101,8 @@ mod tests {
 
     use super::*;
 
-    fn figure(metric: Metric, value: f64, conditions: &[(&str, Condition)]) -> Figure {
-        let conditions = conditions.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+    fn figure(metric: Metric, value: f64, conditions: &[(Key, Condition)]) -> Figure {
+        let conditions = conditions.iter().map(|(key, value)| (key.clone(), value.clone()));
         Figure {
             metric,
             quantile: None,
@@ -112,7 +113,7 @@ mod tests {
             confidence: None,
             n: 12,
             blocks: 1,
-            conditions: conditions.chain([("device".to_owned(), "sw<1>".into())]).collect(),
+            conditions: conditions.chain([(Key::Device, "sw<1>".into())]).collect(),
             verdict: Verdict::DeviceLimited,
             caveats: Vec::new(),
         }
@@ -125,20 +126,23 @@ mod tests {
                 Metric::PortGroups,
                 2.0,
                 &[
-                    ("group_of_ports", "1 2 2 1 –".into()),
-                    ("groups_confidence", 0.999.into()),
-                    ("trials", 12_u64.into()),
+                    (
+                        Key::GroupOfPorts,
+                        Condition::OfPorts(vec![Some(1), Some(2), Some(2), Some(1), None]),
+                    ),
+                    (Key::GroupsConfidence, 0.999.into()),
+                    (Key::Trials, 12_u64.into()),
                 ],
             ),
             figure(
                 Metric::UplinkRate,
                 1e9,
-                &[("group_size", 2_u64.into()), ("uplink_ports", 1.0.into())],
+                &[(Key::GroupSize, 2_u64.into()), (Key::UplinkPorts, 1.0.into())],
             ),
             figure(
                 Metric::UplinkRate,
                 1.5e9,
-                &[("group_size", 2_u64.into()), ("uplink_ports", 1.5.into())],
+                &[(Key::GroupSize, 2_u64.into()), (Key::UplinkPorts, 1.5.into())],
             ),
         ];
         let pictures = pictures(&figures);

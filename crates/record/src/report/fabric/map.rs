@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use page::{Figure, Picture};
+use page::{Figure, Key, Picture};
 
 use super::super::subject::Who;
 use super::{is, megabytes, text};
@@ -27,7 +27,7 @@ pub(super) fn pictures(figures: &[&Figure]) -> Vec<Picture> {
 
 fn picture(who: &Who, pairs: &[&Figure]) -> Option<Picture> {
     let mut ports: Vec<String> =
-        pairs.iter().flat_map(|f| [text(f, "from"), text(f, "to")]).collect();
+        pairs.iter().flat_map(|f| [text(f, Key::From), text(f, Key::To)]).collect();
     ports.sort_by_key(|port| place(port));
     ports.dedup();
     let best = pairs.iter().filter_map(|f| f.value).max_by(f64::total_cmp)?;
@@ -37,8 +37,8 @@ fn picture(who: &Who, pairs: &[&Figure]) -> Option<Picture> {
     // Where arrangements share a pair, the worse is shown.
     let mut got: BTreeMap<(usize, usize), &Figure> = BTreeMap::new();
     for figure in pairs {
-        let at = |name| ports.iter().position(|port| *port == text(figure, name));
-        let (Some(from), Some(to)) = (at("from"), at("to")) else { continue };
+        let at = |key: Key| ports.iter().position(|port| *port == text(figure, &key));
+        let (Some(from), Some(to)) = (at(Key::From), at(Key::To)) else { continue };
         let worse = |old: &Figure| value(figure) < value(old);
         let ways = if one_way(figure) { 1 } else { 2 };
         for cell in [(from, to), (to, from)].into_iter().take(ways) {
@@ -77,7 +77,7 @@ fn picture(who: &Who, pairs: &[&Figure]) -> Option<Picture> {
 
 /// Whether the second of a pair sent nothing.
 fn one_way(figure: &Figure) -> bool {
-    matches!(text(figure, "arrangement").as_str(), "one-to-many" | "many-to-one" | "one-way")
+    matches!(text(figure, Key::Arrangement).as_str(), "one-to-many" | "many-to-one" | "one-way")
 }
 
 fn value(figure: &Figure) -> f64 {
@@ -88,7 +88,7 @@ fn draw(out: &mut String, row: usize, column: usize, figure: &Figure, best: f64)
     let missing = 1.0 - (figure.value.unwrap_or(0.0) / best).clamp(0.0, 1.0);
     let told = figure.value.map_or_else(
         || "nothing".to_owned(),
-        |got| format!("{} MB/s, {}", megabytes(got), text(figure, "arrangement")),
+        |got| format!("{} MB/s, {}", megabytes(got), text(figure, Key::Arrangement)),
     );
     let _ = write!(
         out,
@@ -96,7 +96,7 @@ fn draw(out: &mut String, row: usize, column: usize, figure: &Figure, best: f64)
         0.08 + 0.92 * missing,
         SIDE.mul_add(column as f64, MARGIN),
         SIDE.mul_add(row as f64, MARGIN),
-        escape(&format!("{} and {}: {told}", text(figure, "from"), text(figure, "to")))
+        escape(&format!("{} and {}: {told}", text(figure, Key::From), text(figure, Key::To)))
     );
 }
 

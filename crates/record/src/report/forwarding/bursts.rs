@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use page::{Block, Cell, Figure, Metric, Table};
+use page::{Block, Cell, Figure, Key, Metric, Table};
 
 use super::super::frames::{self, Frames};
 use super::super::reading;
@@ -52,7 +52,7 @@ fn cells(row: &[&Figure]) -> Vec<Cell> {
     let time = |estimate: &str| {
         let is = |f: &&&Figure| {
             f.metric == Metric::BufferTime
-                && reading::text(f, "estimate").as_deref() == Some(estimate)
+                && reading::text(f, Key::Estimate).as_deref() == Some(estimate)
         };
         row.iter().find(is).copied()
     };
@@ -60,12 +60,12 @@ fn cells(row: &[&Figure]) -> Vec<Cell> {
         |value: Option<f64>| Cell::number_or_missing(value.map(|v| words::count(v.round() as u64)));
     let told = |figure: Option<&Figure>| {
         let figure = figure.filter(|f| f.value.is_some());
-        let spread = figure.and_then(|f| f.number("standard_deviation"));
+        let spread = figure.and_then(|f| f.number(Key::StandardDeviation));
         let note = spread.map_or_else(String::new, |s| format!("± {}", words::time(s)));
         Cell::number_or_missing(figure.and_then(|f| f.value).map(words::time)).with_note(note)
     };
-    let deviation = burst.and_then(|f| f.number("standard_deviation"));
-    let rate = |figure: Option<&Figure>, name| frames(figure.and_then(|f| f.number(name)));
+    let deviation = burst.and_then(|f| f.number(Key::StandardDeviation));
+    let rate = |figure: Option<&Figure>, key: Key| frames(figure.and_then(|f| f.number(key)));
     let searches = burst.filter(|f| f.value.is_some()).map(|f| f.blocks.to_string());
     vec![
         frames::cell(row[0]),
@@ -77,8 +77,8 @@ fn cells(row: &[&Figure]) -> Vec<Cell> {
         Cell::number_or_missing(searches),
         told(time("implied")),
         told(time("corrected")),
-        rate(burst.copied(), "media_frames_per_s"),
-        rate(time("corrected"), "throughput_frames_per_s"),
+        rate(burst.copied(), Key::MediaRate),
+        rate(time("corrected"), Key::ThroughputRate),
         Cell::limit(row),
     ]
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use page::{Block, Cell, Column, Figure, Metric, Picture, Table, Unit};
+use page::{Block, Cell, Column, Figure, Key, Metric, Picture, Table, Unit};
 
 use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
@@ -34,13 +34,13 @@ pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
 /// Typical and worst-case latency by frame size, one picture for each load.
 fn pictures(figures: &[&Figure]) -> Vec<Picture> {
     let percents: BTreeSet<String> =
-        figures.iter().filter_map(|f| reading::text(f, "load_percent")).collect();
+        figures.iter().filter_map(|f| reading::text(f, Key::LoadPercent)).collect();
     let mut pictures = Vec::new();
     for percent in &percents {
         let own: Vec<&Figure> = figures
             .iter()
             .copied()
-            .filter(|f| reading::text(f, "load_percent").as_ref() == Some(percent))
+            .filter(|f| reading::text(f, Key::LoadPercent).as_ref() == Some(percent))
             .filter(|f| f.metric == Metric::OneWayDelay && f.value.is_some())
             .collect();
         if !own.is_empty() {
@@ -104,7 +104,7 @@ fn point(figure: &Figure, sizes: &[Frames]) -> Point {
 fn table(figures: &[Figure]) -> Option<Table> {
     let mut rows: BTreeMap<_, Vec<&Figure>> = BTreeMap::new();
     for figure in figures.iter().filter(|f| reading::is_test(f, "latency")) {
-        let percent = figure.number("load_percent").map(|p| std::cmp::Reverse(p as u64));
+        let percent = figure.number(Key::LoadPercent).map(|p| std::cmp::Reverse(p as u64));
         let way = (reading::way(figure), reading::direction(figure));
         let who = (Who::of_figure(figure), subject::beside(figure));
         rows.entry((Frames::of_figure(figure), percent, who, way)).or_default().push(figure);
@@ -114,8 +114,8 @@ fn table(figures: &[Figure]) -> Option<Table> {
     columns.extend(["TL", "WCL", "PDV"].map(Column::from));
     columns.extend(["frames", "limited by"].map(Column::from));
     let rows = rows.into_values().map(|row| {
-        let load = reading::text(row[0], "load_percent").map(|p| format!("{p}\u{a0}%"));
-        let rate = row[0].number("load_frames_per_s");
+        let load = reading::text(row[0], Key::LoadPercent).map(|p| format!("{p}\u{a0}%"));
+        let rate = row[0].number(Key::LoadRate);
         let mut cells = vec![
             frames::cell(row[0]),
             subject::cell(row[0]),

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Block, Figure, Metric};
+use page::{Block, Figure, Key, Metric};
 
 use super::super::reading;
 
@@ -35,7 +35,7 @@ impl Kind {
         if figure.metric == Metric::Received {
             return Self::Flood;
         }
-        let goal = reading::text(figure, "goal").unwrap_or_default();
+        let goal = reading::text(figure, Key::Goal).unwrap_or_default();
         let place = GOALS.iter().position(|(name, _)| *name == goal);
         Self::Goal(place.unwrap_or(GOALS.len()), goal)
     }
@@ -51,7 +51,8 @@ impl Kind {
 
 /// What each goal that occurs asks for.
 pub(super) fn meant(rates: &[&Figure]) -> Option<Block> {
-    let named: BTreeSet<String> = rates.iter().filter_map(|f| reading::text(f, "goal")).collect();
+    let named: BTreeSet<String> =
+        rates.iter().filter_map(|f| reading::text(f, Key::Goal)).collect();
     let meant = |(name, text): &(&str, &str)| {
         named.contains(*name).then(|| ((*name).to_owned(), format!("{text}.")))
     };

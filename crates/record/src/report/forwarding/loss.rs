@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use page::{Block, Cell, Figure, Metric, Picture, Table, Unit};
+use page::{Block, Cell, Figure, Key, Metric, Picture, Table, Unit};
 use trial::record::FlowRecord;
 use trial::{FlowKind, Role, Schedule};
 use trial::{Trial, TrialRecord};
@@ -128,14 +128,14 @@ fn table(figures: &[Figure]) -> Option<Table> {
         return None;
     }
     of.sort_by_key(|f| {
-        let percent = f.number("load_percent").map(|p| std::cmp::Reverse(p as u64));
+        let percent = f.number(Key::LoadPercent).map(|p| std::cmp::Reverse(p as u64));
         (Frames::of_figure(f), Who::of_figure(f), subject::beside(f), percent)
     });
     let rows = of.into_iter().map(|f| {
-        let load = reading::text(f, "load_percent")
-            .map_or_else(|| reading::text(f, "test"), |p| Some(format!("{p}\u{a0}%")));
-        let reference = reading::text(f, "load_reference").map(|of| format!("of {of}"));
-        let offered = f.number("offered_frames_per_s");
+        let load = reading::text(f, Key::LoadPercent)
+            .map_or_else(|| reading::text(f, Key::Test), |p| Some(format!("{p}\u{a0}%")));
+        let reference = reading::text(f, Key::LoadReference).map(|of| format!("of {of}"));
+        let offered = f.number(Key::OfferedRate);
         vec![
             frames::cell(f),
             subject::cell(f),

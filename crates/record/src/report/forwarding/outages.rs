@@ -1,7 +1,7 @@
 //! What a device loses after an overload (RFC 2544 §26.5) and through a reset (RFC 6201), by frame
 //! size. Never tells the two estimates of a reset for one.
 
-use page::{Block, Cell, Figure, Metric, Table};
+use page::{Block, Cell, Figure, Key, Metric, Table};
 
 use super::super::frames::{self, Frames};
 use super::super::reading;
@@ -16,22 +16,22 @@ pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
 fn sorted(figures: &[Figure], metric: Metric) -> Vec<&Figure> {
     let mut of: Vec<&Figure> = reading::of(figures, metric).collect();
     of.sort_by_key(|f| {
-        let which = (reading::direction(f), reading::text(f, "estimate"));
+        let which = (reading::direction(f), reading::text(f, Key::Estimate));
         (Frames::of_figure(f), Who::of_figure(f), which)
     });
     of
 }
 
-fn rate_cell(figure: &Figure, name: &str) -> Cell {
-    Cell::number_or_missing(figure.number(name).map(|rate| words::count(rate.round() as u64)))
+fn rate_cell(figure: &Figure, key: Key) -> Cell {
+    Cell::number_or_missing(figure.number(key).map(|rate| words::count(rate.round() as u64)))
 }
 
 fn recovery(figures: &[Figure]) -> Option<Table> {
     let rows: Vec<Vec<Cell>> = sorted(figures, Metric::RecoveryTime)
         .into_iter()
         .map(|f| {
-            let percent = f.number("overload_percent").map(|p| words::trimmed(p, 1));
-            let lasted = f.number("overload_duration_ns").map(words::time);
+            let percent = f.number(Key::OverloadPercent).map(|p| words::trimmed(p, 1));
+            let lasted = f.number(Key::OverloadDuration).map(words::time);
             let note: Vec<String> = percent
                 .map(|p| format!("{p}\u{a0}% of the throughput"))
                 .into_iter()
@@ -40,8 +40,8 @@ fn recovery(figures: &[Figure]) -> Option<Table> {
             vec![
                 frames::cell(f),
                 subject::cell(f),
-                rate_cell(f, "overload_frames_per_s").with_note(note.join(", ")),
-                rate_cell(f, "load_frames_per_s"),
+                rate_cell(f, Key::OverloadRate).with_note(note.join(", ")),
+                rate_cell(f, Key::LoadRate),
                 Cell::value(f),
                 Cell::samples(&[f]),
                 Cell::limit(&[f]),
@@ -69,7 +69,7 @@ fn reset(figures: &[Figure]) -> Option<Table> {
     let rows: Vec<Vec<Cell>> = sorted(figures, Metric::ResetTime)
         .into_iter()
         .map(|f| {
-            let told = match reading::text(f, "estimate").as_deref() {
+            let told = match reading::text(f, Key::Estimate).as_deref() {
                 Some("loss") => "frames lost",
                 Some("gap") => "longest gap",
                 _ => "",
@@ -78,7 +78,7 @@ fn reset(figures: &[Figure]) -> Option<Table> {
                 frames::cell(f),
                 subject::cell(f),
                 Cell::text(told),
-                rate_cell(f, "load_frames_per_s"),
+                rate_cell(f, Key::LoadRate),
                 Cell::value(f),
                 Cell::samples(&[f]),
                 Cell::limit(&[f]),

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Histogram;
-use page::{Block, Cell, Column, Figure, Metric, Picture, Style, Table, Unit};
+use page::{Block, Cell, Column, Figure, Key, Metric, Picture, Style, Table, Unit};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::{FlowKind, Role, Schedule};
 use trial::{Trial, TrialRecord};
@@ -183,7 +183,7 @@ fn table(figures: &[Figure]) -> Option<Table> {
             let of: Vec<&&Figure> = row.iter().filter(|f| f.metric == metric).collect();
             let Some(first) = of.first() else { continue };
             let mut cells = vec![frames::cell(first), subject::cell(first), Cell::text(side)];
-            cells.push(time(first.number("nominal_gap_ns")));
+            cells.push(time(first.number(Key::NominalGap)));
             cells.extend(quantiles.iter().map(|q| {
                 let found = of.iter().find(|f| f.quantile == Some(*q));
                 time(found.and_then(|f| f.value))

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use measure::{FrameRate, FrameSize, Rate, RateConvention};
 use method::explain::explain_size;
-use page::{Block, Cell, Column, Figure, Metric, Table, Unit};
+use page::{Block, Cell, Column, Figure, Key, Metric, Table, Unit};
 
 use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
@@ -48,7 +48,7 @@ pub(super) fn table(rates: &[&Figure], all: &[Figure], link: Option<Rate>) -> Ta
 
 /// Both ways together have two lines.
 fn ways(figure: &Figure) -> f64 {
-    if reading::text(figure, "direction").as_deref() == Some("total") { 2.0 } else { 1.0 }
+    if reading::text(figure, Key::Direction).as_deref() == Some("total") { 2.0 } else { 1.0 }
 }
 
 fn same(a: Option<&Figure>, b: &Figure) -> bool {
@@ -58,7 +58,7 @@ fn same(a: Option<&Figure>, b: &Figure) -> bool {
 /// How each throughput was found: bracket, final trial, traffic, and the conditional throughput of
 /// RFC 9971 where the goal allows loss.
 pub(super) fn searches(rates: &[&Figure]) -> Option<Block> {
-    let time = |f: &Figure, name| Cell::number_or_missing(f.number(name).map(words::time));
+    let time = |f: &Figure, name: Key| Cell::number_or_missing(f.number(name).map(words::time));
     let rows: Vec<Vec<Cell>> = rates
         .iter()
         .filter(|f| f.metric == Metric::Throughput && reading::is_whole(f))
@@ -67,19 +67,19 @@ pub(super) fn searches(rates: &[&Figure]) -> Option<Block> {
                 Some(_) => Cell::quantity(Unit::FramesPerSecond, rate),
                 None => Cell::Missing,
             };
-            let allowed = f.number("loss_ratio_allowed").map(words::percent);
+            let allowed = f.number(Key::LossRatioAllowed).map(words::percent);
             vec![
                 frames::cell(f),
                 subject::cell(f),
-                Cell::text(reading::text(f, "goal").unwrap_or_default()),
-                Cell::text(reading::text(f, "search").unwrap_or_default()),
+                Cell::text(reading::text(f, Key::Goal).unwrap_or_default()),
+                Cell::text(reading::text(f, Key::Search).unwrap_or_default()),
                 rate(f.low),
                 rate(f.high),
-                rate(f.number("conditional_throughput_frames_per_s")),
+                rate(f.number(Key::ConditionalThroughput)),
                 Cell::number(allowed.unwrap_or_else(|| "none".to_owned())),
                 Cell::number(words::count(f.n)),
-                time(f, "final_duration_ns"),
-                time(f, "traffic_time_ns"),
+                time(f, Key::FinalDuration),
+                time(f, Key::TrafficTime),
             ]
         })
         .collect();
@@ -122,8 +122,8 @@ pub(super) fn conventions(rates: &[&Figure], all: &[Figure]) -> Table {
         };
         let mut cells = vec![
             frames::cell(f),
-            inside("ip_length", size.map(FrameSize::ip_length)),
-            inside("udp_payload", size.map(FrameSize::udp_payload_v4)),
+            inside(Key::IpLength, size.map(FrameSize::ip_length)),
+            inside(Key::UdpPayload, size.map(FrameSize::udp_payload_v4)),
             subject::cell(f),
             Cell::text(Kind::of(f).name()),
             Cell::quantity(Unit::FramesPerSecond, f.value),
@@ -145,7 +145,7 @@ pub(super) fn conventions(rates: &[&Figure], all: &[Figure]) -> Table {
 /// The study's own figure, which knows the headers; else by the size.
 fn in_bits(figure: &Figure, all: &[Figure], convention: RateConvention) -> Option<f64> {
     let mut like = figure.conditions.clone();
-    like.insert("rate_convention".to_owned(), convention.as_str().into());
+    like.insert(Key::RateConvention, convention.as_str().into());
     let told = all.iter().find(|f| {
         f.metric == figure.metric && f.unit == Unit::BitsPerSecond && f.conditions == like
     });
@@ -197,11 +197,11 @@ pub(super) fn explained(rates: &[&Figure], link: Option<Rate>) -> Option<Block> 
     let mut lines: BTreeMap<Frames, String> = BTreeMap::new();
     for figure in rates {
         let Some(frames) = Frames::of_figure(figure) else { continue };
-        let sent = reading::text(figure, "frame_size_sent");
+        let sent = reading::text(figure, Key::FrameSizeSent);
         let inside = || {
-            let ip = reading::text(figure, "ip_length")?;
-            let payload = reading::text(figure, "udp_payload")?;
-            let frame = sent.clone().or_else(|| reading::text(figure, "frame_size"))?;
+            let ip = reading::text(figure, Key::IpLength)?;
+            let payload = reading::text(figure, Key::UdpPayload)?;
+            let frame = sent.clone().or_else(|| reading::text(figure, Key::FrameSize))?;
             Some(format!("{frame}-octet frame = IP length {ip} = UDP payload {payload}"))
         };
         let mean = || {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Child, Stdio};
 
-use dataplane::{FlowError, Halt, Window, clock};
+use dataplane::{End, FlowError, Halt, Window, clock};
 use import::fio;
 use measure::{Histogram, Nanos};
 use trial::record::{OperationsRecord, ServerRecord, StorageRecord};
@@ -18,7 +18,6 @@ use super::server::{EXPORT, export_name};
 use super::{contents, end, find, last_words, leashed, scratch, target, wait};
 use crate::agent::cancel::Cancel;
 use crate::fio_options::{self, Admitted};
-use crate::protocol::ClientSpec;
 
 /// fio says when it is over; where it does not for so long beyond its time, it hangs.
 const OVERTIME: Nanos = Nanos::from_secs(30);
@@ -29,16 +28,16 @@ const MOST_KEPT: usize = 4 << 20;
 
 /// A job that can be run.
 pub struct Client {
-    spec: ClientSpec,
+    spec: End<Storage>,
     reins: Cancel,
 }
 
 impl Client {
     /// Looks at the storage, and lays out a file that is not there yet.
-    pub fn prepare(spec: &ClientSpec, reins: &Cancel) -> Result<Self, FlowError> {
-        let spec = ClientSpec { job: admitted(&spec.job)?, ..spec.clone() };
+    pub fn prepare(spec: &End<Storage>, reins: &Cancel) -> Result<Self, FlowError> {
+        let spec = spec.with(admitted(&spec.flow)?);
         find("fio")?;
-        if target::must_be_laid_out(&spec.job, reins)? {
+        if target::must_be_laid_out(&spec.flow, reins)? {
             lay_out(&spec, reins)?;
         }
         Ok(Self { spec, reins: reins.clone() })
@@ -47,16 +46,13 @@ impl Client {
     /// Runs fio from the window's start for as long as the window's load lasts.
     pub fn run(self, window: Window, halt: &Halt) -> Result<StorageRecord, FlowError> {
         let load = window.stop.saturating_sub(window.start);
-        while clock::monotonic() < window.start && !halt.asked() {
-            let left = window.start.saturating_sub(clock::monotonic());
-            std::thread::park_timeout(left.min(super::GLANCE).as_duration());
-        }
+        clock::rest_until(window.start, || halt.asked());
         let job = format!("{}time_based=1\nruntime={}ms\n", text(&self.spec), load.0 / 1_000_000);
-        let held: &[_] = if target::only_reads(&self.spec.job) { &["--readonly"] } else { &[] };
-        let born = target::birth(&self.spec.job, &self.reins);
+        let held: &[_] = if target::only_reads(&self.spec.flow) { &["--readonly"] } else { &[] };
+        let born = target::birth(&self.spec.flow, &self.reins);
         let printed = fio(&job, &self.spec, held, window.stop + OVERTIME, halt);
-        target::renote(&self.spec.job, &self.reins, born)?;
-        record(&self.spec.job, printed?)
+        target::renote(&self.spec.flow, &self.reins, born)?;
+        record(&self.spec.flow, printed?)
     }
 }
 
@@ -64,7 +60,7 @@ impl Client {
 /// trial's token.
 fn fio(
     job: &str,
-    spec: &ClientSpec,
+    spec: &End<Storage>,
     flags: &[&str],
     until: Nanos,
     halt: &Halt,
@@ -117,17 +113,17 @@ fn watch(child: &mut Child, until: Nanos, halt: &Halt) -> Result<bool, FlowError
 }
 
 /// Fills a file that is to be, so that no trial measures that.
-fn lay_out(spec: &ClientSpec, reins: &Cancel) -> Result<(), FlowError> {
-    let octets = target::size(&spec.job);
+fn lay_out(spec: &End<Storage>, reins: &Cancel) -> Result<(), FlowError> {
+    let octets = target::size(&spec.flow);
     let patience = Nanos::from_secs(10 + octets.unwrap_or(0) / SLOWEST_LAYOUT);
     let until = clock::monotonic() + patience;
-    let file = target::make(&spec.job, reins)?;
-    target::fill(&file, &spec.job, until)?;
+    let file = target::make(&spec.flow, reins)?;
+    target::fill(&file, &spec.flow, until)?;
     // Whatever else its options ask for, fio lays out.
     let job = format!("{}create_only=1\n", text(spec));
-    let born = target::birth(&spec.job, reins);
+    let born = target::birth(&spec.flow, reins);
     let laid_out = fio(&job, spec, &[], until, &Halt::new()).map(drop);
-    target::renote(&spec.job, reins, born)?;
+    target::renote(&spec.flow, reins, born)?;
     laid_out
 }
 
@@ -161,8 +157,8 @@ fn admitted(job: &Storage) -> Result<Storage, FlowError> {
 }
 
 /// The job as fio reads it; what is ours comes last and holds.
-fn text(spec: &ClientSpec) -> String {
-    let job = &spec.job;
+fn text(spec: &End<Storage>) -> String {
+    let job = &spec.flow;
     let mut out = "[switchmark]\n".to_owned();
     for (name, value) in &job.options {
         let _ = writeln!(out, "{name}={value}");

@@ -9,13 +9,12 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use dataplane::{FlowError, Halt, Identity, Window, clock};
+use dataplane::{End, FlowError, Halt, Identity, Window, clock};
 use measure::Nanos;
-use trial::ServedMemory;
 use trial::record::{ServerRecord, ServiceTimes};
+use trial::{ServedMemory, Storage};
 
 use super::{GLANCE, contents, end, find, last_words, leashed, scratch};
-use crate::protocol::StorageServerSpec;
 
 /// nbdkit listens within this.
 const PATIENCE: Nanos = Nanos::from_secs(5);
@@ -37,12 +36,12 @@ struct Serving {
 
 impl StorageServer {
     /// Starts the server, and looks whether the disk is there.
-    pub fn open(spec: &StorageServerSpec) -> Result<Self, FlowError> {
-        if let Some(disk) = &spec.disk {
+    pub fn open(spec: &End<Storage>) -> Result<Self, FlowError> {
+        if let Some(disk) = &spec.flow.disk {
             diskstats(disk)?;
         }
-        let server = spec.server.map(|server| Serving::start(spec, server)).transpose()?;
-        Ok(Self { server, disk: spec.disk.clone() })
+        let server = spec.flow.server.map(|server| Serving::start(spec, server)).transpose()?;
+        Ok(Self { server, disk: spec.flow.disk.clone() })
     }
 
     /// Where it listens; 0 where it does not.
@@ -52,10 +51,10 @@ impl StorageServer {
 
     /// Serves until the window closes, and tells what that took.
     pub fn run(self, window: Window, halt: &Halt) -> Result<ServerRecord, FlowError> {
-        rest(window.start, halt);
+        clock::rest_until(window.start, || halt.asked());
         let disk = self.disk.as_deref();
         let before = disk.map(diskstats).transpose()?;
-        rest(window.closed, halt);
+        clock::rest_until(window.closed, || halt.asked());
         let after = disk.map(diskstats).transpose()?;
         let served = self.server.map(Serving::finish).transpose()?.flatten();
         let disk = before.zip(after).map(|(before, after)| ServiceTimes {
@@ -68,18 +67,8 @@ impl StorageServer {
     }
 }
 
-fn rest(at: Nanos, halt: &Halt) {
-    loop {
-        let left = at.saturating_sub(clock::monotonic());
-        if left == Nanos::ZERO || halt.asked() {
-            return;
-        }
-        std::thread::park_timeout(left.min(GLANCE).as_duration());
-    }
-}
-
 impl Serving {
-    fn start(spec: &StorageServerSpec, server: ServedMemory) -> Result<Self, FlowError> {
+    fn start(spec: &End<Storage>, server: ServedMemory) -> Result<Self, FlowError> {
         let program = find("nbdkit")?;
         let (stats, complaints) = (scratch()?, scratch()?);
         let pipe = |file: &File| {
@@ -154,7 +143,7 @@ fn milliseconds(delay: Nanos) -> Result<u64, FlowError> {
 }
 
 /// A port that is free now; nbdkit takes no socket that is open already, other than systemd's.
-fn free_port(spec: &StorageServerSpec) -> Result<u16, FlowError> {
+fn free_port(spec: &End<Storage>) -> Result<u16, FlowError> {
     let failed = |e| FlowError::kernel("bind tcp socket to", spec.local, e);
     let listener = TcpListener::bind(SocketAddr::new(spec.local, 0)).map_err(failed)?;
     Ok(listener.local_addr().map_err(failed)?.port())

@@ -5,7 +5,7 @@
 use measure::{Nanos, UnitError};
 use method::comparison::{Level, Side, per_block};
 use method::{CampaignSpec, StudySpec};
-use page::Figure;
+use page::{Figure, Key};
 use record::{RunMeta, Store};
 use trial::Subject;
 
@@ -213,8 +213,8 @@ fn of(run: Finished, part: Part) -> Result<Loaded, Failure> {
 fn subjects(figures: &[Figure]) -> Vec<Subject> {
     let mut known: Vec<Subject> = Vec::new();
     for figure in figures.iter().filter(|f| !f.is_bypass()) {
-        let Some(device) = figure.text("device").map(str::to_owned) else { continue };
-        let subject = Subject { device, variant: figure.text("variant").map(str::to_owned) };
+        let Some(device) = figure.text(Key::Device).map(str::to_owned) else { continue };
+        let subject = Subject { device, variant: figure.text(Key::Variant).map(str::to_owned) };
         if !known.contains(&subject) {
             known.push(subject);
         }

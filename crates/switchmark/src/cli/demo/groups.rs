@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use measure::Nanos;
 use method::{Arrangement, FabricSpec, Nodes, StudySpec};
-use page::{Figure, Metric};
+use page::{Condition, Figure, Key, Metric};
 use trial::Carrier;
 
 use crate::cli::Failure;
@@ -45,7 +45,8 @@ fn study() -> FabricSpec {
 /// The groups that were found, for the profile to be held beside.
 pub fn told(figures: &[Figure]) -> String {
     let groups = figures.iter().find(|figure| figure.metric == Metric::PortGroups);
-    let Some(groups) = groups.and_then(|f| f.text("groups")) else {
+    let Some(Condition::Groups(groups)) = groups.and_then(|f| f.conditions.get(&Key::Groups))
+    else {
         return "The simulated switch's groups were not told.\n".to_owned();
     };
     let mut out = String::from("The simulated switch, and what was told of it:\n");
@@ -54,8 +55,9 @@ pub fn told(figures: &[Figure]) -> String {
         let _ = writeln!(out, "  truth  {}", truth.trim().trim_end_matches(','));
     }
     let rates = figures.iter().filter(|figure| figure.metric == Metric::UplinkRate);
-    for (group, rate) in groups.split("; ").zip(rates) {
-        let bound = if rate.conditions.contains_key("bound") { "at least " } else { "" };
+    for (group, rate) in groups.iter().zip(rates) {
+        let group = Condition::Ports(group.clone());
+        let bound = if rate.conditions.contains_key(&Key::Bound) { "at least " } else { "" };
         let rate = rate
             .value
             .map_or_else(|| "no rate".to_owned(), |r| format!("{bound}{:.2} Gbit/s", r / 1e9));

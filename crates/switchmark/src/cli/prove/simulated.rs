@@ -1,12 +1,9 @@
 //! Devices asked about in virtual time, one to a thread.
 //!
-//! Owns the threads and when they end. The order in which devices come to their end means nothing:
-//! their numbers do.
+//! Owns when they end. The order in which devices come to their end means nothing: their numbers
+//! do.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::Duration;
+use std::sync::mpsc::Sender;
 
 use method::StudySpec;
 use method::comparison::{MARGIN, Side, compare, per_block};
@@ -18,11 +15,9 @@ use super::budget::Budget;
 use super::case::{Case, World};
 use super::draw::Draws;
 use crate::cli::Failure;
+use crate::cli::side_by_side::{processors, side_by_side};
 use crate::config::resolved::Testbed as Place;
 use crate::controller::{Opened, Stop};
-
-/// Between two looks at the clock.
-const LOOK: Duration = Duration::from_millis(100);
 
 /// What a thread has found out about a device.
 struct Asked {
@@ -34,41 +29,29 @@ struct Asked {
 
 /// As many devices as the budget allows.
 pub fn all(proof: &mut Proof, draws: &Draws, budget: &Budget, stop: &Stop) {
-    let (next, own) = (AtomicU64::new(0), Stop::new());
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        let (tell, told) = mpsc::channel();
-        for _ in 0..workers {
-            let (tell, next, own) = (tell.clone(), &next, &own);
-            scope.spawn(move || {
-                while !own.asked() && !budget.is_over() {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if budget.devices().is_some_and(|most| number >= most) {
-                        return;
-                    }
-                    let case = draws.case(World::Sim, number);
-                    let figures = ask(&case, own);
-                    let _ = tell.send(Asked { number, case, figures });
-                }
-            });
+    let own = Stop::new();
+    let device = |number: usize, tell: &Sender<Asked>| {
+        let number = number as u64;
+        let enough = budget.devices().is_some_and(|most| number >= most);
+        if enough || own.asked() || budget.is_over() {
+            return false;
         }
-        drop(tell);
-        loop {
-            match told.recv_timeout(LOOK) {
-                Ok(Asked { number, case, figures }) => match figures {
-                    Some(Ok(figures)) => proof.take(number, &case, &figures, ""),
-                    Some(Err(error)) => proof.could_not(World::Sim, number, &error),
-                    None => {}
-                },
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+        let case = draws.case(World::Sim, number);
+        let figures = ask(&case, &own);
+        tell.send(Asked { number, case, figures }).is_ok()
+    };
+    side_by_side(processors(), device, |told| {
+        if let Some(Asked { number, case, figures: Some(figures) }) = told {
+            match figures {
+                Ok(figures) => proof.take(number, &case, &figures, ""),
+                Err(error) => proof.could_not(World::Sim, number, &error),
             }
-            // A device that was begun late is not waited for.
-            if stop.asked() || budget.is_overdrawn() {
-                own.ask();
-            }
-            proof.progress(World::Sim, budget);
         }
+        // A device that was begun late is not waited for.
+        if stop.asked() || budget.is_overdrawn() {
+            own.ask();
+        }
+        proof.progress(World::Sim, budget);
     });
 }
 

@@ -6,7 +6,7 @@ use method::ForwardingTest;
 use method::prove::{Known, Truth};
 use method::search::GoalName;
 use page::Condition;
-use page::{Metric, Unit};
+use page::{Key, Metric, Unit};
 
 /// A tester is within reach of a limit that is below this share of what links carry.
 const REACH: f64 = 0.9;
@@ -47,7 +47,7 @@ impl Path {
     }
 
     fn at(&self, truth: Truth) -> Truth {
-        truth.at("frame_size", u64::from(self.size)).at("path", "device")
+        truth.at(Key::FrameSize, u64::from(self.size)).at(Key::Path, "device")
     }
 
     fn number(&self, low: f64, high: f64) -> Known {
@@ -78,13 +78,13 @@ impl Path {
         };
         let reachable = self.reachable() && by_load;
         self.at(Truth::new(Metric::Throughput, Unit::FramesPerSecond, known))
-            .at("goal", goal.as_str())
+            .at(Key::Goal, goal.as_str())
             .reachable(reachable)
     }
 
     /// What comes through a flood, and what a flood loses.
     pub fn flood(&self) -> Vec<Truth> {
-        let test = |truth: Truth| self.at(truth).at("test", ForwardingTest::Flood.as_str());
+        let test = |truth: Truth| self.at(truth).at(Key::Test, ForwardingTest::Flood.as_str());
         let through = self.limit.min(self.line * (1.0 - self.random));
         if self.surely < self.limit {
             return Vec::new();
@@ -101,7 +101,7 @@ impl Path {
         }
         let known = Known::Loss { limit: self.limit, random: self.random };
         let truth = self.at(Truth::new(Metric::LossRatio, Unit::Ratio, known));
-        vec![truth.at("test", ForwardingTest::LossCurve.as_str()).reachable(self.reachable())]
+        vec![truth.at(Key::Test, ForwardingTest::LossCurve.as_str()).reachable(self.reachable())]
     }
 
     /// How long a reset interrupts it.
@@ -109,7 +109,7 @@ impl Path {
         let one = |estimate: &str| {
             let known = Known::Number { low: took_ns, high: took_ns };
             self.at(Truth::new(Metric::ResetTime, Unit::Nanoseconds, known))
-                .at("estimate", Condition::from(estimate))
+                .at(Key::Estimate, Condition::from(estimate))
                 .reachable(self.limit * took_ns / 1e9 > FEWEST && self.random == 0.0)
         };
         vec![one("loss"), one("gap")]

@@ -88,20 +88,11 @@ impl CampaignFile {
         }
         let span = file.span();
         for (factor, (name, _)) in factors.iter().zip(&written) {
-            if factor.is_size() {
-                let sized = |study: &StudySpec| {
-                    matches!(
-                        study,
-                        StudySpec::Latency(_)
-                            | StudySpec::Forwarding(_)
-                            | StudySpec::Switching(_)
-                            | StudySpec::Depth(_)
-                    )
-                };
-                if let Some(other) = studies.iter().find(|study| !sized(study)) {
-                    let message = format!("the study `{}` has no frame size to vary", other.name());
-                    return Err(Fault::new(name.span(), message, "take the factor `size` out"));
-                }
+            if factor.is_size()
+                && let Some(other) = studies.iter().find(|study| !study.has_size())
+            {
+                let message = format!("the study `{}` has no frame size to vary", other.name());
+                return Err(Fault::new(name.span(), message, "take the factor `size` out"));
             }
         }
         check_subjects(&factors, &cells, testbed)

@@ -5,15 +5,14 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use trial::topology::{AddressBlock, PortRef};
+use trial::topology::{AddressBlock, Host, PortRef};
 
 use super::HostFile;
-use crate::config::resolved::HostConfig;
 use crate::config::source::Fault;
 use crate::config::typed::Text;
 
-/// An IPv4 address and the length of its prefix.
-pub(super) fn v4(text: &Text) -> Result<(IpAddr, u8), Fault> {
+/// An IPv4 address; the prefix is checked and left to the host.
+pub(super) fn v4(text: &Text) -> Result<IpAddr, Fault> {
     let fault = |message: String| {
         Fault::new(text.span(), message, "write the address with its prefix, such as 198.18.0.1/24")
     };
@@ -26,7 +25,7 @@ pub(super) fn v4(text: &Text) -> Result<(IpAddr, u8), Fault> {
         ));
     }
     match prefix {
-        1..=31 => Ok((address, prefix)),
+        1..=31 => Ok(address),
         _ => Err(fault(format!("`{prefix}` is not a prefix length from 1 to 31"))),
     }
 }
@@ -90,7 +89,7 @@ fn split(text: &Text) -> Result<(IpAddr, u8), String> {
 }
 
 /// No address stands at two ports.
-pub(super) fn are_unique(files: &[HostFile], hosts: &[HostConfig]) -> Result<(), Fault> {
+pub(super) fn are_unique(files: &[HostFile], hosts: &[Host]) -> Result<(), Fault> {
     let mut owner: HashMap<IpAddr, PortRef> = HashMap::new();
     for (written, host) in files.iter().zip(hosts) {
         for (text, port) in written.port.iter().zip(&host.ports) {

@@ -16,9 +16,8 @@ use toml::Spanned;
 
 use crate::config::lab_name;
 use crate::config::lab_ports;
-use crate::config::source::Fault;
+use crate::config::source::{Fault, Word};
 use crate::config::typed::Text;
-use crate::config::word::Word;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

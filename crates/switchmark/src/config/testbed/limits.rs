@@ -7,9 +7,8 @@ use serde::Deserialize;
 
 use crate::config::lab_name;
 use crate::config::resolved::Limits;
-use crate::config::source::Fault;
+use crate::config::source::{Fault, Word};
 use crate::config::typed::{self, Text};
-use crate::config::word::Word;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

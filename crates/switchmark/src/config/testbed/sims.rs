@@ -11,9 +11,8 @@ use toml::Spanned;
 use crate::config::profile;
 use crate::config::resolved::VirtualConfig;
 use crate::config::sim_name::Making;
-use crate::config::source::Fault;
+use crate::config::source::{Fault, Word};
 use crate::config::typed::Text;
-use crate::config::word::Word;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

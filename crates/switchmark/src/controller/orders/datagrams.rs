@@ -1,17 +1,16 @@
-//! A datagram flow's two sides as orders.
+//! A datagram flow as its two ends are told of it.
 //!
 //! Owns how many sequence numbers a flow may use, and which addresses a flow that varies them goes
 //! round. Never names an address that the testbed does not.
 
-use std::net::SocketAddr;
-
-use dataplane::datagram::{Addressee, Pace, ReceiverSpec, SenderSpec, Spread, Stations};
+use dataplane::datagram::{Addressee, Pace, Spread, Stations, Traffic};
 use measure::Nanos;
 use trial::topology::{AddressBlock, PortRef};
 use trial::{Backend, Datagrams, Destination, Flow, IpVersion, Schedule};
 
 use super::super::numbers::MARGIN;
-use super::{OrderError, Scene, gap_ns};
+use super::{Scene, gap_ns, refused};
+use crate::failed::Failed;
 
 /// From here on a receiver's processor is kept awake by the load itself.
 const HEAVY_FPS: f64 = 200_000.0;
@@ -19,49 +18,28 @@ const HEAVY_FPS: f64 = 200_000.0;
 const LARGEST_LIMIT: f64 = 8_589_934_592.0;
 
 impl Scene<'_> {
-    /// The side that counts.
-    pub(super) fn counting(
+    /// As the end at the port `own` is told of them.
+    pub(super) fn traffic(
         &self,
         flow: &Flow,
         datagrams: &Datagrams,
-    ) -> Result<ReceiverSpec, OrderError> {
-        Ok(ReceiverSpec {
-            local: self.address(flow, &flow.to)?,
-            peer: self.address(flow, &flow.from)?,
-            identity: self.identity(flow),
-            frames: datagrams.frames.clone(),
-            vlan: datagrams.headers.vlan,
-            spread: self.spread(flow, datagrams)?,
-            backend: datagrams.receiver,
-            same_clock: true,
-            limit: self.limit(flow, datagrams)?,
-            cpu: self.processor(flow, &flow.to.host),
-            // On the sender's own processor it would only stand in its way.
-            relieves_sender: is_heavy(datagrams)
-                && self.lanes.lane(flow.id).of == 1
-                && self.processor(flow, &flow.to.host) != self.processor(flow, &flow.from.host),
-        })
-    }
-
-    /// The side that sends, to the receiver's `port`.
-    pub(super) fn sending(
-        &self,
-        flow: &Flow,
-        datagrams: &Datagrams,
-        port: u16,
-    ) -> Result<SenderSpec, OrderError> {
-        Ok(SenderSpec {
-            local: self.address(flow, &flow.from)?,
-            remote: SocketAddr::new(self.address(flow, &flow.to)?, port),
-            identity: self.identity(flow),
+        own: &PortRef,
+    ) -> Result<Traffic, Failed> {
+        let cpu = |host| self.processor(flow, host);
+        Ok(Traffic {
             frames: datagrams.frames.clone(),
             vlan: datagrams.headers.vlan,
             spread: self.spread(flow, datagrams)?,
             pace: pace(flow, datagrams.schedule)?,
             backend: datagrams.backend,
+            receiver: datagrams.receiver,
             burst_limit: datagrams.burst_limit,
             limit: self.limit(flow, datagrams)?,
-            cpu: self.processor(flow, &flow.from.host),
+            cpu: cpu(&own.host),
+            // On the sender's own processor it would only stand in its way.
+            relieves_sender: is_heavy(datagrams)
+                && self.lanes.lane(flow.id).of == 1
+                && cpu(&flow.to.host) != cpu(&flow.from.host),
             phase: self.phase(flow, datagrams.schedule),
             receiver_ahead_ns: self.allowance(flow),
         })
@@ -77,7 +55,7 @@ impl Scene<'_> {
         }
     }
 
-    fn spread(&self, flow: &Flow, datagrams: &Datagrams) -> Result<Spread, OrderError> {
+    fn spread(&self, flow: &Flow, datagrams: &Datagrams) -> Result<Spread, Failed> {
         let headers = &datagrams.headers;
         let asked = headers.spread.addresses;
         let range = |port: &PortRef| match asked {
@@ -116,38 +94,33 @@ impl Scene<'_> {
         port: &PortRef,
         version: IpVersion,
         asked: u16,
-    ) -> Result<AddressBlock, OrderError> {
+    ) -> Result<AddressBlock, Failed> {
         let blocks = self.topology.port(port).map(|p| p.blocks.as_slice()).unwrap_or_default();
         let v6 = version == IpVersion::V6;
         let block = blocks.iter().find(|block| block.first.is_ipv6() == v6);
         match block {
             Some(block) if block.count >= asked => Ok(AddressBlock { count: asked, ..*block }),
-            other => Err(OrderError::FewAddresses {
-                flow: flow.id,
-                port: port.clone(),
-                version,
-                asked,
-                had: other.map_or(0, |block| block.count),
-            }),
+            other => {
+                let had = other.map_or(0, |block| block.count);
+                let why =
+                    format!("{asked} {version} addresses behind port `{port}`, which has {had}");
+                Err(refused(flow, why))
+            }
         }
     }
 
-    fn limit(&self, flow: &Flow, datagrams: &Datagrams) -> Result<u64, OrderError> {
+    fn limit(&self, flow: &Flow, datagrams: &Datagrams) -> Result<u64, Failed> {
         let load = self.lanes.trial().phases.load;
         let frames = match datagrams.schedule {
             Schedule::Greedy => self.numbers.for_flood(load),
             Schedule::Paced(rate) => rate.0 * load.as_secs_f64(),
             Schedule::Falling { from, to, .. } => from.0.max(to.0) * load.as_secs_f64(),
-            Schedule::Burst(frames) => {
-                let all = frames as f64;
-                return if all <= LARGEST_LIMIT {
-                    Ok(frames + MARGIN)
-                } else {
-                    Err(OrderError::TooMany { flow: flow.id, frames: all })
-                };
-            }
+            Schedule::Burst(frames) => frames as f64,
         };
-        frame_limit(frames).map_err(|frames| OrderError::TooMany { flow: flow.id, frames })
+        frame_limit(frames).ok_or_else(|| {
+            let frames = frames.ceil();
+            refused(flow, format_args!("{frames:.0} frames are more than can be told apart"))
+        })
     }
 }
 
@@ -163,18 +136,13 @@ fn is_heavy(datagrams: &Datagrams) -> bool {
     fps >= HEAVY_FPS && !matches!(datagrams.backend, Backend::Auto | Backend::XdpLive)
 }
 
-/// Sequence numbers that a flow of so many frames can use; the count itself where it is too large
-/// or no number.
-fn frame_limit(frames: f64) -> Result<u64, f64> {
+/// Sequence numbers that a flow of so many frames can use; none where it is too large or no number.
+fn frame_limit(frames: f64) -> Option<u64> {
     let frames = frames.ceil();
-    if frames.is_finite() && (0.0..=LARGEST_LIMIT).contains(&frames) {
-        Ok(frames as u64 + MARGIN)
-    } else {
-        Err(frames)
-    }
+    (0.0..=LARGEST_LIMIT).contains(&frames).then_some(frames as u64 + MARGIN)
 }
 
-fn pace(flow: &Flow, schedule: Schedule) -> Result<Pace, OrderError> {
+fn pace(flow: &Flow, schedule: Schedule) -> Result<Pace, Failed> {
     Ok(match schedule {
         Schedule::Greedy => Pace::Greedy,
         Schedule::Paced(rate) => Pace::Every(gap_ns(flow, rate)?),

@@ -8,7 +8,7 @@ use measure::FrameSize;
 use super::filling::{Burst, Filling};
 use super::rig::Rig;
 use super::shot::{Drain, Span};
-use trial::TestbedError;
+use trial::Result;
 
 /// The largest cell that is looked for.
 const LARGEST: u32 = 2048;
@@ -50,7 +50,7 @@ fn whole_cells(octets: u32, cell: u32) -> f64 {
 }
 
 /// Measures every size of the request, and then those that narrow the cell.
-pub(super) fn of(rig: &mut Rig<'_, '_>, first: &Filling) -> Result<Cells, TestbedError> {
+pub(super) fn of(rig: &mut Rig<'_, '_>, first: &Filling) -> Result<Cells> {
     let mut points = Vec::new();
     for size in rig.spec.sizes.clone() {
         if !rig.keeps_up(&first.outlet, 1, size) {
@@ -90,7 +90,7 @@ fn point(
     rig: &mut Rig<'_, '_>,
     first: &Filling,
     size: FrameSize,
-) -> Result<Option<(FrameSize, Span)>, TestbedError> {
+) -> Result<Option<(FrameSize, Span)>> {
     let (Some(known), Some(waiting)) = (first.drain, first.frames()) else { return Ok(None) };
     let drain = match first.outlet.link {
         Some(link) if known.error <= 0.0 => {

@@ -15,9 +15,8 @@ use super::rig::Rig;
 use super::sharing::Sharing;
 use super::shot::Span;
 use super::threshold::{Fit, Parameter};
-use crate::study::Profile;
 use crate::verdict::Evidence;
-use page::{Caveat, Figure, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
 /// One estimator over all blocks, in octets.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -57,37 +56,32 @@ fn by_class(mut row: Row) -> Figure {
     row.caveats = BTreeSet::from([Caveat::Unsupported]);
     row.verdict = Verdict::Undetermined;
     for (name, text) in [
-        ("estimator", "by class"),
-        ("of", "each DSCP class"),
-        ("reason", "no DSCP classes are configured: all frames have the class 0"),
+        (Key::Estimator, "by class"),
+        (Key::Of, "each DSCP class"),
+        (Key::Reason, "no DSCP classes are configured: all frames have the class 0"),
     ] {
-        row.conditions.insert(name.to_owned(), text.into());
+        row.set(name, text);
     }
     row.single(Metric::Buffer, Unit::Bytes, None)
 }
 
 fn row(rig: &Rig<'_, '_>, one: &Filling, direct: Option<bool>) -> Row {
     let ways = &rig.session.ways;
-    let mut row = Row {
-        conditions: ways.conditions(rig.way),
-        caveats: ways.caveats(rig.way).into_iter().collect(),
-        n: rig.trials,
-        verdict: ways.judge(rig.way, &evidence(one, direct)),
-    };
+    let mut row = Row::of(ways, rig.way, rig.spec.profile);
+    (row.n, row.verdict) = (rig.trials, ways.judge(rig.way, &evidence(one, direct)));
     let outlet = &one.outlet;
     let senders: Vec<String> = outlet.senders.iter().map(ToString::to_string).collect();
     for (name, text) in [
-        ("test", "depth".to_owned()),
-        ("from", senders.join(", ")),
-        ("to", outlet.to.to_string()),
-        ("feeding", outlet.feeding_in_words()),
+        (Key::Test, "depth".to_owned()),
+        (Key::From, senders.join(", ")),
+        (Key::To, outlet.to.to_string()),
+        (Key::Feeding, outlet.feeding_in_words()),
         // RFC 8239 §3 overfills an output by two inputs, and asks for what it holds.
-        ("clause", "RFC 8239 §3".to_owned()),
+        (Key::Clause, "RFC 8239 §3".to_owned()),
     ] {
-        row.conditions.insert(name.to_owned(), text.into());
+        row.set(name, text);
     }
     let marks = [
-        (rig.spec.profile == Profile::Quick, Caveat::QuickProfile),
         (rig.repeated, Caveat::RepeatedTrials),
         (matches!(one.reach, Reach::NoTrial), Caveat::NoValidTrial),
         (matches!(one.reach, Reach::NotOverfilled), Caveat::DeviceNotDriven),
@@ -112,16 +106,16 @@ fn of_output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, row: &Row)
     let size = one.size;
     let taken = cells.map_or_else(|| f64::from(size.octets()), |cells| cells.taken(size));
     let octets = u64::from(size.octets());
-    row.conditions.insert("frame_size".to_owned(), octets.into());
-    row.conditions.insert("taken_by_a_frame".to_owned(), taken.into());
+    row.set(Key::FrameSize, octets);
+    row.set(Key::TakenByAFrame, taken);
     if let Some(queue) = waits_elsewhere(rig, one) {
-        row.conditions.insert("waits".to_owned(), queue.into());
+        row.set(Key::Waits, queue);
     }
     if let Some(limit) = rig.limit {
-        row.conditions.insert("packet_limit_frames_per_s".to_owned(), limit.into());
+        row.set(Key::PacketLimit, limit);
     }
     if let Some(drain) = one.drain {
-        row.conditions.insert("output_frames_per_s".to_owned(), drain.rate.into());
+        row.set(Key::OutputRate, drain.rate);
     }
     let estimates: Vec<Estimate> =
         [("one-shot", &one.one_shot), ("burst", &one.burst), ("delay", &one.delay)]
@@ -142,9 +136,9 @@ fn of_output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, row: &Row)
                 figure.caveats.push(Caveat::FewBlocks);
                 figure.caveats.sort();
             }
-            figure.conditions.insert("estimator".to_owned(), estimate.name.into());
+            figure.set(Key::Estimator, estimate.name);
             if let Some(reason) = reason {
-                figure.conditions.insert("disagreement".to_owned(), reason.into());
+                figure.set(Key::Disagreement, reason);
             }
             figure
         })
@@ -174,14 +168,14 @@ fn waits_elsewhere(rig: &Rig<'_, '_>, one: &Filling) -> Option<&'static str> {
 fn without_estimate(one: &Filling, row: &Row, taken: f64) -> Vec<Figure> {
     let Reach::AtLeast(span) = one.reach else {
         let mut figure = row.single(Metric::Buffer, Unit::Bytes, None);
-        figure.conditions.insert("estimator".to_owned(), "one-shot".into());
+        figure.set(Key::Estimator, "one-shot");
         return vec![figure];
     };
     let least = (span.low * taken).max(0.0);
     let mut figure = row.single(Metric::Buffer, Unit::Bytes, Some(least));
     figure.low = Some(least);
-    figure.conditions.insert("estimator".to_owned(), "one-shot".into());
-    figure.conditions.insert("bound".to_owned(), "at least".into());
+    figure.set(Key::Estimator, "one-shot");
+    figure.set(Key::Bound, "at least");
     let mut figures = vec![figure];
     if let Some(rate) = bits_per_second(one) {
         figures.extend(path_figures(row, rate, (least, least, None)));
@@ -251,7 +245,7 @@ fn path_figures(row: &Row, rate: f64, (value, low, high): (f64, f64, Option<f64>
             figure.set_interval(Some(Interval { low, high, confidence: CONFIDENCE }));
         } else {
             figure.low = Some(longest(low));
-            figure.conditions.insert("bound".to_owned(), "at least".into());
+            figure.set(Key::Bound, "at least");
         }
         name_rule(&mut figure, rate, flows);
         figures.push(figure);
@@ -260,8 +254,8 @@ fn path_figures(row: &Row, rate: f64, (value, low, high): (f64, f64, Option<f64>
         let value = answer.enough.map(|enough| f64::from(u8::from(enough)));
         let mut figure = row.single(Metric::Enough, Unit::Flag, value);
         name_rule(&mut figure, rate, answer.flows);
-        figure.conditions.insert("rtt_ns".to_owned(), answer.rtt.0.into());
-        figure.conditions.insert("needed_bytes".to_owned(), answer.needed.into());
+        figure.set(Key::Rtt, answer.rtt.0);
+        figure.set(Key::NeededBytes, answer.needed);
         figures.push(figure);
     }
     figures
@@ -269,9 +263,9 @@ fn path_figures(row: &Row, rate: f64, (value, low, high): (f64, f64, Option<f64>
 
 fn name_rule(figure: &mut Figure, rate: f64, flows: u32) {
     let rule = if flows == 1 { "rate x RTT" } else { "rate x RTT / sqrt(flows)" };
-    figure.conditions.insert("rule".to_owned(), rule.into());
-    figure.conditions.insert("flows".to_owned(), u64::from(flows).into());
-    figure.conditions.insert("rate_bits_per_second".to_owned(), rate.into());
+    figure.set(Key::Rule, rule);
+    figure.set(Key::Flows, u64::from(flows));
+    figure.set(Key::RateBits, rate);
 }
 
 fn cell(cells: &Cells, row: &Row) -> Figure {
@@ -288,9 +282,11 @@ fn cell(cells: &Cells, row: &Row) -> Figure {
     };
     let mut figure = row.single(Metric::Cell, Unit::Bytes, value);
     (figure.low, figure.high) = (low, high);
-    figure.conditions.insert("limit".to_owned(), limit.into());
+    figure.set(Key::Limit, limit);
     for (size, span) in &cells.points {
-        figure.conditions.insert(format!("frames_of_{size}"), span.value.round().into());
+        figure
+            .conditions
+            .insert(Key::named(&format!("frames_of_{size}")), span.value.round().into());
     }
     figure
 }
@@ -298,10 +294,10 @@ fn cell(cells: &Cells, row: &Row) -> Figure {
 fn shared(sharing: &Sharing, row: &Row) -> Vec<Figure> {
     let mut row = row.clone();
     let octets = u64::from(sharing.size.octets());
-    row.conditions.insert("frame_size".to_owned(), octets.into());
+    row.set(Key::FrameSize, octets);
     for point in &sharing.points {
-        let name = format!("held_by_each_of_{}", point.outputs);
-        row.conditions.insert(name, point.held.value.round().into());
+        let key = Key::named(&format!("held_by_each_of_{}", point.outputs));
+        row.set(key, point.held.value.round());
     }
     let value = sharing.shared.map(|shared| f64::from(u8::from(shared)));
     let mut flag = row.single(Metric::BufferShared, Unit::Flag, value);
@@ -339,15 +335,15 @@ fn parameters(fit: &Fit, queues: u32, row: &Row) -> [Figure; 3] {
         figure
     };
     let mut total = figure(Metric::Buffer, Unit::Bytes, fit.total);
-    total.conditions.insert("estimator".to_owned(), "sharing".into());
-    total.conditions.insert("of".to_owned(), "all outputs".into());
-    total.conditions.insert("outputs".to_owned(), u64::from(queues).into());
+    total.set(Key::Estimator, "sharing");
+    total.set(Key::Of, "all outputs");
+    total.set(Key::Outputs, u64::from(queues));
     let alpha = figure(Metric::Alpha, Unit::Ratio, fit.alpha);
     let mut reserve = figure(Metric::BufferReserve, Unit::Bytes, fit.reserve);
     if fit.reserve.value <= 0.0 {
         // None is as likely: no more is known than how large it is at most.
         (reserve.value, reserve.low) = (None, None);
-        reserve.conditions.insert("bound".to_owned(), "at most".into());
+        reserve.set(Key::Bound, "at most");
     }
     [total, alpha, reserve]
 }

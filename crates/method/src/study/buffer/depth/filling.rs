@@ -7,8 +7,8 @@ use measure::FrameSize;
 use super::outlets::Outlet;
 use super::rig::{Load, OVERFILLED, Overload, Rig, Seen};
 use super::shot::{Drain, Shot, Span, between};
-use crate::search::{Answer, LargestSearch, Within};
-use trial::TestbedError;
+use crate::search::{Answer, Within, largest};
+use trial::{Result, TestbedError};
 
 /// The first burst.
 const FIRST: u64 = 64;
@@ -127,7 +127,7 @@ pub(super) fn of(
     outlet: &Outlet,
     size: FrameSize,
     whole: bool,
-) -> Result<Filling, TestbedError> {
+) -> Result<Filling> {
     let mut outlet = outlet.clone();
     let drain = loop {
         let missing = match rig.overload(&outlet, size)? {
@@ -169,12 +169,7 @@ pub(super) fn of(
 }
 
 /// Longer and longer bursts until one loses enough.
-fn grow(
-    rig: &mut Rig<'_, '_>,
-    outlet: &Outlet,
-    size: FrameSize,
-    drain: Drain,
-) -> Result<Reach, TestbedError> {
+fn grow(rig: &mut Rig<'_, '_>, outlet: &Outlet, size: FrameSize, drain: Drain) -> Result<Reach> {
     let mut frames = FIRST;
     loop {
         let load = Load::Burst(frames, frames as f64 / drain.rate);
@@ -221,7 +216,7 @@ fn evenly(
     found: &Filling,
     (burst, drain): (Burst, Drain),
     block: u32,
-) -> Result<Option<Shot>, TestbedError> {
+) -> Result<Option<Shot>> {
     let mut best: Option<Shot> = None;
     for _ in 0..MOST_HELD_UP {
         let seen = rig.shoot(&[&found.outlet], found.size, burst.load(), block)?;
@@ -245,25 +240,26 @@ fn search(
     found: &Filling,
     (middle, burst, drain): (f64, Burst, Drain),
     block: u32,
-) -> Result<Option<Span>, TestbedError> {
+) -> Result<Option<Span>> {
     let expected = middle / (1.0 - burst.share);
     let around = |factor: f64| (expected * factor) as u64;
     let most = burst.frames;
     let first = around(0.95).min(most.saturating_sub(1)).max(1);
     let second = Some((around(1.05) + 2).max(first + 1));
-    let mut bracket =
-        LargestSearch::new(Within { second, width: WIDTH, ..Within::exactly(first, most) });
+    let within = Within { second, width: WIDTH, ..Within::exactly(first, most) };
     let (mut passed, mut failed): (Option<Shot>, Option<Shot>) = (None, None);
-    while let Some(frames) = bracket.next() {
+    let searched = largest(within, |frames| {
         let burst = Burst::new(frames, drain.rate, burst.share);
-        let Some(shot) = evenly(rig, found, (burst, drain), block)? else { return Ok(None) };
+        let Some(shot) = evenly(rig, found, (burst, drain), block)? else {
+            return Ok::<_, TestbedError>(Answer::Unknown);
+        };
         let whole = shot.lost() == 0;
-        bracket.learn(Answer::from(whole));
-        let (kept, longer) = if whole { (&mut passed, true) } else { (&mut failed, false) };
-        let better = kept.as_ref().is_none_or(|known| (shot.sent > known.sent) == longer);
-        if better {
+        let kept = if whole { &mut passed } else { &mut failed };
+        if kept.as_ref().is_none_or(|known| (shot.sent > known.sent) == whole) {
             *kept = Some(shot);
         }
-    }
-    Ok(passed.zip(failed).map(|(passed, failed)| between(&passed, &failed, drain)))
+        Ok(Answer::from(whole))
+    })?;
+    let both = passed.zip(failed).filter(|_| !searched.broken);
+    Ok(both.map(|(passed, failed)| between(&passed, &failed, drain)))
 }

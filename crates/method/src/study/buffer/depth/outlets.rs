@@ -7,7 +7,7 @@ use measure::Rate;
 use super::super::ends::attached;
 use super::DepthSpec;
 use crate::study::SpecProblem;
-use trial::topology::{CableEnd, Pair, PortRef, Topology};
+use trial::topology::{Pair, PortRef, Topology};
 
 /// How an output comes to more than it can send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ fn fed(
     to: &PortRef,
 ) -> Vec<Outlet> {
     let place = all.iter().find(|(port, _)| port == to).map(|(_, place)| place);
-    let link = rate_of(topology, to);
+    let link = topology.rate(to);
     // Those at the same device first: nothing else is then between.
     let (near, far): (Vec<_>, Vec<_>) =
         all.iter().filter(|(port, _)| port != to).partition(|(_, other)| Some(other) == place);
@@ -112,24 +112,10 @@ fn fed(
 /// Whether one host alone can overfill the other's output: its port is faster, or the device holds
 /// its ports to a rate that the hosts' cables don't have.
 fn is_faster(topology: &Topology, from: &PortRef, to: &PortRef) -> bool {
-    match (rate_of(topology, from), rate_of(topology, to)) {
+    match (topology.rate(from), topology.rate(to)) {
         (Some(from), Some(to)) => from > to,
-        (None, None) => limited(topology, to).is_some(),
+        (None, None) => topology.limit(to).is_some(),
         _ => false,
-    }
-}
-
-fn rate_of(topology: &Topology, port: &PortRef) -> Option<Rate> {
-    topology.port(port)?.rate
-}
-
-/// What the device holds its ports to, where cables have no rate of their own.
-pub(super) fn limited(topology: &Topology, port: &PortRef) -> Option<Rate> {
-    match &topology.port(port)?.cable {
-        CableEnd::Device { device, .. } => {
-            topology.devices.iter().find(|d| d.name == *device)?.port_rate
-        }
-        CableEnd::Host(_) => None,
     }
 }
 
@@ -139,7 +125,7 @@ pub(super) fn limited(topology: &Topology, port: &PortRef) -> Option<Rate> {
 pub(super) fn together(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> Vec<Vec<Outlet>> {
     let all = candidates(spec, topology).unwrap_or_default();
     let place = all.iter().find(|(port, _)| *port == first.to).map(|(_, place)| place.clone());
-    let same = |port: &PortRef| rate_of(topology, port) == first.link;
+    let same = |port: &PortRef| topology.rate(port) == first.link;
     let mut ports: Vec<PortRef> = all
         .into_iter()
         .filter(|(port, other)| Some(other) == place.as_ref() && same(port))

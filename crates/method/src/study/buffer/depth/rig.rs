@@ -5,17 +5,14 @@
 
 use measure::{FrameRate, FrameSize, Nanos};
 
-use super::super::super::session::{Ask, Session, Tried};
-use super::super::super::ways::{Way, Ways};
 use super::DepthSpec;
-use super::outlets::{Outlet, limited};
+use super::outlets::Outlet;
 use super::shot::{Drain, Shot};
-use crate::study::burst;
+use crate::study::{Ask, Session, Tried, Way, Ways, burst};
 use trial::counters::{EMULATOR_LATENESS_MAX, is_pause};
 use trial::record::{Defect, Outcome};
 use trial::topology::{Pair, PortRef};
-use trial::{Flow, Gate, Schedule};
-use trial::{Testbed, TestbedError, Topology, TrialRecord};
+use trial::{Flow, Gate, Result, Schedule, Testbed, Topology, TrialRecord};
 
 /// Below this an output is not called overfilled: clocks differ, and so do the ends of two spans.
 pub(super) const OVERFILLED: f64 = 1.02;
@@ -138,7 +135,7 @@ impl<'s, 't> Rig<'s, 't> {
         size: FrameSize,
         load: Load,
         block: u32,
-    ) -> Result<Seen, TestbedError> {
+    ) -> Result<Seen> {
         let mut flows: Vec<Flow> = Vec::new();
         let pace = outlets.iter().map(|outlet| self.pace(outlet, size)).collect::<Option<Vec<_>>>();
         for (of, outlet) in outlets.iter().enumerate() {
@@ -178,9 +175,8 @@ impl<'s, 't> Rig<'s, 't> {
     /// the device's. No more than twice the output's rate comes in by it.
     fn pace(&self, outlet: &Outlet, size: FrameSize) -> Option<FrameRate> {
         let link = outlet.link.filter(|_| !self.topology.is_simulated())?;
-        let rate = |port: &PortRef| self.topology.port(port)?.rate;
-        let slowest =
-            outlet.senders.iter().map(rate).collect::<Option<Vec<_>>>()?.into_iter().min()?;
+        let rates = outlet.senders.iter().map(|port| self.topology.rate(port));
+        let slowest = rates.collect::<Option<Vec<_>>>()?.into_iter().min()?;
         let enough = 2.0 * link.line_rate(size).0 / outlet.senders.len() as f64;
         Some(FrameRate((OF_A_CABLE * slowest.line_rate(size).0).min(enough)))
     }
@@ -192,7 +188,7 @@ impl<'s, 't> Rig<'s, 't> {
         flows: Vec<Flow>,
         duration: Nanos,
         block: u32,
-    ) -> Result<Tried, TestbedError> {
+    ) -> Result<Tried> {
         let (gate, events) = (Gate::Uneven, Vec::new());
         let tried = self.session.run(Ask { label, way, block, duration, gate, flows, events })?;
         self.trials += 1;
@@ -202,13 +198,11 @@ impl<'s, 't> Rig<'s, 't> {
 
     /// How fast the output sends frames of that size: its cable's rate, or what the device holds
     /// its ports to, once it was seen to reach that; else as measured.
-    pub(super) fn overload(
-        &mut self,
-        outlet: &Outlet,
-        size: FrameSize,
-    ) -> Result<Overload, TestbedError> {
+    pub(super) fn overload(&mut self, outlet: &Outlet, size: FrameSize) -> Result<Overload> {
         let line = outlet.link.map(|link| link.line_rate(size).0);
-        let held = limited(self.topology, &outlet.to)
+        let held = self
+            .topology
+            .limit(&outlet.to)
             .filter(|_| line.is_none())
             .map(|rate| rate.bits_per_second() / (8.0 * f64::from(size.octets_without_fcs())));
         let expected = line.or(held);
@@ -255,7 +249,7 @@ impl<'s, 't> Rig<'s, 't> {
         outlet: &Outlet,
         size: FrameSize,
         (time, block): (Nanos, u32),
-    ) -> Result<Option<Shot>, TestbedError> {
+    ) -> Result<Option<Shot>> {
         let real = !self.topology.is_simulated();
         if real {
             self.session.residual = self.emptying.unwrap_or(self.spec.longest);
@@ -270,7 +264,7 @@ impl<'s, 't> Rig<'s, 't> {
 
     /// How many of the smallest frames a second come through, where that is less than the output's
     /// cable carries.
-    pub(super) fn packet_limit(&mut self, outlet: &Outlet) -> Result<Option<f64>, TestbedError> {
+    pub(super) fn packet_limit(&mut self, outlet: &Outlet) -> Result<Option<f64>> {
         let Some(link) = outlet.link else { return Ok(None) };
         let size = FrameSize::MIN;
         let drain = self.overload(outlet, size)?.drain();
@@ -283,7 +277,7 @@ impl<'s, 't> Rig<'s, 't> {
     /// them: else what waits does not wait at the outputs.
     pub(super) fn keeps_up(&self, outlet: &Outlet, outputs: usize, size: FrameSize) -> bool {
         let (Some(limit), Some(link)) = (self.limit, outlet.link) else { return true };
-        let rate = |port: &PortRef| self.topology.port(port)?.rate.or(Some(link));
+        let rate = |port: &PortRef| self.topology.rate(port).or(Some(link));
         let sent = outlet.senders.iter().filter_map(rate).map(|rate| rate.line_rate(size).0);
         outputs as f64 * sent.sum::<f64>() <= limit
     }
@@ -294,7 +288,7 @@ impl<'s, 't> Rig<'s, 't> {
         &mut self,
         (frames, seconds): (u64, f64),
         senders: usize,
-    ) -> Result<Option<bool>, TestbedError> {
+    ) -> Result<Option<bool>> {
         let Some(cable) = self.session.ways.bypass_of(self.way) else { return Ok(None) };
         let pair = self.session.ways.pair(cable).clone();
         let schedule = Schedule::Burst(frames / senders as u64);

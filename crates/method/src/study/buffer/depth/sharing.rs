@@ -11,7 +11,7 @@ use super::outlets::Outlet;
 use super::rig::{Rig, Seen};
 use super::shot::{Drain, Span};
 use super::threshold::{self, Fit, Level, Measured};
-use trial::TestbedError;
+use trial::Result;
 
 /// Frames that a queue should hold for its share to be told; of a model's, which costs no time.
 const FINE: f64 = 1500.0;
@@ -61,7 +61,7 @@ pub(super) fn of(
     first: &Filling,
     cells: Option<&Cells>,
     (groups, queues): (&[Vec<Outlet>], u32),
-) -> Result<Option<Sharing>, TestbedError> {
+) -> Result<Option<Sharing>> {
     let mut groups = groups;
     // Of a device that runs out of frames a second only so many outputs can be overfilled.
     while groups.last().is_some_and(|all| !rig.keeps_up(&first.outlet, all.len(), rig.spec.size)) {
@@ -104,7 +104,7 @@ fn point(
     outlets: &[Outlet],
     Frames { size, taken, drain }: Frames,
     burst: Burst,
-) -> Result<Option<Point>, TestbedError> {
+) -> Result<Option<Point>> {
     let all: Vec<&Outlet> = outlets.iter().collect();
     let (mut spans, mut repeats) = (Vec::<Span>::new(), Vec::new());
     for block in 0..rig.spec.blocks.min(MOST_BLOCKS) {

@@ -10,7 +10,7 @@ use rand::seq::SliceRandom as _;
 use super::evidence::{Belief, NONE};
 use super::refine::compact;
 use super::{Flooded, Inference, Length};
-use trial::TestbedError;
+use trial::Result;
 
 /// A belief that is right with this chance is asked no further.
 const SURE: f64 = 0.998;
@@ -41,7 +41,7 @@ impl Inference<'_> {
     /// Floods sinks on both sides of the likeliest alternative until the belief is sure, and fits
     /// again what then fits better. A sink hears who is near it and who is not, so each side has
     /// its own.
-    pub(super) fn challenged(&mut self, mut belief: Belief) -> Result<Belief, TestbedError> {
+    pub(super) fn challenged(&mut self, mut belief: Belief) -> Result<Belief> {
         for _ in 0..MOST_CHALLENGES {
             let others = self.alternatives(&belief);
             if 1.0 / (1.0 + others.iter().map(|other| other.odds).sum::<f64>()) >= SURE {
@@ -61,7 +61,7 @@ impl Inference<'_> {
     }
 
     /// One flood into a port of these that was a sink least often.
-    fn flood_side(&mut self, side: &[usize]) -> Result<(), TestbedError> {
+    fn flood_side(&mut self, side: &[usize]) -> Result<()> {
         let there = side.iter().copied().filter(|port| self.alive.contains(port));
         let sink = |port: &usize| self.sinks.get(&(self.sitting, *port));
         let often = |port: &usize| sink(port).map_or(0, super::sinks::Sink::count);
@@ -72,7 +72,7 @@ impl Inference<'_> {
     }
 
     /// Everybody else floods this port.
-    pub(super) fn flood_into(&mut self, port: usize) -> Result<Vec<Flooded>, TestbedError> {
+    pub(super) fn flood_into(&mut self, port: usize) -> Result<Vec<Flooded>> {
         // In another order each time: who begins or ends last may get more, and is to be seen as
         // scatter.
         let mut senders: Vec<usize> = self.alive.iter().copied().filter(|p| *p != port).collect();

@@ -1,7 +1,7 @@
 //! What is asked of whoever can flood, and what its floods show. Data only.
 
 use measure::blocks::BlockEstimate;
-use trial::TestbedError;
+use trial::Result;
 
 use super::{Cabled, Uplink};
 
@@ -39,7 +39,7 @@ pub(in crate::study::fabric) trait Floods {
         name: &str,
         flows: &[(usize, usize)],
         length: Length,
-    ) -> Result<Option<Vec<Flooded>>, TestbedError>;
+    ) -> Result<Option<Vec<Flooded>>>;
 
     /// Has each host's cable end at the port of its place; where every port has a host there is
     /// nothing to do.

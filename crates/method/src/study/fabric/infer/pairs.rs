@@ -7,7 +7,7 @@ use measure::cluster::Likeness;
 
 use super::evidence::Round;
 use super::{Flooded, Inference, LEAST_LOSS, mean_share, rounds};
-use trial::TestbedError;
+use trial::Result;
 
 /// Random rounds in a batch, and batches.
 const ROUNDS_OF_BATCH: usize = 4;
@@ -17,7 +17,7 @@ impl Inference<'_> {
     /// Where no sink tells and flows are held up all the same: random rounds among these ports, in
     /// which a flow that is clean beside others that are not stays in its group. Ends when more
     /// rounds that tell change nothing. Where none of them was held up nobody is told from anybody.
-    pub(super) fn by_pairs(&mut self, among: &[usize]) -> Result<Vec<Vec<usize>>, TestbedError> {
+    pub(super) fn by_pairs(&mut self, among: &[usize]) -> Result<Vec<Vec<usize>>> {
         let mut groups = Vec::new();
         let first = self.rounds.len();
         for _ in 0..MOST_BATCHES {
@@ -64,7 +64,7 @@ impl Inference<'_> {
         &mut self,
         groups: &[Vec<usize>],
         inside: &[Flooded],
-    ) -> Result<Vec<Vec<usize>>, TestbedError> {
+    ) -> Result<Vec<Vec<usize>>> {
         let mut split = Vec::new();
         for group in groups {
             let own: Vec<Flooded> =

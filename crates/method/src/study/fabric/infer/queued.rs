@@ -7,7 +7,7 @@ use rand_pcg::Pcg64;
 
 use super::evidence::Round;
 use super::{Finding, Floods, Inference, Inferred};
-use trial::TestbedError;
+use trial::Result;
 
 /// By more than this what came may not lag behind what was sent where nothing is said to be short.
 const MOST_QUEUED: f64 = 0.02;
@@ -20,7 +20,7 @@ pub(in super::super) fn infer(
     ports: usize,
     floods: &mut dyn Floods,
     chance: &Pcg64,
-) -> Result<Inferred, TestbedError> {
+) -> Result<Inferred> {
     let mut spent = 0;
     let mut stretches = STRETCHES.into_iter().peekable();
     loop {

@@ -16,7 +16,7 @@ use super::sinks::SEEN;
 use super::unseen::{Devices, Sat, uplink_told};
 use super::uplinks::REPEATS;
 use super::{Finding, Floods, Inference, Inferred, LEAST_LOSS, Length, noise, rounds};
-use trial::TestbedError;
+use trial::Result;
 
 /// Two ports told apart once weigh as much as so many floods in which they got the same: those may
 /// have had nothing to tell them by.
@@ -41,7 +41,7 @@ pub(in super::super) fn infer_in_sittings(
     (ports, hosts): (usize, usize),
     floods: &mut dyn Floods,
     chance: Pcg64,
-) -> Result<Inferred, TestbedError> {
+) -> Result<Inferred> {
     // The devices that might be there are drawn beside, so that they change no flood.
     let devices = Devices::of(ports, &mut chance.clone());
     let mut inference = Inference::new(ports, floods, chance);
@@ -61,7 +61,7 @@ impl Inference<'_> {
         &mut self,
         sittings: &mut CablingRounds,
         (devices, sat): (&Devices, &mut Vec<Sat>),
-    ) -> Result<Finding, TestbedError> {
+    ) -> Result<Finding> {
         let groups = loop {
             self.sit(sittings.seats());
             self.look_around()?;
@@ -131,7 +131,7 @@ impl Inference<'_> {
     }
 
     /// Rings through those who sit: who is silent, and what is held up one-to-one.
-    fn look_around(&mut self) -> Result<(), TestbedError> {
+    fn look_around(&mut self) -> Result<()> {
         let mut seen = Vec::new();
         for _ in 0..LOOKS {
             let flows = rounds::random(&self.alive.clone(), &mut self.chance);
@@ -143,11 +143,7 @@ impl Inference<'_> {
     }
 
     /// For each group a sitting of half the hosts in it and half elsewhere, evenly.
-    fn each_alone(
-        &mut self,
-        groups: &[Vec<usize>],
-        sittings: &mut CablingRounds,
-    ) -> Result<(), TestbedError> {
+    fn each_alone(&mut self, groups: &[Vec<usize>], sittings: &mut CablingRounds) -> Result<()> {
         let half = sittings.seats().len() / 2;
         for which in 0..groups.len() {
             let mut order = groups.to_vec();

@@ -8,7 +8,7 @@ use measure::blocks::BlockEstimate;
 use super::super::super::rows::CONFIDENCE;
 use super::evidence::{Belief, DRIVEN, Round};
 use super::{Inference, LEAST_LOSS, rounds};
-use trial::TestbedError;
+use trial::Result;
 
 /// Floods that must have filled an uplink alone: the least whose range holds the median with 95 in
 /// 100.
@@ -43,7 +43,7 @@ pub(in super::super) enum Bound {
 impl Inference<'_> {
     /// Floods each group whose uplink is short, alone with the others, until its rate has an
     /// interval.
-    pub(super) fn fill_uplinks(&mut self, belief: &mut Belief) -> Result<(), TestbedError> {
+    pub(super) fn fill_uplinks(&mut self, belief: &mut Belief) -> Result<()> {
         let groups = belief.groups();
         let which = if groups.len() == 2 { 0..1 } else { 0..groups.len() };
         for group in which {

@@ -10,12 +10,11 @@ use measure::{FrameRate, Nanos};
 use super::super::counts::{lost, seen};
 use super::ForwardingTest;
 use super::rig::{Cell, Found, Notes, Offer, Rig};
-use crate::search::{Answer, Largest, LargestSearch, Within};
+use crate::search::{Answer, Largest, Within, largest};
 use crate::study::rows::Row;
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
-use page::{Caveat, Figure, Metric, Unit};
-use trial::Schedule;
-use trial::TestbedError;
+use page::{Caveat, Figure, Key, Metric, Unit};
+use trial::{Result, Schedule, TestbedError};
 
 const TEST: ForwardingTest = ForwardingTest::BackToBack;
 const TOLD: (Metric, Unit) = (Metric::BackToBack, Unit::Count);
@@ -39,7 +38,7 @@ struct Media {
 impl Media {
     /// The link's rate, where it is known and the tester reaches it; else the most that the tester
     /// sends, which is then the rate of the burst too.
-    fn of(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Option<Self>, TestbedError> {
+    fn of(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Option<Self>> {
         let Some(most) = rig.most(cell)? else { return Ok(None) };
         Ok(Some(match rig.line_rate(cell) {
             Some(link) if most.0 >= AT_LINK_RATE * link.0 => Self { rate: link, doubt: None },
@@ -81,16 +80,8 @@ impl Searched {
     }
 }
 
-/// Every subject and its frames.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
-    let mut figures = Vec::new();
-    for cell in rig.subject_cells() {
-        figures.extend(of_subject(rig, cell)?);
-    }
-    Ok(figures)
-}
-
-fn of_subject(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>, TestbedError> {
+/// A subject and its frames.
+pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>> {
     let Some(found) = rig.found(cell) else {
         return Ok(vec![rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD)]);
     };
@@ -116,31 +107,24 @@ fn of_subject(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>, TestbedE
     Ok(figures)
 }
 
-fn search(
-    rig: &mut Rig<'_, '_>,
-    cell: Cell,
-    most: u64,
-    repeats: u32,
-) -> Result<Searched, TestbedError> {
+fn search(rig: &mut Rig<'_, '_>, cell: Cell, most: u64, repeats: u32) -> Result<Searched> {
     let mut searched = Searched::default();
     let (width, verifications) = (rig.spec.precision, rig.spec.loss_verification);
     for repeat in 0..repeats {
-        let mut search =
-            LargestSearch::new(Within { width, verifications, ..Within::down_from(most) });
-        while let Some(frames) = search.next() {
+        let within = Within { width, verifications, ..Within::down_from(most) };
+        let found = largest(within, |frames| {
             // Room for a tester that sends the longest burst slower than it sent its flood.
             let duration = rig.spec.burst_duration * 5 / 4;
             let offer = Offer::new(TEST, cell, Schedule::Burst(frames), duration);
             let tried = rig.offer(&offer.in_block(repeat))?;
             searched.trials += 1;
             searched.notes.hear(&tried);
-            search.learn(match seen(&tried) {
+            Ok::<_, TestbedError>(match seen(&tried) {
                 Some(flows) => Answer::from(lost(&flows) == 0),
                 None if tried.beyond_tester() => Answer::BeyondTester,
                 None => Answer::Unknown,
-            });
-        }
-        let found = search.found();
+            })
+        })?;
         if found.broken {
             searched.notes.caveats.push(Caveat::NoValidTrial);
         } else {
@@ -175,7 +159,7 @@ fn of_searches(
         Driven::if_lost(driven),
     );
     row.verdict = rig.session.ways.judge(cell.way, &Evidence::Rate(evidence));
-    row.conditions.insert("media_frames_per_s".to_owned(), media.rate.0.into());
+    row.set(Key::MediaRate, media.rate.0);
     let burst = spread(&row, Metric::BackToBack, Unit::Count, &lengths);
     if cell != subject {
         return vec![burst];
@@ -185,8 +169,8 @@ fn of_searches(
     let time = |estimate: &str, share: f64| {
         let times: Vec<f64> = lengths.iter().map(|n| n / media.rate.0 * 1e9 * share).collect();
         let mut figure = spread(&row, Metric::BufferTime, Unit::Nanoseconds, &times);
-        figure.conditions.insert("estimate".to_owned(), estimate.into());
-        figure.conditions.insert("throughput_frames_per_s".to_owned(), found.rate.into());
+        figure.set(Key::Estimate, estimate);
+        figure.set(Key::ThroughputRate, found.rate);
         figure
     };
     vec![burst, time("implied", 1.0), time("corrected", drained)]
@@ -198,10 +182,10 @@ fn spread(row: &Row, metric: Metric, unit: Unit, values: &[f64]) -> Figure {
     figure.blocks = values.len() as u32;
     figure.low = values.iter().copied().min_by(f64::total_cmp);
     figure.high = values.iter().copied().max_by(f64::total_cmp);
-    let mut add = |name: &str, value| figure.conditions.insert(name.to_owned(), value);
-    add("interval", "minimum and maximum of searches".into());
+    let mut add = |key: Key, value| figure.conditions.insert(key, value);
+    add(Key::Interval, "minimum and maximum of searches".into());
     if let Some(deviation) = deviation(values) {
-        add("standard_deviation", deviation.into());
+        add(Key::StandardDeviation, deviation.into());
     }
     figure
 }

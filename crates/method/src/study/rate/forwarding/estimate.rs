@@ -11,7 +11,6 @@ use super::super::throughput::Terms;
 use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest, back_to_back, loss_curve, reset};
 use crate::search::{Attempt, Goal, LoadRange, Seen, Step};
-use crate::study::session::TRIAL_OVERHEAD;
 use crate::study::ways::Ways;
 use trial::topology::{Device, Topology};
 
@@ -99,17 +98,13 @@ impl ForwardingSpec {
         let mut each = wanted.fold(Nanos::ZERO, |sum, (_, time)| sum + time);
         let searches = self.wants(ForwardingTest::Throughput);
         if self.wants(ForwardingTest::Flood) {
-            each += self.trial(self.duration) * (u64::from(self.blocks) * ways.all);
+            each += self.profile.trial(self.duration) * (u64::from(self.blocks) * ways.all);
         } else if searches {
-            each += self.trial(self.duration) * ways.all;
+            each += self.profile.trial(self.duration) * ways.all;
         } else if self.wants(ForwardingTest::LossCurve) && self.link_rate.is_none() {
-            each += self.trial(self.duration) * ways.subjects;
+            each += self.profile.trial(self.duration) * ways.subjects;
         }
         each * Frames::all(self).len() as u64
-    }
-
-    fn trial(&self, load: Nanos) -> Nanos {
-        self.profile.phases(load).total() + TRIAL_OVERHEAD
     }
 
     fn searches(&self, ways: Counts) -> Nanos {
@@ -130,14 +125,16 @@ impl ForwardingSpec {
     fn search(&self, goals: &[Goal], usual: Usual) -> Nanos {
         match usual {
             Usual::Forwards(share) if share < 1.0 => self.search_up_to(MOST, goals, usual),
-            Usual::Forwards(_) => self.trial(self.duration) + self.search_up_to(MOST, goals, usual),
+            Usual::Forwards(_) => {
+                self.profile.trial(self.duration) + self.search_up_to(MOST, goals, usual)
+            }
             Usual::Ragged => {
                 let likely = || RAGGED.into_iter().filter(|share| *share < LUCKY);
                 let times = likely().map(|share| {
                     self.search_up_to(share * (1.0 - PACING_MARGIN) * MOST, goals, usual)
                 });
                 let all = times.fold(Nanos::ZERO, |sum, time| sum + time);
-                self.trial(self.duration) + all / likely().count() as u64
+                self.profile.trial(self.duration) + all / likely().count() as u64
             }
         }
     }
@@ -147,7 +144,7 @@ impl ForwardingSpec {
         let mut search = Terms::from(self).search(goals, range);
         let (mut time, mut number) = (Nanos::ZERO, 0);
         while let Step::Try(attempt) = search.next() {
-            time += self.trial(attempt.duration);
+            time += self.profile.trial(attempt.duration);
             search.learn(usual.answer(attempt, number));
             number += 1;
         }
@@ -156,29 +153,29 @@ impl ForwardingSpec {
 
     fn latency_trials(&self, ways: Counts) -> Nanos {
         let trials = u64::from(self.latency_repeats) * self.latency_percents.len() as u64;
-        self.trial(self.latency_duration) * (trials * (ways.subjects + ways.paired))
+        self.profile.trial(self.latency_duration) * (trials * (ways.subjects + ways.paired))
     }
 
     fn curves(&self, ways: Counts) -> Nanos {
         let cables = ways.paired * loss_curve::USUAL_BYPASS_STEPS;
-        self.trial(self.duration) * (loss_curve::USUAL_STEPS * ways.subjects + cables)
+        self.profile.trial(self.duration) * (loss_curve::USUAL_STEPS * ways.subjects + cables)
     }
 
     /// Half of a bisection's bursts fail, and are verified.
     fn bursts(&self, ways: Counts) -> Nanos {
         let usual = back_to_back::USUAL_TRIALS * (2 + u64::from(self.loss_verification)) / 2;
         let trials = usual * u64::from(self.burst_repeats) * ways.subjects + ways.paired;
-        self.trial(self.burst_duration * 5 / 4) * trials
+        self.profile.trial(self.burst_duration * 5 / 4) * trials
     }
 
     fn recoveries(&self, ways: Counts) -> Nanos {
         let trials = u64::from(self.blocks) * ways.subjects + ways.paired;
-        self.trial(self.overload_duration + self.duration) * trials
+        self.profile.trial(self.overload_duration + self.duration) * trials
     }
 
     fn resets(&self, ways: Counts) -> Nanos {
         let resets = self.blocks.min(reset::REPEATS);
         let repeats = u64::from(resets + reset::controls(resets));
-        self.trial(self.reset_duration) * (repeats * ways.resettable)
+        self.profile.trial(self.reset_duration) * (repeats * ways.resettable)
     }
 }

@@ -7,17 +7,15 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 
-use super::super::counts::{lost, lost_on_path, paused, seen, sent};
+use super::super::counts::{lost, lost_on_path, paused, sent};
 use super::ForwardingTest;
-use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, set_direction};
-use crate::study::rows::Row;
-use crate::study::session::Tried;
+use super::rig::{ByDirection, Cell, Direction, Notes, Offer, Rig, directions, set_direction};
+use crate::study::{Row, Tried};
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Metric, Unit};
-use trial::Schedule;
-use trial::TestbedError;
 use trial::record::DatagramsRecord;
 use trial::validity::{OFFERED_LOAD_TOLERANCE, tester_losses};
+use trial::{Result, Schedule};
 
 const TEST: ForwardingTest = ForwardingTest::Flood;
 
@@ -30,7 +28,7 @@ const LONGEST_FLOOD: Nanos = Nanos::from_secs(5);
 /// All blocks of one cell.
 #[derive(Debug, Clone, Default)]
 struct Side {
-    samples: BTreeMap<Option<Direction>, Vec<Sample>>,
+    samples: ByDirection<Sample>,
     /// What gave way in each block.
     driven: Vec<Driven>,
     /// The share of what was received that the tester itself dropped besides, block by block.
@@ -84,7 +82,7 @@ impl Sample {
 }
 
 /// Every cell in every block, then the figures.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
     let mut sides: BTreeMap<Cell, Side> = BTreeMap::new();
     let mut lengths: BTreeMap<Cell, Nanos> = BTreeMap::new();
     for block in 0..rig.spec.blocks {
@@ -114,11 +112,7 @@ fn long_enough(tried: &Tried, length: Nanos) -> Option<Nanos> {
 
 impl Side {
     fn take(&mut self, tried: &Tried) {
-        self.notes.hear(tried);
-        let Some(flows) = seen(tried) else {
-            self.notes.caveats.push(Caveat::NoValidTrial);
-            return;
-        };
+        let Some(flows) = self.notes.flows(tried) else { return };
         let record = &tried.record;
         if !tester_losses(&tried.trial, &record.flows, &record.ports, &record.hosts).is_empty() {
             self.notes.caveats.push(Caveat::TesterDrops);

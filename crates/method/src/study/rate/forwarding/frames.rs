@@ -6,8 +6,7 @@
 use measure::{FrameMix, FrameRate, FrameSize, Rate, RateConvention};
 
 use super::ForwardingSpec;
-use crate::study::ways::Conditions;
-use page::{Figure, Unit};
+use page::{Conditions, Figure, Key, Unit};
 use trial::{Headers, IpVersion};
 
 /// Destination, source, type, and the FCS.
@@ -54,38 +53,38 @@ impl Frames {
     /// `frame_size` as asked for, and what else the frames are called.
     pub(super) fn conditions(&self, link: Option<Rate>) -> Conditions {
         let mut conditions = Conditions::new();
-        let mut add = |name: &str, value| conditions.insert(name.to_owned(), value);
+        let mut add = |key: Key, value| conditions.insert(key, value);
         match self.asked.single() {
-            Some(size) => add("frame_size", u64::from(size.octets()).into()),
-            None => add("frame_size", self.asked.to_string().into()),
+            Some(size) => add(Key::FrameSize, u64::from(size.octets()).into()),
+            None => add(Key::FrameSize, self.asked.to_string().into()),
         };
         if let Some(size) = self.sent.single() {
             let inside = |headers: u32| u64::from(size.octets() - headers);
-            add("ip_length", inside(self.link_headers()).into());
-            add("udp_payload", inside(self.all_headers()).into());
+            add(Key::IpLength, inside(self.link_headers()).into());
+            add(Key::UdpPayload, inside(self.all_headers()).into());
         } else {
-            add("mean_frame_octets", self.sent.mean_octets().into());
+            add(Key::MeanFrameOctets, self.sent.mean_octets().into());
         }
         if self.raised() {
             match self.sent.single() {
-                Some(size) => add("frame_size_sent", u64::from(size.octets()).into()),
-                None => add("frame_size_sent", self.sent.to_string().into()),
+                Some(size) => add(Key::FrameSizeSent, u64::from(size.octets()).into()),
+                None => add(Key::FrameSizeSent, self.sent.to_string().into()),
             };
         }
         if let Some(rate) = self.line_rate(link) {
-            add("line_rate_frames_per_s", rate.0.into());
+            add(Key::LineRate, rate.0.into());
         }
         if self.headers.version == IpVersion::V6 {
-            add("ip_version", self.headers.version.to_string().into());
+            add(Key::IpVersion, self.headers.version.to_string().into());
         }
         if let Some(vlan) = self.headers.vlan {
-            add("vlan", u64::from(vlan).into());
+            add(Key::Vlan, u64::from(vlan).into());
         }
         let spread = self.headers.spread;
         let counts = [
-            ("source_ports", spread.source_ports),
-            ("destination_ports", spread.destination_ports),
-            ("addresses", spread.addresses),
+            (Key::SourcePorts, spread.source_ports),
+            (Key::DestinationPorts, spread.destination_ports),
+            (Key::Addresses, spread.addresses),
         ];
         for (name, count) in counts.into_iter().filter(|(_, count)| *count > 1) {
             add(name, u64::from(count).into());
@@ -102,7 +101,7 @@ impl Frames {
             figure.value = frames.value.map(bits);
             figure.low = frames.low.map(bits);
             figure.high = frames.high.map(bits);
-            figure.conditions.insert("rate_convention".to_owned(), convention.as_str().into());
+            figure.set(Key::RateConvention, convention.as_str());
             figure
         })
     }
@@ -171,6 +170,6 @@ mod tests {
         let sent: Vec<String> = all.iter().map(|frames| frames.sent.to_string()).collect();
         assert_eq!(sent, ["84", "128", "84*7,594*4,1518"]);
         assert_eq!(all.iter().map(Frames::raised).collect::<Vec<_>>(), [true, false, true]);
-        assert_eq!(all[0].conditions(None)["udp_payload"], 18_u64.into());
+        assert_eq!(all[0].conditions(None)[&Key::UdpPayload], 18_u64.into());
     }
 }

@@ -11,15 +11,14 @@ use measure::FrameRate;
 use measure::delay::pdv_quantile;
 use measure::quantile::{median, quantile};
 
-use super::super::counts::{lost, seen};
+use super::super::counts::lost;
 use super::ForwardingTest;
-use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, set_direction};
+use super::rig::{ByDirection, Cell, Notes, Offer, Rig, each_way, set_direction};
 use crate::study::rows::too_few;
 use crate::verdict::{Delays as DelayEvidence, Evidence};
-use page::{Caveat, Figure, Metric, Unit};
-use trial::Schedule;
-use trial::TestbedError;
+use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::{Clocks, Delays};
+use trial::{Result, Schedule};
 
 const TEST: ForwardingTest = ForwardingTest::Latency;
 const TOLD: (Metric, Unit) = (Metric::OneWayDelay, Unit::Nanoseconds);
@@ -37,7 +36,7 @@ type Job = (Cell, u32);
 /// All repeats of a job on one way.
 #[derive(Debug, Clone, Default)]
 struct Side {
-    samples: BTreeMap<Option<Direction>, Vec<Sample>>,
+    samples: ByDirection<Sample>,
     notes: Notes,
 }
 
@@ -51,7 +50,7 @@ struct Sample {
 }
 
 /// Every job and its direct cable in every repeat, in random order, then the figures.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
     let mut sides: BTreeMap<(Job, Cell), Side> = BTreeMap::new();
     let mut trials: Vec<(Job, Cell)> = Vec::new();
     let cells = rig.subject_cells();
@@ -70,16 +69,11 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
             let offer = Offer::new(TEST, cell, Schedule::Paced(rate), rig.spec.latency_duration);
             let tried = rig.offer(&offer.in_block(repeat))?;
             let side = sides.entry((job, cell)).or_default();
-            side.notes.hear(&tried);
-            let Some(flows) = seen(&tried) else {
-                side.notes.caveats.push(Caveat::NoValidTrial);
-                continue;
-            };
+            let Some(flows) = side.notes.flows(&tried) else { continue };
             if lost(&flows) > 0 {
                 side.notes.caveats.push(Caveat::SomeLost);
             }
-            for (direction, flows) in directions(&flows) {
-                let [one] = flows[..] else { continue };
+            for (direction, one) in each_way(&flows) {
                 let samples = side.samples.entry(direction).or_default();
                 let stamped = one.delays.as_ref().filter(|d| !d.histogram.is_empty());
                 samples.extend(stamped.map(|delays| sample(repeat, delays)));
@@ -118,10 +112,10 @@ fn of_side(
     let own = side(cell);
     let bypass = rig.bypass_of(cell).map_or(&empty, side);
     let mut row = rig.row_beside(TEST, (cell, job.0), &own.notes);
-    row.conditions.insert("load_percent".to_owned(), u64::from(job.1).into());
-    row.conditions.insert("load_reference".to_owned(), "throughput".into());
+    row.set(Key::LoadPercent, u64::from(job.1));
+    row.set(Key::LoadReference, "throughput");
     if let Some(rate) = rate(rig, job) {
-        row.conditions.insert("load_frames_per_s".to_owned(), rate.0.into());
+        row.set(Key::LoadRate, rate.0);
     }
     if own.samples.values().all(Vec::is_empty) {
         if !own.notes.caveats.contains(&Caveat::NoValidTrial) {
@@ -142,7 +136,7 @@ fn of_side(
         let apart = samples.iter().any(|sample| sample.clocks == Clocks::Apart);
         let doubts = (doubt(samples), doubt(beside));
         if doubts.0 > 0.0 {
-            row.conditions.insert("clock_uncertainty_ns".to_owned(), doubts.0.into());
+            row.set(Key::ClockUncertainty, doubts.0);
         }
         if apart {
             row.caveats.insert(Caveat::ClocksApart);
@@ -216,5 +210,5 @@ fn over_repeats(figure: &mut Figure, values: &[f64]) {
     figure.high = quantile(&sorted, 0.99);
     figure.blocks = values.len() as u32;
     let interval = "1st and 99th percentile of repeats";
-    figure.conditions.insert("interval".to_owned(), interval.into());
+    figure.set(Key::Interval, interval);
 }

@@ -8,15 +8,14 @@
 
 use measure::{FrameRate, Nanos};
 
-use super::super::counts::{lost, lost_on_path, seen, slowest_flow};
+use super::super::counts::{lost, lost_on_path, slowest_flow};
 use super::super::sustained::Delivery;
 use super::ForwardingTest;
 use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, set_direction};
 use crate::verdict::{Evidence, LossCount, Losses};
-use page::{Caveat, Figure, Metric, Unit};
-use trial::Schedule;
-use trial::TestbedError;
+use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::DatagramsRecord;
+use trial::{Result, Schedule};
 
 const TEST: ForwardingTest = ForwardingTest::LossCurve;
 
@@ -86,7 +85,7 @@ impl Reference {
     /// The input media's rate as RFC 2544 §26.3 has it, where it is known. Else the most that the
     /// tester sends; but a device far slower than its tester would lose most of every load down to
     /// 10 % of that, so twice the throughput found, where one was.
-    fn of(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Option<Self>, TestbedError> {
+    fn of(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Option<Self>> {
         if let Some(rate) = rig.line_rate(cell) {
             return Ok(Some(Self { rate, name: "link rate", greedy: false }));
         }
@@ -106,19 +105,10 @@ impl Reference {
     }
 }
 
-/// Every subject and its frames.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
-    let mut figures = Vec::new();
-    for cell in rig.subject_cells() {
-        figures.extend(of_subject(rig, cell)?);
-    }
-    Ok(figures)
-}
-
 /// Steps down until the subject's way lost nothing twice, and returns the cell's figures. The
 /// direct cable is asked only until it loses nothing once: at lower loads it would only say so
 /// again.
-fn of_subject(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn run(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<Figure>> {
     let mut cells = vec![subject];
     cells.extend(rig.bypass_of(subject));
     let Some(reference) = Reference::of(rig, subject)? else {
@@ -152,11 +142,7 @@ fn of_subject(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<Figure>, Testb
     Ok(figures)
 }
 
-fn measure_point(
-    rig: &mut Rig<'_, '_>,
-    cell: Cell,
-    schedule: Schedule,
-) -> Result<Point, TestbedError> {
+fn measure_point(rig: &mut Rig<'_, '_>, cell: Cell, schedule: Schedule) -> Result<Point> {
     let for_a_share = match schedule {
         Schedule::Paced(rate) => Nanos::from_secs_f64(FRAMES_FOR_A_SHARE / rate.0).min(LONGEST),
         _ => Nanos::ZERO,
@@ -165,11 +151,7 @@ fn measure_point(
     let offer = Offer::new(TEST, cell, schedule, duration);
     let tried = rig.offer(&offer)?;
     let mut point = Point { beyond_tester: tried.beyond_tester(), ..Point::default() };
-    point.notes.hear(&tried);
-    let Some(flows) = seen(&tried) else {
-        point.notes.caveats.push(Caveat::NoValidTrial);
-        return Ok(point);
-    };
+    let Some(flows) = point.notes.flows(&tried) else { return Ok(point) };
     let delivered = |flows: &[&DatagramsRecord]| {
         Delivery::of(flows, (slowest_flow(flows), duration), rig.spec.precision)
     };
@@ -196,8 +178,8 @@ fn of_point(
 ) -> Vec<Figure> {
     let mut row = rig.row_beside(TEST, (cell, subject), &point.notes);
     row.n = point.frames;
-    row.conditions.insert("load_percent".to_owned(), u64::from(percent).into());
-    row.conditions.insert("load_reference".to_owned(), reference.name.into());
+    row.set(Key::LoadPercent, u64::from(percent));
+    row.set(Key::LoadReference, reference.name);
     let losses = Losses { device: point.count(), bypass: cable };
     let evidence = match point {
         _ if point.beyond_tester => Evidence::Bound,
@@ -211,7 +193,7 @@ fn of_point(
     let of_direction = |(direction, offered, ratio): &(Option<Direction>, FrameRate, f64)| {
         let mut row = row.clone();
         set_direction(&mut row, *direction);
-        row.conditions.insert("offered_frames_per_s".to_owned(), offered.0.into());
+        row.set(Key::OfferedRate, offered.0);
         row.single(Metric::LossRatio, Unit::Ratio, Some(*ratio))
     };
     point.seen.iter().map(of_direction).collect()

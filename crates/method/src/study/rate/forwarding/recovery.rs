@@ -8,12 +8,11 @@ use measure::{FrameRate, Nanos};
 
 use super::super::counts::{lost, seen};
 use super::ForwardingTest;
-use super::rig::{Cell, Direction, Found, Notes, Offer, Rig, directions, set_direction};
+use super::rig::{ByDirection, Cell, Direction, Notes, Offer, Rig, each_way, set_direction};
 use crate::verdict::Evidence;
-use page::{Caveat, Figure, Metric, Unit};
-use trial::Schedule;
-use trial::TestbedError;
+use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::DatagramsRecord;
+use trial::{Result, Schedule};
 
 const TEST: ForwardingTest = ForwardingTest::Recovery;
 const TOLD: (Metric, Unit) = (Metric::RecoveryTime, Unit::Nanoseconds);
@@ -71,32 +70,18 @@ impl Told {
 /// All trials of a cell under one overload.
 #[derive(Debug, Clone, Default)]
 struct Side {
-    told: Vec<(Option<Direction>, Told)>,
+    told: ByDirection<Told>,
     /// Whether every trial was without loss.
     lossless: bool,
     trials: u64,
     notes: Notes,
 }
 
-/// Every subject and its frames.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
-    let mut figures = Vec::new();
-    for cell in rig.subject_cells() {
-        let Some(found) = rig.found(cell) else {
-            figures.push(rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD));
-            continue;
-        };
-        figures.extend(of_subject(rig, cell, found)?);
-    }
-    Ok(figures)
-}
-
 /// The highest overload that the tester can offer, in every block; the cable once, under the same.
-fn of_subject(
-    rig: &mut Rig<'_, '_>,
-    cell: Cell,
-    found: Found,
-) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>> {
+    let Some(found) = rig.found(cell) else {
+        return Ok(vec![rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD)]);
+    };
     // What is only the tester's limit is no measure of an overload.
     if !found.driven {
         return Ok(vec![rig.nothing(TEST, cell, Caveat::DeviceNotDriven, TOLD)]);
@@ -126,12 +111,7 @@ fn of_subject(
 }
 
 /// `None` where the tester can't offer that load at all.
-fn measure(
-    rig: &mut Rig<'_, '_>,
-    cell: Cell,
-    fall: Fall,
-    blocks: u32,
-) -> Result<Option<Side>, TestbedError> {
+fn measure(rig: &mut Rig<'_, '_>, cell: Cell, fall: Fall, blocks: u32) -> Result<Option<Side>> {
     let mut side = Side { lossless: true, ..Side::default() };
     for block in 0..blocks {
         let duration = fall.after + rig.spec.duration;
@@ -148,9 +128,8 @@ fn measure(
         };
         side.trials += 1;
         side.lossless &= lost(&flows) == 0;
-        for (direction, flows) in directions(&flows) {
-            let [one] = flows[..] else { continue };
-            side.told.push((direction, Told::of(one, fall)));
+        for (direction, one) in each_way(&flows) {
+            side.told.entry(direction).or_default().push(Told::of(one, fall));
         }
     }
     Ok(Some(side))
@@ -163,27 +142,22 @@ fn of_side(
     side: &Side,
     cable_lossless: bool,
 ) -> Vec<Figure> {
-    let mut names: Vec<Option<Direction>> = side.told.iter().map(|(name, _)| *name).collect();
-    names.sort();
-    names.dedup();
-    if names.is_empty() {
+    if side.told.is_empty() {
         return vec![rig.nothing(TEST, cell, Caveat::NoValidTrial, TOLD)];
     }
-    let of_direction = |name: Option<Direction>| {
+    let of_direction = |(name, told): (&Option<Direction>, &Vec<Told>)| {
         let mut row = rig.row(TEST, cell, &side.notes);
-        set_direction(&mut row, name);
+        set_direction(&mut row, *name);
         row.n = side.trials;
-        row.conditions.insert("overload_frames_per_s".to_owned(), fall.from.0.into());
-        row.conditions.insert("load_frames_per_s".to_owned(), fall.to.0.into());
+        row.set(Key::OverloadRate, fall.from.0);
+        row.set(Key::LoadRate, fall.to.0);
         let overload = fall.from.0 / fall.to.0 * AFTER;
         let percent = (1_000.0 * overload).round() / 10.0;
-        row.conditions.insert("overload_percent".to_owned(), percent.into());
-        row.conditions.insert("overload_duration_ns".to_owned(), fall.after.0.into());
+        row.set(Key::OverloadPercent, percent);
+        row.set(Key::OverloadDuration, fall.after.0);
         if below {
             row.caveats.insert(Caveat::LoadBelowAsked);
         }
-        let told = side.told.iter().filter(|(other, _)| *other == name).map(|(_, told)| *told);
-        let told: Vec<Told> = told.collect();
         if told.contains(&Told::NotRecovered) {
             row.caveats.insert(Caveat::NotRecovered);
         }
@@ -205,7 +179,7 @@ fn of_side(
         let times = if told.contains(&Told::NotRecovered) { &[][..] } else { &times[..] };
         row.over_blocks(Metric::RecoveryTime, Unit::Nanoseconds, times)
     };
-    names.into_iter().map(of_direction).collect()
+    side.told.iter().map(of_direction).collect()
 }
 
 #[cfg(test)]

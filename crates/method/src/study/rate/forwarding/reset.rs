@@ -8,18 +8,17 @@
 use measure::quantile::median;
 use measure::{FrameRate, Nanos};
 
-use super::super::counts::seen;
 use super::ForwardingTest;
-use super::rig::{CONTROL, Cell, Direction, Found, Notes, Offer, Rig, directions, set_direction};
+use super::rig::{ByDirection, CONTROL, Cell, Notes, Offer, Rig, each_way, set_direction};
 use crate::study::rows::Row;
 use crate::verdict::{Evidence, Setting, Standing};
-use page::{Caveat, Figure, Metric, Unit};
-use trial::TestbedError;
+use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::DatagramsRecord;
 use trial::validity::EDGE;
-use trial::{Deed, Event, Schedule};
+use trial::{Deed, Event, Result, Schedule};
 
 const TEST: ForwardingTest = ForwardingTest::Reset;
+const TOLD: (Metric, Unit) = (Metric::ResetTime, Unit::Nanoseconds);
 
 /// Resets of each cell; fewer where the study has fewer blocks.
 pub(super) const REPEATS: u32 = 3;
@@ -51,13 +50,6 @@ const SHORT: f64 = 0.02;
 
 /// What one reset did to one flow, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
-struct Interruption {
-    direction: Option<Direction>,
-    /// `None` where the device did not come back within the trial.
-    told: Option<Told>,
-}
-
-#[derive(Debug, Clone, Copy)]
 struct Told {
     /// Frames lost over the rate; `None` where the sender fell short for reasons of its own.
     loss: Option<f64>,
@@ -65,11 +57,13 @@ struct Told {
     gap: f64,
 }
 
-impl Interruption {
+impl Told {
+    /// `None` where the device did not come back within the trial.
+    ///
     /// Frames whose time came while the link was down are lost too, though they never left. More
     /// than the gap accounts for were the tester's to send, and can't be told from the device's
     /// losses.
-    fn of(direction: Option<Direction>, seen: &DatagramsRecord, rate: FrameRate) -> Self {
+    fn of(seen: &DatagramsRecord, rate: FrameRate) -> Option<Self> {
         let due = seen.offered.max(seen.sent);
         let missing = due.saturating_sub(seen.received.unique);
         let back = seen.received.last_lost(seen.sent).is_none_or(|number| number + 1 < seen.sent);
@@ -77,93 +71,68 @@ impl Interruption {
         let excused = (gap + EDGE).as_secs_f64() * rate.0 * (1.0 + SHORT);
         let held_up = (due - seen.sent) as f64 > excused;
         let loss = (!held_up).then_some(missing as f64 / rate.0 * 1e9);
-        Self { direction, told: back.then_some(Told { loss, gap: gap.0 as f64 }) }
+        back.then_some(Self { loss, gap: gap.0 as f64 })
     }
 }
 
-/// Every subject and its frames.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
-    let mut figures = Vec::new();
-    for cell in rig.subject_cells() {
-        if !rig.session.resettable(cell.way) {
-            figures.push(nothing(rig, cell, &Notes::only(Caveat::NotResettable)));
-            continue;
-        }
-        let Some(found) = rig.found(cell) else {
-            figures.push(nothing(rig, cell, &Notes::only(Caveat::NoThroughput)));
-            continue;
-        };
-        figures.extend(of_subject(rig, cell, found)?);
-    }
-    Ok(figures)
-}
+/// What trials did to each direction, the device back or not.
+type Interruptions = ByDirection<Option<Told>>;
 
-fn nothing(rig: &Rig<'_, '_>, cell: Cell, notes: &Notes) -> Figure {
-    let mut row = rig.row(TEST, cell, notes);
-    row.verdict = rig.session.ways.judge(cell.way, &Evidence::Nothing);
-    row.single(Metric::ResetTime, Unit::Nanoseconds, None)
-}
-
-fn of_subject(
-    rig: &mut Rig<'_, '_>,
-    cell: Cell,
-    found: Found,
-) -> Result<Vec<Figure>, TestbedError> {
-    let rate = FrameRate(found.rate);
-    let mut all = Trials::default();
-    let mut notes = Notes::default();
-    let resets = rig.spec.blocks.min(REPEATS);
-    for block in 0..controls(resets) {
-        all.controls.extend(interruptions(rig, cell, (rate, block), false, &mut notes)?);
-        if block < resets {
-            all.resets.extend(interruptions(rig, cell, (rate, block), true, &mut notes)?);
-        }
+/// A subject and its frames.
+pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Vec<Figure>> {
+    if !rig.session.resettable(cell.way) {
+        return Ok(vec![rig.nothing(TEST, cell, Caveat::NotResettable, TOLD)]);
     }
-    let mut names: Vec<Option<Direction>> = all.resets.iter().map(|one| one.direction).collect();
-    names.sort();
-    names.dedup();
-    if names.is_empty() {
-        return Ok(vec![nothing(rig, cell, &notes)]);
-    }
-    let of = |name| of_direction(rig, cell, (rate, &notes), (name, &all));
-    Ok(names.into_iter().flat_map(of).collect())
-}
-
-/// What one trial did to each direction; nothing where it can't be used.
-fn interruptions(
-    rig: &mut Rig<'_, '_>,
-    cell: Cell,
-    (rate, block): (FrameRate, u32),
-    resets: bool,
-    notes: &mut Notes,
-) -> Result<Vec<Interruption>, TestbedError> {
-    let before = Nanos::from_secs_f64(BEFORE / rate.0).max(rig.spec.duration);
-    let duration = rig.spec.reset_duration.max(Nanos(before.0 * TIMES_BEFORE));
-    let mut offer = Offer::new(TEST, cell, Schedule::Paced(rate), duration).in_block(block);
-    if resets {
-        offer.events.push(Event { at: before, deed: Deed::Reset });
-    } else {
-        offer.test = CONTROL;
-    }
-    let tried = rig.offer(&offer)?;
-    notes.hear(&tried);
-    let Some(flows) = seen(&tried) else {
-        notes.caveats.push(Caveat::NoValidTrial);
-        return Ok(Vec::new());
+    let Some(found) = rig.found(cell) else {
+        return Ok(vec![rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD)]);
     };
-    let mut all = Vec::new();
-    for (direction, flows) in directions(&flows) {
-        let [one] = flows[..] else { continue };
-        all.push(Interruption::of(direction, one, rate));
+    let rate = FrameRate(found.rate);
+    let (mut resets, mut controls) = (Interruptions::new(), Interruptions::new());
+    let mut notes = Notes::default();
+    let times = rig.spec.blocks.min(REPEATS);
+    for block in 0..self::controls(times) {
+        let offer = trial(rig, cell, rate, block);
+        let control = Offer { test: CONTROL, events: Vec::new(), ..offer.clone() };
+        interrupt(rig, &control, rate, (&mut controls, &mut notes))?;
+        if block < times {
+            interrupt(rig, &offer, rate, (&mut resets, &mut notes))?;
+        }
     }
-    Ok(all)
+    if resets.is_empty() {
+        let mut row = rig.row(TEST, cell, &notes);
+        row.verdict = rig.session.ways.judge(cell.way, &Evidence::Nothing);
+        return Ok(vec![row.single(TOLD.0, TOLD.1, None)]);
+    }
+    let of_direction = |(direction, resets): (&_, &Vec<_>)| {
+        let mut row = rig.row(TEST, cell, &notes);
+        set_direction(&mut row, *direction);
+        row.set(Key::LoadRate, rate.0);
+        let controls = controls.get(direction).map_or(&[][..], Vec::as_slice);
+        of_direction(rig, row, (cell, rate), (resets, controls))
+    };
+    Ok(resets.iter().flat_map(of_direction).collect())
 }
 
-/// Trials with a reset, and without.
-#[derive(Debug, Default)]
-struct Trials {
-    resets: Vec<Interruption>,
-    controls: Vec<Interruption>,
+/// A trial with a reset.
+fn trial(rig: &Rig<'_, '_>, cell: Cell, rate: FrameRate, block: u32) -> Offer {
+    let at = Nanos::from_secs_f64(BEFORE / rate.0).max(rig.spec.duration);
+    let duration = rig.spec.reset_duration.max(Nanos(at.0 * TIMES_BEFORE));
+    let events = vec![Event { at, deed: Deed::Reset }];
+    Offer { block, events, ..Offer::new(TEST, cell, Schedule::Paced(rate), duration) }
+}
+
+/// Takes in what one trial did to each direction; nothing where it can't be used.
+fn interrupt(
+    rig: &mut Rig<'_, '_>,
+    offer: &Offer,
+    rate: FrameRate,
+    (all, notes): (&mut Interruptions, &mut Notes),
+) -> Result<()> {
+    let tried = rig.offer(offer)?;
+    for (direction, one) in notes.flows(&tried).iter().flat_map(|flows| each_way(flows)) {
+        all.entry(direction).or_default().push(Told::of(one, rate));
+    }
+    Ok(())
 }
 
 /// What the device was away for, of one estimate.
@@ -197,34 +166,27 @@ impl Outage {
 
 fn of_direction(
     rig: &Rig<'_, '_>,
-    cell: Cell,
-    (rate, notes): (FrameRate, &Notes),
-    (name, all): (Option<Direction>, &Trials),
+    mut row: Row,
+    of: (Cell, FrameRate),
+    (resets, controls): (&[Option<Told>], &[Option<Told>]),
 ) -> [Figure; 2] {
-    let mut row = rig.row(TEST, cell, notes);
-    set_direction(&mut row, name);
-    row.conditions.insert("load_frames_per_s".to_owned(), rate.0.into());
-    let own = |trials: &[Interruption]| -> Vec<Option<Told>> {
-        trials.iter().filter(|one| one.direction == name).map(|one| one.told).collect()
-    };
-    let (resets, controls) = (own(&all.resets), own(&all.controls));
     row.n = resets.len() as u64;
     // One that stayed away once has no typical outage.
-    let told: Option<Vec<Told>> = resets.into_iter().collect();
+    let told: Option<Vec<Told>> = resets.iter().copied().collect();
     if told.is_none() {
         row.caveats.insert(Caveat::NotRecovered);
     }
     let told = told.unwrap_or_default();
     // A control that lost its last frames has a gap, and a loss, too.
-    let controls: Vec<Told> = controls.into_iter().flatten().collect();
-    let of = |estimate: &str, value: fn(&Told) -> Option<f64>| {
+    let controls: Vec<Told> = controls.iter().copied().flatten().collect();
+    let figure = |estimate: &str, value: fn(&Told) -> Option<f64>| {
         let values = |told: &[Told]| -> Vec<f64> { told.iter().filter_map(value).collect() };
         let outage = Outage::of(&values(&told), &values(&controls));
         let mut row = row.clone();
-        row.conditions.insert("estimate".to_owned(), estimate.into());
-        outage.figure(rig, (cell, rate), row)
+        row.set(Key::Estimate, estimate);
+        outage.figure(rig, of, row)
     };
-    let (mut loss, gap) = (of("loss", |told| told.loss), of("gap", |told| Some(told.gap)));
+    let (mut loss, gap) = (figure("loss", |told| told.loss), figure("gap", |told| Some(told.gap)));
     // What waited in the device was lost too, and of a load at its limit that may be much.
     loss.low = loss.low.map(|low| gap.low.map_or(low, |gap| low.min(gap)));
     if told.iter().any(|told| told.loss.is_none()) {
@@ -238,7 +200,7 @@ impl Outage {
     fn figure(&self, rig: &Rig<'_, '_>, (cell, rate): (Cell, FrameRate), mut row: Row) -> Figure {
         // Where no frame was due nothing was seen.
         let spacing = 1e9 / rate.0;
-        let (metric, unit) = (Metric::ResetTime, Unit::Nanoseconds);
+        let (metric, unit) = TOLD;
         // No cable is reset: what a device does without a reset is the control.
         let setting = Setting { standing: Standing::Beside, ..rig.session.ways.setting(cell.way) };
         let sight = |seen| Evidence::Sight { seen, in_control: Some(false) }.verdict(setting);
@@ -288,14 +250,14 @@ mod tests {
 
     #[test]
     fn losses_count_only_where_the_sender_kept_its_load() {
-        let loss = |sent, unique| Interruption::of(None, &seen(sent, unique), RATE).told?.loss;
+        let loss = |sent, unique| Told::of(&seen(sent, unique), RATE)?.loss;
         // Lost on the device; refused because its link was down; half of each.
         for (sent, unique) in [(100_000, 95_000), (95_000, 95_000), (97_500, 95_000)] {
             assert_eq!(loss(sent, unique), Some(5e8), "{sent} {unique}");
         }
         // Held up for a second and a half beyond the half that the device was away.
         assert_eq!(loss(80_000, 80_000), None);
-        let gap = Interruption::of(None, &seen(80_000, 80_000), RATE).told.map(|told| told.gap);
+        let gap = Told::of(&seen(80_000, 80_000), RATE).map(|told| told.gap);
         assert!(gap.is_some_and(|gap| (gap / 5e8 - 1.0).abs() < 0.002));
     }
 

@@ -4,23 +4,19 @@
 //! Owns the trial's shape, the highest load known for each cell, and what its throughput is. Never
 //! decides a load.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use measure::{FrameRate, Nanos};
 
-use super::super::counts::Seen;
+use super::super::counts::{Seen, seen};
 use super::super::throughput::Floods;
 use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest};
-use crate::study::rows::Row;
-use crate::study::session::{Ask, Session, Tried};
-use crate::study::ways::{Conditions, Way};
-use crate::study::{Profile, burst};
+use crate::study::{Ask, Row, Session, Tried, Way, burst};
 use crate::verdict::Evidence;
-use page::{Caveat, Figure, Metric, Unit, Verdict};
-use trial::TestbedError;
+use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::DatagramsRecord;
-use trial::{Datagrams, Event, Flow, FlowKind, Gate, Schedule};
+use trial::{Datagrams, Event, Flow, FlowKind, Gate, Result, Schedule};
 
 /// Of the reset test, the same load without a reset: before each one and after the last.
 pub(super) const CONTROL: &str = "reset control";
@@ -139,7 +135,7 @@ impl<'s, 't> Rig<'s, 't> {
     }
 
     /// Offers it, one flow or one each way.
-    pub(super) fn offer(&mut self, offer: &Offer) -> Result<Tried, TestbedError> {
+    pub(super) fn offer(&mut self, offer: &Offer) -> Result<Tried> {
         let Cell { frames, way } = offer.cell;
         let frames = &self.frames[frames];
         let (schedule, limit) = (offer.schedule, burst::limit(offer.schedule));
@@ -171,7 +167,7 @@ impl<'s, 't> Rig<'s, 't> {
     }
 
     /// What floods told, those of the study so far or one made for the purpose.
-    pub(super) fn floods(&mut self, cell: Cell) -> Result<Floods, TestbedError> {
+    pub(super) fn floods(&mut self, cell: Cell) -> Result<Floods> {
         if self.floods.get(&cell).is_none_or(Floods::is_empty) {
             let flood =
                 Offer::new(ForwardingTest::Flood, cell, Schedule::Greedy, self.spec.duration);
@@ -182,7 +178,7 @@ impl<'s, 't> Rig<'s, 't> {
 
     /// The most frames a second each way that the tester can offer there; `None` where no flood
     /// was a valid trial.
-    pub(super) fn most(&mut self, cell: Cell) -> Result<Option<FrameRate>, TestbedError> {
+    pub(super) fn most(&mut self, cell: Cell) -> Result<Option<FrameRate>> {
         Ok(self.floods(cell)?.most())
     }
 
@@ -216,32 +212,25 @@ impl<'s, 't> Rig<'s, 't> {
     /// The conditions and caveats of a cell; the verdict and n are the test's.
     pub(super) fn row(&self, test: ForwardingTest, cell: Cell, notes: &Notes) -> Row {
         let frames = &self.frames[cell.frames];
-        let ways = &self.session.ways;
-        let mut conditions: Conditions = ways.conditions(cell.way);
+        let mut row = Row::of(&self.session.ways, cell.way, self.spec.profile);
+        let conditions = &mut row.conditions;
         conditions.extend(frames.conditions(self.spec.link_rate));
-        conditions.insert("test".to_owned(), test.as_str().into());
+        conditions.insert(Key::Test, test.as_str().into());
         if self.spec.senders > 1 {
-            conditions.insert("senders".to_owned(), u64::from(self.spec.senders).into());
+            conditions.insert(Key::Senders, u64::from(self.spec.senders).into());
         }
         if let Some(backend) = &notes.backend {
-            conditions.insert("backend".to_owned(), backend.clone().into());
+            conditions.insert(Key::Backend, backend.clone().into());
         }
         if let Some(receiver) = &notes.receiver {
-            conditions.insert("receiver".to_owned(), receiver.clone().into());
+            conditions.insert(Key::Receiver, receiver.clone().into());
         }
-        let told = ways.caveats(cell.way).into_iter().chain(notes.caveats.iter().copied());
-        let mut caveats: BTreeSet<Caveat> = told.collect();
         let from_a_load = test.needs_throughput() || test == ForwardingTest::LossCurve;
-        if from_a_load && self.found(cell).is_some_and(|found| found.irregular) {
-            caveats.insert(Caveat::Irregular);
-        }
-        if self.spec.profile == Profile::Quick {
-            caveats.insert(Caveat::QuickProfile);
-        }
-        if frames.raised() {
-            caveats.insert(Caveat::FrameSizeRaised);
-        }
-        Row { conditions, caveats, n: 0, verdict: Verdict::Undetermined }
+        let irregular = from_a_load && self.found(cell).is_some_and(|found| found.irregular);
+        row.caveats.extend(&notes.caveats);
+        row.caveats.extend(irregular.then_some(Caveat::Irregular));
+        row.caveats.extend(frames.raised().then_some(Caveat::FrameSizeRaised));
+        row
     }
 
     /// A cell whose test told nothing, and why.
@@ -272,9 +261,9 @@ impl<'s, 't> Rig<'s, 't> {
         let ways = &self.session.ways;
         let named = ways.subjects().len() > 1 && cell.way != subject.way;
         if let Some(subject) = ways.subject(subject.way).filter(|_| named) {
-            row.conditions.insert("beside_device".to_owned(), subject.device.clone().into());
+            row.set(Key::BesideDevice, subject.device.clone());
             if let Some(variant) = &subject.variant {
-                row.conditions.insert("beside_variant".to_owned(), variant.clone().into());
+                row.set(Key::BesideVariant, variant.clone());
             }
         }
         row
@@ -295,6 +284,14 @@ impl Notes {
         Self { caveats: vec![caveat], ..Self::default() }
     }
 
+    /// As [`Self::hear`], and the flows' records; where figures can't come from them, that is said.
+    pub(super) fn flows<'a>(&mut self, tried: &'a Tried) -> Option<Seen<'a>> {
+        self.hear(tried);
+        let flows = seen(tried);
+        self.caveats.extend(flows.is_none().then_some(Caveat::NoValidTrial));
+        flows
+    }
+
     /// Hears a trial out: repeated or not, and what sent and counted.
     pub(super) fn hear(&mut self, tried: &Tried) {
         if tried.repeated() {
@@ -305,6 +302,20 @@ impl Notes {
             self.receiver = Some(seen.receiver.clone()).filter(|name| !name.is_empty());
         }
     }
+}
+
+/// Values of one thing, by direction.
+pub(super) type ByDirection<T> = BTreeMap<Option<Direction>, Vec<T>>;
+
+/// Each flow, by its direction.
+pub(super) fn each_way<'a>(
+    flows: &[&'a DatagramsRecord],
+) -> impl Iterator<Item = (Option<Direction>, &'a DatagramsRecord)> {
+    let alone = |(direction, flows): (_, Seen<'a>)| match flows[..] {
+        [one] => Some((direction, one)),
+        _ => None,
+    };
+    directions(flows).into_iter().filter_map(alone)
 }
 
 /// The directions that figures are given for: one without a name, or each way and both together.
@@ -344,6 +355,6 @@ impl Direction {
 /// Names the direction in a row.
 pub(super) fn set_direction(row: &mut Row, direction: Option<Direction>) {
     if let Some(direction) = direction {
-        row.conditions.insert("direction".to_owned(), direction.as_str().into());
+        row.set(Key::Direction, direction.as_str());
     }
 }

@@ -5,21 +5,17 @@
 
 use std::collections::BTreeMap;
 
-use measure::{FrameRate, Nanos};
+use measure::FrameRate;
 
-use super::super::counts::seen;
-use super::super::sustained::Delivery;
 use super::super::throughput::{
-    BYPASS_HEADROOM, Floods, Load, Path, Purpose, SearchRules, Searched, Terms, search,
+    BYPASS_HEADROOM, Load, Purpose, SearchRules, Searched, Terms, search,
 };
-use super::pacing::Pacing;
 use super::rig::{Cell, Direction, Found, Notes, Offer, Rig, set_direction};
 use super::{ForwardingSpec, ForwardingTest};
 use crate::search::{Goal, GoalName};
-use crate::study::session::Tried;
 use crate::verdict::Driven;
-use page::{Caveat, Figure, Metric, Unit};
-use trial::{Schedule, TestbedError};
+use page::{Caveat, Figure, Key, Metric, Unit};
+use trial::Result;
 
 const TEST: ForwardingTest = ForwardingTest::Throughput;
 
@@ -37,18 +33,15 @@ impl From<&ForwardingSpec> for Terms {
             duration: spec.duration,
             final_duration: spec.final_duration,
             precision: spec.precision,
+            threads: spec.senders,
         }
     }
 }
-
-/// Loads without loss: the rate as it was, the trial's duration, and how even they were.
-type Paced = Vec<(f64, Nanos, Pacing)>;
 
 /// A cell's searches, over.
 #[derive(Debug, Clone, Default)]
 struct Known {
     searched: Searched,
-    paced: Paced,
     notes: Notes,
 }
 
@@ -66,56 +59,10 @@ impl Known {
         let rate = searched.deliveries.highest().filter(|rate| *rate > 0.0)?;
         Some(Found { rate, driven: false, irregular: true })
     }
-
-    /// Of the longest trial at the load nearest to `rate`.
-    fn pacing_at(&self, rate: f64) -> Option<&Pacing> {
-        let best = self.paced.iter().min_by(|a, b| {
-            let off = |x: f64| (x / rate - 1.0).abs();
-            off(a.0).total_cmp(&off(b.0)).then(b.1.cmp(&a.1))
-        });
-        best.map(|(_, _, pacing)| pacing)
-    }
-}
-
-/// A cell under search.
-struct CellPath<'r, 's, 't> {
-    rig: &'r mut Rig<'s, 't>,
-    cell: Cell,
-    paced: Paced,
-    notes: Notes,
-}
-
-impl Path for CellPath<'_, '_, '_> {
-    fn floods(&mut self) -> Result<Floods, TestbedError> {
-        self.rig.floods(self.cell)
-    }
-
-    fn offer(&mut self, load: Load) -> Result<Tried, TestbedError> {
-        let test = match load.purpose {
-            Purpose::Pacing => "pacing",
-            Purpose::Search => TEST.as_str(),
-            Purpose::Saturation => "saturation",
-        };
-        let offer = Offer::new(TEST, self.cell, load.schedule, load.duration);
-        let tried = self.rig.offer(&Offer { test, block: load.before, ..offer })?;
-        if load.purpose == Purpose::Search {
-            self.notes.hear(&tried);
-        }
-        Ok(tried)
-    }
-
-    fn counted(&mut self, load: &Load, tried: &Tried, delivery: &Delivery) {
-        if let (Some(flows), Schedule::Paced(rate), 0) = (seen(tried), load.schedule, delivery.lost)
-        {
-            // Gaps are those of each thread.
-            let each = FrameRate(rate.0 / f64::from(self.rig.spec.senders));
-            self.paced.push((delivery.offered, load.duration, Pacing::of(flows[0], each)));
-        }
-    }
 }
 
 /// Searches the subjects' ways and then the direct cables, and returns the figures.
-pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
     let terms = Terms::from(rig.spec);
     let goals = terms.goals();
     let mut all: BTreeMap<Cell, Known> = BTreeMap::new();
@@ -154,20 +101,28 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>, TestbedError> {
     Ok(figures)
 }
 
-fn search_cell(
-    rig: &mut Rig<'_, '_>,
-    terms: &Terms,
-    cell: Cell,
-    enough: f64,
-) -> Result<Known, TestbedError> {
+fn search_cell(rig: &mut Rig<'_, '_>, terms: &Terms, cell: Cell, enough: f64) -> Result<Known> {
     let line = rig.line_rate(cell).map_or(f64::INFINITY, |line| line.0);
-    let mut path = CellPath { rig, cell, paced: Vec::new(), notes: Notes::default() };
-    let searched = search(&mut path, terms, line.min(enough))?;
-    let CellPath { paced, mut notes, .. } = path;
+    let mut notes = Notes::default();
+    let floods = rig.floods(cell)?;
+    let mut offer = |load: Load| {
+        let test = match load.purpose {
+            Purpose::Pacing => "pacing",
+            Purpose::Search => TEST.as_str(),
+            Purpose::Saturation => "saturation",
+        };
+        let offer = Offer::new(TEST, cell, load.schedule, load.duration);
+        let tried = rig.offer(&Offer { test, block: load.before, ..offer })?;
+        if load.purpose == Purpose::Search {
+            notes.hear(&tried);
+        }
+        Ok(tried)
+    };
+    let searched = search(&mut offer, floods, terms, line.min(enough))?;
     if searched.broken {
         notes.caveats.push(Caveat::NoValidTrial);
     }
-    Ok(Known { searched, paced, notes })
+    Ok(Known { searched, notes })
 }
 
 fn of_goal(
@@ -184,16 +139,16 @@ fn of_goal(
     let evidence = searched.evidence(goal, beside, rig.line_rate(cell));
     row.verdict = rig.session.ways.judge(cell.way, &evidence);
     searched.describe(goal, frames.sent.mean_octets(), &mut row);
-    let mut add = |name: &str, value| row.conditions.insert(name.to_owned(), value);
-    add("search", search.into());
+    let mut add = |key: Key, value| row.conditions.insert(key, value);
+    add(Key::Search, search.into());
     if let Some(result) = result {
-        add("traffic_time_ns", result.traffic_time.0.into());
+        add(Key::TrafficTime, result.traffic_time.0.into());
     }
     let through = result.and_then(|r| r.conditional_throughput).filter(|_| goal.loss_ratio > 0.0);
     let through = through.and_then(|rate| Some(FrameRate(rate.0.min(searched.value(goal)?))));
     if let Some(through) = through {
-        add("loss_ratio_allowed", goal.loss_ratio.into());
-        add("conditional_throughput_frames_per_s", through.0.into());
+        add(Key::LossRatioAllowed, goal.loss_ratio.into());
+        add(Key::ConditionalThroughput, through.0.into());
     }
     let mut figures = Vec::new();
     for (direction, ways) in shares(rig.spec) {
@@ -204,7 +159,7 @@ fn of_goal(
         figures.extend(std::iter::once(figure).chain(bits));
     }
     if let Some((load, ratio)) = searched.bracket(goal).loss {
-        row.conditions.insert("offered_frames_per_s".to_owned(), load.into());
+        row.set(Key::OfferedRate, load);
         figures.push(row.single(Metric::LossRatio, Unit::Ratio, Some(ratio)));
     }
     figures
@@ -225,7 +180,7 @@ fn shares(spec: &ForwardingSpec) -> Vec<(Option<Direction>, f64)> {
 /// How even the load was at which the throughput was found.
 fn of_pacing(rig: &Rig<'_, '_>, cell: Cell, (own, goals): (&Known, &[Goal])) -> Vec<Figure> {
     let found = own.found(goals).filter(|found| !found.irregular);
-    let Some(pacing) = found.and_then(|found| own.pacing_at(found.rate)) else {
+    let Some(pacing) = found.and_then(|found| own.searched.pacing_at(found.rate)) else {
         return Vec::new();
     };
     let mut row = rig.row(TEST, cell, &own.notes);

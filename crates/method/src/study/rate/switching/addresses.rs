@@ -14,9 +14,9 @@ mod trials;
 use measure::FrameSize;
 
 use super::SwitchTest;
-use super::rig::{PortSet, Rig};
-use page::{Caveat, Figure, Metric, Unit, Verdict};
-use trial::TestbedError;
+use super::rig::Rig;
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use trial::Result;
 
 use capacity::Limit;
 use trials::Trials;
@@ -29,16 +29,16 @@ const NOT_FORGOTTEN: &str =
     "a device can't be told to forget, and has learned these stations before";
 
 /// The most addresses that were all reached without flooding.
-pub(super) fn caching(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn caching(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
     let test = SwitchTest::AddressCaching;
     let most = u64::from(rig.spec.stations);
-    let mut trials = Trials::new(rig, board, test);
+    let mut trials = Trials::new(rig, test);
     let found = capacity::find(&mut trials, most)?;
     let asked = trials.made;
-    let mut row = rig.row(board, test, Some(FrameSize::MIN));
+    let mut row = rig.row(test, Some(FrameSize::MIN));
     row.n = asked;
-    row.conditions.insert("learn_rate_frames_per_s".to_owned(), found.learn_rate.into());
-    row.conditions.insert("interval".to_owned(), "search bracket".into());
+    row.set(Key::LearnRate, found.learn_rate);
+    row.set(Key::Interval, "search bracket");
     let all = |stations: u64| (stations + OWN) as f64;
     let known = found.known.map(all);
     let (value, high) = match found.limit {
@@ -53,8 +53,8 @@ pub(super) fn caching(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figu
         Limit::Full(_) => known.is_none().then_some(Caveat::Irregular),
     });
     row.verdict = match found.limit {
-        Limit::Full(_) if known.is_some() => rig.sight(board, true),
-        Limit::Tried => rig.sight(board, false),
+        Limit::Full(_) if known.is_some() => rig.sight(true),
+        Limit::Tried => rig.sight(false),
         Limit::Full(_) | Limit::Untold(_) => Verdict::Undetermined,
     };
     let mut figure = row.single(Metric::AddressCapacity, Unit::Count, value);
@@ -63,22 +63,19 @@ pub(super) fn caching(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figu
 }
 
 /// The most addresses a second that were all learned.
-pub(super) fn learning(
-    rig: &mut Rig<'_, '_>,
-    board: &PortSet,
-) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn learning(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
     let test = SwitchTest::AddressLearning;
     let (metric, unit) = (Metric::AddressLearningRate, Unit::FramesPerSecond);
     if !rig.is_simulated() {
-        return Ok(vec![rig.unsupported(board, test, metric, unit, NOT_FORGOTTEN)]);
+        return Ok(vec![rig.unsupported(test, metric, unit, NOT_FORGOTTEN)]);
     }
     let most = rig.line_rate(FrameSize::MIN).map_or(1_000_000, |line| line.0 as u64);
-    let mut trials = Trials::new(rig, board, test);
+    let mut trials = Trials::new(rig, test);
     let found = learning::find(&mut trials, most)?;
     let asked = trials.made;
-    let mut row = rig.row(board, test, Some(FrameSize::MIN));
+    let mut row = rig.row(test, Some(FrameSize::MIN));
     row.n = asked;
-    row.conditions.insert("interval".to_owned(), "search bracket".into());
+    row.set(Key::Interval, "search bracket");
     let found = match found {
         Ok(found) => found,
         Err(doubt) => {
@@ -86,12 +83,12 @@ pub(super) fn learning(
             return Ok(vec![row.single(metric, unit, None)]);
         }
     };
-    row.conditions.insert("stations".to_owned(), found.stations.into());
+    row.set(Key::Stations, found.stations);
     if let Some(queue) = found.queue {
-        row.conditions.insert("learned_at_once".to_owned(), (queue.round() as u64).into());
+        row.set(Key::LearnedAtOnce, queue.round() as u64);
     }
     let (rate, low, high) = found.rate;
-    row.verdict = rig.sight(board, high.is_some());
+    row.verdict = rig.sight(high.is_some());
     if high.is_none() {
         row.caveats.insert(Caveat::SearchCeiling);
     }

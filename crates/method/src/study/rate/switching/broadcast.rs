@@ -10,12 +10,12 @@ use super::super::counts::{arrived, slowest_sender};
 use super::super::sustained::{Deliveries, Delivery};
 use super::super::throughput::{Searched, Terms};
 use super::SwitchTest;
-use super::rig::{Offer, PortSet, Rig, Stream};
+use super::rig::{Offer, Rig};
 use crate::search::{Attempt, Goal, LoadRange, Seen, begin, carry_out};
 use crate::study::session::Tried;
-use page::{Caveat, Figure, Metric, Unit};
-use trial::TestbedError;
-use trial::{Destination, Gate, Role, Schedule};
+use page::{Caveat, Figure, Key, Metric, Unit};
+use trial::topology::PortRef;
+use trial::{Destination, Flow, Gate, Result, Role, Schedule, TestbedError};
 
 const TEST: SwitchTest = SwitchTest::Broadcast;
 
@@ -23,16 +23,16 @@ const TEST: SwitchTest = SwitchTest::Broadcast;
 const FROM: usize = 0;
 
 /// Every size.
-pub(super) fn run(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
     let [goal] = Terms::from(rig.spec).goals()[..] else { return Ok(Vec::new()) };
     let mut figures = Vec::new();
     for size in rig.spec.frames.clone() {
-        let found = search(rig, board, (size, &goal))?;
-        figures.push(throughput(rig, board, size, (&goal, &found)));
+        let found = search(rig, (size, &goal))?;
+        figures.push(throughput(rig, size, (&goal, &found)));
         let rate = found.bracket(&goal).low;
         if let Some(rate) = rate.map(FrameRate) {
-            for to in 1..board.ports.len() {
-                figures.extend(latency(rig, board, (size, rate), to)?);
+            for to in 1..rig.ports.len() {
+                figures.extend(latency(rig, (size, rate), to)?);
             }
         }
     }
@@ -41,38 +41,28 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>,
 
 /// The load to everybody, counted by port `to`, and a frame from each other port so that all are
 /// part of the trial.
-fn streams(
-    rig: &Rig<'_, '_>,
-    ports: usize,
-    (size, rate): (FrameSize, FrameRate),
-    to: usize,
-) -> Vec<Stream> {
+fn flows(rig: &Rig<'_, '_>, (size, rate): (FrameSize, FrameRate), to: usize) -> Vec<Flow> {
     let kind = rig.frames(size, Schedule::Paced(rate), Destination::Broadcast);
     let alive = rig.frames(FrameSize::MIN, Schedule::Burst(1), Destination::Receiver);
-    let load = Stream { from: FROM, to, role: Role::Measured, kind };
-    let others = (1..ports).filter(|port| *port != to);
-    let others =
-        others.map(|from| Stream { from, to: FROM, role: Role::Load, kind: alive.clone() });
+    let load = rig.flow((FROM, to), Role::Measured, kind);
+    let others = (1..rig.ports.len()).filter(|port| *port != to);
+    let others = others.map(|from| rig.flow((from, FROM), Role::Load, alive.clone()));
     std::iter::once(load).chain(others).collect()
 }
 
-fn search(
-    rig: &mut Rig<'_, '_>,
-    board: &PortSet,
-    (size, goal): (FrameSize, &Goal),
-) -> Result<Searched, TestbedError> {
-    let Some(line) = rig.highest(board, size) else { return Ok(Searched::default()) };
+fn search(rig: &mut Rig<'_, '_>, (size, goal): (FrameSize, &Goal)) -> Result<Searched> {
+    let Some(line) = rig.highest(size) else { return Ok(Searched::default()) };
     let mut search = begin(&[*goal], LoadRange::below(line, goal.final_duration));
     let mut deliveries = Deliveries::default();
     let results = carry_out(search.as_mut(), |attempt| {
         let offer = Offer {
             label: format!("{} {size} {:.0}/s", TEST.as_str(), attempt.rate.0),
-            streams: streams(rig, board.ports.len(), (size, attempt.rate), 1),
+            flows: flows(rig, (size, attempt.rate), 1),
             duration: attempt.duration,
             gate: Gate::Strict,
         };
-        let tried = rig.offer(board, offer)?;
-        if let Some(one) = delivery(&tried, board, (attempt, goal.width)) {
+        let tried = rig.offer(offer)?;
+        if let Some(one) = delivery(&tried, &rig.ports, (attempt, goal.width)) {
             deliveries.push(one);
             return Ok(Some(one.seen()));
         }
@@ -83,51 +73,49 @@ fn search(
 }
 
 /// Of a valid trial; the loss is that of the port that missed most.
-fn delivery(tried: &Tried, board: &PortSet, (attempt, width): (Attempt, f64)) -> Option<Delivery> {
+fn delivery(
+    tried: &Tried,
+    ports: &[PortRef],
+    (attempt, width): (Attempt, f64),
+) -> Option<Delivery> {
     tried.valid()?;
     let flow = tried.measured().next()?;
-    let got = board.ports.iter().skip(2).map(|port| arrived(&tried.record, port));
+    let got = ports.iter().skip(2).map(|port| arrived(&tried.record, port));
     let least = got.min().unwrap_or(u64::MAX).min(flow.received.unique);
     let mut one = Delivery::of(&[flow], (slowest_sender(tried), attempt.duration), width);
     one.lost = flow.sent.saturating_sub(least);
     Some(one)
 }
 
-fn throughput(
-    rig: &Rig<'_, '_>,
-    board: &PortSet,
-    size: FrameSize,
-    (goal, found): (&Goal, &Searched),
-) -> Figure {
-    let mut row = rig.row(board, TEST, Some(size));
+fn throughput(rig: &Rig<'_, '_>, size: FrameSize, (goal, found): (&Goal, &Searched)) -> Figure {
+    let mut row = rig.row(TEST, Some(size));
     found.describe(goal, f64::from(size.octets()), &mut row);
-    if rig.highest(board, size).is_none() {
+    if rig.highest(size).is_none() {
         row.caveats.remove(&Caveat::NoValidTrial);
         row.caveats.insert(Caveat::MediaRateUnknown);
     }
-    let bypass = rig.flood_of_cables(board, size);
-    row.verdict = rig.judge(board, &found.evidence(goal, bypass, rig.line_rate(size)));
-    row.conditions.insert("from".to_owned(), board.ports[FROM].to_string().into());
+    let bypass = rig.flood_of_cables(size);
+    row.verdict = rig.judge(&found.evidence(goal, bypass, rig.line_rate(size)));
+    row.set(Key::From, rig.ports[FROM].to_string());
     found.figure(goal, 1.0, &row)
 }
 
 /// How late a port's copies come at the rate that reaches everybody.
 fn latency(
     rig: &mut Rig<'_, '_>,
-    board: &PortSet,
     (size, rate): (FrameSize, FrameRate),
     to: usize,
-) -> Result<Vec<Figure>, TestbedError> {
+) -> Result<Vec<Figure>> {
     let offer = Offer {
         label: format!("{} {size} latency to port {}", TEST.as_str(), to + 1),
-        streams: streams(rig, board.ports.len(), (size, rate), to),
+        flows: flows(rig, (size, rate), to),
         duration: rig.spec.duration,
         gate: Gate::Strict,
     };
-    let tried = rig.offer(board, offer)?;
-    let mut row = rig.row(board, TEST, Some(size));
-    row.conditions.insert("from".to_owned(), board.ports[FROM].to_string().into());
-    row.conditions.insert("to".to_owned(), board.ports[to].to_string().into());
+    let tried = rig.offer(offer)?;
+    let mut row = rig.row(TEST, Some(size));
+    row.set(Key::From, rig.ports[FROM].to_string());
+    row.set(Key::To, rig.ports[to].to_string());
     let delays = tried.valid().and_then(|_| tried.measured().next()?.delays.as_ref());
     Ok(delays_of(&mut row, delays.map(|delays| &delays.histogram)))
 }

@@ -8,7 +8,6 @@ use measure::Nanos;
 
 use super::{Pattern, SwitchTest, SwitchingSpec};
 use crate::study::problem::{self, SpecProblem, out_of_range};
-use crate::study::session::TRIAL_OVERHEAD;
 use crate::study::ways::Ways;
 use trial::topology::Topology;
 
@@ -58,8 +57,7 @@ impl SwitchingSpec {
         let cables = if cables { CABLE_TRIALS } else { 0 };
         let one = |test: &SwitchTest| self.trials(*test, (ports, cables));
         let trials: u64 = self.tests.iter().map(one).sum();
-        let each = self.profile.phases(self.duration).total() + TRIAL_OVERHEAD;
-        each * trials * subjects.len() as u64
+        self.profile.trial(self.duration) * trials * subjects.len() as u64
     }
 
     fn trials(&self, test: SwitchTest, (ports, cables): (u64, u64)) -> u64 {

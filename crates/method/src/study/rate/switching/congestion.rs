@@ -12,10 +12,9 @@ use measure::{FrameRate, FrameSize};
 
 use super::super::counts::{Count, flooded, paused, tester_dropped};
 use super::SwitchTest;
-use super::rig::{Offer, PortSet, Rig, Stream};
-use page::{Caveat, Figure, Metric, Unit, Verdict};
-use trial::TestbedError;
-use trial::{Gate, Schedule};
+use super::rig::{Offer, Rig};
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use trial::{Flow, Gate, Result, Schedule};
 
 use pairs::{Blocking, Pairs, Sides};
 
@@ -36,78 +35,55 @@ struct Scene<'a> {
     firsts: &'a [usize],
     /// At all of it; as fast as can be where it is not known.
     rate: Option<FrameRate>,
-    gate: Gate,
 }
 
-/// RFC 2889: all ports in groups of four, each at the most it can send.
-pub(super) fn groups_of_four(
-    rig: &mut Rig<'_, '_>,
-    board: &PortSet,
-) -> Result<Vec<Figure>, TestbedError> {
-    let test = SwitchTest::Congestion;
-    let firsts: Vec<usize> = (0..board.ports.len() / 4).map(|number| 4 * number).collect();
+/// RFC 2889: all ports in groups of four at once, each at the most it can send. RFC 8239: one group
+/// after another, shifted by one port each time; the worst stands for all.
+pub(super) fn run(rig: &mut Rig<'_, '_>, test: SwitchTest) -> Result<Vec<Figure>> {
+    let ports = 0..rig.ports.len();
+    let at_once = test == SwitchTest::Congestion;
+    let scenes: Vec<Vec<usize>> = if at_once {
+        vec![ports.step_by(4).filter(|first| first + 4 <= rig.ports.len()).collect()]
+    } else {
+        ports.map(|first| vec![first]).collect()
+    };
     let mut figures = Vec::new();
     for size in rig.spec.frames.clone() {
-        let label = format!("{} {size}", test.as_str());
-        let (firsts, gate) = (&firsts[..], Gate::Flood);
-        let found = decide(rig, board, &Scene { label, size, firsts, rate: None, gate })?;
-        figures.extend(tell(rig, board, (test, size), (found, None)));
-    }
-    Ok(figures)
-}
-
-/// RFC 8239: one group after another, shifted by one port each time; the worst stands for all.
-pub(super) fn every_four(
-    rig: &mut Rig<'_, '_>,
-    board: &PortSet,
-) -> Result<Vec<Figure>, TestbedError> {
-    let test = SwitchTest::HeadOfLine;
-    let mut figures = Vec::new();
-    for size in rig.spec.frames.clone() {
-        let rate = rig.line_rate(size).map(|line| FrameRate(line.0 * LINE_SHARE));
-        let gate = if rate.is_some() { Gate::Strict } else { Gate::Flood };
+        let line = rig.line_rate(size).filter(|_| !at_once);
+        let rate = line.map(|line| FrameRate(line.0 * LINE_SHARE));
         let mut worst: Option<(Pairs, usize)> = None;
-        for first in 0..board.ports.len() {
-            let label = format!("{} {size} from port {}", test.as_str(), first + 1);
-            let firsts = &[first];
-            let found = decide(rig, board, &Scene { label, size, firsts, rate, gate })?;
+        for firsts in &scenes {
+            let first = (!at_once).then(|| format!(" from port {}", firsts[0] + 1));
+            let label = format!("{} {size}{}", test.as_str(), first.unwrap_or_default());
+            let found = decide(rig, &Scene { label, size, firsts, rate })?;
             let Some(found) = found else { continue };
             if worst.as_ref().is_none_or(|(known, _)| found.is_worse(known)) {
-                worst = Some((found, first));
+                worst = Some((found, firsts[0]));
             }
         }
         let (found, first) = worst.unzip();
-        figures.extend(tell(rig, board, (test, size), (found, first)));
+        figures.extend(tell(rig, (test, size), (found, first.filter(|_| !at_once))));
     }
     Ok(figures)
 }
 
 /// Looks twice, and where the uncongested port did worse beside a congested one, decides by trials
 /// of their own. None where no trial could be used.
-fn decide(
-    rig: &mut Rig<'_, '_>,
-    board: &PortSet,
-    scene: &Scene<'_>,
-) -> Result<Option<Pairs>, TestbedError> {
-    let Some(looked) = offer_pairs(rig, board, scene, LOOKS)? else { return Ok(None) };
+fn decide(rig: &mut Rig<'_, '_>, scene: &Scene<'_>) -> Result<Option<Pairs>> {
+    let Some(looked) = offer_pairs(rig, scene, LOOKS)? else { return Ok(None) };
     if !looked.may_block() {
         return Ok(Some(looked));
     }
-    offer_pairs(rig, board, scene, DECIDES)
+    offer_pairs(rig, scene, DECIDES)
 }
 
 /// So many trials with congestion and as many without, in turn.
-fn offer_pairs(
-    rig: &mut Rig<'_, '_>,
-    board: &PortSet,
-    scene: &Scene<'_>,
-    number: u32,
-) -> Result<Option<Pairs>, TestbedError> {
+fn offer_pairs(rig: &mut Rig<'_, '_>, scene: &Scene<'_>, number: u32) -> Result<Option<Pairs>> {
     let mut found = Pairs::default();
     for pair in 0..number {
         let congested_first = pair % 2 == 0;
         for congests in [congested_first, !congested_first] {
-            let Some(sides) = measure(rig, board, scene, congests)? else { return Ok(None) };
+            let Some(sides) = measure(rig, scene, congests)? else { return Ok(None) };
             if congests { found.congested.push(sides) } else { found.control.push(sides) }
         }
     }
@@ -116,13 +92,8 @@ fn offer_pairs(
 
 /// Four ports beginning with `first`, counted round all: three flows, the uncongested one's first.
 /// In the control the last goes to the first port, which nobody else sends to.
-fn group(
-    rig: &Rig<'_, '_>,
-    (first, ports): (usize, usize),
-    scene: &Scene<'_>,
-    congests: bool,
-) -> [Stream; 3] {
-    let at = |offset: usize| (first + offset) % ports;
+fn group(rig: &Rig<'_, '_>, first: usize, scene: &Scene<'_>, congests: bool) -> [Flow; 3] {
+    let at = |offset: usize| (first + offset) % rig.ports.len();
     let of = |share: f64| {
         scene.rate.map_or(Schedule::Greedy, |r| Schedule::Paced(FrameRate(r.0 * share)))
     };
@@ -136,19 +107,14 @@ fn group(
 
 /// None where no trial could be used. A pause keeps a sender from its load, which is the device's
 /// answer and not the tester's failure.
-fn measure(
-    rig: &mut Rig<'_, '_>,
-    board: &PortSet,
-    scene: &Scene<'_>,
-    congests: bool,
-) -> Result<Option<Sides>, TestbedError> {
-    let ports = board.ports.len();
+fn measure(rig: &mut Rig<'_, '_>, scene: &Scene<'_>, congests: bool) -> Result<Option<Sides>> {
     let firsts = scene.firsts.iter();
-    let streams = firsts.flat_map(|first| group(rig, (*first, ports), scene, congests)).collect();
+    let flows = firsts.flat_map(|first| group(rig, *first, scene, congests)).collect();
     let control = if congests { "" } else { ", nobody congested" };
     let label = format!("{}{control}", scene.label);
     let duration = rig.spec.duration;
-    let tried = rig.offer(board, Offer { label, streams, duration, gate: scene.gate })?;
+    let gate = if scene.rate.is_some() { Gate::Strict } else { Gate::Flood };
+    let tried = rig.offer(Offer { label, flows, duration, gate })?;
     let paused = paused(&tried);
     if tried.valid().is_none() && !(paused && tried.beyond_tester()) {
         return Ok(None);
@@ -171,13 +137,12 @@ fn measure(
 
 fn tell(
     rig: &Rig<'_, '_>,
-    board: &PortSet,
     (test, size): (SwitchTest, FrameSize),
     (found, first): (Option<Pairs>, Option<usize>),
 ) -> Vec<Figure> {
-    let mut row = rig.row(board, test, Some(size));
+    let mut row = rig.row(test, Some(size));
     if let Some(first) = first {
-        row.conditions.insert("worst_from".to_owned(), board.ports[first].to_string().into());
+        row.set(Key::WorstFrom, rig.ports[first].to_string());
     }
     let media_known = rig.line_rate(size).is_some();
     if !media_known {
@@ -188,7 +153,7 @@ fn tell(
         return vec![row.single(Metric::HeadOfLineBlocking, Unit::Flag, None)];
     };
     let paused = if found.paused() { "yes" } else { "no" };
-    row.conditions.insert("paused".to_owned(), paused.into());
+    row.set(Key::Paused, paused);
     row.n = found.congested.iter().map(|s| s.uncongested.sent + s.congested.sent).sum();
     let blocking = found.blocking(media_known);
     row.caveats.extend(match blocking {
@@ -203,7 +168,7 @@ fn tell(
         Blocking::Yes { lost: false } | Blocking::No if rig.shares_machine() => {
             Verdict::Undetermined
         }
-        Blocking::Yes { .. } | Blocking::No => rig.sight(board, true),
+        Blocking::Yes { .. } | Blocking::No => rig.sight(true),
         _ => Verdict::Undetermined,
     };
     let mut figures = Vec::new();
@@ -213,10 +178,8 @@ fn tell(
         ("uncongested (control)", pairs::mean(&found.control, |sides| sides.uncongested)),
     ] {
         let mut row = row.clone();
-        row.conditions.insert("receiver".to_owned(), name.into());
-        figures.push(row.single(Metric::Offered, Unit::FramesPerSecond, Some(count.offered)));
-        figures.push(row.single(Metric::Received, Unit::FramesPerSecond, Some(count.received)));
-        figures.push(row.single(Metric::LossRatio, Unit::Ratio, Some(count.loss_ratio())));
+        row.set(Key::Receiver, name);
+        figures.extend(Count::figures(Some(count), &row));
     }
     let flag = |yes: bool| if yes { 1.0 } else { 0.0 };
     let blocked = match blocking {

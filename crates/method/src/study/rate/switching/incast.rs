@@ -11,12 +11,11 @@ use measure::{FrameRate, FrameSize, Nanos};
 use super::super::counts::Count;
 use super::SwitchTest;
 use super::broadcast::delays_of;
-use super::rig::{Offer, PortSet, Rig, Stream};
+use super::rig::{Offer, Rig};
 use crate::study::session::Tried;
-use page::{Caveat, Figure, Metric, Unit};
-use trial::TestbedError;
+use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::FlowRecord;
-use trial::{Bulk, FlowKind, Gate, Role, Schedule};
+use trial::{Bulk, Flow, FlowKind, Gate, Result, Role, Schedule};
 
 const TEST: SwitchTest = SwitchTest::Incast;
 
@@ -47,7 +46,7 @@ struct Traffic {
 }
 
 /// Datagrams alone, TCP alone, both; then bursts into one port after another.
-pub(super) fn run(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
     let thin = rig.line_rate(FrameSize::STANDARD_MAX).map_or(THIN_RATE, |line| line.0 * THIN);
     let thin = Some(Schedule::Paced(FrameRate(thin)));
     let of = |name, stateful, stateless| Traffic { name, to: 0, stateful, stateless };
@@ -55,18 +54,18 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>,
     for traffic in
         [of("datagrams", false, thin), of("tcp", true, None), of("tcp and datagrams", true, thin)]
     {
-        let tried = offer(rig, board, traffic)?;
-        figures.extend(tell(rig, board, traffic, &tried));
+        let tried = offer(rig, traffic)?;
+        figures.extend(tell(rig, traffic, &tried));
     }
-    figures.extend(bursts(rig, board)?);
+    figures.extend(bursts(rig)?);
     Ok(figures)
 }
 
 /// The port that lost most of its burst stands for all; one whose trial can't be used has no value.
-fn bursts(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, TestbedError> {
-    let Some(line) = rig.highest(board, FrameSize::STANDARD_MAX) else {
-        let mut row = rig.row(board, TEST, Some(FrameSize::STANDARD_MAX));
-        row.conditions.insert("traffic".to_owned(), WITH_A_BURST.into());
+fn bursts(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
+    let Some(line) = rig.highest(FrameSize::STANDARD_MAX) else {
+        let mut row = rig.row(TEST, Some(FrameSize::STANDARD_MAX));
+        row.set(Key::Traffic, WITH_A_BURST);
         row.caveats.insert(Caveat::MediaRateUnknown);
         return Ok(vec![row.single(Metric::LossRatio, Unit::Ratio, None)]);
     };
@@ -74,12 +73,12 @@ fn bursts(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, Testbed
     let stateless = Some(Schedule::Falling { from: BEFORE, to: line, after });
     let mut figures = Vec::new();
     let mut worst: Option<(f64, Vec<Figure>)> = None;
-    for to in 0..board.ports.len() {
+    for to in 0..rig.ports.len() {
         let traffic = Traffic { name: WITH_A_BURST, to, stateful: true, stateless };
-        let tried = offer(rig, board, traffic)?;
-        let mut told = tell(rig, board, traffic, &tried);
+        let tried = offer(rig, traffic)?;
+        let mut told = tell(rig, traffic, &tried);
         for figure in &mut told {
-            figure.conditions.insert("to".to_owned(), board.ports[to].to_string().into());
+            figure.set(Key::To, rig.ports[to].to_string());
         }
         let lost = Count::of(tried.measured()).loss_ratio();
         if tried.valid().is_none() {
@@ -97,18 +96,19 @@ fn duration(rig: &Rig<'_, '_>) -> Nanos {
     (rig.spec.final_duration * 2).max(rig.spec.duration)
 }
 
-fn offer(rig: &mut Rig<'_, '_>, board: &PortSet, traffic: Traffic) -> Result<Tried, TestbedError> {
+fn offer(rig: &mut Rig<'_, '_>, traffic: Traffic) -> Result<Tried> {
     let offer = Offer {
         label: format!("{} {} into port {}", TEST.as_str(), traffic.name, traffic.to + 1),
-        streams: traffic.streams(rig, board.ports.len()),
+        flows: traffic.flows(rig),
         duration: duration(rig),
         gate: if traffic.stateful { Gate::Flood } else { Gate::Strict },
     };
-    rig.offer(board, offer)
+    rig.offer(offer)
 }
 
 impl Traffic {
-    fn streams(self, rig: &Rig<'_, '_>, ports: usize) -> Vec<Stream> {
+    fn flows(self, rig: &Rig<'_, '_>) -> Vec<Flow> {
+        let ports = rig.ports.len();
         let bulk = FlowKind::Bulk(Bulk {
             streams: 1,
             congestion_control: "cubic".to_owned(),
@@ -117,15 +117,15 @@ impl Traffic {
         let Self { to, .. } = self;
         let last = (to + ports - 1) % ports;
         let others = (0..ports).filter(|port| self.stateful && *port != to && *port != last);
-        let tcp = others.map(|from| Stream { from, to, role: Role::Measured, kind: bulk.clone() });
+        let tcp = others.map(|from| rig.flow((from, to), Role::Measured, bulk.clone()));
         let datagrams = |schedule| rig.stream((last, to), FrameSize::STANDARD_MAX, schedule);
         tcp.chain(self.stateless.map(datagrams)).collect()
     }
 }
 
-fn tell(rig: &Rig<'_, '_>, board: &PortSet, traffic: Traffic, tried: &Tried) -> Vec<Figure> {
-    let mut row = rig.row(board, TEST, Some(FrameSize::STANDARD_MAX));
-    row.conditions.insert("traffic".to_owned(), traffic.name.into());
+fn tell(rig: &Rig<'_, '_>, traffic: Traffic, tried: &Tried) -> Vec<Figure> {
+    let mut row = rig.row(TEST, Some(FrameSize::STANDARD_MAX));
+    row.set(Key::Traffic, traffic.name);
     let Some(record) = tried.valid() else {
         row.caveats.insert(Caveat::NoValidTrial);
         return vec![row.single(Metric::Goodput, Unit::BitsPerSecond, None)];
@@ -144,10 +144,10 @@ fn tell(rig: &Rig<'_, '_>, board: &PortSet, traffic: Traffic, tried: &Tried) -> 
             count += 1;
         }
         row.n = count;
-        row.conditions.insert("streams".to_owned(), count.into());
-        row.conditions.insert("rate_convention".to_owned(), "payload".into());
+        row.set(Key::Streams, count);
+        row.set(Key::RateConvention, "payload");
         figures.push(row.single(Metric::Goodput, Unit::BitsPerSecond, Some(goodput)));
-        row.conditions.remove("rate_convention");
+        row.conditions.remove(&Key::RateConvention);
         figures.push(row.single(Metric::Retransmits, Unit::Count, Some(again as f64)));
     }
     if traffic.stateless.is_some() {

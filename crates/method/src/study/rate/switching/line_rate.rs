@@ -8,48 +8,43 @@ use measure::{FrameRate, FrameSize, Histogram};
 use super::super::counts::{Count, flooded};
 use super::broadcast::delays_of;
 use super::congestion::LINE_SHARE;
-use super::rig::{Offer, PortSet, Rig};
-use super::throughput::streams;
+use super::rig::{Offer, Rig};
+use super::throughput::flows;
 use super::{Pattern, SwitchTest};
-use crate::verdict::{Bracket, Driven};
-use page::{Caveat, Figure, Metric, Unit};
-use trial::Gate;
-use trial::TestbedError;
+use crate::verdict::Driven;
+use page::{Caveat, Figure, Key, Metric, Unit};
+use trial::{Gate, Result};
 
 const TEST: SwitchTest = SwitchTest::LineRate;
 
 /// Every pattern and size.
-pub(super) fn run(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, TestbedError> {
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for pattern in [Pattern::Pairs, Pattern::Mesh] {
         for size in rig.spec.frames.clone() {
-            figures.extend(one(rig, board, (pattern, size))?);
+            figures.extend(one(rig, (pattern, size))?);
         }
     }
     Ok(figures)
 }
 
-fn one(
-    rig: &mut Rig<'_, '_>,
-    board: &PortSet,
-    (pattern, size): (Pattern, FrameSize),
-) -> Result<Vec<Figure>, TestbedError> {
-    let ports = board.ports.len();
-    let mut row = rig.row(board, TEST, Some(size));
-    row.conditions.insert("pattern".to_owned(), pattern.as_str().into());
+fn one(rig: &mut Rig<'_, '_>, (pattern, size): (Pattern, FrameSize)) -> Result<Vec<Figure>> {
+    let ports = rig.ports.len();
+    let mut row = rig.row(TEST, Some(size));
+    row.set(Key::Pattern, pattern.as_str());
     let Some(line) = rig.line_rate(size) else {
         row.caveats.insert(Caveat::MediaRateUnknown);
         return Ok(vec![row.single(Metric::LossRatio, Unit::Ratio, None)]);
     };
     let rate = FrameRate(line.0 * LINE_SHARE);
-    row.conditions.insert("load_share".to_owned(), LINE_SHARE.into());
+    row.set(Key::LoadShare, LINE_SHARE);
     let offer = Offer {
         label: format!("{} {} {size}", TEST.as_str(), pattern.as_str()),
-        streams: streams(rig, (pattern, ports), size, Some(rate)),
+        flows: flows(rig, pattern, size, Some(rate)),
         duration: rig.spec.final_duration.max(rig.spec.duration),
         gate: Gate::Strict,
     };
-    let tried = rig.offer(board, offer)?;
+    let tried = rig.offer(offer)?;
     if tried.valid().is_none() {
         row.caveats.insert(Caveat::NoValidTrial);
         if tried.beyond_tester() {
@@ -61,18 +56,10 @@ fn one(
     let (senders, _) = pattern.senders(ports);
     row.n = count.sent;
     let each = count.received / senders as f64;
-    row.verdict = rig.verdict(
-        board,
-        size,
-        (Bracket::exactly(Some(each)), Driven::if_lost(count.lost > 0)),
-        None,
-    );
-    let mut figures = vec![
-        row.single(Metric::Offered, Unit::FramesPerSecond, Some(count.offered)),
-        row.single(Metric::Received, Unit::FramesPerSecond, Some(count.received)),
-        row.single(Metric::LossRatio, Unit::Ratio, Some(count.loss_ratio())),
-        row.single(Metric::Flooded, Unit::Count, Some(flooded(&tried.record) as f64)),
-    ];
+    row.verdict = rig.verdict(size, Some(each), Driven::if_lost(count.lost > 0));
+    let astray = flooded(&tried.record) as f64;
+    let mut figures = Count::figures(Some(count), &row);
+    figures.push(row.single(Metric::Flooded, Unit::Count, Some(astray)));
     let mut delays: Option<Histogram> = None;
     for seen in tried.measured().filter_map(|flow| flow.delays.as_ref()) {
         delays.get_or_insert_with(Histogram::new).merge(&seen.histogram);

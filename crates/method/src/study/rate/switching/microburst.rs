@@ -10,12 +10,10 @@ use measure::{FrameRate, FrameSize, Nanos};
 
 use super::super::counts::flooded;
 use super::SwitchTest;
-use super::rig::{Offer, PortSet, Rig, Stream};
+use super::rig::{Offer, Rig};
 use crate::search::{Answer, Within, largest};
-use page::{Caveat, Figure, Metric, Unit, Verdict};
-use trial::TestbedError;
-use trial::record::Outcome;
-use trial::{Gate, Schedule};
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use trial::{Flow, Gate, Result, Schedule};
 
 const TEST: SwitchTest = SwitchTest::Microburst;
 
@@ -24,12 +22,12 @@ const TEST: SwitchTest = SwitchTest::Microburst;
 const CONTROL_FRAMES: u64 = 10;
 
 /// Every split of the ports, and every size.
-pub(super) fn run(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>, TestbedError> {
-    let ports = board.ports.len();
+pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
+    let ports = rig.ports.len();
     let mut figures = Vec::new();
     for receivers in (1..ports).take_while(|receivers| ports - receivers > *receivers) {
         for size in rig.spec.frames.clone() {
-            figures.push(one(rig, board, (ports - receivers, receivers), size)?);
+            figures.push(one(rig, (ports - receivers, receivers), size)?);
         }
     }
     Ok(figures)
@@ -37,29 +35,38 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, board: &PortSet) -> Result<Vec<Figure>,
 
 fn one(
     rig: &mut Rig<'_, '_>,
-    board: &PortSet,
     (senders, receivers): (usize, usize),
     size: FrameSize,
-) -> Result<Figure, TestbedError> {
+) -> Result<Figure> {
     let seconds = rig.spec.burst_duration.as_secs_f64();
-    let line = rig.highest(board, size).map_or(1_000_000.0, |line| line.0);
+    let line = rig.highest(size).map_or(1_000_000.0, |line| line.0);
     let most = (line * seconds / receivers as f64).max(1.0) as u64;
     let split = (senders, receivers);
     // A frame that was lost by chance is not lost twice.
     let within = Within { verifications: 1, ..Within::exactly(1, most) };
-    let found = largest(within, |frames| passes(rig, board, split, (size, frames)))?;
+    let found = largest(within, |frames| {
+        // A burst that is held up by others still leaves whole.
+        let duration = rig.spec.burst_duration * 2;
+        let name = format!("burst of {frames}");
+        passes(rig, split, size, (&name, Schedule::Burst(frames), duration))
+    })?;
+    // The control: whether many times as many frames all come where no receiver's port gets more
+    // than half of what it carries. What is lost so is not lost for want of a buffer.
     let by_burst = match found.fails {
-        Some(frames) => control_passes(rig, board, split, (size, frames, line))?,
+        Some(frames) => {
+            let each = FrameRate(0.5 * line / senders as f64);
+            let duration = Nanos::from_secs_f64((CONTROL_FRAMES * frames) as f64 / each.0);
+            let load = ("control", Schedule::Paced(each), duration);
+            passes(rig, split, size, load)? == Answer::Holds
+        }
         None => true,
     };
-    let mut row = rig.row(board, TEST, Some(size));
+    let mut row = rig.row(TEST, Some(size));
     row.n = found.asked;
     row.verdict = match found.fails {
-        Some(_) if rig.is_simulated() && by_burst && found.holds.is_some() => {
-            rig.sight(board, true)
-        }
+        Some(_) if rig.is_simulated() && by_burst && found.holds.is_some() => rig.sight(true),
         Some(_) => Verdict::Undetermined,
-        None => rig.sight(board, false),
+        None => rig.sight(false),
     };
     if found.broken {
         row.caveats.insert(Caveat::NoValidTrial);
@@ -71,17 +78,17 @@ fn one(
     } else if found.fails.is_some() && found.holds.is_none() {
         row.caveats.insert(Caveat::Irregular);
     }
-    let mut add = |name: &str, value: u64| row.conditions.insert(name.to_owned(), value.into());
-    add("senders", senders as u64);
-    add("receivers", receivers as u64);
+    let mut add = |key: Key, value: u64| row.conditions.insert(key, value.into());
+    add(Key::Senders, senders as u64);
+    add(Key::Receivers, receivers as u64);
     let flows = (senders * receivers) as u64;
     if let Some(frames) = found.holds.filter(|_| by_burst) {
-        add("frames_a_sender", frames * receivers as u64);
+        add(Key::FramesASender, frames * receivers as u64);
         // While a receiver's share of all senders comes, its port passes one port's worth of it.
         let waiting = (senders as u64).saturating_sub(receivers as u64) * frames;
-        add("held_octets_a_receiver", waiting * u64::from(size.octets()));
+        add(Key::HeldOctets, waiting * u64::from(size.octets()));
     }
-    row.conditions.insert("interval".to_owned(), "search bracket".into());
+    row.set(Key::Interval, "search bracket");
     let all = |frames: u64| (frames * flows) as f64;
     let holds = found.holds.map(all);
     let mut figure = row.single(Metric::Microburst, Unit::Count, holds.filter(|_| by_burst));
@@ -90,59 +97,22 @@ fn one(
     Ok(figure)
 }
 
-/// The control: whether many times as many frames all come where no receiver's port gets more than
-/// half of what it carries. What is lost so is not lost for want of a buffer.
-fn control_passes(
-    rig: &mut Rig<'_, '_>,
-    board: &PortSet,
-    (senders, receivers): (usize, usize),
-    (size, frames, line): (FrameSize, u64, f64),
-) -> Result<bool, TestbedError> {
-    let each = FrameRate(0.5 * line / senders as f64);
-    let streams: Vec<Stream> = ends(senders, receivers)
-        .map(|ends| rig.stream(ends, size, Schedule::Paced(each)))
-        .collect();
-    let offer = Offer {
-        label: format!("{} {senders} into {receivers} {size} control", TEST.as_str()),
-        streams,
-        duration: Nanos::from_secs_f64((CONTROL_FRAMES * frames) as f64 / each.0),
-        gate: Gate::Strict,
-    };
-    let tried = rig.offer(board, offer)?;
-    let whole = tried.measured().all(|flow| flow.received.lost(flow.sent) == 0);
-    Ok(tried.valid().is_some() && whole && flooded(&tried.record) == 0)
-}
-
-/// Senders begin with different receivers, as those of a mesh do.
-fn ends(senders: usize, receivers: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..receivers).flat_map(move |turn| {
-        (0..senders).map(move |from| (receivers + from, (from + turn) % receivers))
-    })
-}
-
-/// Whether so many frames from each sender to each receiver all came.
+/// Whether all came that each sender sends to each receiver. Senders begin with different
+/// receivers, as those of a mesh do.
 fn passes(
     rig: &mut Rig<'_, '_>,
-    board: &PortSet,
     (senders, receivers): (usize, usize),
-    (size, frames): (FrameSize, u64),
-) -> Result<Answer, TestbedError> {
-    let streams: Vec<Stream> = ends(senders, receivers)
-        .map(|ends| rig.stream(ends, size, Schedule::Burst(frames)))
-        .collect();
-    let offer = Offer {
-        label: format!("{} {senders} into {receivers} {size} burst of {frames}", TEST.as_str()),
-        streams,
-        // A burst that is held up by others still leaves whole.
-        duration: rig.spec.burst_duration * 2,
-        gate: Gate::Strict,
-    };
-    let tried = rig.offer(board, offer)?;
-    Ok(match &tried.record.outcome {
-        Outcome::Valid => {
-            let whole = tried.measured().all(|flow| flow.received.lost(flow.sent) == 0);
-            Answer::from(whole && flooded(&tried.record) == 0)
-        }
-        Outcome::Invalid { .. } | Outcome::Failed { .. } => Answer::Unknown,
-    })
+    size: FrameSize,
+    (name, schedule, duration): (&str, Schedule, Nanos),
+) -> Result<Answer> {
+    let turns = (0..receivers).flat_map(|turn| (0..senders).map(move |from| (from, turn)));
+    let ends = turns.map(|(from, turn)| (receivers + from, (from + turn) % receivers));
+    let flows: Vec<Flow> = ends.map(|ends| rig.stream(ends, size, schedule)).collect();
+    let label = format!("{} {senders} into {receivers} {size} {name}", TEST.as_str());
+    let tried = rig.offer(Offer { label, flows, duration, gate: Gate::Strict })?;
+    if tried.valid().is_none() {
+        return Ok(Answer::Unknown);
+    }
+    let whole = tried.measured().all(|flow| flow.received.lost(flow.sent) == 0);
+    Ok(Answer::from(whole && flooded(&tried.record) == 0))
 }

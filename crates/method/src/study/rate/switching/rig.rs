@@ -9,21 +9,21 @@ use measure::{FrameRate, FrameSize, Nanos};
 
 use super::super::counts::Count;
 use super::{Pattern, SwitchTest, SwitchingSpec};
-use crate::study::rows::Row;
-use crate::study::session::{Ask, Session, Tried};
-use crate::study::ways::Way;
-use crate::study::{Profile, burst, pattern};
+use crate::study::{Ask, Row, Session, Tried, Way, burst, pattern};
 use crate::verdict::{Bracket, Driven, Evidence, RateEvidence, Rates, Setting, Standing};
-use page::{Caveat, Figure, Metric, Unit, Verdict};
-use trial::TestbedError;
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::topology::{Pair, PortRef, Topology};
-use trial::{Datagrams, Destination, Flow, FlowKind, Gate, Role, Schedule};
+use trial::{Datagrams, Destination, Flow, FlowKind, Gate, Result, Role, Schedule};
 
 /// A study under way.
 pub(super) struct Rig<'s, 't> {
     pub(super) spec: &'s SwitchingSpec,
     session: Session<'t>,
     topology: Topology,
+    /// The device under test.
+    way: Way,
+    /// Those of its ports that take part, in its order.
+    pub(super) ports: Vec<PortRef>,
     /// How often each label was asked for.
     asked: BTreeMap<String, u32>,
     /// Frames a second each way of one port that the cables carried under flood, by device and
@@ -31,27 +31,11 @@ pub(super) struct Rig<'s, 't> {
     flooded_cables: BTreeMap<(Way, FrameSize), f64>,
 }
 
-/// A device and those of its ports that take part, in the device's order.
-#[derive(Debug, Clone)]
-pub(super) struct PortSet {
-    pub(super) way: Way,
-    pub(super) ports: Vec<PortRef>,
-}
-
-/// One flow to be: from a port to a port, by their places.
-#[derive(Debug, Clone)]
-pub(super) struct Stream {
-    pub(super) from: usize,
-    pub(super) to: usize,
-    pub(super) role: Role,
-    pub(super) kind: FlowKind,
-}
-
 /// A load to offer.
 #[derive(Debug, Clone)]
 pub(super) struct Offer {
     pub(super) label: String,
-    pub(super) streams: Vec<Stream>,
+    pub(super) flows: Vec<Flow>,
     pub(super) duration: Nanos,
     pub(super) gate: Gate,
 }
@@ -59,20 +43,21 @@ pub(super) struct Offer {
 impl<'s, 't> Rig<'s, 't> {
     pub(super) fn new(spec: &'s SwitchingSpec, session: Session<'t>, topology: Topology) -> Self {
         let (asked, flooded_cables) = (BTreeMap::new(), BTreeMap::new());
-        Self { spec, session, topology, asked, flooded_cables }
+        let (way, ports) = (session.ways.all()[0], Vec::new());
+        Self { spec, session, topology, way, ports, asked, flooded_cables }
     }
 
-    /// Each subject with its ports.
-    pub(super) fn boards(&self) -> Vec<PortSet> {
-        let ways = &self.session.ways;
-        let most = (self.spec.ports as usize).min(pattern::MOST_PORTS);
-        let board = |way: Way| {
-            let device = ways.subject(way).map(|subject| subject.device.as_str());
-            let mut ports = self.topology.ports_of(device);
-            ports.truncate(most);
-            PortSet { way, ports }
-        };
-        ways.subjects().into_iter().map(board).collect()
+    /// Devices to go on to.
+    pub(super) fn subjects(&self) -> Vec<Way> {
+        self.session.ways.subjects()
+    }
+
+    /// Goes on to a device.
+    pub(super) fn turn_to(&mut self, way: Way) {
+        let device = self.session.ways.subject(way).map(|subject| subject.device.as_str());
+        self.ports = self.topology.ports_of(device);
+        self.ports.truncate((self.spec.ports as usize).min(pattern::MOST_PORTS));
+        self.way = way;
     }
 
     /// Whether the hosts are a model's.
@@ -97,37 +82,32 @@ impl<'s, 't> Rig<'s, 't> {
         FlowKind::Datagrams(Datagrams { destination, ..plain })
     }
 
-    /// A measured flow of plain frames.
-    pub(super) fn stream(
-        &self,
-        (from, to): (usize, usize),
-        size: FrameSize,
-        schedule: Schedule,
-    ) -> Stream {
-        let kind = self.frames(size, schedule, Destination::Receiver);
-        Stream { from, to, role: Role::Measured, kind }
+    /// A flow from a port to a port, by their places.
+    pub(super) fn flow(&self, (from, to): (usize, usize), role: Role, kind: FlowKind) -> Flow {
+        let pair = Pair { from: self.ports[from].clone(), to: self.ports[to].clone() };
+        Flow { role, ..Flow::measured(&pair, kind) }
     }
 
-    /// Offers it.
-    pub(super) fn offer(&mut self, board: &PortSet, offer: Offer) -> Result<Tried, TestbedError> {
-        let flow = |(id, stream): (u16, Stream)| Flow {
-            id,
-            from: board.ports[stream.from].clone(),
-            to: board.ports[stream.to].clone(),
-            role: stream.role,
-            kind: stream.kind,
-        };
-        let flows = (1..).zip(offer.streams).map(flow).collect();
-        self.ask(board.way, offer.label, flows, (offer.duration, offer.gate))
+    /// A measured one of plain frames.
+    pub(super) fn stream(&self, ends: (usize, usize), size: FrameSize, schedule: Schedule) -> Flow {
+        self.flow(ends, Role::Measured, self.frames(size, schedule, Destination::Receiver))
     }
 
-    fn ask(
-        &mut self,
-        way: Way,
-        label: String,
-        flows: Vec<Flow>,
-        (duration, gate): (Nanos, Gate),
-    ) -> Result<Tried, TestbedError> {
+    /// Offers it to the device.
+    pub(super) fn offer(&mut self, offer: Offer) -> Result<Tried> {
+        self.ask(self.way, offer)
+    }
+
+    /// Offers it to the direct cables of the device's hosts.
+    pub(super) fn offer_on_cables(&mut self, offer: Offer) -> Result<Tried> {
+        self.ask(self.session.ways.bypass_of(self.way).unwrap_or(self.way), offer)
+    }
+
+    fn ask(&mut self, way: Way, offer: Offer) -> Result<Tried> {
+        let Offer { label, mut flows, duration, gate } = offer;
+        for (id, flow) in (1..).zip(&mut flows) {
+            flow.id = id;
+        }
         let label = label + &self.session.ways.label(way);
         let times = self.asked.entry(label.clone()).or_default();
         let block = *times;
@@ -135,23 +115,10 @@ impl<'s, 't> Rig<'s, 't> {
         self.session.run(Ask { label, way, block, duration, gate, flows, events: Vec::new() })
     }
 
-    /// The same kind of frames from each end to the other, over direct cables.
-    pub(super) fn offer_on_cables(
-        &mut self,
-        board: &PortSet,
-        label: String,
-        (ends, kind): (&[Pair], &FlowKind),
-        how: (Nanos, Gate),
-    ) -> Result<Tried, TestbedError> {
-        let flows = Flow::each_measured(ends, kind);
-        let way = self.session.ways.bypass_of(board.way).unwrap_or(board.way);
-        self.ask(way, label, flows, how)
-    }
-
     /// Both ends of the direct cables among the device's hosts, each sending to the other.
-    fn cables(&self, board: &PortSet) -> Vec<Pair> {
-        let Some(_) = self.session.ways.bypass_of(board.way) else { return Vec::new() };
-        let cables = self.topology.cables_among(&board.ports).into_iter();
+    fn cables(&self) -> Vec<Pair> {
+        let Some(_) = self.session.ways.bypass_of(self.way) else { return Vec::new() };
+        let cables = self.topology.cables_among(&self.ports).into_iter();
         let both = |pair: Pair| {
             let back = pair.back();
             [pair, back]
@@ -160,28 +127,29 @@ impl<'s, 't> Rig<'s, 't> {
     }
 
     /// Of these the ends of hosts that send in a pattern.
-    pub(super) fn cables_of_senders(&self, board: &PortSet, pattern: Pattern) -> Vec<Pair> {
-        let senders = pattern.streams(board.ports.len()).into_iter().map(|(from, _)| from);
-        let hosts: BTreeSet<&str> = senders.map(|from| board.ports[from].host.as_str()).collect();
+    pub(super) fn cables_of_senders(&self, pattern: Pattern) -> Vec<Pair> {
+        let senders = pattern.streams(self.ports.len()).into_iter().map(|(from, _)| from);
+        let hosts: BTreeSet<&str> = senders.map(|from| self.ports[from].host.as_str()).collect();
         let sends = |pair: &Pair| hosts.contains(pair.from.host.as_str());
-        self.cables(board).into_iter().filter(sends).collect()
+        self.cables().into_iter().filter(sends).collect()
     }
 
     /// Floods the direct cables of the device's hosts, all at once: what the tester can do without
     /// it.
-    pub(super) fn learn_what_cables_carry(&mut self, board: &PortSet) -> Result<(), TestbedError> {
-        if self.session.ways.bypass_of(board.way).is_none() {
+    pub(super) fn learn_what_cables_carry(&mut self) -> Result<()> {
+        if self.session.ways.bypass_of(self.way).is_none() {
             return Ok(());
         }
-        let ends = self.cables(board);
+        let ends = self.cables();
         for size in self.spec.frames.clone() {
             let kind = self.frames(size, Schedule::Greedy, Destination::Receiver);
             let label = format!("cables {size} flood");
-            let how = (self.spec.duration, Gate::Flood);
-            let tried = self.offer_on_cables(board, label, (&ends, &kind), how)?;
+            let (flows, duration) = (Flow::each_measured(&ends, &kind), self.spec.duration);
+            let gate = Gate::Flood;
+            let tried = self.offer_on_cables(Offer { label, flows, duration, gate })?;
             if tried.valid().is_some() && !ends.is_empty() {
                 let each = Count::of(tried.measured()).received / ends.len() as f64;
-                self.flooded_cables.insert((board.way, size), each);
+                self.flooded_cables.insert((self.way, size), each);
             }
         }
         Ok(())
@@ -193,80 +161,67 @@ impl<'s, 't> Rig<'s, 't> {
     }
 
     /// What a port sends of a size at most: the line's rate, or else what the cables carried.
-    pub(super) fn highest(&self, board: &PortSet, size: FrameSize) -> Option<FrameRate> {
-        let cable = || self.flooded_cables.get(&(board.way, size)).map(|rate| FrameRate(*rate));
+    pub(super) fn highest(&self, size: FrameSize) -> Option<FrameRate> {
+        let cable = || self.flooded_cables.get(&(self.way, size)).map(|rate| FrameRate(*rate));
         self.line_rate(size).or_else(cable).filter(|rate| rate.0 > 0.0)
     }
 
-    /// Whose limit a rate of each port shows, of one trial or one search beside one flood of the
-    /// cables; `link` is what the media carry of it.
-    pub(super) fn verdict(
-        &self,
-        board: &PortSet,
-        size: FrameSize,
-        (device, driven): (Bracket, Driven),
-        link: Option<FrameRate>,
-    ) -> Verdict {
-        let rates = Rates::Brackets { device, bypass: self.flood_of_cables(board, size) };
-        let link = link.map(|rate| rate.0);
-        let rate = RateEvidence { link, ..RateEvidence::of(rates, driven) };
-        self.judge(board, &Evidence::Rate(rate))
+    /// Whose limit a rate of each port shows, of one trial beside one flood of the cables.
+    pub(super) fn verdict(&self, size: FrameSize, rate: Option<f64>, driven: Driven) -> Verdict {
+        let (device, bypass) = (Bracket::exactly(rate), self.flood_of_cables(size));
+        let rates = Rates::Brackets { device, bypass };
+        self.judge(&Evidence::Rate(RateEvidence::of(rates, driven)))
     }
 
     /// Whose limit a figure of the device shows.
-    pub(super) fn judge(&self, board: &PortSet, evidence: &Evidence<'_>) -> Verdict {
-        self.session.ways.judge(board.way, evidence)
+    pub(super) fn judge(&self, evidence: &Evidence<'_>) -> Verdict {
+        self.session.ways.judge(self.way, evidence)
     }
 
     /// What each way of a port's cable carried under flood.
-    pub(super) fn flood_of_cables(&self, board: &PortSet, size: FrameSize) -> Option<Bracket> {
-        let cable = self.flooded_cables.get(&(board.way, size));
+    pub(super) fn flood_of_cables(&self, size: FrameSize) -> Option<Bracket> {
+        let cable = self.flooded_cables.get(&(self.way, size));
         cable.map(|cable| Bracket::exactly(Some(*cable)))
     }
 
     /// Whose doing it is that something was seen, or was not, which a control did not show: of what
     /// only a device does, so that no direct cable need stand beside it.
-    pub(super) fn sight(&self, board: &PortSet, seen: bool) -> Verdict {
-        let setting = self.session.ways.setting(board.way);
+    pub(super) fn sight(&self, seen: bool) -> Verdict {
+        let setting = self.session.ways.setting(self.way);
         let setting = Setting { standing: Standing::Beside, ..setting };
         Evidence::Sight { seen, in_control: Some(false) }.verdict(setting)
     }
 
     /// The conditions and caveats of a test's rows; verdict and n are the test's.
-    pub(super) fn row(&self, board: &PortSet, test: SwitchTest, size: Option<FrameSize>) -> Row {
-        let ways = &self.session.ways;
-        let mut conditions = ways.conditions(board.way);
-        conditions.remove("from");
-        conditions.remove("to");
-        let mut add = |name: &str, value| conditions.insert(name.to_owned(), value);
-        add("suite", test.suite().into());
-        add("test", test.as_str().into());
-        add("clause", test.clause().into());
-        add("ports", (board.ports.len() as u64).into());
+    pub(super) fn row(&self, test: SwitchTest, size: Option<FrameSize>) -> Row {
+        let mut row = Row::of(&self.session.ways, self.way, self.spec.profile);
+        let conditions = &mut row.conditions;
+        conditions.remove(&Key::From);
+        conditions.remove(&Key::To);
+        let mut add = |key: Key, value| conditions.insert(key, value);
+        add(Key::Suite, test.suite().into());
+        add(Key::Test, test.as_str().into());
+        add(Key::Clause, test.clause().into());
+        add(Key::Ports, (self.ports.len() as u64).into());
         if let Some(size) = size {
-            add("frame_size", u64::from(size.octets()).into());
+            add(Key::FrameSize, u64::from(size.octets()).into());
             if let Some(line) = self.line_rate(size) {
-                add("line_rate_frames_per_s", line.0.into());
+                add(Key::LineRate, line.0.into());
             }
         }
-        let mut caveats: BTreeSet<Caveat> = ways.caveats(board.way).into_iter().collect();
-        if self.spec.profile == Profile::Quick {
-            caveats.insert(Caveat::QuickProfile);
-        }
-        Row { conditions, caveats, n: 0, verdict: Verdict::Undetermined }
+        row
     }
 
     /// The figure of a test that can't be made here.
     pub(super) fn unsupported(
         &self,
-        board: &PortSet,
         test: SwitchTest,
         metric: Metric,
         unit: Unit,
         reason: &str,
     ) -> Figure {
-        let mut row = self.row(board, test, None);
-        row.conditions.insert("reason".to_owned(), reason.into());
+        let mut row = self.row(test, None);
+        row.set(Key::Reason, reason);
         row.caveats.insert(Caveat::Unsupported);
         row.single(metric, unit, None)
     }

@@ -6,7 +6,7 @@ use measure::Rate;
 use method::Profile;
 use method::prove::{Known, Truth};
 use page::Condition;
-use page::{Metric, Unit};
+use page::{Key, Metric, Unit};
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
@@ -46,7 +46,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     for estimator in ["one-shot", "burst", "delay"] {
         let known = Known::Number { low: alone - frame, high: alone + frame };
         let truth = Truth::new(Metric::Buffer, Unit::Bytes, known);
-        truths.push(truth.at("estimator", Condition::from(estimator)));
+        truths.push(truth.at(Key::Estimator, Condition::from(estimator)));
     }
     let mut profile = format!(
         "name = \"{}\"\nports = {PORTS}\nrate = \"{}\"\nbuffer = {{ {buffer}, cell = {cell} }}\n",
@@ -72,5 +72,8 @@ fn exactly(metric: Metric, unit: Unit, value: impl Into<f64>) -> Truth {
 /// The whole, and how much of what is free a queue may take.
 fn shared(size: f64, alpha: f64) -> [Truth; 2] {
     let total = exactly(Metric::Buffer, Unit::Bytes, size);
-    [total.at("estimator", Condition::from("sharing")), exactly(Metric::Alpha, Unit::Ratio, alpha)]
+    [
+        total.at(Key::Estimator, Condition::from("sharing")),
+        exactly(Metric::Alpha, Unit::Ratio, alpha),
+    ]
 }

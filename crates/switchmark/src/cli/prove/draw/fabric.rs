@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use measure::Rate;
 use method::Profile;
 use method::prove::{Known, Truth};
-use page::{Metric, Unit};
+use page::{Condition, Key, Metric, Unit};
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
@@ -79,7 +79,7 @@ fn uplinks(
         let fillable = *uplink <= others * 0.95 && *uplink < 0.95 * group.len() as f64 * rate;
         let known = Known::Number { low: *uplink, high: *uplink };
         let truth = Truth::new(Metric::UplinkRate, Unit::BitsPerSecond, known);
-        truths.push(truth.at("group_ports", named_ports(group)).reachable(fillable));
+        truths.push(truth.at(Key::GroupPorts, named_ports(group)).reachable(fillable));
     }
     truths
 }
@@ -101,19 +101,6 @@ fn groups(chance: &mut Chance, total: u64) -> Vec<Vec<u32>> {
         .collect()
 }
 
-/// As figures list a group: three and more in a row by their ends.
-fn named_ports(group: &[u32]) -> String {
-    let name = |port: u32| format!("h{port}/eth1");
-    let mut parts = Vec::new();
-    let mut rest = group;
-    while let Some(&first) = rest.first() {
-        let run = rest.iter().zip(first..).take_while(|(port, next)| *port == next).count();
-        match run {
-            1 => parts.push(name(first)),
-            2 => parts.extend([name(first), name(first + 1)]),
-            _ => parts.push(format!("{} to {}", name(first), name(first + run as u32 - 1))),
-        }
-        rest = &rest[run..];
-    }
-    parts.join(", ")
+fn named_ports(group: &[u32]) -> Condition {
+    Condition::Ports(group.iter().map(|port| format!("h{port}/eth1")).collect())
 }

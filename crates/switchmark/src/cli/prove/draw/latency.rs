@@ -3,7 +3,7 @@
 use measure::Rate;
 use method::Profile;
 use method::prove::{Known, Truth};
-use page::{Metric, Unit};
+use page::{Key, Metric, Unit};
 use trial::Protocol;
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
@@ -87,8 +87,8 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
         let known = Known::Number { low: added - slack, high: added + slack };
         Truth::new(Metric::RttAdded, Unit::Nanoseconds, known)
             .of_quantile(0.5)
-            .at("protocol", protocol.as_str())
-            .at("frame_size", u64::from(size))
+            .at(Key::Protocol, protocol.as_str())
+            .at(Key::FrameSize, u64::from(size))
     };
     let question = Question::Latency { sizes: vec![size] };
     let truths = vec![truth(Protocol::Icmp), truth(Protocol::Udp)];
@@ -111,9 +111,9 @@ pub fn pair(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     let known = Known::TimesAsMuch { ratio: whole(other) / whole(one) };
     let truths = ["icmp", "udp"].map(|protocol| {
         Truth::new(Metric::Ratio, Unit::Ratio, known.clone())
-            .at("of", "rtt")
-            .at("of_quantile", 0.5)
-            .at("protocol", protocol)
+            .at(Key::Of, "rtt")
+            .at(Key::OfQuantile, 0.5)
+            .at(Key::Protocol, protocol)
     });
     let question = Question::Compare { other: other.profile("other", ""), sizes: vec![size] };
     let profile = one.profile("one", "");

@@ -7,7 +7,7 @@ use measure::Rate;
 use method::prove::{Known, Truth};
 use method::{Profile, SwitchTest};
 use page::Condition;
-use page::{Metric, Unit};
+use page::{Key, Metric, Unit};
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;
@@ -126,7 +126,7 @@ fn patterns(
             Known::Unlimited { reach: most }
         };
         Truth::new(Metric::Throughput, Unit::FramesPerSecond, known)
-            .at("test", Condition::from(test.as_str()))
+            .at(Key::Test, Condition::from(test.as_str()))
             .reachable(limit < 0.9 * most)
     });
     let truths = truths.collect();

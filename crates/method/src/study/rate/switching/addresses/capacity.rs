@@ -7,7 +7,7 @@
 use super::trials::{Shown, Speech, Trials, Unknown};
 use crate::search::{Answer, Within, largest};
 use page::Caveat;
-use trial::TestbedError;
+use trial::{Result, TestbedError};
 
 /// How often each station speaks: with a loss of 1 in 1,000 one of a thousand million stays
 /// unknown.
@@ -57,10 +57,7 @@ enum Cause {
 }
 
 /// The most of `most` stations that were known.
-pub(super) fn find(
-    trials: &mut Trials<'_, '_, '_, '_>,
-    most: u64,
-) -> Result<Capacity, TestbedError> {
+pub(super) fn find(trials: &mut Trials<'_, '_, '_>, most: u64) -> Result<Capacity> {
     let mut learn_rate = trials.rig.spec.learn_rate.min(trials.link_rate());
     let mut known = None;
     let done = |known, limit, learn_rate| Ok(Capacity { known, limit, learn_rate });
@@ -104,11 +101,7 @@ fn at(rate: u64, stations: u64) -> Speech {
 /// Why some of `fails` stations were flooded for at a rate: the same again more slowly, which
 /// neither a lost frame nor a slow learner floods for twice; then so many that a table must flood
 /// for most of them, at both rates.
-fn cause(
-    trials: &mut Trials<'_, '_, '_, '_>,
-    (fails, most): (u64, u64),
-    rate: u64,
-) -> Result<Cause, TestbedError> {
+fn cause(trials: &mut Trials<'_, '_, '_>, (fails, most): (u64, u64), rate: u64) -> Result<Cause> {
     let in_time = Speech::most_stations(rate / AT_LEAST_SLOWER, ROUNDS);
     let many = (2 * fails).max(MANY).min(most).min(in_time).max(fails);
     let fast = at(rate, many);

@@ -7,7 +7,7 @@
 use super::trials::{Shown, Speech, Trials, Unknown};
 use crate::search::{Answer, Within, largest};
 use page::Caveat;
-use trial::TestbedError;
+use trial::{Result, TestbedError};
 
 /// RFC 2889 §5.8: as many stations as are known for sure, of these the most that are.
 const STATIONS: [u64; 4] = [4_096, 2_048, 1_024, 512];
@@ -37,9 +37,9 @@ pub(super) struct LearningRate {
 
 /// The rate, or why there is none.
 pub(super) fn find(
-    trials: &mut Trials<'_, '_, '_, '_>,
+    trials: &mut Trials<'_, '_, '_>,
     most: u64,
-) -> Result<Result<LearningRate, Caveat>, TestbedError> {
+) -> Result<Result<LearningRate, Caveat>> {
     if !trials.floods_are_seen()? {
         return Ok(Err(Caveat::FloodsNotSeen));
     }
@@ -86,7 +86,7 @@ pub(super) fn find(
 }
 
 /// The most stations that the table holds, where they speak as slowly as there is time for.
-fn fitting(trials: &mut Trials<'_, '_, '_, '_>) -> Result<Option<u64>, TestbedError> {
+fn fitting(trials: &mut Trials<'_, '_, '_>) -> Result<Option<u64>> {
     let asked = u64::from(trials.rig.spec.stations);
     for stations in STATIONS.into_iter().filter(|stations| *stations <= asked) {
         let speech = Speech::slowest(stations, ROUNDS);
@@ -98,11 +98,7 @@ fn fitting(trials: &mut Trials<'_, '_, '_, '_>) -> Result<Option<u64>, TestbedEr
 }
 
 /// How many of them were not learned as each spoke once.
-fn unknown(
-    trials: &mut Trials<'_, '_, '_, '_>,
-    stations: u64,
-    rate: u64,
-) -> Result<Option<Unknown>, TestbedError> {
+fn unknown(trials: &mut Trials<'_, '_, '_>, stations: u64, rate: u64) -> Result<Option<Unknown>> {
     Ok(match trials.ask(stations as u32, Speech { rate, rounds: 1 })? {
         Shown::Known => Some(Unknown { stations: 0.0, error: 0.0 }),
         Shown::Flooded(unknown) => Some(unknown),
@@ -113,10 +109,10 @@ fn unknown(
 /// How many stations are learned at once, whatever the rate, and the error of that: of N at an
 /// overload N * R / rate + queue are learned, of N / 2 half as many and the queue.
 fn queue(
-    trials: &mut Trials<'_, '_, '_, '_>,
+    trials: &mut Trials<'_, '_, '_>,
     stations: u64,
     overload: u64,
-) -> Result<Option<(f64, f64)>, TestbedError> {
+) -> Result<Option<(f64, f64)>> {
     let half = stations / 2;
     let of_all = unknown(trials, stations, overload)?;
     let of_half = unknown(trials, half, overload)?;

@@ -7,9 +7,8 @@ use measure::{FrameRate, FrameSize, Nanos};
 
 use super::super::super::counts::{astray, tester_dropped};
 use super::super::SwitchTest;
-use super::super::rig::{Offer, PortSet, Rig, Stream};
-use trial::TestbedError;
-use trial::{Destination, Gate, Role, Schedule};
+use super::super::rig::{Offer, Rig};
+use trial::{Destination, Gate, Result, Role, Schedule};
 
 /// The learning, the test and the monitoring port, by their places.
 const LEARNS: usize = 0;
@@ -91,9 +90,8 @@ pub(super) struct Unknown {
 }
 
 /// Trials of one test on one device.
-pub(super) struct Trials<'r, 's, 't, 'b> {
+pub(super) struct Trials<'r, 's, 't> {
     pub(super) rig: &'r mut Rig<'s, 't>,
-    board: &'b PortSet,
     test: SwitchTest,
     /// Frames a second to stations.
     rate: FrameRate,
@@ -101,21 +99,21 @@ pub(super) struct Trials<'r, 's, 't, 'b> {
     pub(super) made: u64,
 }
 
-impl<'r, 's, 't, 'b> Trials<'r, 's, 't, 'b> {
-    pub(super) fn new(rig: &'r mut Rig<'s, 't>, board: &'b PortSet, test: SwitchTest) -> Self {
-        let line = rig.highest(board, FrameSize::MIN).map_or(TEST_RATE, |line| line.0 / 2.0);
-        Self { rig, board, test, rate: FrameRate(TEST_RATE.min(line)), made: 0 }
+impl<'r, 's, 't> Trials<'r, 's, 't> {
+    pub(super) fn new(rig: &'r mut Rig<'s, 't>, test: SwitchTest) -> Self {
+        let line = rig.highest(FrameSize::MIN).map_or(TEST_RATE, |line| line.0 / 2.0);
+        Self { rig, test, rate: FrameRate(TEST_RATE.min(line)), made: 0 }
     }
 
     /// Frames a second that the learning port's link carries with ease.
     pub(super) fn link_rate(&self) -> u64 {
-        let line = self.rig.highest(self.board, FrameSize::MIN);
+        let line = self.rig.highest(FrameSize::MIN);
         line.map_or(u64::MAX, |line| (line.0 / 2.0).max(1.0) as u64)
     }
 
     /// The control: whether frames to stations that never spoke are heard at the monitoring port.
     /// Where they are not, a full table looks like one with room.
-    pub(super) fn floods_are_seen(&mut self) -> Result<bool, TestbedError> {
+    pub(super) fn floods_are_seen(&mut self) -> Result<bool> {
         let silent = Speech { rate: u64::from(SILENT), rounds: 0 };
         let mut shown = self.ask(SILENT, silent)?;
         if shown == Shown::Unusable {
@@ -126,7 +124,7 @@ impl<'r, 's, 't, 'b> Trials<'r, 's, 't, 'b> {
     }
 
     /// Lets so many stations speak and sends to each; again and more slowly while frames are lost.
-    pub(super) fn ask(&mut self, stations: u32, speech: Speech) -> Result<Shown, TestbedError> {
+    pub(super) fn ask(&mut self, stations: u32, speech: Speech) -> Result<Shown> {
         loop {
             let shown = self.once(stations, speech)?;
             let slower = self.rate.0 / SLOWER;
@@ -137,7 +135,7 @@ impl<'r, 's, 't, 'b> Trials<'r, 's, 't, 'b> {
         }
     }
 
-    fn once(&mut self, stations: u32, speech: Speech) -> Result<Shown, TestbedError> {
+    fn once(&mut self, stations: u32, speech: Speech) -> Result<Shown> {
         let Speech { rate, rounds } = speech;
         let (size, to_send) = (FrameSize::MIN, FRAMES_TO_EACH * u64::from(stations));
         let destination = Destination::Stations { count: stations, learn_rate: rate, rounds };
@@ -148,22 +146,19 @@ impl<'r, 's, 't, 'b> Trials<'r, 's, 't, 'b> {
         // read; and only with one of its own is the learning port's address known beside its
         // stations'.
         let alive = self.rig.frames(size, Schedule::Burst(1), Destination::Receiver);
-        let own = |from| Stream { from, to: TESTS, role: Role::Load, kind: alive.clone() };
-        let streams = vec![
-            Stream { from: TESTS, to: LEARNS, role: Role::Measured, kind },
-            own(MONITORS),
-            own(LEARNS),
-        ];
+        let own = |from| self.rig.flow((from, TESTS), Role::Load, alive.clone());
+        let flows =
+            vec![self.rig.flow((TESTS, LEARNS), Role::Measured, kind), own(MONITORS), own(LEARNS)];
         let of = if rounds == 0 { "silent" } else { "stations" };
         let offer = Offer {
             label: format!("{} {stations} {of} at {rate}/s", self.test.as_str()),
-            streams,
+            flows,
             duration: Nanos::from_secs_f64(to_send as f64 / unhurried.0),
             gate: Gate::Strict,
         };
         self.made += 1;
-        let tried = self.rig.offer(self.board, offer)?;
-        let floods = astray(&tried.record, &self.board.ports[MONITORS]);
+        let tried = self.rig.offer(offer)?;
+        let floods = astray(&tried.record, &self.rig.ports[MONITORS]);
         let Some(flow) = tried.measured().next() else { return Ok(Shown::Unusable) };
         // How evenly the frames left is nothing to a table.
         let all = flow.sent >= u64::from(stations) && !tester_dropped(&tried);

@@ -1,0 +1,15 @@
+//! Studies and searches over modelled and scripted testbeds. Nothing here is sent and no clock is
+//! read, so all run beside each other.
+
+mod buffer;
+mod fabric;
+mod fabric_structure;
+mod forwarding;
+mod held;
+mod judging;
+mod latency;
+mod model;
+mod search_bar;
+mod search_mlr;
+mod subjects;
+mod suite;

@@ -1,0 +1,274 @@
+//! Conditions' names: under which a figure holds. Each with its name in rows and what it is, in
+//! one table.
+//!
+//! A study sets a condition by its key and a page reads it by the same, so a name that nobody sets
+//! or reads does not compile. Names that a user chose (a campaign's factors, a sweep's quantities)
+//! and those that carry a number are named when they are met.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// One row a condition: its name in rows, and what it is.
+macro_rules! keys {
+    ($($variant:ident $name:literal $meaning:literal;)+) => {
+        /// Names of conditions; docs/reference says what each means, and an old one keeps its
+        /// meaning.
+        #[derive(Debug, Clone)]
+        pub enum Key {
+            $(#[doc = $meaning] $variant,)+
+            /// One that is not in the table: chosen by a user, or with a number in it.
+            Named(Box<str>),
+        }
+
+        impl Key {
+            /// As in rows.
+            pub fn as_str(&self) -> &str {
+                match self { $(Self::$variant => $name,)+ Self::Named(name) => name }
+            }
+
+            /// The key of that name.
+            pub fn named(name: &str) -> Self {
+                match name { $($name => Self::$variant,)+ other => Self::Named(other.into()) }
+            }
+
+            #[cfg(test)]
+            const NAMES: &[&str] = &[$($name,)+];
+        }
+    };
+}
+
+keys! {
+    From "from" "The port that sends, or that asks.";
+    To "to" "The port that receives, or that answers.";
+    Device "device" "The device under test; `cable` of the direct cable's own figures.";
+    Variant "variant" "The device's variant.";
+    Path "path" "`device`, or `bypass` for the direct cable.";
+    BesideDevice "beside_device" "Of a direct cable's figure: the device at whose load it was measured.";
+    BesideVariant "beside_variant" "Of a direct cable's figure: the variant at whose load it was measured.";
+    Direction "direction" "With both directions at once: `forward`, `reverse`, or `total`.";
+    Protocol "protocol" "`icmp`, `udp`, `tcp`.";
+    FrameSize "frame_size" "Octets with FCS, as asked for, or a mix by its name.";
+    FrameSizeSent "frame_size_sent" "The octets sent, where they are more than those asked for.";
+    IpLength "ip_length" "The size of the frame sent, as the length of its IP packet.";
+    UdpPayload "udp_payload" "The size of the frame sent, as the octets of its UDP payload.";
+    MeanFrameOctets "mean_frame_octets" "Of a mix: octets of a frame in the mean.";
+    IpVersion "ip_version" "`ipv6`, where it was asked for.";
+    Vlan "vlan" "The VLAN tag, where one was asked for.";
+    SourcePorts "source_ports" "Through how many source ports the frames rotate.";
+    DestinationPorts "destination_ports" "Through how many destination ports the frames rotate.";
+    Addresses "addresses" "Through how many addresses the frames rotate.";
+    Load "load" "The other load on the path: `idle`, or in words.";
+    Schedule "schedule" "`closed loop`, or `open loop` with its rate.";
+    Stamped "stamped" "Where departure and arrival were stamped.";
+    BypassRepeatability "bypass_repeatability_ns" "Half the width of the bypass's own interval.";
+    Study "study" "Which study found it, as plans name it.";
+    Test "test" "Which of a study's tests.";
+    Goal "goal" "Of a search: its goal's name.";
+    Search "search" "How it was found: `binary`, `mlr`.";
+    TrafficTime "traffic_time_ns" "The sum of the durations of a search's loads.";
+    LossRatioAllowed "loss_ratio_allowed" "Of a goal that allows loss: how much.";
+    ConditionalThroughput "conditional_throughput_frames_per_s" "The rate received at the value (RFC 9971).";
+    Interval "interval" "What `low` and `high` are, where they are no confidence interval.";
+    Bound "bound" "`at least` or `at most`: the value is only known on one side.";
+    StandardDeviation "standard_deviation" "Over searches, in the row's unit.";
+    Estimate "estimate" "By which formula or from what a value was worked out.";
+    MediaRate "media_frames_per_s" "The rate of back-to-back frames in a buffer time's formula.";
+    ThroughputRate "throughput_frames_per_s" "The throughput in a buffer time's formula.";
+    LoadRate "load_frames_per_s" "The load each way.";
+    OverloadRate "overload_frames_per_s" "The rate of the overload.";
+    OverloadPercent "overload_percent" "The overload in percent of the throughput.";
+    OverloadDuration "overload_duration_ns" "How long the overload took.";
+    NominalGap "nominal_gap_ns" "1 / rate.";
+    ClockUncertainty "clock_uncertainty_ns" "By how much the two hosts' clocks may be apart.";
+    FinalDuration "final_duration_ns" "The duration of a search's final trial.";
+    LoadPercent "load_percent" "A load in percent of the `load_reference`.";
+    LoadReference "load_reference" "The rate that is 100 %.";
+    OfferedRate "offered_frames_per_s" "The load really offered.";
+    LineRate "line_rate_frames_per_s" "Line rate at that frame size.";
+    Backend "backend" "What sent the frames.";
+    Receiver "receiver" "What counted them; of a congestion test, which receiver is meant.";
+    Arrangement "arrangement" "Of an exchange: which ports exchanged.";
+    Round "round" "In which round of an arrangement.";
+    Nodes "nodes" "How many ports were active at once.";
+    NodesIdle "nodes_idle" "How many of those had no partner.";
+    Ports "ports" "How many ports there are.";
+    Message "message" "Octets of payload of each message.";
+    Carrier "carrier" "What messages travel by: `tcp`, or datagrams with their credits.";
+    Statistic "statistic" "Of which pairs, ports or samples the value is, and how.";
+    PairsOfAPort "pairs_of_a_port" "In how many pairs a port is, at most.";
+    WireLimit "wire_limit_bits_per_s" "Payload that the link carries in full frames, one way.";
+    WorstArrangement "worst_arrangement" "Of `nonblocking`: the worst arrangement.";
+    ShareOfOnePair "share_of_one_pair" "Its share of what one pair alone gets.";
+    ShareLow "share_low" "The lower end of that share's interval.";
+    ShareHigh "share_high" "The upper end of that share's interval.";
+    MessageError "message_error" "One message as a share of what a pair got.";
+    TesterShare "tester_share" "The share that the direct cables kept with as many pairs.";
+    Margin "margin" "The largest difference that does not matter.";
+    Arrangements "arrangements" "How many arrangements were compared.";
+    Hosts "hosts" "How many hosts there were for the ports.";
+    Cablings "cablings" "How many cabling rounds there were.";
+    CablesMoved "cables_moved" "How many cables were moved.";
+    MovesToEachPort "moves_to_each_port" "The fewest moves that use each port once.";
+    MovesToEveryTwoPorts "moves_to_every_two_ports" "The fewest moves that bring every two ports together.";
+    Groups "groups" "Each group's ports.";
+    GroupOfPorts "group_of_ports" "The number of each port's group, in the ports' order.";
+    GroupsConfidence "groups_confidence" "How sure the grouping is, 0…1.";
+    GroupsUnhindered "groups_unhindered" "How many groups were never throttled.";
+    Group "group" "Of an uplink: which group's.";
+    GroupPorts "group_ports" "The ports of that group.";
+    GroupSize "group_size" "How many they are.";
+    OnsetShift "onset_shift" "The first shift that was throttled.";
+    UplinkPorts "uplink_ports" "An uplink's rate in ports' rates.";
+    UplinkSeenPorts "uplink_seen_ports" "The same, as far as it was seen.";
+    PortsMissing "ports_missing" "Ports whose group is not known.";
+    LocalShare "local_share" "What a group's ports keep among themselves.";
+    WorstShare "worst_share" "The smallest share of its own rate that a port kept.";
+    KeptUp "kept_up" "The receiving rate as a share of the sending rate, where a queue held the rest.";
+    ExcessSeen "excess_seen" "By how much a pair was throttled beyond chance.";
+    ExcessOfHalvesSeen "excess_of_halves_seen" "The same between halves of the ports.";
+    ChanceSeen "chance_seen" "How much is chance.";
+    Trials "trials" "How many trials it rests on.";
+    BoundedBy "bounded_by" "Of an `uplink_rate` with a `bound`: the bottleneck instead.";
+    BetweenGroups "between_groups_bits_per_s" "Of two groups: the rate between them.";
+    BetweenGroupsLow "between_groups_low_bits_per_s" "The lower end of its interval.";
+    BetweenGroupsHigh "between_groups_high_bits_per_s" "The upper end of its interval.";
+    RateConvention "rate_convention" "Which octets a rate in `bits/s` counts.";
+    Scenario "scenario" "Of the buffer study: `baseline`, `background`, `control`; of a storage, which model.";
+    Feeding "feeding" "How many hosts sent into the congested egress port.";
+    TakenByAFrame "taken_by_a_frame" "Octets of buffer that a frame takes.";
+    OutputRate "output_frames_per_s" "The rate that the congested egress port sends.";
+    PacketLimit "packet_limit_frames_per_s" "The device's own limit in packets.";
+    Waits "waits" "What waited, and where.";
+    Estimator "estimator" "Of a buffer's size: how it was told.";
+    Of "of" "Of which metric, load or ports the value is.";
+    OfQuantile "of_quantile" "Of which quantile of that metric.";
+    Outputs "outputs" "Of a shared buffer's total: how many egress ports.";
+    Disagreement "disagreement" "Why estimators don't agree.";
+    Limit "limit" "What a buffer counts: `bytes`, `cells`, `descriptors`, `unclear`.";
+    Rule "rule" "By which rule a buffer is enough.";
+    Flows "flows" "For how many flows.";
+    Rtt "rtt_ns" "At which round trip.";
+    NeededBytes "needed_bytes" "The octets that the rule asks for.";
+    RateBits "rate_bits_per_second" "The rate that the rule is applied to.";
+    Suite "suite" "Of a switching test: `rfc2889` or `rfc8239`.";
+    Clause "clause" "The clause that defines the test.";
+    Senders "senders" "How many ports send, or senders a port has.";
+    Receivers "receivers" "How many ports receive.";
+    PatternRate "pattern_frames_per_s" "The rate of that pattern that the links carry.";
+    RateName "rate" "Of a pattern: `frmol` (at the maximum offered load) or `mfr` (the highest forwarding rate).";
+    WorstFrom "worst_from" "At which shift the worst was.";
+    Paused "paused" "Whether hosts saw PAUSE frames.";
+    Stations "stations" "How many addresses were to be learned.";
+    LearnRate "learn_rate_frames_per_s" "The rate at which those sent.";
+    LearnedAtOnce "learned_at_once" "How many addresses a queue held that were learned at once.";
+    Pattern "pattern" "Which ports talk: `pairs`, `mesh`; of fio, how addresses follow one another.";
+    LoadShare "load_share" "At what share of line rate.";
+    Traffic "traffic" "Of an incast: which kinds of traffic.";
+    FramesASender "frames_a_sender" "Of a microburst: each sender's frames.";
+    HeldOctets "held_octets_a_receiver" "What had to wait at each receiver's port.";
+    Reason "reason" "Why a test can't be made here.";
+    Streams "streams" "How many TCP connections.";
+    CongestionControl "congestion_control" "TCP's.";
+    BackgroundFrameSize "background_frame_size" "The frames of the load beside TCP.";
+    FairShare "fair_share_bits_per_second" "TCP's fair share beside the load, payload.";
+    Reasons "reasons" "Why a flow is not known to be stable.";
+    StableBlocks "stable_blocks" "How many blocks were stable.";
+    LimitShare "limit_share" "The smallest share of the fair share that is stable.";
+    LimitVariation "limit_variation" "The largest variation that is stable.";
+    LimitRetransmits "limit_retransmits_per_gigabyte" "The most retransmits that are stable.";
+    Cell "cell" "Of a campaign: the combination of levels.";
+    Factors "factors" "Of a campaign: which conditions are factors of the user's.";
+    Factor "factor" "Of a variance's share: the factor.";
+    Control "control" "Of a campaign: `true` on the A/A control's ratio.";
+    Decision "decision" "`different`, `equivalent`, `inconclusive`.";
+    BlocksNeeded "blocks_needed" "About how many blocks on each side would decide.";
+    PDifferent "p_different" "The p-value of no difference.";
+    PAdjusted "p_adjusted" "The same after the correction for several figures.";
+    PEquivalent "p_equivalent" "The p-value of a difference beyond the margin.";
+    Dominance "dominance" "Cliff's delta.";
+    Tool "tool" "Of another tool's figure: which.";
+    File "file" "Its file.";
+    Series "series" "Of flent: the series' name.";
+    Intervals "intervals" "How many of the tool's intervals it is from.";
+    Engine "engine" "Of a storage's operations: by what they were made.";
+    Operation "operation" "`read`, `write`, `trim` or `all`.";
+    Jobs "jobs" "How many jobs at once.";
+    IoDepth "iodepth" "The queue depth of each.";
+    BlockSize "block_size" "Octets of an operation.";
+    ReadPercent "read_percent" "Of mixed operations: how many in a hundred read.";
+    Replicas "replicas" "How many copies of what is written there are.";
+    Part "part" "Of an operation's time: whose part.";
+    Latency "latency" "`completion` where a tool tells of that part only.";
+    Agrees "agrees" "Whether what is left holds zero.";
+    BufferedBytes "buffered_bytes" "Octets that a buffer held at the load found.";
+    OtherTraffic "other_traffic_frames_per_s" "How many of others' frames a second there were at most.";
+    WhatIfCopied "what_if_copied" "Of what would be: whether writes are copied.";
+    WhatIfIoDepth "what_if_iodepth" "Of what would be: the queue depth.";
+    WhatIfRtt "what_if_rtt_ns" "Of what would be: the network's round trip.";
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Key {}
+
+/// By name: rows keep the order of their names.
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::named(&Cow::<'_, str>::deserialize(deserializer)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_says_what_each_is() {
+        let reference = include_str!("../../../docs/reference/figures.md");
+        let conditions = reference.split("\n## ").find(|part| part.starts_with("Conditions"));
+        let conditions = conditions.expect("a section on conditions");
+        let lacks = |name: &&&str| !conditions.contains(&format!("`{name}`"));
+        let lacking: Vec<_> = Key::NAMES.iter().filter(lacks).collect();
+        assert!(lacking.is_empty(), "docs/reference/figures.md lacks {lacking:?}");
+    }
+
+    #[test]
+    fn a_name_is_read_back_as_its_key() {
+        for name in Key::NAMES {
+            assert!(!matches!(Key::named(name), Key::Named(_)), "{name}");
+            assert_eq!(Key::named(name).as_str(), *name);
+        }
+        assert_eq!(Key::named("rack").as_str(), "rack");
+    }
+}

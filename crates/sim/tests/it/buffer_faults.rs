@@ -1,0 +1,109 @@
+//! What the depth study says where there is nothing to find, or no way to find it; and one fast
+//! port into a slow one.
+//!
+//! Owns no bar: each outcome must be named for what it is.
+
+use measure::{FrameRate, Nanos};
+use method::DepthSpec;
+use page::Condition;
+use page::{Caveat, Figure, Key, Metric};
+use sim::{HostModel, VirtualTestbed};
+use trial::PortRef;
+
+use crate::trials::{profile, testbed};
+
+fn short() -> DepthSpec {
+    DepthSpec { sizes: Vec::new(), congested: 1, blocks: 2, ..DepthSpec::quick() }
+}
+
+fn switch(keys: &str) -> device::Profile {
+    profile(&format!("name = \"s\"\nports = 4\nrate = \"1Gbit\"\n{keys}\n"))
+}
+
+fn buffers(figures: &[Figure]) -> Vec<&Figure> {
+    figures.iter().filter(|figure| figure.metric == Metric::Buffer).collect()
+}
+
+#[test]
+fn a_device_that_pauses_its_senders_has_no_figure() {
+    let mut place = testbed(switch("buffer = { per_port = \"256KiB\" }\npause = true"));
+    let figures = short().run(&mut place, 1).expect("every trial runs");
+    let found = buffers(&figures);
+    assert_eq!((found.len(), found[0].value), (1, None));
+    assert!(found[0].caveats.contains(&Caveat::Backpressure), "{:?}", found[0]);
+}
+
+#[test]
+fn hosts_that_send_too_little_are_named() {
+    let sheet = switch("buffer = { per_port = \"256KiB\" }");
+    let hosts = HostModel { sends_at_most: Some(FrameRate(20_000.0)), ..HostModel::ideal(4) };
+    let mut place = VirtualTestbed::new("sim:slow", sheet, hosts, 1);
+    let figures = short().run(&mut place, 1).expect("every trial runs");
+    let found = buffers(&figures);
+    assert_eq!((found.len(), found[0].value), (1, None));
+    // Three senders of 20,000 frames a second stay below 81,274; with paced trials they are
+    // invalid.
+    let named = [Caveat::DeviceNotDriven, Caveat::NoValidTrial];
+    assert!(named.iter().any(|caveat| found[0].caveats.contains(caveat)), "{:?}", found[0]);
+}
+
+#[test]
+fn a_buffer_too_large_to_fill_has_a_lower_bound() {
+    let size = 64_000_000.0;
+    let mut place = testbed(switch("buffer = { per_port = \"64MB\" }"));
+    let spec = DepthSpec { longest: Nanos::from_millis(100), ..short() };
+    let figures = spec.run(&mut place, 1).expect("every trial runs");
+    let found = buffers(&figures);
+    let value = found[0].value.expect("a bound");
+    // 100 ms at a gigabit more than leaves: 12.5 MB on the wire.
+    assert!(value > 0.9 * 12.5e6 * 1518.0 / 1538.0 && value < size, "{value}");
+    assert!(found[0].caveats.contains(&Caveat::NotFilled));
+    assert!(
+        matches!(found[0].conditions.get(&Key::Bound), Some(Condition::Text(text)) if text == "at least")
+    );
+    let unsure = figures.iter().filter(|f| f.metric == Metric::Enough && f.value == Some(0.0));
+    assert_eq!(unsure.count(), 0, "a lower bound never says `not enough`");
+}
+
+#[test]
+fn two_hosts_are_too_few() {
+    let sheet =
+        profile("name = \"s\"\nports = 2\nrate = \"1Gbit\"\nbuffer = { per_port = \"1MiB\" }\n");
+    let place = testbed(sheet);
+    let problem = short().check(trial::Testbed::topology(&place)).expect_err("two hosts");
+    assert!(problem.to_string().contains("find 3 hosts"), "{problem}");
+}
+
+#[test]
+fn one_fast_port_fills_a_slow_ones_buffer() {
+    let text = r#"
+        name = "two"
+        [[device]]
+        name = "fast"
+        ports = 3
+        rate = "10Gbit"
+        buffer = { per_port = "4MiB" }
+        [[device]]
+        name = "slow"
+        ports = 2
+        rate = "1Gbit"
+        buffer = { per_port = "300kB" }
+        [[link]]
+        a = "fast/3"
+        b = "slow/2"
+        rate = "10Gbit"
+    "#;
+    let mut place = testbed(profile(text));
+    let output: PortRef = "h3/eth1".parse().expect("a port");
+    let spec = DepthSpec { outputs: vec![output], ..short() };
+    let figures = spec.run(&mut place, 1).expect("every trial runs");
+    let one = figures.iter().filter(|figure| {
+        matches!(figure.conditions.get(&Key::Feeding), Some(Condition::Text(text)) if text == "1 to 1")
+    });
+    let found: Vec<&Figure> = one.filter(|figure| figure.metric == Metric::Buffer).collect();
+    assert_eq!(found.len(), 3, "{found:#?}");
+    for figure in found {
+        let (low, high) = (figure.low.expect("an end"), figure.high.expect("an end"));
+        assert!((low..=high).contains(&300_000.0), "{figure:?}");
+    }
+}

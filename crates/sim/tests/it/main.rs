@@ -1,0 +1,25 @@
+//! Trials and studies in virtual time. Nothing here is sent and no clock is read, so all run beside
+//! each other.
+
+mod aa;
+mod addresses;
+mod buffer_depth;
+mod buffer_faults;
+mod buffer_sharing;
+mod buffer_twins;
+mod datagrams;
+mod determinism;
+mod fabric_faults;
+mod fabric_groups;
+mod fabric_nonblocking;
+mod fat_tree;
+mod messages;
+mod rates;
+mod round_trips;
+mod storage;
+mod streams;
+mod studies;
+mod sustained;
+mod switching;
+mod tcp;
+mod trials;

@@ -1,0 +1,237 @@
+//! Storage flows through modelled devices: what an operation takes, against sums reckoned by hand,
+//! and Little's law.
+
+use std::collections::BTreeMap;
+
+use device::Profile;
+use measure::{ByteCount, Nanos};
+use method::StorageSpec;
+use page::Condition;
+use page::{Figure, Key, Metric};
+use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
+use trial::ServedMemory;
+use trial::TrialRecord;
+use trial::record::{FlowRecord, Outcome, StorageRecord};
+use trial::{FlowKind, Pattern, Storage};
+
+use crate::trials::{GIGABIT, flow, run, trial};
+
+const SERVICE: Nanos = Nanos::from_micros(100);
+const BLOCK: u64 = 4096;
+/// TCP's payload of a full frame, and what a frame has beside it.
+const MSS: u64 = 1448;
+const OVERHEAD: u64 = 70;
+
+fn storage(rwmixread: u8, (numjobs, iodepth): (u16, u16), replicas: &[&str]) -> FlowKind {
+    FlowKind::Storage(Storage {
+        ioengine: "nbd".into(),
+        filename: "nbd://h2".into(),
+        pattern: Pattern::Random,
+        rwmixread,
+        bs: ByteCount(BLOCK),
+        numjobs,
+        iodepth,
+        replicas: replicas.iter().map(|place| place.parse().expect("a port's name")).collect(),
+        options: BTreeMap::new(),
+        server: None,
+        disk: None,
+        allow_destroy: false,
+    })
+}
+
+/// Five hosts at a switch that takes no time of its own.
+fn testbed(disk: DiskModel) -> VirtualTestbed {
+    let hosts = HostModel { disk, ..HostModel::ideal(5) };
+    VirtualTestbed::new("sim:storage", Profile::single(5, GIGABIT), hosts, 1)
+}
+
+fn of(record: &TrialRecord) -> &StorageRecord {
+    match &record.flows[..] {
+        [FlowRecord::Storage(storage)] => storage,
+        other => panic!("not one storage flow: {other:?}"),
+    }
+}
+
+/// From the first bit of a message to its last at the other end, through a switch that stores each
+/// frame and forwards it: nanoseconds.
+fn way(message: u64) -> u64 {
+    let (mut begins, mut leaves, mut last) = (0, 0, 0);
+    let mut left = message;
+    while left > 0 {
+        let frame = left.min(MSS) + OVERHEAD;
+        left -= left.min(MSS);
+        let there = begins + 8 + frame;
+        begins += frame + 20;
+        let egress = leaves.max(there);
+        leaves = egress + frame + 20;
+        last = egress + 8 + frame;
+    }
+    8 * last
+}
+
+fn fixed(read: Nanos, write: Nanos) -> DiskModel {
+    let of = |fixed| ServiceTime { fixed, drawn: Nanos::ZERO };
+    DiskModel { read: of(read), write: of(write), at_once: 64 }
+}
+
+fn check(seen: f64, expected: u64) {
+    // The histogram's 0.1 %, and a few nanoseconds of a host's jitter.
+    let off = (seen - expected as f64).abs();
+    assert!(off <= 0.001 * expected as f64 + 20.0, "{seen} and not {expected}");
+}
+
+#[test]
+fn one_operation_at_a_time_takes_its_round_trip_and_its_service() {
+    let read = way(28) + SERVICE.0 + way(16 + BLOCK);
+    let write = way(28 + BLOCK) + 2 * SERVICE.0 + way(16);
+    for (rwmixread, expected) in [(100, read), (0, write)] {
+        let mut testbed = testbed(fixed(SERVICE, SERVICE * 2));
+        let flows = vec![flow(1, "h1/eth1", "h2/eth1", storage(rwmixread, (1, 1), &[]))];
+        let record = run(&mut testbed, &trial(flows, Nanos::from_millis(200)));
+        assert_eq!(record.outcome, Outcome::Valid);
+        let seen = of(&record);
+        let [used, unused] = match rwmixread {
+            100 => [&seen.reads, &seen.writes],
+            _ => [&seen.writes, &seen.reads],
+        };
+        check(used.latency.mean(), expected);
+        assert_eq!(unused.count, 0);
+        assert_eq!(used.octets.0, used.count * BLOCK);
+        assert!((seen.iops() * expected as f64 / 1e9 - 1.0).abs() < 0.002, "{}", seen.iops());
+    }
+}
+
+#[test]
+fn a_write_waits_for_the_slowest_copy_and_a_read_for_none() {
+    let latency = |rwmixread, replicas: &[&str]| {
+        let mut testbed = testbed(fixed(SERVICE, SERVICE));
+        let flows = vec![flow(1, "h1/eth1", "h2/eth1", storage(rwmixread, (1, 1), replicas))];
+        let record = run(&mut testbed, &trial(flows, Nanos::from_millis(200)));
+        of(&record).mean_latency().expect("operations")
+    };
+    let (there, back) = (way(28 + BLOCK), way(16));
+    // A replica has its round trip and its disk, beside the server's own disk. Twice the server
+    // first acknowledges what came, before it speaks to somebody else by the same port.
+    let acks = 2 * 8 * (OVERHEAD + 20);
+    check(latency(0, &["h3/eth1"]), 2 * (there + back) + SERVICE.0 + acks);
+    check(latency(100, &["h3/eth1"]), way(28) + SERVICE.0 + way(16 + BLOCK));
+    // Two are written side by side; only the copies' way out of the server is shared.
+    let two = latency(0, &["h3/eth1", "h4/eth1"]) - latency(0, &["h3/eth1"]);
+    let message = 8 * (28 + BLOCK + 3 * (OVERHEAD + 20));
+    assert!(two > 0.0 && two <= message as f64, "{two} of {message}");
+}
+
+#[test]
+fn littles_law_holds_of_any_mix_and_a_disk_gives_what_it_can() {
+    let exponential = |drawn| ServiceTime { fixed: Nanos::ZERO, drawn };
+    let disk =
+        DiskModel { read: exponential(SERVICE), write: exponential(SERVICE * 3), at_once: 4 };
+    for (jobs, depth) in [(1, 1), (8, 1), (4, 8)] {
+        let flows = vec![flow(1, "h1/eth1", "h2/eth1", storage(70, (jobs, depth), &["h3/eth1"]))];
+        let record = run(&mut testbed(disk), &trial(flows, Nanos::from_secs(2)));
+        let seen = of(&record);
+        let asked = f64::from(jobs * depth);
+        let under_way = seen.under_way().expect("operations");
+        assert!((under_way / asked - 1.0).abs() < 0.02, "{under_way} of {asked}");
+        let share = seen.reads.count as f64 / (seen.reads.count + seen.writes.count) as f64;
+        assert!((share - 0.7).abs() < 0.02, "{share}");
+        if asked >= 32.0 {
+            // 0.7 of 100 us and 0.3 of 300 us, four at once: 25,000 a second.
+            assert!((seen.iops() / 25_000.0 - 1.0).abs() < 0.05, "{}", seen.iops());
+        }
+    }
+}
+
+#[test]
+fn what_can_not_be_run_says_why() {
+    let table = [
+        (storage(50, (0, 1), &[]), "must be above zero"),
+        (storage(101, (1, 1), &[]), "the share at most 100"),
+        (storage(50, (1, 1), &["h9/eth1"]), "there is no port `h9/eth1`"),
+        (storage(50, (1, 1), &["h2/eth1"]), "no way leads from `h2/eth1` to `h2/eth1`"),
+    ];
+    for (kind, why) in table {
+        let trial = trial(vec![flow(1, "h1/eth1", "h2/eth1", kind)], Nanos::from_millis(1));
+        let record = run(&mut testbed(DiskModel::IDEAL), &trial);
+        let Outcome::Failed { reason } = &record.outcome else { panic!("{:?}", record.outcome) };
+        assert!(reason.contains(why), "{reason}");
+    }
+}
+
+fn said(figure: &Figure, name: &str) -> String {
+    match figure.conditions.get(&Key::named(name)) {
+        Some(Condition::Text(text)) => text.clone(),
+        Some(Condition::Integer(number)) => number.to_string(),
+        Some(Condition::Flag(flag)) => flag.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// The study of the model's storage with so many operations under way, and how to find a figure of
+/// it.
+fn studied(depth: u16) -> impl Fn(Metric, &[(&str, &str)]) -> f64 {
+    let server = ServedMemory { size: ByteCount(1 << 20), read: SERVICE, write: SERVICE * 2 };
+    let FlowKind::Storage(job) = storage(50, (1, depth), &[]) else { unreachable!() };
+    let job = Storage { filename: String::new(), server: Some(server), ..job };
+    let spec = StorageSpec { duration: Nanos::from_secs(1), blocks: 2, ..StorageSpec::quick(job) };
+    let mut testbed = testbed(DiskModel::IDEAL);
+    let figures = spec.run(&mut testbed, 1).expect("the model runs");
+    move |metric, pairs| {
+        let found = figures.iter().find(|f| {
+            f.metric == metric
+                && f.quantile.is_none()
+                && pairs.iter().all(|(name, value)| said(f, name) == *value)
+        });
+        found.and_then(|f| f.value).unwrap_or_else(|| panic!("no {metric:?} of {pairs:?}"))
+    }
+}
+
+/// Nothing is left over where client, server and disk are a model's: what the study says of the
+/// network is all that they don't take. One operation waits for none of its own; several wait for
+/// each other, and where a disk's times are all alike they come in bursts that messages at even
+/// times don't meet, hence the wider bar.
+#[test]
+fn an_operation_waits_for_the_others_and_not_for_itself() {
+    for depth in [1, 2, 4] {
+        let of = studied(depth);
+        for operation in ["read", "write"] {
+            let part = |name| of(Metric::IoLatency, &[("operation", operation), ("part", name)]);
+            let (network, rest) = (part("network"), part("rest"));
+            eprintln!("{operation} x{depth}: network {network:.0} ns, rest {rest:.0} ns");
+            let bar = if depth == 1 { 0.02 } else { 0.1 };
+            assert!(rest.abs() <= bar * network, "{operation} x{depth}: {rest} of {network}");
+        }
+    }
+}
+
+/// The study on a modelled switch, whose truth is known: what it says of the network is what the
+/// network takes.
+#[test]
+fn the_studys_budget_is_the_models() {
+    let of = studied(1);
+    for (operation, disk) in [("read", SERVICE), ("write", SERVICE * 2)] {
+        let part = |name| of(Metric::IoLatency, &[("operation", operation), ("part", name)]);
+        let whole = of(Metric::IoLatency, &[("operation", operation), ("part", "")]);
+        let (network, rest) = (part("network"), part("rest"));
+        assert!((part("disk") - disk.0 as f64).abs() < 1.0);
+        assert!(rest.abs() <= 0.05 * network, "{operation}: {rest} of {network}");
+        let share = of(Metric::NetworkShare, &[("operation", operation)]);
+        assert!((share - network / whole).abs() < 0.01, "{share}");
+        let (there, back) = match operation {
+            "read" => (way(28), way(16 + BLOCK)),
+            _ => (way(28 + BLOCK), way(16)),
+        };
+        let told = network / (there + back) as f64;
+        assert!((0.95..1.05).contains(&told), "{network}");
+    }
+    let rate = of(Metric::Iops, &[("operation", "all"), ("estimate", "")]);
+    let little = of(Metric::Iops, &[("estimate", "under way / mean latency")]);
+    assert!((rate / little - 1.0).abs() < 0.02, "{rate} {little}");
+    let without = [("estimate", "at most, with a network without latency")];
+    let most = of(Metric::Iops, &without);
+    let disks = 1e9 / (1.5 * SERVICE.0 as f64);
+    assert!((most / disks - 1.0).abs() < 0.02, "{most} of {disks}");
+    // No round trip at all leaves what the disks take.
+    let zero = [("what_if_rtt_ns", "0"), ("what_if_iodepth", "1"), ("what_if_copied", "false")];
+    assert!(of(Metric::Iops, &zero) / disks > 0.8);
+}

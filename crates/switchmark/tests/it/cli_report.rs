@@ -1,0 +1,161 @@
+//! `report` and `runs` over a journal that a synthetic testbed filled and then left unfinished:
+//! nothing here is measured.
+
+use std::path::Path as FilePath;
+use std::process::{Command, Output};
+
+use crate::program::{Scratch, switchmark};
+use measure::reading::{Rejected, Stamp, Stamps};
+use measure::sequence::SequenceCounts;
+use measure::{FrameSize, Histogram, Nanos};
+use method::{LatencySpec, StudySpec};
+use record::{Journal, RunMeta, RunStatus, Store};
+use scripted::{Scripted, judged};
+use switchmark::config::resolved::Source;
+use switchmark::config::{SourceText, testbed};
+use trial::record::EchoRecord;
+use trial::{FlowKind, Path, Protocol};
+use trial::{FlowRecord, Testbed, TestbedError, Topology, Trial, TrialRecord};
+
+const RUN: &str = "20261121-140312-5e7d";
+
+const HOSTS: &str = r#"
+[[host]]
+name = "h1"
+reach = "local"
+port = [
+  { name = "eth1", address = "198.18.0.1/24", cable = "sw1/1" },
+  { name = "cab1", address = "198.19.0.1/24", cable = "h2/cab1" },
+]
+[[host]]
+name = "h2"
+reach = "netns:two"
+port = [
+  { name = "eth1", address = "198.18.0.2/24", cable = "sw1/2" },
+  { name = "cab1", address = "198.19.0.2/24", cable = "h1/cab1" },
+]
+[[device]]
+name = "sw1"
+kind = "switch"
+"#;
+
+/// Answers so many trials, and is gone.
+fn synthetic(topology: Topology, lives: usize) -> impl Testbed {
+    Scripted::new(topology, move |number: usize, trial: &Trial| {
+        if number >= lives {
+            return Err(TestbedError::Interrupted);
+        }
+        let FlowKind::Echo(echo) = &trial.flows[0].kind else { panic!("round trips only") };
+        let base = if trial.path == Path::Device { 12_000 } else { 8_000 };
+        let mut rtt = Histogram::new();
+        for at in 0..1000 {
+            rtt.record(Nanos(base + at + u64::from(trial.block) * 10));
+        }
+        let done = EchoRecord {
+            frame_size: echo.frame_size,
+            sent: 1000,
+            answers: SequenceCounts { unique: 1000, ..SequenceCounts::default() },
+            ipdv_up: rtt.clone(),
+            ipdv_down: rtt.clone(),
+            rtt,
+            effective_samples: 900.0,
+            stamps: Stamps { sent: Stamp::User, received: Stamp::Kernel },
+            rejected: Rejected::default(),
+            elapsed: Nanos::from_millis(300),
+        };
+        let record = judged(trial, vec![FlowRecord::Echo(done)]);
+        Ok(TrialRecord { started_unix_ns: 1_795_269_792_000_000_000, ..record })
+    })
+}
+
+/// A store with one run of two studies, broken off after `lives` trials.
+fn broken_off(path: &FilePath, lives: usize) {
+    let source = SourceText::file("hosts.toml", HOSTS);
+    let place = testbed::from_source("hosts.toml", &source).expect("a testbed");
+    let Source::Hosts(hosts) = place.source else { panic!("hosts") };
+    let topology = hosts.topology("hosts.toml");
+    let study = |protocol| {
+        let sizes = vec![FrameSize::MIN];
+        StudySpec::Latency(LatencySpec { protocols: vec![protocol], sizes, ..LatencySpec::quick() })
+    };
+    let meta = RunMeta {
+        id: RUN.to_owned(),
+        created_unix_ns: 1_795_269_792_000_000_000,
+        verb: "run".to_owned(),
+        command_line: "switchmark run synthetic.toml".to_owned(),
+        version: "0".to_owned(),
+        seed: 3,
+        studies: vec![study(Protocol::Icmp), study(Protocol::Udp)],
+        topology: topology.clone(),
+        facts: std::collections::BTreeMap::new(),
+        notes: vec!["Synthetic: nothing was measured.".to_owned()],
+        sweep: None,
+    };
+    let store = Store::open(path).expect("a store");
+    store.create_run(&meta).expect("a run");
+    let inner = Box::new(synthetic(topology, lives));
+    let mut journal = Journal::new(&store, RUN, inner).expect("a journal");
+    let ended = meta.studies.iter().try_for_each(|study| study.run(&mut journal, 3).map(|_| ()));
+    let status = if ended.is_ok() { RunStatus::Done } else { RunStatus::Interrupted };
+    store.set_status(RUN, &status).expect("its status");
+}
+
+fn run(store: &FilePath, args: &[&str]) -> Output {
+    let mut command = Command::new(switchmark());
+    command.args(args).arg("--store").arg(store).output().expect("switchmark starts")
+}
+
+fn words(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Two studies of twenty trials each: broken off nowhere, at once, in the first and in the second.
+#[test]
+fn an_unfinished_run_shows_what_there_is() {
+    let scratch = Scratch::new("cli-report");
+    for (lives, finished, shown) in [
+        (40, true, &["icmp", "udp"][..]),
+        (0, false, &[]),
+        (11, false, &["icmp"]),
+        (28, false, &["icmp", "udp"]),
+    ] {
+        let store = scratch.path(&format!("{lives}.db"));
+        broken_off(&store, lives);
+        let page = scratch.path(&format!("{lives}.html"));
+        let report = run(&store, &["report", "latest", "--out", page.to_str().unwrap()]);
+        let text = words(&report.stdout);
+        assert!(report.status.success(), "{lives}: {text}{}", words(&report.stderr));
+        assert_eq!(text.contains("Unfinished: the run broke off before"), !finished, "{text}");
+        for protocol in ["icmp", "udp"] {
+            let row = format!("\n{} ", protocol.to_uppercase());
+            assert_eq!(
+                text.contains(&row),
+                shown.contains(&protocol),
+                "{lives} {protocol}: {text}"
+            );
+        }
+        assert!(!text.contains("repeated") && !text.contains("no valid trial"), "{lives}: {text}");
+        let html = std::fs::read_to_string(&page).expect("the page");
+        assert_eq!(html.contains("Unfinished: the run broke off"), !finished);
+        assert!(html.contains("Synthetic: nothing was measured."));
+    }
+}
+
+#[test]
+fn quiet_json_says_nothing_else() {
+    let scratch = Scratch::new("cli-quiet");
+    let store = scratch.path("journal.db");
+    broken_off(&store, 24);
+    let quiet = run(&store, &["report", RUN, "--json", "--quiet"]);
+    assert_eq!(words(&quiet.stderr), "");
+    assert!(words(&quiet.stdout).starts_with('{'));
+    let json = run(&store, &["report", RUN, "--json"]);
+    assert!(words(&json.stderr).contains("Round-trip time"), "tables go to stderr");
+    let plain = run(&store, &["report", RUN, "--quiet"]);
+    assert!(words(&plain.stdout).contains("Round-trip time"), "the tables are what was asked for");
+    assert_eq!(words(&plain.stderr), "");
+    let runs = run(&store, &["runs"]);
+    let text = words(&runs.stdout);
+    assert!(text.contains(RUN) && text.contains("hosts.toml"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}

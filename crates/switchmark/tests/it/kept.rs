@@ -1,0 +1,62 @@
+//! What 0.1 had is still there: every verb, flag, metric, caveat and condition of a list that was
+//! made from it.
+//!
+//! Never changes the list: what is renamed answers to its old name, and is found by it.
+
+use std::collections::BTreeSet;
+
+use clap::{Arg, Command, CommandFactory as _};
+use page::{Caveat, Key, Metric};
+use switchmark::cli::Cli;
+
+const LIST: &str = include_str!("../snapshots/what-0.1-had.txt");
+
+/// `compare --baseline`: the command it is of, and the flag; the flags of all commands above it
+/// are its own too.
+fn has_flag(root: &Command, line: &str) -> bool {
+    let (verbs, flag) = line.rsplit_once("--").expect("a flag");
+    let mut command = root;
+    let named = |arg: &&Arg| {
+        let longs = arg.get_long().into_iter().chain(arg.get_all_aliases().unwrap_or_default());
+        longs.collect::<Vec<_>>().contains(&flag)
+    };
+    let mut found = command.get_arguments().any(|arg| arg.is_global_set() && named(&arg));
+    for verb in verbs.split_whitespace() {
+        let Some(below) = command.find_subcommand(verb) else { return false };
+        command = below;
+        found |= command.get_arguments().any(|arg| arg.is_global_set() && named(&arg));
+    }
+    found || command.get_arguments().any(|arg| named(&arg))
+}
+
+fn has_verb(root: &Command, line: &str) -> bool {
+    let below = |command, verb| Command::find_subcommand(command, verb);
+    line.split_whitespace().try_fold(root, below).is_some()
+}
+
+fn is_read<T: serde::de::DeserializeOwned>(name: &str) -> bool {
+    serde_json::from_value::<T>(name.into()).is_ok()
+}
+
+#[test]
+fn all_that_was_there_is_there() {
+    let root = Cli::command();
+    let mut kinds = BTreeSet::new();
+    let lost: Vec<&str> = LIST
+        .lines()
+        .filter(|line| {
+            let (kind, name) = line.split_once(' ').expect("a kind and a name");
+            kinds.insert(kind);
+            !match kind {
+                "verb" => has_verb(&root, name),
+                "flag" => has_flag(&root, name),
+                "metric" => is_read::<Metric>(name),
+                "caveat" => is_read::<Caveat>(name),
+                "condition" => !matches!(Key::named(name), Key::Named(_)),
+                other => panic!("{other} is no kind"),
+            }
+        })
+        .collect();
+    assert_eq!(kinds.len(), 5);
+    assert!(lost.is_empty(), "0.1 had {lost:#?}");
+}

@@ -1,0 +1,18 @@
+//! The program as its user runs it where no lab is built: its words, its files, and what it
+//! measures in virtual time. No test needs the machine for itself, so all run beside each other.
+
+#![allow(clippy::disallowed_methods, reason = "these tests wait for a process")]
+
+mod any_bytes;
+mod bad_inputs;
+mod buffer_plan;
+mod cli_binary;
+mod cli_config;
+mod cli_report;
+mod compare;
+mod kept;
+#[path = "../program/mod.rs"]
+mod program;
+mod protocol;
+mod prove;
+mod sim;

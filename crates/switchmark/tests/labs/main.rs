@@ -1,0 +1,31 @@
+//! The program and its controller on real frames, in labs and on hosts made of namespaces; and,
+//! when asked for, the benchmarks beside other tools. They run one at a time: labs on one machine
+//! disturb each other, and each test compares what the machine has before and after.
+
+#![allow(clippy::disallowed_methods, reason = "these tests face the kernel")]
+
+mod against_peers;
+mod agent;
+mod buffer_emulated;
+mod buffer_kernel;
+mod cli_lab;
+mod clusters;
+mod conformance;
+mod controller;
+mod demo;
+mod endings;
+mod fabric;
+mod harness;
+mod interrupted;
+mod launchers;
+mod limits;
+mod other_traffic;
+#[path = "../program/mod.rs"]
+mod program;
+mod recabled;
+mod rfc2544;
+mod senders;
+mod ssh;
+mod storage_harm;
+mod switching;
+mod truth;

@@ -1,0 +1,146 @@
+//! Four hosts at a switch of eight ports, and a scripted person who moves their cables.
+//!
+//! Owns the switch (two of the kernel's bridges joined by limited links) and the person, who does
+//! what is asked for on standard error and says so with a line. Never answers before the cable is
+//! moved.
+
+use std::fmt::Write as _;
+use std::io::{BufReader, Read as _, Write as _};
+use std::net::UdpSocket;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use lab::{BridgesSpec, Lab, LabDevice, LabSpec};
+use measure::Rate;
+
+use super::harness::{Scratch, switchmark};
+
+/// The groups of the eight ports.
+pub const TRUTH: &str = "1 1 1 1 2 2 2 2";
+
+/// The words come in one write; so long a silence is their end.
+const QUIET: Duration = Duration::from_millis(300);
+
+pub struct Bench {
+    lab: Lab,
+    folder: PathBuf,
+    /// Whose namespaces the hosts are reached by.
+    sleepers: Vec<Child>,
+}
+
+impl Bench {
+    /// An uplink carries what one port does: two flows fill it.
+    pub fn new(scratch: &Scratch) -> Self {
+        let rate = Rate(40_000_000);
+        let device = LabDevice::Bridges(BridgesSpec { groups: 2, uplink: Some(rate) });
+        let spec = LabSpec { hosts: 4, rate: Some(rate), mtu: 1500, ..LabSpec::new(device) };
+        let lab = Lab::build(&spec).expect("the lab comes up");
+        let mut sleepers = Vec::new();
+        let mut text = "[[device]]\nname = \"sw1\"\nkind = \"switch\"\n".to_owned();
+        for (number, host) in (1..).zip(&lab.plan().hosts) {
+            let mut sleep = Command::new("sleep");
+            sleep.arg("3600").stdin(Stdio::null()).stdout(Stdio::null());
+            let sleeper = lab.spawn(&host.name, &mut sleep).expect("it sleeps");
+            let (name, pid, address) = (&host.name, sleeper.id(), host.ports[0].address);
+            let _ = write!(
+                text,
+                "[[host]]\nname = \"{name}\"\nreach = \"pid:{pid}\"\n[[host.port]]\nname = \"eth1\"\n\
+                 address = \"{address}/24\"\ncable = \"sw1/{number}\"\nrate = \"40Mbit\"\n"
+            );
+            sleepers.push(sleeper);
+        }
+        let folder = scratch.folder().to_owned();
+        std::fs::write(folder.join("bench.toml"), text).expect("a testbed file");
+        Self { lab, folder, sleepers }
+    }
+
+    /// Runs switchmark beside a person who goes away after so many steps. How many were asked for,
+    /// and all that was said.
+    pub fn person(&mut self, args: &[&str], steps: Option<usize>) -> (usize, String) {
+        let mut command = Command::new(switchmark());
+        command.args(args).args(["--quiet", "--json", "--store", "journal.db"]);
+        if args[0] == "fabric" {
+            command.args(["--testbed", "bench.toml", "--hosts", "4", "--ports", "8"]);
+        }
+        command.current_dir(&self.folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("switchmark starts");
+        let mut answers = child.stdin.take();
+        let mut stdout = child.stdout.take().expect("piped");
+        let figures = thread::spawn(move || {
+            let mut text = String::new();
+            let _ = stdout.read_to_string(&mut text);
+            text
+        });
+        let words = heard(BufReader::new(child.stderr.take().expect("piped")));
+        let (mut asked, mut said) = (0, String::new());
+        while let Ok(line) = words.recv() {
+            let _ = writeln!(said, "{line}");
+            if !line.starts_with("step ") {
+                continue;
+            }
+            asked += 1;
+            let mut cables = Vec::new();
+            while let Ok(line) = words.recv_timeout(QUIET) {
+                let _ = writeln!(said, "{line}");
+                cables.push(line);
+            }
+            if steps.is_some_and(|steps| asked > steps) {
+                answers = None;
+                continue;
+            }
+            for cable in &cables {
+                self.plug(cable);
+            }
+            let line = answers.as_mut().expect("nobody left yet").write_all(b"\n");
+            line.expect("it listens");
+        }
+        child.wait().expect("it ends");
+        (asked, said + &figures.join().expect("no panic"))
+    }
+
+    /// `  h2/eth1 from 1 to port 6`: the port's own interface moves to the bridge of that port.
+    fn plug(&self, cable: &str) {
+        let host = cable.trim().split('/').next().expect("a host");
+        let port: usize = cable.rsplit(' ').next().and_then(|n| n.parse().ok()).expect("a port");
+        let group = if port <= 4 { "group1" } else { "group2" };
+        let interface = host.replace('h', "p");
+        self.lab
+            .netlink("bridges", |kernel| {
+                let (port, bridge) = (kernel.link(&interface)?.index, kernel.link(group)?.index);
+                kernel.set_master(port, bridge)
+            })
+            .expect("the cable moves");
+        // As a link that comes up does, it lets the switch learn where the host is now.
+        let speak = || {
+            let socket = UdpSocket::bind(("0.0.0.0", 0)).expect("a socket");
+            socket.set_broadcast(true).expect("it may");
+            socket.send_to(b"here", "198.18.0.255:9").expect("all hear it");
+        };
+        self.lab.inside(host, speak).expect("the host is there");
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        for sleeper in &mut self.sleepers {
+            let _ = sleeper.kill();
+            let _ = sleeper.wait();
+        }
+    }
+}
+
+fn heard(from: impl std::io::BufRead + Send + 'static) -> Receiver<String> {
+    let (say, words) = mpsc::channel();
+    thread::spawn(move || {
+        for line in from.lines().map_while(Result::ok) {
+            if say.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    words
+}

@@ -1,0 +1,78 @@
+//! One load shared by several threads: each backend, every schedule, counted frame for frame.
+//!
+//! Needs root. Never asserts a rate that a busy machine might not reach.
+
+use crate::harness::{alone, datagrams_of, open, paced, size, trial};
+use lab::LabDevice;
+use measure::Nanos;
+use switchmark::controller::LiveTestbed;
+use trial::record::{Defect, Outcome, PortCounters, Side};
+use trial::{Backend, Datagrams, FlowKind, Gate, Schedule};
+use trial::{Testbed, TestbedError, TrialRecord};
+
+const LOAD: Nanos = Nanos::from_millis(200);
+
+fn run(
+    testbed: &mut LiveTestbed,
+    schedule: Schedule,
+    backend: Backend,
+    senders: u16,
+) -> Result<TrialRecord, TestbedError> {
+    let pair = testbed.topology().measured_pairs().remove(0);
+    let plain = Datagrams::plain(size(64), schedule, backend, 64);
+    let kind = FlowKind::Datagrams(Datagrams { senders, ..plain });
+    testbed.run(&trial(&pair, kind, LOAD, Gate::Strict))
+}
+
+/// Frames that the kernel took from the sending host, learning frames included.
+fn taken(record: &TrialRecord) -> u64 {
+    let sender = |port: &&PortCounters| port.side == Side::Tester && port.place == "h1/eth1";
+    record.ports.iter().find(sender).map_or(0, |port| port.counters["tx_packets"])
+}
+
+/// Whether the trial is invalid because its burst was not whole.
+fn cut_short(record: &TrialRecord) -> bool {
+    let Outcome::Invalid { reasons } = &record.outcome else { return false };
+    reasons.iter().any(|reason| matches!(reason, Defect::BurstLength { .. }))
+}
+
+#[test]
+fn a_shared_load_adds_up_frame_for_frame() {
+    let Some(_alone) = alone("a_shared_load_adds_up_frame_for_frame", &[]) else { return };
+    let mut testbed = open(&LabDevice::Cable, None);
+    for backend in [Backend::XdpLive, Backend::Packet, Backend::Udp] {
+        for (schedule, senders) in
+            [(Schedule::Greedy, 2), (paced(9_000.0), 3), (Schedule::Burst(1_000), 3)]
+        {
+            let record = run(&mut testbed, schedule, backend, senders).expect("runs");
+            let flow = datagrams_of(&record);
+            let told = format!("{backend:?} {schedule:?}: {flow:?}");
+            assert_eq!(flow.backend, backend.as_str(), "{told}");
+            assert_eq!(flow.received.lost(flow.sent), flow.sent - flow.received.unique, "{told}");
+            assert_eq!(flow.received.duplicated, 0, "{told}");
+            assert!(taken(&record) >= flow.sent, "{} taken: {told}", taken(&record));
+            match schedule {
+                // A thread that a busy machine lets go only after the load's end sends nothing:
+                // then the trial says so.
+                Schedule::Burst(frames) => {
+                    let cut = flow.sent < frames;
+                    assert!(flow.offered <= frames && cut == cut_short(&record), "{told}");
+                }
+                // Each thread offers what is due at its own times, the first one included.
+                Schedule::Paced(_) => assert!(flow.offered.abs_diff(1_800) <= 3, "{told}"),
+                _ => assert!(flow.sent > 0, "{told}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_port_without_a_queue_for_each_says_so() {
+    let Some(_alone) = alone("a_port_without_a_queue_for_each_says_so", &[]) else { return };
+    let mut testbed = open(&LabDevice::Cable, None);
+    let record = run(&mut testbed, Schedule::Greedy, Backend::AfXdp, 1).expect("it has one");
+    assert_eq!(datagrams_of(&record).backend, "af-xdp");
+    let refused = run(&mut testbed, Schedule::Greedy, Backend::AfXdp, 2).expect_err("not two");
+    let told = refused.to_string();
+    assert!(told.contains("other af_xdp sockets have all 1 queues"), "{told}");
+}
