@@ -12,39 +12,24 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Item, Pat};
 
 use crate::circles::is_for_tests;
+use crate::tidy;
 
 const LIMITS: [&str; 3] = ["DeviceLimited", "LinkLimited", "TesterLimited"];
 
 /// Fails with every place that makes what it may not.
 pub fn check(root: &Path) -> Result<()> {
     let mut wrong = Vec::new();
-    let mut folders = vec![root.join("crates")];
-    while let Some(folder) = folders.pop() {
-        let entries =
-            fs::read_dir(&folder).with_context(|| format!("list {}", folder.display()))?;
-        for entry in entries {
-            let path = entry?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if is_bound(root, &path) {
-                let text = fs::read_to_string(&path)?;
-                let made = made(&text).with_context(|| format!("parse {}", path.display()))?;
-                let name = path.strip_prefix(root).unwrap_or(&path).display();
-                wrong.extend(made.into_iter().map(|made| format!("{name}: {made}")));
-            }
+    tidy::visit(&root.join("crates"), &mut |path| {
+        let inside = path.strip_prefix(root.join("crates")).unwrap_or(path);
+        let own_room = inside.iter().any(|name| name == "verdict" || name == "verdict.rs");
+        if tidy::is_product(inside) && !own_room && !inside.starts_with("page") {
+            let text = fs::read_to_string(path)?;
+            let made = made(&text).with_context(|| format!("parse {}", path.display()))?;
+            wrong.extend(made.into_iter().map(|made| format!("{}: {made}", inside.display())));
         }
-    }
+        Ok(())
+    })?;
     if wrong.is_empty() { Ok(()) } else { bail!("{}", wrong.join("\n")) }
-}
-
-/// Product code that is neither the verdicts' room nor the types' own.
-fn is_bound(root: &Path, path: &Path) -> bool {
-    let inside = path.strip_prefix(root.join("crates")).unwrap_or(path);
-    let names: Vec<_> = inside.iter().filter_map(|name| name.to_str()).collect();
-    path.extension().is_some_and(|e| e == "rs")
-        && names.get(1) == Some(&"src")
-        && !inside.starts_with("page")
-        && !names.iter().any(|name| ["verdict", "verdict.rs", "tests", "tests.rs"].contains(name))
 }
 
 fn made(text: &str) -> syn::Result<Vec<String>> {

@@ -19,8 +19,7 @@ pub fn print(root: &Path) -> Result<()> {
         tidy::visit(&root.join(folder), &mut |path| {
             let inside = path.strip_prefix(root).unwrap_or(path);
             let names: Vec<&str> = inside.iter().filter_map(|name| name.to_str()).collect();
-            let tests = names.iter().any(|name| ["tests", "tests.rs"].contains(name));
-            if path.extension().is_some_and(|e| e == "rs") && names.contains(&"src") && !tests {
+            if tidy::is_product(inside) {
                 let lines = code(&fs::read_to_string(path)?);
                 files.push(lines);
                 let name = names[usize::from(names[0] == "crates")];

@@ -30,6 +30,13 @@ pub fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Whether a file, by its path below the workspace, is the product's code and no test.
+pub fn is_product(inside: &Path) -> bool {
+    let under = |name: &str| inside.iter().any(|part| part == name);
+    under("src") && !under("tests") && !under("tests.rs")
+}
+
+/// Every file of Rust below a folder, in order.
 pub fn visit(folder: &Path, judge: &mut impl FnMut(&Path) -> Result<()>) -> Result<()> {
     let entries = fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.map(|e| Ok(e?.path())).collect::<Result<_>>()?;

@@ -209,9 +209,8 @@ fn primary(rows: &[Row]) -> usize {
 /// In how many figures a campaign's A/A control came out different, and of how many.
 pub fn control_of(figures: &[Figure]) -> (usize, usize) {
     let own = |figure: &&Figure| figure.conditions.contains_key(&Key::Control);
-    let different = |figure: &&Figure| {
-        figure.conditions.get(&Key::Decision) == Some(&Decision::Different.as_str().into())
-    };
+    let different =
+        |figure: &&Figure| figure.text(Key::Decision) == Some(Decision::Different.as_str());
     (figures.iter().filter(own).filter(different).count(), figures.iter().filter(own).count())
 }
 

@@ -226,7 +226,7 @@ fn two_blocks_have_a_range_and_no_interval() {
         figure.conditions.remove(&Key::Interval);
         figure.set_interval(interval(confidence));
         assert_eq!((figure.low, figure.high, figure.confidence), (Some(1.0), Some(2.0), kept));
-        let named = figure.conditions.get(&Key::Interval) == Some(&Condition::from("range"));
+        let named = figure.text(Key::Interval) == Some("range");
         assert_eq!(named, kept.is_none(), "{confidence}");
     }
     figure.set_interval(Some(measure::Interval { low: 1.0, high: 1.0, confidence: 0.0 }));

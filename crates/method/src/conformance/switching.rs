@@ -8,7 +8,6 @@ use measure::Nanos;
 use super::{Clause, addresses, clause, final_duration, phases, sizes, soundness, tester};
 use crate::study::rate::suite;
 use crate::{SwitchTest, SwitchingSpec};
-use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
 use trial::Topology;
 
@@ -65,8 +64,7 @@ fn rfc8239(spec: &SwitchingSpec, topology: &Topology, figures: &[Figure]) -> Vec
 
 fn bursts_of_incast(figures: &[Figure]) -> Clause {
     let asked = "the stateless traffic is a burst at the full rate, and the ports change";
-    let traffic = Some(Condition::from("tcp and a burst"));
-    let of = |f: &&Figure| f.conditions.get(&Key::Traffic) == traffic.as_ref();
+    let of = |f: &&Figure| f.text(Key::Traffic) == Some("tcp and a burst");
     let kept =
         figures.iter().any(|f| of(&f)) && figures.iter().filter(of).all(|f| f.value.is_some());
     let done = if kept {
@@ -135,9 +133,8 @@ fn repeats() -> Clause {
 
 /// What a test asks for, and whether each of its figures is a result.
 fn of_test(test: SwitchTest, figures: &[Figure]) -> Clause {
-    let name = Some(Condition::from(test.as_str()));
     let own: Vec<&Figure> =
-        figures.iter().filter(|f| f.conditions.get(&Key::Test) == name.as_ref()).collect();
+        figures.iter().filter(|f| f.text(Key::Test) == Some(test.as_str())).collect();
     if let Some(figure) = own.iter().find(|f| f.caveats.contains(&Caveat::Unsupported)) {
         let reason = figure.text(Key::Reason).unwrap_or("it can't be made here");
         return clause(test.clause(), test.requirement(), format!("not made: {reason}"), false);

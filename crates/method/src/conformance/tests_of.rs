@@ -7,7 +7,6 @@ use measure::Nanos;
 
 use super::{Clause, clause, soundness};
 use crate::{ForwardingSpec, ForwardingTest};
-use page::Condition;
 use page::{Figure, Key, Metric};
 
 pub(super) fn clauses(spec: &ForwardingSpec, figures: &[Figure]) -> Vec<Clause> {
@@ -52,10 +51,8 @@ fn own(figures: &[Figure], test: ForwardingTest) -> Vec<&Figure> {
 
 /// The throughputs by RFC 2544's own goal.
 pub(super) fn throughputs(figures: &[Figure]) -> Vec<&Figure> {
-    let rfc = Some(Condition::from("rfc2544"));
     let mut found = own(figures, ForwardingTest::Throughput);
-    found
-        .retain(|f| f.metric == Metric::Throughput && f.conditions.get(&Key::Goal) == rfc.as_ref());
+    found.retain(|f| f.metric == Metric::Throughput && f.text(Key::Goal) == Some("rfc2544"));
     found
 }
 
@@ -84,7 +81,7 @@ fn latency(spec: &ForwardingSpec, figures: &[Figure]) -> [Clause; 2] {
 fn loss_curve(figures: &[Figure]) -> Clause {
     let asked = "loads from the media's highest rate down by 10 % or less, to two without loss";
     let found = own(figures, ForwardingTest::LossCurve);
-    let link = |f: &Figure| f.conditions.get(&Key::LoadReference) == Some(&"link rate".into());
+    let link = |f: &Figure| f.text(Key::LoadReference) == Some("link rate");
     let (values, all) = soundness(&found);
     let from_link = !found.is_empty() && found.iter().all(|f| link(f));
     let reference = if from_link { "from the link's rate" } else { "not from the link's rate" };

@@ -54,8 +54,7 @@ pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
             };
             // A model without noise repeats itself: ends that are one say nothing of chance.
             let confident = low < high && confidence.is_some_and(|c| c >= LEAST_CONFIDENCE);
-            let bracket =
-                claim.figure.conditions.get(&Key::Interval) == Some(&"search bracket".into());
+            let bracket = claim.figure.text(Key::Interval) == Some("search bracket");
             Judged {
                 judgement,
                 covered: confident.then_some(within),

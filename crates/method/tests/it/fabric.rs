@@ -234,9 +234,9 @@ fn the_tables_of_the_first_write_up() {
     assert_eq!(value(&figures, "neighbours", "48", "minimum"), 8.0 * PORT);
     assert_eq!(value(&figures, "neighbours", "48", "worst-interval"), 4.0 * PORT);
     let sizes = figures.iter().filter(|f| {
-        f.conditions.get(&Key::Arrangement) == Some(&"offset=12".into())
+        f.text(Key::Arrangement) == Some("offset=12")
             && f.conditions[&Key::Nodes] == 48u64.into()
-            && f.conditions[&Key::Statistic] == "minimum".into()
+            && f.text(Key::Statistic) == Some("minimum")
     });
     assert_eq!(sizes.count(), 5, "one for each message size");
     let b = find(
@@ -245,7 +245,7 @@ fn the_tables_of_the_first_write_up() {
     );
     assert_eq!((b.verdict, b.blocks), (Verdict::DeviceLimited, 6));
     assert!(b.caveats.contains(&Caveat::QuickProfile) && !b.caveats.contains(&Caveat::NoBypass));
-    assert_eq!(b.conditions[&Key::RateConvention], "payload".into());
+    assert_eq!(b.text(Key::RateConvention), Some("payload"));
     let Condition::Number(limit) = b.conditions[&Key::WireLimit] else { panic!() };
     assert!((limit / 1e6 - 949.3).abs() < 0.1, "{limit}");
     let pair = [(Key::Statistic, "pair"), (Key::Arrangement, "offset=12"), (Key::From, "h1/eth1")];
@@ -335,7 +335,7 @@ fn a_port_in_several_pairs_is_told_as_a_whole() {
     assert_eq!(each("half-to-half"), Some(4u64.into()));
     assert_eq!(each("neighbours"), None);
     let answer = nonblocking(&figures);
-    assert_eq!(answer.conditions[&Key::WorstArrangement], "neighbours".into());
+    assert_eq!(answer.text(Key::WorstArrangement), Some("neighbours"));
     let one_way = testbed.asked.iter().filter(|trial| trial.label.starts_with("streams"));
     assert!(one_way.clone().count() > 0 && one_way.clone().all(|t| t.flows.len() <= 16));
     let only = spec(&["mesh"]);
@@ -403,8 +403,7 @@ fn an_odd_port_rests() {
     let figures = run(&spec(&["neighbours", "tournament"]), &mut testbed);
     assert_eq!(value(&figures, "neighbours", "4", "mean"), 8.0 * PORT);
     let pairs = figures.iter().filter(|f| {
-        f.conditions.get(&Key::Arrangement) == Some(&"tournament".into())
-            && f.conditions.get(&Key::Statistic) == Some(&"pair".into())
+        f.text(Key::Arrangement) == Some("tournament") && f.text(Key::Statistic) == Some("pair")
     });
     assert_eq!(pairs.count(), 10, "every pair of five once");
 }

@@ -29,7 +29,7 @@ fn run(spec: &ForwardingSpec, model: &mut Bed) -> Vec<Figure> {
 
 /// The figures of a metric on a path, in frames/s or ratio.
 fn of<'a>(figures: &'a [Figure], metric: Metric, path: &str) -> Vec<&'a Figure> {
-    let on_path = |f: &&Figure| f.conditions[&Key::Path] == Condition::from(path);
+    let on_path = |f: &&Figure| f.text(Key::Path) == Some(path);
     figures
         .iter()
         .filter(|f| f.metric == metric && f.unit != Unit::BitsPerSecond)
@@ -63,7 +63,7 @@ fn throughput_is_found_within_the_precision_of_the_truth() {
         // A flood that the device could not carry by far is the search's first trial.
         let flood = u64::from(capacity < 0.8 * 1_000_000.0);
         assert_eq!(figure.n, flood + model.asked.iter().filter(searched).count() as u64);
-        assert_eq!(figure.conditions[&Key::Goal], "rfc2544".into());
+        assert_eq!(figure.text(Key::Goal), Some("rfc2544"));
     }
 }
 
@@ -109,7 +109,7 @@ fn a_flood_states_every_rate_in_four_conventions() {
     assert_eq!((received.blocks, sent.caveats.contains(&Caveat::FewBlocks)), (6, false));
     let bits: Vec<(String, f64)> = figures
         .iter()
-        .filter(|f| f.unit == Unit::BitsPerSecond && f.conditions[&Key::Path] == "device".into())
+        .filter(|f| f.unit == Unit::BitsPerSecond && f.text(Key::Path) == Some("device"))
         .map(|f| (format!("{:?}", f.conditions[&Key::RateConvention]), f.value.expect("bits")))
         .collect();
     let per_frame = [84.0, 64.0, 46.0, 18.0].map(|octets| octets * 8.0 * 400_000.0);
@@ -171,7 +171,7 @@ fn a_broken_device_gives_no_value_and_says_so() {
     let mut model = Model { broken: true, ..Model::new() }.bed();
     let tests = [ForwardingTest::Flood, ForwardingTest::Throughput, ForwardingTest::LossCurve];
     let figures = run(&spec(&tests), &mut model);
-    let on_device = figures.iter().filter(|f| f.conditions[&Key::Path] == "device".into());
+    let on_device = figures.iter().filter(|f| f.text(Key::Path) == Some("device"));
     for figure in on_device {
         assert_eq!(figure.value, None, "{figure:?}");
         assert!(figure.caveats.contains(&Caveat::NoValidTrial), "{figure:?}");
@@ -250,7 +250,7 @@ fn a_device_that_loses_nothing_is_never_the_limit() {
             assert_eq!(figure.verdict, expected, "{capacity} {metric:?}");
         }
         let curve = of(&figures, Metric::LossRatio, "device").into_iter();
-        for row in curve.filter(|f| f.conditions[&Key::Test] == "loss-curve".into()) {
+        for row in curve.filter(|f| f.text(Key::Test) == Some("loss-curve")) {
             let lost = row.value.expect("a ratio") > 0.0;
             let own = if lost { Verdict::DeviceLimited } else { Verdict::TesterLimited };
             assert_eq!(row.verdict, own, "{capacity}: {row:?}");

@@ -70,7 +70,7 @@ fn a_queue_that_outlasts_a_trial_is_waited_for() {
     let is = |f: &&Figure| {
         f.metric == Metric::Throughput
             && f.unit == Unit::FramesPerSecond
-            && f.conditions.get(&Key::Path) == Some(&"device".into())
+            && f.text(Key::Path) == Some("device")
     };
     let found = figures.iter().find(is).expect("a throughput");
     assert_eq!(found.verdict, Verdict::DeviceLimited, "{found:?}");

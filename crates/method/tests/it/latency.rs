@@ -27,9 +27,8 @@ fn run(spec: &LatencySpec, model: &mut Bed) -> Vec<Figure> {
 }
 
 fn find<'a>(figures: &'a [Figure], metric: Metric, q: Option<f64>, path: &str) -> &'a Figure {
-    let wanted = |f: &&Figure| {
-        f.metric == metric && f.quantile == q && f.conditions[&Key::Path] == Condition::from(path)
-    };
+    let wanted =
+        |f: &&Figure| f.metric == metric && f.quantile == q && f.text(Key::Path) == Some(path);
     figures.iter().find(wanted).expect("the figure exists")
 }
 
@@ -144,7 +143,7 @@ fn a_load_runs_beside_the_round_trips() {
     let loads: Vec<&Condition> = figures
         .iter()
         .filter(|f| f.metric == Metric::Rtt && f.quantile == Some(0.5))
-        .filter(|f| f.conditions[&Key::Path] == "device".into())
+        .filter(|f| f.text(Key::Path) == Some("device"))
         .map(|f| &f.conditions[&Key::Load])
         .collect();
     let expected: [Condition; 3] =
@@ -175,7 +174,7 @@ fn a_lossless_load_in_a_lab_tells_no_limit() {
 fn a_broken_device_gives_no_value_and_says_so() {
     let mut model = Model { broken: true, ..Model::new() }.bed();
     let figures = run(&spec(), &mut model);
-    for figure in figures.iter().filter(|f| f.conditions[&Key::Path] == "device".into()) {
+    for figure in figures.iter().filter(|f| f.text(Key::Path) == Some("device")) {
         assert_eq!(figure.value, None, "{figure:?}");
         assert!(figure.caveats.contains(&Caveat::NoValidTrial), "{figure:?}");
         assert_eq!(figure.verdict, Verdict::Undetermined, "{figure:?}");

@@ -9,7 +9,6 @@ use method::search::GoalName;
 use method::{ForwardingSpec, ForwardingTest, SearchKind, StudySpec, conformance};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
-use std::borrow::Borrow;
 use trial::Testbed as _;
 use trial::record::Clocks;
 use trial::{Deed, Gate, Path, Schedule};
@@ -31,10 +30,6 @@ fn run(spec: &ForwardingSpec, model: &mut Bed) -> Vec<Figure> {
     study.run(model, 7).expect("the model never dies")
 }
 
-fn is(figure: &Figure, name: impl Borrow<Key>, value: &str) -> bool {
-    figure.conditions.get(name.borrow()) == Some(&Condition::from(value))
-}
-
 /// A metric's figures of a test on a path.
 fn of<'a>(
     figures: &'a [Figure],
@@ -42,7 +37,9 @@ fn of<'a>(
     path: &str,
 ) -> Vec<&'a Figure> {
     let wanted = |f: &&Figure| {
-        f.metric == metric && is(f, Key::Test, test.as_str()) && is(f, Key::Path, path)
+        f.metric == metric
+            && f.text(Key::Test) == Some(test.as_str())
+            && f.text(Key::Path) == Some(path)
     };
     figures.iter().filter(wanted).filter(|f| f.unit != Unit::BitsPerSecond).collect()
 }
@@ -65,11 +62,17 @@ fn goals_are_figures_of_their_own() {
         let found = of(&figures, (ForwardingTest::Throughput, Metric::Throughput), "device");
         assert_eq!(found.len(), truths.len());
         for (goal, truth) in truths {
-            let own = found.iter().find(|f| is(f, Key::Goal, goal.as_str())).expect("its figure");
+            let own = found
+                .iter()
+                .find(|f| f.text(Key::Goal) == Some(goal.as_str()))
+                .expect("its figure");
             assert!(near(own.value, truth, 0.008), "{search:?} {goal}: {own:?}");
             assert!(own.value <= own.high && own.low <= own.value, "{search:?} {goal}: {own:?}");
             assert_eq!(own.verdict, Verdict::DeviceLimited, "{search:?} {goal}");
-            assert!(is(own, Key::Search, if search == SearchKind::Mlr { "mlr" } else { "binary" }));
+            assert!(
+                own.text(Key::Search)
+                    == Some(if search == SearchKind::Mlr { "mlr" } else { "binary" })
+            );
             let through = own.conditions.get(&Key::ConditionalThroughput);
             assert_eq!(through.is_some(), goal == Pdr);
         }
@@ -153,8 +156,9 @@ fn the_longest_burst_tells_the_buffer() {
         assert!(burst.low <= burst.value && burst.value <= burst.high);
         assert_eq!(burst.conditions[&Key::StandardDeviation], 0.0.into());
         let times = of(&figures, (test, Metric::BufferTime), "device");
-        let time =
-            |name: &str| times.iter().find(|f| is(f, Key::Estimate, name)).and_then(|f| f.value);
+        let time = |name: &str| {
+            times.iter().find(|f| f.text(Key::Estimate) == Some(name)).and_then(|f| f.value)
+        };
         // At a million frames/s a frame takes a microsecond.
         assert!(near(time("implied"), truth * 1e3, 0.02), "{held}: {times:?}");
         assert!(near(time("corrected"), truth * 0.6 * 1e3, 0.03), "{held}: {times:?}");
@@ -238,7 +242,8 @@ fn a_reset_is_told_by_losses_and_by_the_gap() {
     let figures = run(&spec(&[test]), &mut model);
     let found = of(&figures, (test, Metric::ResetTime), "device");
     for estimate in ["loss", "gap"] {
-        let own = found.iter().find(|f| is(f, Key::Estimate, estimate)).expect("its figure");
+        let own =
+            found.iter().find(|f| f.text(Key::Estimate) == Some(estimate)).expect("its figure");
         assert!(near(own.value, 730e6, 0.002), "{estimate}: {own:?}");
         assert_eq!((own.blocks, own.verdict), (3, Verdict::DeviceLimited));
     }
@@ -269,7 +274,7 @@ fn a_reset_of_what_forwards_on_is_no_outage_but_the_testers_own_gaps() {
         let figures = run(&spec(&[test]), &mut model);
         for found in of(&figures, (test, Metric::ResetTime), "device") {
             assert_eq!((found.value, found.verdict), (None, Verdict::TesterLimited), "{found:?}");
-            if is(found, Key::Estimate, "gap") {
+            if found.text(Key::Estimate) == Some("gap") {
                 assert!(found.high.is_some_and(|high| (95e3..=1_100e3).contains(&high)));
             }
         }
@@ -309,7 +314,7 @@ fn quick_suite() -> ForwardingSpec {
 fn a_dead_device_fails_every_test_and_says_so() {
     let mut model = Model { broken: true, ..Model::new() }.bed();
     let figures = run(&quick_suite(), &mut model);
-    let own = figures.iter().filter(|f| is(f, Key::Path, "device"));
+    let own = figures.iter().filter(|f| f.text(Key::Path) == Some("device"));
     for figure in own {
         assert_eq!((figure.value, figure.verdict), (None, Verdict::Undetermined), "{figure:?}");
         let doubts = [Caveat::NoValidTrial, Caveat::NoThroughput, Caveat::NotResettable];
@@ -329,7 +334,7 @@ fn the_suite_makes_all_six_tests_as_estimated() {
     let estimate = spec.estimate(&model.topology);
     let figures = run(&spec, &mut model);
     for test in ForwardingTest::RFC2544 {
-        let own = figures.iter().filter(|f| is(f, Key::Test, test.as_str()));
+        let own = figures.iter().filter(|f| f.text(Key::Test) == Some(test.as_str()));
         assert!(own.clone().count() > 0 && own.clone().all(|f| f.value.is_some()), "{test:?}");
     }
     let real: u64 = model.asked.iter().map(|t| t.phases.total().0 + 60_000_000).sum();

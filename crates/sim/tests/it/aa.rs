@@ -4,7 +4,6 @@
 //! Owns the bars: no figure says `device`, but for those of what only a device has, and a
 //! comparison of two such runs says *different* at most once in 20. Prints what it found.
 
-use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use measure::{ByteCount, FrameMix, Nanos, Rate};
@@ -14,7 +13,6 @@ use method::{
     BufferSpec, DepthSpec, FabricSpec, LatencySpec, Nodes, StorageSpec, StudySpec, SwitchTest,
     SwitchingSpec,
 };
-use page::Condition;
 use page::{Figure, Key, Metric, Verdict};
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
 use trial::{Observed, Testbed as _, Trial, TrialRecord};
@@ -141,13 +139,6 @@ fn studies() -> Vec<StudySpec> {
     ]
 }
 
-fn text(figure: &Figure, key: impl Borrow<Key>) -> &str {
-    match figure.conditions.get(key.borrow()) {
-        Some(Condition::Text(text)) => text,
-        _ => "",
-    }
-}
-
 /// What a direct cable has none of: a delay of a device's own, a table of addresses, and an output
 /// that more is sent into than it can send on.
 fn only_a_device_has(figure: &Figure) -> bool {
@@ -164,7 +155,8 @@ fn only_a_device_has(figure: &Figure) -> bool {
         Metric::Microburst,
     ];
     let overfilled = ["congestion", "head-of-line", "incast", "microburst", "depth", "esnet"];
-    delays.contains(&figure.metric) || overfilled.contains(&text(figure, Key::Test))
+    delays.contains(&figure.metric)
+        || overfilled.contains(&figure.text(Key::Test).unwrap_or_default())
 }
 
 #[test]

@@ -4,11 +4,9 @@
 //! the table with the seeds; `SWITCHMARK_TESTS=full` takes 200 devices of up to 64 MB, and all
 //! rates.
 
-use std::borrow::Borrow;
 use std::fmt::Write as _;
 
 use method::DepthSpec;
-use page::Condition;
 use page::{Figure, Key, Metric};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
@@ -110,15 +108,10 @@ fn at_most(k: u64, n: u64, p: f64) -> f64 {
     sum
 }
 
-fn text(figure: &Figure, key: impl Borrow<Key>) -> String {
-    match figure.conditions.get(key.borrow()) {
-        Some(Condition::Text(text)) => text.clone(),
-        _ => String::new(),
-    }
-}
-
 fn estimated<'a>(figures: &'a [Figure], estimator: &str) -> Option<&'a Figure> {
-    let own = |f: &&Figure| f.metric == Metric::Buffer && text(f, Key::Estimator) == estimator;
+    let own = |f: &&Figure| {
+        f.metric == Metric::Buffer && f.text(Key::Estimator).unwrap_or_default() == estimator
+    };
     figures.iter().find(own)
 }
 

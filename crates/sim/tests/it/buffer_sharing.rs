@@ -6,11 +6,9 @@
 //! Prints the table with the seeds; `SWITCHMARK_TESTS=full` takes 200 devices of up to 32 MB.
 
 use method::DepthSpec;
-use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
-use std::borrow::Borrow;
 
 use crate::trials::{profile, testbed};
 
@@ -135,15 +133,10 @@ fn at_least(k: u64, n: u64, p: f64) -> f64 {
     1.0 - fewer
 }
 
-fn text(figure: &Figure, key: impl Borrow<Key>) -> &str {
-    match figure.conditions.get(key.borrow()) {
-        Some(Condition::Text(text)) => text,
-        _ => "",
-    }
-}
-
 fn estimated<'a>(figures: &'a [Figure], estimator: &str) -> Option<&'a Figure> {
-    figures.iter().find(|f| f.metric == Metric::Buffer && text(f, Key::Estimator) == estimator)
+    figures.iter().find(|f| {
+        f.metric == Metric::Buffer && f.text(Key::Estimator).unwrap_or_default() == estimator
+    })
 }
 
 fn of(figures: &[Figure], metric: Metric) -> Option<&Figure> {

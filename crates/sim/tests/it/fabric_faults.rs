@@ -9,7 +9,6 @@ use method::{Arrangement, FabricSpec, Nodes};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
 use sim::{Death, HostModel, VirtualTestbed};
-use std::borrow::Borrow;
 use trial::Testbed as _;
 use trial::record::Side;
 use trial::{Carrier, Exchange, FlowKind};
@@ -49,16 +48,14 @@ fn run(spec: &FabricSpec, testbed: &mut VirtualTestbed) -> Vec<Figure> {
     spec.run(testbed, 7).expect("every trial has a record")
 }
 
-fn is(figure: &Figure, key: impl Borrow<Key>, value: &str) -> bool {
-    matches!(figure.conditions.get(key.borrow()), Some(Condition::Text(text)) if text == value)
-}
-
 /// What each pair of neighbours got through the device.
 fn pairs(figures: &[Figure]) -> [Option<f64>; 4] {
     [1, 3, 5, 7].map(|host| {
         let from = format!("h{host}/eth1");
         let own = |f: &&Figure| {
-            is(f, Key::Statistic, "pair") && is(f, Key::Path, "device") && is(f, Key::From, &from)
+            f.text(Key::Statistic) == Some("pair")
+                && f.text(Key::Path) == Some("device")
+                && f.text(Key::From) == Some(&from)
         };
         figures.iter().find(own).expect("a row for each pair").value
     })
@@ -71,7 +68,7 @@ fn nonblocking(figures: &[Figure]) -> &Figure {
 fn mean_of_all(figures: &[Figure]) -> &Figure {
     let own = |f: &&Figure| {
         let all = f.conditions.get(&Key::Nodes) == Some(&Condition::Integer(8));
-        all && is(f, Key::Statistic, "mean") && is(f, Key::Path, "device")
+        all && f.text(Key::Statistic) == Some("mean") && f.text(Key::Path) == Some("device")
     };
     figures.iter().find(own).expect("a row")
 }
@@ -111,7 +108,7 @@ fn a_cable_that_loses_one_way_is_told_from_a_dead_one() {
             assert!(close(pair, LIMIT), "{way}: {pair:?}");
         }
         let groups = figures.iter().find(|f| f.metric == Metric::PortGroups).expect("a row");
-        assert!(is(groups, Key::PortsMissing, words), "{way}: {groups:?}");
+        assert!(groups.text(Key::PortsMissing) == Some(words), "{way}: {groups:?}");
     }
 }
 

@@ -82,7 +82,7 @@ impl Question {
         let figures = spec.run(testbed, 1).expect("every trial runs");
         let direction = self.both_ways.then(|| Condition::from("total"));
         let wanted = |f: &&Figure| {
-            f.conditions.get(&Key::Path) == Some(&Condition::from("device"))
+            f.text(Key::Path) == Some("device")
                 && f.conditions.get(&Key::Direction) == direction.as_ref()
         };
         said(figures.iter().filter(wanted))

@@ -7,9 +7,7 @@ use measure::FrameMix;
 use method::search::GoalName;
 use method::study::Profile as Rigor;
 use method::study::forwarding::{ForwardingSpec, ForwardingTest};
-use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
-use std::borrow::Borrow;
 
 use crate::trials::{GIGABIT, profile, size, testbed};
 
@@ -33,17 +31,9 @@ fn full() -> bool {
 /// The device's figures of a metric, in frames, shares or nanoseconds.
 fn figures(spec: &ForwardingSpec, text: &str, metric: Metric) -> Vec<Figure> {
     let all = spec.run(&mut testbed(profile(text)), 1).expect("every trial runs");
-    let device = |f: &Figure| f.conditions.get(&Key::Path) == Some(&Condition::from("device"));
+    let device = |f: &Figure| f.text(Key::Path) == Some("device");
     let wanted = |f: &Figure| f.metric == metric && f.unit != Unit::BitsPerSecond && device(f);
     all.into_iter().filter(wanted).collect()
-}
-
-fn number(figure: &Figure, name: impl Borrow<Key>) -> f64 {
-    match figure.conditions.get(name.borrow()) {
-        Some(Condition::Number(value)) => *value,
-        Some(Condition::Integer(value)) => *value as f64,
-        other => panic!("{other:?}"),
-    }
 }
 
 /// A device whose frames wait in a queue of so many octets before a slow way.
@@ -119,7 +109,7 @@ fn a_loss_curve_counts_what_only_queued() {
     let points = figures(&spec, &slow_way(256_000), Metric::LossRatio);
     assert!(points.len() >= 4, "{points:?}");
     for point in points {
-        let offered = number(&point, Key::OfferedRate);
+        let offered = &point.number(Key::OfferedRate).expect("a number");
         let truth = (1.0 - SLOW_WAY / offered).max(0.0);
         let told = point.value.expect("every load was offered");
         assert!((told - truth).abs() < 0.012, "{offered}: {told} of {truth}");
@@ -150,10 +140,10 @@ fn losses_that_do_not_grow_with_the_load_are_no_rate() {
             let hosts = sim::HostModel::ideal(device.edges());
             let mut bed = sim::VirtualTestbed::new("sim:lossy", device, hosts, seed);
             let all = spec.run(&mut bed, seed).expect("every trial runs");
-            let found = all.iter().filter(|f| f.metric == Metric::Throughput).filter(|f| {
-                f.conditions.get(&Key::Path) == Some(&Condition::from("device"))
-                    && f.unit == Unit::FramesPerSecond
-            });
+            let found = all
+                .iter()
+                .filter(|f| f.metric == Metric::Throughput)
+                .filter(|f| f.text(Key::Path) == Some("device") && f.unit == Unit::FramesPerSecond);
             for figure in found {
                 assert_ne!(
                     figure.verdict,

@@ -6,7 +6,6 @@ use measure::{FrameSize, Nanos, Rate};
 use method::{Profile, SwitchTest, SwitchingSpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Verdict};
-use std::borrow::Borrow;
 
 use crate::trials::{profile, size, testbed};
 
@@ -36,21 +35,10 @@ fn measure(device: device::Profile, spec: &SwitchingSpec) -> Vec<Figure> {
     spec.run(&mut testbed, 7).expect("every trial runs")
 }
 
-fn is(figure: &Figure, name: impl Borrow<Key>, value: &str) -> bool {
-    matches!(figure.conditions.get(name.borrow()), Some(Condition::Text(text)) if text == value)
-}
-
-fn count(figure: &Figure, name: impl Borrow<Key>) -> u64 {
-    match figure.conditions.get(name.borrow()) {
-        Some(Condition::Integer(count)) => *count,
-        other => panic!("{other:?}"),
-    }
-}
-
 /// The one figure of a metric that has all these conditions.
 fn one<'a>(figures: &'a [Figure], metric: Metric, conditions: &[(Key, &str)]) -> &'a Figure {
     let fits = |f: &&Figure| {
-        f.metric == metric && conditions.iter().all(|(name, value)| is(f, name, value))
+        f.metric == metric && conditions.iter().all(|(name, value)| f.text(name) == Some(value))
     };
     let found: Vec<&Figure> = figures.iter().filter(fits).collect();
     match found[..] {
@@ -150,7 +138,7 @@ fn a_switch_that_pauses_its_senders_loses_nothing_and_holds_up_the_other_port() 
     let free = one(&figures, Metric::Received, &[(Key::Receiver, "uncongested")]);
     // It could have half a port's rate.
     assert!(free.value.expect("a value") < 0.45 * line(512), "{free:?}");
-    assert!(is(free, Key::Paused, "yes"));
+    assert!(free.text(Key::Paused) == Some("yes"));
 }
 
 #[test]
@@ -240,14 +228,14 @@ fn the_learning_rate_is_found() {
         let found = one(&figures, Metric::AddressLearningRate, &[]);
         // Sixteen at once are learned at any rate: of 4,096 that is 0.4 %.
         near(found.value, f64::from(rate), 0.015);
-        assert_eq!(count(found, Key::Stations), 4096);
+        assert_eq!(found.integer(Key::Stations).expect("a count"), 4096);
         assert_eq!(found.verdict, Verdict::DeviceLimited);
     }
     // A small table is asked for no more than it holds.
     let lines = format!("{AMPLE}\nmac_table = {{ entries = 600, learn_rate = 5000 }}");
     let figures = measure(switch(3, &lines), &spec(&[SwitchTest::AddressLearning], 64));
     let found = one(&figures, Metric::AddressLearningRate, &[]);
-    assert_eq!(count(found, Key::Stations), 512);
+    assert_eq!(found.integer(Key::Stations).expect("a count"), 512);
     near(found.value, 5_000.0, 0.05);
 }
 
@@ -258,7 +246,7 @@ fn a_broadcast_reaches_every_port_at_line_rate_and_as_late_as_the_switch_is() {
     let found = one(&figures, Metric::Throughput, &[]);
     near(found.value, line(64), 0.005);
     for to in ["h2/eth1", "h3/eth1", "h4/eth1", "h5/eth1"] {
-        let of = |f: &&Figure| f.metric == Metric::OneWayDelay && is(f, Key::To, to);
+        let of = |f: &&Figure| f.metric == Metric::OneWayDelay && f.text(Key::To) == Some(to);
         let delays: Vec<&Figure> = figures.iter().filter(of).collect();
         assert_eq!(delays.len(), 2, "{to}");
         // Twice 72 octets on the cable, and 10 µs.
@@ -306,9 +294,12 @@ fn a_microburst_finds_the_buffer_in_frames() {
         figures.iter().filter(|figure| figure.metric == Metric::Microburst).collect();
     assert_eq!(found.len(), 2, "4 into 1 and 3 into 2: {found:#?}");
     for figure in found {
-        let (senders, receivers) = (count(figure, Key::Senders), count(figure, Key::Receivers));
+        let (senders, receivers) = (
+            figure.integer(Key::Senders).expect("a count"),
+            figure.integer(Key::Receivers).expect("a count"),
+        );
         // The frame being sent is in the buffer too, and what comes is there at its last bit.
-        let held = count(figure, Key::HeldOctets);
+        let held = figure.integer(Key::HeldOctets).expect("a count");
         let slack = (senders + 1) * u64::from(octets);
         eprintln!("{senders} into {receivers}: {:?} frames, {held} octets held", figure.value);
         assert!(held.abs_diff(buffer) <= slack, "{held} and not {buffer}");
@@ -348,7 +339,7 @@ fn incast_fills_the_egress_and_delays_what_comes_to_it() {
         let of = |f: &&Figure| {
             f.metric == Metric::OneWayDelay
                 && f.quantile == Some(1.0)
-                && is(f, Key::Traffic, traffic)
+                && f.text(Key::Traffic) == Some(traffic)
         };
         figures.iter().find(of).and_then(|f| f.value).expect("a delay")
     };
@@ -367,7 +358,10 @@ fn a_burst_beside_tcp_is_lost_where_it_is_and_not_where_it_only_queued() {
     let figures = measure(switch(4, lines), &spec(&[SwitchTest::Incast], 1518));
     let of = [(Key::Traffic, "tcp and a burst")];
     let lost = one(&figures, Metric::LossRatio, &of);
-    assert!(is(lost, Key::To, "h1/eth1") || is(lost, Key::To, "h2/eth1"), "{lost:?}");
+    assert!(
+        lost.text(Key::To) == Some("h1/eth1") || lost.text(Key::To) == Some("h2/eth1"),
+        "{lost:?}"
+    );
     assert!(lost.value.is_some_and(|share| (0.5..0.9).contains(&share)), "{lost:?}");
     // A burst of 10 ms is 81 frames, and ten a second come before it.
     assert!((60..100).contains(&lost.n), "{lost:?}");
@@ -415,8 +409,8 @@ fn the_whole_of_both_suites_comes_to_figures_again_and_again() {
     let [first, second] = [(); 2].map(|()| measure(switch(4, lines), &spec));
     assert_eq!(first, second, "the same seed gives the same figures");
     for test in tests {
-        let of = |f: &&Figure| is(f, Key::Test, test.as_str());
+        let of = |f: &&Figure| f.text(Key::Test) == Some(test.as_str());
         assert!(first.iter().any(|f| of(&f)), "{test:?}");
-        assert!(first.iter().filter(of).all(|f| is(f, Key::Suite, test.suite())));
+        assert!(first.iter().filter(of).all(|f| f.text(Key::Suite) == Some(test.suite())));
     }
 }

@@ -104,9 +104,7 @@ fn figures_say_that_others_were_there() {
     let guests = disturb(&testbed, &pair);
     wait_for("the third host", || {
         let figures = study.run(&mut testbed, 1).expect("it runs");
-        let device = |f: &&page::Figure| {
-            f.conditions.get(&Key::Path) == Some(&Condition::Text("device".to_owned()))
-        };
+        let device = |f: &&page::Figure| f.text(Key::Path) == Some("device");
         let all_told = figures.iter().filter(device).all(told);
         if all_told {
             let figure = figures.iter().find(|f| told(f)).expect("there are figures");

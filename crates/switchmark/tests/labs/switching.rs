@@ -7,7 +7,6 @@ use lab::{LabDevice, LabSpec};
 use measure::{FrameSize, Nanos};
 use method::{SwitchTest, SwitchingSpec};
 use netlink::Netlink;
-use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
 use switchmark::controller::{LiveTestbed, Stop};
@@ -71,8 +70,7 @@ fn every_port_of_a_bridge_hears_a_broadcast_and_nothing_goes_astray() {
     for figure in of(&figures, Metric::Flooded) {
         assert_eq!(figure.value, Some(0.0), "{figure:#?}");
     }
-    let test =
-        |f: &Figure, name: &str| f.conditions.get(&Key::Test) == Some(&Condition::from(name));
+    let test = |f: &Figure, name: &str| f.text(Key::Test) == Some(name);
     let broadcast = of(&figures, Metric::Throughput);
     let broadcast = broadcast.iter().find(|f| test(f, "broadcast")).expect("a figure");
     eprintln!("broadcast: {:?} frames/s", broadcast.value);

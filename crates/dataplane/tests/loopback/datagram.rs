@@ -1,6 +1,5 @@
 //! Datagram flows over loopback: exact sizes, exact counts, and everything that is not the flow's
-//! refused. Needs no privilege, and never asserts a rate or a
-//! time of its own.
+//! refused. Needs no privilege, and never asserts a rate or a time of its own.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::thread;
@@ -126,11 +125,11 @@ fn payload(probe: Probe, octets: usize) -> Vec<u8> {
 fn strangers_change_no_count_and_are_counted() {
     let probe = Probe { token: IDENTITY.token, flow: IDENTITY.flow, sequence: 5, time_ns: 0 };
     let whole = size(128).udp_payload_v4() as usize;
-    let (sent, got) = run(size(128), Pace::Every(1e6), Nanos::from_millis(100), |port| {
+    let (sent, got) = run(size(128), Pace::Every(1e6), Nanos::from_millis(300), |port| {
         let ours = UdpSocket::bind((LOCAL, 0)).expect("bind");
         let other = UdpSocket::bind("127.0.0.2:0").expect("bind");
         // After the load began, so that a replayed number is a duplicate and no first arrival.
-        thread::sleep(Duration::from_millis(70));
+        thread::sleep(Duration::from_millis(150));
         let send = |payload: &[u8]| ours.send_to(payload, port).map(drop).expect("send");
         send(&[]);
         send(&payload(probe, 17));
@@ -144,8 +143,8 @@ fn strangers_change_no_count_and_are_counted() {
         send(&payload(probe, whole));
         send(&payload(Probe { sequence: 1_000_000, ..probe }, whole));
     });
-    assert_eq!(sent.sent, 100);
-    assert_eq!(got.received.unique, 100);
+    assert_eq!(sent.offered, 300);
+    assert_eq!(got.received.unique, sent.sent);
     assert_eq!(got.received.duplicated, 2);
     assert_eq!(got.received.beyond_limit, 1);
     assert_eq!(got.rejected.malformed, 5);
@@ -165,9 +164,11 @@ fn a_halt_ends_both_sides_early() {
         let sent = scope.spawn(|| sender.run(window, &halt).expect("send"));
         thread::sleep(Duration::from_millis(60));
         halt.ask();
-        // Offered only what was due by then; the test would hang here if a side overslept.
-        assert_eq!(sent.join().expect("sender").offered, 1);
-        assert_eq!(received.join().expect("receiver").received.unique, 1);
+        // The test would hang here if a side overslept. Only the first was due by then, or nothing
+        // where a busy machine starts the sender's thread after the halt.
+        let sent = sent.join().expect("sender").sent;
+        assert!(sent <= 1, "{sent}");
+        assert_eq!(received.join().expect("receiver").received.unique, sent);
     });
 }
 
