@@ -105,6 +105,12 @@ pub(super) struct Tried {
 }
 
 impl Tried {
+    /// A trial and what came of it at once.
+    #[cfg(test)]
+    pub(super) const fn at_once(trial: Trial, record: TrialRecord) -> Self {
+        Self { trial, record, tries: 1 }
+    }
+
     /// The record, if figures may come from it.
     pub(super) fn valid(&self) -> Option<&TrialRecord> {
         self.record.outcome.is_valid().then_some(&self.record)

@@ -96,6 +96,19 @@ fn what_the_tester_cannot_do_is_never_a_loss() {
 }
 
 #[test]
+fn a_loss_far_above_what_the_tester_can_do_closes_no_bracket() {
+    // Seen at the highest load, and not far above: but between the two nothing could be tried.
+    let result = run(goal(0.005), |a| match a.rate.0 {
+        rate if rate > 990_000.0 => counted(a, true),
+        rate if rate > 960_000.0 => Seen::BeyondTester { lossless: None },
+        _ => counted(a, false),
+    });
+    let (found, failed) = (result.relevant_lower.expect("found"), result.relevant_upper);
+    assert!(found.0 > 950_000.0 && failed.is_some_and(|failed| failed.by == FailedBy::Loss));
+    assert!(result.irregular, "{result:?}");
+}
+
+#[test]
 fn one_disturbance_moves_nothing_for_good() {
     // At each trial in turn the tester falls short, by a little or by far, losing nothing or
     // losing some of it.

@@ -157,3 +157,55 @@ fn counter(record: &TrialRecord, port: &PortRef, name: &str) -> u64 {
     let counters = record.ports.iter().find(of).map(|port| &port.counters);
     counters.and_then(|counters| counters.get(name)).copied().unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use measure::{FrameSize, Nanos};
+    use trial::{Backend, Datagrams, Flow, FlowKind, Gate, Schedule, Trial};
+
+    use super::*;
+
+    const LOAD: Nanos = Nanos::from_secs(1);
+
+    /// A flow each for these: of 10,000 frames so many never came, and so many of those the
+    /// receiver's own socket dropped.
+    fn tried(of_flows: &[(u64, u64)]) -> Tried {
+        let kind =
+            Datagrams::plain(FrameSize::MIN, Schedule::Paced(FrameRate(1e4)), Backend::Udp, 32);
+        let flow = |at: usize| Flow {
+            id: at as u16 + 1,
+            from: format!("h{}/eth1", at + 1).parse().expect("a port"),
+            to: format!("h{}/eth1", at + 11).parse().expect("a port"),
+            role: Role::Measured,
+            kind: FlowKind::Datagrams(kind.clone()),
+        };
+        let flows = (0..of_flows.len()).map(flow).collect();
+        let seen = |(lost, socket_drops): &(u64, u64)| {
+            let record = scripted::one_way(LOAD, 10_000, 10_000 - lost);
+            FlowRecord::Datagrams(DatagramsRecord { socket_drops: *socket_drops, ..record })
+        };
+        let trial = Trial::quick("flood", flows, LOAD, Gate::Flood);
+        let record = scripted::judged(&trial, of_flows.iter().map(seen).collect());
+        Tried::at_once(trial, record)
+    }
+
+    #[test]
+    fn what_the_tester_dropped_was_not_lost_on_the_path() {
+        for (of_flows, on_path) in [
+            (&[(100, 0)][..], 100),
+            (&[(100, 30)], 70),
+            (&[(100, 100)], 0),
+            // More dropped than is missing: frames of somebody else were among them.
+            (&[(100, 130)], 0),
+            (&[(100, 30), (50, 0)], 120),
+            (&[(100, 30), (50, 50)], 70),
+        ] {
+            let tried = tried(of_flows);
+            let flows = seen(&tried).expect("a flood is valid");
+            assert_eq!(lost(&flows), of_flows.iter().map(|flow| flow.0).sum::<u64>());
+            assert_eq!(lost_on_path(&tried), on_path, "{of_flows:?}");
+            let dropped = of_flows.iter().any(|flow| flow.1 > 0);
+            assert_eq!(tester_dropped(&tried), dropped, "{of_flows:?}");
+        }
+    }
+}
