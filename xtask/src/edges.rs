@@ -22,7 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("dataplane", &["wire", "measure", "netlink", "trial"]),
     ("lab", &["device", "measure", "netlink"]),
     ("record", &["page", "trial", "method", "measure"]),
-    ("import", &["page", "trial", "method", "measure"]),
+    ("import", &["page", "measure"]),
     (
         "switchmark",
         &[
