@@ -1,5 +1,6 @@
 //! What can be shown: figures as rows, the words of metrics, verdicts and caveats, and the page as
-//! data: answers, sections, tables of typed columns.
+//! data: answers, sections, tables of typed columns,
+//! plots.
 //!
 //! Owns each name and each sentence once: rows, terminal, pages and the reference say the same.
 //! Never computes a figure, and knows no study.
@@ -7,6 +8,7 @@
 mod caveat;
 mod key;
 mod metric;
+mod plot;
 mod row;
 mod section;
 mod table;
@@ -16,8 +18,9 @@ mod verdict;
 pub use caveat::Caveat;
 pub use key::Key;
 pub use metric::Metric;
+pub use plot::{Axis, PALETTE, Plot, Point, Scale, Series};
 pub use row::{Condition, Conditions, Figure, LEAST_CONFIDENCE, RANGE};
-pub use section::{Answer, Block, Page, Picture, Section, Style};
+pub use section::{Answer, Block, Image, Page, Picture, Section, Style};
 pub use table::{Cell, Column, Ends, Limit, Quantity, Room, Samples, Table};
 pub use unit::Unit;
 pub use verdict::Verdict;

@@ -1,9 +1,9 @@
 //! What a page is made of: answers, and sections of paragraphs, pictures and tables.
 //!
-//! Data alone: renderers draw any of it and know no study. Never holds markup, but for pictures
+//! Data alone: renderers draw any of it and know no study. Never holds markup, but for drawings
 //! that are finished.
 
-use crate::{Table, Verdict};
+use crate::{Plot, Table, Verdict};
 
 /// All that is told of one run, one comparison, one certificate.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,13 +64,23 @@ pub enum Block {
     Glossary(Vec<(String, String)>),
 }
 
-/// A plot or drawing.
+/// A plot or drawing, and what it shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
-    /// Finished SVG, escaped when it was drawn.
-    pub svg: String,
+    /// What is seen.
+    pub image: Image,
     /// What stands below it.
     pub caption: String,
+}
+
+/// What is seen of a picture.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Image {
+    /// Series over two axes.
+    Plot(Plot),
+    /// Something laid out for itself (a testbed, ports, a plan's order): finished SVG, escaped when
+    /// it was drawn.
+    Drawing(String),
 }
 
 /// One sentence of the first screen.

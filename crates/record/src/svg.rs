@@ -1,17 +1,20 @@
-//! Plots and pictures as SVG text, small enough to own: axes with round ticks, lines, points with
-//! interval whiskers, a legend, and a value on every point for a pointer to find.
+//! Plots and pictures as SVG text, small enough to own: axes, lines, points with interval whiskers,
+//! a legend, and a value on every point for a pointer to find.
 //!
 //! Colours are CSS variables of the page (`--c0`…), so that dark mode and print choose them. What
 //! tells series apart is never colour alone: shape and dash do too. Knows no figure and no trial.
 
 mod plot;
-mod scale;
 
-pub(crate) use plot::{Plot, Point, Series};
-pub(crate) use scale::{Axis, Scale};
+use page::Image;
 
-/// How many colours (and shapes) there are before they repeat.
-pub(crate) const PALETTE: usize = 7;
+/// As one `<svg>` element.
+pub(crate) fn of(image: &Image) -> String {
+    match image {
+        Image::Plot(plot) => plot::draw(plot),
+        Image::Drawing(svg) => svg.clone(),
+    }
+}
 
 /// Text for an SVG, XML or HTML context, attributes included. Control characters, which XML
 /// forbids, go.

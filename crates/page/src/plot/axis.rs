@@ -2,7 +2,7 @@
 
 /// How values lie along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scale {
+pub enum Scale {
     /// Evenly, from zero where no value is negative.
     Linear,
     /// By decades; values at or below zero sit on the lower edge.
@@ -14,9 +14,11 @@ pub(crate) enum Scale {
 }
 
 /// One axis with its range and ticks.
-#[derive(Debug, Clone)]
-pub(crate) struct Axis {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// What stands beside it, with the unit.
     pub label: String,
+    /// Values and their texts.
     pub ticks: Vec<(f64, String)>,
     scale: Scale,
     from: f64,
@@ -36,7 +38,7 @@ const PERCENTILE_TICKS: [(f64, &str); 8] = [
 
 impl Axis {
     /// An axis over all `values`; `write` makes a tick's text.
-    pub(crate) fn over(
+    pub fn over(
         label: &str,
         scale: Scale,
         values: impl Iterator<Item = f64>,
@@ -61,7 +63,7 @@ impl Axis {
     }
 
     /// From zero to exactly the largest of `values`, with round ticks below it.
-    pub(crate) fn exact(
+    pub fn exact(
         label: &str,
         values: impl Iterator<Item = f64>,
         write: impl Fn(f64) -> String,
@@ -73,7 +75,7 @@ impl Axis {
     }
 
     /// Percentiles from the minimum up to `highest` (below 1).
-    pub(crate) fn percentiles(label: &str, highest: f64) -> Self {
+    pub fn percentiles(label: &str, highest: f64) -> Self {
         let to = highest.clamp(0.9, 0.999_999);
         let ticks = PERCENTILE_TICKS
             .iter()
@@ -84,14 +86,14 @@ impl Axis {
     }
 
     /// One place for each name, half a place of room at both ends.
-    pub(crate) fn names(label: &str, names: &[String]) -> Self {
+    pub fn names(label: &str, names: &[String]) -> Self {
         let ticks = names.iter().enumerate().map(|(i, n)| (i as f64, n.clone())).collect();
         let to = names.len().max(1) as f64 - 0.5;
         Self { label: label.to_owned(), ticks, scale: Scale::Names, from: -0.5, to }
     }
 
     /// Where `value` lies: 0 at the lower end, 1 at the upper, never beyond.
-    pub(crate) fn place(&self, value: f64) -> f64 {
+    pub fn place(&self, value: f64) -> f64 {
         let along = |v: f64| match self.scale {
             Scale::Linear | Scale::Names => v,
             Scale::Log => v.max(self.from).ln(),

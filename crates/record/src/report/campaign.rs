@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use method::StudySpec;
 use method::comparison::{Compared, better, per_block};
 use method::study::campaign::{CampaignSpec, Factor};
-use page::{Answer, Block, Cell, Figure, Key, Picture, Quantity, Section, Style, Table};
+use page::{Answer, Block, Cell, Figure, Image, Key, Picture, Quantity, Section, Style, Table};
 
 use super::variance::{self, case, of};
 use super::{ReportInput, comparison, reading};
@@ -166,7 +166,7 @@ fn map(
         escape(&title),
     );
     Some(Picture {
-        svg,
+        image: Image::Drawing(svg),
         caption: format!("{title}: the darker, the worse; an empty field was not measured."),
     })
 }

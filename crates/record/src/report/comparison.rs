@@ -8,14 +8,13 @@ use measure::comparison::Scale as Compares;
 use measure::quantile::median;
 use method::comparison::{Better, Compared, Row};
 use page::{
-    Answer, Block, Cell, Figure, LEAST_CONFIDENCE, Page, Picture, RANGE, Section, Style, Table,
-    Verdict,
+    Answer, Axis, Block, Cell, Figure, Image, LEAST_CONFIDENCE, Page, Picture, Plot, Point, RANGE,
+    Scale, Section, Series, Style, Table, Verdict,
 };
 
 use super::html::{self, ReportError};
 use super::{conditions, picture, variance};
 use crate::run::RunMeta;
-use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::text::{self, Footnotes};
 use crate::words;
 
@@ -167,7 +166,7 @@ fn forest(compared: &Compared) -> Picture {
     };
     let caption = "Each figure's ratio with its interval. Wholly outside the margin it is different, \
                    wholly inside equivalent, else inconclusive.";
-    Picture { svg: plot.draw(), caption: caption.to_owned() }
+    Picture { image: Image::Plot(plot), caption: caption.to_owned() }
 }
 
 fn table(compared: &Compared) -> Table {
@@ -306,7 +305,10 @@ fn distributions(compared: &Compared, row: &Row, base: f64) -> Picture {
         y: Axis::exact("share of blocks", [1.0].into_iter(), |v| words::trimmed(v, 2)),
         series: sides.into_iter().map(series).collect(),
     };
-    Picture { svg: plot.draw(), caption: "How the blocks' values are distributed.".to_owned() }
+    Picture {
+        image: Image::Plot(plot),
+        caption: "How the blocks' values are distributed.".to_owned(),
+    }
 }
 
 fn order(compared: &Compared, row: &Row, base: f64) -> Picture {
@@ -337,5 +339,5 @@ fn order(compared: &Compared, row: &Row, base: f64) -> Picture {
         series: sides.into_iter().map(series).collect(),
     };
     let caption = "The blocks in the order they ran: a drift shows as a slope.";
-    Picture { svg: plot.draw(), caption: caption.to_owned() }
+    Picture { image: Image::Plot(plot), caption: caption.to_owned() }
 }

@@ -224,10 +224,18 @@ mod tests {
         assert_eq!(texts(&nodes.rows[0])[1..5], ["2", "108", "", ""]);
         assert_eq!(texts(&nodes.rows[1])[1..5], ["4", "41.3", "40", "111"]);
         assert_eq!(texts(&messages.rows[0])[1..3], ["64KiB", "0.3"]);
-        assert_eq!(maps[0].svg.matches("<rect").count(), 4, "both halves of the square");
-        assert!(maps[0].svg.contains(">nothing<") || maps[0].svg.contains(": nothing"));
-        assert!(!maps[0].svg.contains("sw<1>"), "a hostile name is escaped");
-        let [two, ten] = ["h2/eth1<", "h10/eth1<"].map(|port| maps[0].svg.find(port));
+        assert_eq!(
+            crate::svg::of(&maps[0].image).matches("<rect").count(),
+            4,
+            "both halves of the square"
+        );
+        assert!(
+            crate::svg::of(&maps[0].image).contains(">nothing<")
+                || crate::svg::of(&maps[0].image).contains(": nothing")
+        );
+        assert!(!crate::svg::of(&maps[0].image).contains("sw<1>"), "a hostile name is escaped");
+        let [two, ten] =
+            ["h2/eth1<", "h10/eth1<"].map(|port| crate::svg::of(&maps[0].image).find(port));
         assert!(two.is_some() && two < ten, "in the order of their numbers");
     }
 

@@ -5,7 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Histogram;
-use page::{Block, Cell, Column, Figure, Key, Metric, Picture, Room, Section, Table, Unit};
+use page::{
+    Axis, Block, Cell, Column, Figure, Image, Key, Metric, Picture, Plot, Point, Room, Scale,
+    Section, Series, Table, Unit,
+};
 use trial::record::FlowRecord;
 use trial::{FlowKind, Protocol, Role, Schedule};
 use trial::{Trial, TrialRecord};
@@ -13,7 +16,6 @@ use trial::{Trial, TrialRecord};
 use super::frames::{self, Frames};
 use super::reading;
 use super::subject::{self, Who};
-use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::text::numbers;
 use crate::words;
 
@@ -179,7 +181,7 @@ fn percentile_picture(name: &str, load: &str, cases: &[Trips<'_>]) -> Picture {
         coloured(several_devices(cases)),
         words::count(n)
     );
-    Picture { svg: Plot { title, x, y, series }.draw(), caption }
+    Picture { image: Image::Plot(Plot { title, x, y, series }), caption }
 }
 
 fn cdf_picture(name: &str, load: &str, cases: &[Trips<'_>]) -> Picture {
@@ -213,7 +215,7 @@ fn cdf_picture(name: &str, load: &str, cases: &[Trips<'_>]) -> Picture {
     });
     let title = format!("Cumulative distribution of the {name} round-trip time, {load}");
     let caption = format!("{title}. Steeper and further left is better.");
-    Picture { svg: Plot { title, x, y, series }.draw(), caption }
+    Picture { image: Image::Plot(Plot { title, x, y, series }), caption }
 }
 
 /// One row for each case, one column for each quantile of the metric.

@@ -1,7 +1,7 @@
 //! The testbed as a picture: hosts above, devices below, test cables between them, direct cables as
 //! arcs over the hosts. Lays out whatever topology it gets; never checks one.
 
-use page::Picture;
+use page::{Image, Picture};
 use std::fmt::Write as _;
 
 use trial::Topology;
@@ -72,7 +72,10 @@ pub(super) fn picture(topology: &Topology) -> Picture {
     );
     let direct = if has_arcs { " Dashed: direct cables, the bypass." } else { "" };
     let more = left_out(topology);
-    Picture { svg, caption: format!("{title}: hosts, devices and test cables.{direct}{more}") }
+    Picture {
+        image: Image::Drawing(svg),
+        caption: format!("{title}: hosts, devices and test cables.{direct}{more}"),
+    }
 }
 
 /// What there is beside what is drawn.

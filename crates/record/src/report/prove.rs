@@ -5,10 +5,12 @@
 
 use measure::Interval;
 use method::prove::{Certificate, Tally, WrongClaim};
-use page::{Answer, Block, Cell, Page, Picture, Section, Style, Table};
+use page::{
+    Answer, Axis, Block, Cell, Image, Page, Picture, Plot, Point, Scale, Section, Series, Style,
+    Table,
+};
 
 use super::html::{self, ReportError};
-use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::{text, words};
 
 const ANCHOR: &str = "certificate";
@@ -122,7 +124,7 @@ fn outcomes(certificate: &Certificate) -> Picture {
         series: kinds.into_iter().enumerate().map(series).collect(),
     };
     let caption = "Every figure of which the truth is known.".to_owned();
-    Picture { svg: plot.draw(), caption }
+    Picture { image: Image::Plot(plot), caption }
 }
 
 fn by_kind(certificate: &Certificate) -> Section {

@@ -8,13 +8,15 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use page::{Block, Cell, Column, Figure, Key, Metric, Picture, Section, Table, Unit, Verdict};
+use page::{
+    Axis, Block, Cell, Column, Figure, Image, Key, Metric, Picture, Plot, Point, Scale, Section,
+    Series, Table, Unit, Verdict,
+};
 use trial::FlowKind;
 use trial::{Trial, TrialRecord};
 
 use super::reading;
 use super::subject::{self, Who};
-use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
 /// Below this share of an operation's time the network is not what a storage waits for.
@@ -343,7 +345,7 @@ fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {
         title: title.clone(),
         series,
     };
-    Picture { svg: plot.draw(), caption: title }
+    Picture { image: Image::Plot(plot), caption: title }
 }
 
 /// The network's share, what a network or a device without latency would give, and whether the

@@ -4,14 +4,16 @@
 use std::collections::BTreeSet;
 
 use measure::reading::StreamPoint;
-use page::{Block, Cell, Figure, Key, Metric, Picture, Section, Table, Unit};
+use page::{
+    Axis, Block, Cell, Figure, Image, Key, Metric, PALETTE, Picture, Plot, Point, Scale, Section,
+    Series, Table, Unit,
+};
 use trial::record::{BulkRecord, FlowRecord, StreamRecord};
 use trial::{Bulk, FlowKind, Role};
 use trial::{Trial, TrialRecord};
 
 use super::subject::{self, Who};
 use super::{latency, reading};
-use crate::svg::{Axis, PALETTE, Plot, Point, Scale, Series};
 use crate::words;
 
 /// One of each label and path is shown, and no more trials than this.
@@ -167,5 +169,5 @@ fn picture(
     };
     let y = Axis::over(label, Scale::Linear, all().map(|p| p.1), |v| words::tick(unit, v));
     let plot = Plot { title: title.to_owned(), x, y, series };
-    Picture { svg: plot.draw(), caption: format!("{title}, for each stream.") }
+    Picture { image: Image::Plot(plot), caption: format!("{title}, for each stream.") }
 }

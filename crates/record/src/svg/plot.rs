@@ -1,8 +1,10 @@
-//! A plot: series over two axes, drawn as one `<svg>` element. Never chooses what to plot.
+//! A plot drawn as one `<svg>` element. Never chooses what to plot.
 
 use std::fmt::Write as _;
 
-use super::{Axis, PALETTE, escape, text_width};
+use page::{PALETTE, Plot, Series};
+
+use super::{escape, text_width};
 
 const WIDTH: f64 = 560.0;
 const LEFT: f64 = 66.0;
@@ -15,169 +17,131 @@ const LEGEND_ROW: f64 = 20.0;
 const LEGEND_SAMPLE: f64 = 34.0;
 const LEGEND_GAP: f64 = 16.0;
 
-/// A whole plot.
-#[derive(Debug)]
-pub(crate) struct Plot {
-    /// What it shows, for those who can't see it.
-    pub title: String,
-    pub x: Axis,
-    pub y: Axis,
-    pub series: Vec<Series>,
-}
-
-/// Points that belong together.
-#[derive(Debug)]
-pub(crate) struct Series {
-    pub name: String,
-    /// Chooses colour and shape; `None` for a reference line in the text's own colour.
-    pub colour: Option<usize>,
-    /// Dashed line and hollow shapes: the bypass, or a theoretical line.
-    pub dashed: bool,
-    /// The line, where there is one; may be finer than the points.
-    pub line: Vec<(f64, f64)>,
-    /// What a pointer can find.
-    pub points: Vec<Point>,
-}
-
-/// One value.
-#[derive(Debug)]
-pub(crate) struct Point {
-    pub x: f64,
-    pub y: f64,
-    /// The interval's ends.
-    pub whisker: Option<(f64, f64)>,
-    /// What it says on hover.
-    pub text: String,
-}
-
-impl Plot {
-    /// As one `<svg>` element with a `viewBox`, without a fixed size.
-    pub(crate) fn draw(&self) -> String {
-        let rows = self.legend_rows();
-        let height = TOP + PLOT_HEIGHT + BELOW + rows.len() as f64 * LEGEND_ROW;
-        let mut out = format!(
-            r#"<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{}">"#,
-            escape(&self.title)
-        );
-        self.draw_axes(&mut out);
-        for series in &self.series {
-            self.draw_series(&mut out, series);
-        }
-        draw_legend(&mut out, &rows);
-        out.push_str("</svg>");
-        out
+/// As one `<svg>` element with a `viewBox`, without a fixed size.
+pub(super) fn draw(plot: &Plot) -> String {
+    let rows = legend_rows(plot);
+    let height = TOP + PLOT_HEIGHT + BELOW + rows.len() as f64 * LEGEND_ROW;
+    let mut out = format!(
+        r#"<svg class="plot" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{}">"#,
+        escape(&plot.title)
+    );
+    draw_axes(plot, &mut out);
+    for series in &plot.series {
+        draw_series(plot, &mut out, series);
     }
+    draw_legend(&mut out, &rows);
+    out.push_str("</svg>");
+    out
+}
 
-    fn at(&self, x: f64, y: f64) -> (f64, f64) {
-        let px = LEFT + self.x.place(x) * (WIDTH - LEFT - RIGHT);
-        (px, TOP + (1.0 - self.y.place(y)) * PLOT_HEIGHT)
-    }
+fn at(plot: &Plot, x: f64, y: f64) -> (f64, f64) {
+    let px = LEFT + plot.x.place(x) * (WIDTH - LEFT - RIGHT);
+    (px, TOP + (1.0 - plot.y.place(y)) * PLOT_HEIGHT)
+}
 
-    fn draw_axes(&self, out: &mut String) {
-        let (right, bottom) = (WIDTH - RIGHT, TOP + PLOT_HEIGHT);
-        for (value, text) in &self.y.ticks {
-            let y = TOP + (1.0 - self.y.place(*value)) * PLOT_HEIGHT;
-            put(
-                out,
-                format_args!(
-                    r#"<line class="grid" x1="{LEFT}" y1="{y:.1}" x2="{right}" y2="{y:.1}"/><text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#,
-                    LEFT - 7.0,
-                    y + 4.0,
-                    escape(text)
-                ),
-            );
-        }
-        let mut free_from = 0.0;
-        for (value, text) in &self.x.ticks {
-            let x = LEFT + self.x.place(*value) * (right - LEFT);
-            put(
-                out,
-                format_args!(
-                    r#"<line class="grid" x1="{x:.1}" y1="{TOP}" x2="{x:.1}" y2="{bottom}"/>"#
-                ),
-            );
-            // A label that would touch the one before it is left out; its grid line stays.
-            let half = text_width(text) / 2.0;
-            if x - half >= free_from {
-                put(
-                    out,
-                    format_args!(
-                        r#"<text class="tick" x="{x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
-                        bottom + 17.0,
-                        escape(text)
-                    ),
-                );
-                free_from = x + half + 6.0;
-            }
-        }
+fn draw_axes(plot: &Plot, out: &mut String) {
+    let (right, bottom) = (WIDTH - RIGHT, TOP + PLOT_HEIGHT);
+    for (value, text) in &plot.y.ticks {
+        let y = TOP + (1.0 - plot.y.place(*value)) * PLOT_HEIGHT;
         put(
             out,
             format_args!(
-                r#"<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/><text class="label" x="8" y="16">{}</text><text class="label" x="{:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
-                escape(&self.y.label),
-                f64::midpoint(LEFT, right),
-                bottom + 37.0,
-                escape(&self.x.label)
+                r#"<line class="grid" x1="{LEFT}" y1="{y:.1}" x2="{right}" y2="{y:.1}"/><text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#,
+                LEFT - 7.0,
+                y + 4.0,
+                escape(text)
             ),
         );
     }
-
-    fn draw_series(&self, out: &mut String, series: &Series) {
-        let class = class_of(series);
-        if series.line.len() > 1 {
-            put(out, format_args!(r#"<polyline class="{class}" points=""#));
-            for (x, y) in &series.line {
-                let (x, y) = self.at(*x, *y);
-                put(out, format_args!("{x:.1},{y:.1} "));
-            }
-            out.push_str(r#""/>"#);
-        }
-        for point in &series.points {
-            let (x, y) = self.at(point.x, point.y);
+    let mut free_from = 0.0;
+    for (value, text) in &plot.x.ticks {
+        let x = LEFT + plot.x.place(*value) * (right - LEFT);
+        put(
+            out,
+            format_args!(
+                r#"<line class="grid" x1="{x:.1}" y1="{TOP}" x2="{x:.1}" y2="{bottom}"/>"#
+            ),
+        );
+        // A label that would touch the one before it is left out; its grid line stays.
+        let half = text_width(text) / 2.0;
+        if x - half >= free_from {
             put(
                 out,
                 format_args!(
-                    r#"<g class="pt {class}" data-x="{}" data-y="{}"><title>{}</title>"#,
-                    point.x,
-                    point.y,
-                    escape(&format!("{}: {}", series.name, point.text))
+                    r#"<text class="tick" x="{x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
+                    bottom + 17.0,
+                    escape(text)
                 ),
             );
-            if let Some((low, high)) = point.whisker {
-                let (y_low, y_high) = (self.at(point.x, low).1, self.at(point.x, high).1);
-                put(
-                    out,
-                    format_args!(
-                        r#"<path class="whisker" d="M{x:.1} {y_low:.1}V{y_high:.1}M{:.1} {y_low:.1}h8M{:.1} {y_high:.1}h8"/>"#,
-                        x - 4.0,
-                        x - 4.0
-                    ),
-                );
-            }
-            draw_marker(out, series.colour, x, y);
-            put(out, format_args!(r#"<circle class="hit" cx="{x:.1}" cy="{y:.1}" r="8"/></g>"#));
+            free_from = x + half + 6.0;
         }
     }
+    put(
+        out,
+        format_args!(
+            r#"<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/><text class="label" x="8" y="16">{}</text><text class="label" x="{:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
+            escape(&plot.y.label),
+            f64::midpoint(LEFT, right),
+            bottom + 37.0,
+            escape(&plot.x.label)
+        ),
+    );
+}
 
-    /// Which series stand in which row of the legend, each with its x.
-    fn legend_rows(&self) -> Vec<Vec<(f64, &Series)>> {
-        let mut rows: Vec<Vec<(f64, &Series)>> = Vec::new();
-        let mut x = f64::INFINITY;
-        for series in &self.series {
-            let width = LEGEND_SAMPLE + text_width(&series.name) + LEGEND_GAP;
-            if x + width > WIDTH {
-                rows.push(Vec::new());
-                x = 8.0;
-            }
-            if let Some(row) = rows.last_mut() {
-                row.push((x, series));
-            }
-            x += width;
+fn draw_series(plot: &Plot, out: &mut String, series: &Series) {
+    let class = class_of(series);
+    if series.line.len() > 1 {
+        put(out, format_args!(r#"<polyline class="{class}" points=""#));
+        for (x, y) in &series.line {
+            let (x, y) = at(plot, *x, *y);
+            put(out, format_args!("{x:.1},{y:.1} "));
         }
-        rows
+        out.push_str(r#""/>"#);
+    }
+    for point in &series.points {
+        let (x, y) = at(plot, point.x, point.y);
+        put(
+            out,
+            format_args!(
+                r#"<g class="pt {class}" data-x="{}" data-y="{}"><title>{}</title>"#,
+                point.x,
+                point.y,
+                escape(&format!("{}: {}", series.name, point.text))
+            ),
+        );
+        if let Some((low, high)) = point.whisker {
+            let (y_low, y_high) = (at(plot, point.x, low).1, at(plot, point.x, high).1);
+            put(
+                out,
+                format_args!(
+                    r#"<path class="whisker" d="M{x:.1} {y_low:.1}V{y_high:.1}M{:.1} {y_low:.1}h8M{:.1} {y_high:.1}h8"/>"#,
+                    x - 4.0,
+                    x - 4.0
+                ),
+            );
+        }
+        draw_marker(out, series.colour, x, y);
+        put(out, format_args!(r#"<circle class="hit" cx="{x:.1}" cy="{y:.1}" r="8"/></g>"#));
     }
 }
 
+/// Which series stand in which row of the legend, each with its x.
+fn legend_rows(plot: &Plot) -> Vec<Vec<(f64, &Series)>> {
+    let mut rows: Vec<Vec<(f64, &Series)>> = Vec::new();
+    let mut x = f64::INFINITY;
+    for series in &plot.series {
+        let width = LEGEND_SAMPLE + text_width(&series.name) + LEGEND_GAP;
+        if x + width > WIDTH {
+            rows.push(Vec::new());
+            x = 8.0;
+        }
+        if let Some(row) = rows.last_mut() {
+            row.push((x, series));
+        }
+        x += width;
+    }
+    rows
+}
 fn draw_legend(out: &mut String, rows: &[Vec<(f64, &Series)>]) {
     for (i, row) in rows.iter().enumerate() {
         let y = TOP + PLOT_HEIGHT + BELOW + i as f64 * LEGEND_ROW + 8.0;

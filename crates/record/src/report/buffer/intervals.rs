@@ -1,10 +1,9 @@
 //! The estimators' intervals side by side, as a picture: against the first one's value, since what
 //! they differ by is small beside it. Never joins them into one.
 
-use page::{Figure, Key, Picture, Unit};
+use page::{Axis, Figure, Image, Key, Picture, Plot, Point, Scale, Series, Unit};
 
 use super::super::reading;
-use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
 /// No more estimates than fit one picture.
@@ -50,5 +49,5 @@ pub(super) fn picture(figures: &[&Figure]) -> Option<Picture> {
     let title = "The estimators side by side".to_owned();
     let plot = Plot { title: title.clone(), x, y, series: vec![series] };
     let caption = format!("{title}, each with its interval over repeats.");
-    Some(Picture { svg: plot.draw(), caption })
+    Some(Picture { image: Image::Plot(plot), caption })
 }

@@ -4,14 +4,13 @@
 use std::collections::BTreeSet;
 
 use measure::reading::StreamPoint;
-use page::{Block, Cell, Picture, Table, Unit};
+use page::{Axis, Block, Cell, Image, PALETTE, Picture, Plot, Point, Scale, Series, Table, Unit};
 use trial::record::{BulkRecord, FlowRecord};
 use trial::{Bulk, FlowKind, Role};
 use trial::{Trial, TrialRecord};
 
 use super::super::streams;
 use super::super::subject::Who;
-use crate::svg::{Axis, PALETTE, Plot, Point, Scale, Series};
 use crate::words;
 
 /// No more trials than this are shown.
@@ -77,7 +76,7 @@ fn queue(done: &BulkRecord, rate: f64) -> Option<Picture> {
     let caption =
         format!("{title}: the smoothed round trip less the shortest, times the link's rate.");
     let plot = Plot { title, x, y, series };
-    Some(Picture { svg: plot.draw(), caption })
+    Some(Picture { image: Image::Plot(plot), caption })
 }
 
 /// The trial's TCP, where it is what was measured.

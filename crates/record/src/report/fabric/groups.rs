@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use page::{Condition, Figure, Key, Metric, Picture};
+use page::{Condition, Figure, Image, Key, Metric, Picture};
 
 use super::super::reading;
 use super::super::subject::Who;
@@ -55,7 +55,7 @@ fn picture(figure: &Figure, figures: &[Figure]) -> Option<Picture> {
         "{title}, in the device's order; told from {trials} floods, all of it right with a confidence of {}.",
         confidence.unwrap_or_else(|| "nothing known".to_owned())
     );
-    Some(Picture { svg, caption })
+    Some(Picture { image: Image::Drawing(svg), caption })
 }
 
 fn class(group: usize) -> String {
@@ -147,11 +147,23 @@ mod tests {
         ];
         let pictures = pictures(&figures);
         let [picture] = &pictures[..] else { panic!("one device") };
-        assert_eq!(picture.svg.matches("<rect").count(), 5 + 2);
-        assert_eq!(picture.svg.matches(r#"class="s0""#).count(), 3, "two ports and the legend");
-        assert_eq!(picture.svg.matches(r#"class="ref""#).count(), 1, "nothing is known of port 5");
-        assert!(picture.svg.contains("carries 1.50"), "{}", picture.svg);
-        assert!(!picture.svg.contains("sw<1>"), "a hostile name is escaped");
+        assert_eq!(crate::svg::of(&picture.image).matches("<rect").count(), 5 + 2);
+        assert_eq!(
+            crate::svg::of(&picture.image).matches(r#"class="s0""#).count(),
+            3,
+            "two ports and the legend"
+        );
+        assert_eq!(
+            crate::svg::of(&picture.image).matches(r#"class="ref""#).count(),
+            1,
+            "nothing is known of port 5"
+        );
+        assert!(
+            crate::svg::of(&picture.image).contains("carries 1.50"),
+            "{}",
+            crate::svg::of(&picture.image)
+        );
+        assert!(!crate::svg::of(&picture.image).contains("sw<1>"), "a hostile name is escaped");
         assert!(picture.caption.contains("12 floods"), "{}", picture.caption);
     }
 }

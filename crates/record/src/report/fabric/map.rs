@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use page::{Figure, Key, Picture};
+use page::{Figure, Image, Key, Picture};
 
 use super::super::subject::Who;
 use super::{is, megabytes, text};
@@ -72,7 +72,7 @@ fn picture(who: &Who, pairs: &[&Figure]) -> Option<Picture> {
         "{title}: pale is {} MB/s each way, dark is nothing; the value is on each field.",
         megabytes(best)
     );
-    Some(Picture { svg, caption })
+    Some(Picture { image: Image::Drawing(svg), caption })
 }
 
 /// Whether the second of a pair sent nothing.

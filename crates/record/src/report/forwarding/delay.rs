@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use page::{Block, Cell, Column, Figure, Key, Metric, Picture, Table, Unit};
+use page::{
+    Axis, Block, Cell, Column, Figure, Image, Key, Metric, Picture, Plot, Point, Scale, Series,
+    Table, Unit,
+};
 
 use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
 use super::super::{among, reading};
 use super::{Lane, lane, lane_name};
-use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
 /// What stands in a column, by RFC 8219's names.
@@ -88,7 +90,7 @@ fn picture(percent: &str, figures: &[&Figure]) -> Picture {
         "{title}. Solid: the median frame (typical). Dashed and hollow: the 99.9th percentile (worst \
          case). Each is the median of the repeats, with their 1st and 99th percentile."
     );
-    Picture { svg: Plot { title, x, y, series }.draw(), caption }
+    Picture { image: Image::Plot(Plot { title, x, y, series }), caption }
 }
 
 fn point(figure: &Figure, sizes: &[Frames]) -> Point {

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use page::{Block, Cell, Figure, Key, Metric, Picture, Table, Unit};
+use page::{
+    Axis, Block, Cell, Figure, Image, Key, Metric, Picture, Plot, Point, Scale, Series, Table, Unit,
+};
 use trial::record::FlowRecord;
 use trial::{FlowKind, Role, Schedule};
 use trial::{Trial, TrialRecord};
@@ -11,7 +13,6 @@ use trial::{Trial, TrialRecord};
 use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
 use super::super::{ReportInput, reading};
-use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
 /// No more pictures than this; the table has all.
@@ -107,7 +108,7 @@ fn picture(title: &str, told: &str, series: Vec<Series>) -> Picture {
         "{title}. {told}; every valid paced trial, those of searches included, repeats at one rate \
          taken together."
     );
-    Picture { svg: Plot { title: title.to_owned(), x, y, series }.draw(), caption }
+    Picture { image: Image::Plot(Plot { title: title.to_owned(), x, y, series }), caption }
 }
 
 fn point(rate: u64, (sent, lost, trials): (u64, u64, u32)) -> Point {

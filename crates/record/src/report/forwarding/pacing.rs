@@ -6,7 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::Histogram;
-use page::{Block, Cell, Column, Figure, Key, Metric, Picture, Style, Table, Unit};
+use page::{
+    Axis, Block, Cell, Column, Figure, Image, Key, Metric, Picture, Plot, Point, Scale, Series,
+    Style, Table, Unit,
+};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::{FlowKind, Role, Schedule};
 use trial::{Trial, TrialRecord};
@@ -14,7 +17,6 @@ use trial::{Trial, TrialRecord};
 use super::super::frames::{self, Frames};
 use super::super::subject::{self, Who};
 use super::super::{ReportInput, reading};
-use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
 /// No more pictures than this; the table has all.
@@ -135,7 +137,7 @@ fn picture(frames: &Frames, of: &BTreeMap<Who, Paced<'_>>) -> Picture {
          that lost nothing: {}. A perfect load is a step at 1. Dashed and hollow: arrivals.",
         rates.join("; ")
     );
-    Picture { svg: Plot { title, x, y, series }.draw(), caption }
+    Picture { image: Image::Plot(Plot { title, x, y, series }), caption }
 }
 
 /// Gaps of zero, frames of one batch, stand at a thousandth of the nominal gap.

@@ -5,14 +5,13 @@
 use std::collections::BTreeSet;
 
 use measure::Rate;
-use page::{Block, Figure, Metric, Picture, Unit};
+use page::{Axis, Block, Figure, Image, Metric, Picture, Plot, Point, Scale, Series, Unit};
 
 use super::super::frames::Frames;
 use super::super::subject::Who;
 use super::super::{ReportInput, among, reading};
 use super::goal::{self, Kind};
 use super::{Lane, lane, lane_name, line_rate, rates};
-use crate::svg::{Axis, Plot, Point, Scale, Series};
 use crate::words;
 
 /// A longer table of the same rates in bits is folded.
@@ -117,7 +116,7 @@ fn picture(title: &str, shown: &[&Figure], lanes: &[Lane], link: Option<Rate>) -
     };
     let caption =
         format!("{title}. Dashed and hollow: the same hosts over the direct cable. {line}");
-    Picture { svg: Plot { title: title.to_owned(), x, y, series }.draw(), caption }
+    Picture { image: Image::Plot(Plot { title: title.to_owned(), x, y, series }), caption }
 }
 
 fn theoretical(shown: &[&Figure], sizes: &[Frames], link: Option<Rate>) -> Option<Series> {

@@ -1,11 +1,10 @@
 //! A sweep's plots: a metric over the first parameter, each value of the second a line of its own.
 //! Draws what it is given.
 
-use page::{Picture, Unit};
+use page::{Axis, Image, PALETTE, Picture, Plot, Point, Scale, Series, Unit};
 
 use super::SweptRun;
 use super::lines::Line;
-use crate::svg::{Axis, PALETTE, Plot, Point, Scale, Series};
 use crate::words;
 
 /// So many lines can be told apart; the table has all of them.
@@ -65,7 +64,7 @@ pub(super) fn plot(lines: &[Line<'_>], points: &[&SweptRun]) -> Option<Picture> 
         y: Axis::over(of, scale(&y), y.iter().copied(), |v| words::tick(unit, v)),
         series,
     };
-    Some(Picture { svg: plot.draw(), caption })
+    Some(Picture { image: Image::Plot(plot), caption })
 }
 
 fn scale(values: &[f64]) -> Scale {
