@@ -55,6 +55,9 @@ const SEARCH_TRIAL: Nanos = Nanos::from_millis(200);
 const SEARCH_FINAL: Nanos = Nanos::from_secs(1);
 const SEARCH_PRECISION: f64 = 0.005;
 const SELF_TEST: Nanos = Nanos::from_secs(30);
+/// Whoever else is on a newcomer's machine disturbs short trials (9 of 46 in one demo): three tries
+/// left a gap in its loss curve.
+const TRIES: u32 = 8;
 
 /// Shows.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
@@ -142,7 +145,7 @@ fn free_studies() -> Vec<StudySpec> {
         duration: LATENCY_TRIAL,
         blocks: LATENCY_BLOCKS,
         profile: Profile::Quick,
-        tries: 3,
+        tries: TRIES,
     };
     let loaded = LatencySpec {
         protocols: vec![Protocol::Udp],
@@ -175,6 +178,7 @@ fn forwarding(tests: Vec<ForwardingTest>) -> ForwardingSpec {
         precision: SEARCH_PRECISION,
         // Virtual cables have no speed; the limit is what shall be found.
         link_rate: None,
+        tries: TRIES,
         ..ForwardingSpec::quick()
     }
 }
