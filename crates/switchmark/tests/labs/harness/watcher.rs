@@ -42,7 +42,7 @@ impl Watcher {
             seen.extend(entries.map(|entry| format!("{what} {}", entry.file_name().display())));
         }
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        // The first `ip netns add` since a machine started mounts this, for good; the tests call it.
+        // A machine's first `ip netns add` mounts this for good, and the tests call it.
         let of_iproute = |line: &&str| line.split(' ').nth(1) != Some("/run/netns");
         seen.extend(mounts.lines().filter(of_iproute).map(|line| format!("mount {line}")));
         let program = fs::canonicalize(super::switchmark()).ok();
