@@ -6,13 +6,15 @@
 
 mod plot;
 
+use std::borrow::Cow;
+
 use page::Image;
 
 /// As one `<svg>` element.
-pub(crate) fn of(image: &Image) -> String {
+pub(crate) fn of(image: &Image) -> Cow<'_, str> {
     match image {
-        Image::Plot(plot) => plot::draw(plot),
-        Image::Drawing(svg) => svg.clone(),
+        Image::Plot(plot) => plot::draw(plot).into(),
+        Image::Drawing(svg) => svg.into(),
     }
 }
 

@@ -224,18 +224,11 @@ mod tests {
         assert_eq!(texts(&nodes.rows[0])[1..5], ["2", "108", "", ""]);
         assert_eq!(texts(&nodes.rows[1])[1..5], ["4", "41.3", "40", "111"]);
         assert_eq!(texts(&messages.rows[0])[1..3], ["64KiB", "0.3"]);
-        assert_eq!(
-            crate::svg::of(&maps[0].image).matches("<rect").count(),
-            4,
-            "both halves of the square"
-        );
-        assert!(
-            crate::svg::of(&maps[0].image).contains(">nothing<")
-                || crate::svg::of(&maps[0].image).contains(": nothing")
-        );
-        assert!(!crate::svg::of(&maps[0].image).contains("sw<1>"), "a hostile name is escaped");
-        let [two, ten] =
-            ["h2/eth1<", "h10/eth1<"].map(|port| crate::svg::of(&maps[0].image).find(port));
+        let svg = crate::svg::of(&maps[0].image);
+        assert_eq!(svg.matches("<rect").count(), 4, "both halves of the square");
+        assert!(svg.contains(">nothing<") || svg.contains(": nothing"));
+        assert!(!svg.contains("sw<1>"), "a hostile name is escaped");
+        let [two, ten] = ["h2/eth1<", "h10/eth1<"].map(|port| svg.find(port));
         assert!(two.is_some() && two < ten, "in the order of their numbers");
     }
 

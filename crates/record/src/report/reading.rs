@@ -16,7 +16,7 @@ pub(super) fn text(figure: &Figure, key: impl Borrow<Key>) -> Option<String> {
 
 /// Whether it is of that test of the forwarding study.
 pub(super) fn is_test(figure: &Figure, test: &str) -> bool {
-    text(figure, Key::Test).as_deref() == Some(test)
+    figure.text(Key::Test) == Some(test)
 }
 
 /// The load beside it, `idle` where nothing is said.

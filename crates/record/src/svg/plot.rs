@@ -142,6 +142,7 @@ fn legend_rows(plot: &Plot) -> Vec<Vec<(f64, &Series)>> {
     }
     rows
 }
+
 fn draw_legend(out: &mut String, rows: &[Vec<(f64, &Series)>]) {
     for (i, row) in rows.iter().enumerate() {
         let y = TOP + PLOT_HEIGHT + BELOW + i as f64 * LEGEND_ROW + 8.0;

@@ -62,15 +62,7 @@ fn small_messages_take_a_round_of_one_way_each() {
 
 #[test]
 fn lost_parts_are_counted_and_their_messages_given_up() {
-    let profile = trials::profile(
-        r#"
-        name = "lossy"
-        ports = 2
-        rate = "1Gbit"
-        buffer = { per_port = "1MiB" }
-        loss = 0.001
-    "#,
-    );
+    let profile = trials::lossy();
     let carrier = Carrier::Datagrams { credits: 32 };
     let flows = vec![flow(1, "h1/eth1", "h2/eth1", exchange(100_000, carrier))];
     let record = run(&mut testbed(profile), &trial(flows, Nanos::from_secs(10)));

@@ -72,15 +72,7 @@ fn streams_that_share_a_port_share_it_fairly_and_use_it_up() {
 
 #[test]
 fn what_is_lost_is_sent_again() {
-    let profile = trials::profile(
-        r#"
-        name = "lossy"
-        ports = 2
-        rate = "1Gbit"
-        buffer = { per_port = "1MiB" }
-        loss = 0.001
-    "#,
-    );
+    let profile = trials::lossy();
     let flows = vec![flow(1, "h1/eth1", "h2/eth1", bulk(2, "cubic"))];
     let record = run(&mut testbed(profile), &trial(flows, Nanos::from_secs(2)));
     let seen = streams(&record, 0);

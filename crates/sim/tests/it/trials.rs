@@ -16,6 +16,19 @@ pub fn profile(text: &str) -> Profile {
     Profile::parse(text, &none).unwrap_or_else(|error| panic!("{error}: {}", error.hint))
 }
 
+/// One that loses a frame in a thousand.
+pub fn lossy() -> Profile {
+    profile(
+        r#"
+        name = "lossy"
+        ports = 2
+        rate = "1Gbit"
+        buffer = { per_port = "1MiB" }
+        loss = 0.001
+    "#,
+    )
+}
+
 /// Ideal hosts at every port.
 pub fn testbed(profile: Profile) -> VirtualTestbed {
     let hosts = HostModel::ideal(profile.edges());

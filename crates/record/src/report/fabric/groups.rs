@@ -147,23 +147,12 @@ mod tests {
         ];
         let pictures = pictures(&figures);
         let [picture] = &pictures[..] else { panic!("one device") };
-        assert_eq!(crate::svg::of(&picture.image).matches("<rect").count(), 5 + 2);
-        assert_eq!(
-            crate::svg::of(&picture.image).matches(r#"class="s0""#).count(),
-            3,
-            "two ports and the legend"
-        );
-        assert_eq!(
-            crate::svg::of(&picture.image).matches(r#"class="ref""#).count(),
-            1,
-            "nothing is known of port 5"
-        );
-        assert!(
-            crate::svg::of(&picture.image).contains("carries 1.50"),
-            "{}",
-            crate::svg::of(&picture.image)
-        );
-        assert!(!crate::svg::of(&picture.image).contains("sw<1>"), "a hostile name is escaped");
+        let svg = crate::svg::of(&picture.image);
+        assert_eq!(svg.matches("<rect").count(), 5 + 2);
+        assert_eq!(svg.matches(r#"class="s0""#).count(), 3, "two ports and the legend");
+        assert_eq!(svg.matches(r#"class="ref""#).count(), 1, "nothing is known of port 5");
+        assert!(svg.contains("carries 1.50"), "{}", svg);
+        assert!(!svg.contains("sw<1>"), "a hostile name is escaped");
         assert!(picture.caption.contains("12 floods"), "{}", picture.caption);
     }
 }
