@@ -21,6 +21,9 @@ const MOST_LEVELS: usize = 8;
 /// So many independent differences between repeats tell how far those scatter.
 const KNOWN: f64 = 8.0;
 
+/// Degrees of freedom by which one flood's deviations are judged, and each repeat's.
+const FREEDOM_OF_A_FLOOD: f64 = 4.0;
+
 /// How far repeats of the same floods lie apart, against what the counts of their frames say.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Scatter {
@@ -173,13 +176,15 @@ impl Sink {
         Some((levels, separation))
     }
 
-    /// What speaks against these groups: each port's distance from the rest of its group.
+    /// What speaks against these groups: each port's distance from the rest of its group. How far
+    /// this sink's own floods scatter is known by so many of them: one flood alone may have gone
+    /// wrong as no other did, and parts nobody.
     pub(super) fn misfit_of(&self, groups: &[Vec<usize>], of_all: Scatter) -> f64 {
         let factor = self.factor(of_all);
         let of = |group: &Vec<usize>| {
             let readings: Vec<Reading> =
                 group.iter().filter_map(|p| self.reading(*p, factor)).collect();
-            distances(&readings)
+            distances(&readings, FREEDOM_OF_A_FLOOD * self.floods)
         };
         groups.iter().map(of).sum()
     }
@@ -209,9 +214,10 @@ pub(super) fn alike(told: &[(usize, Vec<Option<usize>>)], ports: &[usize]) -> Ve
     groups
 }
 
-/// Half the squared deviations of each from the mean of the others, each clipped at what one may
-/// say.
-fn distances(readings: &[Reading]) -> f64 {
+/// Minus the log-likelihood of each one's deviation from the mean of the others, in Student's
+/// distribution with so many degrees of freedom (Lange, Little and Taylor, "Robust statistical
+/// modeling using the t distribution", 1989), each clipped at what one may say.
+fn distances(readings: &[Reading], freedom: f64) -> f64 {
     const MOST: f64 = 18.0;
     let others = readings.len() as f64 - 1.0;
     if others < 1.0 {
@@ -222,7 +228,8 @@ fn distances(readings: &[Reading]) -> f64 {
     let of = |own: &Reading| {
         let off = own.value - (sum - own.value) / others;
         let of_mean = (variances - own.variance) / (others * others);
-        (off * off / (own.variance + of_mean) / 2.0).min(MOST)
+        let squared = off * off / (own.variance + of_mean);
+        ((freedom + 1.0) / 2.0 * (squared / freedom).ln_1p()).min(MOST)
     };
     readings.iter().map(of).sum()
 }
@@ -290,6 +297,24 @@ mod tests {
         assert_eq!(levels, [None, Some(0), Some(0), Some(0), Some(1), Some(1)]);
         let together = sink.misfit_of(&[vec![1, 2, 3], vec![4, 5]], all);
         assert!(together < 6.0, "{together}");
+    }
+
+    /// One flood that scatters three times as far as all others part nobody; six that agree do.
+    #[test]
+    fn one_flood_alone_parts_nobody() {
+        let groups =
+            |parts: &[&[usize]]| parts.iter().map(|part| part.to_vec()).collect::<Vec<_>>();
+        let (one, two) = (groups(&[&[1, 2, 3, 4]]), groups(&[&[1, 3], &[2, 4]]));
+        let gain = |floods: usize| {
+            let mut sink = Sink::new(5);
+            for _ in 0..floods {
+                sink.take(&flood(&[900.0, 1250.0, 890.0, 1240.0]), 0.02);
+            }
+            let all = Scatter::default();
+            sink.misfit_of(&one, all) - sink.misfit_of(&two, all)
+        };
+        assert!(gain(1) < 12.0, "{}", gain(1));
+        assert!(gain(6) > 40.0, "{}", gain(6));
     }
 
     #[test]
