@@ -11,7 +11,7 @@ mod tests;
 use std::collections::BTreeSet;
 use std::ops::{Add, AddAssign, Sub};
 
-use measure::FrameRate;
+use measure::{FrameRate, FrameSize};
 
 use crate::counters::{
     HOST_LOSS, RX_BYTES, RX_DROPPED, RX_OTHERHOST, RX_PACKETS, SOFTNET_DROPPED, TX_BYTES,
@@ -267,8 +267,12 @@ fn counted(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Option<Counted> {
             let late = late.min(came.lost(seen.sent) as f64) as u64;
             let arrived = came.unique + came.duplicated + came.beyond_limit + seen.socket_drops;
             let (sent, arrived) = (Amount::of(seen.sent, each), Amount::of(arrived + late, each));
+            let spoke = asked.destination.announcements();
+            let spoken = Amount::of(spoke, f64::from(FrameSize::MIN.octets()) - FCS);
             let nothing = Amount::default();
-            Some(Counted { from: (sent, nothing), to: (nothing, arrived) })
+            // A device that forwards more slowly than stations speak still brings their frames
+            // while they are spoken to.
+            Some(Counted { from: (sent, spoken), to: (nothing, arrived) })
         }
         (FlowKind::Echo(asked), FlowRecord::Echo(seen)) if asked.protocol != Protocol::Tcp => {
             let each = f64::from(seen.frame_size.octets()) - FCS;

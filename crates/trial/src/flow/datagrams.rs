@@ -68,11 +68,19 @@ impl Destination {
         *self == Self::Receiver
     }
 
+    /// How many frames stations send before the load.
+    pub fn announcements(&self) -> u64 {
+        match self {
+            Self::Stations { count, rounds, .. } => u64::from(*count) * u64::from(*rounds),
+            Self::Receiver | Self::Broadcast => 0,
+        }
+    }
+
     /// How long stations take to speak.
     pub fn learning(&self) -> Nanos {
         match self {
-            Self::Stations { count, learn_rate, rounds } => {
-                let frames = u64::from(*count) * u64::from(*rounds) * 1_000_000_000;
+            Self::Stations { learn_rate, .. } => {
+                let frames = self.announcements() * 1_000_000_000;
                 Nanos(frames.div_ceil((*learn_rate).max(1)))
             }
             Self::Receiver | Self::Broadcast => Nanos::ZERO,

@@ -135,6 +135,26 @@ fn a_third_hosts_frames_are_told_from_the_trials() {
     }
 }
 
+/// A device that forwards 2,000 frames/s still brings what 500 stations said at 4,000 while they
+/// are spoken to; more than they said is other people's.
+#[test]
+fn what_stations_said_is_the_trials_own() {
+    let FlowKind::Datagrams(mut asked) = datagrams(64, Schedule::Paced(FrameRate(5_000.0))) else {
+        panic!("they are frames")
+    };
+    asked.destination = Destination::Stations { count: 500, learn_rate: 4_000, rounds: 3 };
+    let trial = trial(vec![flow(1, WAY, FlowKind::Datagrams(asked))], Gate::Strict);
+    for (came, expected) in [(750, vec![]), (1_500, vec![]), (1_600, vec!["a/eth1"])] {
+        let ports = [
+            port("a/eth1", [of(came, 64), of(1_000, 64)], &[]),
+            port("b/eth1", [of(1_000, 64), NONE], &[]),
+        ];
+        let found = other_traffic(&trial, &[frames(1_000, 1_000)], &ports, &[]);
+        let places: Vec<&str> = found.iter().map(|others| others.place.as_str()).collect();
+        assert_eq!(places, expected, "{came}");
+    }
+}
+
 #[test]
 fn a_strict_trial_with_others_frames_is_invalid_and_a_flood_is_not() {
     let flows = [frames(469, 469)];
