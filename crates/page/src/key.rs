@@ -225,6 +225,27 @@ impl Ord for Key {
     }
 }
 
+/// A family of names that end in a number.
+#[derive(Debug, Clone, Copy)]
+pub struct Numbered(&'static str);
+
+impl Numbered {
+    /// Frames that waited, by their octets.
+    pub const FRAMES_OF: Self = Self("frames_of_");
+    /// Octets held by each of so many congested egress ports.
+    pub const HELD_BY_EACH_OF: Self = Self("held_by_each_of_");
+
+    /// The key with this number.
+    pub fn key(self, number: u32) -> Key {
+        Key::named(&format!("{}{number}", self.0))
+    }
+
+    /// The key's number, where it is of this family.
+    pub fn number(self, key: &Key) -> Option<u32> {
+        key.as_str().strip_prefix(self.0)?.parse().ok()
+    }
+}
+
 impl PartialOrd for Key {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
@@ -270,5 +291,7 @@ mod tests {
             assert_eq!(Key::named(name).as_str(), *name);
         }
         assert_eq!(Key::named("rack").as_str(), "rack");
+        assert_eq!(Numbered::FRAMES_OF.number(&Numbered::FRAMES_OF.key(64)), Some(64));
+        assert_eq!(Numbered::HELD_BY_EACH_OF.number(&Numbered::FRAMES_OF.key(64)), None);
     }
 }

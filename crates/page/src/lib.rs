@@ -16,7 +16,7 @@ mod unit;
 mod verdict;
 
 pub use caveat::Caveat;
-pub use key::Key;
+pub use key::{Key, Numbered};
 pub use metric::Metric;
 pub use plot::{Axis, PALETTE, Plot, Point, Scale, Series};
 pub use row::{Condition, Conditions, Figure, LEAST_CONFIDENCE, RANGE};

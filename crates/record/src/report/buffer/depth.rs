@@ -4,7 +4,9 @@
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
-use page::{Block, Caveat, Cell, Figure, Key, Metric, Section, Style, Table, Unit, Verdict};
+use page::{
+    Block, Caveat, Cell, Figure, Key, Metric, Numbered, Section, Style, Table, Unit, Verdict,
+};
 
 use super::super::reading;
 use super::super::subject::{self, Who};
@@ -134,10 +136,7 @@ fn frames_by_size(figure: &Figure) -> String {
     let mut points: Vec<(u32, f64)> = figure
         .conditions
         .keys()
-        .filter_map(|key| {
-            let size = key.as_str().strip_prefix("frames_of_")?.parse().ok()?;
-            Some((size, figure.number(key)?))
-        })
+        .filter_map(|key| Some((Numbered::FRAMES_OF.number(key)?, figure.number(key)?)))
         .collect();
     points.sort_by_key(|(size, _)| *size);
     let told =
@@ -150,10 +149,7 @@ fn held_by_each(figure: &Figure) -> String {
     let mut points: Vec<(u32, f64)> = figure
         .conditions
         .keys()
-        .filter_map(|key| {
-            let outputs = key.as_str().strip_prefix("held_by_each_of_")?.parse().ok()?;
-            Some((outputs, figure.number(key)?))
-        })
+        .filter_map(|key| Some((Numbered::HELD_BY_EACH_OF.number(key)?, figure.number(key)?)))
         .collect();
     points.sort_by_key(|(outputs, _)| *outputs);
     let told = points

@@ -16,7 +16,7 @@ use super::sharing::Sharing;
 use super::shot::Span;
 use super::threshold::{Fit, Parameter};
 use crate::verdict::Evidence;
-use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use page::{Caveat, Figure, Key, Metric, Numbered, Unit, Verdict};
 
 /// One estimator over all blocks, in octets.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -284,9 +284,7 @@ fn cell(cells: &Cells, row: &Row) -> Figure {
     (figure.low, figure.high) = (low, high);
     figure.set(Key::Limit, limit);
     for (size, span) in &cells.points {
-        figure
-            .conditions
-            .insert(Key::named(&format!("frames_of_{size}")), span.value.round().into());
+        figure.set(Numbered::FRAMES_OF.key(size.octets()), span.value.round());
     }
     figure
 }
@@ -296,8 +294,7 @@ fn shared(sharing: &Sharing, row: &Row) -> Vec<Figure> {
     let octets = u64::from(sharing.size.octets());
     row.set(Key::FrameSize, octets);
     for point in &sharing.points {
-        let key = Key::named(&format!("held_by_each_of_{}", point.outputs));
-        row.set(key, point.held.value.round());
+        row.set(Numbered::HELD_BY_EACH_OF.key(point.outputs), point.held.value.round());
     }
     let value = sharing.shared.map(|shared| f64::from(u8::from(shared)));
     let mut flag = row.single(Metric::BufferShared, Unit::Flag, value);

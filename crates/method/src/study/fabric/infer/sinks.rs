@@ -229,7 +229,7 @@ fn distances(readings: &[Reading], freedom: f64) -> f64 {
         let off = own.value - (sum - own.value) / others;
         let of_mean = (variances - own.variance) / (others * others);
         let squared = off * off / (own.variance + of_mean);
-        ((freedom + 1.0) / 2.0 * (squared / freedom).ln_1p()).min(MOST)
+        (0.5 * (freedom + 1.0) * (squared / freedom).ln_1p()).min(MOST)
     };
     readings.iter().map(of).sum()
 }
