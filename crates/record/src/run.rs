@@ -3,6 +3,7 @@
 //! Never holds a result: those are the run's trials, and figures are computed from them again.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use method::study::StudySpec;
 use page::Condition;
@@ -21,6 +22,9 @@ pub struct RunMeta {
     pub verb: String,
     /// As it was typed.
     pub command_line: String,
+    /// Where it was typed: what a testbed's name says of files is relative to it.
+    #[serde(default)]
+    pub folder: PathBuf,
     /// Of the program.
     pub version: String,
     /// Of every random choice in the run.

@@ -17,6 +17,7 @@ mod lone;
 mod manual;
 mod options;
 mod output;
+mod profiles;
 mod prove;
 mod report;
 mod run;
@@ -84,6 +85,8 @@ enum Verb {
     Export(export::Args),
     /// List the runs of a journal
     Runs(runs::Args),
+    /// List the devices' profiles that are part of the program, or print one
+    Profiles(profiles::Args),
     /// Hold a lab open, and run programs in its hosts
     #[command(subcommand)]
     Lab(lab::Verb),
@@ -176,6 +179,7 @@ where
         Verb::Export(args) => export::run(&args),
         Verb::Import(args) => import::run(&args),
         Verb::Runs(args) => runs::run(&args),
+        Verb::Profiles(args) => profiles::run(&args),
         Verb::Lab(verb) => lab::run(verb),
         Verb::Completions(args) => completions::run(&args),
         Verb::Manual(args) => manual::run(&args),

@@ -9,6 +9,7 @@ pub mod frame_rate;
 pub mod hooks;
 pub mod lab_name;
 pub mod lab_ports;
+pub mod models;
 pub mod plan;
 pub mod profile;
 pub mod resolved;

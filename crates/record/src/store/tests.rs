@@ -30,6 +30,7 @@ fn a_full_disk_keeps_what_was_recorded() {
         created_unix_ns: 1,
         verb: "demo".to_owned(),
         command_line: "switchmark demo".to_owned(),
+        folder: PathBuf::new(),
         version: "0".to_owned(),
         seed: 0,
         studies: Vec::new(),

@@ -100,6 +100,7 @@ pub fn meta(id: &str) -> RunMeta {
         created_unix_ns: BEGAN,
         verb: "demo".to_owned(),
         command_line: "switchmark demo --seed 7".to_owned(),
+        folder: std::path::PathBuf::new(),
         version: "0.1.0".to_owned(),
         seed: 7,
         studies: Vec::new(),

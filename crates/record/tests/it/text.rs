@@ -14,6 +14,7 @@ fn render(figures: &[Figure]) -> String {
         created_unix_ns: 0,
         verb: "run".to_owned(),
         command_line: String::new(),
+        folder: std::path::PathBuf::new(),
         version: "0".to_owned(),
         seed: 1,
         studies: Vec::new(),

@@ -129,6 +129,7 @@ fn meta(device: &str, study: StudySpec, notes: Vec<String>) -> RunMeta {
         created_unix_ns: lone::unix_ns(now),
         verb: "import".to_owned(),
         command_line: lone::command_line(),
+        folder: PathBuf::new(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed: 0,
         studies: vec![study],

@@ -74,7 +74,9 @@ pub fn one(
             let hint = format!("go on with `switchmark run --resume {}`", meta.id);
             return Err(ConfigError::bare(message, hint).into());
         }
-        let place = testbed::from_argument("--resume", &meta.topology.name)?;
+        let named = meta.topology.name.clone();
+        let resolved = testbed::from_folder("--resume", &named, &meta.folder)?;
+        let place = Place { name: named, ..resolved };
         let stop = prepare(&[&place])?;
         (place, Start::Again(Box::new(meta)), stop)
     } else {
@@ -205,6 +207,7 @@ fn describe(
         created_unix_ns: lone::unix_ns(now),
         verb: verb.to_owned(),
         command_line: lone::command_line(),
+        folder: std::env::current_dir().unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed,
         studies,

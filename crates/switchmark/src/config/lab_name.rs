@@ -58,7 +58,7 @@ pub fn resolve(text: &str, base: &Path) -> Result<Testbed, Fault> {
     let devices = devices.strip_prefix(PREFIX).unwrap_or(devices).split('+');
     let renamed: Vec<String> = devices
         .map(|device| match profile_of(device) {
-            Some(path) => format!("{EMULATED}={}", base.join(path).display()),
+            Some(path) => format!("{EMULATED}={}", profile::from_here(path, base).display()),
             None => device.to_owned(),
         })
         .collect();

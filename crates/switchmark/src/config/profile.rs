@@ -3,29 +3,47 @@
 //! Owns where such files are looked for, and which text an error shows. Never knows what a profile
 //! says: `device` does.
 
+use std::io::ErrorKind;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use device::Profile;
 
 use super::source::{ConfigError, Fault, SourceText, plain};
+use super::{models, suggest};
 use crate::files;
 
-/// Reads a profile that is named in another text, at `span`; its path is relative to `base`. A file
-/// that can't be read is that text's fault, what is wrong inside it is shown there.
+/// Reads a profile that is named in another text, at `span`: a model of the program's own by its
+/// name, or a file by its path, which is relative to `base`. A file that can't be read is that
+/// text's fault, what is wrong inside it is shown there.
 pub fn named(path: &str, span: Range<usize>, base: &Path) -> Result<Profile, Fault> {
-    const LIKE: &str = "name a profile, such as profiles/s400-48t.toml";
+    const LIKE: &str = "name a profile, such as trident2 or a path to a file of your own: \
+                        `switchmark profiles` lists those that are built in";
     let fault = |message: String| Fault::new(span.clone(), message, LIKE);
     if path.is_empty() {
-        return Err(fault("a profile's path is missing".to_owned()));
+        return Err(fault("a profile's name or path is missing".to_owned()));
     }
+    if let Some(model) = models::named(path) {
+        return read(&model.source()).map_err(Fault::elsewhere);
+    }
+    let name = path;
     let path = base.join(path);
     match files::text(&path) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound && !name.contains(['/', '.']) => {
+            let message = format!("there is no profile `{name}`, and no file of that name");
+            let names: Vec<&str> = models::ALL.iter().map(|model| model.name).collect();
+            Err(Fault::new(span, message, suggest::hint(name, &names)))
+        }
         Ok(text) => {
             read(&SourceText::file(path.display().to_string(), text)).map_err(Fault::elsewhere)
         }
         Err(cause) => Err(fault(format!("read profile {}: {}", path.display(), plain(&cause)))),
     }
+}
+
+/// What a profile is called from the working directory: a model's name stays as it is.
+pub fn from_here(path: &str, base: &Path) -> PathBuf {
+    if models::named(path).is_some() { path.into() } else { base.join(path) }
 }
 
 /// Reads a profile's text. Files that it names are relative to its own.
@@ -50,6 +68,15 @@ mod tests {
         let error = source.locate(named("none.toml", 4..13, Path::new("")).unwrap_err());
         assert_eq!(error.message, "read profile none.toml: no such file or directory");
         assert!(error.excerpt.ends_with("    ^^^^^^^^^\n"), "{}", error.excerpt);
+    }
+
+    #[test]
+    fn a_model_of_the_programs_own_needs_no_file() {
+        let profile = named("trident2", 4..12, Path::new("nowhere"));
+        assert_eq!(profile.map(|profile| profile.name).as_deref(), Ok("trident2"));
+        let fault = named("tridnet2", 4..12, Path::new("nowhere")).unwrap_err();
+        let error = SourceText::argument("--testbed", "sim:tridnet2").locate(fault);
+        assert_eq!(error.hint, "did you mean `trident2`?");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Simulated testbeds named on the command line: `sim:PROFILE.toml,hosts=8,mtu=9000,buffer=64MiB`.
+//! Simulated testbeds named on the command line: `sim:trident2,hosts=8,mtu=9000` or
+//! `sim:PROFILE.toml,buffer=64MiB`.
 //!
 //! Owns the names of the options, their defaults and limits, also for the `[sim]` table of a file.
 //! Reads the profile; never builds a testbed.
@@ -36,7 +37,8 @@ pub fn parse(text: &str, base: &Path) -> Result<Testbed, Fault> {
         at += part.len() + 1;
     }
     let config = making.finish(&(begin..begin + file.len()))?;
-    let name = format!("{PREFIX}{}{}", base.join(file).display(), &body[file.len()..]);
+    let name =
+        format!("{PREFIX}{}{}", profile::from_here(file, base).display(), &body[file.len()..]);
     Ok(Testbed { name, source: Source::Virtual(Box::new(config)) })
 }
 

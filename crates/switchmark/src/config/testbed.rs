@@ -67,37 +67,46 @@ pub const DELAY: &str = ",delay=";
 
 /// Resolves a `lab:…` name or a testbed file's path from the command line.
 pub fn from_argument(flag: &str, text: &str) -> Result<Testbed, ConfigError> {
+    from_folder(flag, text, Path::new(""))
+}
+
+/// The same as it was said in another folder; the testbed is called as it was there.
+pub fn from_folder(flag: &str, text: &str, folder: &Path) -> Result<Testbed, ConfigError> {
+    let source = SourceText::argument(flag, text);
     if text.starts_with(lab_name::PREFIX) {
-        let source = SourceText::argument(flag, text);
-        return lab_name::resolve(text, Path::new("")).map_err(|fault| source.locate(fault));
+        return lab_name::resolve(text, folder).map_err(|fault| source.locate(fault));
     }
     if text.starts_with(sim_name::PREFIX) {
-        let source = SourceText::argument(flag, text);
-        return sim_name::parse(text, Path::new("")).map_err(|fault| source.locate(fault));
+        return sim_name::parse(text, folder).map_err(|fault| source.locate(fault));
     }
     if let Some((file, delay)) = text.rsplit_once(DELAY) {
-        return delayed(flag, text, file, delay);
+        return delayed(flag, text, (file, delay), folder);
     }
-    if !Path::new(text).exists() {
-        let source = SourceText::argument(flag, text);
+    let path = folder.join(text);
+    if !path.exists() {
         let fault = Fault::new(
             0..text.len(),
-            format!("there is no testbed file `{text}`"),
-            "give a testbed file, a lab such as lab:bridge, or sim:PROFILE.toml",
+            format!("there is no testbed file `{}`", path.display()),
+            "give a testbed file, a lab such as lab:bridge, or a model such as sim:trident2",
         );
         return Err(source.locate(fault));
     }
-    from_source(text, &SourceText::read(Path::new(text))?)
+    from_source(text, &SourceText::read(&path)?)
 }
 
 /// Hosts that are to add delay.
-fn delayed(flag: &str, text: &str, file: &str, delay: &str) -> Result<Testbed, ConfigError> {
+fn delayed(
+    flag: &str,
+    text: &str,
+    (file, delay): (&str, &str),
+    folder: &Path,
+) -> Result<Testbed, ConfigError> {
     let source = SourceText::argument(flag, text);
     let span = text.len() - delay.len()..text.len();
     let delay: Nanos = delay.parse().map_err(|error: measure::UnitError| {
         source.locate(Fault::new(span.clone(), error.to_string(), "write it like 25ms"))
     })?;
-    let mut testbed = from_argument(flag, file)?;
+    let mut testbed = from_folder(flag, file, folder)?;
     let Source::Hosts(hosts) = &mut testbed.source else {
         let (message, hint) = ("only hosts of a testbed file add delay", "say it in the file");
         return Err(source.locate(Fault::new(span, message, hint)));

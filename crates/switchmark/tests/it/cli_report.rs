@@ -83,6 +83,7 @@ fn broken_off(path: &FilePath, lives: usize) {
         created_unix_ns: 1_795_269_792_000_000_000,
         verb: "run".to_owned(),
         command_line: "switchmark run synthetic.toml".to_owned(),
+        folder: std::path::PathBuf::new(),
         version: "0".to_owned(),
         seed: 3,
         studies: vec![study(Protocol::Icmp), study(Protocol::Udp)],

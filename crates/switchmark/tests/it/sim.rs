@@ -107,6 +107,47 @@ fn close(found: f64, truth: f64) {
 }
 
 #[test]
+fn a_model_of_the_programs_own_stands_in_any_folder() {
+    let folder = Folder::new("sim-models");
+    let flood = ["--flood", "--size", "64", "-t", "50ms", "--blocks", "1"];
+    let named = ["forwarding", "--testbed", "sim:teg-s16g,hosts=2"];
+    close(value(&folder.json(&[&named[..], &flood].concat()), "received"), 1e9 / (8.0 * 84.0));
+    // As the beginning of one's own.
+    let profiles = |args: &[&str]| {
+        let mut command = Command::new(switchmark());
+        command.arg("profiles").args(args).output().expect("switchmark starts")
+    };
+    let printed = profiles(&["teg-s16g"]);
+    folder.write("mine.toml", &String::from_utf8(printed.stdout).expect("text"));
+    let mine = ["forwarding", "--testbed", "sim:mine.toml,hosts=2,pps_limit=250000"];
+    close(value(&folder.json(&[&mine[..], &flood].concat()), "received"), 250_000.0);
+    let listed = json(&profiles(&["--json"]));
+    assert_eq!(listed["profiles"].as_array().map(Vec::len), Some(13));
+    let unknown = profiles(&["teg-s16"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(said.contains("did you mean `teg-s16g`?"), "{said}");
+}
+
+/// A model's file is looked for where it was named, whatever folder its run is taken up in.
+#[test]
+fn a_models_run_is_taken_up_again_from_any_folder() {
+    let folder = Folder::new("sim-elsewhere");
+    let flood = ["--flood", "--size", "64", "-t", "50ms", "--blocks", "2"];
+    let asked = ["forwarding", "--testbed", "sim:profiles/sw.toml"];
+    let first = folder.json(&[&asked[..], &flood].concat());
+    let run = first["run"].as_str().expect("its id");
+    std::fs::create_dir(folder.0.path("elsewhere")).expect("a folder");
+    let again = Command::new(switchmark())
+        .args(["run", "--resume", run, "--store", "../j.db", "--json", "-q"])
+        .current_dir(folder.0.path("elsewhere"))
+        .output()
+        .expect("switchmark starts");
+    assert_eq!(again.status.code(), Some(0), "{}", String::from_utf8_lossy(&again.stderr));
+    assert_eq!(json(&again)["figures"], first["figures"]);
+}
+
+#[test]
 fn a_simulated_testbed_stands_wherever_one_can() {
     let folder = Folder::new("sim-places");
     let line_rate = 1e9 / (8.0 * 84.0);

@@ -11,21 +11,14 @@ use page::{Condition, Figure, Key, Metric};
 use trial::Carrier;
 
 use crate::cli::Failure;
-use crate::config::profile;
-use crate::config::resolved::{Source, Testbed, VirtualConfig};
-use crate::config::source::SourceText;
+use crate::config::resolved::Testbed;
+use crate::config::{models, testbed};
 
-const BLOCKING: &str = "profiles/blocking-16.toml";
-const BLOCKING_PROFILE: &str = include_str!("../../../../../profiles/blocking-16.toml");
+const BLOCKING: &str = "sim:blocking-16";
 
-/// A simulated switch of sixteen ports that blocks: the profile is part of the program.
+/// A simulated switch of sixteen ports that blocks.
 pub fn run() -> Result<(Testbed, Vec<StudySpec>), Failure> {
-    let source = SourceText::file(BLOCKING.to_owned(), BLOCKING_PROFILE.to_owned());
-    let profile = profile::read(&source)?;
-    let hosts = sim::HostModel::ideal(profile.edges());
-    let source = Source::Virtual(Box::new(VirtualConfig { profile, hosts }));
-    let place = Testbed { name: format!("sim:{BLOCKING}"), source };
-    Ok((place, vec![StudySpec::Fabric(study())]))
+    Ok((testbed::from_argument("--testbed", BLOCKING)?, vec![StudySpec::Fabric(study())]))
 }
 
 /// Neighbours and the arrangement that crosses most, and which ports share an uplink.
@@ -50,7 +43,8 @@ pub fn told(figures: &[Figure]) -> String {
         return "The simulated switch's groups were not told.\n".to_owned();
     };
     let mut out = String::from("The simulated switch, and what was told of it:\n");
-    for line in BLOCKING_PROFILE.lines().filter(|line| line.contains("uplink =")) {
+    let profile = models::named("blocking-16").map_or("", |model| model.text);
+    for line in profile.lines().filter(|line| line.contains("uplink =")) {
         let truth = line.split('#').next().unwrap_or_default();
         let _ = writeln!(out, "  truth  {}", truth.trim().trim_end_matches(','));
     }

@@ -1,0 +1,72 @@
+//! Models that are part of the program: the profiles in the repository's folder, by name.
+//!
+//! Owns which there are. Never knows what a profile says: `device` does.
+
+use super::source::SourceText;
+
+/// A profile that is there without a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Model {
+    /// As in `sim:NAME`: its file's name, and what it calls itself.
+    pub name: &'static str,
+    /// The profile.
+    pub text: &'static str,
+}
+
+macro_rules! models {
+    ($($name:literal)+) => {
+        /// All of them, by name.
+        pub const ALL: &[Model] = &[$(Model {
+            name: $name,
+            text: include_str!(concat!("../../../../profiles/", $name, ".toml")),
+        },)+];
+    };
+}
+
+models! {
+    "blocking-16" "c2758-router" "esnet-36mb" "esnet-64mb" "leaf-spine" "s400-48t" "s400-48t-small"
+    "software-bridge" "teg-s16g" "tengig-36mb" "tengig-64mb" "trident2" "x450a-48t"
+}
+
+/// The model of that name.
+pub fn named(name: &str) -> Option<&'static Model> {
+    ALL.iter().find(|model| model.name == name)
+}
+
+impl Model {
+    /// The profile as a text with a name: an error in it would be ours.
+    pub fn source(&self) -> SourceText {
+        SourceText::file(format!("{}.toml", self.name), self.text.to_owned())
+    }
+
+    /// What its first lines say it is, in one line.
+    pub fn what(&self) -> String {
+        let lines = self.text.lines().map_while(|line| line.strip_prefix('#'));
+        lines.map(str::trim).collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::profile;
+
+    /// Each file of the folder is a model, and each can be read and calls itself as it is called.
+    #[test]
+    fn every_profile_of_the_folder_is_here() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../profiles");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        files.sort();
+        assert_eq!(ALL.iter().map(|model| model.name).collect::<Vec<_>>(), files);
+        for model in ALL {
+            let profile = profile::read(&model.source());
+            assert_eq!(profile.map(|profile| profile.name).as_deref(), Ok(model.name));
+            assert!(model.what().len() > 20, "{}", model.name);
+        }
+    }
+}
