@@ -89,8 +89,11 @@ impl SweptValue {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunStatus {
-    /// Under way; or its controller was killed, which can't be told from the journal.
+    /// Under way; or its controller was killed, which the journal alone does not tell.
     Running,
+    /// It was under way, and whoever carried it out is gone. Never in the journal: nobody was left
+    /// to write it.
+    Died,
     /// Every study ended.
     Done,
     /// The user stopped it.
@@ -103,10 +106,11 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// `running`, `done`, `interrupted`, `failed`
+    /// `running`, `died`, `done`, `interrupted`, `failed`
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Running => "running",
+            Self::Died => "died",
             Self::Done => "done",
             Self::Interrupted => "interrupted",
             Self::Failed { .. } => "failed",
@@ -133,4 +137,13 @@ pub struct RunSummary {
     pub invalid: u64,
     /// Of those, failed.
     pub failed: u64,
+    /// By whom it is carried out, or was: the process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<String>,
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// What people wrote about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }

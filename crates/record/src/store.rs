@@ -4,6 +4,7 @@
 //! function of the records. Never decides which trial comes next; that is the study's.
 
 mod error;
+mod listed;
 mod schema;
 
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension as _, Row, pa
 use serde::de::DeserializeOwned;
 use trial::{Outcome, Trial, TrialRecord};
 
-use crate::run::{RunMeta, RunStatus, RunSummary};
+use crate::run::{RunMeta, RunStatus};
 pub use error::StoreError;
 
 /// How long a writer waits for another process's transaction; each of ours takes milliseconds.
@@ -126,11 +127,12 @@ impl Store {
             readable()
         };
         let store = Self { path: path.to_owned(), db: db.map_err(failed)? };
-        if store.check_version()? {
-            Ok(store)
-        } else {
-            Err(StoreError::Older { path: path.to_owned() })
+        store.check_version()?;
+        let found = store.db.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
+        if found.map_err(failed)? < schema::OLDEST_READ {
+            return Err(StoreError::Older { path: path.to_owned() });
         }
+        Ok(store)
     }
 
     /// Where it lies.
@@ -239,19 +241,6 @@ impl Store {
                 Ok(status_from(&row.get::<_, String>(0)?, row.get(1)?))
             })
             .map_err(|e| self.read_error(format!("status of run {id}"), e))
-    }
-
-    /// All runs, oldest first.
-    pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
-        let sql = "SELECT id, created_unix_ns, verb, testbed, status, status_reason,
-                          count(trial.ordinal),
-                          coalesce(sum(outcome = 'invalid'), 0), coalesce(sum(outcome = 'failed'), 0)
-                   FROM run LEFT JOIN trial ON trial.run = run.id
-                   GROUP BY run.id ORDER BY created_unix_ns, id";
-        let listed = || -> rusqlite::Result<Vec<RunSummary>> {
-            self.db.prepare(sql)?.query_map([], summary_from)?.collect()
-        };
-        listed().map_err(|e| self.read_error("the list of runs".into(), e))
     }
 
     /// The run called `asked`: a full id, a prefix that fits only one, or `latest`.
@@ -445,20 +434,6 @@ impl Store {
 
 fn busy(cause: &rusqlite::Error) -> bool {
     cause.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-}
-
-fn summary_from(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
-    let count = |i| row.get::<_, i64>(i).map(|n| n as u64);
-    Ok(RunSummary {
-        id: row.get(0)?,
-        created_unix_ns: count(1)?,
-        verb: row.get(2)?,
-        testbed: row.get(3)?,
-        status: status_from(&row.get::<_, String>(4)?, row.get(5)?),
-        trials: count(6)?,
-        invalid: count(7)?,
-        failed: count(8)?,
-    })
 }
 
 fn status_from(word: &str, reason: Option<String>) -> RunStatus {

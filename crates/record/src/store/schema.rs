@@ -50,7 +50,15 @@ CREATE TABLE applied (
     PRIMARY KEY (run, device)
 ) STRICT;
 ",
+    "
+ALTER TABLE run ADD COLUMN holder TEXT;
+ALTER TABLE run ADD COLUMN label TEXT;
+ALTER TABLE run ADD COLUMN note TEXT;
+",
 ];
+
+/// Files of this version and later can be read as they are, where they can't be brought up to date.
+pub(super) const OLDEST_READ: i64 = 2;
 
 /// The version this program writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;

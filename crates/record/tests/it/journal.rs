@@ -338,6 +338,42 @@ fn status_and_meta_come_back() {
 }
 
 #[test]
+fn runs_are_listed_newest_first_with_what_is_said_of_them() {
+    let place = Place::new("listed");
+    let store = Store::open(&place.store()).expect("a store");
+    for (at, id) in ["r1", "r2", "r3"].into_iter().enumerate() {
+        let mut run = meta(id);
+        run.created_unix_ns = at as u64;
+        store.create_run(&run).expect("a new run");
+        let (inner, _) = testbed(1);
+        Journal::new(&store, id, inner).expect("a journal").run(&trial(0)).expect("it runs");
+    }
+    store.label("r2", Some("before")).expect("writable");
+    store.note("r2", Some("a loose cable")).expect("writable");
+    store.held_by("r3", "somebody").expect("writable");
+    let listed = store.runs().expect("readable");
+    assert_eq!(listed.iter().map(|run| run.id.as_str()).collect::<Vec<_>>(), ["r3", "r2", "r1"]);
+    assert_eq!(listed[1].label.as_deref(), Some("before"));
+    assert_eq!(listed[1].note.as_deref(), Some("a loose cable"));
+    assert_eq!(listed[0].holder.as_deref(), Some("somebody"));
+    store.label("r2", None).expect("writable");
+    assert_eq!(store.runs().expect("readable")[1].label, None);
+
+    // All or none.
+    let ids = |of: &[&str]| of.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+    let missing = store.remove(&ids(&["r1", "r9"]));
+    assert!(matches!(missing, Err(StoreError::NoRun { .. })), "{missing:?}");
+    assert_eq!(store.runs().expect("readable").len(), 3);
+    store.remove(&ids(&["r1", "r3"])).expect("writable");
+    assert_eq!(store.runs().expect("readable").len(), 1);
+    assert_eq!(store.records("r2").expect("readable").len(), 1);
+    let db = rusqlite::Connection::open(place.store()).expect("a database");
+    let trials: i64 =
+        db.query_row("SELECT count(*) FROM trial", [], |row| row.get(0)).expect("a count");
+    assert_eq!(trials, 1, "a run's trials go with it");
+}
+
+#[test]
 fn unusable_paths_and_files_are_told() {
     let place = Place::new("paths");
     let check = |path: &Path, expect: &str| {

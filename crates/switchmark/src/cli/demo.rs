@@ -75,7 +75,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     parts.extend(buffers::runs());
     parts.push(groups::run()?);
     for (place, studies) in parts {
-        let start = Start::New { verb: "demo", studies, seed, long: true, sweep: None };
+        let start =
+            Start::New { verb: "demo", studies, seed, long: true, sweep: None, label: None };
         let finished = session::carry_out(&store, &place, start, &stop, &args.data, &|_| ())?;
         output::say(&args.data, &output::text(&finished))?;
         output::say(&args.data, "\n")?;

@@ -23,6 +23,47 @@ pub fn holder(run: &str) -> String {
     format!("run {run} (process {} on {})", std::process::id(), host.trim())
 }
 
+/// This process, told from every other: its machine and start of that, its room among processes,
+/// its number and when it began.
+pub fn process() -> String {
+    let own = std::process::id();
+    let began = began(own).unwrap_or_default();
+    format!("{} {own} {began}", surroundings())
+}
+
+/// Whether the process of that name can't be there any more. Never said of one on another machine,
+/// or whose number means another process here.
+pub fn is_gone(process: &str) -> bool {
+    let here = surroundings();
+    let words: Vec<&str> = process.split(' ').collect();
+    let [host, boot, room, number, began_then] = words[..] else { return false };
+    let ours: Vec<&str> = here.split(' ').collect();
+    if ours[0] != host {
+        return false;
+    }
+    if ours[1] != boot {
+        return true;
+    }
+    let number = number.parse().unwrap_or(0);
+    ours[2] == room && began(number).as_deref() != Some(began_then)
+}
+
+/// Host, start of its kernel, and the namespace that processes' numbers are of.
+fn surroundings() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default().trim().to_owned();
+    let room = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let boot = read("/proc/sys/kernel/random/boot_id");
+    format!("{} {boot} {}", read("/proc/sys/kernel/hostname").replace(' ', "-"), room.display())
+}
+
+/// When a process began, in the kernel's ticks; none where there is none.
+fn began(process: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The program's name stands in brackets and may hold anything.
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(19).map(str::to_owned)
+}
+
 /// Nanoseconds since 1970.
 pub fn unix_ns(now: Timestamp) -> u64 {
     u64::try_from(now.as_nanosecond()).unwrap_or(0)
@@ -46,4 +87,26 @@ pub fn command_line() -> String {
 /// The kernel gives every process's hash maps keys by chance, also where there is no `/dev`.
 fn random() -> [u8; 4] {
     (RandomState::new().hash_one(()) as u32).to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_gone_where_another_has_its_number_or_the_machine_was_started_anew() {
+        let own = process();
+        assert!(!is_gone(&own), "{own}");
+        let with = |at: usize, word: &str| {
+            let mut words: Vec<&str> = own.split(' ').collect();
+            words[at] = word;
+            words.join(" ")
+        };
+        assert!(is_gone(&with(1, "another-boot")));
+        assert!(is_gone(&with(3, "4194304")), "no process has that number");
+        assert!(is_gone(&with(4, "1")), "another had it then");
+        assert!(!is_gone(&with(0, "elsewhere")));
+        assert!(!is_gone(&with(2, "pid:[1]")), "a number of another room says nothing");
+        assert!(!is_gone("who knows"));
+    }
 }

@@ -35,6 +35,9 @@ pub struct Measuring {
     /// Go on with an interrupted run; its own plan, testbed and seed are used
     #[arg(long, value_name = "RUN")]
     pub resume: Option<String>,
+    /// What the run is called in the journal's list
+    #[arg(long, value_name = "TEXT", conflicts_with = "resume")]
+    pub label: Option<String>,
     /// Begin also what would take more than three days
     #[arg(long)]
     pub yes: bool,

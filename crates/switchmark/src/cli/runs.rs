@@ -1,42 +1,249 @@
-//! `switchmark runs`: what the journal holds.
+//! `switchmark runs`: what the journal holds, newest first; labels, notes and removal.
 //!
-//! Never changes it.
+//! Never removes a run that may be under way.
 
-use jiff::Timestamp;
-use record::{RunSummary, Store};
+use jiff::{Span, Timestamp};
+use record::text::Grid;
+use record::{RunStatus, RunSummary, Store};
 use serde_json::json;
 
 use super::options::Data;
-use super::{Failure, Outcome, output};
+use super::{Failure, Outcome, lone, output};
+use crate::config::ConfigError;
 use crate::speak;
-use record::text::Grid;
 
 /// `runs`
 #[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  switchmark runs --verb latency --last 5
+  switchmark runs label latest \"before the firmware\"
+  switchmark runs prune --older-than 90 --dry-run"
+)]
 pub struct Args {
+    #[command(subcommand)]
+    deed: Option<Deed>,
+    #[command(flatten)]
+    which: Which,
     #[command(flatten)]
     data: Data,
 }
 
-/// Lists.
+/// What is done with runs, where they are not only listed.
+#[derive(Debug, clap::Subcommand)]
+enum Deed {
+    /// Give a run a label, or take it away
+    Label(Said),
+    /// Write a note beside a run, or take it away
+    Note(Said),
+    /// Remove runs and all their trials; the journal has no copy
+    Rm {
+        /// Runs: ids, the starts of such, or a sweep's id
+        #[arg(value_name = "RUN", required = true)]
+        runs: Vec<String>,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// Remove all runs of a kind
+    Prune {
+        /// Those that began more than so many days ago
+        #[arg(long, value_name = "DAYS", required_unless_present_any = ["keep", "status", "verb", "testbed", "label"])]
+        older_than: Option<u32>,
+        /// All but the newest so many
+        #[arg(long, value_name = "N")]
+        keep: Option<usize>,
+        #[command(flatten)]
+        which: Which,
+        /// Say which, and remove none
+        #[arg(long)]
+        dry_run: bool,
+        #[command(flatten)]
+        data: Data,
+    },
+}
+
+/// Words about a run.
+#[derive(Debug, clap::Args)]
+struct Said {
+    /// The run: its id, the start of it, or `latest`
+    #[arg(value_name = "RUN")]
+    run: String,
+    /// What is said; nothing takes it away
+    #[arg(value_name = "TEXT")]
+    text: Option<String>,
+    #[command(flatten)]
+    data: Data,
+}
+
+/// Which runs.
+#[derive(Debug, clap::Args)]
+struct Which {
+    /// Only of this verb
+    #[arg(long, value_name = "VERB")]
+    verb: Option<String>,
+    /// Only on testbeds whose name has this in it
+    #[arg(long, value_name = "TEXT")]
+    testbed: Option<String>,
+    /// Only those that stand so: running, died, done, interrupted, failed
+    #[arg(long, value_name = "STATUS", value_parser = ["running", "died", "done", "interrupted", "failed"])]
+    status: Option<String>,
+    /// Only those whose label has this in it
+    #[arg(long, value_name = "TEXT")]
+    label: Option<String>,
+    /// Only the newest so many
+    #[arg(long, short = 'n', value_name = "N")]
+    last: Option<usize>,
+}
+
+impl Which {
+    /// Of these, newest first.
+    fn of(&self, runs: Vec<RunSummary>) -> Vec<RunSummary> {
+        let has = |asked: &Option<String>, own: &str| {
+            asked.as_ref().is_none_or(|asked| own.contains(asked.as_str()))
+        };
+        let is = |asked: &Option<String>, own: &str| asked.as_ref().is_none_or(|a| a == own);
+        runs.into_iter()
+            .filter(|run| {
+                is(&self.verb, &run.verb)
+                    && has(&self.testbed, &run.testbed)
+                    && is(&self.status, run.status.as_str())
+                    && has(&self.label, run.label.as_deref().unwrap_or_default())
+            })
+            .take(self.last.unwrap_or(usize::MAX))
+            .collect()
+    }
+}
+
+/// Lists, or does what is asked.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
-    let path = output::store_path(&args.data)?;
-    // Before the first run there is not even a folder.
-    let nothing_yet = args.data.store.is_none() && !path.exists();
-    let runs = if nothing_yet { Vec::new() } else { Store::read(&path)?.runs()? };
-    if args.data.json {
-        speak::print_json(
-            &json!({ "schema": record::rows::SCHEMA, "verb": "runs", "runs": runs }),
-        )?;
-    } else if let Some(table) = table(&runs) {
-        speak::print(&format!("{table}\n"))?;
-    } else {
-        speak::print(&format!("no runs in {}\n", path.display()))?;
+    match &args.deed {
+        None => list(&args.which, &args.data)?,
+        Some(Deed::Label(said)) => say(said, Store::label)?,
+        Some(Deed::Note(said)) => say(said, Store::note)?,
+        Some(Deed::Rm { runs, data }) => {
+            let store = Store::open(&output::store_path(data)?)?;
+            let known = all(&store)?;
+            let mut going = Vec::new();
+            for asked in runs {
+                going.extend(named(&store, &known, asked)?);
+            }
+            remove(&store, &going, data)?;
+        }
+        Some(Deed::Prune { older_than, keep, which, dry_run, data }) => {
+            let store = Store::open(&output::store_path(data)?)?;
+            let before = older_than.map(days_ago).transpose()?;
+            let going: Vec<RunSummary> = which
+                .of(all(&store)?)
+                .into_iter()
+                .skip(keep.unwrap_or(0))
+                .filter(|run| before.is_none_or(|before| run.created_unix_ns < before))
+                .filter(|run| run.status != RunStatus::Running)
+                .collect();
+            if *dry_run {
+                show(&going, data, "would be removed")?;
+            } else {
+                remove(&store, &going, data)?;
+            }
+        }
     }
     Ok(Outcome::Done)
 }
 
+fn list(which: &Which, data: &Data) -> Result<(), Failure> {
+    let path = output::store_path(data)?;
+    // Before the first run there is not even a folder.
+    let nothing_yet = data.store.is_none() && !path.exists();
+    let runs = if nothing_yet { Vec::new() } else { which.of(all(&Store::read(&path)?)?) };
+    if data.json {
+        let schema = record::rows::SCHEMA;
+        speak::print_json(&json!({ "schema": schema, "verb": "runs", "runs": runs }))?;
+    } else if let Some(table) = table(&runs) {
+        speak::print(&format!("{table}\n"))?;
+    } else {
+        speak::print(&format!("no such runs in {}\n", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Every run, with those that died told from those that are under way.
+fn all(store: &Store) -> Result<Vec<RunSummary>, Failure> {
+    let mut runs = store.runs()?;
+    for run in runs.iter_mut().filter(|run| run.status == RunStatus::Running) {
+        if run.holder.as_deref().is_some_and(lone::is_gone) {
+            run.status = RunStatus::Died;
+        }
+    }
+    Ok(runs)
+}
+
+fn say(
+    said: &Said,
+    how: impl Fn(&Store, &str, Option<&str>) -> Result<(), record::StoreError>,
+) -> Result<(), Failure> {
+    let store = Store::open(&output::store_path(&said.data)?)?;
+    let run = store.load(&said.run)?.id;
+    Ok(how(&store, &run, said.text.as_deref())?)
+}
+
+/// The run of that name, or a sweep's points.
+fn named(store: &Store, known: &[RunSummary], asked: &str) -> Result<Vec<RunSummary>, Failure> {
+    let is_point = |id: &str| id.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'));
+    let points: Vec<RunSummary> = known.iter().filter(|run| is_point(&run.id)).cloned().collect();
+    let found = if points.is_empty() {
+        let id = store.load(asked)?.id;
+        known.iter().filter(|run| run.id == id).cloned().collect()
+    } else {
+        points
+    };
+    // Nobody noted who carries out a run of an older version.
+    let is_going = |run: &&RunSummary| run.status == RunStatus::Running && run.holder.is_some();
+    match found.iter().find(is_going) {
+        None => Ok(found),
+        Some(run) => {
+            let message = format!("run {} is under way, or was on another machine", run.id);
+            let hint =
+                "wait for its end; what is there of one that was killed, `run --resume` ends";
+            Err(ConfigError::bare(message, hint).into())
+        }
+    }
+}
+
+fn remove(store: &Store, going: &[RunSummary], data: &Data) -> Result<(), Failure> {
+    if !going.is_empty() {
+        let ids: Vec<String> = going.iter().map(|run| run.id.clone()).collect();
+        store.remove(&ids)?;
+    }
+    show(going, data, "removed")
+}
+
+fn show(runs: &[RunSummary], data: &Data, deed: &str) -> Result<(), Failure> {
+    if data.json {
+        let schema = record::rows::SCHEMA;
+        speak::print_json(
+            &json!({ "schema": schema, "verb": "runs", deed.replace(' ', "_"): runs }),
+        )?;
+        return Ok(());
+    }
+    let table = table(runs).map(|table| format!("{table}\n")).unwrap_or_default();
+    let count = match runs.len() {
+        1 => "1 run".to_owned(),
+        count => format!("{count} runs"),
+    };
+    Ok(speak::print(&format!("{table}{count} {deed}\n"))?)
+}
+
+/// The moment so many days ago, in nanoseconds since 1970.
+fn days_ago(days: u32) -> Result<u64, ConfigError> {
+    let hours = i64::from(days) * 24;
+    let then = Span::new().try_hours(hours).and_then(|span| Timestamp::now().checked_sub(span));
+    let far =
+        |_| ConfigError::bare(format!("{days} days ago no calendar began"), "give fewer days");
+    then.map(lone::unix_ns).map_err(far)
+}
+
 fn table(runs: &[RunSummary]) -> Option<String> {
+    let labelled = runs.iter().any(|run| run.label.is_some() || run.note.is_some());
     let mut table = Grid::new()
         .words("run")
         .words("began (UTC)")
@@ -46,8 +253,11 @@ fn table(runs: &[RunSummary]) -> Option<String> {
         .numbers("trials")
         .spare("invalid", 1)
         .spare("failed", 1);
+    if labelled {
+        table = table.words("label and note");
+    }
     for run in runs {
-        table.row(vec![
+        let mut cells = vec![
             run.id.clone(),
             started(run.created_unix_ns),
             run.verb.clone(),
@@ -56,7 +266,13 @@ fn table(runs: &[RunSummary]) -> Option<String> {
             run.trials.to_string(),
             run.invalid.to_string(),
             run.failed.to_string(),
-        ]);
+        ];
+        if labelled {
+            let said: Vec<&str> =
+                [&run.label, &run.note].into_iter().flatten().map(String::as_str).collect();
+            cells.push(said.join(": "));
+        }
+        table.row(cells);
     }
     table.render()
 }

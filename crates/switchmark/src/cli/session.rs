@@ -85,7 +85,8 @@ pub fn one(
         let stop = prepare(&[&request.testbed])?;
         let seed = measuring.seed.or(request.seed).unwrap_or_else(lone::seed);
         let Request { verb, studies, .. } = request;
-        let start = Start::New { verb, studies, seed, long: measuring.yes, sweep: None };
+        let (long, label) = (measuring.yes, measuring.label.clone());
+        let start = Start::New { verb, studies, seed, long, sweep: None, label };
         (request.testbed, start, stop)
     };
     let finished = carry_out(&Store::open(&path)?, &place, start, &stop, data, &|_| ())?;
@@ -150,6 +151,8 @@ pub enum Start {
         long: bool,
         /// Which point of a sweep it is, where it is one.
         sweep: Option<SweepPoint>,
+        /// What it shall be called in the journal.
+        label: Option<String>,
     },
     /// As it was asked for then.
     Again(Box<RunMeta>),
@@ -176,15 +179,17 @@ pub fn carry_out(
             store.set_status(&meta.id, &RunStatus::Running)?;
             *meta
         }
-        Start::New { verb, studies, seed, long, sweep } => {
+        Start::New { verb, studies, seed, long, sweep, label } => {
             is_short_enough(&studies, opened.topology(), long)?;
             let meta = describe(verb, studies, seed, &opened, sweep)?;
             opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
             foretell(&meta, data.quiet);
             store.create_run(&meta)?;
+            store.label(&meta.id, label.as_deref())?;
             meta
         }
     };
+    store.held_by(&meta.id, &lone::process())?;
     let (id, verb) = (meta.id.clone(), meta.verb.clone());
     let ran = conduct(store, meta, opened, data.quiet, hear)?;
     ran.map_err(|error| broke_off(store, (&id, &verb), error, data.store.as_deref()))

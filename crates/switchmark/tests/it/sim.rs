@@ -148,6 +148,51 @@ fn a_models_run_is_taken_up_again_from_any_folder() {
 }
 
 #[test]
+fn the_journal_is_looked_through_and_cleared() {
+    let folder = Folder::new("sim-journal");
+    let flood = ["--flood", "--size", "64", "-t", "50ms", "--blocks", "1"];
+    let asked = ["forwarding", "--testbed", "sim:teg-s16g,hosts=2", "--label", "one"];
+    let first = folder.json(&[&asked[..], &flood].concat());
+    let first = first["run"].as_str().expect("its id").to_owned();
+    let other = ["forwarding", "--testbed", "sim:profiles/sw.toml,hosts=2"];
+    for _ in 0..2 {
+        folder.json(&[&other[..], &flood].concat());
+    }
+    let listed = |more: &[&str]| {
+        let said = folder.json(&[&["runs"], more].concat());
+        let runs = said["runs"].as_array().expect("runs").iter();
+        runs.map(|run| run["id"].as_str().expect("an id").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&[]).len(), 3);
+    assert_eq!(listed(&[]).last(), Some(&first), "newest first");
+    assert_eq!(listed(&["--last", "2"]), listed(&["--testbed", "sw.toml"]));
+    assert_eq!(listed(&["--label", "on"]), [first.as_str()]);
+    assert!(folder.run(&["runs", "note", &first, "a loose cable"]).status.success());
+    let shown = folder.run(&["runs"]);
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("one: a"), "{shown}");
+    // A run whose process is gone has died; one on another machine may go on.
+    let journal = Store::open(&folder.0.path("j.db")).expect("a store");
+    journal.set_status(&first, &record::RunStatus::Running).expect("writable");
+    assert_eq!(listed(&["--status", "died"]), [first.as_str()]);
+    journal.held_by(&first, "elsewhere b r 1 1").expect("writable");
+    assert_eq!(listed(&["--status", "running"]), [first.as_str()]);
+    let refused = folder.run(&["runs", "rm", &first]);
+    assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
+    journal.set_status(&first, &record::RunStatus::Interrupted).expect("writable");
+    let told = folder.json(&["runs", "prune", "--keep", "2", "--dry-run"]);
+    assert_eq!(told["would_be_removed"][0]["id"].as_str(), Some(first.as_str()));
+    assert_eq!(listed(&[]).len(), 3, "only told");
+    assert!(folder.run(&["runs", "prune", "--status", "interrupted"]).status.success());
+    assert_eq!(listed(&[]).len(), 2);
+    let latest = listed(&[])[0].clone();
+    assert!(folder.run(&["runs", "rm", &latest]).status.success());
+    assert_eq!(listed(&[]).len(), 1);
+    assert_eq!(folder.run(&["runs", "rm", &latest]).status.code(), Some(2));
+    assert_eq!(folder.run(&["runs", "prune"]).status.code(), Some(2), "not all by a slip");
+}
+
+#[test]
 fn a_simulated_testbed_stands_wherever_one_can() {
     let folder = Folder::new("sim-places");
     let line_rate = 1e9 / (8.0 * 84.0);

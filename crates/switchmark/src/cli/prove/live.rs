@@ -65,7 +65,14 @@ pub fn ask(
     let store = Store::open(&output::store_path(data)?)?;
     let place = case.testbed()?;
     let studies = vec![case.spec(&place)?];
-    let start = Start::New { verb: "prove", studies, seed: case.seed, long: true, sweep: None };
+    let start = Start::New {
+        verb: "prove",
+        studies,
+        seed: case.seed,
+        long: true,
+        sweep: None,
+        label: None,
+    };
     // The certificate's own progress is enough.
     let quiet = Data { quiet: true, ..data.clone() };
     let finished = session::carry_out(&store, &place, start, stop, &quiet, &|_| ())?;

@@ -1,0 +1,97 @@
+//! Runs as a list: who holds them, what people call them, and their removal.
+//!
+//! Never looks whether a holder still lives: whoever can see processes does.
+
+use rusqlite::{Row, params};
+
+use super::{Store, StoreError, status_from};
+use crate::run::RunSummary;
+
+/// The version of the schema since which runs have them.
+const WITH_LABELS: i64 = 3;
+
+impl Store {
+    /// All runs, newest first.
+    pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        let listed = || -> rusqlite::Result<Vec<RunSummary>> {
+            // An archive of an older version has none of these, and may not be writable.
+            let version: i64 = self.db.pragma_query_value(None, "user_version", |r| r.get(0))?;
+            let said = if version < WITH_LABELS {
+                "NULL, NULL, NULL"
+            } else {
+                "run.holder, run.label, run.note"
+            };
+            let sql = format!(
+                "SELECT id, created_unix_ns, verb, testbed, status, status_reason,
+                        count(trial.ordinal), coalesce(sum(outcome = 'invalid'), 0),
+                        coalesce(sum(outcome = 'failed'), 0), {said}
+                 FROM run LEFT JOIN trial ON trial.run = run.id
+                 GROUP BY run.id ORDER BY created_unix_ns DESC, id DESC"
+            );
+            self.db.prepare(&sql)?.query_map([], summary_from)?.collect()
+        };
+        listed().map_err(|e| self.read_error("the list of runs".into(), e))
+    }
+
+    /// Notes by whom a run (full id) is carried out from now on, in words of the caller's.
+    pub fn held_by(&self, run: &str, holder: &str) -> Result<(), StoreError> {
+        self.note_of("holder", run, Some(holder))
+    }
+
+    /// Gives a run (full id) a label, or takes it away.
+    pub fn label(&self, run: &str, label: Option<&str>) -> Result<(), StoreError> {
+        self.note_of("label", run, label)
+    }
+
+    /// Gives a run (full id) a note, or takes it away.
+    pub fn note(&self, run: &str, note: Option<&str>) -> Result<(), StoreError> {
+        self.note_of("note", run, note)
+    }
+
+    /// Removes runs (full ids) with all their trials, all or none of them, and gives the file's
+    /// room back.
+    pub fn remove(&self, runs: &[String]) -> Result<(), StoreError> {
+        let what = || format!("the removal of {}", runs.join(", "));
+        let removed = || -> rusqlite::Result<Option<usize>> {
+            let tx = self.db.unchecked_transaction()?;
+            for (at, run) in runs.iter().enumerate() {
+                if tx.execute("DELETE FROM run WHERE id = ?1", [run])? == 0 {
+                    return Ok(Some(at));
+                }
+            }
+            tx.commit()?;
+            self.db.execute_batch("VACUUM")?;
+            Ok(None)
+        };
+        match removed().map_err(|e| self.write_error(what(), e))? {
+            Some(missing) => Err(self.no_run(&runs[missing])),
+            None => Ok(()),
+        }
+    }
+
+    fn note_of(&self, column: &str, run: &str, text: Option<&str>) -> Result<(), StoreError> {
+        let sql = format!("UPDATE run SET {column} = ?2 WHERE id = ?1");
+        let changed = self
+            .db
+            .execute(&sql, params![run, text])
+            .map_err(|e| self.write_error(format!("the {column} of run {run}"), e))?;
+        self.found(changed, run)
+    }
+}
+
+fn summary_from(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+    let count = |i| row.get::<_, i64>(i).map(|n| n as u64);
+    Ok(RunSummary {
+        id: row.get(0)?,
+        created_unix_ns: count(1)?,
+        verb: row.get(2)?,
+        testbed: row.get(3)?,
+        status: status_from(&row.get::<_, String>(4)?, row.get(5)?),
+        trials: count(6)?,
+        invalid: count(7)?,
+        failed: count(8)?,
+        holder: row.get(9)?,
+        label: row.get(10)?,
+        note: row.get(11)?,
+    })
+}
