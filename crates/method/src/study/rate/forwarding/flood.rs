@@ -44,6 +44,8 @@ struct Sample {
     offered: f64,
     sent: f64,
     received: f64,
+    /// What one frame of each flow adds to `received`.
+    frame: f64,
     lost: f64,
     duplicated: f64,
     reordered: f64,
@@ -64,14 +66,16 @@ impl Sample {
 
     /// Counts over the sending time; what was received over the longer of sending and receiving.
     fn plus(self, seen: &DatagramsRecord) -> Self {
-        let per_second = |count: u64| match seen.sending {
+        let over = |count: u64, time: Nanos| match time {
             Nanos::ZERO => 0.0,
-            sending => count as f64 / sending.as_secs_f64(),
+            time => count as f64 / time.as_secs_f64(),
         };
+        let per_second = |count: u64| over(count, seen.sending);
         Self {
             offered: self.offered + per_second(seen.offered.saturating_sub(1)),
             sent: self.sent + seen.sending_rate().0,
             received: self.received + seen.receiving_rate().0,
+            frame: self.frame + over(1, seen.receiving.max(seen.sending)),
             lost: self.lost + per_second(seen.received.lost(seen.sent)),
             duplicated: self.duplicated + per_second(seen.received.duplicated),
             reordered: self.reordered + per_second(seen.received.reordered),
@@ -198,6 +202,14 @@ fn figures(rig: &Rig<'_, '_>, cell: Cell, sides: &BTreeMap<Cell, Side>) -> Vec<F
     figures
 }
 
+/// A count begins and ends anywhere between two frames: each end is off by one at most, in every
+/// block alike, so that blocks that agree do not show it.
+fn widen(received: &mut Figure, frame: &[f64]) {
+    let Some(frame) = measure::quantile::median(frame) else { return };
+    received.low = received.low.map(|low| (low - frame).max(0.0));
+    received.high = received.high.map(|high| high + frame);
+}
+
 fn of_samples(rig: &Rig<'_, '_>, row: &Row, cell: Cell, samples: &[Sample]) -> Vec<Figure> {
     let values = |of: Value| samples.iter().map(of).collect::<Vec<f64>>();
     let rates: [(Metric, Value); 6] = [
@@ -212,6 +224,7 @@ fn of_samples(rig: &Rig<'_, '_>, row: &Row, cell: Cell, samples: &[Sample]) -> V
         .into_iter()
         .map(|(metric, of)| row.over_blocks(metric, Unit::FramesPerSecond, &values(of)))
         .collect();
+    widen(&mut figures[2], &values(|s| s.frame));
     let in_bits: Vec<Figure> = rig.frames[cell.frames].in_bits(&figures[2]).collect();
     figures.extend(in_bits);
     figures.push(row.over_blocks(Metric::LossRatio, Unit::Ratio, &values(|s| s.loss_ratio)));
