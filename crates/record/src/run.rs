@@ -56,6 +56,11 @@ pub struct SweepPoint {
 }
 
 impl SweepPoint {
+    /// Whether a run of that id is a point of the sweep of that name.
+    pub fn is_of(run: &str, sweep: &str) -> bool {
+        run.strip_prefix(sweep).is_some_and(|rest| rest.starts_with('.'))
+    }
+
     /// `20261121-140312-3f9a.07`: sorts as the points do.
     pub fn run_id(&self) -> String {
         let digits = self.of.to_string().len();

@@ -87,7 +87,7 @@ impl Store {
         let db = Connection::open(path).map_err(failed)?;
         let mut store = Self { path: path.to_owned(), db };
         // First of all, so that another program's database is left as it was found.
-        let up_to_date = store.check_version()?;
+        let up_to_date = store.version()? == schema::VERSION;
         store.configure().map_err(failed)?;
         if !up_to_date {
             store.migrate()?;
@@ -127,9 +127,7 @@ impl Store {
             readable()
         };
         let store = Self { path: path.to_owned(), db: db.map_err(failed)? };
-        store.check_version()?;
-        let found = store.db.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
-        if found.map_err(failed)? < schema::OLDEST_READ {
+        if store.version()? < schema::OLDEST_READ {
             return Err(StoreError::Older { path: path.to_owned() });
         }
         Ok(store)
@@ -140,8 +138,8 @@ impl Store {
         &self.path
     }
 
-    /// Whether the file has our newest schema; an error where it is not ours or newer.
-    fn check_version(&self) -> Result<bool, StoreError> {
+    /// The version of the file's schema; an error where it is not ours or newer.
+    fn version(&self) -> Result<i64, StoreError> {
         let path = || self.path.clone();
         self.db
             .busy_timeout(BUSY_TIMEOUT)
@@ -161,7 +159,7 @@ impl Store {
         if found > schema::VERSION {
             return Err(StoreError::Newer { path: path(), found, known: schema::VERSION });
         }
-        Ok(found == schema::VERSION)
+        Ok(found)
     }
 
     fn configure(&self) -> rusqlite::Result<()> {

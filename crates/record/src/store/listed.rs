@@ -4,19 +4,16 @@
 
 use rusqlite::{Row, params};
 
-use super::{Store, StoreError, status_from};
+use super::{Store, StoreError, schema, status_from};
 use crate::run::RunSummary;
-
-/// The version of the schema since which runs have them.
-const WITH_LABELS: i64 = 3;
 
 impl Store {
     /// All runs, newest first.
     pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
+        let version = self.version()?;
         let listed = || -> rusqlite::Result<Vec<RunSummary>> {
             // An archive of an older version has none of these, and may not be writable.
-            let version: i64 = self.db.pragma_query_value(None, "user_version", |r| r.get(0))?;
-            let said = if version < WITH_LABELS {
+            let said = if version < schema::WITH_LABELS {
                 "NULL, NULL, NULL"
             } else {
                 "run.holder, run.label, run.note"

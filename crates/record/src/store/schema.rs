@@ -60,5 +60,8 @@ ALTER TABLE run ADD COLUMN note TEXT;
 /// Files of this version and later can be read as they are, where they can't be brought up to date.
 pub(super) const OLDEST_READ: i64 = 2;
 
+/// Since this version a run has a holder, a label and a note.
+pub(super) const WITH_LABELS: i64 = 3;
+
 /// The version this program writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Failure, Outcome};
 use crate::config::models::{ALL, Model};
-use crate::config::{ConfigError, profile, suggest};
+use crate::config::{ConfigError, models, profile};
 use crate::speak;
 
 /// `profiles`
@@ -40,10 +40,9 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 fn named(name: &str) -> Result<&'static Model, ConfigError> {
-    crate::config::models::named(name).ok_or_else(|| {
-        let names: Vec<&str> = ALL.iter().map(|model| model.name).collect();
+    models::named(name).ok_or_else(|| {
         let message = format!("there is no profile `{name}` in the program");
-        ConfigError::bare(message, suggest::hint(name, &names))
+        ConfigError::bare(message, models::hint(name))
     })
 }
 

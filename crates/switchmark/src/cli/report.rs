@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use page::{Caveat, Figure};
 use record::report::sweep::{Sweep, SweptRun};
-use record::{RunStatus, Store};
+use record::{RunStatus, Store, SweepPoint};
 use trial::Recorded;
 
 use super::options::Data;
@@ -54,10 +54,10 @@ pub fn show(swept: &Sweep, data: &Data, report: Option<&Path>) -> Result<(), Fai
 
 /// The sweep of that name, computed again from its points' runs; none where it is no sweep's.
 pub fn sweep(store: &Store, asked: &str) -> Result<Option<Sweep>, Failure> {
-    let is_point = |id: &str| id.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'));
     let mut runs = Vec::new();
     let mut of = 0;
-    for summary in store.runs()?.into_iter().filter(|summary| is_point(&summary.id)) {
+    for summary in store.runs()?.into_iter().filter(|summary| SweepPoint::is_of(&summary.id, asked))
+    {
         let meta = store.load(&summary.id)?;
         let Some(point) = &meta.sweep else { return Ok(None) };
         of = point.of as usize;

@@ -4,7 +4,7 @@
 
 use jiff::{Span, Timestamp};
 use record::text::Grid;
-use record::{RunStatus, RunSummary, Store};
+use record::{RunStatus, RunSummary, Store, SweepPoint};
 use serde_json::json;
 
 use super::options::Data;
@@ -188,8 +188,8 @@ fn say(
 
 /// The run of that name, or a sweep's points.
 fn named(store: &Store, known: &[RunSummary], asked: &str) -> Result<Vec<RunSummary>, Failure> {
-    let is_point = |id: &str| id.strip_prefix(asked).is_some_and(|rest| rest.starts_with('.'));
-    let points: Vec<RunSummary> = known.iter().filter(|run| is_point(&run.id)).cloned().collect();
+    let is_point = |run: &&RunSummary| SweepPoint::is_of(&run.id, asked);
+    let points: Vec<RunSummary> = known.iter().filter(is_point).cloned().collect();
     let found = if points.is_empty() {
         let id = store.load(asked)?.id;
         known.iter().filter(|run| run.id == id).cloned().collect()

@@ -3,6 +3,7 @@
 //! Owns which there are. Never knows what a profile says: `device` does.
 
 use super::source::SourceText;
+use super::suggest;
 
 /// A profile that is there without a file.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +32,11 @@ models! {
 /// The model of that name.
 pub fn named(name: &str) -> Option<&'static Model> {
     ALL.iter().find(|model| model.name == name)
+}
+
+/// What to write instead of a name that is none of theirs.
+pub fn hint(name: &str) -> String {
+    suggest::hint(name, &ALL.iter().map(|model| model.name).collect::<Vec<_>>())
 }
 
 impl Model {

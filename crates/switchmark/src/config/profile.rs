@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use device::Profile;
 
+use super::models;
 use super::source::{ConfigError, Fault, SourceText, plain};
-use super::{models, suggest};
 use crate::files;
 
 /// Reads a profile that is named in another text, at `span`: a model of the program's own by its
@@ -31,8 +31,7 @@ pub fn named(path: &str, span: Range<usize>, base: &Path) -> Result<Profile, Fau
     match files::text(&path) {
         Err(cause) if cause.kind() == ErrorKind::NotFound && !name.contains(['/', '.']) => {
             let message = format!("there is no profile `{name}`, and no file of that name");
-            let names: Vec<&str> = models::ALL.iter().map(|model| model.name).collect();
-            Err(Fault::new(span, message, suggest::hint(name, &names)))
+            Err(Fault::new(span, message, models::hint(name)))
         }
         Ok(text) => {
             read(&SourceText::file(path.display().to_string(), text)).map_err(Fault::elsewhere)
