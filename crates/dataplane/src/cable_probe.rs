@@ -2,7 +2,7 @@
 //!
 //! Owns their form: EtherType 0x88B5, which IEEE 802 keeps for local experiments, and a mark that
 //! no stranger knows. Also asks whether somebody else has a port's address (RFC 5227 §2.1.1). Never
-//! answers, and never sends to one station: everybody behind the cable hears it.
+//! answers, and never sends to one station: whoever stands at the cable's end hears it.
 
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
@@ -19,28 +19,31 @@ use crate::{FlowError, clock, socket};
 /// IEEE Std 802, Local Experimental EtherType 1.
 const EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 const ARP: [u8; 2] = [0x08, 0x06];
+/// IEEE Std 802.1Q §8.6.3: the Nearest Bridge group address, which no bridge passes on.
+const NEAREST_BRIDGE: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e];
 const HEADER: usize = 14;
 /// A lost frame is no broken cable.
 const COPIES: usize = 3;
 /// The longest frame that is looked at.
 const LONGEST: usize = 16 * 1024;
 
-/// What a port is told apart by: the trial's mark, and the port's number in it.
+/// What a frame is told apart by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sign {
     /// Drawn for this look.
     pub mark: u32,
-    /// Which port sent it.
-    pub port: u16,
+    /// Which frame of the look it is.
+    pub number: u16,
 }
 
-/// A frame that came.
+/// Who is to hear a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CableProbe {
-    /// Which port sent it.
-    pub port: u16,
-    /// Its octets with its FCS.
-    pub size: u32,
+pub enum Audience {
+    /// Everybody, through whatever switches there are.
+    Everybody,
+    /// The other end of this very cable: a switch keeps it (IEEE Std 802.1Q §8.6.3), though some
+    /// cheap ones don't.
+    FarEnd,
 }
 
 /// Listens at one port, from now on.
@@ -54,7 +57,20 @@ pub struct CableProbeListener {
 impl CableProbeListener {
     /// At the interface of this name.
     pub fn open(interface: &str, mark: u32) -> Result<Self, FlowError> {
-        Ok(Self { socket: open(interface)?, interface: interface.to_owned(), mark })
+        let socket = open(interface)?;
+        let failed = |e| FlowError::kernel("hear the nearest bridge's group at", interface, e);
+        let index = nix::net::if_::if_nametoindex(interface).map_err(|e| failed(e.into()))?;
+        let mut octets = [0; 8];
+        octets[..6].copy_from_slice(&NEAREST_BRIDGE);
+        let group = libc::packet_mreq {
+            mr_ifindex: index as libc::c_int,
+            mr_type: libc::PACKET_MR_MULTICAST as libc::c_ushort,
+            mr_alen: 6,
+            mr_address: octets,
+        };
+        socket::set(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &group)
+            .map_err(failed)?;
+        Ok(Self { socket, interface: interface.to_owned(), mark })
     }
 
     /// The port's name.
@@ -62,8 +78,8 @@ impl CableProbeListener {
         &self.interface
     }
 
-    /// Every frame of the mark that came until now.
-    pub fn heard(&self) -> Result<Vec<CableProbe>, FlowError> {
+    /// The numbers of all frames of the mark that came until now.
+    pub fn heard(&self) -> Result<Vec<u16>, FlowError> {
         let mut all = Vec::new();
         let mut octets = vec![0; LONGEST];
         while let Some(length) = next(&self.socket, &mut octets, Nanos::ZERO)? {
@@ -73,13 +89,21 @@ impl CableProbeListener {
     }
 }
 
-/// Sends a frame of `size` octets, its FCS among them, to everybody behind the port.
-pub fn knock(interface: &str, sign: Sign, size: u32) -> Result<(), FlowError> {
+/// Sends a frame of `size` octets, its FCS among them, out of the port.
+pub fn send_frame(
+    interface: &str,
+    sign: Sign,
+    size: u32,
+    audience: Audience,
+) -> Result<(), FlowError> {
     let failed = |e| FlowError::kernel("send a frame out of", interface, e);
     let socket = open(interface)?;
     let mut frame = header(own_mac(interface)?, EXPERIMENT);
+    if audience == Audience::FarEnd {
+        frame[..6].copy_from_slice(&NEAREST_BRIDGE);
+    }
     frame.extend(sign.mark.to_be_bytes());
-    frame.extend(sign.port.to_be_bytes());
+    frame.extend(sign.number.to_be_bytes());
     frame.extend(size.to_be_bytes());
     // The network card adds the FCS.
     frame.resize((size as usize).saturating_sub(4).clamp(60, LONGEST), 0);
@@ -168,10 +192,12 @@ fn next(socket: &OwnedFd, octets: &mut [u8], until: Nanos) -> Result<Option<usiz
     }
 }
 
-fn read(frame: &[u8], mark: u32) -> Option<CableProbe> {
+/// The number of a frame of this mark that came whole.
+fn read(frame: &[u8], mark: u32) -> Option<u16> {
     if frame.get(12..HEADER)? != EXPERIMENT || frame.get(14..18)? != mark.to_be_bytes() {
         return None;
     }
-    let port = u16::from_be_bytes(frame.get(18..20)?.try_into().ok()?);
-    Some(CableProbe { port, size: frame.len() as u32 + 4 })
+    let size = u32::from_be_bytes(frame.get(20..24)?.try_into().ok()?) as usize;
+    let whole = frame.len() + 4 >= size.min(LONGEST);
+    whole.then_some(u16::from_be_bytes(frame.get(18..20)?.try_into().ok()?))
 }

@@ -4,6 +4,7 @@
 //! another), the one JSON object a verb prints, and the HTML report with its plots. Never measures,
 //! never reads a clock, never draws randomness: run ids and times come from the caller.
 
+mod accounting;
 pub mod export;
 pub mod journal;
 pub mod report;
@@ -14,6 +15,7 @@ mod svg;
 pub mod text;
 mod words;
 
+pub use accounting::{LeftOut, TrialAccount};
 pub use journal::{Journal, JournalCounts, ReplayError, hint_for};
 pub use report::{ReportError, ReportInput};
 pub use rows::figures_json;

@@ -33,6 +33,7 @@ mod variance;
 use page::{Figure, Page, Section, Verdict};
 use trial::{Trial, TrialRecord};
 
+use crate::accounting::TrialAccount;
 use crate::run::RunMeta;
 use crate::{text, words};
 
@@ -105,12 +106,19 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
             words::moment(meta.created_unix_ns),
             meta.version
         ),
-        notes: meta.notes.clone(),
+        notes: meta.notes.iter().cloned().chain(left_out(run.records)).collect(),
         answers,
         picture: picture::picture(&meta.topology),
         sections,
         id: anchor,
     }
+}
+
+/// Why trials were left out, where so many were that a reader should know at once.
+fn left_out(records: &[(Trial, TrialRecord)]) -> Option<String> {
+    let account = TrialAccount::of(records);
+    let many = account.failed > 0 || account.valid < account.invalid;
+    account.in_words().filter(|_| many)
 }
 
 /// Those that share no metric with others: the switching study's are of many ports at once, the

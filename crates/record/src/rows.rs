@@ -4,12 +4,19 @@
 use page::Figure;
 use serde_json::{Value, json};
 
+use crate::accounting::TrialAccount;
 use crate::run::RunMeta;
 
 /// The shape's name; a change that breaks readers takes the next number.
 pub const SCHEMA: &str = "switchmark/2";
 
-/// `{"schema": "switchmark/2", "run": "…", "verb": "latency", "figures": [...]}`
-pub fn figures_json(run: &RunMeta, figures: &[Figure]) -> Value {
-    json!({ "schema": SCHEMA, "run": run.id, "verb": run.verb, "figures": figures })
+/// `{"schema": "switchmark/2", "run": "…", "verb": "latency", "trials": {…}, "figures": [...]}`
+pub fn figures_json(run: &RunMeta, figures: &[Figure], trials: &TrialAccount) -> Value {
+    json!({
+        "schema": SCHEMA,
+        "run": run.id,
+        "verb": run.verb,
+        "trials": trials,
+        "figures": figures,
+    })
 }

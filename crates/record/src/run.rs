@@ -101,6 +101,8 @@ pub enum RunStatus {
     Died,
     /// Every study ended.
     Done,
+    /// The same, and not one trial was valid. Never in the journal: the trials there tell.
+    NoFigures,
     /// The user stopped it.
     Interrupted,
     /// It could not go on.
@@ -111,12 +113,13 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// `running`, `died`, `done`, `interrupted`, `failed`
+    /// `running`, `died`, `done`, `done, no figures`, `interrupted`, `failed`
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Running => "running",
             Self::Died => "died",
             Self::Done => "done",
+            Self::NoFigures => "done, no figures",
             Self::Interrupted => "interrupted",
             Self::Failed { .. } => "failed",
         }

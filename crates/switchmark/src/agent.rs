@@ -15,6 +15,7 @@ mod found;
 mod hold;
 mod interrupts;
 mod leave;
+mod nics;
 mod offloads;
 mod parent_death;
 mod settings;
@@ -42,17 +43,18 @@ use crate::protocol::{
 };
 
 /// Serves the controller at stdin and stdout until it says goodbye or its end of the pipe closes.
-pub fn main() -> ! {
+/// `connection` is what ssh says of how this host was reached (ssh(1), `SSH_CONNECTION`).
+pub fn main(connection: Option<String>) -> ! {
     let reins = Cancel::default();
     leave::leave_after(&reins, || {
         parent_death::fasten()?;
-        serve(&reins)
+        serve(&reins, connection)
     })
 }
 
 /// Requests are handled in order on this thread. Another one listens, so that the end of the pipe
 /// and an abort are noticed while a request is being handled.
-fn serve(reins: &Cancel) -> Result<(), Failed> {
+fn serve(reins: &Cancel, connection: Option<String>) -> Result<(), Failed> {
     let mut stdout = io::stdout().lock();
     if !greet(&mut io::stdin().lock(), &mut stdout)? {
         return Ok(());
@@ -67,7 +69,7 @@ fn serve(reins: &Cancel) -> Result<(), Failed> {
         listen(&mut io::stdin().lock(), &orders, (&listening, &heard))
     })?;
 
-    let mut duty = AgentState::new(reins.clone());
+    let mut duty = AgentState::new(reins.clone(), connection);
     loop {
         let Request { id, ask } = match requests.recv_timeout(duty.patience()) {
             Ok(request) => request,

@@ -17,6 +17,7 @@ mod lone;
 mod manual;
 mod options;
 mod output;
+mod preflight;
 mod profiles;
 mod prove;
 mod report;

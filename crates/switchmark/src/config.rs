@@ -22,6 +22,7 @@ pub mod sweep;
 pub mod testbed;
 pub(crate) mod typed;
 pub mod way_back;
+pub mod written;
 
 pub use plan::Plan;
 pub use resolved::Testbed;

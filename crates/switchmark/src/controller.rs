@@ -21,6 +21,7 @@ mod models;
 mod numbers;
 mod opened;
 mod orders;
+mod own_addresses;
 mod pool;
 mod program;
 mod readiness;

@@ -13,7 +13,10 @@ mod terms;
 use std::io::{Read, Write};
 use std::time::Duration;
 
-pub use examination::{Examination, IdleState, Interrupt, Link, PortExamination};
+pub use examination::{
+    Examination, IdleState, Interrupt, Link, NicFacts, PortExamination, PortProbe, ProbeFrame,
+    ProbeReply,
+};
 pub use frame::{FRAME_LIMIT, FrameError};
 pub use message::{
     Answer, Ask, Collected, Complaint, FlowReport, Hello, HostFacts, Message, MessageError,

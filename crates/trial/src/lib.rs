@@ -7,6 +7,7 @@
 pub mod counters;
 pub mod credits;
 mod flow;
+mod futile;
 pub mod other_traffic;
 pub mod record;
 mod recorded;
@@ -16,6 +17,7 @@ mod trial;
 pub mod validity;
 
 pub use flow::*;
+pub use futile::Futile;
 pub use other_traffic::{OtherTraffic, other_traffic};
 pub use record::{FlowRecord, Outcome, TrialRecord};
 pub use recorded::{PlanChanged, Recorded};

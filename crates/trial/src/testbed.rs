@@ -39,6 +39,16 @@ impl<F: FnMut(&Trial, &TrialRecord)> Testbed for Observed<'_, F> {
     }
 }
 
+impl<T: Testbed + ?Sized> Testbed for &mut T {
+    fn topology(&self) -> &Topology {
+        (**self).topology()
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord> {
+        (**self).run(trial)
+    }
+}
+
 /// What a trial came to, or a study's trials, where the testbed lasted.
 pub type Result<T, E = TestbedError> = std::result::Result<T, E>;
 
@@ -54,6 +64,16 @@ pub enum TestbedError {
         /// The trial under way.
         label: String,
         /// What, and why.
+        reason: String,
+    },
+    /// Nothing but the same failure, trial after trial.
+    #[error("run trial `{label}`: the first {trials} trials all failed alike: {reason}")]
+    Futile {
+        /// The last of them.
+        label: String,
+        /// How many.
+        trials: u32,
+        /// What happened each time.
         reason: String,
     },
     /// The testbed itself is gone: an agent died, a namespace vanished.

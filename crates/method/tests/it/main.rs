@@ -5,6 +5,7 @@ mod buffer;
 mod fabric;
 mod fabric_structure;
 mod forwarding;
+mod futile;
 mod held;
 mod judging;
 mod latency;

@@ -9,6 +9,7 @@ use trial::record::{Defect, FlowRecord, Outcome, PortCounters, Side};
 use trial::{Trial, TrialRecord};
 
 use super::subject::Who;
+use crate::accounting::{LeftOut, TrialAccount};
 use crate::words;
 
 /// The list of single trials ends here; the store has the rest.
@@ -21,8 +22,9 @@ pub(super) fn section(prefix: &str, records: &Records) -> Option<Section> {
     if records.is_empty() {
         return None;
     }
-    let mut blocks = vec![Block::Paragraph(counted(records))];
-    blocks.extend(reasons_table(records).map(Block::Table));
+    let account = TrialAccount::of(records);
+    let mut blocks = vec![Block::Paragraph(counted(&account))];
+    blocks.extend(reasons_table(&account).map(Block::Table));
     blocks.extend(frames_table(records).map(Block::Table));
     blocks.extend(ports_table(records).map(Block::Table));
     blocks.extend(hosts_table(records).map(Block::Table));
@@ -34,82 +36,31 @@ pub(super) fn section(prefix: &str, records: &Records) -> Option<Section> {
     })
 }
 
-fn counted(records: &Records) -> String {
-    let mut counts = [0u64; 3];
-    for (_, record) in records {
-        match record.outcome {
-            Outcome::Valid => counts[0] += 1,
-            Outcome::Invalid { .. } => counts[1] += 1,
-            Outcome::Failed { .. } => counts[2] += 1,
-        }
-    }
-    let [valid, invalid, failed] = counts.map(words::count);
+fn counted(account: &TrialAccount) -> String {
+    let [valid, invalid, failed] =
+        [account.valid, account.invalid, account.failed].map(words::count);
     format!(
         "{} trials: {valid} valid, {invalid} invalid, {failed} failed. Figures come from valid trials \
          only; an invalid one is a doubt about the tester, never a loss of the device.",
-        words::count(records.len() as u64)
+        words::count(account.trials())
     )
 }
 
-fn reasons_table(records: &Records) -> Option<Table> {
-    let mut reasons: BTreeMap<(&str, String), (u64, &str)> = BTreeMap::new();
-    let mut note = |outcome, reason, label| {
-        reasons.entry((outcome, reason)).or_insert((0, label)).0 += 1;
+fn reasons_table(account: &TrialAccount) -> Option<Table> {
+    let row = |left: &LeftOut| {
+        vec![
+            Cell::text(left.outcome),
+            Cell::text(left.reason.clone()),
+            Cell::number(words::count(left.trials)),
+            Cell::text(left.first.clone()),
+        ]
     };
-    for (trial, record) in records {
-        match &record.outcome {
-            Outcome::Valid => {}
-            Outcome::Invalid { reasons } => {
-                for reason in reasons {
-                    note("invalid", kind_of(reason), &trial.label);
-                }
-            }
-            Outcome::Failed { reason } => note("failed", reason.clone(), &trial.label),
-        }
-    }
-    let rows: Vec<Vec<Cell>> = reasons
-        .into_iter()
-        .map(|((outcome, reason), (count, label))| {
-            vec![
-                Cell::text(outcome),
-                Cell::text(reason),
-                Cell::number(words::count(count)),
-                Cell::text(label),
-            ]
-        })
-        .collect();
     let head = ["outcome", "reason", "trials", "for instance"];
     let caption = "Why trials were not used. One trial can have several reasons.".to_owned();
-    Table::new(caption, head).with_rows(rows).unless_empty()
+    Table::new(caption, head).with_rows(account.reasons.iter().map(row)).unless_empty()
 }
 
-/// The gate that did not hold, without the numbers of the single trial.
-fn kind_of(defect: &Defect) -> String {
-    match defect {
-        Defect::OfferedLoad { .. } => {
-            "what was sent differs from what was asked for by more than 0.1 %".to_owned()
-        }
-        Defect::BurstLength { .. } => "not the whole burst left, or more than it".to_owned(),
-        Defect::Burst { limit, .. } => format!("more than {limit} frames back to back to catch up"),
-        Defect::Late { .. } => {
-            "frames were lost, no more than the sender sent late and at once, or very many were late"
-                .to_owned()
-        }
-        Defect::TesterCounter { place, counter, .. } => {
-            format!("the tester's counter {counter} moved on {place}")
-        }
-        Defect::ForeignLoad { host, .. } => {
-            format!("frames were lost while other programs kept the processors of {host} busy")
-        }
-        Defect::OtherTraffic { place, .. } => {
-            format!("frames that were not the trial's crossed {place}")
-        }
-        Defect::LinkFlap { place } => format!("the link of {place} went down or up"),
-        Defect::NothingReceived { .. } => "the peer saw nothing at all".to_owned(),
-    }
-}
-
-/// The same with the trial's numbers.
+/// The gate that did not hold, with the trial's numbers.
 fn exactly(defect: &Defect) -> String {
     match defect {
         Defect::OfferedLoad { flow, asked, sent } => {

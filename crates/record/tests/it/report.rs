@@ -3,7 +3,7 @@
 
 use crate::synthetic;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
-use record::{ReportInput, RunMeta, figures_json, report};
+use record::{ReportInput, RunMeta, TrialAccount, figures_json, report};
 use trial::{Topology, Trial, TrialRecord};
 
 /// Elements that HTML closes by itself.
@@ -341,7 +341,8 @@ fn rows_have_the_documented_shape() {
     let mut figure =
         synthetic::figure(Metric::Rtt, Unit::Nanoseconds, Some(31_800.0), trial::Path::Device);
     figure.quantile = Some(0.5);
-    let rows = figures_json(&meta, &[figure]);
+    let rows = figures_json(&meta, &[figure], &TrialAccount::default());
+    assert_eq!(rows["trials"]["valid"], 0);
     assert_eq!(rows["schema"], "switchmark/2");
     assert_eq!((&rows["run"], &rows["verb"]), (&"r".into(), &"demo".into()));
     let row = &rows["figures"][0];

@@ -11,7 +11,7 @@ use netlink::Netlink;
 use trial::topology::AddressBlock;
 
 use crate::failed::Failed;
-use crate::protocol::{Order, Terms, WIRE_OCTETS, Work, echo_rate};
+use crate::protocol::{Order, Setting, Terms, WIRE_OCTETS, Work, echo_rate};
 
 const UDP: u8 = 17;
 /// Shares of a limit add up to it but for this.
@@ -43,6 +43,16 @@ impl Bounds {
             return Ok(());
         }
         Err(Failed::new(format!("use `{interface}`: it is no test port")))
+    }
+
+    /// Refuses a setting of an interface that is no test port, and an address of nobody's.
+    pub fn check_setting(&self, setting: &Setting) -> Result<(), Failed> {
+        if let Setting::Address { address, .. } = setting
+            && !self.terms.cover(*address)
+        {
+            return Err(Failed::new(format!("set address {address}: it is not the testbed's")));
+        }
+        setting.interface().map_or(Ok(()), |interface| self.check_interface(interface))
     }
 
     /// Refuses ends of which frames would reach strangers, leave by an interface that is not to be

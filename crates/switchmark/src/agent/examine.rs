@@ -9,25 +9,21 @@ use std::time::Duration;
 use dataplane::counters::{self, ProcessTree};
 use netlink::Netlink;
 use nix::sys::resource::{Resource, getrlimit};
+use trial::record::Usage;
 
 use super::interrupts;
 use super::sysfs::{self, Sysfs};
 use crate::protocol::{Examination, IdleState, Link, PortExamination};
 
-/// How long other programs are watched.
-const WATCHED: Duration = Duration::from_millis(800);
 const CPUS: &str = "/sys/devices/system/cpu";
 const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0";
 
-/// The host and these ports.
-pub fn gather(interfaces: &[String]) -> Examination {
-    let before = counters::host_beside(&ProcessTree::find());
-    thread::park_timeout(WATCHED);
-    let after = counters::host_beside(&ProcessTree::find());
-    let usage = match (before, after) {
-        (Ok(before), Ok(after)) => after.since(&before),
-        _ => trial::record::Usage::default(),
-    };
+/// No look at what else runs is longer.
+const LONGEST_WATCH: Duration = Duration::from_secs(5);
+
+/// The host and these ports; `watched` is for how long it is seen what else runs.
+pub fn gather(interfaces: &[String], watched: Duration) -> Examination {
+    let usage = if watched.is_zero() { Usage::default() } else { watch(watched) };
     let processors = processors();
     let ports = sysfs::look(|sysfs| {
         let Ok(mut kernel) = Netlink::open() else { return Vec::new() };
@@ -51,14 +47,20 @@ pub fn gather(interfaces: &[String]) -> Examination {
     }
 }
 
+/// What other programs take of the processors.
+fn watch(span: Duration) -> Usage {
+    let before = counters::host_beside(&ProcessTree::find());
+    thread::park_timeout(span.min(LONGEST_WATCH));
+    let after = counters::host_beside(&ProcessTree::find());
+    match (before, after) {
+        (Ok(before), Ok(after)) => after.since(&before),
+        _ => Usage::default(),
+    }
+}
+
 /// What the card is set to, where it stands, and its addresses.
 fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> PortExamination {
-    let link = kernel.link(name).ok().map(|link| Link {
-        up: link.up,
-        carrier: link.carrier,
-        mtu: link.mtu,
-        mac: link.mac.map(|mac| mac.map(|octet| format!("{octet:02x}")).join(":")),
-    });
+    let link = kernel.link(name).ok().as_ref().map(as_told);
     let device = |file: &str| Some(line(&format!("{}/device/{file}", sysfs.port(name)?)));
     let node = device("numa_node").and_then(|node| node.parse().ok());
     let own = nix::ifaddrs::getifaddrs().into_iter().flatten().filter(|i| i.interface_name == name);
@@ -72,6 +74,13 @@ fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> PortExamination {
         interrupts: interrupts::of_interface(sysfs, name),
         numa: node.map(|node| (node, device("local_cpulist").unwrap_or_default())),
     }
+}
+
+/// A link's own facts, as messages have them.
+pub fn as_told(link: &netlink::Link) -> Link {
+    let (up, carrier, mtu) = (link.up, link.carrier, link.mtu);
+    let mac = link.mac.map(|mac| mac.map(|octet| format!("{octet:02x}")).join(":"));
+    Link { up, carrier, mtu, mac }
 }
 
 /// Each value that processors have there, once: `performance powersave`.

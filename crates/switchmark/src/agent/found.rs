@@ -66,12 +66,12 @@ impl Found {
     fn told(&self) -> String {
         match self {
             Self::Setting(Setting::File { path, value }) => format!("{path} to {value}"),
-            Self::Setting(
-                Setting::Mtu { interface, .. }
-                | Setting::Rings { interface, .. }
-                | Setting::Coalescing { interface, .. }
-                | Setting::Pause { interface, .. },
-            ) => format!("settings of {interface}"),
+            Self::Setting(Setting::Address { interface, address, .. }) => {
+                format!("{interface} without {address}")
+            }
+            Self::Setting(setting) => {
+                format!("settings of {}", setting.interface().unwrap_or_default())
+            }
             Self::Offloads { interface, .. } => format!("offloads of {interface}"),
             Self::NoIngress { interface } => format!("the ingress queue of {interface}"),
             Self::NoLink { name } => format!("link {name}"),

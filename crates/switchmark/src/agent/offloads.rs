@@ -77,7 +77,7 @@ fn describe_one(netlink: &mut Netlink, sysfs: Sysfs, name: &str) -> BTreeMap<Str
             let octets = mac.map(|octet| format!("{octet:02x}"));
             facts.insert("mac".into(), octets.join(":"));
         }
-        if let Some(driver) = link.kind.or_else(|| hardware_driver(sysfs, name)) {
+        if let Some(driver) = link.kind.or_else(|| sysfs.driver(name)) {
             facts.insert("driver".into(), driver);
         }
     }
@@ -89,10 +89,4 @@ fn describe_one(netlink: &mut Netlink, sysfs: Sysfs, name: &str) -> BTreeMap<Str
     }
     facts.extend(super::interrupts::describe(sysfs, name));
     facts
-}
-
-/// The driver behind a port that is hardware.
-fn hardware_driver(sysfs: Sysfs, interface: &str) -> Option<String> {
-    let link = std::fs::read_link(format!("{}/device/driver", sysfs.port(interface)?)).ok()?;
-    Some(link.file_name()?.to_string_lossy().into_owned())
 }

@@ -3,8 +3,10 @@
 //! Never changes what is not on the list of [`Setting`], and never remembers what was found.
 
 use std::fs;
+use std::net::IpAddr;
 
 use netlink::{Coalescing, Netlink, NetlinkError, Pause};
+use nix::sys::socket::SockaddrStorage;
 
 use crate::failed::Failed;
 use crate::protocol::Setting;
@@ -15,6 +17,18 @@ pub fn now(setting: &Setting) -> Result<Setting, Failed> {
         Setting::File { path, .. } => {
             let text = fs::read_to_string(path).map_err(Failed::to(format!("read {path}")))?;
             Setting::File { path: path.clone(), value: text.trim().to_owned() }
+        }
+        Setting::Up { interface, .. } => {
+            let link = netlink(interface, |kernel| kernel.link(interface))?;
+            Setting::Up { interface: interface.clone(), up: link.up }
+        }
+        Setting::Address { interface, address, prefix, .. } => {
+            let own = nix::ifaddrs::getifaddrs().into_iter().flatten();
+            let present = own
+                .filter(|one| one.interface_name == *interface)
+                .any(|one| one.address.as_ref().and_then(ip) == Some(*address));
+            let (interface, address, prefix) = (interface.clone(), *address, *prefix);
+            Setting::Address { interface, address, prefix, present }
         }
         Setting::Mtu { interface, .. } => {
             let link = netlink(interface, |kernel| kernel.link(interface))?;
@@ -56,6 +70,18 @@ pub fn apply(setting: &Setting) -> Result<(), Failed> {
         Setting::File { path, value } => {
             fs::write(path, value).map_err(Failed::to(format!("write {path}")))
         }
+        Setting::Up { interface, up } => netlink(interface, |kernel| {
+            let index = kernel.link(interface)?.index;
+            if *up { kernel.set_up(index) } else { kernel.set_down(index) }
+        }),
+        Setting::Address { interface, address, prefix, present } => netlink(interface, |kernel| {
+            let index = kernel.link(interface)?.index;
+            if *present {
+                kernel.add_address(index, *address, *prefix)
+            } else {
+                kernel.remove_address(index, *address, *prefix)
+            }
+        }),
         Setting::Mtu { interface, mtu } => netlink(interface, |kernel| {
             let index = kernel.link(interface)?.index;
             kernel.set_mtu(index, *mtu)
@@ -72,6 +98,12 @@ pub fn apply(setting: &Setting) -> Result<(), Failed> {
             netlink(interface, |kernel| kernel.set_pause(interface, wanted))
         }
     }
+}
+
+/// The IP address that the kernel's own form holds.
+pub fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
+    let v4 = address.as_sockaddr_in().map(|v4| v4.ip().into());
+    v4.or_else(|| address.as_sockaddr_in6().map(|v6| v6.ip().into()))
 }
 
 fn netlink<T>(

@@ -3,11 +3,10 @@
 //! Owns the trial under way, and what is to be put back when the agent ends. Never reads or writes
 //! a pipe.
 
-use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use dataplane::cable_probe::{self, CableProbeListener, Sign};
+use dataplane::cable_probe::{self, Audience, CableProbeListener, Sign};
 use dataplane::{FlowError, clock};
 use measure::Nanos;
 
@@ -17,9 +16,9 @@ use super::delays::Delays;
 use super::found;
 use super::hold::Hold;
 use super::trial::{LONGEST_TRIAL, Trial};
-use super::{Handled, change, examine, facts, offloads};
+use super::{Handled, change, examine, facts, nics, offloads};
 use crate::failed::Failed;
-use crate::protocol::{Answer, Ask, OffloadChange};
+use crate::protocol::{Answer, Ask, OffloadChange, PortProbe, ProbeReply, in_words};
 
 /// A trial that was prepared and never started is given up after this: its data ports must not
 /// stay.
@@ -39,11 +38,13 @@ pub struct AgentState {
     hold: Hold,
     ears: Vec<CableProbeListener>,
     trial: Option<Trial>,
+    /// How ssh reached this host, where it did.
+    connection: Option<String>,
 }
 
 impl AgentState {
-    /// With nothing under way.
-    pub fn new(reins: Cancel) -> Self {
+    /// With nothing under way; `connection` is how ssh reached this host, where it did.
+    pub fn new(reins: Cancel, connection: Option<String>) -> Self {
         let (delays, hold) = (Delays::default(), Hold::default());
         Self {
             reins,
@@ -53,6 +54,7 @@ impl AgentState {
             hold,
             ears: Vec::new(),
             trial: None,
+            connection,
         }
     }
 
@@ -92,17 +94,20 @@ impl AgentState {
                 self.hold = Hold::take(&interfaces, &holder)?;
                 Ok(Answer::Holding)
             }
-            Ask::Examine { interfaces } => {
-                Ok(Answer::Examined(Box::new(examine::gather(&interfaces))))
+            Ask::Examine { interfaces, watched } => {
+                let examined = examine::gather(&interfaces, watched.as_duration());
+                Ok(Answer::Examined(Box::new(examined)))
             }
+            Ask::Nics => Ok(Answer::Nics { nics: nics::list(self.connection.as_deref())? }),
             Ask::Change { settings } => {
+                for setting in &settings {
+                    self.bounds("change")?.check_setting(setting)?;
+                }
                 change::change(&mut self.reins.notes(), &settings)?;
                 Ok(Answer::Changed)
             }
             Ask::Listen { interfaces, mark } => self.listen(&interfaces, mark),
-            Ask::CableProbe { interface, mark, port, size, address } => {
-                self.knock(&interface, Sign { mark, port }, size, address)
-            }
+            Ask::CableProbe { mark, ports } => self.probe(mark, &ports),
             Ask::Heard => self.heard(),
             Ask::Prepare { receivers, interfaces } => {
                 self.trial = None;
@@ -152,28 +157,28 @@ impl AgentState {
         Ok(Answer::Listening)
     }
 
-    fn knock(&self, interface: &str, sign: Sign, size: u32, address: Option<Ipv4Addr>) -> Handled {
-        self.bounds("knock")?.check_interface(interface)?;
-        let failed = |cause| untold(interface, cause);
-        cable_probe::knock(interface, sign, size).map_err(failed)?;
-        let owners = match address {
-            Some(address) => cable_probe::owners(interface, address, ANSWERING).map_err(failed)?,
-            None => Vec::new(),
+    fn probe(&self, mark: u32, ports: &[PortProbe]) -> Handled {
+        for port in ports {
+            self.bounds("cable-probe")?.check_interface(&port.interface)?;
+        }
+        let reply = |port: &PortProbe| {
+            let failed = send_all(port, mark).err();
+            let failed = failed.map(|cause| in_words(&untold(&port.interface, cause)));
+            let asked = port.address.map(|it| cable_probe::owners(&port.interface, it, ANSWERING));
+            let owners = asked.and_then(Result::ok).unwrap_or_default();
+            let text = |mac: &[u8; 6]| mac.map(|octet| format!("{octet:02x}")).join(":");
+            ProbeReply { owners: owners.iter().map(text).collect(), failed }
         };
-        let text = |mac: &[u8; 6]| mac.map(|octet| format!("{octet:02x}")).join(":");
-        Ok(Answer::CableProbed { owners: owners.iter().map(text).collect() })
+        Ok(Answer::CableProbed { replies: ports.iter().map(reply).collect() })
     }
 
     fn heard(&mut self) -> Handled {
-        let mut knocks: BTreeMap<String, BTreeMap<u16, u32>> = BTreeMap::new();
+        let mut frames: BTreeMap<String, BTreeSet<u16>> = BTreeMap::new();
         for ear in std::mem::take(&mut self.ears) {
-            let here = knocks.entry(ear.interface().to_owned()).or_default();
-            for knock in ear.heard().map_err(|cause| untold(ear.interface(), cause))? {
-                let longest = here.entry(knock.port).or_default();
-                *longest = knock.size.max(*longest);
-            }
+            let here = frames.entry(ear.interface().to_owned()).or_default();
+            here.extend(ear.heard().map_err(|cause| untold(ear.interface(), cause))?);
         }
-        Ok(Answer::Heard { knocks })
+        Ok(Answer::Heard { frames })
     }
 
     fn bounds(&self, ask: &'static str) -> Result<&Bounds, Failed> {
@@ -201,6 +206,14 @@ impl AgentState {
         let mut notes = self.reins.notes();
         Ok(Answer::Delayed { through: self.delays.add(&mut notes, ports, delay)? })
     }
+}
+
+fn send_all(port: &PortProbe, mark: u32) -> Result<(), FlowError> {
+    port.frames.iter().try_for_each(|frame| {
+        let sign = Sign { mark, number: frame.number };
+        let audience = if frame.far_end_only { Audience::FarEnd } else { Audience::Everybody };
+        cable_probe::send_frame(&port.interface, sign, frame.size, audience)
+    })
 }
 
 fn untold(interface: &str, cause: FlowError) -> Failed {

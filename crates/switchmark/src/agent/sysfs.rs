@@ -26,6 +26,12 @@ impl Sysfs {
         Self { ours }
     }
 
+    /// The driver behind a port that is hardware.
+    pub fn driver(self, interface: &str) -> Option<String> {
+        let link = fs::read_link(format!("{}/device/driver", self.port(interface)?)).ok()?;
+        Some(link.file_name()?.to_string_lossy().into_owned())
+    }
+
     /// Where the port's files are; none where they may be another namespace's.
     pub fn port(self, interface: &str) -> Option<String> {
         self.ours.then(|| format!("{LINKS}/{interface}"))

@@ -21,6 +21,9 @@ pub struct Args {
     /// The lab's name
     #[arg(long, value_name = "ID", requires = "lab_host")]
     lab: Option<String>,
+    /// How ssh reached this host, as it says itself in SSH_CONNECTION
+    #[arg(long, hide = true, value_name = "ENDS")]
+    connection: Option<String>,
     /// Become this program, and die with whoever started it
     #[arg(long, hide = true, value_name = "PROGRAM", num_args = 1.., allow_hyphen_values = true)]
     lead: Vec<String>,
@@ -35,7 +38,7 @@ pub fn run(args: &Args) -> ExitCode {
         return lead(program, rest);
     }
     if args.lab_host.is_none() {
-        crate::agent::main();
+        crate::agent::main(args.connection.clone());
     }
     // Two ties, for either may fail alone: the kernel's, and the pipe that closes.
     if prctl::set_pdeathsig(Signal::SIGKILL).is_err() {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, Profile, StudySpec};
 use page::{Figure, Key, Metric, Unit, Verdict};
-use record::Store;
+use record::{Store, TrialAccount};
 use trial::{Protocol, Schedule};
 
 use super::options::Data;
@@ -120,7 +120,8 @@ const OFF_PERCENT: f64 = 1.0;
 
 fn print_json(runs: &[Finished], all: &[Figure]) -> io::Result<()> {
     if let Some(first) = runs.first() {
-        let mut object = record::figures_json(&first.meta, all);
+        let account = TrialAccount::of(runs.iter().flat_map(|run| &run.records));
+        let mut object = record::figures_json(&first.meta, all, &account);
         let ids: Vec<&str> = runs.iter().map(|r| r.meta.id.as_str()).collect();
         object["runs"] = ids.into();
         speak::print_json(&object)?;

@@ -18,7 +18,7 @@ use trial::topology::PortRef;
 
 pub use self::emulator::{Effort, Kept, Limits};
 pub use self::generator::{Calibration, Highest, Paced, Unavailable};
-pub use self::readiness::{Finding, State};
+pub use self::readiness::{Finding, Spoils, State};
 use super::{Failure, Outcome, lone, options, session};
 use crate::agent;
 use crate::config::testbed;
@@ -29,6 +29,10 @@ use crate::terminal;
 
 /// How often it is looked whether the user wants an end.
 const KEEPING: Duration = Duration::from_millis(100);
+/// Of a link without a cable.
+const NO_MAC: &str = "00:00:00:00:00:00";
+/// For so long the doctor sees what else runs on the hosts.
+const WATCHED: Nanos = Nanos::from_millis(800);
 
 /// `doctor`
 #[derive(Debug, clap::Args)]
@@ -103,7 +107,7 @@ fn restored(
 
 /// The hosts of a testbed: looked at, put right where that is asked for, and looked at again.
 fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Failure> {
-    let mut findings = look(live)?;
+    let mut findings = look(live, WATCHED)?;
     if args.fix {
         let mut changes: BTreeMap<String, Vec<Setting>> = BTreeMap::new();
         for finding in findings.iter().filter(|finding| finding.state >= State::Doubtful) {
@@ -113,7 +117,7 @@ fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Fa
         for (host, settings) in changes {
             live.change(&host, settings).map_err(Failure::unusable)?;
         }
-        findings = look(live)?;
+        findings = look(live, WATCHED)?;
     }
     let name = live.topology().name.clone();
     let object = serde_json::json!({ "testbed": name, "fixed": args.fix, "findings": findings });
@@ -129,9 +133,16 @@ fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Fa
     Ok(if bad { Outcome::SomeInvalid } else { Outcome::Done })
 }
 
+/// What is checked of hosts before any cable is plugged; `watched` is for how long it is seen what
+/// else runs there.
+pub fn look_at_hosts(live: &mut LiveTestbed, watched: Nanos) -> Result<Vec<Finding>, Failure> {
+    let facts = live.examine(watched).map_err(Failure::unusable)?;
+    Ok(readiness::judge(live.topology(), &facts, &[], &[]))
+}
+
 /// Everything that is checked of hosts.
-fn look(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
-    let facts = live.examine().map_err(Failure::unusable)?;
+pub fn look(live: &mut LiveTestbed, watched: Nanos) -> Result<Vec<Finding>, Failure> {
+    let facts = live.examine(watched).map_err(Failure::unusable)?;
     let topology = live.topology().clone();
     let mtu = |at: &PortRef| {
         let interface = topology.port(at).and_then(|port| port.interfaces.first());
@@ -139,11 +150,14 @@ fn look(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
         link.map_or(1500, |link| link.mtu)
     };
     let mark = lone::seed() as u32;
-    let proofs = live.prove_cables(&mtu, mark).map_err(Failure::unusable)?;
-    let mut passages = Vec::new();
-    for pair in paths::pairs(&topology) {
-        passages.extend(paths::try_passage(live, &pair, mtu(&pair.from))?);
-    }
+    // A loopback leads nowhere.
+    let is_cabled = |at: &PortRef| {
+        let interface = topology.port(at).and_then(|port| port.interfaces.first());
+        let known = interface.and_then(|name| facts.get(&at.host)?.ports.get(name)?.link.as_ref());
+        known.is_some_and(|link| link.mac.as_deref().is_some_and(|mac| mac != NO_MAC))
+    };
+    let proofs = live.prove_cables(&is_cabled, &mtu, mark).map_err(Failure::unusable)?;
+    let passages = paths::try_passages(live, &paths::pairs(&topology), &mtu)?;
     Ok(readiness::judge(&topology, &facts, &proofs, &passages))
 }
 

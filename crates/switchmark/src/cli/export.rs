@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let store = Store::read(&output::store_path(&args.data)?)?;
     let run = report::replay(&store, &args.run)?;
     if args.data.json {
-        speak::print_json(&record::figures_json(&run.meta, &run.figures))?;
+        speak::print_json(&run.json())?;
         return Ok(Outcome::Done);
     }
     let octets = match args.format {

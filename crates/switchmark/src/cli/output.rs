@@ -12,7 +12,7 @@ use method::{
     ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, explain_size, line_rate_in_words,
 };
 use page::{Caveat, Figure};
-use record::{ReportError, ReportInput, RunMeta};
+use record::{ReportError, ReportInput, RunMeta, TrialAccount};
 use trial::Headers;
 use trial::{Topology, Trial, TrialRecord};
 
@@ -34,6 +34,13 @@ pub struct Finished {
     pub records: Vec<(Trial, TrialRecord)>,
 }
 
+impl Finished {
+    /// As scripts read it.
+    pub fn json(&self) -> serde_json::Value {
+        record::figures_json(&self.meta, &self.figures, &TrialAccount::of(&self.records))
+    }
+}
+
 /// The store's path: as given, or in the user's data directory.
 pub fn store_path(data: &Data) -> Result<PathBuf, ConfigError> {
     if let Some(path) = &data.store {
@@ -52,7 +59,7 @@ pub fn store_path(data: &Data) -> Result<PathBuf, ConfigError> {
 /// Prints a run's figures and gives the exit code.
 pub fn show(run: &Finished, data: &Data) -> Result<Outcome, Failure> {
     if data.json {
-        speak::print_json(&record::figures_json(&run.meta, &run.figures))?;
+        speak::print_json(&run.json())?;
     }
     say(data, &text(run))?;
     Ok(outcome(&run.figures))
@@ -97,10 +104,13 @@ pub fn text(run: &Finished) -> String {
     for study in &meta.studies {
         out.push_str(&deviations(study, run));
     }
-    let unusable = run.records.iter().filter(|(_, record)| !record.outcome.is_valid()).count();
-    if unusable > 0 {
-        let all = record::text::numbers::grouped(run.records.len() as f64);
-        let _ = writeln!(out, "{unusable} of {all} trials were not valid; the report says why");
+    let account = TrialAccount::of(&run.records);
+    if let Some(said) = account.in_words() {
+        let _ = writeln!(out, "{said}");
+    }
+    if account.valid == 0 && account.failed > 0 && !meta.topology.is_simulated() {
+        let testbed = &meta.topology.name;
+        let _ = writeln!(out, "hint: `switchmark doctor --testbed {testbed}` looks for the cause");
     }
     out
 }

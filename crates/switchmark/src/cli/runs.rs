@@ -166,12 +166,18 @@ fn list(which: &Which, data: &Data) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every run, with those that died told from those that are under way.
+/// Every run, with those that died told from those that are under way, and those without a valid
+/// trial from those that measured something.
 fn all(store: &Store) -> Result<Vec<RunSummary>, Failure> {
     let mut runs = store.runs()?;
-    for run in runs.iter_mut().filter(|run| run.status == RunStatus::Running) {
-        if run.holder.as_deref().is_some_and(lone::is_gone) {
-            run.status = RunStatus::Died;
+    for run in &mut runs {
+        let none_valid = run.trials > 0 && run.trials == run.invalid + run.failed;
+        match run.status {
+            RunStatus::Running if run.holder.as_deref().is_some_and(lone::is_gone) => {
+                run.status = RunStatus::Died;
+            }
+            RunStatus::Done if none_valid => run.status = RunStatus::NoFigures,
+            _ => {}
         }
     }
     Ok(runs)

@@ -13,11 +13,11 @@ use method::StudySpec;
 use method::comparison::before_start;
 use page::Figure;
 use record::{Journal, RunMeta, RunStatus, Store, SweepPoint};
-use trial::{Observed, Testbed, TestbedError, Topology};
+use trial::{Futile, Observed, Testbed, TestbedError, Topology};
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
-use super::{Failure, Outcome, lone, signals};
+use super::{Failure, Outcome, lone, preflight, signals};
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, fit, testbed, way_back};
 use crate::controller::{Facts, Opened, Stop};
@@ -173,6 +173,14 @@ pub fn carry_out(
         Start::New { seed, .. } => *seed,
     };
     let mut opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
+    let studies = match &start {
+        Start::Again(meta) => &meta.studies,
+        Start::New { studies, .. } => studies,
+    };
+    let doubts = preflight::check(&mut opened, place, studies)?;
+    if !data.quiet {
+        doubts.iter().for_each(|doubt| tell(&format!("warning: {doubt}\n")));
+    }
     let meta = match start {
         Start::Again(meta) => {
             opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
@@ -181,7 +189,8 @@ pub fn carry_out(
         }
         Start::New { verb, studies, seed, long, sweep, label } => {
             is_short_enough(&studies, opened.topology(), long)?;
-            let meta = describe(verb, studies, seed, &opened, sweep)?;
+            let mut meta = describe(verb, studies, seed, &opened, sweep)?;
+            meta.notes.extend(doubts);
             opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
             foretell(&meta, data.quiet);
             store.create_run(&meta)?;
@@ -233,7 +242,7 @@ fn conduct(
     hear: &dyn Fn(Nanos),
 ) -> Result<Result<Finished, TestbedError>, Failure> {
     opened.left_in(store.applied(&meta.id)?);
-    let mut journal = Journal::new(store, &meta.id, Box::new(opened))?;
+    let mut journal = Journal::new(store, &meta.id, Box::new(Futile::new(opened)))?;
     let mut heard = Observed::new(&mut journal, |trial, _| hear(trial.phases.total()));
     let ended = studies(&meta, &mut heard, quiet);
     let records = journal.records();

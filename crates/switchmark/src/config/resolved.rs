@@ -8,9 +8,10 @@ use lab::LabSpec;
 use measure::{Nanos, Rate};
 use sim::VirtualTestbed;
 use trial::Testbed as _;
-use trial::topology::{Device, Host, Topology};
+use trial::topology::{Device, Host, PortRef, Topology};
 
 use super::hooks::Hooks;
+use super::written::Written;
 
 /// Where trials shall run.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,11 +45,18 @@ pub struct VirtualConfig {
 /// Hosts that exist already, and how they are cabled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostsConfig {
-    /// In the file's order. A port is the kernel's interface of that name, and must already have
-    /// its addresses.
+    /// In the file's order. A port is the kernel's interface of that name, and has its addresses
+    /// already, unless it stands in `own_addresses`.
     pub hosts: Vec<Host>,
     /// By host, the launcher.
     pub reaches: BTreeMap<String, Reach>,
+    /// Ports that get their address when the testbed comes up and lose it with it, each with its
+    /// subnet's length in bits.
+    pub own_addresses: BTreeMap<PortRef, u8>,
+    /// By host, before which command its agent is put: `sudo -n`.
+    pub becomes: BTreeMap<String, String>,
+    /// Where the file says what.
+    pub written: Written,
     /// In the file's order.
     pub devices: Vec<Device>,
     /// What the user's commands can do to them.

@@ -47,7 +47,7 @@ pub struct Word<'a> {
 }
 
 /// A file or an argument, as the user wrote it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceText {
     /// The path, or the flag: `--testbed`.
     pub name: String,

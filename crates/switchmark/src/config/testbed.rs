@@ -9,7 +9,7 @@ mod labs;
 mod limits;
 mod sims;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 
@@ -24,6 +24,8 @@ use super::resolved::{HostsConfig, Reach, Source, Testbed};
 use super::sim_name;
 use super::source::{ConfigError, Fault, SourceText, Word};
 use super::typed::{self, Text};
+use super::written::{Part, Written};
+use addresses::Own;
 use devices::DeviceFile;
 use labs::LabFile;
 use limits::LimitsFile;
@@ -46,6 +48,8 @@ struct TestbedFile {
 struct HostFile {
     name: Text,
     reach: Text,
+    #[serde(rename = "become")]
+    becomes: Option<Text>,
     #[serde(default)]
     port: Vec<PortFile>,
 }
@@ -132,7 +136,7 @@ pub fn from_source(name: &str, source: &SourceText) -> Result<Testbed, ConfigErr
         (None, Some(sim)) => alone(&file, "sim")
             .and_then(|()| sim.get_ref().resolve(base))
             .map(|config| Source::Virtual(Box::new(config))),
-        (None, None) => hosts_of(&file, source.text.len()).map(Source::Hosts),
+        (None, None) => hosts_of(&file, source).map(Source::Hosts),
     };
     made.map(|source| Testbed { name: name.to_owned(), source })
         .map_err(|fault| source.locate(fault))
@@ -165,8 +169,9 @@ fn alone(file: &TestbedFile, table: &str) -> Result<(), Fault> {
     }
 }
 
-fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
+fn hosts_of(file: &TestbedFile, source: &SourceText) -> Result<HostsConfig, Fault> {
     if file.host.len() < 2 {
+        let length = source.text.len();
         let span = file.host.first().map_or(length..length, |h| h.name.span());
         return Err(Fault::new(
             span,
@@ -175,7 +180,9 @@ fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
         ));
     }
     names_are_unique(file)?;
-    let hosts = file.host.iter().map(|h| host_of(h, file)).collect::<Result<Vec<_>, _>>()?;
+    let own = addresses::own(&file.host)?;
+    let of = |host| host_of(host, file, &own);
+    let hosts = file.host.iter().map(of).collect::<Result<Vec<_>, _>>()?;
     addresses::are_unique(&file.host, &hosts)?;
     cables_fit(file, &hosts)?;
     let devices = devices::devices(&file.device);
@@ -184,7 +191,58 @@ fn hosts_of(file: &TestbedFile, length: usize) -> Result<HostsConfig, Fault> {
     let limits = limits.unwrap_or_default();
     let reach = |host: &HostFile| Ok((host.name.get_ref().clone(), reach_of(&host.reach)?));
     let reaches = file.host.iter().map(reach).collect::<Result<_, Fault>>()?;
-    Ok(HostsConfig { hosts, reaches, devices, hooks, delay: Nanos::ZERO, limits })
+    let becomes = file.host.iter().filter_map(|host| Some((host, host.becomes.as_ref()?)));
+    let becomes = becomes.map(become_of).collect::<Result<_, Fault>>()?;
+    let own_addresses = own.into_iter().map(|(at, own)| (at, own.prefix)).collect();
+    let written = written(file, source);
+    let delay = Nanos::ZERO;
+    Ok(HostsConfig {
+        hosts,
+        reaches,
+        own_addresses,
+        becomes,
+        written,
+        devices,
+        hooks,
+        delay,
+        limits,
+    })
+}
+
+/// What each of the file's parts is, and where it stands.
+fn written(file: &TestbedFile, source: &SourceText) -> Written {
+    let mut written = Written::new(source.clone());
+    for host in &file.host {
+        let name = host.name.get_ref();
+        written.note(name, Part::Name, host.name.span());
+        written.note(name, Part::Reach, host.reach.span());
+        for port in &host.port {
+            let place = format!("{name}/{}", port.name.get_ref());
+            written.note(&place, Part::Name, port.name.span());
+            written.note(&place, Part::Address, port.address.span());
+            written.note(&place, Part::Cable, port.cable.span());
+            if let Some(rate) = &port.rate {
+                written.note(&place, Part::Rate, rate.span());
+            }
+        }
+    }
+    written
+}
+
+/// The words that are put before an agent's own command, where it is started by ssh or here.
+fn become_of((host, text): (&HostFile, &Text)) -> Result<(String, String), Fault> {
+    let fault = |message: String, hint: &str| Fault::new(text.span(), message, hint);
+    let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "_./=-".contains(c));
+    let words: Vec<&str> = text.get_ref().split_whitespace().collect();
+    if words.is_empty() || !words.iter().all(|word| plain(word)) || words[0].starts_with('-') {
+        let message = format!("`{}` is no command that becomes root", text.get_ref());
+        return Err(fault(message, "write it as `sudo -n`: plain words, and no question asked"));
+    }
+    if !matches!(reach_of(&host.reach)?, Reach::Local | Reach::Ssh(_)) {
+        let message = format!("nothing is put before an agent at `{}`", host.reach.get_ref());
+        return Err(fault(message, "remove it: only `local` and `ssh://` hosts need it"));
+    }
+    Ok((host.name.get_ref().clone(), words.join(" ")))
 }
 
 fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
@@ -243,7 +301,11 @@ fn is_interface(text: &str) -> bool {
     name::is_name(text) && text.len() < 16 && ![".", ".."].contains(&text)
 }
 
-fn host_of(host: &HostFile, file: &TestbedFile) -> Result<Host, Fault> {
+fn host_of(
+    host: &HostFile,
+    file: &TestbedFile,
+    own: &BTreeMap<PortRef, Own>,
+) -> Result<Host, Fault> {
     if host.port.is_empty() {
         return Err(Fault::new(
             host.name.span(),
@@ -251,7 +313,11 @@ fn host_of(host: &HostFile, file: &TestbedFile) -> Result<Host, Fault> {
             "add a [[host.port]] table below it",
         ));
     }
-    let ports = host.port.iter().map(|p| port_of(p, file)).collect::<Result<Vec<_>, _>>()?;
+    let of = |port: &PortFile| {
+        let (host, name) = (host.name.get_ref().clone(), port.name.get_ref().clone());
+        port_of(port, file, own.get(&PortRef { host, port: name }))
+    };
+    let ports = host.port.iter().map(of).collect::<Result<Vec<_>, _>>()?;
     let reach = reach_of(&host.reach)?.to_string();
     Ok(Host { name: host.name.get_ref().clone(), reach, ports })
 }
@@ -304,7 +370,7 @@ fn is_destination(text: &str) -> bool {
         && host.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
 }
 
-fn port_of(port: &PortFile, file: &TestbedFile) -> Result<HostPort, Fault> {
+fn port_of(port: &PortFile, file: &TestbedFile, own: Option<&Own>) -> Result<HostPort, Fault> {
     let blocks = [
         port.block.as_ref().map(addresses::block4).transpose()?,
         port.block6.as_ref().map(addresses::block6).transpose()?,
@@ -314,7 +380,7 @@ fn port_of(port: &PortFile, file: &TestbedFile) -> Result<HostPort, Fault> {
     Ok(HostPort {
         name: port.name.get_ref().clone(),
         interfaces: vec![port.name.get_ref().clone()],
-        address: addresses::v4(&port.address)?,
+        address: own.map_or_else(|| addresses::v4(&port.address), |own| Ok(own.address))?,
         address6: port.address6.as_ref().map(addresses::v6).transpose()?,
         blocks: blocks.into_iter().flatten().collect(),
         cable: cable_of(&port.cable, file)?,

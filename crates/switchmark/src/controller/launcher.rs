@@ -43,7 +43,12 @@ pub enum Launcher<'a> {
         node: &'a str,
     },
     /// A host that exists already.
-    Host(&'a Reach),
+    Host {
+        /// How it is reached.
+        reach: &'a Reach,
+        /// What is put before the agent's own command.
+        becomes: Option<&'a str>,
+    },
 }
 
 impl Launcher<'_> {
@@ -56,21 +61,36 @@ impl Launcher<'_> {
                 let place = format!("lab node {node}");
                 lab.spawn(node, &mut command).map_err(Failed::to(at(&place)))
             }
-            Self::Host(reach @ Reach::Netns(name)) => Namespace::named(name)
-                .and_then(|there| there.spawn(&mut command))
-                .map_err(Failed::to(at(reach))),
-            Self::Host(reach @ Reach::Pid(pid)) => Namespace::of_process(*pid)
-                .and_then(|there| there.spawn(&mut command))
-                .map_err(Failed::to(at(reach))),
-            Self::Host(Reach::Local) => command.spawn().map_err(Failed::to("start an agent here")),
-            Self::Host(Reach::Ssh(destination)) => ssh::start(destination, program, stop)
-                .map_err(Failed::to(format!("start an agent at ssh://{destination}"))),
-            Self::Host(Reach::Srun(node)) => cluster("srun", &SRUN, node, program),
-            Self::Host(Reach::Mpirun(node)) => {
-                cluster("mpirun", &["-n", "1", "--host"], node, program)
-            }
+            Self::Host { reach, becomes } => match reach {
+                Reach::Netns(name) => Namespace::named(name)
+                    .and_then(|there| there.spawn(&mut command))
+                    .map_err(Failed::to(at(reach))),
+                Reach::Pid(pid) => Namespace::of_process(*pid)
+                    .and_then(|there| there.spawn(&mut command))
+                    .map_err(Failed::to(at(reach))),
+                Reach::Local => here(program, *becomes),
+                Reach::Ssh(destination) => {
+                    ssh::start(destination, *becomes, program, stop).map_err(Failed::to(at(reach)))
+                }
+                Reach::Srun(node) => cluster("srun", &SRUN, node, program),
+                Reach::Mpirun(node) => cluster("mpirun", &["-n", "1", "--host"], node, program),
+            },
         }
     }
+}
+
+/// On this host, where another program may be the one that starts it: `sudo -n`.
+fn here(program: &Program, becomes: Option<&str>) -> Result<Child, Failed> {
+    let mut words = becomes.unwrap_or_default().split_whitespace();
+    let command = match words.next() {
+        None => Command::new(program.file()),
+        Some(first) => {
+            let mut command = Command::new(first);
+            command.args(words).arg(program.file());
+            command
+        }
+    };
+    agent_by(command).spawn().map_err(Failed::to("start an agent here"))
 }
 
 fn agent_by(mut command: Command) -> Command {

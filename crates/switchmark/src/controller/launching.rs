@@ -44,6 +44,8 @@ pub struct Launching {
     program: Program,
     /// Empty in a lab, whose nodes have the hosts' names.
     reaches: BTreeMap<String, Reach>,
+    /// By host, what is put before its agent's command.
+    becomes: BTreeMap<String, String>,
     limits: Limits,
     /// By host: what its agent put right that a killed one had left changed.
     mended: BTreeMap<String, Vec<String>>,
@@ -53,13 +55,15 @@ impl Launching {
     /// For hosts of a lab.
     pub fn of_lab(program: &Path) -> Self {
         let (program, limits) = (Program::new(program), Limits::default());
-        Self { program, reaches: BTreeMap::new(), limits, mended: BTreeMap::new() }
+        let (reaches, becomes, mended) = Default::default();
+        Self { program, reaches, becomes, limits, mended }
     }
 
     /// For hosts that exist already.
     pub fn of_hosts(program: &Path, hosts: &HostsConfig) -> Self {
         let (reaches, limits) = (hosts.reaches.clone(), hosts.limits);
-        Self { program: Program::new(program), reaches, limits, mended: BTreeMap::new() }
+        let (becomes, mended) = (hosts.becomes.clone(), BTreeMap::new());
+        Self { program: Program::new(program), reaches, becomes, limits, mended }
     }
 
     /// What the testbed allows.
@@ -144,9 +148,11 @@ impl Launching {
         stop: &Stop,
     ) -> Result<Agent, Failed> {
         let launcher = match (self.reaches.get(host), lab) {
-            (Some(reach), _) => Launcher::Host(reach),
+            (Some(reach), _) => {
+                Launcher::Host { reach, becomes: self.becomes.get(host).map(String::as_str) }
+            }
             (None, Some(lab)) => Launcher::Lab { lab, node: host },
-            (None, None) => Launcher::Host(&Reach::Local),
+            (None, None) => Launcher::Host { reach: &Reach::Local, becomes: None },
         };
         let child = launcher
             .start(&self.program, stop)

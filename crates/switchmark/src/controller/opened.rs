@@ -37,6 +37,14 @@ impl Opened {
         }
     }
 
+    /// The hosts, where they are real and nobody has to set anything up first.
+    pub fn live(&mut self) -> Option<&mut LiveTestbed> {
+        match self {
+            Self::Live(live) => Some(&mut live.testbed),
+            Self::Virtual(_) => None,
+        }
+    }
+
     /// What hosts and devices are, for the report.
     pub fn facts(&self) -> &Facts {
         match self {

@@ -3,22 +3,24 @@
 //!
 //! Owns the asking. Never judges, and changes only what it is told to.
 
-use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use trial::topology::{HostPort, PortRef};
+use measure::Nanos;
+use trial::topology::{Host, PortRef};
 
 use super::launching::useless;
 use super::testbed::LiveTestbed;
-use super::trial_error::TrialError;
 use crate::failed::Failed;
-use crate::protocol::{Answer, Ask, Examination, Setting};
+use crate::protocol::{Answer, Ask, Examination, PortProbe, ProbeFrame, ProbeReply, Setting};
 
 /// Looking at a host takes about a second.
 const LOOKING: Duration = Duration::from_secs(20);
 /// Frames are on their way for as long as a switch holds them.
-const ARRIVING: measure::Nanos = measure::Nanos::from_millis(100);
+const ARRIVING: Nanos = Nanos::from_millis(100);
+/// A frame's octets beyond its IP packet: Ethernet header and FCS.
+const FRAMING: u32 = 18;
 
 /// Where frames out of one port were heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub struct Proof {
     pub small: Vec<PortRef>,
     /// Which ports heard the longest frame of the sending port.
     pub full: Vec<PortRef>,
+    /// Which ports heard a frame that switches keep to themselves.
+    pub far_end: Vec<PortRef>,
     /// The longest frame's octets, with its FCS.
     pub full_size: u32,
     /// MAC addresses of others who have the port's address.
@@ -38,17 +42,14 @@ pub struct Proof {
 }
 
 impl LiveTestbed {
-    /// What of each host bears on a measurement.
-    pub fn examine(&mut self) -> Result<BTreeMap<String, Examination>, Failed> {
-        let asks: Vec<(String, Ask)> = self
-            .topology
-            .hosts
-            .iter()
-            .map(|host| {
-                let interfaces = host.ports.iter().flat_map(|port| port.interfaces.clone());
-                (host.name.clone(), Ask::Examine { interfaces: interfaces.collect() })
-            })
-            .collect();
+    /// What of each host bears on a measurement; `watched` is for how long it is seen what else
+    /// runs there.
+    pub fn examine(&mut self, watched: Nanos) -> Result<BTreeMap<String, Examination>, Failed> {
+        let ask = |host: &Host| {
+            let interfaces = host.ports.iter().flat_map(|port| port.interfaces.clone());
+            (host.name.clone(), Ask::Examine { interfaces: interfaces.collect(), watched })
+        };
+        let asks: Vec<(String, Ask)> = self.topology.hosts.iter().map(ask).collect();
         let answers =
             self.pool.ask_all(asks, LOOKING).map_err(|cause| useless("every host", cause))?;
         let mut all = BTreeMap::new();
@@ -70,101 +71,137 @@ impl LiveTestbed {
         }
     }
 
-    /// Sends frames out of every test port, one port after another, and hears where they arrive.
-    /// `mtu` is each port's; `mark` keeps other people's frames out.
+    /// Sends frames out of every test port that is cabled, all at once, and hears where they arrive. `mtu` is each
+    /// port's; `mark` keeps other people's frames out.
     pub fn prove_cables(
         &mut self,
+        is_cabled: &dyn Fn(&PortRef) -> bool,
         mtu: &dyn Fn(&PortRef) -> u32,
         mark: u32,
     ) -> Result<Vec<Proof>, Failed> {
-        let ports: Vec<(PortRef, HostPort)> = self
+        let ports: Vec<Port> = self
             .topology
             .hosts
             .iter()
             .flat_map(|host| host.ports.iter().map(|port| (host.name.clone(), port)))
-            .map(|(host, port)| (PortRef { host, port: port.name.clone() }, port.clone()))
-            .collect();
-        let mut proofs: Vec<Proof> = Vec::with_capacity(ports.len());
-        for (at, port) in &ports {
-            let full_size = mtu(at) + 18;
-            let (host, name) = (at.host.as_str(), port.interfaces.first().cloned());
-            let mut proof = Proof {
-                port: at.clone(),
-                small: Vec::new(),
-                full: Vec::new(),
-                full_size,
-                owners: Vec::new(),
-                failed: None,
-            };
-            let Some(interface) = name else { continue };
-            let address = match port.address {
-                IpAddr::V4(v4) => Some(v4),
-                IpAddr::V6(_) => None,
-            };
-            for size in [64, full_size] {
-                let number = u16::from(size != 64);
-                self.listen(&ports, mark)?;
-                let address = address.filter(|_| size == 64);
-                let ask = Ask::CableProbe {
-                    interface: interface.clone(),
-                    mark,
-                    port: number,
-                    size,
-                    address,
+            .filter_map(|(host, port)| {
+                let (name, interface) = (port.name.clone(), port.interfaces.first()?.clone());
+                let address = match port.address {
+                    IpAddr::V4(v4) => Some(v4),
+                    IpAddr::V6(_) => None,
                 };
-                match self.pool.ask(host, ask, LOOKING) {
-                    Ok(Answer::CableProbed { owners }) => proof.owners.extend(owners),
-                    Ok(_) => return Err(useless(host, self.pool.unexpected(host, "knocked"))),
-                    Err(TrialError::Agent(error)) if !error.is_fatal() => {
-                        proof.failed = Some(error.to_string());
-                    }
-                    Err(cause) => return Err(useless(host, cause)),
-                }
-                self.pool.rest(ARRIVING).map_err(|cause| useless(host, cause))?;
-                let heard = self.heard(&ports, number)?;
-                *(if size == 64 { &mut proof.small } else { &mut proof.full }) = heard;
+                Some(Port { at: PortRef { host, port: name }, interface, address })
+            })
+            .filter(|port| is_cabled(&port.at))
+            .collect();
+        self.listen(&ports, mark)?;
+        let replies = self.probe(&ports, mtu, mark)?;
+        self.pool.rest(ARRIVING).map_err(|cause| useless("every host", cause))?;
+        let heard = self.heard(&ports)?;
+        let proof = |(number, (port, reply)): (usize, (&Port, ProbeReply))| {
+            let arrived = |frame: Frame| {
+                let there =
+                    heard.iter().filter(|(_, frames)| frames.contains(&frame.number(number)));
+                there.map(|(at, _)| at.clone()).collect::<Vec<_>>()
+            };
+            Proof {
+                port: port.at.clone(),
+                small: arrived(Frame::Small),
+                full: arrived(Frame::Full),
+                far_end: arrived(Frame::FarEnd),
+                full_size: mtu(&port.at) + FRAMING,
+                owners: reply.owners,
+                failed: reply.failed,
             }
-            proofs.push(proof);
-        }
-        Ok(proofs)
+        };
+        Ok(ports.iter().zip(replies).enumerate().map(proof).collect())
     }
 
-    fn listen(&mut self, ports: &[(PortRef, HostPort)], mark: u32) -> Result<(), Failed> {
-        let mut by_host: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-        for (at, port) in ports {
-            by_host.entry(&at.host).or_default().extend(port.interfaces.clone());
+    fn listen(&mut self, ports: &[Port], mark: u32) -> Result<(), Failed> {
+        let mut by_host: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for port in ports {
+            by_host.entry(port.at.host.clone()).or_default().push(port.interface.clone());
         }
-        let ask = |(host, interfaces): (&str, Vec<String>)| {
-            (host.to_owned(), Ask::Listen { interfaces, mark })
-        };
-        let asks: Vec<_> = by_host.into_iter().map(ask).collect();
+        let asks =
+            by_host.into_iter().map(|(host, interfaces)| (host, Ask::Listen { interfaces, mark }));
         let answers = self.pool.ask_all(asks, LOOKING);
         answers.map(drop).map_err(|cause| useless("every host", cause))
     }
 
-    /// Which ports heard frames of this number.
-    fn heard(
+    /// One reply a port, in their order.
+    fn probe(
         &mut self,
-        ports: &[(PortRef, HostPort)],
-        number: u16,
-    ) -> Result<Vec<PortRef>, Failed> {
+        ports: &[Port],
+        mtu: &dyn Fn(&PortRef) -> u32,
+        mark: u32,
+    ) -> Result<Vec<ProbeReply>, Failed> {
+        let of = |place: usize, port: &Port| {
+            let sizes =
+                [(Frame::Small, 64), (Frame::FarEnd, 64), (Frame::Full, mtu(&port.at) + FRAMING)];
+            let frame = |(frame, size): (Frame, u32)| ProbeFrame {
+                number: frame.number(place),
+                size,
+                far_end_only: frame == Frame::FarEnd,
+            };
+            let (interface, address) = (port.interface.clone(), port.address);
+            PortProbe { interface, frames: sizes.map(frame).to_vec(), address }
+        };
+        let mut by_host: BTreeMap<String, Vec<PortProbe>> = BTreeMap::new();
+        for (place, port) in ports.iter().enumerate() {
+            by_host.entry(port.at.host.clone()).or_default().push(of(place, port));
+        }
+        let asks = by_host.into_iter().map(|(host, ports)| (host, Ask::CableProbe { mark, ports }));
+        let answers =
+            self.pool.ask_all(asks, LOOKING).map_err(|cause| useless("every host", cause))?;
+        let mut replies = BTreeMap::new();
+        for (host, answer) in answers {
+            let Answer::CableProbed { replies: of_host } = answer else {
+                return Err(useless(&host, self.pool.unexpected(&host, "cable-probed")));
+            };
+            replies.insert(host, of_host.into_iter());
+        }
+        let next = |port: &Port| replies.get_mut(&port.at.host)?.next();
+        Ok(ports.iter().map(next).map(Option::unwrap_or_default).collect())
+    }
+
+    /// Which frames each port heard.
+    fn heard(&mut self, ports: &[Port]) -> Result<Vec<(PortRef, BTreeSet<u16>)>, Failed> {
         let hosts = self.topology.hosts.iter().map(|host| (host.name.clone(), Ask::Heard));
         let asks: Vec<_> = hosts.collect();
         let answers =
             self.pool.ask_all(asks, LOOKING).map_err(|cause| useless("every host", cause))?;
         let mut all = Vec::new();
         for (host, answer) in answers {
-            let Answer::Heard { knocks } = answer else {
+            let Answer::Heard { mut frames } = answer else {
                 return Err(useless(&host, self.pool.unexpected(&host, "heard")));
             };
-            let here = ports.iter().filter(|(at, port)| {
-                let heard = |interface| {
-                    knocks.get(interface).is_some_and(|heard| heard.contains_key(&number))
-                };
-                at.host == host && port.interfaces.iter().any(heard)
-            });
-            all.extend(here.map(|(at, _)| at.clone()));
+            let here = ports.iter().filter(|port| port.at.host == host);
+            all.extend(
+                here.filter_map(|port| Some((port.at.clone(), frames.remove(&port.interface)?))),
+            );
         }
         Ok(all)
+    }
+}
+
+/// A port whose cable is looked for.
+struct Port {
+    at: PortRef,
+    interface: String,
+    address: Option<Ipv4Addr>,
+}
+
+/// The frames that go out of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Frame {
+    Small,
+    Full,
+    FarEnd,
+}
+
+impl Frame {
+    /// No other frame of a look has it; of 65,536 numbers three are each port's.
+    const fn number(self, port: usize) -> u16 {
+        (port * 3 + self as usize) as u16
     }
 }

@@ -2,8 +2,8 @@
 //! user's own configuration's.
 //!
 //! Owns the program's copy there: put into a private directory named after its SHA-256, once. What
-//! a far shell is given is constant text and hexadecimal digits. Never asks for a password, so that
-//! nothing waits for somebody who is not there.
+//! a far shell is given is constant text, hexadecimal digits and the plain words of `become`. Never
+//! asks for a password, so that nothing waits for somebody who is not there.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt as _;
@@ -37,8 +37,9 @@ const LOOK: &str = r#"uname -s; uname -m; if [ -O "$d" ] && [ -x "$d/switchmark"
 /// Takes the program from its standard input; a copy that was cut off never gets the name. Other
 /// versions go, with whatever capabilities they were given.
 const PUT: &str = r#"set -e; umask 077; mkdir -p "$d"; chmod 700 "$c" "$d"; t="$d/new.$$"; cat > "$t"; chmod 700 "$t"; mv -f "$t" "$d/switchmark"; sha256sum < "$d/switchmark"; for o in "$c"/*; do if [ "$o" != "$d" ] && [ -O "$o" ]; then rm -f "$o/switchmark"; rmdir "$o" 2>/dev/null || :; fi; done"#;
-/// Becomes the agent.
-const START: &str = r#"exec "$d/switchmark" agent"#;
+/// Becomes the agent, told by which address its host was reached; `$2` are plain words that
+/// make it root's, if any are needed.
+const START: &str = r#"exec $2 "$d/switchmark" agent --connection "$SSH_CONNECTION""#;
 
 /// A look is one connection.
 const LOOKING: Nanos = Nanos::from_secs(30);
@@ -46,15 +47,21 @@ const LOOKING: Nanos = Nanos::from_secs(30);
 const PUTTING: Nanos = Nanos::from_secs(600);
 
 /// Starts `program agent` at `destination`, `[user@]host[:port]`, its three streams piped; the
-/// program is sent there first where it is not there yet.
-pub fn start(destination: &str, program: &Program, stop: &Stop) -> Result<Child, Failed> {
+/// program is sent there first where it is not there yet. `becomes` are the words that make it
+/// root's.
+pub fn start(
+    destination: &str,
+    becomes: Option<&str>,
+    program: &Program,
+    stop: &Stop,
+) -> Result<Child, Failed> {
     let sum = program.sum().map_err(Failed::to("read this program's own file, to send it"))?;
     let reach = |cause: CommandError| {
         let hint = format!("`ssh ssh://{destination} true` has to work without a question");
         Failed::because("log in there", cause).hinted(hint)
     };
     let told = run_to_end(
-        ssh(destination, LOOK, &sum, Stdio::null()),
+        ssh(destination, LOOK, &[&sum], Stdio::null()),
         &format!("ssh {destination}"),
         LOOKING,
         stop,
@@ -72,7 +79,7 @@ pub fn start(destination: &str, program: &Program, stop: &Stop) -> Result<Child,
         let file = File::open(program.file())
             .map_err(Failed::to("read this program's own file, to send it"))?;
         let told = run_to_end(
-            ssh(destination, PUT, &sum, file.into()),
+            ssh(destination, PUT, &[&sum], file.into()),
             &format!("ssh {destination}"),
             PUTTING,
             stop,
@@ -84,7 +91,7 @@ pub fn start(destination: &str, program: &Program, stop: &Stop) -> Result<Child,
             return Err(Failed::new(words).hinted("look for room in that user's ~/.cache"));
         }
     }
-    let mut agent = ssh(destination, START, &sum, Stdio::piped());
+    let mut agent = ssh(destination, START, &[&sum, becomes.unwrap_or_default()], Stdio::piped());
     // Ctrl-C reaches the whole terminal, and here the controller decides.
     agent.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     agent
@@ -94,11 +101,12 @@ pub fn start(destination: &str, program: &Program, stop: &Stop) -> Result<Child,
 }
 
 /// `script` is told the sum as its first argument, and finds the folder of the program's copy in
-/// `$d`.
-fn ssh(destination: &str, script: &str, sum: &str, stdin: Stdio) -> Command {
+/// `$d`. All arguments are plain words.
+fn ssh(destination: &str, script: &str, arguments: &[&str], stdin: Stdio) -> Command {
     let mut command = Command::new("ssh");
     command.args(OPTIONS).arg("--").arg(format!("ssh://{destination}"));
-    command.arg(format!("sh -c '{OWN}; {script}' switchmark {sum}")).stdin(stdin);
+    let arguments = arguments.iter().map(|word| format!(" \"{word}\"")).collect::<String>();
+    command.arg(format!("sh -c '{OWN}; {script}' switchmark{arguments}")).stdin(stdin);
     command
 }
 

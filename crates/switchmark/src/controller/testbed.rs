@@ -21,6 +21,7 @@ use super::handle::AgentError;
 use super::launching::{Launching, useless};
 use super::lost_hosts::{self, LostHosts, Partial};
 use super::numbers::Numbers;
+use super::own_addresses::OwnAddresses;
 use super::pool::AgentPool;
 use super::sender_split::SenderSplit;
 use super::subjects::Subjects;
@@ -49,6 +50,7 @@ pub struct LiveTestbed {
     launching: Launching,
     facts: Facts,
     subjects: Subjects,
+    addresses: OwnAddresses,
     delays: Delays,
     numbers: Numbers,
     gone: LostHosts,
@@ -85,6 +87,7 @@ impl LiveTestbed {
                     launching,
                 );
                 this.subjects = Subjects::new(config.hooks.clone());
+                this.addresses = OwnAddresses::of(&this.topology, &config.own_addresses);
                 this.delays = Delays::of(&this.topology, config.delay);
                 this
             }
@@ -95,6 +98,9 @@ impl LiveTestbed {
             }
         };
         this.launching.all(&this.topology, this.lab.as_ref(), &mut this.pool)?;
+        this.addresses
+            .put(&mut this.pool)
+            .map_err(Failed::to("give the test ports their addresses"))?;
         if let Source::Hosts(config) = &testbed.source {
             let what = format!("have every frame that arrives at a host wait for {}", config.delay);
             this.delays.put(&mut this.pool).map_err(Failed::to(what))?;
@@ -118,6 +124,7 @@ impl LiveTestbed {
             launching,
             facts: Facts::default(),
             subjects: Subjects::default(),
+            addresses: OwnAddresses::default(),
             delays: Delays::default(),
             numbers: Numbers::default(),
             gone: LostHosts::default(),
@@ -243,6 +250,10 @@ impl LiveTestbed {
         while let Some(host) = self.away.first().cloned() {
             let lab = self.lab.as_ref();
             let again = self.launching.again(&host, &self.topology, lab, &mut self.pool);
+            let again = again.and_then(|()| {
+                let put = self.addresses.put_again(&host, &mut self.pool);
+                put.map_err(|cause| useless(&host, cause))
+            });
             if let Err(error) = again.and_then(|()| self.hold_on(&host)) {
                 if self.pool.stop().asked() {
                     return Err(TestbedError::Interrupted);

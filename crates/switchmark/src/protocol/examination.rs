@@ -37,6 +37,57 @@ pub struct Examination {
     pub ports: BTreeMap<String, PortExamination>,
 }
 
+/// What is sent out of a port to learn where its cable leads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortProbe {
+    /// A test port.
+    pub interface: String,
+    /// In this order; one that can't be sent ends it.
+    pub frames: Vec<ProbeFrame>,
+    /// The port's own address, of which it is asked who else has it.
+    pub address: Option<Ipv4Addr>,
+}
+
+/// One such frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbeFrame {
+    /// No other frame of this look has it.
+    pub number: u16,
+    /// Its octets, with its FCS.
+    pub size: u32,
+    /// Whether switches are to keep it to themselves.
+    pub far_end_only: bool,
+}
+
+/// What became of a [`PortProbe`].
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ProbeReply {
+    /// MAC addresses of others who have the address.
+    pub owners: Vec<String>,
+    /// Why a frame could not be sent.
+    pub failed: Option<String>,
+}
+
+/// A port as a host has it, whether or not a testbed names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NicFacts {
+    /// `eth1`
+    pub name: String,
+    /// As the kernel has it.
+    pub link: Link,
+    /// `ixgbe`, `veth`.
+    pub driver: Option<String>,
+    /// Megabits a second, where it is told.
+    pub speed_mbits: Option<u32>,
+    /// Whether it is full duplex, where that is told.
+    pub full_duplex: Option<bool>,
+    /// With their prefix lengths: `192.0.2.7/24`.
+    pub addresses: Vec<String>,
+    /// Why it is no port to test with: the connection that reaches this host, the default route,
+    /// a bridge.
+    pub kept: Option<String>,
+}
+
 /// A state in which a processor sleeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdleState {

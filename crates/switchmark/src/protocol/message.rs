@@ -3,14 +3,13 @@
 //! Owns what may be asked of an agent and what it answers: one enum each way. Never blocks, reads
 //! or writes: [`decode`] and [`encode`] are pure, so that a fuzzer can have them.
 
-use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::collections::{BTreeMap, BTreeSet};
 
 use dataplane::Window;
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::examination::Examination;
+use super::examination::{Examination, NicFacts, PortProbe, ProbeReply};
 use super::orders::{Order, SideReport};
 use super::setting::Setting;
 use super::terms::Terms;
@@ -18,7 +17,7 @@ use trial::record::Usage;
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 12;
+pub const PROTOCOL: u32 = 13;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -121,12 +120,15 @@ pub enum Ask {
         /// How long each waits.
         delay: Nanos,
     },
-    /// What of the host bears on a measurement. Takes about a second, to see what else runs.
-    /// Answered by `examined`.
+    /// What of the host bears on a measurement. Answered by `examined`.
     Examine {
         /// The ports to describe.
         interfaces: Vec<String>,
+        /// For so long it is seen what else runs.
+        watched: Nanos,
     },
+    /// Which ports this host has at all. Answered by `nics`.
+    Nics,
     /// Changes settings of the host, until the agent ends. Answered by `changed`.
     Change {
         /// In this order; the first that fails ends it, and what was changed before stays to be
@@ -140,19 +142,13 @@ pub enum Ask {
         /// What such a frame carries.
         mark: u32,
     },
-    /// Sends a marked frame out of a test port, and asks there who else has an address. Answered by
-    /// `knocked`.
+    /// Sends marked frames out of test ports, and asks there who else has an address. Answered by
+    /// `cable-probed`.
     CableProbe {
-        /// A test port.
-        interface: String,
-        /// What the frame carries.
+        /// What the frames carry.
         mark: u32,
-        /// The port's number in this look.
-        port: u16,
-        /// The frame's octets, with its FCS.
-        size: u32,
-        /// The port's own.
-        address: Option<Ipv4Addr>,
+        /// One port after another.
+        ports: Vec<PortProbe>,
     },
     /// Which marked frames came since `listen`. Answered by `heard`.
     Heard,
@@ -194,9 +190,10 @@ impl Ask {
             Self::Offloads { .. } => "offloads",
             Self::Delay { .. } => "delay",
             Self::Examine { .. } => "examine",
+            Self::Nics => "nics",
             Self::Change { .. } => "change",
             Self::Listen { .. } => "listen",
-            Self::CableProbe { .. } => "knock",
+            Self::CableProbe { .. } => "cable-probe",
             Self::Heard => "heard",
             Self::Prepare { .. } => "prepare",
             Self::Connect { .. } => "connect",
@@ -254,15 +251,20 @@ pub enum Answer {
     Changed,
     /// To `listen`.
     Listening,
-    /// To `knock`.
+    /// To `nics`.
+    Nics {
+        /// In the kernel's order.
+        nics: Vec<NicFacts>,
+    },
+    /// To `cable-probe`.
     CableProbed {
-        /// MAC addresses of others who have the address.
-        owners: Vec<String>,
+        /// In the request's order.
+        replies: Vec<ProbeReply>,
     },
     /// To `heard`.
     Heard {
-        /// By port, the number of each port that was heard there and the longest frame of it.
-        knocks: BTreeMap<String, BTreeMap<u16, u32>>,
+        /// By port, the numbers of the frames that came.
+        frames: BTreeMap<String, BTreeSet<u16>>,
     },
     /// To `terms`.
     Agreed {

@@ -3,6 +3,8 @@
 //! Owns the list of what may be written at all: nothing else on a host is an agent's business. Data
 //! only.
 
+use std::net::IpAddr;
+
 use serde::{Deserialize, Serialize};
 
 /// One setting, to a value.
@@ -15,6 +17,24 @@ pub enum Setting {
         path: String,
         /// One word.
         value: String,
+    },
+    /// Whether a port is up.
+    Up {
+        /// The port.
+        interface: String,
+        /// Or down.
+        up: bool,
+    },
+    /// Whether a port has an address.
+    Address {
+        /// The port.
+        interface: String,
+        /// A test address.
+        address: IpAddr,
+        /// Of its subnet, in bits.
+        prefix: u8,
+        /// Or has it not.
+        present: bool,
     },
     /// A port's largest IP packet.
     Mtu {
@@ -79,6 +99,19 @@ impl Setting {
     pub fn interrupt(&self) -> Option<u32> {
         let Self::File { path, .. } = self else { return None };
         path.strip_prefix("/proc/irq/")?.split('/').next()?.parse().ok()
+    }
+
+    /// The port that it is of, where it is one's.
+    pub fn interface(&self) -> Option<&str> {
+        match self {
+            Self::File { .. } => None,
+            Self::Up { interface, .. }
+            | Self::Address { interface, .. }
+            | Self::Mtu { interface, .. }
+            | Self::Rings { interface, .. }
+            | Self::Coalescing { interface, .. }
+            | Self::Pause { interface, .. } => Some(interface),
+        }
     }
 
     /// Refuses files that are not on the list, and values of more than a word.

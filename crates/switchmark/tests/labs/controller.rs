@@ -285,6 +285,9 @@ fn by_pid(holder: &LiveTestbed, delay: Nanos) -> resolved::Testbed {
     let reach = |host: &Host| resolved::Reach::Pid(pids[&host.name]);
     let hosts = topology.hosts.iter();
     let config = resolved::HostsConfig {
+        own_addresses: std::collections::BTreeMap::new(),
+        becomes: std::collections::BTreeMap::new(),
+        written: switchmark::config::written::Written::default(),
         reaches: hosts.clone().map(|host| (host.name.clone(), reach(host))).collect(),
         hosts: hosts.map(|host| Host { reach: reach(host).to_string(), ..host.clone() }).collect(),
         devices: Vec::new(),

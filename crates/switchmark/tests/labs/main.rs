@@ -29,3 +29,4 @@ mod ssh;
 mod storage_harm;
 mod switching;
 mod truth;
+mod unworkable;

@@ -14,6 +14,7 @@ use serde::Serialize;
 use trial::Topology;
 
 use super::paths::Passage;
+use crate::config::written::Part;
 use crate::controller::Proof;
 use crate::protocol::{Examination, PortExamination, Setting};
 
@@ -47,12 +48,36 @@ pub struct Finding {
     /// The same, as an agent can do it and undo it.
     #[serde(skip)]
     pub settings: Vec<Setting>,
+    /// What is bad about it, where it is.
+    #[serde(skip)]
+    pub spoils: Spoils,
+}
+
+/// What something bad does to a run, and which part of the testbed file speaks of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Spoils {
+    /// Figures, which are measured all the same.
+    #[default]
+    Figures,
+    /// All of it: no trial can be valid, or none is of what the file says.
+    Everything {
+        /// A host or a port, as the file names it.
+        of: String,
+        /// What the file says of it.
+        part: Part,
+    },
 }
 
 impl Finding {
     fn new(place: &str, check: &'static str, state: State, found: impl Into<String>) -> Self {
         let (place, found) = (place.to_owned(), found.into());
-        Self { place, check, state, found, fix: None, settings: Vec::new() }
+        let (fix, settings, spoils) = (None, Vec::new(), Spoils::Figures);
+        Self { place, check, state, found, fix, settings, spoils }
+    }
+
+    /// With it nothing can be measured.
+    fn prevents_all(self, of: &str, part: Part) -> Self {
+        Self { spoils: Spoils::Everything { of: of.to_owned(), part }, ..self }
     }
 
     fn fixed_by(mut self, command: impl Into<String>, settings: Vec<Setting>) -> Self {

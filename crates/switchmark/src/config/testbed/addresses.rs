@@ -2,7 +2,7 @@
 //!
 //! Pure. Never asks a host whether it has them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use trial::topology::{AddressBlock, Host, PortRef};
@@ -11,10 +11,85 @@ use super::HostFile;
 use crate::config::source::Fault;
 use crate::config::typed::Text;
 
+/// What stands in place of an address that the testbed sets itself.
+const OWN: &str = "auto";
+/// Each device's ports have a subnet of so many bits here (RFC 2544, appendix C.2.2: 198.18.0.0/15
+/// is for benchmarks); a host's second port on a device has the next subnet.
+const DEVICES: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 0);
+const DEVICE_PREFIX: u8 = 20;
+const MOST_SUBNETS: usize = 16;
+/// Each direct cable has one here.
+const CABLES: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 0);
+const CABLE_PREFIX: u8 = 30;
+const MOST_CABLES: usize = 1 << 14;
+
+/// An address that the testbed sets itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Own {
+    /// Which.
+    pub(super) address: IpAddr,
+    /// Of its subnet, in bits.
+    pub(super) prefix: u8,
+}
+
+/// Every `address = "auto"`: the same file gives the same addresses.
+pub(super) fn own(files: &[HostFile]) -> Result<BTreeMap<PortRef, Own>, Fault> {
+    let names: Vec<&str> = files.iter().map(|host| host.name.get_ref().as_str()).collect();
+    let (mut subnets, mut cables): (Vec<(String, usize)>, Vec<[PortRef; 2]>) = Default::default();
+    let mut all = BTreeMap::new();
+    for (number, host) in files.iter().enumerate() {
+        let mut on_device: HashMap<String, usize> = HashMap::new();
+        for port in &host.port {
+            let Ok(end) = port.cable.get_ref().parse::<PortRef>() else { continue };
+            let here =
+                PortRef { host: host.name.get_ref().clone(), port: port.name.get_ref().clone() };
+            let crowded = || {
+                let hint = "give some ports addresses of their own";
+                Fault::new(port.address.span(), "there is no subnet left for this address", hint)
+            };
+            let to_host = names.contains(&end.host.as_str());
+            let before = on_device.entry(end.host.clone()).or_default();
+            let subnet = (end.host.clone(), *before);
+            *before += usize::from(!to_host);
+            if port.address.get_ref() != OWN {
+                continue;
+            }
+            let own = if to_host {
+                let mut ends = [here.clone(), end];
+                ends.sort();
+                let place = place_of(&mut cables, ends.clone());
+                let side = u32::from(ends[1] == here) + 1;
+                let first = CABLES.to_bits() + ((place as u32) << (32 - CABLE_PREFIX));
+                (place < MOST_CABLES).then(|| (first + side, CABLE_PREFIX))
+            } else {
+                let place = place_of(&mut subnets, subnet);
+                let first = DEVICES.to_bits() + ((place as u32) << (32 - DEVICE_PREFIX));
+                let known = place < MOST_SUBNETS && number + 2 < 1 << (32 - DEVICE_PREFIX);
+                known.then(|| (first + number as u32 + 1, DEVICE_PREFIX))
+            };
+            let (bits, prefix) = own.ok_or_else(crowded)?;
+            all.insert(here, Own { address: Ipv4Addr::from_bits(bits).into(), prefix });
+        }
+    }
+    Ok(all)
+}
+
+/// Its place among all of them; a new one comes last.
+fn place_of<T: PartialEq>(all: &mut Vec<T>, one: T) -> usize {
+    all.iter().position(|known| *known == one).unwrap_or_else(|| {
+        all.push(one);
+        all.len() - 1
+    })
+}
+
 /// An IPv4 address; the prefix is checked and left to the host.
 pub(super) fn v4(text: &Text) -> Result<IpAddr, Fault> {
     let fault = |message: String| {
-        Fault::new(text.span(), message, "write the address with its prefix, such as 198.18.0.1/24")
+        Fault::new(
+            text.span(),
+            message,
+            "write the address with its prefix, such as 198.18.0.1/24, or \"auto\" to have one set",
+        )
     };
     let (address, prefix) = split(text).map_err(&fault)?;
     if address.is_ipv6() {

@@ -9,6 +9,7 @@ use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef};
 
 use super::{Finding, State};
 use crate::cli::doctor::paths::Passage;
+use crate::config::written::Part;
 use crate::controller::Proof;
 use crate::protocol::{Examination, Setting};
 
@@ -84,8 +85,12 @@ pub(super) fn cable(
             list(&strange),
             end(&port.cable)
         );
-        Finding::new(&place, "cable", State::Bad, found)
-            .fixed_by(format!("move the cable, or write cable = \"{}\"", strange[0]), Vec::new())
+        let finding = Finding::new(&place, "cable", State::Bad, found)
+            .fixed_by(format!("move the cable, or write cable = \"{}\"", strange[0]), Vec::new());
+        // Two devices may have a cable between them; a direct cable leads to one port only.
+        let is_direct = |port: &HostPort| matches!(port.cable, CableEnd::Host(_));
+        let mut ends = strange.iter().filter_map(|at| topology.port(at)).chain([port]);
+        if ends.any(is_direct) { finding.prevents_all(&place, Part::Cable) } else { finding }
     } else if !deaf.is_empty() {
         let found = format!("its frames do not arrive at {}", list(&deaf));
         Finding::new(&place, "cable", State::Bad, found)
@@ -141,10 +146,12 @@ fn duplicate(place: &str, port: &HostPort, own: &[String], proof: &Proof) -> Fin
         return Finding::new(place, CHECK, State::Good, "nobody else has it");
     }
     let found = format!("{} is also that of {}", port.address, others.join(", "));
-    Finding::new(place, CHECK, State::Bad, found).fixed_by(
-        format!("ip address del {} dev IT, on the host with that MAC", port.address),
-        Vec::new(),
-    )
+    Finding::new(place, CHECK, State::Bad, found)
+        .fixed_by(
+            format!("ip address del {} dev IT, on the host with that MAC", port.address),
+            Vec::new(),
+        )
+        .prevents_all(place, Part::Address)
 }
 
 /// What passes between two hosts through a device.
@@ -159,8 +166,13 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
                 .fixed_by(fix.to_owned(), Vec::new())
         }
     };
-    let to = passage.to_address;
-    all.push(passes("path", passage.small, "pings", &format!("ping -c 3 {to}")));
+    let (to, far) = (passage.to_address, passage.to.to_string());
+    let path = passes("path", passage.small, "pings", &format!("ping -c 3 {to}"));
+    all.push(if passage.small || passage.udp {
+        path
+    } else {
+        path.prevents_all(&far, Part::Address)
+    });
     if passage.small {
         let what = format!("pings in frames of {} octets", passage.full_size);
         let payload = passage.full_size.saturating_sub(46);
@@ -171,7 +183,8 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
             &format!("ping -M do -s {payload} -c 3 {to}"),
         ));
         let fix = format!("nft list ruleset on {}, and let UDP through", passage.to.host);
-        all.push(passes("firewall", passage.udp, "UDP datagrams to a free port", &fix));
+        let firewall = passes("firewall", passage.udp, "UDP datagrams to a free port", &fix);
+        all.push(if passage.udp { firewall } else { firewall.prevents_all(&far, Part::Address) });
     }
     all
 }

@@ -3,6 +3,7 @@
 //! Pure. Never asks the host.
 
 use super::{Finding, State, file};
+use crate::config::written::Part;
 use crate::protocol::Examination;
 
 /// Waking from a deeper sleep than this shows in round trips.
@@ -29,6 +30,7 @@ pub(super) fn of_host(host: &str, known: &Examination) -> Vec<Finding> {
         buffers(host, "rmem_max", known.rmem_max, known),
         buffers(host, "wmem_max", known.wmem_max, known),
         memlock(host, known),
+        privileges(host, known),
         load(host, known),
     ]
 }
@@ -159,6 +161,24 @@ fn memlock(host: &str, known: &Examination) -> Finding {
                 .fixed_by("ulimit -l unlimited", Vec::new())
         }
     }
+}
+
+/// Offloads are turned off for every trial, and counters read, which takes the right to.
+fn privileges(host: &str, known: &Examination) -> Finding {
+    const CHECK: &str = "privileges";
+    let on = known.ports.values().any(|port| !port.offloads.is_empty());
+    if has(known, CAP_NET_ADMIN) {
+        return Finding::new(host, CHECK, State::Good, "the agent may set up ports");
+    }
+    if !on {
+        return Finding::new(host, CHECK, State::Doubtful, "the agent may not set up ports");
+    }
+    Finding::new(host, CHECK, State::Bad, "the agent may not turn offloads off: no CAP_NET_ADMIN")
+        .fixed_by(
+            "run switchmark as root, log in as root, or write become = \"sudo -n\"",
+            Vec::new(),
+        )
+        .prevents_all(host, Part::Reach)
 }
 
 fn load(host: &str, known: &Examination) -> Finding {

@@ -7,6 +7,7 @@ use trial::topology::HostPort;
 use netlink::{Coalescing, Pause, Rings};
 
 use super::{Finding, State, file};
+use crate::config::written::Part;
 use crate::protocol::{Interrupt, Link, PortExamination, Setting};
 
 pub(super) fn of_port(place: &str, port: &HostPort, known: &PortExamination) -> Vec<Finding> {
@@ -14,7 +15,9 @@ pub(super) fn of_port(place: &str, port: &HostPort, known: &PortExamination) -> 
     let Some(up) = &known.link else {
         let found = format!("there is no interface `{interface}`");
         return vec![
-            Finding::new(place, "link", State::Bad, found).fixed_by("ip link show", Vec::new()),
+            Finding::new(place, "link", State::Bad, found)
+                .fixed_by("ip link show", Vec::new())
+                .prevents_all(place, Part::Name),
         ];
     };
     vec![
@@ -34,12 +37,15 @@ pub(super) fn of_port(place: &str, port: &HostPort, known: &PortExamination) -> 
 fn link(place: &str, interface: &str, link: &Link) -> Finding {
     if !link.up {
         return Finding::new(place, "link", State::Bad, "the interface is down")
-            .fixed_by(format!("ip link set dev {interface} up"), Vec::new());
+            .fixed_by(format!("ip link set dev {interface} up"), Vec::new())
+            .prevents_all(place, Part::Name);
     }
     if link.carrier {
         return Finding::new(place, "link", State::Good, "up, with a far end");
     }
     Finding::new(place, "link", State::Bad, "no carrier: plug the cable in, or set its far end up")
+        .fixed_by(format!("ip link show dev {interface}"), Vec::new())
+        .prevents_all(place, Part::Cable)
 }
 
 fn address(place: &str, interface: &str, port: &HostPort, known: &PortExamination) -> Finding {
@@ -58,6 +64,7 @@ fn address(place: &str, interface: &str, port: &HostPort, known: &PortExaminatio
     );
     Finding::new(place, "address", State::Bad, found)
         .fixed_by(format!("ip address add {wanted}/24 dev {interface}"), Vec::new())
+        .prevents_all(place, Part::Address)
 }
 
 fn speed(place: &str, interface: &str, port: &HostPort, known: &PortExamination) -> Finding {

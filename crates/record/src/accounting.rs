@@ -1,0 +1,116 @@
+//! Trial accounting: how many of a run's trials count, and why the others do not.
+//!
+//! Owns the reasons in words, without the numbers of a single trial, so that those alike are one.
+//! Counts only: never judges a trial.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use trial::record::{Defect, Outcome};
+use trial::{Trial, TrialRecord};
+
+use crate::words;
+
+/// A run's trials.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct TrialAccount {
+    /// Figures come from these.
+    pub valid: u64,
+    /// They ran, but a gate did not hold.
+    pub invalid: u64,
+    /// They did not run to their end.
+    pub failed: u64,
+    /// Why, the most frequent first; one trial can have several.
+    pub reasons: Vec<LeftOut>,
+}
+
+/// Why trials were left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// `invalid` or `failed`.
+    pub outcome: &'static str,
+    /// In words.
+    pub reason: String,
+    /// How many trials.
+    pub trials: u64,
+    /// The label of the first of them.
+    pub first: String,
+}
+
+impl TrialAccount {
+    /// Of these trials.
+    pub fn of<'r>(records: impl IntoIterator<Item = &'r (Trial, TrialRecord)>) -> Self {
+        let mut account = Self::default();
+        let mut reasons: BTreeMap<(&'static str, String), LeftOut> = BTreeMap::new();
+        let mut note = |outcome, reason: String, label: &str| {
+            let key = (outcome, reason.clone());
+            let first = label.to_owned();
+            let left = LeftOut { outcome, reason, trials: 0, first };
+            reasons.entry(key).or_insert(left).trials += 1;
+        };
+        for (trial, record) in records {
+            match &record.outcome {
+                Outcome::Valid => account.valid += 1,
+                Outcome::Invalid { reasons } => {
+                    account.invalid += 1;
+                    reasons.iter().for_each(|one| note("invalid", kind_of(one), &trial.label));
+                }
+                Outcome::Failed { reason } => {
+                    account.failed += 1;
+                    note("failed", reason.clone(), &trial.label);
+                }
+            }
+        }
+        account.reasons = reasons.into_values().collect();
+        account.reasons.sort_by_key(|left| std::cmp::Reverse(left.trials));
+        account
+    }
+
+    /// All of them.
+    pub const fn trials(&self) -> u64 {
+        self.valid + self.invalid + self.failed
+    }
+
+    /// How many were left out and why, a line each; none where all count.
+    pub fn in_words(&self) -> Option<String> {
+        let unusable = self.invalid + self.failed;
+        if unusable == 0 {
+            return None;
+        }
+        let all = words::count(self.trials());
+        let reason = |left: &LeftOut| {
+            format!("\n  {} {}: {}", words::count(left.trials), left.outcome, left.reason)
+        };
+        let reasons: String = self.reasons.iter().take(MOST_REASONS).map(reason).collect();
+        Some(format!("{} of {all} trials were not valid:{reasons}", words::count(unusable)))
+    }
+}
+
+/// So many reasons are told at once; the report has all.
+const MOST_REASONS: usize = 5;
+
+/// The gate that did not hold, without the numbers of the single trial.
+fn kind_of(defect: &Defect) -> String {
+    match defect {
+        Defect::OfferedLoad { .. } => {
+            "what was sent differs from what was asked for by more than 0.1 %".to_owned()
+        }
+        Defect::BurstLength { .. } => "not the whole burst left, or more than it".to_owned(),
+        Defect::Burst { limit, .. } => format!("more than {limit} frames back to back to catch up"),
+        Defect::Late { .. } => {
+            "frames were lost, no more than the sender sent late and at once, or very many were late"
+                .to_owned()
+        }
+        Defect::TesterCounter { place, counter, .. } => {
+            format!("the tester's counter {counter} moved on {place}")
+        }
+        Defect::ForeignLoad { host, .. } => {
+            format!("frames were lost while other programs kept the processors of {host} busy")
+        }
+        Defect::OtherTraffic { place, .. } => {
+            format!("frames that were not the trial's crossed {place}")
+        }
+        Defect::LinkFlap { place } => format!("the link of {place} went down or up"),
+        Defect::NothingReceived { .. } => "the peer saw nothing at all".to_owned(),
+    }
+}

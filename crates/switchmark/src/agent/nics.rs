@@ -1,0 +1,78 @@
+//! Which ports this host has that a testbed could name, and which of them something else needs.
+//!
+//! Only reads. Never decides where a cable leads: frames do.
+
+use std::net::IpAddr;
+
+use netlink::Netlink;
+use nix::ifaddrs::getifaddrs;
+use nix::sys::socket::SockaddrStorage;
+
+use super::settings::ip;
+use super::{examine, sysfs};
+use crate::failed::Failed;
+use crate::protocol::NicFacts;
+
+/// Somewhere else, to ask for the default route: TEST-NET-1 (RFC 5737), to which nothing is sent.
+const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+const UDP: u8 = 17;
+
+/// Every Ethernet port, hardware or a virtual cable's end. `connection` is what ssh says of how
+/// this host is reached (ssh(1), `SSH_CONNECTION`).
+pub fn list(connection: Option<&str>) -> Result<Vec<NicFacts>, Failed> {
+    let failed = |cause| Failed::because("list the ports of this host", cause);
+    let mut kernel = Netlink::open().map_err(failed)?;
+    let links = kernel.links().map_err(failed)?;
+    let default = kernel.route_to(ELSEWHERE, None, 0, 0, UDP).ok().map(|route| route.index);
+    // `client-address client-port own-address own-port`
+    let reached = connection.and_then(|text| text.split(' ').nth(2)).unwrap_or_default();
+    let usable = |link: &&netlink::Link| {
+        let cable = link.kind.as_deref().is_none_or(|kind| kind == "veth");
+        cable && link.mac.is_some_and(|mac| mac != [0; 6])
+    };
+    Ok(links
+        .iter()
+        .filter(usable)
+        .map(|link| {
+            let addresses = addresses(&link.name);
+            let has_reached = addresses.iter().any(|own| own.split('/').next() == Some(reached));
+            let kept = if has_reached {
+                Some("this host is reached by it".to_owned())
+            } else if let Some(master) = link.master {
+                let of = links.iter().find(|other| other.index == master);
+                Some(format!("part of {}", of.map_or("a bridge or bond", |other| &other.name)))
+            } else {
+                (default == Some(link.index)).then(|| "the default route leaves by it".to_owned())
+            };
+            let nic = kernel.nic(&link.name).unwrap_or_default();
+            let hardware = || sysfs::look(|sysfs| sysfs.driver(&link.name));
+            NicFacts {
+                name: link.name.clone(),
+                link: examine::as_told(link),
+                driver: link.kind.clone().or_else(hardware),
+                speed_mbits: nic.speed_mbits,
+                full_duplex: nic.full_duplex,
+                addresses,
+                kept,
+            }
+        })
+        .collect())
+}
+
+/// `192.0.2.7/24`
+fn addresses(interface: &str) -> Vec<String> {
+    let own = getifaddrs().into_iter().flatten().filter(|one| one.interface_name == interface);
+    own.filter_map(|one| {
+        let ip = ip(&one.address?)?;
+        let mask = one.netmask.as_ref().and_then(prefix_length)?;
+        Some(format!("{ip}/{mask}"))
+    })
+    .collect()
+}
+
+fn prefix_length(mask: &SockaddrStorage) -> Option<u32> {
+    Some(match ip(mask)? {
+        IpAddr::V4(v4) => v4.to_bits().leading_ones(),
+        IpAddr::V6(v6) => v6.to_bits().leading_ones(),
+    })
+}

@@ -1,0 +1,82 @@
+//! Whether a testbed can work at all, asked before its first trial.
+//!
+//! Owns which of the doctor's findings refuse a run, and how they are told: each at its place in
+//! the testbed's file. Never looks at a lab, which this program built, nor at a model.
+
+use std::fmt::Write as _;
+
+use measure::Nanos;
+use method::StudySpec;
+
+use super::Failure;
+use super::doctor::{self, Finding, Spoils, State};
+use crate::config::ConfigError;
+use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
+use crate::config::written::Part;
+use crate::controller::Opened;
+
+/// Refuses hosts, ports and cables with which no trial can be valid. What may only spoil figures
+/// comes back in words.
+pub fn check(
+    opened: &mut Opened,
+    place: &Place,
+    studies: &[StudySpec],
+) -> Result<Vec<String>, Failure> {
+    let Source::Hosts(hosts) = &place.source else { return Ok(Vec::new()) };
+    let changing = studies.iter().any(is_changing);
+    let Some(live) = opened.live() else { return Ok(Vec::new()) };
+    // Cables that are yet to be plugged, and devices yet to be set up, lead nowhere.
+    let findings = if changing {
+        doctor::look_at_hosts(live, Nanos::ZERO)?
+    } else {
+        doctor::look(live, Nanos::ZERO)?
+    };
+    let bad = || findings.iter().filter(|finding| finding.state == State::Bad);
+    let refused: Vec<ConfigError> =
+        bad().filter_map(|finding| refusal(finding, hosts, changing)).collect();
+    let Some(first) = one_error(&refused, &place.name) else {
+        return Ok(bad().map(in_words).collect());
+    };
+    Err(first.into())
+}
+
+/// Whether somebody plugs cables or a command changes the device before a trial can work.
+fn is_changing(study: &StudySpec) -> bool {
+    let varied = study.subjects().iter().any(|subject| subject.variant.is_some());
+    varied
+        || match study {
+            StudySpec::Campaign(_) => true,
+            StudySpec::Fabric(spec) => spec.recabling.is_some(),
+            _ => false,
+        }
+}
+
+fn refusal(finding: &Finding, hosts: &HostsConfig, changing: bool) -> Option<ConfigError> {
+    let Spoils::Everything { of, part } = &finding.spoils else { return None };
+    if changing && *part == Part::Cable {
+        return None;
+    }
+    let hint = finding.fix.as_deref().unwrap_or_default();
+    let message = format!("{}: {}: {}", finding.place, finding.check, finding.found);
+    Some(hosts.written.error(of, *part, &message, hint))
+}
+
+/// All of them, the first as the error.
+fn one_error(refused: &[ConfigError], testbed: &str) -> Option<ConfigError> {
+    let (first, more) = refused.split_first()?;
+    let mut excerpt = first.excerpt.clone();
+    for other in more {
+        let _ =
+            write!(excerpt, "also: {}\n{}  mend: {}\n", other.message, other.excerpt, other.hint);
+    }
+    let hint = format!(
+        "{}; `switchmark doctor --testbed {testbed}` shows all that was looked at",
+        first.hint
+    );
+    Some(ConfigError { message: first.message.clone(), excerpt, hint })
+}
+
+fn in_words(finding: &Finding) -> String {
+    let fix = finding.fix.as_ref().map_or_else(String::new, |fix| format!(" (`{fix}`)"));
+    format!("{}: {}: {}{fix}", finding.place, finding.check, finding.found)
+}

@@ -1,0 +1,96 @@
+//! Test addresses that the testbed gives its ports itself, for as long as it is up.
+//!
+//! Owns which ports get one, that these ports are up, and the wait for their links. What was set is
+//! taken away by the agents that set it, or by the next one where they were killed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use dataplane::clock;
+use measure::Nanos;
+use trial::Topology;
+use trial::topology::PortRef;
+
+use super::pool::AgentPool;
+use super::trial_error::TrialError;
+use crate::protocol::{Answer, Ask, Setting};
+
+/// A few requests to the kernel for each port.
+const SETTING_UP: Duration = Duration::from_secs(10);
+/// Two ends negotiate for some seconds (IEEE Std 802.3, clause 28).
+const NEGOTIATING: Nanos = Nanos::from_secs(10);
+const GLANCE: Nanos = Nanos::from_millis(100);
+
+/// What is set, by host; empty where the ports have addresses already.
+#[derive(Debug, Default)]
+pub struct OwnAddresses {
+    settings: BTreeMap<String, Vec<Setting>>,
+}
+
+impl OwnAddresses {
+    /// For these ports, each with its subnet's length in bits. Nothing is done yet.
+    pub fn of(topology: &Topology, prefixes: &BTreeMap<PortRef, u8>) -> Self {
+        let mut this = Self::default();
+        for (at, prefix) in prefixes {
+            let Some(port) = topology.port(at) else { continue };
+            let of_host = this.settings.entry(at.host.clone()).or_default();
+            for interface in port.interfaces.iter().cloned() {
+                of_host.push(Setting::Up { interface: interface.clone(), up: true });
+                let (address, prefix) = (port.address, *prefix);
+                of_host.push(Setting::Address { interface, address, prefix, present: true });
+            }
+        }
+        this
+    }
+
+    /// Only takes these ports up.
+    pub fn none_but_up(ports: impl IntoIterator<Item = (String, String)>) -> Self {
+        let mut this = Self::default();
+        for (host, interface) in ports {
+            this.settings.entry(host).or_default().push(Setting::Up { interface, up: true });
+        }
+        this
+    }
+
+    /// Sets them on every host, and waits for the links. One that stays without a far end is left
+    /// to whoever looks at the hosts next.
+    pub fn put(&self, pool: &mut AgentPool) -> Result<(), TrialError> {
+        let hosts: Vec<&String> = self.settings.keys().collect();
+        self.put_on(&hosts, pool)
+    }
+
+    /// The same on one host, whose agent is another now.
+    pub fn put_again(&self, host: &str, pool: &mut AgentPool) -> Result<(), TrialError> {
+        let known = self.settings.get_key_value(host).map(|(host, _)| host);
+        self.put_on(&known.into_iter().collect::<Vec<_>>(), pool)
+    }
+
+    fn put_on(&self, hosts: &[&String], pool: &mut AgentPool) -> Result<(), TrialError> {
+        let ask = |host: &&String| {
+            let settings = self.settings.get(*host).cloned().unwrap_or_default();
+            ((*host).clone(), Ask::Change { settings })
+        };
+        pool.ask_all(hosts.iter().map(ask).collect::<Vec<_>>(), SETTING_UP)?;
+        let until = clock::monotonic() + NEGOTIATING;
+        while !hosts.is_empty() && !self.have_carriers(hosts, pool)? && clock::monotonic() < until {
+            pool.rest(GLANCE)?;
+        }
+        Ok(())
+    }
+
+    fn have_carriers(&self, hosts: &[&String], pool: &mut AgentPool) -> Result<bool, TrialError> {
+        let ask = |host: &&String| {
+            let of_host = self.settings.get(*host).into_iter().flatten();
+            let interfaces = of_host.filter_map(Setting::interface).map(str::to_owned).collect();
+            ((*host).clone(), Ask::Examine { interfaces, watched: Nanos::ZERO })
+        };
+        let answers = pool.ask_all(hosts.iter().map(ask).collect::<Vec<_>>(), SETTING_UP)?;
+        Ok(answers.iter().all(|(_, answer)| match answer {
+            Answer::Examined(examined) => {
+                let mut links = examined.ports.values().filter_map(|port| port.link.as_ref());
+                links.all(|link| link.carrier)
+            }
+            _ => true,
+        }))
+    }
+}
