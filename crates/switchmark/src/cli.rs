@@ -28,6 +28,7 @@ mod side_by_side;
 mod signals;
 mod sim;
 mod study;
+mod testbed;
 mod xray;
 
 use std::error::Error as _;
@@ -70,6 +71,9 @@ enum Verb {
     Storage(Box<study::Args<Storage>>),
     /// A device's data sheet, measured, as a report and as a profile: its twin
     Xray(xray::Args),
+    /// A testbed file made by looking: which ports hosts have, and where their cables lead
+    #[command(subcommand)]
+    Testbed(testbed::Verb),
     /// What this host can be trusted with: how fast and how evenly it sends
     Doctor(doctor::Args),
     /// Is what this host claims so? Devices of known truth at random, and a certificate
@@ -172,6 +176,7 @@ where
         Verb::Buffer(args) => buffer::run(&args),
         Verb::Storage(args) => study::run(&args),
         Verb::Xray(args) => xray::run(&args),
+        Verb::Testbed(verb) => testbed::run(&verb),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Prove(args) => prove::run(&args),
         Verb::Report(args) => report::run(&args),

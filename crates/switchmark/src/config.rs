@@ -7,6 +7,7 @@ pub mod fio_job;
 pub mod fit;
 pub mod frame_rate;
 pub mod hooks;
+pub mod hosts_name;
 pub mod lab_name;
 pub mod lab_ports;
 pub mod models;

@@ -10,6 +10,7 @@ mod command;
 mod conduct;
 mod deadline_writer;
 mod delays;
+mod discovery;
 mod facts;
 mod handle;
 mod heartbeat;
@@ -34,6 +35,7 @@ mod subjects;
 mod testbed;
 mod trial_error;
 
+pub use discovery::{Known, Surroundings};
 pub use facts::Facts;
 pub use handle::{Agent, AgentError};
 pub use launcher::Launcher;

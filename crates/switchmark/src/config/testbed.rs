@@ -19,6 +19,7 @@ use toml::Spanned;
 use trial::topology::{CableEnd, Host, HostPort, PortRef};
 
 use super::MOST_HOSTS;
+use super::hosts_name;
 use super::lab_name;
 use super::resolved::{HostsConfig, Reach, Source, Testbed};
 use super::sim_name;
@@ -79,6 +80,9 @@ pub fn from_folder(flag: &str, text: &str, folder: &Path) -> Result<Testbed, Con
     let source = SourceText::argument(flag, text);
     if text.starts_with(lab_name::PREFIX) {
         return lab_name::resolve(text, folder).map_err(|fault| source.locate(fault));
+    }
+    if text.starts_with(hosts_name::PREFIX) {
+        return hosts_name::resolve(flag, text);
     }
     if text.starts_with(sim_name::PREFIX) {
         return sim_name::parse(text, folder).map_err(|fault| source.locate(fault));
@@ -325,7 +329,8 @@ fn host_of(
 const REACHES: &str = "a host is reached by `local`, `netns:NAME`, `pid:N`, `ssh://[USER@]HOST[:PORT]`, `srun:NODE` or \
      `mpirun:NODE`";
 
-fn reach_of(text: &Text) -> Result<Reach, Fault> {
+/// How a host is reached, as a file or an argument says it.
+pub fn reach_of(text: &Text) -> Result<Reach, Fault> {
     let fault = |message: String| Fault::new(text.span(), message, REACHES);
     match text.get_ref().split_once(':').unwrap_or((text.get_ref(), "")) {
         ("local", "") => Ok(Reach::Local),

@@ -76,23 +76,33 @@ impl Launching {
         &self.mended
     }
 
-    /// An agent on every host, each told its terms. Those of other machines all at once: each takes
-    /// as long as its network does. The others' agents die with the thread that started them, and
-    /// are started on this one.
+    /// An agent on every host, each told its terms.
     pub fn all(
         &mut self,
         topology: &Topology,
         lab: Option<&Lab>,
         pool: &mut AgentPool,
     ) -> Result<(), Failed> {
-        let this = &*self;
-        let is_away = |name: &&String| this.reaches.get(*name).is_some_and(Reach::is_away);
+        self.start(topology, lab, pool)?;
+        self.agree(topology, pool)
+    }
+
+    /// An agent on every host. Those of other machines all at once: each takes as long as its
+    /// network does. The others' agents die with the thread that started them, and are started on
+    /// this one.
+    pub fn start(
+        &self,
+        topology: &Topology,
+        lab: Option<&Lab>,
+        pool: &mut AgentPool,
+    ) -> Result<(), Failed> {
+        let is_away = |name: &&String| self.reaches.get(*name).is_some_and(Reach::is_away);
         let names = topology.hosts.iter().map(|host| &host.name);
         let (away, here): (Vec<_>, Vec<_>) = names.partition(is_away);
         let (heart, stop) = (pool.heart().clone(), pool.stop().clone());
         for group in away.chunks(MOST_AT_ONCE) {
             let started: Vec<_> = thread::scope(|scope| {
-                let one = |name| this.launch(name, lab, &heart, &stop);
+                let one = |name| self.launch(name, lab, &heart, &stop);
                 let threads: Vec<_> =
                     group.iter().map(|name| scope.spawn(move || one(name))).collect();
                 let ends = threads.into_iter().map(thread::ScopedJoinHandle::join);
@@ -105,10 +115,12 @@ impl Launching {
         for name in here {
             pool.join(self.launch(name, lab, &heart, &stop)?);
         }
-        for host in &topology.hosts {
-            self.agree(&host.name, topology, pool)?;
-        }
         Ok(())
+    }
+
+    /// Tells every agent its terms.
+    pub fn agree(&mut self, topology: &Topology, pool: &mut AgentPool) -> Result<(), Failed> {
+        topology.hosts.iter().try_for_each(|host| self.agree_with(&host.name, topology, pool))
     }
 
     /// Another agent on a host whose first one lost touch, within [`RETURNING`]; the last attempt's
@@ -128,7 +140,7 @@ impl Launching {
             match ended {
                 Ok(agent) => {
                     pool.join(agent);
-                    return self.agree(host, topology, pool);
+                    return self.agree_with(host, topology, pool);
                 }
                 Err(error) if clock::monotonic() >= until => return Err(error),
                 Err(error) => {
@@ -160,7 +172,7 @@ impl Launching {
         Agent::greet(host, child, heart).map_err(|cause| useless(host, cause))
     }
 
-    fn agree(
+    fn agree_with(
         &mut self,
         host: &str,
         topology: &Topology,

@@ -87,8 +87,8 @@ impl LiveTestbed {
             .filter_map(|(host, port)| {
                 let (name, interface) = (port.name.clone(), port.interfaces.first()?.clone());
                 let address = match port.address {
-                    IpAddr::V4(v4) => Some(v4),
-                    IpAddr::V6(_) => None,
+                    IpAddr::V4(v4) if !v4.is_unspecified() => Some(v4),
+                    _ => None,
                 };
                 Some(Port { at: PortRef { host, port: name }, interface, address })
             })

@@ -116,6 +116,11 @@ impl LiveTestbed {
         Ok(Self::new(AgentPool::new(stop, true), Some(lab), topology, Launching::of_lab(program)))
     }
 
+    /// Hosts whose agents are up already and were told their terms.
+    pub(super) fn over(pool: AgentPool, topology: Topology, launching: Launching) -> Self {
+        Self::new(pool, None, topology, launching)
+    }
+
     fn new(pool: AgentPool, lab: Option<Lab>, topology: Topology, launching: Launching) -> Self {
         Self {
             pool,

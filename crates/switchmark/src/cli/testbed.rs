@@ -1,0 +1,222 @@
+//! `switchmark testbed new`: a testbed file made by looking at the hosts and at where frames go.
+//!
+//! Owns the file's form. Never sends anything out of a port that something else needs, and never
+//! guesses where a cable leads that no frame came through.
+
+mod cables;
+
+use std::fmt::Write as _;
+
+use record::text::Grid;
+use toml::Spanned;
+use trial::topology::PortRef;
+
+use self::cables::Leads;
+use super::{Failure, Outcome, lone, session};
+use crate::config::hosts_name;
+use crate::config::source::SourceText;
+use crate::config::{ConfigError, testbed};
+use crate::controller::{Known, Surroundings};
+use crate::protocol::NicFacts;
+use crate::speak;
+
+/// `testbed`
+#[derive(Debug, clap::Subcommand)]
+pub enum Verb {
+    /// Look at hosts, find where their cables lead, and print a testbed file
+    New(New),
+}
+
+/// `testbed new`
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  switchmark testbed new root@a root@b root@c root@d > rack.toml
+  switchmark testbed new admin@a admin@b --become \"sudo -n\" > rack.toml
+  switchmark testbed new netns:left netns:right --device mylabswitch
+
+Ports that ssh, the default route or a bridge needs are left alone. All others are taken up for a
+moment and send a handful of frames. Nothing stays changed on the hosts.")]
+pub struct New {
+    /// Hosts: root@a, or as a testbed file's `reach`; NAME=root@a gives it that name
+    #[arg(value_name = "HOST", required = true, num_args = 2..)]
+    hosts: Vec<String>,
+    /// What the device between them is called; more than one: with a number behind it
+    #[arg(long, value_name = "NAME", default_value = "sw")]
+    device: String,
+    /// What makes an agent root's where one logs in as somebody else: "sudo -n"
+    #[arg(long = "become", value_name = "WORDS")]
+    becomes: Option<String>,
+    /// Wait for switches that run a spanning tree, half a minute, where a port hears nobody
+    #[arg(long)]
+    patient: bool,
+    /// No table of what was found, only the file
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Looks, and prints.
+pub fn run(verb: &Verb) -> Result<Outcome, Failure> {
+    let Verb::New(args) = verb;
+    let hosts = known(args)?;
+    let stop = session::prepare(&[])?;
+    let mark = lone::seed() as u32;
+    let seen = Surroundings::of(&hosts, mark, args.patient, stop).map_err(Failure::unusable)?;
+    let ports = ports(&seen);
+    if !args.quiet {
+        speak::tell(&table(&ports, args));
+    }
+    let cabled = ports
+        .iter()
+        .any(|port| matches!(port.leads, Some(Leads::Device { .. } | Leads::Direct(_))));
+    if !cabled {
+        let why = "no port of these hosts hears another's frames, so there is nothing to measure";
+        let hint = "plug cables in, set the switch's ports up, or try --patient where it runs a \
+                    spanning tree";
+        return Err(ConfigError::bare(why, hint).into());
+    }
+    let text = file(&hosts, &ports, args);
+    // What this program writes it can read.
+    testbed::from_source("the new testbed", &SourceText::file("the new testbed", text.as_str()))?;
+    speak::print(&text)?;
+    Ok(Outcome::Done)
+}
+
+/// The hosts asked for, each with a name of its own.
+fn known(args: &New) -> Result<Vec<Known>, ConfigError> {
+    let mut all: Vec<Known> = Vec::new();
+    for word in &args.hosts {
+        let taken: Vec<String> = all.iter().map(|host| host.name.clone()).collect();
+        let (name, way) = match word.split_once('=') {
+            Some((name, way)) => (Some(name), way),
+            None => (None, word.as_str()),
+        };
+        let reach = hosts_name::reach(way);
+        let name = name.map_or_else(|| hosts_name::host_name(&reach, &taken), str::to_owned);
+        let source = SourceText::argument("HOST", reach.as_str());
+        let spanned = Spanned::new(0..reach.len(), reach.clone());
+        let reach = testbed::reach_of(&spanned).map_err(|fault| source.locate(fault))?;
+        all.push(Known { name, reach, becomes: args.becomes.clone() });
+    }
+    Ok(all)
+}
+
+/// A host's port, and what was found of it.
+struct Port<'a> {
+    at: PortRef,
+    nic: &'a NicFacts,
+    /// None of those that were left alone.
+    leads: Option<Leads>,
+}
+
+fn ports(seen: &Surroundings) -> Vec<Port<'_>> {
+    let leads = cables::leads(&seen.proofs);
+    let mut all = Vec::new();
+    for (host, nics) in &seen.nics {
+        for nic in nics {
+            let at = PortRef { host: host.clone(), port: nic.name.clone() };
+            let proven = seen.proofs.iter().position(|proof| proof.port == at);
+            let leads = match (&nic.kept, proven) {
+                (Some(_), _) => None,
+                (None, Some(number)) => Some(leads[number].clone()),
+                (None, None) => Some(Leads::Nowhere),
+            };
+            all.push(Port { at, nic, leads });
+        }
+    }
+    all
+}
+
+fn device_name(args: &New, number: usize) -> String {
+    format!("{}{number}", args.device)
+}
+
+/// `sw1/2`, or why there is none.
+fn end(port: &Port<'_>, args: &New) -> Result<String, String> {
+    match &port.leads {
+        Some(Leads::Device { device, port }) => {
+            Ok(format!("{}/{port}", device_name(args, *device)))
+        }
+        Some(Leads::Direct(far)) => Ok(far.to_string()),
+        None => Err(format!("left alone: {}", port.nic.kept.as_deref().unwrap_or_default())),
+        Some(Leads::Nowhere) if !port.nic.link.carrier => {
+            Err("no link: no cable, or its far end is down".to_owned())
+        }
+        Some(Leads::Nowhere) => {
+            Err("a link, but no host here hears it: another network, or a router".to_owned())
+        }
+    }
+}
+
+/// `ixgbe, 10000 Mbit/s`
+fn what(nic: &NicFacts) -> String {
+    let speed = nic.speed_mbits.filter(|_| !is_virtual(nic));
+    let speed = speed.map(|speed| format!("{speed} Mbit/s"));
+    let half = (nic.full_duplex == Some(false)).then(|| "half duplex".to_owned());
+    let all: Vec<String> = [nic.driver.clone(), speed, half].into_iter().flatten().collect();
+    all.join(", ")
+}
+
+/// A virtual cable has no speed, whatever it says.
+fn is_virtual(nic: &NicFacts) -> bool {
+    nic.driver.as_deref() == Some("veth")
+}
+
+fn table(ports: &[Port<'_>], args: &New) -> String {
+    let mut grid = Grid::new().words("port").words("card").words("leads to");
+    for port in ports {
+        let end = end(port, args).unwrap_or_else(|why| format!("- ({why})"));
+        grid.row(vec![port.at.to_string(), what(port.nic), end]);
+    }
+    grid.render().map(|table| format!("{table}\n")).unwrap_or_default()
+}
+
+fn file(hosts: &[Known], ports: &[Port<'_>], args: &New) -> String {
+    let mut out = String::from(
+        "# Made by `switchmark testbed new`, by frames that went from port to port.\n\
+         # Addresses are set for each run and taken away after it.\n\
+         # Next: `switchmark doctor --testbed FILE`.\n",
+    );
+    let mut devices = 0;
+    for host in hosts {
+        let own = || ports.iter().filter(|port| port.at.host == host.name);
+        let cabled = own().any(|port| end(port, args).is_ok());
+        let mark = if cabled { "" } else { "# " };
+        let _ = writeln!(
+            out,
+            "\n{mark}[[host]]\n{mark}name = \"{}\"\n{mark}reach = \"{}\"",
+            host.name, host.reach
+        );
+        if let Some(becomes) = &host.becomes {
+            let _ = writeln!(out, "{mark}become = \"{becomes}\"");
+        }
+        for port in own() {
+            let name = &port.nic.name;
+            let end = match end(port, args) {
+                Ok(end) => end,
+                Err(why) => {
+                    let _ = writeln!(out, "# {name}: {why}");
+                    continue;
+                }
+            };
+            if let Some(Leads::Device { device, .. }) = port.leads {
+                devices = devices.max(device);
+            }
+            let _ = writeln!(
+                out,
+                "[[host.port]]\nname = \"{name}\"  # {}\naddress = \"auto\"\ncable = \"{end}\"",
+                what(port.nic)
+            );
+            if let Some(speed) = port.nic.speed_mbits.filter(|_| !is_virtual(port.nic)) {
+                let _ = writeln!(out, "rate = \"{speed}Mbit\"");
+            }
+        }
+    }
+    for number in 1..=devices {
+        let _ = write!(
+            out,
+            "\n[[device]]\nname = \"{}\"\nkind = \"switch\"\n# facts = {{ model = \"\", firmware = \"\" }}\n",
+            device_name(args, number)
+        );
+    }
+    out
+}

@@ -1,0 +1,138 @@
+//! What hosts have and how they are cabled, before any testbed file says so.
+//!
+//! Owns the look-around: agents on hosts of which nothing but the way there is known, their ports
+//! taken up, frames sent out of each. Ports that something else needs send nothing. What was taken
+//! up goes down again with the agents.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use measure::Nanos;
+use trial::Topology;
+use trial::topology::{CableEnd, Host, HostPort, PortRef};
+
+use super::Stop;
+use super::launching::{Launching, useless};
+use super::own_addresses::OwnAddresses;
+use super::pool::AgentPool;
+use super::readiness::Proof;
+use super::testbed::LiveTestbed;
+use crate::config::resolved::{HostsConfig, Reach};
+use crate::config::written::Written;
+use crate::failed::Failed;
+use crate::protocol::{Answer, Ask, NicFacts};
+
+/// A list of links.
+const LISTING: Duration = Duration::from_secs(20);
+/// So many frames are sent out of each port, again, after a switch's ports have begun to forward:
+/// with spanning tree a port waits twice 15 s (IEEE Std 802.1D-2004, table 17-1).
+const FORWARDING: Nanos = Nanos::from_secs(32);
+
+/// A host to look at.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// What it is called.
+    pub name: String,
+    /// The way there.
+    pub reach: Reach,
+    /// What makes its agent root's.
+    pub becomes: Option<String>,
+}
+
+/// What was seen.
+#[derive(Debug)]
+pub struct Surroundings {
+    /// By host, in the order asked for.
+    pub nics: Vec<(String, Vec<NicFacts>)>,
+    /// Of every port that nothing else needs.
+    pub proofs: Vec<Proof>,
+}
+
+impl Surroundings {
+    /// Looks around. `mark` keeps other people's frames out; `patient` waits for switches that run
+    /// a spanning tree where a port that has a link heard nobody.
+    pub fn of(hosts: &[Known], mark: u32, patient: bool, stop: Stop) -> Result<Self, Failed> {
+        let program =
+            std::env::current_exe().map_err(Failed::to("find this program's own file"))?;
+        let config = portless(hosts);
+        let mut launching = Launching::of_hosts(&program, &config);
+        let mut topology = config.topology("hosts");
+        let mut pool = AgentPool::new(stop, topology.one_machine());
+        launching.start(&topology, None, &mut pool)?;
+        let listed = list(&topology, &mut pool)?;
+        for (host, (_, nics)) in topology.hosts.iter_mut().zip(&listed) {
+            host.ports = nics.iter().filter(|nic| nic.kept.is_none()).map(unknown).collect();
+        }
+        launching.agree(&topology, &mut pool)?;
+        let ports = topology
+            .hosts
+            .iter()
+            .flat_map(|host| host.ports.iter().map(|port| (host.name.clone(), port.name.clone())));
+        let up = OwnAddresses::none_but_up(ports);
+        up.put(&mut pool).map_err(Failed::to("take the hosts' ports up"))?;
+        // A link that was down tells its speed only now.
+        let nics = list(&topology, &mut pool)?;
+        let proofs = prove(&mut LiveTestbed::over(pool, topology, launching), mark, patient)?;
+        Ok(Self { nics, proofs })
+    }
+}
+
+/// Every host's ports.
+fn list(topology: &Topology, pool: &mut AgentPool) -> Result<Vec<(String, Vec<NicFacts>)>, Failed> {
+    let of_host = |host: &Host| {
+        let failed = |cause| useless(&host.name, cause);
+        match pool.ask(&host.name, Ask::Nics, LISTING).map_err(failed)? {
+            Answer::Nics { nics } => Ok((host.name.clone(), nics)),
+            _ => Err(failed(pool.unexpected(&host.name, "nics"))),
+        }
+    };
+    topology.hosts.iter().map(of_host).collect()
+}
+
+fn prove(live: &mut LiveTestbed, mark: u32, patient: bool) -> Result<Vec<Proof>, Failed> {
+    let examined = live.examine(Nanos::ZERO)?;
+    let link = |at: &PortRef| examined.get(&at.host)?.ports.get(&at.port)?.link.as_ref();
+    let mtu = |at: &PortRef| link(at).map_or(1500, |link| link.mtu);
+    let has_link = |at: &PortRef| link(at).is_some_and(|link| link.carrier);
+    let proofs = live.prove_cables(&has_link, &mtu, mark)?;
+    let lonely = proofs.iter().any(|proof| proof.small.is_empty());
+    if !(patient && lonely) {
+        return Ok(proofs);
+    }
+    live.pool.rest(FORWARDING).map_err(Failed::to("wait for the switch's ports"))?;
+    live.prove_cables(&has_link, &mtu, mark)
+}
+
+/// Hosts of which nothing but the way there is known.
+fn portless(hosts: &[Known]) -> HostsConfig {
+    let host = |known: &Known| {
+        let reach = known.reach.to_string();
+        Host { name: known.name.clone(), reach, ports: Vec::new() }
+    };
+    let becomes = |known: &Known| Some((known.name.clone(), known.becomes.clone()?));
+    HostsConfig {
+        hosts: hosts.iter().map(host).collect(),
+        reaches: hosts.iter().map(|known| (known.name.clone(), known.reach.clone())).collect(),
+        own_addresses: BTreeMap::new(),
+        becomes: hosts.iter().filter_map(becomes).collect(),
+        written: Written::default(),
+        devices: Vec::new(),
+        hooks: BTreeMap::new(),
+        delay: Nanos::ZERO,
+        limits: crate::config::resolved::Limits::default(),
+    }
+}
+
+/// A port whose cable nobody knows yet.
+fn unknown(nic: &NicFacts) -> HostPort {
+    HostPort {
+        name: nic.name.clone(),
+        interfaces: vec![nic.name.clone()],
+        address: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        address6: None,
+        blocks: Vec::new(),
+        cable: CableEnd::Device { device: String::new(), port: String::new() },
+        rate: None,
+    }
+}
