@@ -1,6 +1,7 @@
 //! A link's IP addresses.
 //!
-//! Owns RTM_NEWADDR and RTM_DELADDR. Never waits for duplicate address detection: there is none in a lab.
+//! Owns RTM_NEWADDR and RTM_DELADDR. Never waits for duplicate address detection: there is none in
+//! a lab.
 
 use std::net::IpAddr;
 

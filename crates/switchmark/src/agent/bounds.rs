@@ -99,6 +99,15 @@ impl Bounds {
                 ))
                 .unavailable())
             }
+            // With two ports in one subnet the kernel may choose either, and the figure would be of
+            // another cable.
+            Some(name) if self.terms.own.get(&own).is_some_and(|by| !by.contains(&name)) => {
+                let by = self.terms.own[&own].join(" or ");
+                Err(Failed::new(format!(
+                    "take part in flow {flow}: the way to {peer} leaves by `{name}`, and {own} is that of `{by}`"
+                ))
+                .unavailable())
+            }
             _ => Ok(route.index),
         }
     }

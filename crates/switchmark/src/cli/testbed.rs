@@ -7,7 +7,6 @@ mod cables;
 
 use std::fmt::Write as _;
 
-use record::text::Grid;
 use toml::Spanned;
 use trial::topology::PortRef;
 
@@ -162,12 +161,16 @@ fn is_virtual(nic: &NicFacts) -> bool {
 }
 
 fn table(ports: &[Port<'_>], args: &New) -> String {
-    let mut grid = Grid::new().words("port").words("card").words("leads to");
+    let width = |of: fn(&Port<'_>) -> String| ports.iter().map(|port| of(port).len()).max();
+    let places = width(|port| port.at.to_string()).unwrap_or(0);
+    let cards = width(|port| what(port.nic)).unwrap_or(0);
+    let mut out = String::new();
     for port in ports {
-        let end = end(port, args).unwrap_or_else(|why| format!("- ({why})"));
-        grid.row(vec![port.at.to_string(), what(port.nic), end]);
+        let (place, card) = (port.at.to_string(), what(port.nic));
+        let end = end(port, args).map_or_else(|why| why, |end| format!("leads to {end}"));
+        let _ = writeln!(out, "{place:<places$}  {card:<cards$}  {end}");
     }
-    grid.render().map(|table| format!("{table}\n")).unwrap_or_default()
+    out
 }
 
 fn file(hosts: &[Known], ports: &[Port<'_>], args: &New) -> String {

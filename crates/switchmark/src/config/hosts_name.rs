@@ -17,7 +17,8 @@ const DEVICE: &str = "dut";
 /// Ways to a host other than ssh's.
 const WAYS: [&str; 6] = ["local", "netns:", "pid:", "ssh:", "srun:", "mpirun:"];
 
-/// How a host is reached: `root@a` is by ssh, what has the form of a testbed file's `reach` is that.
+/// How a host is reached: `root@a` is by ssh, what has the form of a testbed file's `reach` is
+/// that.
 pub fn reach(word: &str) -> String {
     let whole = WAYS.iter().any(|way| match way.strip_suffix(':') {
         Some(_) => word.starts_with(way),

@@ -95,6 +95,16 @@ pub enum Reach {
 }
 
 impl Reach {
+    /// A command that shows whether the host can be reached at all, where another program does it.
+    pub fn try_by_hand(&self) -> Option<String> {
+        match self {
+            Self::Local | Self::Netns(_) | Self::Pid(_) => None,
+            Self::Ssh(destination) => Some(format!("ssh ssh://{destination} true")),
+            Self::Srun(node) => Some(format!("srun --nodelist {node} true")),
+            Self::Mpirun(node) => Some(format!("mpirun -n 1 --host {node} true")),
+        }
+    }
+
     /// Whether the agent is another program's child, and does not end with the thread that started
     /// it.
     pub const fn is_away(&self) -> bool {

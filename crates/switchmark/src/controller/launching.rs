@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::net::IpAddr;
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::thread;
@@ -169,7 +170,14 @@ impl Launching {
         let child = launcher
             .start(&self.program, stop)
             .map_err(Failed::to(format!("reach host `{host}`")))?;
-        Agent::greet(host, child, heart).map_err(|cause| useless(host, cause))
+        let hint = self.reaches.get(host).and_then(Reach::try_by_hand);
+        Agent::greet(host, child, heart).map_err(|cause| match hint {
+            Some(command) => {
+                let hint = format!("`{command}` has to work without a question");
+                useless(host, cause).hinted(hint)
+            }
+            None => useless(host, cause),
+        })
     }
 
     fn agree_with(
@@ -210,10 +218,15 @@ fn terms(topology: &Topology, host: &str, limits: &Limits, lasting: bool) -> Ter
     let mut addresses: Vec<AddressBlock> = ports().map(|port| one(port.address)).collect();
     addresses.extend(ports().filter_map(|port| port.address6).map(|v6| one(v6.into())));
     addresses.extend(ports().flat_map(|port| &port.blocks));
-    let own = topology.hosts.iter().filter(|h| h.name == host).flat_map(|h| &h.ports);
+    let own = || topology.hosts.iter().filter(|h| h.name == host).flat_map(|h| &h.ports);
+    let leaves = own().flat_map(|port| {
+        let both = [Some(port.address), port.address6.map(IpAddr::V6)];
+        both.into_iter().flatten().map(|address| (address, port.interfaces.clone()))
+    });
     Terms {
         addresses,
-        interfaces: own.flat_map(|port| port.interfaces.clone()).collect(),
+        interfaces: own().flat_map(|port| port.interfaces.clone()).collect(),
+        own: leaves.filter(|(address, _)| !address.is_unspecified()).collect(),
         longest: limits.trial.unwrap_or(LONGEST),
         rate: limits.rate,
         lasting,

@@ -3,6 +3,7 @@
 //! Data, and whether it covers an address. Never knows an interface's state: the agent asks its
 //! kernel.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use measure::{Nanos, Rate};
@@ -16,6 +17,10 @@ pub struct Terms {
     pub addresses: Vec<AddressBlock>,
     /// Which interfaces of the host may carry load: the test ports of the testbed.
     pub interfaces: Vec<String>,
+    /// By which of them frames of each of the host's own test addresses may leave; of an address
+    /// that is not there, by any.
+    #[serde(default)]
+    pub own: BTreeMap<IpAddr, Vec<String>>,
     /// How long after its order a trial may end.
     pub longest: Nanos,
     /// The most that one interface may be asked to send; none is no limit.

@@ -30,3 +30,4 @@ mod storage_harm;
 mod switching;
 mod truth;
 mod unworkable;
+mod walks;

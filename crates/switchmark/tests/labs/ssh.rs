@@ -27,7 +27,7 @@ use trial::record::{Clocks, FlowRecord};
 use trial::{Outcome, Trial, TrialRecord};
 
 const HOSTS: [&str; 2] = ["h1", "h2"];
-const FOUR: [&str; 4] = ["h1", "h2", "h3", "h4"];
+pub const FOUR: [&str; 4] = ["h1", "h2", "h3", "h4"];
 
 /// Of a host, on its cable to the console: its own with 1, the console's with 254.
 fn managed(host: &str, last: u8) -> String {
@@ -36,7 +36,7 @@ fn managed(host: &str, last: u8) -> String {
 
 /// A console and hosts: each host has a cable to the console. Two have one to each other; four have
 /// one each to a switch.
-struct Rack {
+pub struct Rack {
     scratch: Scratch,
     /// Removed after its servers have ended.
     _spaces: Spaces,
@@ -58,7 +58,7 @@ impl Rack {
         Self::of(name, &HOSTS, None)
     }
 
-    fn of(name: &str, hosts: &'static [&'static str], skewed: Option<&'static str>) -> Self {
+    pub fn of(name: &str, hosts: &'static [&'static str], skewed: Option<&'static str>) -> Self {
         let switch = if hosts.len() > 2 { &["sw"][..] } else { &[] };
         let spaces = Spaces::new(&[&["console"], switch, hosts].concat());
         let scratch = Scratch::new(name);
@@ -105,7 +105,7 @@ impl Rack {
         }
     }
 
-    fn path(&self, name: &str) -> String {
+    pub fn path(&self, name: &str) -> String {
         self.scratch.path(name).to_str().expect("a plain path").to_owned()
     }
 
@@ -200,7 +200,7 @@ impl Rack {
     }
 
     /// `switchmark` at the console, where `ssh` is this rack's.
-    fn at_console(&self) -> Command {
+    pub fn at_console(&self) -> Command {
         let path = std::env::var("PATH").unwrap_or_default();
         let mut command = Command::new(find("ip").expect("looked for before"));
         command.args(["netns", "exec", &space("console")]).arg(switchmark());

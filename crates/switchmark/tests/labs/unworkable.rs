@@ -92,7 +92,7 @@ const FAULTS: &[Fault] = &[
             "cable = \"sw1/2\"\n[[host.port]]\nname = \"eth2\"",
             "cable = \"sw1/2\"\n[[host.port]]\nname = \"p7\"",
         ),
-        &["h2/p7", "ip link show"],
+        &["no port `eth2`", "ip link show"],
     ),
     broken(
         "no address at the direct cable",

@@ -5,15 +5,18 @@
 
 use std::net::IpAddr;
 
-use measure::{FrameSize, Nanos};
+use measure::{FrameSize, Nanos, Rate};
 use trial::topology::{CableEnd, Pair, PortRef};
-use trial::{Echo, Flow, FlowKind, Gate, Offloads, Protocol, Schedule};
+use trial::{Bulk, Echo, Flow, FlowKind, Gate, Offloads, Protocol, Schedule};
 use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
 
 /// Long enough for an answer over a short way.
 const LOAD: Nanos = Nanos::from_millis(100);
 /// And over the longest on Earth, or through what forwards a handful of frames a second.
 const LONG_LOAD: Nanos = Nanos::from_millis(1500);
+/// A TCP connection is at its pace after so long, where a way is short.
+const BULK_LOAD: Nanos = Nanos::from_millis(300);
+const BULK_INTERVAL: Nanos = Nanos::from_millis(100);
 /// Octets of a small frame.
 const SMALL: u32 = 128;
 /// A frame's octets beyond its IP packet: Ethernet header and FCS.
@@ -36,6 +39,8 @@ pub struct Passage {
     pub full_size: u32,
     /// UDP in frames of 128 octets.
     pub udp: bool,
+    /// Why one of them could not be begun.
+    pub refused: Option<String>,
 }
 
 /// Each host's first port toward each device and the next host's, and both ends of each direct
@@ -72,23 +77,71 @@ pub fn try_passages(
     mtu: &dyn Fn(&PortRef) -> u32,
 ) -> Result<Vec<Passage>, TestbedError> {
     let asked: Vec<Try> = pairs.iter().flat_map(|pair| tries(pair, mtu(&pair.from))).collect();
-    let mut passed = answered(testbed, &asked.iter().collect::<Vec<_>>(), LOAD)?;
-    let left = || passed.iter().enumerate().filter(|(_, passed)| !**passed).map(|(at, _)| at);
-    let left: Vec<usize> = left().collect();
+    let mut told = answers(testbed, &asked.iter().collect::<Vec<_>>(), LOAD)?;
+    let left: Vec<usize> = (0..asked.len()).filter(|at| told[*at] == Reply::Silence).collect();
     if !left.is_empty() {
         let again: Vec<&Try> = left.iter().map(|at| &asked[*at]).collect();
-        for (at, late) in left.iter().zip(answered(testbed, &again, LONG_LOAD)?) {
-            passed[*at] = late;
+        for (at, late) in left.iter().zip(answers(testbed, &again, LONG_LOAD)?) {
+            told[*at] = late;
         }
     }
-    let passage = |(pair, passed): (&Pair, &[bool])| {
+    let passage = |(pair, told): (&Pair, &[Reply])| {
         let to_address = testbed.topology().port(&pair.to)?.address;
         let (from, to) = (pair.from.clone(), pair.to.clone());
         let full_size = mtu(&pair.from) + FRAMING;
-        let &[small, full, udp] = passed else { return None };
-        Some(Passage { from, to, to_address, small, full, full_size, udp })
+        let refused = told.iter().find_map(|reply| match reply {
+            Reply::Refused(why) => Some(why.clone()),
+            _ => None,
+        });
+        let [small, full, udp] = [0, 1, 2].map(|at| told[at] == Reply::Came);
+        Some(Passage { from, to, to_address, small, full, full_size, udp, refused })
     };
-    Ok(pairs.iter().zip(passed.chunks(3)).filter_map(passage).collect())
+    Ok(pairs.iter().zip(told.chunks(3)).filter_map(passage).collect())
+}
+
+/// What TCP carries from one port to another; nothing where no trial told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Carried {
+    /// From here.
+    pub from: PortRef,
+    /// To there.
+    pub to: PortRef,
+    /// Payload.
+    pub rate: Rate,
+}
+
+/// One TCP connection each way between each two, one after another, for a moment each: enough to
+/// see a port that is far slower than the others.
+pub fn carried(testbed: &mut dyn Testbed, pairs: &[Pair]) -> Result<Vec<Carried>, TestbedError> {
+    let mut all = Vec::new();
+    for pair in pairs {
+        let (from, to) = (pair.from.clone(), pair.to.clone());
+        for way in [pair.clone(), Pair { from: to, to: from }] {
+            let bulk = FlowKind::Bulk(Bulk {
+                streams: 1,
+                congestion_control: "cubic".to_owned(),
+                interval: BULK_INTERVAL,
+            });
+            let label = format!("TCP {} > {}", way.from, way.to);
+            let flows = vec![Flow::measured(&way, bulk)];
+            let trial = Trial {
+                offloads: Offloads::AsFound,
+                ..Trial::quick(label, flows, BULK_LOAD, Gate::Uneven)
+            };
+            let record = match testbed.run(&trial) {
+                Ok(record) => record,
+                Err(TestbedError::Unavailable { .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            let Some(FlowRecord::Bulk(bulk)) = record.flows.first() else { continue };
+            let seconds = bulk.elapsed.as_secs_f64();
+            if seconds > 0.0 {
+                let rate = Rate((bulk.received.0 as f64 * 8.0 / seconds) as u64);
+                all.push(Carried { from: way.from, to: way.to, rate });
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// One kind of frames between two ports.
@@ -96,6 +149,15 @@ struct Try<'a> {
     pair: &'a Pair,
     protocol: Protocol,
     octets: u32,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Reply {
+    Came,
+    Silence,
+    /// It could not be begun, and why.
+    Refused(String),
 }
 
 /// In the order of [`Passage`]'s fields.
@@ -108,28 +170,31 @@ fn tries(pair: &Pair, mtu: u32) -> [Try<'_>; 3] {
     })
 }
 
-/// Which of them had an answer. One that can't even be begun takes none of the others with it.
-fn answered(
+/// One reply each. One that can't even be begun takes none of the others with it.
+fn answers(
     testbed: &mut dyn Testbed,
     tries: &[&Try<'_>],
     load: Nanos,
-) -> Result<Vec<bool>, TestbedError> {
-    if let Some(answered) = answered_at_once(testbed, tries, load)? {
-        return Ok(answered);
+) -> Result<Vec<Reply>, TestbedError> {
+    match answers_at_once(testbed, tries, load)? {
+        Ok(all) => Ok(all),
+        Err(why) if tries.len() < 2 => Ok(vec![Reply::Refused(why); tries.len()]),
+        Err(_) => {
+            let alone = |one: &&Try<'_>| {
+                let told = answers_at_once(testbed, &[*one], load)?;
+                Ok(told.map_or_else(Reply::Refused, |mut told| told.remove(0)))
+            };
+            tries.iter().map(alone).collect()
+        }
     }
-    let alone = |one: &&Try<'_>| {
-        let answered = answered_at_once(testbed, &[*one], load)?;
-        Ok(answered.is_some_and(|answered| answered[0]))
-    };
-    if tries.len() > 1 { tries.iter().map(alone).collect() } else { Ok(vec![false]) }
 }
 
-/// The same in one trial; none where it failed.
-fn answered_at_once(
+/// The same in one trial, or why it failed.
+fn answers_at_once(
     testbed: &mut dyn Testbed,
     tries: &[&Try<'_>],
     load: Nanos,
-) -> Result<Option<Vec<bool>>, TestbedError> {
+) -> Result<Result<Vec<Reply>, String>, TestbedError> {
     let (schedule, messages) = (Schedule::Greedy, None);
     let flow = |(number, one): (u16, &&Try<'_>)| {
         let frame_size = FrameSize::new(one.octets).ok()?;
@@ -148,16 +213,19 @@ fn answered_at_once(
     let record = match testbed.run(&trial) {
         Ok(record) => record,
         // An agent that refuses, because the way leads elsewhere: nothing passes by this one.
-        Err(TestbedError::Unavailable { .. }) => return Ok(None),
+        Err(TestbedError::Unavailable { reason, .. }) => return Ok(Err(reason)),
         Err(error) => return Err(error),
     };
-    if matches!(record.outcome, Outcome::Failed { .. }) {
-        return Ok(None);
+    if let Outcome::Failed { reason } = record.outcome {
+        return Ok(Err(reason));
     }
-    let has = |number: u16| {
+    let reply = |number: u16| {
         let of = trial.flows.iter().position(|flow| flow.id == number);
         let flow = of.and_then(|at| record.flows.get(at));
-        matches!(flow, Some(FlowRecord::Echo(echo)) if echo.answers.unique > 0)
+        match flow {
+            Some(FlowRecord::Echo(echo)) if echo.answers.unique > 0 => Reply::Came,
+            _ => Reply::Silence,
+        }
     };
-    Ok(Some((1..).zip(tries).map(|(number, _)| has(number)).collect()))
+    Ok(Ok((1..).zip(tries).map(|(number, _)| reply(number)).collect()))
 }

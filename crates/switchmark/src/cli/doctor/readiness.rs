@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trial::Topology;
 
-use super::paths::Passage;
+use super::paths::{Carried, Passage};
 use crate::config::written::Part;
 use crate::controller::Proof;
 use crate::protocol::{Examination, PortExamination, Setting};
@@ -109,6 +109,11 @@ pub fn judge(
     all.extend(proofs.iter().flat_map(|proof| cables::cable(topology, facts, proof)));
     all.extend(passages.iter().flat_map(cables::passage));
     all
+}
+
+/// Ports that carry far less than the others do.
+pub fn slow_ports(carried: &[Carried]) -> Vec<Finding> {
+    cables::slow_ports(carried)
 }
 
 fn file(path: &str, value: &str) -> Setting {

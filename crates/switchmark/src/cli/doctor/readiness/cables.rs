@@ -4,14 +4,18 @@
 
 use std::collections::BTreeMap;
 
+use measure::Rate;
 use trial::Topology;
 use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef};
 
 use super::{Finding, State};
-use crate::cli::doctor::paths::Passage;
+use crate::cli::doctor::paths::{Carried, Passage};
 use crate::config::written::Part;
 use crate::controller::Proof;
 use crate::protocol::{Examination, Setting};
+
+/// What a port carries.
+const SPEED: &str = "throughput";
 
 fn mtu_of(facts: &BTreeMap<String, Examination>, topology: &Topology, at: &PortRef) -> Option<u32> {
     let interface = topology.port(at)?.interfaces.first()?;
@@ -167,6 +171,15 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
         }
     };
     let (to, far) = (passage.to_address, passage.to.to_string());
+    if let (Some(why), false) = (&passage.refused, passage.small || passage.udp) {
+        let command =
+            format!("ip route get {to} on {}, and a subnet for each cable", passage.from.host);
+        return vec![
+            Finding::new(&place, "path", State::Bad, why)
+                .fixed_by(command, Vec::new())
+                .prevents_all(&far, Part::Address),
+        ];
+    }
     let path = passes("path", passage.small, "pings", &format!("ping -c 3 {to}"));
     all.push(if passage.small || passage.udp {
         path
@@ -185,6 +198,43 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
         let fix = format!("nft list ruleset on {}, and let UDP through", passage.to.host);
         let firewall = passes("firewall", passage.udp, "UDP datagrams to a free port", &fix);
         all.push(if passage.udp { firewall } else { firewall.prevents_all(&far, Part::Address) });
+    }
+    all
+}
+
+/// A port that sends, or receives, so many times less than the others do is slow by itself: two
+/// hosts of one kind differ by less, and so do two moments of a busy machine.
+const FAR_LESS: f64 = 4.0;
+
+/// What each port carries at best, held against the others. One cable alone is held against its
+/// other way.
+pub(super) fn slow_ports(carried: &[Carried]) -> Vec<Finding> {
+    type End = fn(&Carried) -> &PortRef;
+    let ends: [(End, &'static str); 2] = [(|it| &it.from, "sends"), (|it| &it.to, "receives")];
+    let mut all = Vec::new();
+    for (end, deed) in ends {
+        let mut best: BTreeMap<&PortRef, f64> = BTreeMap::new();
+        for one in carried {
+            let own = best.entry(end(one)).or_default();
+            *own = own.max(one.rate.bits_per_second());
+        }
+        let mut sorted: Vec<f64> = best.values().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        // Of two, the faster: nothing else says what is usual.
+        let Some(usual) = sorted.get(sorted.len() / 2).copied() else { continue };
+        for (port, own) in &best {
+            let place = port.to_string();
+            let words = format!("{deed} {} by TCP", Rate(*own as u64));
+            all.push(if own * FAR_LESS < usual {
+                let found = format!("{words}, where others come to {}", Rate(usual as u64));
+                Finding::new(&place, SPEED, State::Bad, found).fixed_by(
+                    format!("ethtool {0}; tc qdisc show dev {0}; and the cable", port.port),
+                    Vec::new(),
+                )
+            } else {
+                Finding::new(&place, SPEED, State::Good, words)
+            });
+        }
     }
     all
 }

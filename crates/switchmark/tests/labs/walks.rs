@@ -1,0 +1,110 @@
+//! From the program to an answer without editing a file, as a new user goes: four hosts behind ssh,
+//! a switch, ports of any name and without an address.
+//!
+//! Needs root, iproute2 and Debian's openssh-server. The switch is a bridge whose ports the
+//! kernel's token bucket holds to a rate; the hosts are namespaces.
+
+use std::process::Output;
+
+use crate::harness::spaces::{call, ip, space};
+use crate::harness::{self, alone};
+use crate::ssh::{FOUR, Rack};
+
+const NEEDED: [&str; 6] = ["ip", "tc", "ethtool", "ssh", "sshd", "ssh-keygen"];
+/// What the hosts' test ports are called, in no order.
+const PORTS: [&str; 4] = ["eth5", "eth2", "enp3s0", "eth1"];
+
+/// A rack whose test ports nobody has set up: other names, down, no addresses.
+fn untouched(name: &str) -> Rack {
+    let rack = Rack::of(name, &FOUR, None);
+    for (host, port) in FOUR.iter().zip(PORTS) {
+        let own = space(host);
+        ip(&["-n", &own, "address", "flush", "dev", "eth1"]);
+        ip(&["-n", &own, "link", "set", "eth1", "down"]);
+        if port != "eth1" {
+            ip(&["-n", &own, "link", "set", "eth1", "name", port]);
+        }
+    }
+    rack
+}
+
+/// The first command: what it found goes into a file, which is its path.
+fn testbed_new(rack: &Rack) -> (Output, String) {
+    let hosts = FOUR.map(|host| format!("root@{host}"));
+    let output = rack.at_console().args(["testbed", "new"]).args(hosts).output().expect("starts");
+    let file = rack.path("rack.toml");
+    std::fs::write(&file, &output.stdout).expect("writes");
+    (output, file)
+}
+
+/// What the second says is bad.
+fn bad(rack: &Rack, file: &str) -> Vec<String> {
+    let output = rack
+        .at_console()
+        .args(["doctor", "--testbed", file, "--json", "--quiet"])
+        .output()
+        .expect("starts");
+    let document = harness::json(&output);
+    let findings = document["findings"].as_array().expect("findings");
+    let bad = findings.iter().filter(|finding| finding["state"] == "bad");
+    bad.map(|f| format!("{} {} {}", f["place"], f["check"], f["found"])).collect()
+}
+
+fn has_addresses(host: &str) -> bool {
+    let output = std::process::Command::new("ip")
+        .args(["-n", &space(host), "-o", "-4", "address", "show"])
+        .output()
+        .expect("ip starts");
+    String::from_utf8_lossy(&output.stdout).contains("198.18.0.")
+}
+
+#[test]
+fn a_testbed_is_found_by_looking() {
+    let Some(_alone) = alone("a_testbed_is_found_by_looking", &NEEDED) else { return };
+    let rack = untouched("walk-new");
+    let (output, file) = testbed_new(&rack);
+    let told = String::from_utf8_lossy(&output.stderr);
+    let written = String::from_utf8_lossy(&output.stdout);
+    println!("{told}\n{written}");
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    for (number, (host, port)) in (1..).zip(FOUR.iter().zip(PORTS)) {
+        assert!(written.contains(&format!("reach = \"ssh://root@{host}\"")), "{written}");
+        assert!(written.contains(&format!("name = \"{port}\"")), "{written}");
+        assert!(written.contains(&format!("cable = \"sw1/{number}\"")), "{written}");
+    }
+    assert_eq!(written.matches("# mgmt: left alone: this host is reached by it").count(), 4);
+    assert!(bad(&rack, &file).is_empty(), "{:?}", bad(&rack, &file));
+    let output = rack
+        .at_console()
+        .args(["latency", "--size", "64", "-t", "0.1", "--blocks", "2", "--testbed", &file])
+        .args(["--json", "--quiet", "--store", &rack.path("journal.db")])
+        .output()
+        .expect("starts");
+    harness::told_a_round_trip(&output);
+    assert!(!FOUR.iter().any(|host| has_addresses(host)), "addresses go with the run");
+}
+
+#[test]
+fn what_is_wrong_with_a_rack_is_named() {
+    let Some(_alone) = alone("what_is_wrong_with_a_rack_is_named", &NEEDED) else { return };
+    let rack = untouched("walk-wrong");
+    let (_, file) = testbed_new(&rack);
+    // A port as slow as one that negotiated half duplex.
+    let slow = ["root", "tbf", "rate", "1mbit", "burst", "2500", "limit", "64kb"];
+    call("tc", &[&["-n", &space("sw"), "qdisc", "replace", "dev", "p3"][..], &slow].concat());
+    let found = bad(&rack, &file);
+    println!("{found:#?}");
+    let named = |found: &[String], place: &str, what: &str| {
+        found.iter().any(|line| line.contains(place) && line.contains(what))
+    };
+    assert!(named(&found, "h3/enp3s0", "throughput"), "{found:?}");
+    assert!(!named(&found, "h1/eth5\"", "throughput"), "{found:?}");
+    // A cable in the wrong switch.
+    ip(&["-n", &space("sw"), "link", "set", "p4", "nomaster"]);
+    let found = bad(&rack, &file);
+    println!("{found:#?}");
+    assert!(named(&found, "h4/eth1", "cable"), "{found:?}");
+    let (output, _) = testbed_new(&rack);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("h4/eth1") && told.contains("no host here hears it"), "{told}");
+}
