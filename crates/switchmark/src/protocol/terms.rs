@@ -57,6 +57,7 @@ mod tests {
                 range("2001:2::1", 1),
             ],
             interfaces: Vec::new(),
+            own: BTreeMap::new(),
             longest: Nanos(1),
             rate: None,
             lasting: false,

@@ -128,7 +128,9 @@ fn ask() -> impl Strategy<Value = Ask> {
             |(first, count, interfaces, longest, limited)| {
                 let addresses = vec![AddressBlock { first, count }];
                 let rate = limited.then(|| "1Gbit".parse().unwrap());
-                Ask::Terms { terms: Terms { addresses, interfaces, longest, rate, lasting: true } }
+                let own = BTreeMap::from([(first, interfaces.clone())]);
+                let lasting = true;
+                Ask::Terms { terms: Terms { addresses, interfaces, own, longest, rate, lasting } }
             }
         ),
         names().prop_map(|interfaces| Ask::Offloads { interfaces, change: OffloadChange::Off }),

@@ -1,5 +1,6 @@
 //! The agent as a process: what it says to a controller, and how it ends.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -170,7 +171,14 @@ fn bound() -> Subject {
 fn terms() -> Terms {
     let own = AddressBlock { first: HOME, count: 1 };
     let (interfaces, longest) = (vec!["lo".to_owned()], Nanos::from_secs(2 * 3600));
-    Terms { addresses: vec![own], interfaces, longest, rate: None, lasting: false }
+    Terms {
+        addresses: vec![own],
+        interfaces,
+        own: BTreeMap::new(),
+        longest,
+        rate: None,
+        lasting: false,
+    }
 }
 
 fn prepare(agent: &mut Subject, flow: u16) -> u16 {

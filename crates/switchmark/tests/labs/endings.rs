@@ -59,6 +59,7 @@ impl Agent {
             addresses: vec![AddressBlock { first: IpAddr::V4(Ipv4Addr::LOCALHOST), count: 1 }],
             interfaces: vec!["eth1".into()],
             longest: Nanos::from_secs(10),
+            own: BTreeMap::new(),
             rate: None,
             lasting: true,
         };
