@@ -420,8 +420,20 @@ fn cable_of(text: &Text, file: &TestbedFile) -> Result<CableEnd, Fault> {
     Err(Fault::new(
         text.span(),
         format!("host `{}` has no port `{}`", end.host, end.port),
-        super::suggest::hint(&end.port, &known),
+        names_back(text, file, host).unwrap_or_else(|| super::suggest::hint(&end.port, &known)),
     ))
+}
+
+/// Of a direct cable whose far end is written otherwise: which port of that `host` says that its
+/// cable leads here.
+fn names_back(text: &Text, file: &TestbedFile, host: &HostFile) -> Option<String> {
+    let here = file.host.iter().find_map(|own| {
+        let port = own.port.iter().find(|port| port.cable.span() == text.span())?;
+        Some(format!("{}/{}", own.name.get_ref(), port.name.get_ref()))
+    })?;
+    let far = host.port.iter().find(|port| *port.cable.get_ref() == here)?;
+    let far = format!("{}/{}", host.name.get_ref(), far.name.get_ref());
+    Some(format!("the other end is {far} by its own entry: write cable = \"{far}\""))
 }
 
 /// A device's port takes one cable; a direct cable is named at both its ends.

@@ -92,7 +92,7 @@ const FAULTS: &[Fault] = &[
             "cable = \"sw1/2\"\n[[host.port]]\nname = \"eth2\"",
             "cable = \"sw1/2\"\n[[host.port]]\nname = \"p7\"",
         ),
-        &["no port `eth2`", "ip link show"],
+        &["no port `eth2`", "write cable = \"h2/p7\""],
     ),
     broken(
         "no address at the direct cable",
@@ -181,7 +181,7 @@ const FAULTS: &[Fault] = &[
     broken(
         "a route by another port",
         "ip -n {L} route add 198.18.1.2/32 dev eth2",
-        &["path", "do not pass"],
+        &["path", "leaves by `eth2`", "ip route get 198.18.1.2"],
     ),
     broken(
         "a prefix that is too long",

@@ -39,7 +39,7 @@ pub struct Passage {
     pub full_size: u32,
     /// UDP in frames of 128 octets.
     pub udp: bool,
-    /// Why one of them could not be begun.
+    /// Why the agent would not begin one of them.
     pub refused: Option<String>,
 }
 
@@ -156,8 +156,25 @@ struct Try<'a> {
 enum Reply {
     Came,
     Silence,
-    /// It could not be begun, and why.
+    /// The agent would not begin it, and why.
     Refused(String),
+}
+
+/// Why a trial brought no replies.
+enum NotBegun {
+    /// The agent refused it.
+    Refused(String),
+    /// It failed: where it was of one path alone, nothing passes there.
+    Failed,
+}
+
+impl From<NotBegun> for Reply {
+    fn from(why: NotBegun) -> Self {
+        match why {
+            NotBegun::Refused(why) => Self::Refused(why),
+            NotBegun::Failed => Self::Silence,
+        }
+    }
 }
 
 /// In the order of [`Passage`]'s fields.
@@ -178,11 +195,11 @@ fn answers(
 ) -> Result<Vec<Reply>, TestbedError> {
     match answers_at_once(testbed, tries, load)? {
         Ok(all) => Ok(all),
-        Err(why) if tries.len() < 2 => Ok(vec![Reply::Refused(why); tries.len()]),
+        Err(why) if tries.len() < 2 => Ok(vec![why.into(); tries.len()]),
         Err(_) => {
             let alone = |one: &&Try<'_>| {
                 let told = answers_at_once(testbed, &[*one], load)?;
-                Ok(told.map_or_else(Reply::Refused, |mut told| told.remove(0)))
+                Ok(told.map_or_else(Reply::from, |mut told| told.remove(0)))
             };
             tries.iter().map(alone).collect()
         }
@@ -194,7 +211,7 @@ fn answers_at_once(
     testbed: &mut dyn Testbed,
     tries: &[&Try<'_>],
     load: Nanos,
-) -> Result<Result<Vec<Reply>, String>, TestbedError> {
+) -> Result<Result<Vec<Reply>, NotBegun>, TestbedError> {
     let (schedule, messages) = (Schedule::Greedy, None);
     let flow = |(number, one): (u16, &&Try<'_>)| {
         let frame_size = FrameSize::new(one.octets).ok()?;
@@ -213,11 +230,13 @@ fn answers_at_once(
     let record = match testbed.run(&trial) {
         Ok(record) => record,
         // An agent that refuses, because the way leads elsewhere: nothing passes by this one.
-        Err(TestbedError::Unavailable { reason, .. }) => return Ok(Err(reason)),
+        Err(TestbedError::Unavailable { reason, .. }) => {
+            return Ok(Err(NotBegun::Refused(reason)));
+        }
         Err(error) => return Err(error),
     };
-    if let Outcome::Failed { reason } = record.outcome {
-        return Ok(Err(reason));
+    if let Outcome::Failed { .. } = record.outcome {
+        return Ok(Err(NotBegun::Failed));
     }
     let reply = |number: u16| {
         let of = trial.flows.iter().position(|flow| flow.id == number);

@@ -106,7 +106,8 @@ pub fn judge(
             all.extend(cables::mtu(&place, topology, port, facts));
         }
     }
-    all.extend(proofs.iter().flat_map(|proof| cables::cable(topology, facts, proof)));
+    let cut_off = cables::cut_off(topology, proofs);
+    all.extend(proofs.iter().flat_map(|proof| cables::cable(topology, facts, &cut_off, proof)));
     all.extend(passages.iter().flat_map(cables::passage));
     all
 }

@@ -2,9 +2,8 @@
 //!
 //! Pure. Never sends a frame.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use measure::Rate;
 use trial::Topology;
 use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef};
 
@@ -13,6 +12,7 @@ use crate::cli::doctor::paths::{Carried, Passage};
 use crate::config::written::Part;
 use crate::controller::Proof;
 use crate::protocol::{Examination, Setting};
+use record::text::numbers;
 
 /// What a port carries.
 const SPEED: &str = "throughput";
@@ -51,10 +51,33 @@ fn list(ports: &[PortRef]) -> String {
     ports.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// Ports of a switch that neither hear any other of its ports nor are heard by one, where others
+/// do hear each other: theirs is the fault, and not everybody's.
+pub(super) fn cut_off(topology: &Topology, proofs: &[Proof]) -> BTreeSet<PortRef> {
+    let hears = |one: &PortRef, other: &PortRef| {
+        proofs.iter().any(|proof| proof.port == *other && proof.small.contains(one))
+    };
+    let mut all = BTreeSet::new();
+    for device in topology.devices.iter().filter(|device| device.kind == DeviceKind::Switch) {
+        let ports = leading_to(topology, &device.name);
+        let linked = |one: &PortRef| {
+            let others = ports.iter().filter(|other| *other != one);
+            others.filter(|other| hears(one, other) || hears(other, one)).count() > 0
+        };
+        let (joined, alone): (Vec<&PortRef>, Vec<&PortRef>) =
+            ports.iter().partition(|port| linked(port));
+        if joined.len() > 1 {
+            all.extend(alone.into_iter().cloned());
+        }
+    }
+    all
+}
+
 /// Where a port's frames arrived, held against the testbed file.
 pub(super) fn cable(
     topology: &Topology,
     facts: &BTreeMap<String, Examination>,
+    cut_off: &BTreeSet<PortRef>,
     proof: &Proof,
 ) -> Vec<Finding> {
     let place = proof.port.to_string();
@@ -79,8 +102,12 @@ pub(super) fn cable(
     };
     let strange: Vec<PortRef> =
         proof.small.iter().filter(|at| !expected.contains(at)).cloned().collect();
-    let deaf: Vec<PortRef> =
-        expected.iter().filter(|at| !proof.small.contains(at)).cloned().collect();
+    let own_fault = cut_off.contains(&proof.port);
+    let deaf: Vec<PortRef> = expected
+        .iter()
+        .filter(|at| !proof.small.contains(at) && (own_fault || !cut_off.contains(at)))
+        .cloned()
+        .collect();
     let short: Vec<PortRef> =
         proof.small.iter().filter(|at| !proof.full.contains(at)).cloned().collect();
     all.push(if !strange.is_empty() {
@@ -95,6 +122,19 @@ pub(super) fn cable(
         let is_direct = |port: &HostPort| matches!(port.cable, CableEnd::Host(_));
         let mut ends = strange.iter().filter_map(|at| topology.port(at)).chain([port]);
         if ends.any(is_direct) { finding.prevents_all(&place, Part::Cable) } else { finding }
+    } else if own_fault {
+        let found = format!(
+            "no other port at {} hears it, nor it them: its cable leads elsewhere, or the switch \
+             keeps it apart (VLAN, port down)",
+            device_of(&port.cable)
+        );
+        Finding::new(&place, "cable", State::Bad, found).fixed_by(
+            format!(
+                "move the cable of {place} to {}, or put its port into the VLAN of the others",
+                device_of(&port.cable)
+            ),
+            Vec::new(),
+        )
     } else if !deaf.is_empty() {
         let found = format!("its frames do not arrive at {}", list(&deaf));
         Finding::new(&place, "cable", State::Bad, found)
@@ -127,6 +167,13 @@ pub(super) fn cable(
     }
     all.push(duplicate(&place, port, &own_macs(facts, &proof.port.host), proof));
     all
+}
+
+fn device_of(cable: &CableEnd) -> &str {
+    match cable {
+        CableEnd::Host(port) => &port.host,
+        CableEnd::Device { device, .. } => device,
+    }
 }
 
 fn end(cable: &CableEnd) -> String {
@@ -224,9 +271,9 @@ pub(super) fn slow_ports(carried: &[Carried]) -> Vec<Finding> {
         let Some(usual) = sorted.get(sorted.len() / 2).copied() else { continue };
         for (port, own) in &best {
             let place = port.to_string();
-            let words = format!("{deed} {} by TCP", Rate(*own as u64));
+            let words = format!("{deed} {} by TCP", megabits(*own));
             all.push(if own * FAR_LESS < usual {
-                let found = format!("{words}, where others come to {}", Rate(usual as u64));
+                let found = format!("{words}, where others come to {}", megabits(usual));
                 Finding::new(&place, SPEED, State::Bad, found).fixed_by(
                     format!("ethtool {0}; tc qdisc show dev {0}; and the cable", port.port),
                     Vec::new(),
@@ -237,6 +284,10 @@ pub(super) fn slow_ports(carried: &[Carried]) -> Vec<Finding> {
         }
     }
     all
+}
+
+fn megabits(rate: f64) -> String {
+    format!("{} Mbit/s", numbers::short(rate / 1e6))
 }
 
 /// Every port of every host that is cabled to the device.
