@@ -5,6 +5,7 @@
 //! Owns each name and each sentence once: rows, terminal, pages and the reference say the same.
 //! Never computes a figure, and knows no study.
 
+mod answer;
 mod caveat;
 mod key;
 mod metric;
@@ -15,12 +16,13 @@ mod table;
 mod unit;
 mod verdict;
 
+pub use answer::{Answer, Reply, Tone};
 pub use caveat::Caveat;
 pub use key::{Key, Numbered};
 pub use metric::Metric;
 pub use plot::{Axis, PALETTE, Plot, Point, Scale, Series};
 pub use row::{Condition, Conditions, Figure, LEAST_CONFIDENCE, RANGE};
-pub use section::{Answer, Block, Image, Page, Picture, Section, Style};
+pub use section::{Block, Image, Page, Picture, Section, Style};
 pub use table::{Cell, Column, Ends, Limit, Quantity, Room, Samples, Table};
 pub use unit::Unit;
 pub use verdict::Verdict;

@@ -3,7 +3,7 @@
 //! Data alone: renderers draw any of it and know no study. Never holds markup, but for drawings
 //! that are finished.
 
-use crate::{Plot, Table, Verdict};
+use crate::{Answer, Plot, Reply, Table, Tone, Verdict};
 
 /// All that is told of one run, one comparison, one certificate.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,17 +83,6 @@ pub enum Image {
     Drawing(String),
 }
 
-/// One sentence of the first screen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// The sentence.
-    pub text: String,
-    /// Whose limit, or what was decided, in a word.
-    pub verdict: &'static str,
-    /// How that word is set.
-    pub style: Style,
-}
-
 /// How a word is set: what it tells of, not its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
@@ -129,6 +118,16 @@ impl From<Verdict> for Style {
             Verdict::LinkLimited => Self::Link,
             Verdict::TesterLimited => Self::Tester,
             Verdict::Undetermined => Self::Open,
+        }
+    }
+}
+
+impl From<Reply> for Style {
+    fn from(reply: Reply) -> Self {
+        match reply.tone() {
+            Tone::Good => Self::Good,
+            Tone::Bad => Self::Bad,
+            Tone::Open => Self::Open,
         }
     }
 }

@@ -1,26 +1,25 @@
-//! Verdicts: what limited a figure. Each with its names and what it says, in one table.
+//! Verdicts: what limited a figure. Each with its name and what it says, in one table.
 
 use serde::{Deserialize, Serialize};
 
-/// One row a verdict: what it is, its name in rows, the word for it where "limited by" stands
-/// before it, and what it says.
+/// One row a verdict: what it is, its name everywhere, the name that rows had for it before, and
+/// what it says.
 macro_rules! verdicts {
-    ($($(#[$meta:meta])* $variant:ident $name:literal $limit:literal $meaning:literal;)+) => {
+    ($($(#[$meta:meta])* $variant:ident $name:literal $(was $old:literal)? $meaning:literal;)+) => {
         /// Whose limit a figure shows.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Verdict {
-            $($(#[$meta])* #[serde(rename = $name)] $variant,)+
+            $($(#[$meta])* #[serde(rename = $name $(, alias = $old)?)] $variant,)+
         }
 
         impl Verdict {
-            /// As in rows.
+            /// All there are.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// What limited it, in rows, in text and on a page: `device`, `link`, `tester`,
+            /// `undetermined`.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
-            }
-
-            /// What limited it: `device`, `link`, `tester`, `undetermined`.
-            pub const fn limit(self) -> &'static str {
-                match self { $(Self::$variant => $limit,)+ }
             }
 
             /// What it says.
@@ -33,15 +32,33 @@ macro_rules! verdicts {
 
 verdicts! {
     /// The device's own: the bypass did clearly better, and the device's path was driven to it.
-    DeviceLimited "device-limited" "device"
+    DeviceLimited "device" was "device-limited"
         "The same hosts did clearly better over a direct cable, and the device's path gave way, so the figure is the device's own.";
     /// The link's: the figure is line rate, and nobody's limit but the medium's.
-    LinkLimited "link-limited" "link"
+    LinkLimited "link" was "link-limited"
         "The figure is line rate: all that the link carries. Nobody was slower than the medium.";
     /// The tester's: the bypass did no better, or nothing gave way: only a bound on the device.
-    TesterLimited "tester-limited" "tester"
+    TesterLimited "tester" was "tester-limited"
         "The same hosts did no better over a direct cable, or nothing gave way on the device's path: the figure is only a bound on the device.";
     /// There is no bypass, or the two can't be told apart.
-    Undetermined "undetermined" "undetermined"
+    Undetermined "undetermined"
         "There is no direct cable to compare with, or the two can't be told apart: nothing says whose limit it is.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_older_programs_are_read() {
+        for verdict in Verdict::ALL {
+            let name = verdict.as_str();
+            assert_eq!(serde_json::to_string(verdict).unwrap(), format!("{name:?}"));
+            for name in [name.to_owned(), format!("{name}-limited")] {
+                let read = serde_json::from_str::<Verdict>(&format!("{name:?}"));
+                let never = *verdict == Verdict::Undetermined && name.ends_with("-limited");
+                assert_eq!(read.ok(), (!never).then_some(*verdict), "{name}");
+            }
+        }
+    }
 }

@@ -30,7 +30,7 @@ mod switching;
 mod trials;
 mod variance;
 
-use page::{Figure, Page, Section, Verdict};
+use page::{Figure, Page, Section};
 use trial::{Trial, TrialRecord};
 
 use crate::accounting::TrialAccount;
@@ -49,12 +49,6 @@ pub struct ReportInput<'a> {
     pub figures: &'a [Figure],
     /// Its trials, in the order they ran.
     pub records: &'a [(Trial, TrialRecord)],
-}
-
-/// The first screen's sentences with their verdicts, for whoever tells the same elsewhere. Values
-/// keep to their units by no-break spaces.
-pub fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
-    answers::sentences(figures)
 }
 
 /// One self-contained HTML file for all `runs`. `generated_unix_ns` is the caller's wall clock.

@@ -10,19 +10,20 @@ mod table;
 
 use std::fmt::Write as _;
 
-use page::{Answer, Block, Figure, Section, Table};
+use page::{Answer, Block, Figure, Reply, Section, Table, Verdict};
 
 pub use grid::{Grid, WIDTH};
 pub use notes::Footnotes;
 
-/// The answers, each behind the word of its verdict; the sections' open tables, under their titles;
+/// The answers, each behind its reply and its verdict; the sections' open tables, under their titles;
 /// the caveats of these figures.
 pub(crate) fn told(answers: &[Answer], sections: &[Section], figures: &[Figure]) -> String {
     let mut notes = Footnotes::of(figures);
     let mut out = String::new();
+    let replied = answers.iter().any(|answer| answer.reply.is_some());
     for answer in answers {
-        let text = answer.text.replace('→', "->");
-        put_wrapped(&mut out, &format!("{:<13}", answer.verdict), &text);
+        let text = [answer.question.as_str(), &answer.text].join(" ").replace('→', "->");
+        put_wrapped(&mut out, &lead(answer, replied), text.trim_start());
     }
     if !out.is_empty() {
         out.push('\n');
@@ -34,6 +35,13 @@ pub(crate) fn told(answers: &[Answer], sections: &[Section], figures: &[Figure])
     }
     out.push_str(&notes.render());
     out
+}
+
+/// The reply, in a column of its own where some sentence has one, and whose limit the figure shows.
+fn lead(answer: &Answer, replied: bool) -> String {
+    let reply = answer.reply.map_or("", Reply::word);
+    let limit = answer.verdict.map_or("", Verdict::as_str);
+    if replied { format!("{reply:<13}{limit:<13}") } else { format!("{limit:<13}") }
 }
 
 /// One table under its title.

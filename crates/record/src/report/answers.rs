@@ -15,16 +15,13 @@ use crate::words;
 
 pub(super) use forwarding::bound;
 
-/// A sentence and whose limit it tells of.
-type Sentence = (Verdict, String);
-
-/// All sentences for a run's figures: what a device adds first, then the rates, then RFC 2544's
+/// All answers for a run's figures: what a device adds first, then the rates, then RFC 2544's
 /// others.
-pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
+pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
     // Another tool's figures are no study's: nothing says which of them answer what.
     let figures = &reading::of_studies(figures)[..];
-    let switching = super::switching::sentences(figures);
-    let storage = super::storage::sentences(figures);
+    let switching = super::switching::answers(figures);
+    let storage = super::storage::answers(figures);
     let figures = &super::alone(figures)[..];
     let mut all = latency(figures);
     all.extend(forwarding::throughput(figures));
@@ -32,25 +29,15 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<Sentence> {
     all.extend(forwarding::others(figures));
     all.extend(fabric::nonblocking(figures));
     all.extend(fabric::groups(figures));
-    all.extend(super::buffer::sentences(figures));
+    all.extend(super::buffer::answers(figures));
     all.extend(switching);
     all.extend(storage);
-    all.extend(super::buffer::depth::sentences(figures));
+    all.extend(super::buffer::depth::answers(figures));
     all
 }
 
-/// The sentences as the page shows them.
-pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
-    let shown = |(verdict, text): (Verdict, String)| Answer {
-        text,
-        verdict: verdict.limit(),
-        style: verdict.into(),
-    };
-    sentences(figures).into_iter().map(shown).collect()
-}
-
 /// One for each device, way, protocol and load, at the smallest frame.
-fn latency(figures: &[Figure]) -> Vec<Sentence> {
+fn latency(figures: &[Figure]) -> Vec<Answer> {
     let medians = |metric| {
         reading::of(figures, metric)
             .filter(|f| f.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9) && !f.is_bypass())
@@ -70,7 +57,7 @@ fn latency(figures: &[Figure]) -> Vec<Sentence> {
     smallest.into_iter().map(|f| latency_answer(f, &plain, figures)).collect()
 }
 
-fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Sentence {
+fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Answer {
     let protocol = reading::text(figure, Key::Protocol).unwrap_or_default().to_uppercase();
     let size = Frames::of_figure(figure)
         .map_or(String::new(), |frames| format!("{}-octet ", frames.label()));
@@ -105,7 +92,7 @@ fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Sente
         };
         format!("{subject} adds {} to {trip}{sides}.", words::with_interval(figure))
     };
-    answer(text, figure)
+    stated(text, figure)
 }
 
 fn same_trip(a: &Figure, b: &Figure) -> bool {
@@ -114,7 +101,8 @@ fn same_trip(a: &Figure, b: &Figure) -> bool {
         && among::same_case(a, b)
 }
 
-fn answer(text: String, figure: &Figure) -> Sentence {
+/// A sentence that states a figure.
+pub(super) fn stated(text: String, figure: &Figure) -> Answer {
     let verdict = if figure.value.is_none() { Verdict::Undetermined } else { figure.verdict };
-    (verdict, words::capitalised(text))
+    Answer::new(words::capitalised(text)).limited_by(verdict)
 }

@@ -8,7 +8,7 @@ mod over_time;
 
 use std::fmt::Write as _;
 
-use page::{Block, Cell, Figure, Key, Metric, Section, Table, Unit, Verdict};
+use page::{Answer, Block, Cell, Figure, Key, Metric, Reply, Section, Table, Unit, Verdict};
 use trial::{Trial, TrialRecord};
 
 use super::reading;
@@ -231,10 +231,13 @@ fn fair_share(case: &Case<'_>) -> Option<f64> {
 }
 
 /// One sentence for each case beside a load into the same egress.
-pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
+pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
     let beside = |case: &Case<'_>| case.scenario() == "background";
-    cases(figures).iter().filter(|case| beside(case)).filter_map(sentence).collect()
+    cases(figures).iter().filter(|case| beside(case)).filter_map(answer).collect()
 }
+
+/// What is asked of a case beside a load.
+const ENOUGH: &str = "Enough buffer?";
 
 /// One block has no interval.
 fn told(figure: &Figure) -> String {
@@ -244,7 +247,7 @@ fn told(figure: &Figure) -> String {
     }
 }
 
-fn sentence(case: &Case<'_>) -> Option<(Verdict, String)> {
+fn answer(case: &Case<'_>) -> Option<Answer> {
     let stable = case.get(Metric::Stable)?;
     let who = Who::of_figure(stable).in_words();
     let bdp = case.get(Metric::Bdp);
@@ -256,10 +259,9 @@ fn sentence(case: &Case<'_>) -> Option<(Verdict, String)> {
             format!("{} of a fair share of {}", told(goodput), words::bit_rate(fair))
         }
         _ => {
-            return Some((
-                Verdict::Undetermined,
-                format!("No figure for {tcp}: no trial was valid."),
-            ));
+            let text = format!("No figure for {tcp}: no trial was valid.");
+            let answer = Answer::new(text).limited_by(Verdict::Undetermined);
+            return Some(answer.to(ENOUGH, Reply::NotShown));
         }
     };
     let reasons = reading::text(stable, Key::Reasons).unwrap_or_default();
@@ -279,5 +281,6 @@ fn sentence(case: &Case<'_>) -> Option<(Verdict, String)> {
         }
     };
     let verdict = if stable.value.is_none() { Verdict::Undetermined } else { stable.verdict };
-    Some((verdict, words::capitalised(text)))
+    let answer = Answer::new(words::capitalised(text)).limited_by(verdict);
+    Some(answer.to(ENOUGH, Reply::from(stable.value.map(|value| value > 0.5))))
 }

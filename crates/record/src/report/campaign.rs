@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use method::StudySpec;
 use method::comparison::{Compared, better, per_block};
 use method::study::campaign::{CampaignSpec, Factor};
-use page::{Answer, Block, Cell, Figure, Image, Key, Picture, Quantity, Section, Style, Table};
+use page::{Answer, Block, Cell, Figure, Image, Key, Picture, Quantity, Reply, Section, Table};
 
 use super::variance::{self, case, of};
 use super::{ReportInput, comparison, reading};
@@ -233,18 +233,18 @@ fn control_answer(figures: &[Figure]) -> Option<Answer> {
     let all = controls(figures).count();
     let (different, equal) = (count("different"), count("equivalent"));
     let of = controls(figures).next().and_then(|figure| reading::text(figure, Key::Cell))?;
-    let (text, style) = if different > 0 {
+    let (text, reply) = if different > 0 {
         let text = format!(
             "The A/A control failed: {of} under two names came out different in {different} of {all} \
              figures, so something else than the factors changes the figures."
         );
-        (text, Style::Bad)
+        (text, Reply::No)
     } else {
         let text = format!(
             "The A/A control held: {of} under two names is different in none of {all} figures, and \
              equivalent in {equal}."
         );
-        (text, Style::Good)
+        (text, Reply::Yes)
     };
-    Some(Answer { text, verdict: if different > 0 { "failed" } else { "held" }, style })
+    Some(Answer::new(text).to("Does the A/A control hold?", reply))
 }

@@ -18,7 +18,7 @@ pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
         return None;
     }
     let mut blocks = vec![Block::Glossary(
-        verdicts.into_iter().map(|v| (v.limit().to_owned(), v.meaning().to_owned())).collect(),
+        verdicts.into_iter().map(|v| (v.as_str().to_owned(), v.meaning().to_owned())).collect(),
     )];
     if figures.iter().any(|f| f.confidence.is_some()) {
         blocks.push(Block::Paragraph(INTERVALS.to_owned()));

@@ -4,12 +4,12 @@
 //!
 //! Never compares: it draws what `method::comparison` decided.
 
-use measure::comparison::Scale as Compares;
+use measure::comparison::{Decision, Scale as Compares};
 use measure::quantile::median;
 use method::comparison::{Better, Compared, Row};
 use page::{
     Answer, Axis, Block, Cell, Figure, Image, LEAST_CONFIDENCE, Page, Picture, Plot, Point, RANGE,
-    Scale, Section, Series, Style, Table, Verdict,
+    Reply, Scale, Section, Series, Table, Verdict,
 };
 
 use super::html::{self, ReportError};
@@ -73,15 +73,19 @@ fn page_of(compared: &Compared, runs: [&RunMeta; 2]) -> Page {
     }
 }
 
-/// The verdict in a sentence, and whether it may be put down to what is compared.
+/// Which is better, and whether that may be put down to what is compared.
 pub(super) fn answer(compared: &Compared) -> Answer {
-    let (verdict, style) = if compared.attribution.is_given() {
-        ("attributable", Style::Good)
+    let reply = if compared.is_worse() {
+        Reply::Worse
+    } else if compared.rows.iter().any(|row| row.is_better() == Some(true)) {
+        Reply::Better
+    } else if compared.rows.is_empty() || compared.rows.iter().any(|row| !is_equivalent(row)) {
+        Reply::Inconclusive
     } else {
-        ("not attributable", Style::Open)
+        Reply::Equivalent
     };
     let text = format!("{} {}.", compared.sentence, compared.attribution.sentence());
-    Answer { text, verdict, style }
+    Answer::new(text).to(format!("{} or {}?", compared.subject, compared.reference), reply)
 }
 
 /// All ratios, and the blocks behind them.
@@ -96,6 +100,10 @@ fn ratios(anchor: &str, compared: &Compared) -> Section {
     }
     blocks.push(Block::Table(table(compared)));
     Section { id: format!("{anchor}-ratios"), heading: "Figure by figure".to_owned(), blocks }
+}
+
+fn is_equivalent(row: &Row) -> bool {
+    row.comparison.decision == Decision::Equivalent
 }
 
 fn is_ratio(row: &Row) -> bool {
@@ -201,7 +209,7 @@ fn cells(number: usize, row: &Row) -> Vec<Cell> {
     };
     let typical = |values: &[f64], verdict: Verdict| {
         let middle = median(values).map(|value| words::value(row.unit, value));
-        Cell::number_or_missing(middle).with_note(verdict.limit())
+        Cell::number_or_missing(middle).with_note(verdict.as_str())
     };
     let is_range = own.interval.confidence < LEAST_CONFIDENCE;
     let interval = if is_range && own.interval.low >= own.interval.high {

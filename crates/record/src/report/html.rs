@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 use page::{
-    Answer, Block, Caveat, Cell, Limit, Page, Picture, Quantity, Samples, Section, Style, Table,
+    Answer, Block, Caveat, Cell, Limit, Page, Picture, Quantity, Reply, Samples, Section, Style,
+    Table, Verdict,
 };
 
 use crate::words;
@@ -94,13 +95,29 @@ struct CellView {
 
 /// One sentence of the first screen.
 struct AnswerView {
+    question: String,
     text: String,
-    verdict: &'static str,
+    /// The answer in a word, and the class of its tone.
+    reply: Option<Chip>,
+    /// Whose limit the figure shows, which is neither good nor bad.
+    verdict: Option<Chip>,
+}
+
+/// A word and the class that sets it.
+struct Chip {
+    word: &'static str,
     class: &'static str,
 }
 
 fn answer(answer: Answer) -> AnswerView {
-    AnswerView { text: answer.text, verdict: answer.verdict, class: class(answer.style) }
+    let reply = |reply: Reply| Chip { word: reply.word(), class: class(reply.into()) };
+    let verdict = |of: Verdict| Chip { word: of.as_str(), class: class(of.into()) };
+    AnswerView {
+        reply: answer.reply.map(reply),
+        verdict: answer.verdict.map(verdict),
+        question: answer.question,
+        text: answer.text,
+    }
 }
 
 fn section(section: Section) -> SectionView {
@@ -276,9 +293,9 @@ fn behind(samples: Samples, confidence: Option<&str>) -> String {
 
 fn verdict(limit: &Limit) -> CellView {
     let others: Vec<String> =
-        limit.others.iter().map(|(other, of)| said_of(other.limit(), of)).collect();
+        limit.others.iter().map(|(other, of)| said_of(other.as_str(), of)).collect();
     CellView {
-        text: limit.verdict.limit().to_owned(),
+        text: limit.verdict.as_str().to_owned(),
         note: others.join(", "),
         class: class(limit.verdict.into()),
     }

@@ -6,7 +6,7 @@
 use measure::Interval;
 use method::prove::{Certificate, Tally, WrongClaim};
 use page::{
-    Answer, Axis, Block, Cell, Image, Page, Picture, Plot, Point, Scale, Section, Series, Style,
+    Answer, Axis, Block, Cell, Image, Page, Picture, Plot, Point, Reply, Scale, Section, Series,
     Table,
 };
 
@@ -49,8 +49,6 @@ pub fn text(certificate: &Certificate) -> String {
 }
 
 fn answers(total: &Tally) -> Vec<Answer> {
-    let (verdict, style) =
-        if total.wrong == 0 { ("none wrong", Style::Good) } else { ("some wrong", Style::Bad) };
     let share = |hits, trials, interval: Option<Interval>| {
         interval.map_or_else(String::new, |interval| {
             format!(
@@ -62,7 +60,8 @@ fn answers(total: &Tally) -> Vec<Answer> {
         })
     };
     let count = words::count;
-    let mut all = vec![format!(
+    let reply = if total.wrong == 0 { Reply::Yes } else { Reply::No };
+    let claims = format!(
         "Of {} claims {} are wrong{}. Of {} figures within the tester's reach {} were left \
          open or only bounded.",
         count(total.claims()),
@@ -70,20 +69,22 @@ fn answers(total: &Tally) -> Vec<Answer> {
         share(total.wrong, total.claims(), total.wrong_share()),
         count(total.reachable),
         count(total.reachable_open),
-    )];
+    );
+    let mut all = vec![Answer::new(claims).to("No wrong claim?", reply)];
     if total.intervals > 0 {
-        all.push(format!(
+        all.push(Answer::new(format!(
             "Of {} confidence intervals {} hold the truth{}.",
             count(total.intervals),
             count(total.covering),
             share(total.covering, total.intervals, total.coverage()),
-        ));
+        )));
     }
     if total.brackets > 0 {
         let (held, all_of_them) = (count(total.bracketing), count(total.brackets));
-        all.push(format!("Of {all_of_them} search brackets {held} hold the truth."));
+        let text = format!("Of {all_of_them} search brackets {held} hold the truth.");
+        all.push(Answer::new(text));
     }
-    all.into_iter().map(|text| Answer { text, verdict, style }).collect()
+    all
 }
 
 /// How figures may come out, and how many did.

@@ -9,12 +9,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use page::{
-    Axis, Block, Cell, Column, Figure, Image, Key, Metric, Picture, Plot, Point, Scale, Section,
-    Series, Table, Unit, Verdict,
+    Answer, Axis, Block, Cell, Column, Figure, Image, Key, Metric, Picture, Plot, Point, Scale,
+    Section, Series, Table, Unit, Verdict,
 };
 use trial::FlowKind;
 use trial::{Trial, TrialRecord};
 
+use super::answers::stated;
 use super::reading;
 use super::subject::{self, Who};
 use crate::words;
@@ -350,7 +351,7 @@ fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {
 
 /// The network's share, what a network or a device without latency would give, and whether the
 /// prediction held.
-pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
+pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
     let own: Vec<&Figure> = figures.iter().filter(|f| f.is_of("storage")).collect();
     let mut all = Vec::new();
     let whole = own.iter().filter(|f| {
@@ -369,7 +370,7 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
         all.extend(of_share(share, &own));
         all.extend(of_change(share, &own));
     }
-    all.into_iter().map(|(verdict, text)| (verdict, words::capitalised(text))).collect()
+    all
 }
 
 fn is_same_cell(a: &Figure, b: &Figure) -> bool {
@@ -377,7 +378,7 @@ fn is_same_cell(a: &Figure, b: &Figure) -> bool {
     names.into_iter().all(|key| reading::text(a, &key) == reading::text(b, &key))
 }
 
-fn of_share(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
+fn of_share(share: &Figure, own: &[&Figure]) -> Option<Answer> {
     let value = share.value?;
     let of_all = |name: &str| {
         own.iter().find(|f| {
@@ -424,11 +425,11 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
         (_, true) => of_all("")?.verdict,
         _ => Verdict::Undetermined,
     };
-    Some((verdict, text))
+    Some(Answer::new(words::capitalised(text)).limited_by(verdict))
 }
 
 /// Predicted against observed, of the same operations as the share.
-fn of_change(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
+fn of_change(share: &Figure, own: &[&Figure]) -> Option<Answer> {
     let of = |name: &str| {
         own.iter().find(|f| {
             f.metric == Metric::IoLatencyAdded && estimate(f) == name && is_beside(f, share)
@@ -449,5 +450,5 @@ fn of_change(share: &Figure, own: &[&Figure]) -> Option<(Verdict, String)> {
         words::value(Unit::Nanoseconds, predicted_value),
         words::with_interval(rest),
     );
-    Some((seen.verdict, text))
+    Some(stated(text, seen))
 }

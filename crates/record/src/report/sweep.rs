@@ -200,7 +200,7 @@ fn from_first_to_last(line: &Line<'_>, points: &[&SweptRun]) -> Option<Answer> {
     let ((_, from, here), (last, to, there)) = (known.first()?, known.last()?);
     let name = if line.name.is_empty() { String::new() } else { format!(" ({})", line.name) };
     let text = format!("{}{name}: {from} at {here}, {to} at {there}.", line.of);
-    Some(Answer { text, verdict: last.verdict.limit(), style: last.verdict.into() })
+    Some(Answer::new(text).limited_by(last.verdict))
 }
 
 fn section(lines: &[Line<'_>], points: &[&SweptRun]) -> Section {

@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 
 use method::{StudySpec, SwitchTest};
-use page::{Block, Cell, Figure, Key, Metric, Section, Style, Table, Unit, Verdict};
+use page::{Answer, Block, Cell, Figure, Key, Metric, Section, Style, Table, Unit, Verdict};
 use trial::{Trial, TrialRecord};
 
+use super::answers::stated;
 use super::subject::Who;
 use super::{ReportInput, reading};
 use crate::words;
@@ -186,7 +187,7 @@ pub fn wording(figure: &Figure) -> String {
 }
 
 /// A mesh's answer at the smallest frame, and what the address table and a congested port showed.
-pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
+pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
     let own = || figures.iter().filter(|f| f.is_of("switching"));
     let size = |f: &&Figure| f.number(Key::FrameSize).unwrap_or(0.0) as u64;
     let mesh = own()
@@ -194,18 +195,17 @@ pub(super) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
         .min_by_key(size);
     let flag =
         |metric| own().filter(move |f| f.metric == metric && f.value.is_some()).min_by_key(size);
-    let mut all: Vec<(Verdict, String)> = mesh.and_then(of_mesh).into_iter().collect();
+    let mut all: Vec<Answer> = mesh.and_then(of_mesh).into_iter().collect();
     if let (Some(blocked), Some(back)) =
         (flag(Metric::HeadOfLineBlocking), flag(Metric::Backpressure))
     {
         all.push(of_congestion(blocked, back));
     }
-    let capacity = flag(Metric::AddressCapacity).and_then(of_addresses);
-    all.extend(capacity);
-    all.into_iter().map(|(verdict, text)| (verdict, words::capitalised(text))).collect()
+    all.extend(flag(Metric::AddressCapacity).and_then(of_addresses));
+    all
 }
 
-fn of_mesh(figure: &Figure) -> Option<(Verdict, String)> {
+fn of_mesh(figure: &Figure) -> Option<Answer> {
     let (value, who) = (figure.value?, Who::of_figure(figure).in_words());
     let ports = reading::text(figure, Key::Ports)?;
     let size = reading::text(figure, Key::FrameSize)?;
@@ -216,10 +216,10 @@ fn of_mesh(figure: &Figure) -> Option<(Verdict, String)> {
         "{who} passes {} of {size} octets without loss with {ports} ports sending to each other{share}.",
         words::value(figure.unit, value)
     );
-    Some((figure.verdict, text))
+    Some(stated(text, figure))
 }
 
-fn of_congestion(blocked: &Figure, back: &Figure) -> (Verdict, String) {
+fn of_congestion(blocked: &Figure, back: &Figure) -> Answer {
     let who = Who::of_figure(blocked).in_words();
     let text = match (blocked.value, back.value) {
         (Some(1.0), _) => format!(
@@ -232,10 +232,10 @@ fn of_congestion(blocked: &Figure, back: &Figure) -> (Verdict, String) {
             "{who} drops what a congested port can't take, and an uncongested one beside it loses nothing."
         ),
     };
-    (blocked.verdict, text)
+    stated(text, blocked)
 }
 
-fn of_addresses(figure: &Figure) -> Option<(Verdict, String)> {
+fn of_addresses(figure: &Figure) -> Option<Answer> {
     let who = Who::of_figure(figure).in_words();
     let value = words::value(Unit::Count, figure.value?);
     let text = match figure.verdict {
@@ -244,5 +244,5 @@ fn of_addresses(figure: &Figure) -> Option<(Verdict, String)> {
         }
         _ => format!("{who} knows at least {value} addresses at once: no more were tried."),
     };
-    Some((figure.verdict, text))
+    Some(stated(text, figure))
 }

@@ -38,7 +38,7 @@ impl Footnotes {
         let mut letters: Vec<char> = own.into_iter().map(|caveat| self.letter(caveat)).collect();
         letters.sort_unstable();
         let letters: String = letters.into_iter().collect();
-        let limit = limit.verdict.limit();
+        let limit = limit.verdict.as_str();
         if letters.is_empty() { limit.to_owned() } else { format!("{limit} [{letters}]") }
     }
 

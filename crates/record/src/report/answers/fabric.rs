@@ -1,23 +1,27 @@
 //! Whether a device is non-blocking, in a sentence. Never says yes of more than was tried.
 
-use page::{Figure, Key, Metric};
+use page::{Answer, Figure, Key, Metric, Reply};
 
 use super::super::reading;
 use super::super::subject::Who;
-use super::{Sentence, answer};
+use super::stated;
 use crate::words;
 
 /// One for each subject.
-pub(super) fn nonblocking(figures: &[Figure]) -> Vec<Sentence> {
+pub(super) fn nonblocking(figures: &[Figure]) -> Vec<Answer> {
     let of = reading::of(figures, Metric::Nonblocking);
-    of.map(|figure| answer(told(figure), figure)).collect()
+    let one = |figure: &Figure| {
+        let reply = Reply::from(figure.value.map(|value| value > 0.5));
+        stated(told(figure), figure).to("Non-blocking?", reply)
+    };
+    of.map(one).collect()
 }
 
 /// The groups that share an uplink, what that costs a job, and how sure that is; or that none was
 /// found, and what would have been.
-pub(super) fn groups(figures: &[Figure]) -> Vec<Sentence> {
+pub(super) fn groups(figures: &[Figure]) -> Vec<Answer> {
     let of = reading::of(figures, Metric::PortGroups);
-    of.map(|figure| answer(structure(figure, figures), figure)).collect()
+    of.map(|figure| stated(structure(figure, figures), figure)).collect()
 }
 
 fn structure(figure: &Figure, figures: &[Figure]) -> String {

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use page::{Answer, Caveat, Figure, Key, Metric, Unit, Verdict};
 
 use super::super::frames::Frames;
 use super::super::subject::Who;
 use super::super::{among, reading};
-use super::{Sentence, answer};
+use super::stated;
 use crate::words;
 
 /// With more sizes than this only the smallest, the largest and the mixes are told at the top.
@@ -18,7 +18,7 @@ const MOST_SIZES: usize = 3;
 const GOALS: [&str; 4] = ["rfc2544", "ndr", "tst009", "pdr"];
 
 /// One for each way, goal and frame size, and for each verdict where devices differ in that.
-pub(super) fn throughput(figures: &[Figure]) -> Vec<Sentence> {
+pub(super) fn throughput(figures: &[Figure]) -> Vec<Answer> {
     let all_told: Vec<&Figure> = reading::of(figures, Metric::Throughput)
         .filter(|f| !f.is_bypass() && f.unit == Unit::FramesPerSecond)
         .filter(|f| reading::is_whole(f))
@@ -62,7 +62,7 @@ fn shown_sizes(figures: &[&Figure]) -> BTreeSet<Frames> {
 }
 
 /// Figures that differ in nothing but their devices, and share a verdict.
-fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Sentence {
+fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Answer {
     let figure = group[0];
     let size = match Frames::of_figure(figure) {
         Some(frames) => format!(" of {}", frames.in_words()),
@@ -82,16 +82,16 @@ fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Sentence {
                 "{hosts}{whos}: frames{size} are lost at any rate, and no more at a higher one, so no rate \
                  is the limit {goal}."
             );
-            return answer(text, figure);
+            return stated(text, figure);
         }
         if let Some(high) = figure.high {
             let high = words::value(figure.unit, high);
             let text = format!(
                 "{hosts}{whos}: fewer than {high}{size} pass {goal}; no load that was tried did."
             );
-            return answer(text, figure);
+            return stated(text, figure);
         }
-        return answer(format!("{hosts}: no rate{size} was found {goal}{whos}."), figure);
+        return stated(format!("{hosts}: no rate{size} was found {goal}{whos}."), figure);
     }
     if let [one] = group {
         let who = Who::of_figure(one).in_words();
@@ -103,7 +103,7 @@ fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Sentence {
             None => ("", String::new()),
         };
         let (rate, beside) = (words::with_interval(one), beside(one, all));
-        return answer(
+        return stated(
             format!("{who} forwards {least}{rate}{size} {goal}{way}{why}{beside}."),
             one,
         );
@@ -122,12 +122,12 @@ fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Sentence {
     let verdict = match figure.verdict {
         Verdict::DeviceLimited => format!(": {number} are the devices' own limits"),
         Verdict::LinkLimited => format!(": {number} are line rate"),
-        Verdict::TesterLimited => format!(": {number} are tester-limited, so lower bounds"),
+        Verdict::TesterLimited => format!(": {number} are limited by the tester, so lower bounds"),
         Verdict::Undetermined => ": whose limits these are can't be told".to_owned(),
     };
     let beside = beside(group[0], all);
     let text = format!("{hosts}, frames{size}, {goal}: {}{beside}{verdict}.", listed(rates));
-    answer(text, figure)
+    stated(text, figure)
 }
 
 /// `a`, `a and b`, `a, b and c`
@@ -137,7 +137,7 @@ fn listed(mut items: Vec<String>) -> String {
 }
 
 /// One for each device, way and frame size, and only where no search said more.
-pub(super) fn flood(figures: &[Figure]) -> Vec<Sentence> {
+pub(super) fn flood(figures: &[Figure]) -> Vec<Answer> {
     let searched = reading::of(figures, Metric::Throughput).next().is_some();
     let received: Vec<&Figure> = reading::of(figures, Metric::Received)
         .filter(|f| !searched && !f.is_bypass() && f.unit == Unit::FramesPerSecond)
@@ -161,7 +161,7 @@ pub(super) fn flood(figures: &[Figure]) -> Vec<Sentence> {
             }
             None => format!("Under a flood {rate}{size} arrive, {way}{beside}."),
         };
-        Some(answer(text, f))
+        Some(stated(text, f))
     })
     .collect()
 }
@@ -176,7 +176,7 @@ fn beside(figure: &Figure, all: &[Figure]) -> String {
     format!("; the direct cable carried {least}{value}")
 }
 
-/// Why a tester-limited figure is only a bound. `None` where it shows the device's own, or where
+/// Why a figure that the tester limited is only a bound. `None` where it shows the device's own, or where
 /// there is no device to be bounded.
 pub(in super::super) fn bound(figure: &Figure, all: &[Figure]) -> Option<String> {
     let device = reading::text(figure, Key::Device).filter(|name| name != "cable")?;
@@ -206,7 +206,7 @@ struct Test {
 }
 
 /// RFC 2544's other tests at the smallest frames: one sentence for each test and verdict.
-pub(super) fn others(figures: &[Figure]) -> Vec<Sentence> {
+pub(super) fn others(figures: &[Figure]) -> Vec<Answer> {
     let tests = [
         Test { metric: Metric::OneWayDelay, begins: at_load, told: delay },
         Test { metric: Metric::BackToBack, begins: bursts, told: burst },
@@ -216,7 +216,7 @@ pub(super) fn others(figures: &[Figure]) -> Vec<Sentence> {
     tests.iter().flat_map(|test| of_test(test, figures)).collect()
 }
 
-fn of_test(test: &Test, figures: &[Figure]) -> Vec<Sentence> {
+fn of_test(test: &Test, figures: &[Figure]) -> Vec<Answer> {
     let mut of: Vec<&Figure> = reading::of(figures, test.metric)
         .filter(|f| !f.is_bypass() && f.value.is_some())
         .filter(|f| f.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9))
@@ -234,7 +234,7 @@ fn of_test(test: &Test, figures: &[Figure]) -> Vec<Sentence> {
     }
     let sentence = |((begins, verdict), group): ((String, Verdict), Vec<&Figure>)| {
         let parts: Vec<String> = group.iter().map(|f| (test.told)(f, figures)).collect();
-        (verdict, format!("{begins}: {}.", parts.join("; ")))
+        Answer::new(format!("{begins}: {}.", parts.join("; "))).limited_by(verdict)
     };
     groups.into_iter().map(sentence).collect()
 }

@@ -5,9 +5,10 @@ use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 use page::{
-    Block, Caveat, Cell, Figure, Key, Metric, Numbered, Section, Style, Table, Unit, Verdict,
+    Answer, Block, Caveat, Cell, Figure, Key, Metric, Numbered, Section, Style, Table, Unit,
 };
 
+use super::super::answers::stated;
 use super::super::reading;
 use super::super::subject::{self, Who};
 use super::intervals;
@@ -201,9 +202,9 @@ fn enough(figures: &[&Figure]) -> Option<Table> {
 }
 
 /// One sentence for each output.
-pub(in crate::report) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)> {
+pub(in crate::report) fn answers(figures: &[Figure]) -> Vec<Answer> {
     let own: Vec<&Figure> = figures.iter().filter(|f| f.is_of("depth")).collect();
-    let mut told: Vec<(Verdict, String)> = of(&own, Metric::Buffer)
+    let mut told: Vec<Answer> = of(&own, Metric::Buffer)
         .into_iter()
         .filter(|f| text(f, Key::Estimator) == "one-shot")
         .map(|figure| output(figure, &own))
@@ -235,7 +236,7 @@ pub(in crate::report) fn sentences(figures: &[Figure]) -> Vec<(Verdict, String)>
         _ => format!("{who} gives each output a buffer of its own."),
     };
     let verdict = total.map_or(shared.verdict, |total| total.verdict);
-    told.push((verdict, sentence));
+    told.push(Answer::new(sentence).limited_by(verdict));
     told
 }
 
@@ -250,7 +251,7 @@ fn doubts(total: &Figure) -> &'static str {
     }
 }
 
-fn output(figure: &Figure, own: &[&Figure]) -> (Verdict, String) {
+fn output(figure: &Figure, own: &[&Figure]) -> Answer {
     let who = Who::of_figure(figure).in_words();
     let mut fed = format!("{}, fed {}", text(figure, Key::To), text(figure, Key::Feeding));
     if let Some(waits) = reading::text(figure, Key::Waits) {
@@ -261,7 +262,7 @@ fn output(figure: &Figure, own: &[&Figure]) -> (Verdict, String) {
         let why: Vec<&str> = figure.caveats.iter().map(|caveat| caveat.as_str()).collect();
         let why = why.join(", ");
         let text = format!("How much {who} holds before {fed}, can't be told: {why}.");
-        return (Verdict::Undetermined, text);
+        return stated(text, figure);
     };
     let bound = !text(figure, Key::Bound).is_empty();
     let holds = if bound {
@@ -287,5 +288,5 @@ fn output(figure: &Figure, own: &[&Figure]) -> (Verdict, String) {
         ))
     });
     let text = format!("{who} holds {holds} before {fed}{}.", path.unwrap_or_default());
-    (figure.verdict, words::capitalised(text))
+    stated(text, figure)
 }

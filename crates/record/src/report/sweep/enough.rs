@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use page::{Answer, Key, Metric, Style};
+use page::{Answer, Key, Metric, Reply};
 
 use super::SweptRun;
 use super::lines::Line;
@@ -44,16 +44,15 @@ fn is_beside(line: &Line<'_>) -> bool {
 /// not.
 fn answer(of: &str, answers: &[(&str, Option<bool>)]) -> Answer {
     let said = |wanted: bool| answers.iter().filter(move |(_, answer)| *answer == Some(wanted));
-    let (verdict, style, text) = match (said(true).next_back(), said(false).next()) {
-        (Some((most, _)), Some((least, _))) => {
-            ("up to", Style::Open, format!("enough at {most}; not at {least}"))
-        }
-        (Some((most, _)), None) => ("enough", Style::Good, format!("enough at {most}")),
-        (None, Some((least, _))) => ("not enough", Style::Bad, format!("not enough at {least}")),
-        (None, None) => ("undetermined", Style::Open, "can't be told".to_owned()),
+    let (reply, text) = match (said(true).next_back(), said(false).next()) {
+        (Some((most, _)), Some((least, _))) => (None, format!("enough at {most}; not at {least}")),
+        (Some((most, _)), None) => (Some(Reply::Yes), format!("enough at {most}")),
+        (None, Some((least, _))) => (Some(Reply::No), format!("not enough at {least}")),
+        (None, None) => (Some(Reply::NotShown), "not shown".to_owned()),
     };
     let of = if of.is_empty() { String::new() } else { format!(" at {of}") };
-    Answer { text: format!("Buffer for TCP beside its load{of}: {text}."), verdict, style }
+    let text = format!("Buffer for TCP beside its load{of}: {text}.");
+    Answer { question: "Enough buffer?".to_owned(), text, reply, verdict: None }
 }
 
 #[cfg(test)]
@@ -68,6 +67,6 @@ mod tests {
         assert_eq!(said("", &both), format!("{lead}: enough at 5ms; not at 9ms."));
         assert_eq!(said("", &both[..2]), format!("{lead}: enough at 5ms."));
         assert_eq!(said("1Gbit", &both[2..]), format!("{lead} at 1Gbit: not enough at 9ms."));
-        assert_eq!(said("", &[("1ms", None)]), format!("{lead}: can't be told."));
+        assert_eq!(said("", &[("1ms", None)]), format!("{lead}: not shown."));
     }
 }
