@@ -11,7 +11,7 @@ mod source;
 pub use sink::Sink;
 pub use source::Source;
 
-use measure::reading::{Rejected, StreamPoint};
+use measure::reading::{Rejected, Segment, StreamPoint};
 use measure::{ByteCount, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +37,8 @@ pub struct SinkReport {
 pub struct SourceReport {
     /// As the kernel confirms it.
     pub congestion_control: String,
-    /// Payload of a full segment at the end of the load, in octets (first stream).
-    pub mss: u32,
+    /// A full segment at the end of the load (first stream).
+    pub segment: Option<Segment>,
     /// For each stream, one reading at the end of each interval of the load.
     pub streams: Vec<Vec<StreamPoint>>,
     /// For each stream, the payload acknowledged by the time it was closed.

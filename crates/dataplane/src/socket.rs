@@ -8,20 +8,12 @@ use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use measure::Nanos;
+use measure::reading::Segment;
 use nix::sys::socket::{setsockopt, sockopt};
 use nix::sys::time::TimeVal;
 
 /// The longest a blocked call lets its thread overlook a halt or the window's end.
 pub(crate) const TICK: Nanos = Nanos::from_millis(20);
-
-/// What a TCP connection negotiated that decides how a message becomes a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Segments {
-    /// Whether every segment carries the time-stamp option (12 octets of header).
-    pub timestamps: bool,
-    /// The most payload one segment takes.
-    pub mss: u32,
-}
 
 /// Sets don't-fragment on all that leaves, and refuses what exceeds the path's MTU (EMSGSIZE).
 pub(crate) fn dont_fragment(socket: impl AsFd) -> io::Result<()> {
@@ -57,7 +49,7 @@ pub(crate) fn enlarge_receive_buffer(socket: impl AsFd, octets: usize) {
 
 /// Reads what a TCP connection negotiated.
 #[expect(unsafe_code, reason = "TCP_INFO is a structure that nix has no option for")]
-pub(crate) fn segments(socket: impl AsFd) -> io::Result<Segments> {
+pub(crate) fn segment(socket: impl AsFd) -> io::Result<Segment> {
     /// `TCPI_OPT_TIMESTAMPS` of the kernel's `linux/tcp.h`.
     const TIMESTAMPS: u8 = 1;
     // SAFETY: tcp_info is plain integers; all zeros is a value of it.
@@ -76,7 +68,7 @@ pub(crate) fn segments(socket: impl AsFd) -> io::Result<Segments> {
     if answer != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(Segments { timestamps: info.tcpi_options & TIMESTAMPS != 0, mss: info.tcpi_snd_mss })
+    Ok(Segment { timestamps: info.tcpi_options & TIMESTAMPS != 0, mss: info.tcpi_snd_mss })
 }
 
 /// Nothing to receive, or no room to send, within the bound; or a signal came between.

@@ -45,6 +45,24 @@ pub enum Stamp {
     Intended,
 }
 
+/// What a TCP connection negotiated that decides how payload becomes frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Segment {
+    /// The most payload that one segment takes, in octets.
+    pub mss: u32,
+    /// Whether every segment carries the time-stamp option (RFC 7323), 12 octets of header.
+    pub timestamps: bool,
+}
+
+impl Segment {
+    /// The IP packet of a full segment, in octets, for an IP header of so many.
+    pub const fn ip_packet(self, ip_header: u32) -> u32 {
+        const TCP_HEADER: u32 = 20;
+        const TIMESTAMPS: u32 = 12;
+        self.mss + TCP_HEADER + ip_header + if self.timestamps { TIMESTAMPS } else { 0 }
+    }
+}
+
 /// One reading of a sender's tcp_info; counters are totals since the connection began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamPoint {

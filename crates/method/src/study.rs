@@ -16,6 +16,7 @@ pub mod pattern;
 mod problem;
 pub mod rate;
 mod rows;
+mod series;
 mod session;
 pub mod storage;
 mod varied;

@@ -280,7 +280,7 @@ impl Builder<'_> {
             self.stream((Owner::Bulk(place, stream), None), lanes, config, self.window.stop);
         }
         let alarm = self.alarm(Alarm::Bulk(place));
-        self.flows.bulks.push(Bulk::new(asked, first, alarm, self.window));
+        self.flows.bulks.push(Bulk::new(asked, config.mss, (first, alarm), self.window));
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns the intervals. Never touches a stream's machines.
 
-use measure::reading::StreamPoint;
+use measure::reading::{Segment, StreamPoint};
 use measure::{ByteCount, Nanos, Picos, Rate};
 use trial::record::{BulkRecord, StreamRecord};
 
@@ -16,6 +16,7 @@ const ENDLESS: u64 = u64::MAX / 2;
 #[derive(Debug)]
 pub(crate) struct Bulk {
     congestion_control: String,
+    segment: Segment,
     /// Where its streams begin among all.
     first: u32,
     window: Window,
@@ -27,7 +28,13 @@ pub(crate) struct Bulk {
 }
 
 impl Bulk {
-    pub(crate) fn new(asked: &trial::Bulk, first: u32, alarm: u32, window: Window) -> Self {
+    /// Streams of segments with so much payload, from the `first` of all streams on.
+    pub(crate) fn new(
+        asked: &trial::Bulk,
+        mss: u32,
+        (first, alarm): (u32, u32),
+        window: Window,
+    ) -> Self {
         let interval = Picos::from(asked.interval);
         let intervals = (window.stop - window.start).0.div_ceil(interval.0);
         let empty = || StreamRecord {
@@ -36,6 +43,7 @@ impl Bulk {
         };
         Self {
             congestion_control: asked.congestion_control.clone(),
+            segment: Segment { mss, timestamps: true },
             first,
             window,
             interval,
@@ -79,6 +87,7 @@ impl Bulk {
         let received = self.streams.iter().flat_map(|s| &s.received).map(|octets| octets.0).sum();
         BulkRecord {
             congestion_control: self.congestion_control,
+            segment: Some(self.segment),
             received: ByteCount(received),
             elapsed: (self.window.stop - self.window.start).to_nanos(),
             streams: self.streams,

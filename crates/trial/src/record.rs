@@ -6,7 +6,7 @@ mod storage;
 
 use std::collections::BTreeMap;
 
-use measure::reading::{Rejected, Stamps, StreamPoint};
+use measure::reading::{Rejected, Segment, Stamps, StreamPoint};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
@@ -207,6 +207,7 @@ impl FlowRecord {
             }
             FlowKind::Bulk(bulk) => Some(Self::Bulk(BulkRecord {
                 congestion_control: bulk.congestion_control.clone(),
+                segment: None,
                 received: ByteCount(0),
                 elapsed: Nanos::ZERO,
                 streams: Vec::new(),
@@ -338,6 +339,9 @@ pub enum Clocks {
 pub struct BulkRecord {
     /// The algorithm that the kernel confirmed.
     pub congestion_control: String,
+    /// A full segment, where the sender's host told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment: Option<Segment>,
     /// Payload received over the load phase.
     pub received: ByteCount,
     /// Over this long, by the receiver's clock.

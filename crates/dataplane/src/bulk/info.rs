@@ -87,11 +87,6 @@ impl TcpInfo {
         if answer == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Payload of a full segment.
-    pub(super) fn mss(&self) -> u32 {
-        self.snd_mss
-    }
-
     /// Acknowledged payload, of `written` octets in all. The kernel also counts the hello, and one
     /// octet each for SYN and FIN.
     pub(super) fn acked(&self, written: u64) -> ByteCount {

@@ -9,7 +9,7 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use measure::reading::StreamPoint;
+use measure::reading::{Segment, StreamPoint};
 use measure::{ByteCount, Nanos};
 use nix::poll::PollFlags;
 use trial::Bulk;
@@ -17,7 +17,7 @@ use trial::Bulk;
 use super::SourceReport;
 use super::info::TcpInfo;
 use crate::hello::Hello;
-use crate::socket::is_pause;
+use crate::socket::{self, is_pause};
 use crate::stream::{abort, open, wait_for};
 use crate::{End, FlowError, Halt, Window, clock};
 
@@ -111,10 +111,10 @@ impl Source {
         });
         let failed = |e| FlowError::kernel("send a stream to", self.remote, e);
         let acked = ends.into_iter().collect::<Result<_, _>>().map_err(failed)?;
-        let (streams, mss) = points.map_err(failed)?;
+        let (streams, segment) = points.map_err(failed)?;
         Ok(SourceReport {
             congestion_control: self.congestion_control,
-            mss,
+            segment,
             streams,
             acked,
             written: self.streams.iter().map(|s| ByteCount(s.total())).collect(),
@@ -122,10 +122,10 @@ impl Source {
     }
 
     /// Reads every stream at the end of each interval, and at the end of the load.
-    fn watch(&self, load: &Load<'_>) -> io::Result<(Vec<Vec<StreamPoint>>, u32)> {
+    fn watch(&self, load: &Load<'_>) -> io::Result<(Vec<Vec<StreamPoint>>, Option<Segment>)> {
         let Window { start, stop, .. } = load.window;
         let mut series = vec![Vec::new(); self.streams.len()];
-        let mut mss = 0;
+        let mut segment = None;
         let mut at = start;
         while at < stop {
             at = (at + self.interval).min(stop);
@@ -136,12 +136,13 @@ impl Source {
                 let now = clock::monotonic().saturating_sub(start);
                 let info = TcpInfo::read(&stream.tcp)?;
                 points.push(info.point(now, stream.total()));
-                if points.len() == 1 || at == stop {
-                    mss = info.mss();
-                }
+            }
+            // A path's MTU may be found out on the way.
+            if segment.is_none() || at == stop {
+                segment = self.streams.first().map(|s| socket::segment(&s.tcp)).transpose()?;
             }
         }
-        Ok((series, mss))
+        Ok((series, segment))
     }
 }
 

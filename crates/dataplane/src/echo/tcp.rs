@@ -66,10 +66,10 @@ fn fit(
         }
         return Ok((asked, sizes));
     }
-    let segments = socket::segments(stream)
+    let segment = socket::segment(stream)
         .map_err(|e| FlowError::kernel("read tcp_info of connection to", peer, e))?;
-    let (size, payload) = sized(asked, segments.timestamps);
-    if payload > segments.mss as usize {
+    let (size, payload) = sized(asked, segment.timestamps);
+    if payload > segment.mss as usize {
         Err(too_long(size, peer))
     } else {
         Ok((size, [payload; 2]))

@@ -11,7 +11,6 @@ mod figures;
 mod fit;
 mod judgement;
 mod ratios;
-mod series;
 
 use std::collections::BTreeMap;
 

@@ -98,6 +98,7 @@ impl Traffic {
         let stream = StreamRecord { points, received };
         BulkRecord {
             congestion_control: control.to_owned(),
+            segment: None,
             received: ByteCount(acked * parts),
             elapsed: trial.phases.load,
             streams: vec![stream; usize::from(streams)],

@@ -165,6 +165,7 @@ impl Script for Blocking {
 fn streamed(octets: u64, load: Nanos, received: Vec<ByteCount>) -> FlowRecord {
     FlowRecord::Bulk(BulkRecord {
         congestion_control: "cubic".to_owned(),
+        segment: None,
         received: ByteCount(octets),
         elapsed: load,
         streams: vec![StreamRecord { points: Vec::new(), received }],

@@ -259,6 +259,7 @@ fn an_emulator_that_fell_behind() {
     // What waits for answers sends late what was answered late, whatever the gate.
     let bulk = FlowRecord::Bulk(BulkRecord {
         congestion_control: "cubic".to_owned(),
+        segment: None,
         received: ByteCount(1),
         elapsed: Nanos::from_secs(1),
         streams: Vec::new(),
@@ -361,6 +362,7 @@ fn a_report_that_does_not_fit_is_a_failure() {
     assert!(matches!(judge(&trial, &[], &[], &[]), Outcome::Failed { .. }));
     let bulk = FlowRecord::Bulk(BulkRecord {
         congestion_control: "cubic".to_owned(),
+        segment: None,
         received: ByteCount(1),
         elapsed: Nanos::from_secs(1),
         streams: Vec::new(),

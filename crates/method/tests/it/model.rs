@@ -208,6 +208,7 @@ impl Model {
             FlowKind::Echo(asked) => echo(way, asked, load, chance),
             FlowKind::Bulk(bulk) => FlowRecord::Bulk(BulkRecord {
                 congestion_control: bulk.congestion_control.clone(),
+                segment: None,
                 received: ByteCount((way.capacity * load.as_secs_f64() * 1448.0) as u64),
                 elapsed: load,
                 streams: vec![StreamRecord { points: Vec::new(), received: Vec::new() }],

@@ -306,6 +306,7 @@ pub fn bulk_record(ordinal: u64, streams: u16, chance: &mut Chance) -> TrialReco
         .collect();
     let bulk = BulkRecord {
         congestion_control: "cubic".to_owned(),
+        segment: None,
         received: ByteCount(total),
         elapsed: Nanos::from_secs(3),
         streams,

@@ -129,6 +129,7 @@ fn bulk(source: SourceReport, sink: SinkReport) -> BulkRecord {
         .map(|points| StreamRecord { points, received: received.next().unwrap_or_default() });
     BulkRecord {
         congestion_control: source.congestion_control,
+        segment: source.segment,
         received: sink.received,
         elapsed: sink.elapsed,
         streams: streams.collect(),
@@ -256,7 +257,7 @@ mod tests {
     fn source() -> SideReport {
         SideReport::Source(SourceReport {
             congestion_control: "cubic".into(),
-            mss: 1448,
+            segment: None,
             streams: vec![Vec::new(), Vec::new()],
             acked: Vec::new(),
             written: Vec::new(),

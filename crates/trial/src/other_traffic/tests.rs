@@ -73,6 +73,7 @@ fn bulk() -> (FlowKind, FlowRecord) {
     let asked = Bulk { streams: 1, congestion_control, interval: Nanos::from_millis(100) };
     let seen = BulkRecord {
         congestion_control: "cubic".to_owned(),
+        segment: None,
         received: ByteCount(1_448_000),
         elapsed: Nanos::from_millis(200),
         streams: Vec::new(),

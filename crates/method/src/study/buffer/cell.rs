@@ -6,7 +6,7 @@
 use measure::{Nanos, Rate};
 
 use super::ends::Ends;
-use super::series::Series;
+use crate::study::series::Series;
 use super::{Background, BufferSpec};
 use crate::study::{Tried, burst};
 use page::{Caveat, Conditions, Key};

@@ -6,7 +6,7 @@
 use measure::Nanos;
 
 use super::StabilityLimits;
-use super::series::{Series, Total, mean, variation};
+use crate::study::series::{Series, Total, mean, variation};
 
 /// More of the busy time than this spent waiting for a window or a socket: the hosts were the
 /// limit.
@@ -133,7 +133,7 @@ pub(super) fn judge(series: &Series, fair_share: f64, limits: StabilityLimits) -
 fn stalled(series: &Series) -> f64 {
     let since = |(first, last): (&Total, &Total)| {
         let busy = last.busy.saturating_sub(first.busy).as_secs_f64();
-        last.stalled.saturating_sub(first.stalled).as_secs_f64() / busy.max(f64::MIN_POSITIVE)
+        last.stalled().saturating_sub(first.stalled()).as_secs_f64() / busy.max(f64::MIN_POSITIVE)
     };
     series.span().map_or(0.0, since)
 }

@@ -4,7 +4,7 @@
 
 use measure::{ByteCount, Nanos};
 
-use super::series::{Series, Total};
+use crate::study::series::{Series, Total};
 
 /// A window was held without loss where nothing was sent again for so many smoothed round trips
 /// after it was read: the loss of what was sent last shows a round trip later.
@@ -25,7 +25,7 @@ pub(super) fn efficiency(series: &Series, segment: ByteCount) -> Option<f64> {
 pub(super) fn buffer_delay(series: &Series, baseline: Option<Nanos>) -> Option<f64> {
     let baseline = baseline.filter(|rtt| *rtt > Nanos::ZERO)?.as_secs_f64();
     let trips: Vec<f64> = series.counted().map(|total| total.srtt.as_secs_f64()).collect();
-    (!trips.is_empty()).then(|| (super::series::mean(&trips) - baseline) / baseline)
+    (!trips.is_empty()).then(|| (crate::study::series::mean(&trips) - baseline) / baseline)
 }
 
 /// By TCP: the largest window that was filled and held without loss, less what the path itself
@@ -66,6 +66,6 @@ fn without_loss(totals: &[Total]) -> bool {
     let until = first.at + first.srtt * WITHOUT_LOSS_ROUND_TRIPS;
     let Some(later) = totals[1..].iter().find(|total| total.at >= until) else { return false };
     let busy = later.busy.saturating_sub(first.busy).as_secs_f64();
-    let stalled = later.stalled.saturating_sub(first.stalled).as_secs_f64();
+    let stalled = later.stalled().saturating_sub(first.stalled()).as_secs_f64();
     later.retransmits == first.retransmits && stalled <= STALLED * busy
 }

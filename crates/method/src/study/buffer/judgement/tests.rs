@@ -85,6 +85,7 @@ fn series(rows: &[Row], omit: u64, stalled: Nanos) -> Series {
         rows.iter().map(|row| ByteCount(row.0 * 1_000_000 / 8)).collect();
     let record = BulkRecord {
         congestion_control: "cubic".to_owned(),
+        segment: None,
         received: ByteCount(received.iter().map(|octets| octets.0).sum()),
         elapsed: SECOND * rows.len() as u64,
         streams: vec![StreamRecord { points, received }],
@@ -200,6 +201,7 @@ fn ratios_of_rfc6349() {
 fn an_empty_record_is_judged_without_panic() {
     let nothing = BulkRecord {
         congestion_control: String::new(),
+        segment: None,
         received: ByteCount(0),
         elapsed: Nanos::ZERO,
         streams: Vec::new(),

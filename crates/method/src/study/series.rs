@@ -1,4 +1,4 @@
-//! One trial's TCP over time: all streams together, in steps of about a second.
+//! One trial's TCP over time: all streams of a flow together, in steps of about a second.
 //!
 //! Owns what a step is and what counts as a fall of the window. Never judges, and never sees
 //! another trial.
@@ -55,7 +55,15 @@ pub(super) struct Total {
     pub(super) min_rtt: Nanos,
     /// Sums over the streams, so up to as many times the time as there are streams.
     pub(super) busy: Nanos,
-    pub(super) stalled: Nanos,
+    pub(super) rwnd_limited: Nanos,
+    pub(super) sndbuf_limited: Nanos,
+}
+
+impl Total {
+    /// The time that the senders waited for anything but the network.
+    pub(super) fn stalled(&self) -> Nanos {
+        self.rwnd_limited + self.sndbuf_limited
+    }
 }
 
 impl Series {
@@ -154,7 +162,8 @@ fn totals(streams: &[StreamRecord]) -> Vec<Total> {
             srtt: Nanos(sum(|p| p.srtt.0)) / streams.len().max(1) as u64,
             min_rtt: points().map(|p| p.min_rtt).min().unwrap_or_default(),
             busy: Nanos(sum(|p| p.busy.0)),
-            stalled: Nanos(sum(|p| p.rwnd_limited.0 + p.sndbuf_limited.0)),
+            rwnd_limited: Nanos(sum(|p| p.rwnd_limited.0)),
+            sndbuf_limited: Nanos(sum(|p| p.sndbuf_limited.0)),
         }
     };
     (0..count).map(of).collect()
