@@ -26,6 +26,8 @@ use switchmark::protocol::{
 };
 use trial::topology::AddressBlock;
 
+/// An address of the testbed's own.
+const OWN: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 18, 99, 9));
 /// Within which whatever ends is gone.
 const GONE: Duration = Duration::from_secs(3);
 
@@ -56,7 +58,9 @@ impl Agent {
         this.say(&Message::Hello(Hello::ours()));
         this.hear();
         let terms = Terms {
-            addresses: vec![AddressBlock { first: IpAddr::V4(Ipv4Addr::LOCALHOST), count: 1 }],
+            addresses: [IpAddr::V4(Ipv4Addr::LOCALHOST), OWN]
+                .map(|first| AddressBlock { first, count: 1 })
+                .to_vec(),
             interfaces: vec!["eth1".into()],
             longest: Nanos::from_secs(10),
             own: BTreeMap::new(),
@@ -69,11 +73,14 @@ impl Agent {
         }
     }
 
-    /// One that turned the port's offloads off.
+    /// One that turned the port's offloads off and gave it an address.
     fn changed(testbed: &LiveTestbed) -> Self {
         let (mut this, _) = Self::start(testbed);
         let ask = Ask::Offloads { interfaces: vec!["eth1".into()], change: OffloadChange::Off };
         this.ask(ask).expect("turned off");
+        let (interface, prefix, present) = ("eth1".to_owned(), 24, true);
+        let address = Setting::Address { interface, address: OWN, prefix, present };
+        this.ask(Ask::Change { settings: vec![address] }).expect("set");
         this
     }
 
@@ -178,6 +185,20 @@ fn gone_in_time(child: &mut Child) -> Option<Duration> {
     None
 }
 
+/// What an agent changed, as the next one says that it put it right.
+const CHANGED: [&str; 2] = ["eth1 without 198.18.99.9", "offloads of eth1"];
+
+/// A port's features and addresses.
+fn as_it_is(lab: &lab::Lab) -> (BTreeMap<String, bool>, Vec<String>) {
+    let look = |kernel: &mut netlink::Netlink| {
+        let own = nix::ifaddrs::getifaddrs().into_iter().flatten();
+        let own = own.filter(|one| one.interface_name == "eth1");
+        let addresses = own.filter_map(|one| one.address).map(|address| address.to_string());
+        Ok((kernel.features("eth1")?, addresses.collect()))
+    };
+    lab.netlink("h1", look).expect("features")
+}
+
 #[test]
 fn whatever_ends_an_agent_it_goes_and_the_host_is_as_it_was_found() {
     let Some(_alone) = alone("whatever ends an agent", &[]) else { return };
@@ -185,10 +206,7 @@ fn whatever_ends_an_agent_it_goes_and_the_host_is_as_it_was_found() {
     let mut rng = Pcg64::seed_from_u64(seed);
     let mut table: BTreeMap<Way, (u32, u32)> = BTreeMap::new();
     let mut testbed = open(&LabDevice::Cable, None);
-    let features = |testbed: &LiveTestbed| {
-        let lab = testbed.lab().expect("a lab");
-        lab.netlink("h1", |kernel| kernel.features("eth1")).expect("features")
-    };
+    let features = |testbed: &LiveTestbed| as_it_is(testbed.lab().expect("a lab"));
     let found = features(&testbed);
     for number in 0..endings {
         let way = WAYS[number % WAYS.len()];
@@ -213,7 +231,7 @@ fn whatever_ends_an_agent_it_goes_and_the_host_is_as_it_was_found() {
             counted.1 += 1;
             assert_eq!(way, Way::Killed, "only what is killed leaves something");
             let (_next, mended) = Agent::start(&testbed);
-            assert_eq!(mended, ["offloads of eth1"], "{way:?}");
+            assert_eq!(mended, CHANGED, "{way:?}");
         }
         assert_eq!(features(&testbed), found, "{way:?}, ending {number}");
     }
@@ -228,7 +246,7 @@ fn the_doctor_puts_back_what_a_killed_agent_left() {
     let Some(_alone) = alone("the doctor puts back", &[]) else { return };
     let testbed = open(&LabDevice::Cable, None);
     let lab = testbed.lab().expect("a lab");
-    let features = || lab.netlink("h1", |kernel| kernel.features("eth1")).expect("features");
+    let features = || as_it_is(lab);
     let found = features();
     let mut agent = Agent::changed(&testbed);
     end(Way::Killed, &mut agent);
@@ -242,7 +260,7 @@ fn the_doctor_puts_back_what_a_killed_agent_left() {
         let told = json(&output);
         told["restored"]["this host"].clone()
     };
-    assert_eq!(restore(), serde_json::json!(["offloads of eth1"]));
+    assert_eq!(restore(), serde_json::json!(CHANGED));
     assert_eq!(features(), found);
     assert_eq!(restore(), serde_json::json!([]), "once");
 }

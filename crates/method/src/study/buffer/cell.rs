@@ -6,8 +6,8 @@
 use measure::{Nanos, Rate};
 
 use super::ends::Ends;
-use crate::study::series::Series;
 use super::{Background, BufferSpec};
+use crate::study::series::Series;
 use crate::study::{Tried, burst};
 use page::{Caveat, Conditions, Key};
 use trial::record::{BulkRecord, DatagramsRecord, FlowRecord};
