@@ -95,6 +95,15 @@ impl Decision {
     }
 }
 
+/// Subject - reference in the values' own unit, whatever the scale of the decision.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Hodges and Lehmann's estimate.
+    pub value: f64,
+    /// Exact for the blocks there are, with its own confidence.
+    pub interval: Interval,
+}
+
 /// One quantity of two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
@@ -104,6 +113,8 @@ pub struct Comparison {
     pub value: f64,
     /// Exact for the blocks there are, with its own confidence.
     pub interval: Interval,
+    /// The same as a difference: what a ratio of 1.002 is in microseconds.
+    pub difference: Difference,
     /// Blocks of the subject and of the reference.
     pub blocks: (usize, usize),
     /// What is within it does not matter: a share for a ratio, else in the values' unit. A ratio is
@@ -150,16 +161,13 @@ pub fn compare(blocks: Blocks<'_>, margin: f64) -> Option<Comparison> {
         values.iter().map(on_scale).collect()
     };
     let (a, b) = (scaled(&subject), scaled(&reference));
-    let (shift, dominance) = match blocks {
-        Blocks::Interleaved(_) => {
-            let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
-            (Shift::of_pairs(&differences)?, mean_sign(differences.iter().copied()))
-        }
-        Blocks::Apart { .. } => {
-            let all = a.iter().flat_map(|a| b.iter().map(move |b| a - b));
-            (Shift::of_sides(&a, &b)?, mean_sign(all))
-        }
+    let shift = shift_of(blocks, &a, &b)?;
+    let dominance = match blocks {
+        Blocks::Interleaved(_) => mean_sign(a.iter().zip(&b).map(|(a, b)| a - b)),
+        Blocks::Apart { .. } => mean_sign(a.iter().flat_map(|a| b.iter().map(move |b| a - b))),
     };
+    let plain = shift_of(blocks, &subject, &reference)?;
+    let difference = Difference { value: plain.estimate(), interval: plain.interval(CONFIDENCE) };
     let back = |value: f64| if scale == Scale::Ratio { value.exp() } else { value };
     let interval = shift.interval(CONFIDENCE);
     let beyond = shift.chance_if_not_above(limit).min(shift.chance_if_not_below(-limit));
@@ -168,6 +176,7 @@ pub fn compare(blocks: Blocks<'_>, margin: f64) -> Option<Comparison> {
         scale,
         value: back(shift.estimate()),
         interval: Interval { low: back(interval.low), high: back(interval.high), ..interval },
+        difference,
         blocks: (subject.len(), reference.len()),
         margin: if scale == Scale::Ratio { margin } else { limit },
         p_different: (2.0 * beyond).min(1.0),
@@ -220,6 +229,16 @@ impl Comparison {
         } else {
             Decision::Inconclusive
         };
+    }
+}
+
+/// By ranks, as the two sides were measured.
+fn shift_of(blocks: Blocks<'_>, a: &[f64], b: &[f64]) -> Option<Shift> {
+    match blocks {
+        Blocks::Interleaved(_) => {
+            Shift::of_pairs(&a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>())
+        }
+        Blocks::Apart { .. } => Shift::of_sides(a, b),
     }
 }
 

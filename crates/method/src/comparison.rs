@@ -1,20 +1,22 @@
 //! Two sides compared: the same figures of two runs, or of two devices within one.
 //!
-//! Owns which figures are compared, which of two values is the better, the margin, whose doing a
-//! difference is, and the sentence that says it all. Pure; the statistics are
-//! `measure::comparison`'s.
+//! Owns which figures are compared, which of them the question is about, which of two values is the
+//! better, the margin, and whose doing a difference is. Pure; the statistics are
+//! `measure::comparison`'s, and the words a page's.
 
 mod attribution;
 mod blocks;
 pub(crate) mod cells;
+mod label;
 mod plan;
-mod sentence;
+mod question;
 #[cfg(test)]
 mod tests;
 mod worth;
 
 use std::collections::BTreeMap;
 
+use measure::Interval;
 use measure::comparison::{self, Blocks, Comparison, Decision, Scale};
 use serde::Serialize;
 
@@ -25,6 +27,7 @@ pub use attribution::Attribution;
 pub use blocks::per_block;
 pub use cells::{Better, better};
 pub use plan::{before_start, decidable};
+pub use question::Blocking;
 pub use worth::{Operation, Worth};
 
 use cells::{Case, Values};
@@ -92,9 +95,10 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether the subject is better (`true`) or worse; `None` where no difference is known.
+    /// Whether the subject is better (`true`) or worse; `None` where no difference is known, and of
+    /// a part: a disk that takes its share of a shorter operation is no win.
     pub fn is_better(&self) -> Option<bool> {
-        if self.comparison.decision != Decision::Different {
+        if self.comparison.decision != Decision::Different || self.part().is_some() {
             return None;
         }
         let none = if self.comparison.scale == Scale::Ratio { 1.0 } else { 0.0 };
@@ -102,13 +106,31 @@ impl Row {
         Some(larger == (self.better == Better::More))
     }
 
+    /// How many more repetitions would decide it, about.
+    pub fn more_needed(&self) -> Option<usize> {
+        self.needed?.checked_sub(self.comparison.blocks.0.min(self.comparison.blocks.1))
+    }
+
     /// The row as a figure: `ratio`, or `difference` where one value is zero.
     pub fn figure(&self) -> Figure {
         let compared = &self.comparison;
-        let (metric, unit) = match compared.scale {
-            Scale::Ratio => (Metric::Ratio, Unit::Ratio),
-            Scale::Shift => (Metric::Difference, self.unit),
-        };
+        match compared.scale {
+            Scale::Ratio => {
+                self.as_figure((Metric::Ratio, Unit::Ratio), compared.value, compared.interval)
+            }
+            Scale::Shift => self.difference(),
+        }
+    }
+
+    /// By how much the subject exceeds the reference, in the metric's own unit.
+    pub fn difference(&self) -> Figure {
+        let own = self.comparison.difference;
+        self.as_figure((Metric::Difference, self.unit), own.value, own.interval)
+    }
+
+    fn as_figure(&self, named: (Metric, Unit), value: f64, interval: Interval) -> Figure {
+        let compared = &self.comparison;
+        let (metric, unit) = named;
         let mut conditions = self.conditions.clone();
         let mut say = |key: Key, value: Condition| conditions.insert(key, value);
         say(Key::Of, self.metric.as_str().into());
@@ -129,7 +151,7 @@ impl Row {
             metric,
             quantile: None,
             unit,
-            value: Some(compared.value),
+            value: Some(value),
             low: None,
             high: None,
             confidence: None,
@@ -139,8 +161,8 @@ impl Row {
             verdict: self.verdicts.0.max(self.verdicts.1),
             caveats: Vec::new(),
         };
-        figure.set_interval(Some(compared.interval));
-        if compared.interval.confidence < comparison::CONFIDENCE {
+        figure.set_interval(Some(interval));
+        if interval.confidence < comparison::CONFIDENCE {
             figure.caveats.push(page::Caveat::FewBlocks);
         }
         figure
@@ -158,10 +180,28 @@ pub struct Compared {
     pub interleaved: bool,
     /// Figure by figure.
     pub rows: Vec<Row>,
+    /// Parts of an operation's time: shown, and no part of any score.
+    pub parts: Vec<Row>,
+    /// Which of the rows the question is about; none without rows.
+    pub primary: Option<usize>,
+    /// Whether subject and reference are non-blocking, where both were asked.
+    pub nonblocking: Option<[Blocking; 2]>,
+    /// Which side is a direct cable, where the other is a device.
+    pub direct: Option<Direct>,
+    /// What the subject has, and what the reference has, where they have no figure in common.
+    pub apart: [Vec<String>; 2],
     /// Whose doing it is.
     pub attribution: Attribution,
-    /// What a buyer has to know.
-    pub sentence: String,
+}
+
+/// Which of two sides is the hosts' direct cable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direct {
+    /// What is compared.
+    Subject,
+    /// What it is compared with.
+    Reference,
 }
 
 impl Compared {
@@ -175,10 +215,48 @@ impl Compared {
 pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compared {
     let interleaved = subject.run == reference.run;
     let (own, others) = (Values::of(subject), Values::of(reference));
-    let mut rows: Vec<Row> =
-        others.cases().filter_map(|case| row(case, &own, &others, interleaved, margin)).collect();
+    let all = others.cases().filter_map(|case| row(case, &own, &others, interleaved, margin));
+    let (mut parts, mut rows): (Vec<Row>, Vec<Row>) = all.partition(|row| row.part().is_some());
+    let primary = question::primary(&rows);
+    for (rows, first) in [(&mut rows, primary), (&mut parts, None)] {
+        decide(rows, first.unwrap_or(0), interleaved, margin);
+    }
+    let direct = match (is_cable(subject), is_cable(reference)) {
+        (true, false) => Some(Direct::Subject),
+        (false, true) => Some(Direct::Reference),
+        _ => None,
+    };
+    let asked = [subject, reference].map(|side| question::nonblocking(side.figures));
+    let nonblocking = match asked {
+        [Some(own), Some(other)] => Some([own, other]),
+        _ => None,
+    };
+    let apart = if rows.is_empty() && parts.is_empty() {
+        [own.names(), others.names()]
+    } else {
+        [Vec::new(), Vec::new()]
+    };
+    let control = control_of(subject.figures);
+    let attribution = attribution::attribute((&rows, primary), interleaved, control, direct);
+    let (subject, reference) = (subject.name.to_owned(), reference.name.to_owned());
+    Compared {
+        subject,
+        reference,
+        interleaved,
+        rows,
+        parts,
+        primary,
+        nonblocking,
+        direct,
+        apart,
+        attribution,
+    }
+}
+
+/// Corrects for the number of figures, the one at `first` before the others.
+fn decide(rows: &mut [Row], first: usize, interleaved: bool, margin: f64) {
     let mut all: Vec<Comparison> = rows.iter().map(|row| row.comparison).collect();
-    comparison::correct(&mut all, primary(&rows));
+    comparison::correct(&mut all, first);
     let figures = rows.len();
     for (row, compared) in rows.iter_mut().zip(all) {
         row.comparison = compared;
@@ -188,22 +266,12 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
             row.needed = compared.blocks_needed(figures, interleaved);
         }
     }
-    let control = control_of(subject.figures);
-    let attribution = attribution::attribute(&rows, interleaved, control);
-    let (subject, reference) = (subject.name.to_owned(), reference.name.to_owned());
-    let sentence = sentence::of(&subject, &reference, &rows);
-    Compared { subject, reference, interleaved, rows, attribution, sentence }
 }
 
-/// The figure that a comparison is about first: the first of the run's that a study asks for
-/// itself.
-fn primary(rows: &[Row]) -> usize {
-    let own = |row: &Row| match row.metric {
-        Metric::Rtt | Metric::OneWayDelay | Metric::IoLatency => row.quantile == Some(0.5),
-        Metric::Throughput | Metric::Received | Metric::PairGoodput | Metric::Iops => true,
-        _ => false,
-    };
-    rows.iter().position(own).unwrap_or(0)
+/// Whether a side's hosts were joined directly: what is measured there is the tester alone.
+fn is_cable(side: &Side<'_>) -> bool {
+    let mut own = side.figures.iter().filter(|figure| !figure.is_bypass()).peekable();
+    own.peek().is_some() && own.all(|figure| figure.text(Key::Device) == Some(page::CABLE))
 }
 
 /// In how many figures a campaign's A/A control came out different, and of how many.

@@ -53,6 +53,9 @@ pub const LEAST_CONFIDENCE: f64 = 0.90;
 /// What the condition `interval` says of such ends.
 pub const RANGE: &str = "range";
 
+/// What the condition `device` says of a direct cable's own figures.
+pub const CABLE: &str = "cable";
+
 impl Figure {
     /// Takes an interval's ends. So few repetitions that their whole range covers the truth less
     /// often than [`LEAST_CONFIDENCE`] have no interval, only that [`RANGE`]; a single one has not

@@ -196,6 +196,12 @@ fn group(text: &str) -> String {
     format!("{minus}{grouped}{dot}{fraction}")
 }
 
+/// The same with a capital in front.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A sentence begins with a capital, but a user's name is not touched.
 pub(crate) fn capitalised(text: String) -> String {
     if let Some(rest) = text.strip_prefix("the ") { format!("The {rest}") } else { text }

@@ -6,7 +6,7 @@
 use measure::comparison::Decision;
 use serde::Serialize;
 
-use super::Row;
+use super::{Direct, Row};
 use page::Verdict;
 
 /// Fewer blocks than these never reach 95 %.
@@ -17,6 +17,8 @@ const FEWEST_BLOCKS: usize = 5;
 pub struct Attribution {
     /// Why not; empty where it may.
     pub reasons: Vec<String>,
+    /// One side is the direct cable itself: what the other adds to it, at another time.
+    pub direct: bool,
 }
 
 impl Attribution {
@@ -31,14 +33,34 @@ impl Attribution {
             return "attributable: a direct cable between the same hosts stood beside both"
                 .to_owned();
         }
+        if self.direct && self.reasons.len() == 1 {
+            return format!("one side is the direct cable itself, {}", self.reasons[0]);
+        }
         format!("not attributable: {}", self.reasons.join(", "))
     }
 }
 
+/// What a direct cable measured in a run of its own leaves open.
+const ANOTHER_TIME: &str =
+    "measured at another time: what the hosts changed by in between is in the difference";
+
 /// `control` is in how many figures the A/A control came out different, and of how many.
-pub(super) fn attribute(rows: &[Row], interleaved: bool, control: (usize, usize)) -> Attribution {
+///
+/// What the cable did has to be certain for the figure that the question is about: of `primary`,
+/// the place of its row. Others that are only not shown to be the same forbid nothing.
+pub(super) fn attribute(
+    (rows, primary): (&[Row], Option<usize>),
+    interleaved: bool,
+    control: (usize, usize),
+    direct: Option<Direct>,
+) -> Attribution {
     let mut reasons = Vec::new();
-    if rows.iter().all(|row| row.bypass.is_empty() || !(interleaved || row.control.is_some())) {
+    if direct.is_some() {
+        reasons.push(ANOTHER_TIME.to_owned());
+    } else if rows
+        .iter()
+        .all(|row| row.bypass.is_empty() || !(interleaved || row.control.is_some()))
+    {
         reasons.push("no bypass".to_owned());
     }
     let most = rows.iter().map(|row| row.comparison.blocks.0.min(row.comparison.blocks.1)).max();
@@ -57,7 +79,7 @@ pub(super) fn attribute(rows: &[Row], interleaved: bool, control: (usize, usize)
             "the direct cable's own figures changed between the runs, in {changed} of {}",
             controls.len()
         ));
-    } else if unsure > 0 && most.unwrap_or(0) > 1 {
+    } else if unsure > 0 && most.unwrap_or(0) > 1 && !same(rows, primary) {
         reasons.push(format!(
             "the direct cable is not shown to be the same in both runs, in {unsure} of {}",
             controls.len()
@@ -71,5 +93,11 @@ pub(super) fn attribute(rows: &[Row], interleaved: bool, control: (usize, usize)
     if !rows.is_empty() && rows.iter().all(tester) {
         reasons.push("the tester was the limit on both sides".to_owned());
     }
-    Attribution { reasons }
+    Attribution { reasons, direct: direct.is_some() }
+}
+
+/// Whether the direct cable is shown to have been the same in the question's own figure.
+fn same(rows: &[Row], primary: Option<usize>) -> bool {
+    let control = primary.and_then(|at| rows.get(at)?.control);
+    control.is_some_and(|control| control.decision == Decision::Equivalent)
 }

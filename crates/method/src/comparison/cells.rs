@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Side;
+use super::{Side, label};
 use page::{Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 
 /// Which of two values is the better.
@@ -126,6 +126,21 @@ impl Values {
     /// In the order in which the run tells them.
     pub(super) fn cases(&self) -> impl Iterator<Item = &Case> {
         self.order.iter()
+    }
+
+    /// The metrics that the device's side has, in its order, each with its cases.
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let own = self.order.iter().filter_map(|case| Some((case, self.device.get(case)?)));
+        for (case, cell) in own.filter(|(_, cell)| !cell.conditions.contains_key(&Key::Part)) {
+            let quantile = cell.quantile.map_or_else(String::new, |q| format!(" p{}", q * 100.0));
+            let case_of = label::in_brackets(&cell.conditions);
+            let name = format!("{}{quantile}{case_of}", case.metric.as_str());
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     }
 
     pub(super) fn device(&self, case: &Case) -> Option<&Cell> {

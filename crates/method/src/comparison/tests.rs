@@ -82,13 +82,10 @@ fn two_devices_of_one_run_are_compared_block_by_block() {
     assert!((row.comparison.value - 1.2).abs() < 0.01);
     assert_eq!((row.subject.len(), row.reference.len(), row.bypass.len()), (8, 8, 8));
     assert!(compared.is_worse());
-    assert!(
-        compared.sentence.starts_with(
-            "s2 is worse than s1 in 1 of 1 figures; most in rtt p50 (udp, 64 octets, idle) is 1.2"
-        ),
-        "{}",
-        compared.sentence
-    );
+    assert_eq!((compared.primary, row.label()), (Some(0), "rtt p50 (udp, 64 octets, idle)".into()));
+    let difference = row.difference();
+    assert_eq!((difference.metric, difference.unit), (Metric::Difference, Unit::Nanoseconds));
+    assert!((difference.value.expect("a value") - 2_000.0).abs() < 100.0, "{difference:?}");
     let figure = row.figure();
     assert_eq!((figure.metric, figure.unit), (Metric::Ratio, Unit::Ratio));
     assert_eq!(figure.conditions[&Key::Decision], Condition::from("different"));
@@ -131,10 +128,6 @@ fn the_same_twice_is_equivalent() {
     let run = blocks(10, &[("sw", 10_000.0)], Some(8_000.0));
     let compared = two_runs(&run, &run);
     assert_eq!(compared.rows[0].comparison.decision, Decision::Equivalent);
-    assert_eq!(
-        compared.sentence,
-        "new is as good as old: equivalent in all the one figure.".replace("all ", "")
-    );
 }
 
 #[test]
@@ -157,7 +150,11 @@ fn nothing_in_common_is_said() {
         figure.set(Key::Protocol, "tcp");
     }
     let compared = two_runs(&ours, &theirs);
-    assert_eq!(compared.sentence, "new and old have no figure in common.");
+    let [own, others] = &compared.apart;
+    assert_eq!(
+        (&own[0][..], &others[0][..]),
+        ("rtt p50 (udp, 64 octets, idle)", "rtt p50 (tcp, 64 octets, idle)")
+    );
     assert!(compared.rows.is_empty() && !compared.attribution.is_given());
 }
 
@@ -194,28 +191,58 @@ fn bridge_and_a_slow_device(count: usize) -> Compared {
 
 #[test]
 fn a_device_a_thousand_times_slower_is_different() {
-    let decided = |count| {
+    // All; the first figure, the others with two blocks more; none.
+    for (count, expected, more) in
+        [(crate::study::BLOCKS as usize, 4, None), (6, 1, Some(2)), (5, 0, Some(3))]
+    {
         let compared = bridge_and_a_slow_device(count);
-        let decided = compared.rows.iter().filter(|row| row.is_better() == Some(true)).count();
+        let better = |row: &&super::Row| row.is_better() == Some(true);
         assert_eq!(compared.rows.len(), 4);
-        (decided, compared.sentence)
+        assert_eq!(compared.rows.iter().filter(better).count(), expected, "{count} blocks");
+        let needed = compared.rows.iter().filter_map(super::Row::more_needed).min();
+        assert_eq!(needed, more, "{count} blocks");
+    }
+}
+
+/// A run over the direct cable, and one through a device: what the device adds, no missing bypass.
+#[test]
+fn a_run_over_the_direct_cable_is_known_as_one() {
+    let (cable, device) =
+        (blocks(8, &[("cable", 1_120.0)], None), blocks(8, &[("sw", 2_000.0)], None));
+    let compared = two_runs(&device, &cable);
+    assert_eq!(compared.direct, Some(super::Direct::Reference));
+    assert!((compared.rows[0].comparison.difference.value - 880.0).abs() < 10.0);
+    let said = compared.attribution.sentence();
+    assert!(said.starts_with("one side is the direct cable itself, measured at another"), "{said}");
+    assert!(!compared.attribution.is_given());
+    assert_eq!(two_runs(&cable, &cable).direct, None);
+}
+
+/// The disk's part of an operation shrinks with the operation: shown, and nobody's win.
+#[test]
+fn parts_are_told_and_not_scored() {
+    let of = |iops: f64, disk: f64| {
+        let figure = |metric, value, at: usize, part: Option<&str>| {
+            let mut figure = rtt("sw", "device", value * noise(at, 0));
+            (figure.metric, figure.quantile) = (metric, None);
+            figure.conditions.extend(part.map(|part| (Key::Part, part.into())));
+            figure
+        };
+        let block = |at| {
+            vec![
+                figure(Metric::IoLatency, disk, at, Some("disk")),
+                figure(Metric::Iops, iops, at, None),
+            ]
+        };
+        (0..8).map(block).collect::<Vec<_>>()
     };
-    let (count, sentence) = decided(crate::study::BLOCKS as usize);
-    assert_eq!(count, 4, "{sentence}");
-    assert!(sentence.starts_with("bridge is better than slowdev in 4 of 4 figures; most"));
-    // Six decide the first figure, and say what the others would take.
-    let (count, sentence) = decided(6);
-    assert_eq!(count, 1, "{sentence}");
-    assert!(
-        sentence.starts_with(
-            "bridge is better than slowdev in 1 of 4 figures; 3 can't be told (about 2 more \
-             repetitions are needed); most in rtt p50 (udp, 64 octets, idle) is 0.001 times"
-        ),
-        "{sentence}"
-    );
-    let (count, sentence) = decided(5);
-    assert_eq!(count, 0);
-    assert!(sentence.contains("can't be told (about 3 more repetitions are needed)"), "{sentence}");
+    let compared = two_runs(&of(930.0, 500.0), &of(1_000.0, 700.0));
+    assert_eq!((compared.rows.len(), compared.parts.len()), (1, 1));
+    assert_eq!(compared.rows[compared.primary.expect("a row")].metric, Metric::Iops);
+    assert_eq!(compared.parts[0].comparison.decision, Decision::Different);
+    assert_eq!(compared.parts[0].is_better(), None);
+    assert!(compared.parts[0].label().starts_with("part: disk ("));
+    assert!(compared.is_worse());
 }
 
 #[test]

@@ -55,18 +55,22 @@ impl Worth {
 
     /// In words.
     pub fn sentence(&self) -> String {
-        let micros = |ns: f64| format!("{:.1} us", ns / 1e3);
+        let micros = |ns: f64| format!("{:.1} µs", ns.abs() / 1e3);
         let (before, after) = self.per_second();
+        let word = if self.saved_one_way < 0.0 { "slower" } else { "faster" };
+        let times = match self.operation.hops {
+            1 => "once".to_owned(),
+            2 => "twice".to_owned(),
+            many => format!("{many} times"),
+        };
         format!(
-            "An operation of {} that crosses it {} times: {} x {} = {}, {:.1} % of it; {before:.0} operations a \
-             second, one after the other, would become {after:.0}. Where the answer crosses it as slowly as \
-             the request, it is twice as much.",
-            micros(self.operation.latency.0 as f64),
-            self.operation.hops,
+            "{} {word} each way, half of what the round trips differ by. An operation of {} that crosses it {times} \
+             becomes {} {word}, {:.1} % of it: {before:.0} operations a second, one after the other, would become \
+             {after:.0}. Where the answer crosses it as slowly as the request, it is twice as much.",
             micros(self.saved_one_way),
-            self.operation.hops,
+            micros(self.operation.latency.0 as f64),
             micros(self.saved()),
-            100.0 * self.share(),
+            100.0 * self.share().abs(),
         )
     }
 }
@@ -84,9 +88,10 @@ mod tests {
         assert!((worth.share() - 0.085_67).abs() < 1e-5);
         let (before, after) = worth.per_second();
         assert_eq!((before.round(), after.round()), (1250.0, 1367.0));
-        assert!(
-            worth.sentence().contains("2 x 34.3 us = 68.5 us")
-                || worth.sentence().contains("34.3 us x 2 = 68.5 us")
-        );
+        assert!(worth.sentence().starts_with("34.3 µs faster each way"), "{}", worth.sentence());
+        assert!(worth.sentence().contains("twice becomes 68.5 µs faster, 8.6 % of it"));
+        let slower = Worth { saved_one_way: -39_500.0, ..worth };
+        let said = slower.sentence();
+        assert!(said.starts_with("39.5 µs slower each way") && !said.contains('-'), "{said}");
     }
 }

@@ -1,8 +1,12 @@
-//! A comparison as a page: the verdict in a sentence, a forest plot of all ratios with their
+//! A comparison as a page: the answer in a sentence, a forest plot of all ratios with their
 //! intervals and the margin, each figure's blocks as distributions side by side and in the order
 //! they ran.
 //!
 //! Never compares: it draws what `method::comparison` decided.
+
+mod forest;
+mod markdown;
+mod sentence;
 
 use measure::comparison::{Decision, Scale as Compares};
 use measure::quantile::median;
@@ -17,6 +21,9 @@ use super::{conditions, picture, variance};
 use crate::run::RunMeta;
 use crate::text::{self, Footnotes};
 use crate::words;
+
+pub use markdown::markdown;
+pub use sentence::sentence;
 
 /// Of so many figures the blocks are drawn; the table has all.
 const MOST_DRAWN: usize = 8;
@@ -33,16 +40,17 @@ pub fn render(
     html::render(title, vec![page], generated_unix_ns)
 }
 
-/// The comparison as text, at most 100 columns wide: its ratios and its verdict. With `figures`
-/// of a campaign, where their variance comes from.
+/// The comparison as text, at most 100 columns wide: the answer first, then its ratios. With
+/// `figures` of a campaign, where their variance comes from.
 pub fn text(compared: &Compared, figures: &[Figure]) -> String {
     let mut notes = Footnotes::of(&[]);
     let mut out = String::new();
-    if !compared.rows.is_empty() {
-        text::put_table(&mut out, &table(compared), &mut notes);
-    }
-    text::put_wrapped(&mut out, "", &compared.sentence);
+    text::put_wrapped(&mut out, "", &sentence(compared).replace('→', "->"));
     text::put_wrapped(&mut out, "", &compared.attribution.sentence());
+    out.push('\n');
+    for table in [table(compared).unless_empty(), parts(compared)].into_iter().flatten() {
+        text::put_table(&mut out, &table, &mut notes);
+    }
     if let Some(shares) = variance::shares(figures) {
         out.push('\n');
         text::put_table(&mut out, &shares, &mut notes);
@@ -54,10 +62,19 @@ fn page_of(compared: &Compared, runs: [&RunMeta; 2]) -> Page {
     let anchor = "comparison".to_owned();
     let [reference, subject] = runs;
     let mut sections = sections(&anchor, compared);
-    sections.push(conditions::of_sweep(&format!("{anchor}-subject"), subject));
+    let conditions = |side: &str, run: &RunMeta| Section {
+        heading: format!("Conditions of run {}", run.id),
+        ..conditions::of_sweep(&format!("{anchor}-{side}"), run)
+    };
     if !compared.interleaved {
-        sections.push(conditions::of_sweep(&format!("{anchor}-reference"), reference));
+        sections.push(Section {
+            id: format!("{anchor}-testbed"),
+            heading: format!("The testbed of run {}", reference.id),
+            blocks: vec![Block::Pictures(vec![picture::picture(&reference.topology)])],
+        });
+        sections.push(conditions("reference", reference));
     }
+    sections.push(conditions("subject", subject));
     let how = if compared.interleaved { "in the same blocks" } else { "each in its own run" };
     Page {
         heading: format!("{} compared with {}", compared.subject, compared.reference),
@@ -75,17 +92,21 @@ fn page_of(compared: &Compared, runs: [&RunMeta; 2]) -> Page {
 
 /// Which is better, and whether that may be put down to what is compared.
 pub(super) fn answer(compared: &Compared) -> Answer {
-    let reply = if compared.is_worse() {
-        Reply::Worse
-    } else if compared.rows.iter().any(|row| row.is_better() == Some(true)) {
-        Reply::Better
-    } else if compared.rows.is_empty() || compared.rows.iter().any(|row| !is_equivalent(row)) {
-        Reply::Inconclusive
-    } else {
-        Reply::Equivalent
+    let any = |better: bool| compared.rows.iter().any(|row| row.is_better() == Some(better));
+    let first = compared.primary.and_then(|at| compared.rows[at].is_better());
+    let reply = match first {
+        Some(true) => Reply::Better,
+        Some(false) => Reply::Worse,
+        None if any(false) => Reply::Worse,
+        None if any(true) => Reply::Better,
+        None if compared.rows.is_empty() || !compared.rows.iter().all(is_equivalent) => {
+            Reply::Inconclusive
+        }
+        None => Reply::Equivalent,
     };
-    let text = format!("{} {}.", compared.sentence, compared.attribution.sentence());
-    Answer::new(text).to(format!("{} or {}?", compared.subject, compared.reference), reply)
+    let said = words::capital(&compared.attribution.sentence());
+    Answer::new(format!("{} {said}.", sentence(compared)))
+        .to(format!("{} or {}?", compared.subject, compared.reference), reply)
 }
 
 /// All ratios, and the blocks behind them.
@@ -95,10 +116,12 @@ pub(super) fn sections(anchor: &str, compared: &Compared) -> Vec<Section> {
 
 fn ratios(anchor: &str, compared: &Compared) -> Section {
     let mut blocks = Vec::new();
-    if compared.rows.iter().any(is_ratio) {
-        blocks.push(Block::Pictures(vec![forest(compared)]));
+    let ratios: Vec<&Row> = compared.rows.iter().filter(|row| is_ratio(row)).collect();
+    if !ratios.is_empty() {
+        blocks.push(Block::Pictures(vec![forest::picture(compared, &ratios)]));
     }
     blocks.push(Block::Table(table(compared)));
+    blocks.extend(parts(compared).map(Block::Table));
     Section { id: format!("{anchor}-ratios"), heading: "Figure by figure".to_owned(), blocks }
 }
 
@@ -115,77 +138,28 @@ fn percent(ratio: f64) -> f64 {
     (ratio - 1.0) * 100.0
 }
 
-fn signed(percent: f64) -> String {
-    format!("{percent:+.3} %")
-}
-
-fn forest(compared: &Compared) -> Picture {
-    let rows: Vec<(usize, &Row)> =
-        compared.rows.iter().enumerate().filter(|(_, row)| is_ratio(row)).collect();
-    let names: Vec<String> = rows.iter().map(|(at, _)| (at + 1).to_string()).collect();
-    let ends = rows.iter().flat_map(|(_, row)| {
-        let own = &row.comparison;
-        [own.interval.low, own.interval.high, 1.0 + own.margin, 1.0 / (1.0 + own.margin)]
-    });
-    let y = Axis::over(
-        &format!("{} against {}, % more or less", compared.subject, compared.reference),
-        Scale::Linear,
-        ends.map(percent).chain([0.0]),
-        |value| words::trimmed(value, 3),
-    );
-    let point = |(place, (_, row)): (usize, &(usize, &Row))| Point {
-        x: place as f64,
-        y: percent(row.comparison.value),
-        whisker: Some((
-            percent(row.comparison.interval.low),
-            percent(row.comparison.interval.high),
-        )),
-        text: format!("{}: {}", row.label(), signed(percent(row.comparison.value))),
-    };
-    let edge = |of: fn(f64) -> f64| -> Vec<(f64, f64)> {
-        let at = |(place, (_, row)): (usize, &(usize, &Row))| {
-            let y = percent(of(row.comparison.margin));
-            [(place as f64 - 0.5, y), (place as f64 + 0.5, y)]
-        };
-        rows.iter().enumerate().flat_map(at).collect()
-    };
-    let line = |name: &str, line: Vec<(f64, f64)>| Series {
-        name: name.to_owned(),
-        colour: None,
-        dashed: true,
-        line,
-        points: Vec::new(),
-    };
-    let plot = Plot {
-        title: format!("{} against {}: all ratios", compared.subject, compared.reference),
-        x: Axis::names("figure, by its number below", &names),
-        y,
-        series: vec![
-            Series {
-                name: "ratio with its interval".to_owned(),
-                colour: Some(0),
-                dashed: false,
-                line: Vec::new(),
-                points: rows.iter().enumerate().map(point).collect(),
-            },
-            line("margin", edge(|margin| 1.0 + margin)),
-            line("", edge(|margin| 1.0 / (1.0 + margin))),
-        ],
-    };
-    let caption = "Each figure's ratio with its interval. Wholly outside the margin it is different, \
-                   wholly inside equivalent, else inconclusive.";
-    Picture { image: Image::Plot(plot), caption: caption.to_owned() }
-}
-
 fn table(compared: &Compared) -> Table {
+    let title =
+        format!("{} compared with {}, figure by figure", compared.subject, compared.reference);
+    table_of(compared, title, &compared.rows)
+}
+
+/// Where an operation's time goes, on both sides; none where it is not told.
+fn parts(compared: &Compared) -> Option<Table> {
+    let title = "Parts of an operation's time, which are no part of the score".to_owned();
+    table_of(compared, title, &compared.parts).unless_empty()
+}
+
+fn table_of(compared: &Compared, title: String, rows: &[Row]) -> Table {
     let columns = [
-        "number",
         "figure",
         "of",
         &compared.reference,
         &compared.subject,
         "ratio",
         "interval",
+        "difference",
+        "its interval",
         "confidence",
         "blocks",
         "margin",
@@ -193,15 +167,13 @@ fn table(compared: &Compared) -> Table {
         "Cliff's delta",
         "decision",
     ];
-    let title =
-        format!("{} compared with {}, figure by figure", compared.subject, compared.reference);
     Table::new(title, columns)
-        .page_only(&["number", "p, corrected", "Cliff's delta"])
-        .sparing(&["margin", "confidence", "blocks"])
-        .with_rows(compared.rows.iter().enumerate().map(|(at, row)| cells(at + 1, row)))
+        .page_only(&["p, corrected", "Cliff's delta"])
+        .sparing(&["margin", "confidence", "blocks", "its interval", "interval"])
+        .with_rows(rows.iter().map(cells))
 }
 
-fn cells(number: usize, row: &Row) -> Vec<Cell> {
+fn cells(row: &Row) -> Vec<Cell> {
     let own = &row.comparison;
     let scaled = |value: f64| match own.scale {
         Compares::Ratio => format!("{value:.4}"),
@@ -212,46 +184,79 @@ fn cells(number: usize, row: &Row) -> Vec<Cell> {
         Cell::number_or_missing(middle).with_note(verdict.as_str())
     };
     let is_range = own.interval.confidence < LEAST_CONFIDENCE;
-    let interval = if is_range && own.interval.low >= own.interval.high {
-        Cell::Missing
-    } else {
-        Cell::number(format!("{}…{}", scaled(own.interval.low), scaled(own.interval.high)))
+    let between = |low: f64, high: f64, write: &dyn Fn(f64) -> String| {
+        if is_range && low >= high {
+            Cell::Missing
+        } else {
+            Cell::number(joined(&write(low), &write(high)))
+        }
     };
     let confidence = if is_range {
         RANGE.to_owned()
     } else {
         format!("{:.1} %", own.interval.confidence * 100.0)
     };
-    let decision = own.decision.as_str();
-    let (decision, note) = match row.is_better() {
-        Some(true) => ("better", decision),
-        Some(false) => ("worse", decision),
-        None => (decision, ""),
+    let ratio = match own.scale {
+        Compares::Ratio => Cell::number(format!("{:.4}", own.value)),
+        Compares::Shift => Cell::Missing,
+    };
+    let interval = match own.scale {
+        Compares::Ratio => between(own.interval.low, own.interval.high, &scaled),
+        Compares::Shift => Cell::Missing,
+    };
+    let plain = own.difference.interval;
+    let signed = |value: f64| {
+        let plus = if value > 0.0 { "+" } else { "" };
+        format!("{plus}{}", words::value(row.unit, value))
     };
     vec![
-        Cell::number(number.to_string()),
         Cell::text(row.metric_label()).with_note(match row.better {
+            _ if row.part().is_some() => "a part, not scored",
             Better::More => "more is better",
             Better::Less => "less is better",
         }),
         Cell::text(row.case_label()),
         typical(&row.reference, row.verdicts.1),
         typical(&row.subject, row.verdicts.0),
-        Cell::number(scaled(own.value)),
+        ratio,
         interval,
+        Cell::number(signed(own.difference.value)),
+        between(plain.low, plain.high, &signed),
         Cell::number(confidence),
         Cell::number(match own.blocks {
             (subject, reference) if subject == reference => subject.to_string(),
             (subject, reference) => format!("{reference}, {subject}"),
         }),
-        Cell::number(match own.scale {
-            Compares::Ratio => words::percent(own.margin),
-            Compares::Shift => words::value(row.unit, own.margin),
-        }),
+        Cell::number(sentence::margin(row)),
         Cell::number(format!("{:.4}", own.p_adjusted)),
         Cell::number(format!("{:.2}", own.dominance)),
-        Cell::text(decision).with_note(note),
+        decision(row),
     ]
+}
+
+/// `−0.30…+1.20 µs`: one unit where both have the same.
+fn joined(low: &str, high: &str) -> String {
+    match (low.rsplit_once('\u{a0}'), high.rsplit_once('\u{a0}')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}…{high}"),
+        _ => format!("{low}…{high}"),
+    }
+}
+
+/// What may be said, and where nothing can be said yet, what it would take.
+fn decision(row: &Row) -> Cell {
+    let decision = row.comparison.decision.as_str();
+    match row.is_better() {
+        Some(true) => Cell::text("better").with_note(decision),
+        Some(false) => Cell::text("worse").with_note(decision),
+        None if row.comparison.decision == Decision::Inconclusive => Cell::text(
+            row.more_needed()
+                .map_or_else(|| decision.to_owned(), |more| format!("{decision}, {more} more")),
+        )
+        .with_note(row.more_needed().map_or_else(String::new, |more| {
+            format!("about {} would decide", sentence::repetitions(more))
+        })),
+        None => Cell::text(decision),
+    }
 }
 
 fn blocks(anchor: &str, compared: &Compared) -> Section {

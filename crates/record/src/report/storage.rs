@@ -441,7 +441,7 @@ fn of_change(share: &Figure, own: &[&Figure]) -> Option<Answer> {
     let held = match reading::text(rest, Key::Agrees).as_deref() {
         Some("yes") => "the two agree",
         Some("no") => "the two do not agree: something else changed as well",
-        _ => "whether the two agree these blocks can't tell",
+        _ => "too few repetitions to tell whether the two agree",
     };
     let text = format!(
         "with {} instead of the cable one takes {} longer, {} of it by the round trips; {held} (rest {}).",

@@ -176,8 +176,10 @@ fn nothing_is_the_device_s_where_it_does_nothing() {
             }
             let compared = compare(&own.side("one"), &other.side("other"), MARGIN);
             compared_all += 1;
-            if compared.rows.iter().any(|row| row.is_better().is_some()) {
-                different.push(compared.sentence);
+            let differ = compared.rows.iter().filter(|row| row.is_better().is_some());
+            let differ: Vec<String> = differ.map(method::comparison::Row::label).collect();
+            if !differ.is_empty() {
+                different.push(differ.join("; "));
             }
         }
         println!(

@@ -9,7 +9,7 @@ mod sides;
 use std::path::PathBuf;
 
 use measure::Nanos;
-use method::comparison::{Compared, MARGIN, Operation, compare};
+use method::comparison::{Compared, MARGIN, Operation, Row, compare};
 use page::Figure;
 use record::Store;
 use record::text::put_wrapped;
@@ -44,6 +44,9 @@ pub struct Args {
     /// How many times an operation crosses what is compared, one after the other
     #[arg(long, value_name = "N", default_value_t = 1, requires = "operation")]
     hops: u32,
+    /// Print a Markdown table, and nothing else
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
     /// Write the comparison as a page
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -66,7 +69,11 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if args.data.json {
         speak::print_json(&in_json(&sides, &compared))?;
     }
-    output::say(&args.data, &text(&sides, &compared))?;
+    if args.markdown {
+        speak::print(&record::report::comparison::markdown(&compared))?;
+    } else {
+        output::say(&args.data, &text(&sides, &compared))?;
+    }
     if let Some(latency) = args.operation {
         let worth = Operation { latency, hops: args.hops }.worth(&compared);
         let told = worth.map_or_else(|| "no round trips to compare".to_owned(), |w| w.sentence());
@@ -100,7 +107,9 @@ fn outcome(compared: &Compared, baseline: bool) -> Outcome {
 }
 
 fn in_json(sides: &Sides, compared: &Compared) -> serde_json::Value {
-    let figures: Vec<Figure> = compared.rows.iter().map(method::comparison::Row::figure).collect();
+    let figures: Vec<Figure> = compared.rows.iter().map(Row::figure).collect();
+    let differences: Vec<Figure> = compared.rows.iter().map(Row::difference).collect();
+    let parts: Vec<Figure> = compared.parts.iter().map(Row::figure).collect();
     let blocks: Vec<_> = compared
         .rows
         .iter()
@@ -112,10 +121,14 @@ fn in_json(sides: &Sides, compared: &Compared) -> serde_json::Value {
         "subject": { "name": compared.subject, "run": sides.subject_meta().id },
         "reference": { "name": compared.reference, "run": sides.reference_meta().id },
         "interleaved": compared.interleaved,
-        "sentence": compared.sentence,
+        "sentence": record::report::comparison::sentence(compared).replace('\u{a0}', " "),
+        "primary": compared.primary,
+        "direct_cable": compared.direct,
         "attributable": compared.attribution.is_given(),
         "reasons": compared.attribution.reasons,
         "figures": figures,
+        "differences": differences,
+        "parts": parts,
         "blocks": blocks,
         "variance": sides.subject_figures().iter().filter(|figure| is_share(figure)).collect::<Vec<_>>(),
     })

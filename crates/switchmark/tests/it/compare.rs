@@ -32,18 +32,25 @@ fn models_are_compared() {
     let again = measured(&store, "teg-s16g.toml");
     let fast = measured(&store, "trident2.toml");
     // Baseline, subject, exit code, what is said.
-    for (baseline, subject, code, said) in [
-        (&switch, &bridge, 4, "software-bridge is worse than teg-s16g in 2 of 2 figures"),
-        (&bridge, &switch, 0, "teg-s16g is better than software-bridge in 2 of 2 figures"),
-        (&switch, &again, 0, "equivalent in all 2 figures"),
+    let table = [
+        (
+            &switch,
+            &bridge,
+            4,
+            "software-bridge's median RTT (udp, 64 octets, idle) is 10.51 times teg-s16g's, 79.0 µs longer",
+        ),
+        (&bridge, &switch, 0, "is 0.095 times software-bridge's, 79.0 µs shorter"),
+        (&switch, &again, 0, "are equivalent in median RTT (udp, 64 octets, idle) within 1.0 %"),
         (&switch, &fast, 3, "not attributable: the direct cable's own figures changed"),
-    ] {
+    ];
+    for (baseline, subject, code, said) in table {
         let junit = scratch.path("compare.xml");
         let args = ["compare", "--baseline", baseline, subject, "--junit", junit.to_str().unwrap()];
         let compared = run(&store, &args);
         let text = String::from_utf8_lossy(&compared.stdout);
         assert_eq!(compared.status.code(), Some(code), "{text}");
-        assert!(text.replace('\n', " ").contains(said), "{text}");
+        let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(unwrapped.contains(said), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         let xml = std::fs::read_to_string(&junit).expect("the test cases");
         assert_eq!(xml.matches("<testcase ").count(), 2, "{xml}");
@@ -58,8 +65,50 @@ fn models_are_compared() {
     assert_eq!(told["figures"][0]["metric"], "ratio");
     assert_eq!(told["figures"][0]["where"]["decision"], "different");
     assert_eq!(told["blocks"][0]["subject"].as_array().map(Vec::len), Some(10));
+    let difference = &told["differences"][0];
+    assert_eq!((&difference["metric"], &difference["unit"]), (&"difference".into(), &"ns".into()));
+    assert!(difference["value"].as_f64() == difference["low"].as_f64(), "no noise: {difference}");
+    assert!((difference["value"].as_f64().expect("ns") + 79_000.0).abs() < 200.0, "{difference}");
+    let markdown = run(&store, &["compare", &bridge, &switch, "--markdown"]);
+    let markdown = String::from_utf8_lossy(&markdown.stdout);
+    let row = "| rtt p50 | udp 64 idle | 87.4 µs | 8.31 µs |";
+    assert!(markdown.contains(row) && markdown.contains("| −79.0 µs |"), "{markdown}");
     let html = std::fs::read_to_string(&page).expect("the page");
     assert!(html.contains("Figure by figure") && html.contains("software-bridge"), "{html}");
+}
+
+/// A storage behind two switches: operations a second first, parts of their time never scored, and
+/// what is left of a prediction is no finding where it does not matter.
+#[test]
+fn storage_is_compared_by_its_operations_a_second() {
+    let scratch = Scratch::new("compare-storage");
+    let store = scratch.path("journal.db");
+    let measured = |model: &str| {
+        let testbed = format!("sim:{model},hosts=2");
+        let args =
+            ["storage", "--testbed", &testbed, "--serve", "1ms", "--rw", "randrw", "-t", "0.3"];
+        let ran = run(&store, &[&args[..], &["--seed", "1", "--json", "--quiet"]].concat());
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        json(&ran)
+    };
+    let (switch, bridge) = (measured("teg-s16g"), measured("software-bridge"));
+    let id = |told: &serde_json::Value| told["run"].as_str().expect("an id").to_owned();
+    let rows = bridge["figures"].as_array().expect("figures");
+    let agrees: Vec<_> = rows.iter().filter_map(|row| row["where"]["agrees"].as_str()).collect();
+    assert!(!agrees.is_empty() && !agrees.contains(&"no"), "nothing else changed: {agrees:?}");
+    let args = ["compare", &id(&switch), &id(&bridge), "--json", "--quiet"];
+    let told = json(&run(&store, &args));
+    let sentence = told["sentence"].as_str().expect("a sentence");
+    assert!(sentence.starts_with("software-bridge has "), "{sentence}");
+    assert!(sentence.contains(" % fewer IOPS than teg-s16g ("), "{sentence}");
+    assert!(told["figures"].as_array().expect("rows").iter().all(|r| r["where"]["part"].is_null()));
+    let parts = told["parts"].as_array().expect("parts");
+    let named: std::collections::BTreeSet<_> = parts
+        .iter()
+        .map(|row| (&row["where"]["part"], &row["where"]["operation"]))
+        .map(|named| format!("{named:?}"))
+        .collect();
+    assert_eq!((parts.len(), named.len()), (6, 6), "{parts:?}");
 }
 
 #[test]

@@ -5,14 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use measure::Interval;
 use measure::blocks::{BlockEstimate, paired_shift};
+use measure::{Interval, comparison, quantile};
 
 use super::super::rows::{CONFIDENCE, Row, too_few};
 use super::super::ways::{Way, Ways};
 use super::budget::{self, PARTS};
 use super::cell::{Cell, CellData, QUANTILES, Sample};
 use super::{StorageSpec, what_if};
+use crate::comparison::MARGIN;
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
@@ -230,7 +231,10 @@ fn added(
             row.verdict = shift.map_or(Verdict::Undetermined, |(_, verdict)| verdict);
             if estimate == Some(REST) {
                 row.verdict = Verdict::Undetermined;
-                row.set(Key::Agrees, agrees(observed.map(|(found, _)| found), found));
+                let beside: Vec<f64> =
+                    pairs.iter().filter_map(|(_, s)| latency(s, which)).collect();
+                let agrees = agrees(observed.map(|(found, _)| found), found, practical(&beside));
+                row.set(Key::Agrees, agrees);
             } else if row.verdict != Verdict::DeviceLimited {
                 row.caveats.insert(Caveat::NotResolved);
             }
@@ -264,14 +268,26 @@ fn added(
     figures
 }
 
-/// Whether what is left between observed and predicted may be nothing. An interval as wide as the
-/// change itself would hold zero whatever was predicted, and shows nothing.
-fn agrees(observed: Option<BlockEstimate>, rest: Option<BlockEstimate>) -> &'static str {
+/// The largest difference that does not matter, in nanoseconds: [`MARGIN`] of what an operation
+/// takes over the direct cable, or as much as that repeats worse.
+fn practical(cable: &[f64]) -> f64 {
+    let repeats = comparison::repeatability(cable).unwrap_or(0.0);
+    quantile::median(cable).unwrap_or(0.0) * MARGIN.max(repeats)
+}
+
+/// Whether what is left between observed and predicted is nothing that matters. An interval as
+/// wide as the change itself would hold zero whatever was predicted, and shows nothing.
+fn agrees(
+    observed: Option<BlockEstimate>,
+    rest: Option<BlockEstimate>,
+    practical: f64,
+) -> &'static str {
     let (Some(observed), Some(rest)) = (observed, rest) else { return "not shown" };
     let Interval { low, high, .. } = rest.interval;
     match () {
-        () if low > 0.0 || high < 0.0 => "no",
-        () if high - low <= 2.0 * observed.value.abs() => "yes",
+        () if low > practical || high < -practical => "no",
+        () if low >= -practical && high <= practical => "yes",
+        () if low <= 0.0 && high >= 0.0 && high - low <= 2.0 * observed.value.abs() => "yes",
         () => "not shown",
     }
 }

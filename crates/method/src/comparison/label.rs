@@ -1,0 +1,93 @@
+//! What a compared figure is called: its metric, whose part of what it is, and its case.
+//!
+//! Owns which conditions tell figures apart for a reader. Never says what came out.
+
+use super::Row;
+use page::{Condition, Conditions, Key};
+
+impl Row {
+    /// What it is about, in a few words: `rtt p50 (udp, 64 octets, idle)`.
+    pub fn label(&self) -> String {
+        format!("{}{}", self.metric_label(), self.case_in_brackets())
+    }
+
+    /// ` (udp, 64 octets, idle)`, or nothing.
+    pub fn case_in_brackets(&self) -> String {
+        in_brackets(&self.conditions)
+    }
+
+    /// `rtt p50`; of a part of an operation's time `part: disk`.
+    pub fn metric_label(&self) -> String {
+        let quantile = self.quantile.map_or_else(String::new, |q| format!(" p{}", q * 100.0));
+        match self.part() {
+            Some(part) => format!("part: {part}{quantile}"),
+            None => format!("{}{quantile}", self.metric.as_str()),
+        }
+    }
+
+    /// Of what is only a part of an operation's time: whose.
+    pub fn part(&self) -> Option<&str> {
+        match self.conditions.get(&Key::Part)? {
+            Condition::Text(part) => Some(part),
+            _ => None,
+        }
+    }
+
+    /// `udp 64 idle`
+    pub fn case_label(&self) -> String {
+        parts(&self.conditions, "").join(" ")
+    }
+}
+
+/// What tells a case from others, ` (udp, 64 octets, idle)`; that it is of all operations goes
+/// without saying.
+pub(super) fn in_brackets(conditions: &Conditions) -> String {
+    let mut parts = parts(conditions, " octets");
+    if conditions.get(&Key::Operation) == Some(&ALL.into()) {
+        parts.retain(|part| part != ALL);
+    }
+    if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
+}
+
+/// Reads and writes together.
+const ALL: &str = "all";
+
+fn parts(conditions: &Conditions, behind_octets: &str) -> Vec<String> {
+    const NAMED: [Key; 12] = [
+        Key::Tool,
+        Key::Protocol,
+        Key::Operation,
+        Key::Statistic,
+        Key::Test,
+        Key::Goal,
+        Key::Arrangement,
+        Key::Message,
+        Key::Nodes,
+        Key::Load,
+        Key::Scenario,
+        Key::Estimate,
+    ];
+    let mut parts: Vec<String> = NAMED
+        .iter()
+        .filter_map(|name| match conditions.get(name)? {
+            Condition::Text(text) => Some(text.clone()),
+            Condition::Integer(number) => Some(format!("{name} {number}")),
+            _ => None,
+        })
+        .collect();
+    if let Some(Condition::Integer(octets)) = conditions.get(&Key::FrameSize) {
+        parts.insert(parts.len().min(1), format!("{octets}{behind_octets}"));
+    }
+    let factors = match conditions.get(&Key::Factors) {
+        Some(Condition::Text(names)) => names.as_str(),
+        _ => "",
+    };
+    for name in
+        [Key::Device, Key::Variant].into_iter().chain(factors.split_whitespace().map(Key::named))
+    {
+        if let Some(Condition::Text(level)) = conditions.get(&name) {
+            parts.push(level.clone());
+        }
+    }
+    parts
+}
