@@ -4,6 +4,7 @@
 //! interval. Never does I/O, never reads a clock, never draws a random number that the caller did
 //! not seed.
 
+pub mod apart;
 pub mod autocorrelation;
 mod binomial;
 pub mod blocks;

@@ -24,6 +24,10 @@ pub const LINE_RATE: f64 = 0.999;
 /// Of every interval that a verdict rests on. Fewer repetitions than reach it decide nothing.
 pub const CONFIDENCE: f64 = 0.95;
 
+/// By this share a direct cable's own figures may change from one time to another, where only one
+/// time was measured: the margin of comparisons.
+pub const ALLOWANCE: f64 = 0.01;
+
 /// What is left of a verdict where other people's frames crossed the tester's ports, or where a
 /// trial did what the figure says can't be: what may be another's doing is not the device's own,
 /// while a bound stays one.
@@ -43,6 +47,9 @@ pub enum Standing {
     Alone,
     /// A device with one.
     Beside,
+    /// A device whose hosts are joined directly at another time: what changed in between is in
+    /// every difference, and no repetition of one side belongs to one of the other.
+    AnotherTime,
 }
 
 /// What holds of a path whatever is measured over it.
@@ -62,7 +69,7 @@ impl Setting {
             (_, Verdict::LinkLimited) => judged,
             (Standing::Cable, _) => Verdict::TesterLimited,
             (Standing::Alone, Verdict::DeviceLimited) => Verdict::Undetermined,
-            (Standing::Alone | Standing::Beside, _) => judged,
+            (Standing::Alone | Standing::Beside | Standing::AnotherTime, _) => judged,
         }
     }
 }
@@ -93,9 +100,10 @@ pub enum Evidence<'a> {
 impl Evidence<'_> {
     /// Whose limit the figure shows.
     pub fn verdict(&self, setting: Setting) -> Verdict {
+        let paired = setting.standing != Standing::AnotherTime;
         let judged = match self {
-            Self::Rate(rate) => rate.verdict(setting.shared_processors),
-            Self::Delay(delays) => delays.verdict(),
+            Self::Rate(rate) => rate.verdict(setting.shared_processors, paired),
+            Self::Delay(delays) => delays.verdict(paired),
             Self::Loss(losses) => losses.verdict(),
             Self::Sight { seen: false, .. } | Self::Bound => Verdict::TesterLimited,
             Self::Sight { in_control: Some(false), .. } => Verdict::DeviceLimited,

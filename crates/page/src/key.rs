@@ -64,6 +64,7 @@ keys! {
     Schedule "schedule" "`closed loop`, or `open loop` with its rate.";
     Stamped "stamped" "Where departure and arrival were stamped.";
     BypassRepeatability "bypass_repeatability_ns" "Half the width of the bypass's own interval.";
+    BypassRounds "bypass_rounds" "At how many other times the direct cable was measured, where it does not stand beside the device.";
     Study "study" "Which study found it, as plans name it.";
     Test "test" "Which of a study's tests.";
     Goal "goal" "Of a search: its goal's name.";

@@ -29,6 +29,7 @@ macro_rules! metrics {
 metrics! {
     Rtt "rtt" "Round-trip time.";
     RttAdded "rtt_added" "Round-trip time of the device path less that of the direct cable, block by block.";
+    BypassDrift "bypass_drift" "Round-trip time of the direct cable in its last round less that in its first.";
     Pdv "pdv" "Delay variation against the minimum: D(i) - D_min (RFC 5481).";
     Ipdv "ipdv" "Delay variation between successive packets: D(i) - D(i-1), signed (RFC 5481).";
     Offered "offered" "Frames a second asked for.";

@@ -56,6 +56,19 @@ pub struct ServiceTime {
     pub drawn: Nanos,
 }
 
+/// Where the cables of each host's ports lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cabling {
+    /// One to the device, and another to the next host.
+    #[default]
+    Both,
+    /// Its only one to the device. A trial over the direct cable finds it joined to the next
+    /// host's.
+    Device,
+    /// Its only one to the next host's; there is no device.
+    Direct,
+}
+
 impl DiskModel {
     /// One that takes no time.
     pub const IDEAL: Self = Self {

@@ -32,5 +32,5 @@ mod topology;
 mod turns;
 mod world;
 
-pub use hosts::{Death, DiskModel, HostModel, ServiceTime};
+pub use hosts::{Cabling, Death, DiskModel, HostModel, ServiceTime};
 pub use testbed::{RESET_TIME, VirtualTestbed};

@@ -10,15 +10,15 @@ use std::sync::atomic::AtomicBool;
 
 use device::Profile;
 use measure::Nanos;
-use trial::Deed;
 use trial::record::{DeedRecord, DeviceRecord};
+use trial::{Deed, Path};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord, judge};
 
 use crate::build::{Scene, Unfit};
 use crate::record::{Baseline, flow_records};
 use crate::shared_state::{Lane, Window};
 use crate::world::{Interrupted, World};
-use crate::{Death, HostModel, learning, topology};
+use crate::{Cabling, Death, HostModel, learning, topology};
 
 /// The virtual clock of a new testbed: the beginning of 2026, in nanoseconds since 1970.
 const EPOCH: u64 = 1_767_225_600_000_000_000;
@@ -30,6 +30,8 @@ pub const RESET_TIME: Nanos = Nanos::from_secs(1);
 #[derive(Debug)]
 pub struct VirtualTestbed {
     topology: Topology,
+    /// The same hosts with their only ports joined; none where each has two.
+    joined: Option<Topology>,
     profile: Profile,
     hosts: HostModel,
     seed: u64,
@@ -43,7 +45,25 @@ impl VirtualTestbed {
     /// that a lab has. `seed` is of whatever in the profile is left to chance.
     pub fn new(name: &str, profile: Profile, hosts: HostModel, seed: u64) -> Self {
         let topology = topology::of(name, &profile, &hosts);
-        Self { topology, profile, hosts, seed, stop: None, clock: Nanos(EPOCH) }
+        Self { topology, joined: None, profile, hosts, seed, stop: None, clock: Nanos(EPOCH) }
+    }
+
+    /// The same hosts, otherwise cabled.
+    #[must_use]
+    pub fn with_cabling(mut self, cabling: Cabling) -> Self {
+        let both = topology::of(&self.topology.name, &self.profile, &self.hosts);
+        let joined = || topology::cabled(both.clone(), Cabling::Direct);
+        self.joined = (cabling == Cabling::Device).then(joined);
+        self.topology = topology::cabled(both, cabling);
+        self
+    }
+
+    /// What the trial finds cabled.
+    fn present(&self, trial: &Trial) -> &Topology {
+        match &self.joined {
+            Some(joined) if trial.path == Path::Bypass => joined,
+            _ => &self.topology,
+        }
     }
 
     /// A trial ends with [`TestbedError::Interrupted`] soon after `stop` is set.
@@ -53,8 +73,8 @@ impl VirtualTestbed {
     }
 
     fn conduct(&self, trial: &Trial) -> Result<TrialRecord, Mishap> {
-        let scene =
-            Scene { topology: &self.topology, profile: &self.profile, hosts: &self.hosts, trial };
+        let topology = self.present(trial);
+        let scene = Scene { topology, profile: &self.profile, hosts: &self.hosts, trial };
         let start = learning::time(trial, &self.profile) + trial.phases.learned.into();
         let stop = start + trial.phases.load.into();
         let window = Window { start, stop, closed: stop + trial.phases.residual.into() };
@@ -66,7 +86,7 @@ impl VirtualTestbed {
         world.hosts.begin(window);
         let deeds = self.carry_out(trial, &mut world, window)?;
         world.run(window.closed, self.stop.as_deref())?;
-        let ports = before.changes(&world, (&self.profile, &self.topology));
+        let ports = before.changes(&world, (&self.profile, topology));
         let flows = flow_records(&trial.flows, world.hosts.flows);
         let outcome = judge(trial, &flows, &ports, &[]);
         Ok(TrialRecord {

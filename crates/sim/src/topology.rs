@@ -20,7 +20,7 @@ use trial::topology::{
     AddressBlock, CableEnd, Device, DeviceKind, Host, HostPort, PortRef, SIMULATED, Topology,
 };
 
-use crate::HostModel;
+use crate::{Cabling, HostModel};
 
 const AT_SWITCH: u32 = 0xc612_0000;
 const DIRECT: u32 = 0xc613_0000;
@@ -54,7 +54,33 @@ pub(crate) fn of(name: &str, profile: &Profile, hosts: &HostModel) -> Topology {
         name: name.to_owned(),
         hosts: (0..count).map(|number| host(profile, number, count)).collect(),
         devices: vec![device],
+        another_time: None,
     }
+}
+
+/// The same hosts with as many ports as are cabled.
+pub(crate) fn cabled(mut topology: Topology, cabling: Cabling) -> Topology {
+    for host in &mut topology.hosts {
+        if cabling != Cabling::Both {
+            host.ports.retain(|port| port.name == TO_NETWORK);
+        }
+    }
+    if cabling == Cabling::Direct {
+        topology.devices.clear();
+        let names: Vec<String> = topology.hosts.iter().map(|host| host.name.clone()).collect();
+        // Of an odd number of hosts the last has nobody to be joined to.
+        topology.hosts.truncate(names.len() / 2 * 2);
+        let rates: Vec<Option<Rate>> =
+            topology.hosts.iter().map(|host| host.ports.first()?.rate).collect();
+        for (number, host) in topology.hosts.iter_mut().enumerate() {
+            for port in &mut host.ports {
+                port.rate = rates[number].min(rates[number ^ 1]);
+                let peer = names[number ^ 1].clone();
+                port.cable = CableEnd::Host(PortRef { host: peer, port: TO_NETWORK.to_owned() });
+            }
+        }
+    }
+    topology
 }
 
 fn host(profile: &Profile, number: u16, count: u16) -> Host {

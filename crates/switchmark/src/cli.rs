@@ -4,6 +4,7 @@
 //! computes a figure and never touches a packet.
 
 mod agent;
+mod another_time;
 mod buffer;
 mod compare;
 mod completions;

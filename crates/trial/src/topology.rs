@@ -3,6 +3,8 @@
 //! Names only: knows no socket, namespace or agent. A port whose cable ends at another host's port
 //! is a *bypass*: the same hosts without the device.
 
+mod another_time;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -10,6 +12,8 @@ use std::str::FromStr;
 
 use measure::{ByteCount, Rate};
 use serde::{Deserialize, Serialize};
+
+pub use another_time::AnotherTime;
 
 /// How a host is reached that is only a model ([`Host::reach`]).
 pub const SIMULATED: &str = "sim";
@@ -23,6 +27,9 @@ pub struct Topology {
     pub hosts: Vec<Host>,
     /// Devices under test; empty for a bare cable.
     pub devices: Vec<Device>,
+    /// Where no port is left for a direct cable beside the device: when there is one all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub another_time: Option<AnotherTime>,
 }
 
 /// A Linux host with at least one test port.
@@ -282,10 +289,14 @@ impl Topology {
         cables
     }
 
-    /// The direct cable between the same two hosts; `None` where there is none, and for a pair that
+    /// The direct cable between the same two hosts, which at another time joins the two ports
+    /// themselves; `None` where there is none, and for a pair that
     /// is itself a direct cable.
     pub fn bypass_of(&self, pair: &Pair) -> Option<Pair> {
         let host = self.host(&pair.from.host)?;
+        if self.another_time.is_some() && self.device_between(pair).is_some() {
+            return Some(pair.clone());
+        }
         host.ports.iter().find_map(|p| match &p.cable {
             CableEnd::Host(end) if end.host == pair.to.host => {
                 let from = PortRef { host: host.name.clone(), port: p.name.clone() };
@@ -405,7 +416,8 @@ mod tests {
             let ports = rates.iter().copied().map(port).collect();
             let host = Host { name: "h1".to_owned(), reach: "local".to_owned(), ports };
             let name = "a testbed".to_owned();
-            Topology { name, hosts: vec![host], devices: Vec::new() }.link_rate()
+            Topology { name, hosts: vec![host], devices: Vec::new(), another_time: None }
+                .link_rate()
         };
         assert_eq!(slowest(&[Some(10), Some(4)]), Some(Rate(4)));
         assert_eq!(slowest(&[Some(10), None]), None, "it may be the other one");

@@ -7,7 +7,7 @@ use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::Flow;
-pub use by_hand::{ByHand, Cable, Setting};
+pub use by_hand::{ByHand, Cable, Joined, Setting};
 
 /// What a study asks a testbed to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

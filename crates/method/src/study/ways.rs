@@ -9,8 +9,8 @@ use measure::Rate;
 use super::SpecProblem;
 use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Conditions, Key, Verdict};
-use trial::topology::{Pair, Topology};
-use trial::{Path, Subject};
+use trial::topology::{AnotherTime, Pair, Topology};
+use trial::{Joined, Path, Subject};
 
 /// One of a study's ways, by its place among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,6 +20,7 @@ pub(super) struct Way(usize);
 #[derive(Debug, Clone)]
 pub(super) struct Ways {
     routes: Vec<Route>,
+    another_time: Option<AnotherTime>,
     shared_machine: bool,
     simulated: bool,
 }
@@ -74,7 +75,27 @@ impl Ways {
             }
         }
         let shared_machine = topology.is_lab();
-        Self { routes, shared_machine, simulated: topology.is_simulated() }
+        let another_time = topology.another_time.clone();
+        Self { routes, another_time, shared_machine, simulated: topology.is_simulated() }
+    }
+
+    /// When the ports are joined directly, where the cable can't stand beside the device.
+    pub(super) const fn another_time(&self) -> Option<&AnotherTime> {
+        self.another_time.as_ref()
+    }
+
+    /// What the ports' only cables have to lead to on this way; none where nobody moves them.
+    pub(super) fn joined(&self, way: Way) -> Option<Joined> {
+        self.another_time.as_ref().filter(|times| times.is_by_hand())?;
+        let Route { path, pair, subject, .. } = &self.routes[way.0];
+        match (path, subject) {
+            (Path::Bypass, _) => Some(Joined::Directly(pair.from.clone(), pair.to.clone())),
+            (Path::Device, Some(subject)) => Some(Joined::Through {
+                device: subject.device.clone(),
+                ports: (pair.from.clone(), pair.to.clone()),
+            }),
+            (Path::Device, None) => None,
+        }
     }
 
     /// Whether hosts and device are one machine, so that the device's work slows the hosts.
@@ -142,7 +163,7 @@ impl Ways {
     /// `from`, `to`, `device`, `path` and, where one was asked for, `variant`.
     pub(super) fn conditions(&self, way: Way) -> Conditions {
         let Route { path, pair, subject, .. } = &self.routes[way.0];
-        let device = subject.as_ref().map_or("cable", |subject| subject.device.as_str());
+        let device = subject.as_ref().map_or(page::CABLE, |subject| subject.device.as_str());
         let path = match path {
             Path::Device => "device",
             Path::Bypass => "bypass",
@@ -169,6 +190,7 @@ impl Ways {
         let standing = match (self.subject(way), self.bypass_of(way)) {
             (None, _) => Standing::Cable,
             (Some(_), None) => Standing::Alone,
+            (Some(_), Some(_)) if self.another_time.is_some() => Standing::AnotherTime,
             (Some(_), Some(_)) => Standing::Beside,
         };
         Setting { standing, shared_processors: self.shared_machine }
@@ -179,6 +201,9 @@ impl Ways {
         let mut caveats = Vec::new();
         if self.subject(way).is_some() && self.bypass_of(way).is_none() {
             caveats.push(Caveat::NoBypass);
+        }
+        if self.setting(way).standing == Standing::AnotherTime {
+            caveats.push(Caveat::BypassAtAnotherTime);
         }
         if self.shared_machine {
             caveats.push(Caveat::SharedMachine);

@@ -3,10 +3,11 @@
 //! Owns the interval of the difference device - bypass. Pure.
 
 use measure::Interval;
-use measure::quantile::median_interval;
+use measure::apart::Apart;
+use measure::quantile::{median, median_interval};
 use measure::ranks::Shift;
 
-use super::CONFIDENCE;
+use super::{ALLOWANCE, CONFIDENCE};
 use page::Verdict;
 
 /// Times over the device's path and over its bypass, in one unit.
@@ -29,6 +30,13 @@ pub enum Delays<'a> {
         /// As in [`Delays::Paired`].
         floor: f64,
     },
+    /// Measured in rounds, the bypass before and after the device.
+    Rounds {
+        /// By how much the device is later.
+        added: Apart,
+        /// As in [`Delays::Paired`].
+        floor: f64,
+    },
 }
 
 impl<'a> Delays<'a> {
@@ -39,9 +47,17 @@ impl<'a> Delays<'a> {
 
     /// The device's where it is later by more than nothing at [`CONFIDENCE`], and typically by more
     /// than the floor; else the figure is the tester's own time, and an upper bound of the
-    /// device's.
-    pub(super) fn verdict(&self) -> Verdict {
+    /// device's. Pairs that were not `paired` in truth are a round of either side. Where the bypass
+    /// alone may have changed by as much as what is claimed, nothing is.
+    pub(super) fn verdict(&self, paired: bool) -> Verdict {
         let shown = match *self {
+            Self::Paired { pairs, floor } if !paired => {
+                let (device, bypass): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+                let allowance = ALLOWANCE * median(&bypass).unwrap_or(0.0).abs();
+                let added = Apart::of(&[device], &[bypass], allowance);
+                added.and_then(|added| in_rounds(&added, floor))
+            }
+            Self::Rounds { added, floor } => in_rounds(&added, floor),
             Self::Paired { pairs, floor } => {
                 let later: Vec<f64> =
                     pairs.iter().map(|(device, bypass)| device - bypass).collect();
@@ -62,6 +78,13 @@ impl<'a> Delays<'a> {
             None => Verdict::Undetermined,
         }
     }
+}
+
+/// Whether a device shows beside rounds of its bypass; none where that can't be told.
+fn in_rounds(added: &Apart, floor: f64) -> Option<bool> {
+    let drifted = added.drift.is_some_and(|drift| drift.most() >= added.value);
+    let shown = added.interval.low > 0.0 && added.value > floor;
+    (added.interval.confidence >= CONFIDENCE && !(shown && drifted)).then_some(shown)
 }
 
 /// Of the median, where the values are enough for it.
@@ -87,7 +110,11 @@ mod tests {
             // A drift that both sides share is in no difference.
             let of = |(at, later): (usize, &f64)| (50.0 * at as f64 + later, 50.0 * at as f64);
             let pairs: Vec<(f64, f64)> = later.iter().enumerate().map(of).collect();
-            assert_eq!(Delays::Paired { pairs: &pairs, floor }.verdict(), expected, "{later:?}");
+            assert_eq!(
+                Delays::Paired { pairs: &pairs, floor }.verdict(true),
+                expected,
+                "{later:?}"
+            );
         }
     }
 
@@ -95,11 +122,46 @@ mod tests {
     fn apart() {
         let late = [20.0, 20.5, 21.0, 21.5, 22.0, 22.5];
         let early = [18.0, 18.5, 19.0, 19.2, 19.4, 19.6];
-        let of = |device, bypass, floor| Delays::Apart { device, bypass, floor }.verdict();
+        let of = |device, bypass, floor| Delays::Apart { device, bypass, floor }.verdict(true);
         assert_eq!(of(&late, &early, 0.0), DeviceLimited);
         assert_eq!(of(&late, &early, 1.0), TesterLimited);
         assert_eq!(of(&early, &late, 0.0), TesterLimited);
         assert_eq!(of(&late[..5], &early, 0.0), Undetermined);
         assert_eq!(of(&late, &[], 0.0), Undetermined);
+    }
+
+    #[test]
+    fn rounds() {
+        let round = |at: f64| (0..5).map(|n| at + 0.1 * f64::from(n)).collect::<Vec<f64>>();
+        // The cable before and after; the device's in between.
+        for (cable, device, expected) in [
+            ([18.0, 18.01, 18.0], [22.0, 22.01], DeviceLimited),
+            ([18.0, 18.2, 18.1], [18.1, 18.0], TesterLimited),
+            // As far as the device is from the cable, the cable went from itself.
+            ([18.0, 19.5, 21.0], [22.0, 23.5], Undetermined),
+        ] {
+            let cable: Vec<Vec<f64>> = cable.into_iter().map(round).collect();
+            let device: Vec<Vec<f64>> = device.into_iter().map(round).collect();
+            let added = Apart::of(&device, &cable, 0.0).expect("values");
+            let found = Delays::Rounds { added, floor: 0.0 }.verdict(false);
+            assert!(
+                found == expected || (found, expected) == (TesterLimited, Undetermined),
+                "{added:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn pairs_that_are_none() {
+        let drifting: Vec<(f64, f64)> =
+            (0..8).map(|at| (20.5 + f64::from(at), 20.0 + f64::from(at))).collect();
+        assert_eq!(Delays::paired(&drifting).verdict(true), DeviceLimited);
+        assert_eq!(Delays::paired(&drifting).verdict(false), TesterLimited);
+        let far: Vec<(f64, f64)> =
+            drifting.iter().map(|(late, early)| (late + 50.0, *early)).collect();
+        assert_eq!(Delays::paired(&far).verdict(false), DeviceLimited);
+        // Within what one time of a cable allows for.
+        let near = [(20.1, 20.0); 8];
+        assert_eq!(Delays::paired(&near).verdict(false), TesterLimited);
     }
 }

@@ -100,7 +100,9 @@ impl<'a> RateEvidence<'a> {
     /// Where hosts and device share processors, a slower sender may be slower for the device's work
     /// that it does, and a bypass that carried more says nothing. Frames that it did send, and that
     /// nobody received and no counter of the tester dropped, it did not lose by being slow.
-    pub(super) fn verdict(&self, shared_processors: bool) -> Verdict {
+    ///
+    /// Repetitions that were not `paired` in truth are two separate sides.
+    pub(super) fn verdict(&self, shared_processors: bool, paired: bool) -> Verdict {
         let Some(rate) = self.rate().filter(|rate| *rate > 0.0) else {
             return Verdict::Undetermined;
         };
@@ -110,7 +112,7 @@ impl<'a> RateEvidence<'a> {
         if self.driven == Driven::No {
             return Verdict::TesterLimited;
         }
-        let Some(ratio) = self.ratio() else { return Verdict::Undetermined };
+        let Some(ratio) = self.ratio(paired) else { return Verdict::Undetermined };
         let device = ratio.high * (1.0 + self.own_drops) < TESTER_SHARE;
         if ratio.low >= TESTER_SHARE {
             Verdict::TesterLimited
@@ -131,8 +133,14 @@ impl<'a> RateEvidence<'a> {
     }
 
     /// Of device / bypass, at [`CONFIDENCE`] or more; `None` where the repetitions are too few.
-    fn ratio(&self) -> Option<Ratio> {
+    fn ratio(&self, paired: bool) -> Option<Ratio> {
         match self.rates {
+            Rates::Paired(pairs) if !paired => {
+                let device: Vec<f64> = pairs.iter().map(|pair| logarithm(pair.0)).collect();
+                let bypass: Vec<f64> =
+                    pairs.iter().filter_map(|pair| pair.1).map(logarithm).collect();
+                certain(Shift::of_sides(&device, &bypass))
+            }
             Rates::Paired(pairs) => {
                 let ratio = |(device, bypass): &(f64, Option<f64>)| {
                     Some(logarithm(*device) - logarithm((*bypass)?))
@@ -204,12 +212,16 @@ mod tests {
                 bypass: Some(bracket(bypass.0, bypass.1)),
             };
             let evidence = RateEvidence::of(rates, driven);
-            assert_eq!(evidence.verdict(false), apart, "{device:?} {bypass:?} {driven:?}");
-            assert_eq!(evidence.verdict(true), shared, "{device:?} {bypass:?} {driven:?}, shared");
+            assert_eq!(evidence.verdict(false, true), apart, "{device:?} {bypass:?} {driven:?}");
+            assert_eq!(
+                evidence.verdict(true, true),
+                shared,
+                "{device:?} {bypass:?} {driven:?}, shared"
+            );
         }
         let alone = Rates::Brackets { device: bracket(50.0, 50.2), bypass: None };
-        assert_eq!(RateEvidence::of(alone, Lost).verdict(false), Undetermined);
-        assert_eq!(RateEvidence::of(alone, No).verdict(false), TesterLimited);
+        assert_eq!(RateEvidence::of(alone, Lost).verdict(false, true), Undetermined);
+        assert_eq!(RateEvidence::of(alone, No).verdict(false, true), TesterLimited);
     }
 
     #[test]
@@ -231,13 +243,13 @@ mod tests {
             };
             let pairs: Vec<(f64, Option<f64>)> = ratios.iter().map(of).collect();
             let evidence = RateEvidence::of(Rates::Paired(&pairs), Driven::Lost);
-            assert_eq!(evidence.verdict(false), expected, "{ratios:?}");
+            assert_eq!(evidence.verdict(false, true), expected, "{ratios:?}");
         }
         let dead = [(0.0, Some(100.0)); 6];
         let evidence = RateEvidence::of(Rates::Paired(&dead), Driven::Lost);
-        assert_eq!(evidence.verdict(false), Undetermined, "nothing at all is no limit");
+        assert_eq!(evidence.verdict(false, true), Undetermined, "nothing at all is no limit");
         let alone = [(80.0, None); 6];
-        let of = |driven| RateEvidence::of(Rates::Paired(&alone), driven).verdict(false);
+        let of = |driven| RateEvidence::of(Rates::Paired(&alone), driven).verdict(false, true);
         assert_eq!((of(Driven::No), of(Driven::Lost)), (TesterLimited, Undetermined));
     }
 
@@ -246,23 +258,33 @@ mod tests {
         let device: Vec<f64> = (0..6).map(|at| 80.0 + f64::from(at)).collect();
         let bypass: Vec<f64> = (0..6).map(|at| 100.0 + f64::from(at)).collect();
         let of = |device, bypass| {
-            RateEvidence::of(Rates::Apart { device, bypass }, Driven::Lost).verdict(false)
+            RateEvidence::of(Rates::Apart { device, bypass }, Driven::Lost).verdict(false, true)
         };
         assert_eq!(of(&device, &bypass), DeviceLimited);
         assert_eq!(of(&bypass, &device), TesterLimited);
         assert_eq!(of(&device[..3], &bypass[..3]), Undetermined);
     }
 
+    /// Drift that pairs would share: side by side the device shows, apart it can't be told.
+    #[test]
+    fn pairs_that_are_none() {
+        let both = |at: u32| (90.0 * f64::from(10 + at), Some(100.0 * f64::from(10 + at)));
+        let pairs: Vec<(f64, Option<f64>)> = (0..8).map(both).collect();
+        let evidence = RateEvidence::of(Rates::Paired(&pairs), Driven::Lost);
+        assert_eq!(evidence.verdict(false, true), DeviceLimited);
+        assert_eq!(evidence.verdict(false, false), Undetermined);
+    }
+
     #[test]
     fn line_rate_and_the_tester_s_own_drops() {
         let pairs = [(90.0, Some(100.0)); 6];
         let plain = RateEvidence::of(Rates::Paired(&pairs), Driven::Lost);
-        assert_eq!(plain.verdict(false), DeviceLimited);
+        assert_eq!(plain.verdict(false, true), DeviceLimited);
         let dropped = RateEvidence { own_drops: 0.06, ..plain };
-        assert_eq!(dropped.verdict(false), Undetermined);
+        assert_eq!(dropped.verdict(false, true), Undetermined);
         for (link, expected) in [(90.05, LinkLimited), (90.2, DeviceLimited)] {
             let on_link = RateEvidence { link: Some(link), ..plain };
-            assert_eq!(on_link.verdict(false), expected, "{link}");
+            assert_eq!(on_link.verdict(false, true), expected, "{link}");
         }
     }
 }

@@ -68,6 +68,7 @@ fn topology(devices: &[&str], cable: bool) -> Topology {
         name: "scripted".to_owned(),
         hosts: devices.iter().enumerate().map(host).collect(),
         devices: names.iter().map(device).collect(),
+        another_time: None,
     }
 }
 

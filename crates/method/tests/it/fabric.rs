@@ -122,7 +122,7 @@ fn topology(ports: usize, bypass: bool) -> Topology {
     };
     // Not in the order of the device's ports: the study puts them there.
     let hosts = (0..ports).rev().map(host).collect();
-    Topology { name: "blocking".to_owned(), hosts, devices: vec![device] }
+    Topology { name: "blocking".to_owned(), hosts, devices: vec![device], another_time: None }
 }
 
 impl Script for Blocking {

@@ -129,6 +129,7 @@ pub fn bench(devices: &[&str], bypass: bool) -> Topology {
         name: "model".to_owned(),
         hosts: vec![host("h1", "h2", 1), host("h2", "h1", 2)],
         devices: devices.iter().map(device).collect(),
+        another_time: None,
     }
 }
 

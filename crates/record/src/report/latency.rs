@@ -49,6 +49,7 @@ pub(super) fn section(
         blocks.push(Block::Pictures(pictures(&name, &load, &cases)));
     }
     blocks.extend(added_table(figures).map(Block::Table));
+    blocks.extend(drift_table(figures).map(Block::Table));
     blocks.extend(rtt_table(figures).map(Block::Table));
     blocks.extend(pdv_table(figures).map(Block::Table));
     blocks.extend(ipdv_table(figures).map(Block::Table));
@@ -293,7 +294,20 @@ fn rtt_table(figures: &[Figure]) -> Option<Table> {
 fn added_table(figures: &[Figure]) -> Option<Table> {
     let title = "Added by the device to the round trip: through it less over the direct cable";
     let table = quantile_table(figures, Metric::RttAdded, title)?;
-    Some(table.with_note("Block by block."))
+    let apart = figures.iter().any(|figure| {
+        figure.metric == Metric::RttAdded && figure.conditions.contains_key(&Key::BypassRounds)
+    });
+    Some(table.with_note(if apart {
+        "The direct cable was measured at another time: the interval holds what rounds of it differ by."
+    } else {
+        "Block by block."
+    }))
+}
+
+fn drift_table(figures: &[Figure]) -> Option<Table> {
+    let title = "Drift of the direct cable alone: its last round less its first";
+    let table = quantile_table(figures, Metric::BypassDrift, title)?;
+    Some(table.with_note("An added latency that is no larger than this is undetermined."))
 }
 
 fn pdv_table(figures: &[Figure]) -> Option<Table> {

@@ -23,8 +23,12 @@ fn trial(block: u32) -> Trial {
 
 #[test]
 fn a_full_disk_keeps_what_was_recorded() {
-    let topology =
-        Topology { name: "synthetic".to_owned(), hosts: Vec::new(), devices: Vec::new() };
+    let topology = Topology {
+        name: "synthetic".to_owned(),
+        hosts: Vec::new(),
+        devices: Vec::new(),
+        another_time: None,
+    };
     let run = RunMeta {
         id: "r1".to_owned(),
         created_unix_ns: 1,

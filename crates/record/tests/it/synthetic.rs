@@ -81,6 +81,7 @@ pub fn topology() -> Topology {
             variants: Vec::new(),
             resettable: false,
         }],
+        another_time: None,
     }
 }
 

@@ -18,7 +18,12 @@ fn render(figures: &[Figure]) -> String {
         version: "0".to_owned(),
         seed: 1,
         studies: Vec::new(),
-        topology: Topology { name: "two".to_owned(), hosts: Vec::new(), devices: Vec::new() },
+        topology: Topology {
+            name: "two".to_owned(),
+            hosts: Vec::new(),
+            devices: Vec::new(),
+            another_time: None,
+        },
         facts: BTreeMap::new(),
         notes: Vec::new(),
         sweep: None,

@@ -14,6 +14,7 @@ mod fabric_groups;
 mod fabric_nonblocking;
 mod fat_tree;
 mod messages;
+mod one_nic;
 mod rates;
 mod round_trips;
 mod storage;

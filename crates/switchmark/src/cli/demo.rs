@@ -75,8 +75,15 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     parts.extend(buffers::runs());
     parts.push(groups::run()?);
     for (place, studies) in parts {
-        let start =
-            Start::New { verb: "demo", studies, seed, long: true, sweep: None, label: None };
+        let start = Start::New {
+            verb: "demo",
+            studies,
+            seed,
+            long: true,
+            sweep: None,
+            label: None,
+            another_time: None,
+        };
         let finished = session::carry_out(&store, &place, start, &stop, &args.data, &|_| ())?;
         output::say(&args.data, &output::text(&finished))?;
         output::say(&args.data, "\n")?;

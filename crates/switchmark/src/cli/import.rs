@@ -137,6 +137,7 @@ fn meta(device: &str, study: StudySpec, notes: Vec<String>) -> RunMeta {
             name: format!("imported: {device}"),
             hosts: Vec::new(),
             devices: vec![under_test],
+            another_time: None,
         },
         facts: BTreeMap::new(),
         notes,

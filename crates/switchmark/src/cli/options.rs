@@ -38,6 +38,14 @@ pub struct Measuring {
     /// What the run is called in the journal's list
     #[arg(long, value_name = "TEXT", conflicts_with = "resume")]
     pub label: Option<String>,
+    /// Take the direct cable's figures from this run, made over a cable between the same two ports;
+    /// two of them, one made before and one after, show what changed in between
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["resume", "sittings"])]
+    pub bypass: Vec<String>,
+    /// Ask for the cable to be moved: the two ports joined directly, both at the device, joined
+    /// again, and so on, so many times the device [3, where no number is given]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "3", conflicts_with = "resume")]
+    pub sittings: Option<u32>,
     /// Begin also what would take more than three days
     #[arg(long)]
     pub yes: bool,

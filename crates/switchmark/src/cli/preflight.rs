@@ -16,14 +16,16 @@ use crate::config::written::Part;
 use crate::controller::Opened;
 
 /// Refuses hosts, ports and cables with which no trial can be valid. What may only spoil figures
-/// comes back in words.
+/// comes back in words. Where cables are `moved` while the run goes on, none has to lead anywhere
+/// yet.
 pub fn check(
     opened: &mut Opened,
     place: &Place,
     studies: &[StudySpec],
+    moved: bool,
 ) -> Result<Vec<String>, Failure> {
     let Source::Hosts(hosts) = &place.source else { return Ok(Vec::new()) };
-    let changing = studies.iter().any(is_changing);
+    let changing = moved || studies.iter().any(is_changing);
     let Some(live) = opened.live() else { return Ok(Vec::new()) };
     // Cables that are yet to be plugged, and devices yet to be set up, lead nowhere.
     let findings = if changing {

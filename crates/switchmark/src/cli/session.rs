@@ -13,14 +13,15 @@ use method::StudySpec;
 use method::comparison::before_start;
 use page::Figure;
 use record::{Journal, RunMeta, RunStatus, Store, SweepPoint};
+use trial::topology::AnotherTime;
 use trial::{Futile, Observed, Testbed, TestbedError, Topology};
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
-use super::{Failure, Outcome, lone, preflight, signals};
+use super::{Failure, Outcome, another_time, lone, preflight, signals};
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, fit, testbed, way_back};
-use crate::controller::{Facts, Opened, Stop};
+use crate::controller::{CableRun, Facts, Opened, RecordedCable, Stop};
 use crate::speak::tell;
 use crate::terminal::progress::Watched;
 use record::text::numbers;
@@ -84,9 +85,10 @@ pub fn one(
         check(&request)?;
         let stop = prepare(&[&request.testbed])?;
         let seed = measuring.seed.or(request.seed).unwrap_or_else(lone::seed);
+        let another_time = another_time::asked(measuring, &path)?;
         let Request { verb, studies, .. } = request;
         let (long, label) = (measuring.yes, measuring.label.clone());
-        let start = Start::New { verb, studies, seed, long, sweep: None, label };
+        let start = Start::New { verb, studies, seed, long, sweep: None, label, another_time };
         (request.testbed, start, stop)
     };
     let finished = carry_out(&Store::open(&path)?, &place, start, &stop, data, &|_| ())?;
@@ -153,6 +155,8 @@ pub enum Start {
         sweep: Option<SweepPoint>,
         /// What it shall be called in the journal.
         label: Option<String>,
+        /// When the measured ports are joined directly, where not beside the device.
+        another_time: Option<AnotherTime>,
     },
     /// As it was asked for then.
     Again(Box<RunMeta>),
@@ -173,11 +177,16 @@ pub fn carry_out(
         Start::New { seed, .. } => *seed,
     };
     let mut opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
-    let studies = match &start {
-        Start::Again(meta) => &meta.studies,
-        Start::New { studies, .. } => studies,
+    let (studies, times) = match &start {
+        Start::Again(meta) => (&meta.studies, meta.topology.another_time.clone()),
+        Start::New { studies, another_time, .. } => (studies, another_time.clone()),
     };
-    let doubts = preflight::check(&mut opened, place, studies)?;
+    let runs = match &times {
+        Some(times) => another_time::runs(store, times, (opened.topology(), studies))?,
+        None => Vec::new(),
+    };
+    let moved = times.as_ref().is_some_and(AnotherTime::is_by_hand);
+    let doubts = preflight::check(&mut opened, place, studies, moved)?;
     if !data.quiet {
         doubts.iter().for_each(|doubt| tell(&format!("warning: {doubt}\n")));
     }
@@ -187,9 +196,10 @@ pub fn carry_out(
             store.set_status(&meta.id, &RunStatus::Running)?;
             *meta
         }
-        Start::New { verb, studies, seed, long, sweep, label } => {
+        Start::New { verb, studies, seed, long, sweep, label, another_time } => {
             is_short_enough(&studies, opened.topology(), long)?;
-            let mut meta = describe(verb, studies, seed, &opened, sweep)?;
+            let topology = Topology { another_time, ..opened.topology().clone() };
+            let mut meta = describe(verb, studies, seed, (&opened, topology), sweep)?;
             meta.notes.extend(doubts);
             opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
             foretell(&meta, data.quiet);
@@ -200,7 +210,8 @@ pub fn carry_out(
     };
     store.held_by(&meta.id, &lone::process())?;
     let (id, verb) = (meta.id.clone(), meta.verb.clone());
-    let ran = conduct(store, meta, opened, data.quiet, hear)?;
+    let cable = times.map(|times| (times, runs));
+    let ran = conduct(store, meta, (opened, cable), data.quiet, hear)?;
     ran.map_err(|error| broke_off(store, (&id, &verb), error, data.store.as_deref()))
 }
 
@@ -209,11 +220,11 @@ fn describe(
     verb: &str,
     studies: Vec<StudySpec>,
     seed: u64,
-    opened: &Opened,
+    (opened, topology): (&Opened, Topology),
     sweep: Option<SweepPoint>,
 ) -> Result<RunMeta, Failure> {
     for study in &studies {
-        study.check(opened.topology())?;
+        study.check(&topology)?;
     }
     let now = Timestamp::now();
     Ok(RunMeta {
@@ -225,7 +236,7 @@ fn describe(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         seed,
         studies,
-        topology: opened.topology().clone(),
+        topology,
         facts: by_host(opened.facts()),
         notes: opened.notes(),
         sweep,
@@ -237,12 +248,17 @@ fn describe(
 fn conduct(
     store: &Store,
     meta: RunMeta,
-    mut opened: Opened,
+    (mut opened, cable): (Opened, Option<(AnotherTime, Vec<CableRun>)>),
     quiet: bool,
     hear: &dyn Fn(Nanos),
 ) -> Result<Result<Finished, TestbedError>, Failure> {
     opened.left_in(store.applied(&meta.id)?);
-    let mut journal = Journal::new(store, &meta.id, Box::new(Futile::new(opened)))?;
+    let futile = Futile::new(opened);
+    let testbed: Box<dyn Testbed> = match cable {
+        Some((times, runs)) => Box::new(RecordedCable::new(futile, times, runs)),
+        None => Box::new(futile),
+    };
+    let mut journal = Journal::new(store, &meta.id, testbed)?;
     let mut heard = Observed::new(&mut journal, |trial, _| hear(trial.phases.total()));
     let ended = studies(&meta, &mut heard, quiet);
     let records = journal.records();

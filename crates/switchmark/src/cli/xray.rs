@@ -98,7 +98,15 @@ fn of_twin(
     session::check(&request)?;
     let store = Store::open(&output::store_path(data)?)?;
     let Request { verb, testbed, studies, .. } = request;
-    let start = Start::New { verb, studies, seed, long: true, sweep: None, label: None };
+    let start = Start::New {
+        verb,
+        studies,
+        seed,
+        long: true,
+        sweep: None,
+        label: None,
+        another_time: None,
+    };
     session::carry_out(&store, &testbed, start, stop, data, &|_| ())
 }
 

@@ -40,6 +40,8 @@ pub struct VirtualConfig {
     pub profile: device::Profile,
     /// All of them alike.
     pub hosts: sim::HostModel,
+    /// Where their ports lead.
+    pub cabling: sim::Cabling,
 }
 
 /// Hosts that exist already, and how they are cabled.
@@ -129,7 +131,8 @@ impl VirtualConfig {
     /// What a study may know of the simulated hosts and devices.
     pub fn topology(&self, name: &str) -> Topology {
         // The seed is of what happens in a trial, and none runs here.
-        let testbed = VirtualTestbed::new(name, self.profile.clone(), self.hosts.clone(), 0);
+        let testbed = VirtualTestbed::new(name, self.profile.clone(), self.hosts.clone(), 0)
+            .with_cabling(self.cabling);
         let mut topology = testbed.topology().clone();
         for device in &mut topology.devices {
             device.facts.insert("model".to_owned(), self.digest());
@@ -151,6 +154,11 @@ impl VirtualConfig {
 impl HostsConfig {
     /// What a study may know of these hosts.
     pub fn topology(&self, name: &str) -> Topology {
-        Topology { name: name.to_owned(), hosts: self.hosts.clone(), devices: self.devices.clone() }
+        Topology {
+            name: name.to_owned(),
+            hosts: self.hosts.clone(),
+            devices: self.devices.clone(),
+            another_time: None,
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use device::profile::Parameter;
 use measure::{ByteCount, Nanos, UnitError};
-use sim::HostModel;
+use sim::{Cabling, HostModel};
 
 use super::MOST_HOSTS;
 use super::lab_name::{self};
@@ -21,7 +21,11 @@ use super::{frame_rate, profile, suggest};
 pub const PREFIX: &str = "sim:";
 
 /// What is said of the hosts; all others are said of the device.
-pub const OF_HOSTS: [&str; 6] = ["hosts", "mtu", "sends", "turnaround", "queue", "window"];
+pub const OF_HOSTS: [&str; 7] =
+    ["hosts", "mtu", "sends", "turnaround", "queue", "window", "cabling"];
+/// Where hosts' ports lead, by the names of `cabling`.
+const CABLINGS: [(&str, Cabling); 3] =
+    [("both", Cabling::Both), ("device", Cabling::Device), ("direct", Cabling::Direct)];
 
 /// Resolves a whole name, `sim:` included; the profile's path is relative to `base`. Spans are
 /// offsets into `text`. The testbed's own name has the path as it is from the working directory.
@@ -52,6 +56,7 @@ pub fn options() -> Vec<&'static str> {
 pub struct Making {
     profile: device::Profile,
     hosts: HostModel,
+    cabling: Cabling,
     count: Option<(u64, Range<usize>)>,
     seen: Vec<String>,
 }
@@ -60,7 +65,7 @@ impl Making {
     /// Nothing is said but the device.
     pub fn new(profile: device::Profile) -> Self {
         let hosts = HostModel::ideal(profile.edges());
-        Self { profile, hosts, count: None, seen: Vec::new() }
+        Self { profile, hosts, cabling: Cabling::Both, count: None, seen: Vec::new() }
     }
 
     /// Takes one option.
@@ -82,6 +87,14 @@ impl Making {
             }
             "queue" => self.hosts.queue = octets(value)?,
             "window" => self.hosts.receive_window = octets(value)?,
+            "cabling" => {
+                let known = CABLINGS.iter().find(|(name, _)| *name == value.text);
+                self.cabling = known.map(|(_, cabling)| *cabling).ok_or_else(|| {
+                    let message = format!("`{}` is no cabling", value.text);
+                    let hint = "write `both`, or with one port a host `device` or `direct`";
+                    Fault::new(value.span.clone(), message, hint)
+                })?;
+            }
             name => {
                 let parameter = Parameter::named(name).ok_or_else(|| {
                     let hint = suggest::hint(name, &options());
@@ -118,7 +131,7 @@ impl Making {
             let message = format!("{} hosts; at most {MOST_HOSTS} take part", self.hosts.count);
             return Err(Fault::new(span.clone(), message, format!("add `hosts={MOST_HOSTS}`")));
         }
-        Ok(VirtualConfig { profile: self.profile, hosts: self.hosts })
+        Ok(VirtualConfig { profile: self.profile, hosts: self.hosts, cabling: self.cabling })
     }
 }
 

@@ -83,7 +83,8 @@ mod tests {
             resettable: false,
         };
         let name = "a testbed".to_owned();
-        let topology = Topology { name, hosts: Vec::new(), devices: vec![device] };
+        let topology =
+            Topology { name, hosts: Vec::new(), devices: vec![device], another_time: None };
         let (found, v1, v2) = (None, Some("v1"), Some("v2"));
         let table: [(&[&[Option<&str>]], bool); 7] = [
             (&[&[]], true),

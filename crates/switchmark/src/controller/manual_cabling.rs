@@ -1,5 +1,5 @@
 //! A testbed around a testbed: has a person move cables between trials, where there are fewer hosts
-//! than ports, and set what a campaign varies and no command reaches.
+//! than ports or one port a host, and set what a campaign varies and no command reaches.
 //!
 //! Owns the words that are shown and the wait for an answer: a line on standard input, which may
 //! also come from a program that moves cables. Never guesses that a cable was moved.
@@ -8,7 +8,7 @@ use std::io::{self, BufRead as _};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use trial::{ByHand, Cable, Setting};
+use trial::{ByHand, Cable, Joined, Setting};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::Stop;
@@ -37,11 +37,17 @@ impl<T> ManualCabling<T> {
     /// Has everything set and plugged as the trial needs it, and returns when that is said to be
     /// done.
     fn prepare(&mut self, trial: &Trial) -> Result<(), TestbedError> {
-        let ByHand { cabling, settings } = &trial.by_hand;
+        let ByHand { cabling, settings, joined } = &trial.by_hand;
         if !settings.is_empty() && *settings != self.present.settings {
             let text = settings_text(self.steps + 1, &self.present.settings, settings);
             self.ask(&text, trial)?;
             self.present.settings.clone_from(settings);
+        }
+        if let Some(wanted) = joined
+            && self.present.joined.as_ref() != Some(wanted)
+        {
+            self.ask(&joined_text(self.steps + 1, wanted), trial)?;
+            self.present.joined = Some(wanted.clone());
         }
         if cabling.is_empty() || *cabling == self.present.cabling {
             return Ok(());
@@ -116,6 +122,20 @@ fn settings_text(step: u32, present: &[Setting], wanted: &[Setting]) -> String {
     format!("\nstep {step}: set, wait for all links, and press Enter\n{}", changed.concat())
 }
 
+/// Where the hosts' only cables have to lead from now on.
+fn joined_text(step: u32, wanted: &Joined) -> String {
+    match wanted {
+        Joined::Directly(one, other) => format!(
+            "\nstep {step}: join {one} and {other} directly by one cable, wait for the link, and \
+             press Enter\n"
+        ),
+        Joined::Through { device, ports: (one, other) } => format!(
+            "\nstep {step}: cable {one} and {other} to {device}, wait for their links, and press \
+             Enter\n"
+        ),
+    }
+}
+
 /// Only the cables that have to be moved.
 fn cabling_text(step: u32, device: &str, present: &[Cable], wanted: &[Cable]) -> String {
     let moved: Vec<String> = wanted
@@ -153,6 +173,17 @@ mod tests {
         let after = [set("nic", "cx3"), set("cable", "dac")];
         assert!(settings_text(1, &[], &before).ends_with("  nic to x722\n  cable to dac\n"));
         assert!(settings_text(2, &before, &after).ends_with("Enter\n  nic from x722 to cx3\n"));
+    }
+
+    #[test]
+    fn the_only_cables_are_joined_or_led_to_the_device() {
+        let port = |text: &str| text.parse::<trial::PortRef>().expect("a port");
+        let (one, other) = (port("a/eth1"), port("b/eth1"));
+        let direct = joined_text(1, &Joined::Directly(one.clone(), other.clone()));
+        assert!(direct.starts_with("\nstep 1: join a/eth1 and b/eth1 directly"), "{direct}");
+        let device = "sw1".to_owned();
+        let through = joined_text(2, &Joined::Through { device, ports: (one, other) });
+        assert!(through.starts_with("\nstep 2: cable a/eth1 and b/eth1 to sw1,"), "{through}");
     }
 
     #[test]

@@ -226,7 +226,7 @@ mod tests {
             }],
         };
         let hosts = vec![host("h1", "198.18.0.1", "h2/eth1"), host("h2", "198.18.0.2", "h1/eth1")];
-        Topology { name: "two".into(), hosts, devices: Vec::new() }
+        Topology { name: "two".into(), hosts, devices: Vec::new(), another_time: None }
     }
 
     fn trial(rates: &[f64]) -> Trial {

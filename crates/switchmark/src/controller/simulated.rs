@@ -34,7 +34,9 @@ impl Simulated {
     pub fn open(name: &str, config: &VirtualConfig, stop: &Stop, seed: u64) -> Self {
         let (profile, hosts) = (config.profile.clone(), config.hosts.clone());
         Self {
-            inner: VirtualTestbed::new(name, profile, hosts, seed).with_stop(stop.flag()),
+            inner: VirtualTestbed::new(name, profile, hosts, seed)
+                .with_cabling(config.cabling)
+                .with_stop(stop.flag()),
             full: None,
             config: config.clone(),
             seed,

@@ -90,6 +90,7 @@ pub fn topology(name: &str, lab: &Lab) -> Topology {
         name: name.to_owned(),
         hosts: plan.hosts.iter().map(|h| host(plan, h)).collect(),
         devices: plan.subjects.iter().filter_map(|subject| device(lab, subject)).collect(),
+        another_time: None,
     }
 }
 

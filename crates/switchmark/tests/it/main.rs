@@ -11,6 +11,7 @@ mod cli_config;
 mod cli_report;
 mod compare;
 mod kept;
+mod one_nic;
 #[path = "../program/mod.rs"]
 mod program;
 mod protocol;

@@ -18,6 +18,24 @@ pub struct ByHand {
     /// What has to be set beside them.
     #[serde(default, rename = "by_hand", skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
+    /// What the measured ports' only cables have to lead to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joined: Option<Joined>,
+}
+
+/// Where the only cables of two hosts end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Joined {
+    /// One cable from port to port.
+    Directly(PortRef, PortRef),
+    /// Both at the device.
+    Through {
+        /// Its name.
+        device: String,
+        /// The hosts' ends.
+        ports: (PortRef, PortRef),
+    },
 }
 
 /// A cable between a host and the trial's subject.

@@ -3,6 +3,8 @@
 //!
 //! Owns when there are too few samples for a quantile and when a difference is not resolved. Pure.
 
+mod rounds;
+
 use std::collections::BTreeMap;
 
 use measure::Histogram;
@@ -39,8 +41,13 @@ pub(super) fn all(
             let row = row(spec, cell, own, ways, way);
             for index in 0..POINTS.len() {
                 let both = point_pairs(own, bypass, index);
-                let judged = ways.judge(way, &Evidence::Delay(Delays::paired(&both)));
-                figures.push(quantile(&row, own, index, judged));
+                let delays = match ways.another_time().filter(|_| !bypass.samples.is_empty()) {
+                    None => Some(Delays::paired(&both)),
+                    Some(times) => rounds::added((own, bypass), times, |s| signed(s, index))
+                        .map(|added| Delays::Rounds { added, floor: 0.0 }),
+                };
+                let evidence = delays.map_or(Evidence::Nothing, Evidence::Delay);
+                figures.push(quantile(&row, own, index, ways.judge(way, &evidence)));
             }
             if matches!(cell.load, Load::Bulk { .. }) {
                 let both = goodput_pairs(own, bypass);
@@ -54,7 +61,13 @@ pub(super) fn all(
             let (device, bypass) = (side(way), side(cable));
             let row = row(spec, cell, device, ways, way);
             let setting = ways.setting(way);
-            figures.extend(ADDED.map(|q| added(row.clone(), (device, bypass), q, setting, seed)));
+            let both = (device, bypass);
+            match ways.another_time() {
+                None => figures.extend(ADDED.map(|q| added(row.clone(), both, q, setting, seed))),
+                Some(times) => figures.extend(
+                    ADDED.iter().flat_map(|q| rounds::figures(&row, both, *q, setting, times)),
+                ),
+            }
         }
     }
     figures
@@ -114,8 +127,13 @@ fn quantile(row: &Row, data: &CellData, index: usize, verdict: Verdict) -> Figur
 
 /// What both ways showed in each block; the lower tail of a signed variation is worse when lower.
 fn point_pairs(device: &CellData, bypass: &CellData, index: usize) -> Vec<(f64, f64)> {
+    in_blocks(device, bypass, |sample| Some(signed(sample, index)))
+}
+
+/// A point that is worse where it is larger.
+fn signed(sample: &Sample, index: usize) -> f64 {
     let sign = if matches!(POINTS[index], (Metric::Ipdv, q) if q < 0.5) { -1.0 } else { 1.0 };
-    in_blocks(device, bypass, |sample| Some(sign * sample.points[index]))
+    sign * sample.points[index]
 }
 
 /// (device, bypass) of each block that has both.

@@ -220,5 +220,5 @@ fn topology(rates: &[f64]) -> Topology {
         resettable: false,
     };
     let hosts = rates.iter().enumerate().map(host).collect();
-    Topology { name: "arithmetic".to_owned(), hosts, devices: vec![device] }
+    Topology { name: "arithmetic".to_owned(), hosts, devices: vec![device], another_time: None }
 }

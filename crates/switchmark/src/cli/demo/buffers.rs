@@ -49,7 +49,8 @@ fn place(name: &str, size: &str, delay: &str) -> Testbed {
     let nothing = |name: &str| Err(format!("there is no `{name}` here"));
     let profile = device::Profile::parse(&text, &nothing).expect("a profile as the tests read it");
     let hosts = HostModel { mtu: 9000, receive_window: WINDOW, ..HostModel::ideal(4) };
-    let source = Source::Virtual(Box::new(VirtualConfig { profile, hosts }));
+    let source =
+        Source::Virtual(Box::new(VirtualConfig { profile, hosts, cabling: sim::Cabling::Both }));
     Testbed { name: format!("sim:demo-{name}"), source }
 }
 

@@ -299,7 +299,7 @@ impl Case {
         let name = format!("{}:{}", self.world.as_str(), profile.name);
         let source = if self.world == World::Sim {
             let hosts = HostModel { mtu: self.mtu, ..HostModel::ideal(profile.edges()) };
-            Source::Virtual(Box::new(VirtualConfig { profile, hosts }))
+            Source::Virtual(Box::new(VirtualConfig { profile, hosts, cabling: sim::Cabling::Both }))
         } else {
             let hosts = profile.edges();
             let device = LabDevice::Emulated(EmulatedSpec::new(profile));

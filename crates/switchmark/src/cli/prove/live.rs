@@ -72,6 +72,7 @@ pub fn ask(
         long: true,
         sweep: None,
         label: None,
+        another_time: None,
     };
     // The certificate's own progress is enough.
     let quiet = Data { quiet: true, ..data.clone() };

@@ -1,0 +1,128 @@
+//! Two sides that can't stand beside each other: each is measured in rounds of its own, such as a
+//! direct cable before and after the device that takes its place.
+//!
+//! Owns what the rounds differ by, which no repetition within one of them shows. Never decides what
+//! a difference means.
+
+use crate::Interval;
+use crate::quantile::median;
+use crate::ranks::Shift;
+use crate::variance::student;
+
+/// Of every interval here.
+const CONFIDENCE: f64 = 0.95;
+
+/// By how much one side exceeds the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Apart {
+    /// The mean of one side's rounds less that of the other's: a steady drift over rounds in turn
+    /// is in neither.
+    pub value: f64,
+    /// As wide as what repetitions tell (by ranks, of two separate sides) and as what whole rounds
+    /// differ by (Student's t). Its confidence is that of so many repetitions.
+    pub interval: Interval,
+    /// From the second side's first round to its last; none of a single round.
+    pub drift: Option<Drift>,
+    /// Repetitions of either side.
+    pub blocks: (usize, usize),
+}
+
+/// What changed while nothing was done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Drift {
+    /// The last round less the first.
+    pub value: f64,
+    /// By ranks, of two separate sides.
+    pub interval: Interval,
+}
+
+impl Drift {
+    /// The largest change that the interval allows, in either direction.
+    pub fn most(&self) -> f64 {
+        self.interval.low.abs().max(self.interval.high.abs())
+    }
+}
+
+impl Apart {
+    /// Of repetitions by rounds. Where neither side has a second round nothing tells by how much
+    /// rounds differ: `allowance` is added at both ends in its place. `None` where a side has no
+    /// repetition, or a value is not finite.
+    pub fn of(side: &[Vec<f64>], other: &[Vec<f64>], allowance: f64) -> Option<Self> {
+        let whole = |rounds: &[Vec<f64>]| rounds.concat();
+        let (all, others) = (whole(side), whole(other));
+        let within = Shift::of_sides(&all, &others)?.interval(CONFIDENCE);
+        let typical = |rounds: &[Vec<f64>]| -> Vec<f64> {
+            rounds.iter().filter_map(|round| median(round)).collect()
+        };
+        let (own, beside) = (typical(side), typical(other));
+        let value = mean(&own) - mean(&beside);
+        let freedom = own.len() + beside.len() - 2;
+        let interval = if freedom == 0 {
+            Interval { low: within.low - allowance, high: within.high + allowance, ..within }
+        } else {
+            let variance = (squares(&own) + squares(&beside)) / freedom as f64;
+            let rounds = 1.0 / own.len() as f64 + 1.0 / beside.len() as f64;
+            let reach = student(freedom) * (variance * rounds).sqrt();
+            let (low, high) = (within.low.min(value - reach), within.high.max(value + reach));
+            Interval { low, high, ..within }
+        };
+        let drift = match other {
+            [first, .., last] => Shift::of_sides(last, first).map(|shift| Drift {
+                value: shift.estimate(),
+                interval: shift.interval(CONFIDENCE),
+            }),
+            _ => None,
+        };
+        Some(Self { value, interval, drift, blocks: (all.len(), others.len()) })
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Of the deviations from the mean.
+fn squares(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(at: f64) -> Vec<f64> {
+        [-0.2, -0.1, 0.0, 0.1, 0.2].map(|noise| at + noise).to_vec()
+    }
+
+    #[test]
+    fn a_single_round_a_side_is_widened_by_what_is_allowed_for() {
+        let found = Apart::of(&[round(12.0)], &[round(10.0)], 0.5).expect("values");
+        assert!((found.value - 2.0).abs() < 1e-9 && found.drift.is_none(), "{found:?}");
+        assert!(found.interval.low <= 1.5 && found.interval.high >= 2.5, "{found:?}");
+        assert!(found.interval.confidence >= 0.95, "{found:?}");
+    }
+
+    #[test]
+    fn rounds_that_differ_widen_the_interval_and_a_steady_drift_cancels() {
+        let steady =
+            Apart::of(&[round(12.5), round(13.5)], &[round(10.0), round(11.0), round(12.0)], 0.0)
+                .expect("values");
+        assert!((steady.value - 2.0).abs() < 1e-9, "{steady:?}");
+        let drift = steady.drift.expect("three rounds of the cable");
+        assert!((drift.value - 2.0).abs() < 1e-9 && drift.most() > 2.0, "{drift:?}");
+        assert!(steady.interval.low < 0.0, "as large as what is claimed: {steady:?}");
+        let still =
+            Apart::of(&[round(12.0), round(12.0)], &[round(10.0), round(10.0), round(10.0)], 0.0)
+                .expect("values");
+        assert!(still.interval.low > 1.7 && still.interval.high < 2.3, "{still:?}");
+    }
+
+    #[test]
+    fn nothing_comes_of_nothing() {
+        assert_eq!(Apart::of(&[], &[round(1.0)], 0.0), None);
+        assert_eq!(Apart::of(&[vec![f64::NAN]], &[round(1.0)], 0.0), None);
+        let one = Apart::of(&[vec![2.0]], &[vec![1.0]], 0.0).expect("values");
+        assert!(one.interval.confidence < 0.95, "{one:?}");
+    }
+}

@@ -1,0 +1,146 @@
+//! `--bypass RUN` and `--sittings N`: a direct cable that is there at another time than the device.
+//!
+//! Owns what is refused: a run that was not made over a cable between the same ports, a study that
+//! can't take its bypass from elsewhere, a testbed that has a cable of its own.
+
+use std::path::Path;
+
+use method::StudySpec;
+use record::{RunMeta, Store};
+use trial::Topology;
+use trial::topology::{AnotherTime, DeviceKind};
+
+use super::Failure;
+use super::options::Measuring;
+use crate::config::ConfigError;
+use crate::controller::CableRun;
+
+/// As the flags ask for it, the runs' ids in full.
+pub fn asked(measuring: &Measuring, store: &Path) -> Result<Option<AnotherTime>, Failure> {
+    match measuring.sittings {
+        Some(0) => {
+            let hint = "--sittings 3 measures the device three times and the cable four times";
+            return Err(ConfigError::bare("0 sittings measure nothing", hint).into());
+        }
+        Some(sittings) => return Ok(Some(AnotherTime::by_hand(sittings))),
+        None if measuring.bypass.is_empty() => return Ok(None),
+        None => {}
+    }
+    let store = Store::read(store)?;
+    let ids = measuring.bypass.iter().map(|asked| Ok(store.load(asked)?.id));
+    let ids: Vec<String> = ids.collect::<Result<_, Failure>>()?;
+    Ok(Some(AnotherTime::recorded_in(ids)))
+}
+
+/// The runs that stand for the cable, each of which has to fit.
+pub fn runs(
+    store: &Store,
+    times: &AnotherTime,
+    (topology, studies): (&Topology, &[StudySpec]),
+) -> Result<Vec<CableRun>, Failure> {
+    allowed(times, topology, studies)?;
+    let mut runs = Vec::new();
+    for id in &times.runs {
+        let meta = store.load(id)?;
+        fits(&meta, times, topology, studies)?;
+        runs.push(CableRun { id: meta.id.clone(), records: store.records(&meta.id)? });
+    }
+    Ok(runs)
+}
+
+fn allowed(
+    times: &AnotherTime,
+    topology: &Topology,
+    studies: &[StudySpec],
+) -> Result<(), ConfigError> {
+    let flag = if times.is_by_hand() { "--sittings" } else { "--bypass" };
+    let refused = |message: String, hint: &str| Err(ConfigError::bare(message, hint));
+    let pairs = topology.measured_pairs();
+    if topology.devices.is_empty() {
+        let hint = "name the testbed with the device; this one is the direct cable itself";
+        return refused(format!("{flag}: `{}` has no device", topology.name), hint);
+    }
+    if pairs.iter().any(|pair| topology.bypass_of(pair).is_some()) {
+        let hint = "leave the flag out: the cable beside the device is the better bypass";
+        return refused(format!("{flag}: `{}` has a direct cable already", topology.name), hint);
+    }
+    let router = topology.devices.iter().any(|device| device.kind == DeviceKind::Router);
+    if times.is_by_hand() && router {
+        let hint = "a router's ports are in networks of their own: measure the cable in a run of its \
+                    own, with addresses of one network, and name that run by --bypass";
+        return refused(format!("{flag}: `{}` has a router", topology.name), hint);
+    }
+    for study in studies {
+        let can = match study {
+            StudySpec::Latency(_) => true,
+            StudySpec::Forwarding(_) | StudySpec::Storage(_) => !times.is_by_hand(),
+            _ => false,
+        };
+        if !can {
+            let hint = "latency takes both flags, forwarding and storage take --bypass";
+            return refused(format!("{flag}: the study `{}` can't", study.name()), hint);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a run was made over a direct cable between the ports that are measured, and asked for
+/// the same.
+fn fits(
+    meta: &RunMeta,
+    times: &AnotherTime,
+    topology: &Topology,
+    studies: &[StudySpec],
+) -> Result<(), ConfigError> {
+    let refused = |why: String, hint: &str| {
+        Err(ConfigError::bare(format!("--bypass: run {} {why}", meta.id), hint))
+    };
+    let hint = "make one with the two ports joined: --hosts a:eth1=b:eth1, or a testbed file in which each \
+                is the other's cable";
+    if !meta.topology.devices.is_empty() {
+        return refused("was made through a device, not over a direct cable".to_owned(), hint);
+    }
+    let cables = meta.topology.measured_pairs();
+    for pair in topology.measured_pairs().iter().take(1) {
+        if !cables.contains(pair) {
+            let (from, to) = (&pair.from, &pair.to);
+            let joined: Vec<String> =
+                cables.iter().map(|pair| format!("{} and {}", pair.from, pair.to)).collect();
+            let why =
+                format!("joined {}, and {from} and {to} are measured here", joined.join(", "));
+            return refused(
+                why,
+                "give hosts and ports the same names in both testbeds, in one order",
+            );
+        }
+    }
+    for study in studies {
+        let blocks = study.clone().varied().blocks().map_or(1, |blocks| *blocks);
+        let needed = blocks.div_ceil(times.cable_rounds);
+        let Some(kept) = meta.studies.iter().map(|other| alike(study, other)).max().flatten()
+        else {
+            let why = format!("did not ask for the same of `{}`", study.name());
+            let hint = format!("give both the same options; it was `{}`", meta.command_line);
+            return refused(why, &hint);
+        };
+        if kept < needed {
+            let why = format!("has {kept} repetitions, and {needed} are needed");
+            return refused(why, "ask for as many repetitions in both, with --blocks");
+        }
+    }
+    Ok(())
+}
+
+/// How often a run over a cable repeats what is asked here; none where it asks for another thing.
+fn alike(study: &StudySpec, other: &StudySpec) -> Option<u32> {
+    let (mut own, mut other) = (study.clone(), other.clone());
+    let kept = other.varied().blocks().map_or(1, |blocks| std::mem::replace(blocks, 1));
+    if let Some(blocks) = own.varied().blocks() {
+        *blocks = 1;
+    }
+    // The cable has no devices to name.
+    for study in [&mut own, &mut other] {
+        study.varied().set_subject(trial::Subject { device: String::new(), variant: None });
+    }
+    (own == other).then_some(kept)
+}

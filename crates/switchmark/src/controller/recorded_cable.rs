@@ -1,0 +1,72 @@
+//! A testbed around a testbed whose ports are joined directly at another time: what was recorded
+//! over that cable answers for it.
+//!
+//! Owns how a trial finds its record in another run. Never carries one out, and never takes the
+//! record of another trial for it: what is not found is a trial that failed.
+
+use trial::topology::AnotherTime;
+use trial::{Path, Testbed, TestbedError, Topology, Trial, TrialRecord};
+
+/// A run over the direct cable.
+#[derive(Debug)]
+pub struct CableRun {
+    /// Its id.
+    pub id: String,
+    /// Its trials, in the order they ran.
+    pub records: Vec<(Trial, TrialRecord)>,
+}
+
+/// A testbed, and the runs that measured its ports joined.
+#[derive(Debug)]
+pub struct RecordedCable<T> {
+    testbed: T,
+    topology: Topology,
+    times: AnotherTime,
+    runs: Vec<CableRun>,
+}
+
+impl<T: Testbed> RecordedCable<T> {
+    /// Without runs somebody moves the cables, and every trial is the testbed's.
+    pub fn new(testbed: T, times: AnotherTime, runs: Vec<CableRun>) -> Self {
+        let topology = Topology { another_time: Some(times.clone()), ..testbed.topology().clone() };
+        Self { testbed, topology, times, runs }
+    }
+
+    fn recorded(&self, trial: &Trial) -> TrialRecord {
+        let round = self.times.round(Path::Bypass, trial.block);
+        let run = &self.runs[round as usize];
+        // Each of several runs answers for a part of the repetitions, its own first ones.
+        let block = trial.block / self.times.cable_rounds;
+        let alike = |(recorded, _): &&(Trial, TrialRecord)| {
+            recorded.block == block
+                && recorded.label == trial.label
+                && recorded.flows == trial.flows
+                && recorded.phases.load == trial.phases.load
+                && recorded.offloads == trial.offloads
+                && recorded.gate == trial.gate
+        };
+        let mut found: Vec<&TrialRecord> =
+            run.records.iter().filter(alike).map(|(_, record)| record).collect();
+        found.sort_by_key(|record| record.outcome.is_valid());
+        found.last().map_or_else(
+            || {
+                let reason = format!("run {} has no such trial over the direct cable", run.id);
+                TrialRecord::failed(0, reason)
+            },
+            |record| (*record).clone(),
+        )
+    }
+}
+
+impl<T: Testbed> Testbed for RecordedCable<T> {
+    fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
+        if trial.path == Path::Bypass && !self.runs.is_empty() {
+            return Ok(self.recorded(trial));
+        }
+        self.testbed.run(trial)
+    }
+}
