@@ -186,7 +186,7 @@ fn gone_in_time(child: &mut Child) -> Option<Duration> {
 }
 
 /// What an agent changed, as the next one says that it put it right.
-const CHANGED: [&str; 2] = ["eth1 without 198.18.99.9", "offloads of eth1"];
+const CHANGED: [&str; 2] = ["offloads of eth1", "eth1 without 198.18.99.9"];
 
 /// A port's features and addresses.
 fn as_it_is(lab: &lab::Lab) -> (BTreeMap<String, bool>, Vec<String>) {
