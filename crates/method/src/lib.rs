@@ -19,5 +19,5 @@ pub use study::{
     Arrangement, Background, BufferPorts, BufferSpec, CampaignSpec, DepthSpec, FabricSpec,
     ForwardingSpec, ForwardingTest, ImportedSpec, LatencySpec, Load, Nodes, Profile, Recabling,
     SearchKind, SpecProblem, StabilityLimits, StorageSpec, StudySpec, SwitchTest, SwitchingSpec,
-    TRIAL_OVERHEAD,
+    TRIAL_OVERHEAD, TcpDirection, TcpSpec,
 };

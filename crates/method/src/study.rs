@@ -19,6 +19,7 @@ mod rows;
 mod series;
 mod session;
 pub mod storage;
+pub mod tcp;
 mod varied;
 mod ways;
 pub mod xray;
@@ -46,6 +47,7 @@ pub use rate::forwarding::{self, ForwardingSpec, ForwardingTest, SearchKind};
 pub use rate::switching::{self, SwitchTest, SwitchingSpec};
 pub use session::TRIAL_OVERHEAD;
 pub use storage::StorageSpec;
+pub use tcp::{TcpDirection, TcpSpec};
 pub use varied::Varied;
 
 use doubts::Doubts;
@@ -115,6 +117,8 @@ studies! {
     Depth(DepthSpec) "depth";
     /// Reads and writes of a storage behind the network, and whose time they take.
     Storage(Box<StorageSpec>) "storage";
+    /// TCP each way and both ways: how much payload, and who was the limit?
+    Tcp(TcpSpec) "tcp";
     /// What another tool measured: no trial at all.
     Imported(ImportedSpec) "imported";
     /// Other studies in combinations of factors' levels, in blocks.

@@ -173,6 +173,10 @@ keys! {
     Reason "reason" "Why a test can't be made here.";
     Streams "streams" "How many TCP connections.";
     CongestionControl "congestion_control" "TCP's.";
+    Segment "segment_octets" "Payload of a full TCP segment.";
+    Mtu "mtu" "The IP packet of a full TCP segment, in octets.";
+    CeilingOf "ceiling_of" "Whose rate a `wire_limit_bits_per_s` follows from: `link`, or `port limit` of a lab's device.";
+    HostLimit "host_limit" "Of a goodput: what held the hosts up.";
     BackgroundFrameSize "background_frame_size" "The frames of the load beside TCP.";
     FairShare "fair_share_bits_per_second" "TCP's fair share beside the load, payload.";
     Reasons "reasons" "Why a flow is not known to be stable.";

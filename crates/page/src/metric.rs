@@ -42,6 +42,9 @@ metrics! {
     Throughput "throughput" "Highest rate at which the goal holds; `goal` in the conditions names it.";
     Goodput "goodput" "TCP payload a second at the receiver.";
     Retransmits "retransmits" "TCP segments sent again.";
+    ReceiveWindowLimited "receive_window_limited" "Share of the time in which a TCP sender had data under way that it waited for the receiver's window.";
+    SendBufferLimited "send_buffer_limited" "The same for the sender's own socket buffer.";
+    HostBusy "host_busy" "Busy share of all processors of a host while a load ran; `of` in the conditions names the host.";
     OneWayDelay "one_way_delay" "From a frame's departure to its arrival.";
     BackToBack "back_to_back" "Frames of the longest burst at minimum gap that lost none (RFC 9004).";
     BufferTime "buffer_time" "How long a buffer takes to fill at the highest rate; `estimate` names the formula.";

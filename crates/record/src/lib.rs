@@ -10,6 +10,7 @@ pub mod journal;
 pub mod report;
 pub mod rows;
 pub mod run;
+pub mod seconds;
 pub mod store;
 mod svg;
 pub mod text;

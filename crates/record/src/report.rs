@@ -27,6 +27,7 @@ mod streams;
 mod subject;
 pub mod sweep;
 mod switching;
+mod tcp;
 mod trials;
 mod variance;
 
@@ -116,9 +117,9 @@ fn left_out(records: &[(Trial, TrialRecord)]) -> Option<String> {
 }
 
 /// Those that share no metric with others: the switching study's are of many ports at once, the
-/// storage study's of a job.
+/// storage study's of a job, the tcp study's round trips are its own connections'.
 fn alone(figures: &[Figure]) -> Vec<Figure> {
-    let shares = |f: &Figure| f.is_of("switching") || f.is_of("storage");
+    let shares = |f: &Figure| f.is_of("switching") || f.is_of("storage") || f.is_of("tcp");
     figures.iter().filter(|f| !shares(f)).cloned().collect()
 }
 
@@ -126,13 +127,14 @@ fn alone(figures: &[Figure]) -> Vec<Figure> {
 fn of_studies(anchor: &str, run: &ReportInput<'_>) -> Vec<Section> {
     let mut sections = Vec::new();
     let figures = alone(&reading::of_studies(run.figures));
-    let records = storage::other_trials(switching::other_trials(run));
+    let records = tcp::other_trials(storage::other_trials(switching::other_trials(run)));
     let others = ReportInput { figures: &figures, records: &records, ..*run };
     sections.extend(latency::section(anchor, &figures, &records));
     sections.extend(forwarding::section(anchor, &others));
     sections.extend(buffer::section(anchor, &figures, &records));
     sections.extend(buffer::depth::section(anchor, &figures));
     sections.extend(fabric::section(anchor, &figures));
+    sections.extend(tcp::section(anchor, run.figures, run.records));
     sections.extend(switching::section(anchor, run.figures));
     sections.extend(storage::section(anchor, run.figures));
     sections.extend(streams::section(anchor, &figures, &records));

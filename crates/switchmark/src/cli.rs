@@ -39,7 +39,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::request::given::Unreadable;
-use crate::request::{Fabric, Forwarding, Latency, Storage, Switching};
+use crate::request::{Fabric, Forwarding, Latency, Storage, Switching, Tcp};
 use crate::speak::tell;
 pub use doctor::{Calibration, Finding, Highest, Kept, Limits, Paced, State, Unavailable};
 pub use failure::Failure;
@@ -62,6 +62,8 @@ enum Verb {
     Latency(Box<study::Args<Latency>>),
     /// Frames a second: flood, throughput without loss, the tests of RFC 2544
     Forwarding(Box<study::Args<Forwarding>>),
+    /// TCP each way and both ways at once: how much payload, and who was the limit?
+    Tcp(Box<study::Args<Tcp>>),
     /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
     Fabric(Box<study::Args<Fabric>>),
     /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239
@@ -172,6 +174,7 @@ where
         Verb::Run(args) => run::run(args),
         Verb::Latency(args) => study::run(&args),
         Verb::Forwarding(args) => study::run(&args),
+        Verb::Tcp(args) => study::run(&args),
         Verb::Fabric(args) => study::run(&args),
         Verb::Switching(args) => study::run(&args),
         Verb::Buffer(args) => buffer::run(&args),

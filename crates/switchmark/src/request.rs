@@ -12,6 +12,7 @@ pub mod given;
 pub mod latency;
 pub mod storage;
 pub mod switching;
+pub mod tcp;
 pub mod values;
 
 use method::{Profile, StudySpec};
@@ -26,6 +27,7 @@ use given::Given;
 pub use latency::Latency;
 pub use storage::Storage;
 pub use switching::Switching;
+pub use tcp::Tcp;
 
 /// One study's options, as they were stated.
 pub trait StudyRequest {

@@ -190,6 +190,14 @@ pub enum FlowRecord {
 }
 
 impl FlowRecord {
+    /// TCP streams, where it is of a `Bulk` flow.
+    pub const fn bulk(&self) -> Option<&BulkRecord> {
+        match self {
+            Self::Bulk(bulk) => Some(bulk),
+            _ => None,
+        }
+    }
+
     /// Of a flow one end of which is not there: nothing was sent, and nothing came. None of kinds
     /// that are nothing without both.
     pub fn nothing(kind: &FlowKind) -> Option<Self> {

@@ -52,7 +52,7 @@ const QUANTILES: [f64; 2] = [0.5, 0.99];
 
 /// Conditions that say where or how a value was had, not what it is a value of. Measured numbers
 /// are never part of a case either.
-const NOT_THE_CASE: [Key; 27] = [
+const NOT_THE_CASE: [Key; 30] = [
     Key::Study,
     Key::From,
     Key::To,
@@ -72,6 +72,9 @@ const NOT_THE_CASE: [Key; 27] = [
     Key::TrafficTime,
     Key::FinalDuration,
     Key::WireLimit,
+    Key::CeilingOf,
+    Key::HostLimit,
+    Key::Segment,
     Key::WorstArrangement,
     Key::WorstFrom,
     Key::Groups,

@@ -4,6 +4,7 @@
 
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use trial::TestbedError;
+use trial::topology::{Host, PortRef, Topology};
 
 /// A request that no trial could satisfy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -61,7 +62,7 @@ pub enum SpecProblem {
     NoPort {
         /// As asked for.
         port: String,
-        /// Ports to devices.
+        /// Those that are there.
         known: Vec<String>,
     },
     /// Both ends of a flow are one host's.
@@ -69,6 +70,16 @@ pub enum SpecProblem {
     OneHost {
         /// The receiving port.
         port: String,
+    },
+    /// A device is named that the named ports' frames do not cross.
+    #[error("measure device `{device}` between `{from}` and `{to}`: it is not between them")]
+    NotBetween {
+        /// The device's name.
+        device: String,
+        /// The sending port.
+        from: String,
+        /// The receiving port.
+        to: String,
     },
     /// A share was asked for, of what is not known.
     #[error("take a share of the link at `{port}`: its rate is not known")]
@@ -145,6 +156,9 @@ impl SpecProblem {
                  (lab:bridge,hosts=4), or measure without a load"
             ),
             Self::OneHost { .. } => "name ports of two hosts".to_owned(),
+            Self::NotBetween { .. } => {
+                "name ports that lead to the device, or leave the device out".to_owned()
+            }
             Self::NoLinkRate { .. } => {
                 "state the link's rate (--link-rate 10Gbit), or the load as a rate (2Gbit)"
                     .to_owned()
@@ -165,6 +179,19 @@ impl SpecProblem {
 /// A list that must name something.
 pub(super) const fn some<T>(what: &'static str, list: &[T]) -> Result<(), SpecProblem> {
     if list.is_empty() { Err(SpecProblem::Nothing { what }) } else { Ok(()) }
+}
+
+/// A port that is there.
+pub(super) fn known_port(port: &PortRef, topology: &Topology) -> Result<(), SpecProblem> {
+    if topology.port(port).is_some() {
+        return Ok(());
+    }
+    let of_host = |host: &Host| {
+        let name = host.name.clone();
+        host.ports.iter().map(move |port| format!("{name}/{}", port.name)).collect::<Vec<_>>()
+    };
+    let known = topology.hosts.iter().flat_map(of_host).collect();
+    Err(SpecProblem::NoPort { port: port.to_string(), known })
 }
 
 /// A value that is not one of these.

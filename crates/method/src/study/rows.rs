@@ -90,6 +90,35 @@ impl Row {
     }
 }
 
+/// Which of two opposite flows a figure is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Direction {
+    /// From `from` to `to`.
+    Forward,
+    /// Back.
+    Reverse,
+    /// Both together.
+    Total,
+}
+
+impl Direction {
+    /// As the condition `direction`.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Forward => "forward",
+            Self::Reverse => "reverse",
+            Self::Total => "total",
+        }
+    }
+}
+
+/// Names the direction in a row.
+pub(super) fn set_direction(row: &mut Row, direction: Option<Direction>) {
+    if let Some(direction) = direction {
+        row.set(Key::Direction, direction.as_str());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::too_few;

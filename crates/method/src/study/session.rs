@@ -83,6 +83,8 @@ pub(super) struct Session<'a> {
     failures: BTreeMap<Way, u32>,
     /// Where hosts' cables have to end from now on; empty: as the testbed has them.
     pub(super) cabling: Vec<Cable>,
+    /// What the hosts' kernels may do with several frames at once.
+    pub(super) offloads: Offloads,
 }
 
 /// What a study asks for; the session adds what is the same for all.
@@ -278,8 +280,19 @@ impl<'a> Session<'a> {
     ) -> Self {
         let (order, failures) = (Pcg64::seed_from_u64(seed), BTreeMap::new());
         let emptying = BTreeMap::new();
-        let (residual, cabling) = (Nanos::ZERO, Vec::new());
-        Self { ways, testbed, order, profile, tries, residual, emptying, failures, cabling }
+        let (residual, cabling, offloads) = (Nanos::ZERO, Vec::new(), Offloads::Off);
+        Self {
+            ways,
+            testbed,
+            order,
+            profile,
+            tries,
+            residual,
+            emptying,
+            failures,
+            cabling,
+            offloads,
+        }
     }
 
     /// Whether the testbed can reset the way's device.
@@ -359,7 +372,7 @@ impl<'a> Session<'a> {
             attempt: 0,
             flows: ask.flows,
             phases,
-            offloads: Offloads::Off,
+            offloads: self.offloads,
             gate: ask.gate,
             events: ask.events,
             by_hand: ByHand {

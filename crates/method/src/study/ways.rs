@@ -6,10 +6,10 @@
 
 use measure::Rate;
 
-use super::SpecProblem;
+use super::{SpecProblem, problem};
 use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Conditions, Key, Verdict};
-use trial::topology::{AnotherTime, Pair, Topology};
+use trial::topology::{AnotherTime, CableEnd, Pair, PortRef, Topology};
 use trial::{Joined, Path, Subject};
 
 /// One of a study's ways, by its place among them.
@@ -52,6 +52,36 @@ impl Ways {
             let pair = pair_across(topology, subject)?;
             let subject = Some(subject.clone());
             routes.push(Route { path: Path::Device, pair, subject, bypass: None });
+        }
+        Ok(Self::beside_cables(routes, topology))
+    }
+
+    /// Between the ports that are named, with the subjects all on that way; the port that is not
+    /// named is the next host's. Where neither is, as [`Self::of`].
+    pub(super) fn between(
+        topology: &Topology,
+        from: Option<&PortRef>,
+        to: Option<&PortRef>,
+        subjects: &[Subject],
+    ) -> Result<Self, SpecProblem> {
+        let Some(pair) = named(topology, from, to)? else { return Self::of(topology, subjects) };
+        if subjects.is_empty() {
+            return Ok(Self::over(topology, pair));
+        }
+        let between = topology.device_between(&pair).map(|device| device.name.as_str());
+        let mut routes = Self::of(topology, subjects)?.routes;
+        routes.retain(|route| route.path == Path::Device);
+        for route in &mut routes {
+            let device = route.subject.as_ref().map(|subject| subject.device.as_str());
+            if device != between {
+                return Err(SpecProblem::NotBetween {
+                    device: device.unwrap_or_default().to_owned(),
+                    from: pair.from.to_string(),
+                    to: pair.to.to_string(),
+                });
+            }
+            route.pair = pair.clone();
+            route.bypass = None;
         }
         Ok(Self::beside_cables(routes, topology))
     }
@@ -226,6 +256,37 @@ impl Ways {
         let ports = ends.flat_map(|route| [&route.pair.from, &route.pair.to]);
         ports.filter_map(|port| topology.rate(port)).min()
     }
+}
+
+/// The pair that the request names, where it names one of its ports.
+fn named(
+    topology: &Topology,
+    from: Option<&PortRef>,
+    to: Option<&PortRef>,
+) -> Result<Option<Pair>, SpecProblem> {
+    for port in [from, to].into_iter().flatten() {
+        problem::known_port(port, topology)?;
+    }
+    let partner = |port: &PortRef| {
+        let other = match &topology.port(port)?.cable {
+            CableEnd::Host(end) => Some(end.clone()),
+            CableEnd::Device { device, .. } => {
+                topology.ports_of(Some(device)).into_iter().find(|other| other.host != port.host)
+            }
+        };
+        other.filter(|other| other.host != port.host)
+    };
+    let ends = match (from, to) {
+        (None, None) => return Ok(None),
+        (Some(from), Some(to)) => Some((from.clone(), to.clone())),
+        (Some(from), None) => partner(from).map(|to| (from.clone(), to)),
+        (None, Some(to)) => partner(to).map(|from| (from, to.clone())),
+    };
+    let (from, to) = ends.ok_or_else(|| no_pair(topology))?;
+    if from.host == to.host {
+        return Err(SpecProblem::OneHost { port: to.to_string() });
+    }
+    Ok(Some(Pair { from, to }))
 }
 
 /// `sw1`, or `sw1 gro-off` in a variant.

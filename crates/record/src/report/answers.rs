@@ -22,6 +22,7 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
     let figures = &reading::of_studies(figures)[..];
     let switching = super::switching::answers(figures);
     let storage = super::storage::answers(figures);
+    let tcp = super::tcp::answers(figures);
     let figures = &super::alone(figures)[..];
     let mut all = latency(figures);
     all.extend(forwarding::throughput(figures));
@@ -30,6 +31,7 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
     all.extend(fabric::nonblocking(figures));
     all.extend(fabric::groups(figures));
     all.extend(super::buffer::answers(figures));
+    all.extend(tcp);
     all.extend(switching);
     all.extend(storage);
     all.extend(super::buffer::depth::answers(figures));

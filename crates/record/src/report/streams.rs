@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use measure::Nanos;
 use measure::reading::StreamPoint;
 use page::{
     Axis, Block, Cell, Figure, Image, Key, Metric, PALETTE, Picture, Plot, Point, Scale, Section,
@@ -14,10 +15,14 @@ use trial::{Trial, TrialRecord};
 
 use super::subject::{self, Who};
 use super::{latency, reading};
+use crate::seconds::{Second, seconds};
 use crate::words;
 
 /// One of each label and path is shown, and no more trials than this.
 const MOST_TRIALS: usize = 4;
+
+/// The table's rows: a second each where the trial is not longer than this.
+const MOST_ROWS: u64 = 120;
 
 /// The section; `None` where no trial had streams.
 pub(super) fn section(
@@ -97,6 +102,35 @@ pub(super) fn summary(done: &BulkRecord) -> String {
         words::percent(last(|p| p.rwnd_limited.0) as f64 / busy),
         words::percent(last(|p| p.sndbuf_limited.0) as f64 / busy),
     )
+}
+
+/// All streams together.
+pub(super) fn second_by_second(bulk: &Bulk, done: &BulkRecord) -> Table {
+    let row = |second: Second| {
+        let seconds = |at: Nanos| words::trimmed(at.as_secs_f64(), 3);
+        vec![
+            Cell::text(format!("{}–{}", seconds(second.from), seconds(second.to))),
+            Cell::number(words::value(Unit::Bytes, second.received.0 as f64)),
+            Cell::number(words::bit_rate(second.goodput())),
+            Cell::number(words::count(second.retransmits)),
+            Cell::number(words::value(Unit::Bytes, second.cwnd.0 as f64)),
+            Cell::number(words::time(second.srtt.0 as f64)),
+            Cell::number(words::bit_rate(second.delivery_rate as f64)),
+        ]
+    };
+    let head = [
+        "interval, s",
+        "received",
+        "goodput",
+        "sent again",
+        "window",
+        "smoothed round trip",
+        "delivery rate",
+    ];
+    let caption = "Payload received, segments sent again, and at each interval's end the windows \
+                   and delivery rates summed and the smoothed round trip averaged over the streams."
+        .to_owned();
+    Table::new(caption, head).with_rows(seconds(bulk, done, MOST_ROWS).into_iter().map(row))
 }
 
 pub(super) fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {

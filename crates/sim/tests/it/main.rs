@@ -13,6 +13,7 @@ mod fabric_faults;
 mod fabric_groups;
 mod fabric_nonblocking;
 mod fat_tree;
+mod goodput;
 mod messages;
 mod one_nic;
 mod rates;

@@ -157,6 +157,7 @@ fn sizes(study: &StudySpec, topology: &Topology) -> Vec<String> {
         | StudySpec::Buffer(_)
         | StudySpec::Depth(_)
         | StudySpec::Storage(_)
+        | StudySpec::Tcp(_)
         | StudySpec::Imported(_) => Vec::new(),
         StudySpec::Campaign(spec) => {
             spec.studies.iter().flat_map(|study| sizes(study, topology)).collect()

@@ -211,7 +211,7 @@ pub fn carry_out(
     store.held_by(&meta.id, &lone::process())?;
     let (id, verb) = (meta.id.clone(), meta.verb.clone());
     let cable = times.map(|times| (times, runs));
-    let ran = conduct(store, meta, (opened, cable), data.quiet, hear)?;
+    let ran = conduct(store, meta, (opened, cable), data, hear)?;
     ran.map_err(|error| broke_off(store, (&id, &verb), error, data.store.as_deref()))
 }
 
@@ -249,7 +249,7 @@ fn conduct(
     store: &Store,
     meta: RunMeta,
     (mut opened, cable): (Opened, Option<(AnotherTime, Vec<CableRun>)>),
-    quiet: bool,
+    data: &Data,
     hear: &dyn Fn(Nanos),
 ) -> Result<Result<Finished, TestbedError>, Failure> {
     opened.left_in(store.applied(&meta.id)?);
@@ -260,7 +260,7 @@ fn conduct(
     };
     let mut journal = Journal::new(store, &meta.id, testbed)?;
     let mut heard = Observed::new(&mut journal, |trial, _| hear(trial.phases.total()));
-    let ended = studies(&meta, &mut heard, quiet);
+    let ended = studies(&meta, &mut heard, data);
     let records = journal.records();
     // The lab goes before anything else can fail.
     drop(journal);
@@ -275,12 +275,16 @@ fn conduct(
 fn studies(
     meta: &RunMeta,
     testbed: &mut dyn Testbed,
-    quiet: bool,
+    data: &Data,
 ) -> Result<Vec<Figure>, TestbedError> {
     let estimate = estimate(&meta.studies, &meta.topology);
-    let mut watched = Watched::new(testbed, estimate, quiet);
+    let mut watched = Watched::new(testbed, estimate, data.quiet);
     let mut figures = Vec::new();
     for study in &meta.studies {
+        watched.print_seconds(match study {
+            StudySpec::Tcp(spec) if !data.quiet && !data.json => Some(spec.omit),
+            _ => None,
+        });
         figures.extend(study.run(&mut watched, meta.seed)?);
     }
     Ok(figures)

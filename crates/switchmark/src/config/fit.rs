@@ -199,7 +199,10 @@ pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
             Source::Virtual(_) | Source::Hosts(_) => Ok(()),
         },
         // Messages are cut up by whatever carries them, and what was measured fitted.
-        StudySpec::Fabric(_) | StudySpec::Storage(_) | StudySpec::Imported(_) => Ok(()),
+        StudySpec::Fabric(_)
+        | StudySpec::Storage(_)
+        | StudySpec::Tcp(_)
+        | StudySpec::Imported(_) => Ok(()),
         StudySpec::Campaign(spec) => spec.studies.iter().try_for_each(|one| fits(one, testbed)),
         StudySpec::Buffer(spec) => size_fits(spec.background_size, testbed),
         StudySpec::Switching(spec) => {

@@ -15,7 +15,7 @@ use super::source::{ConfigError, Fault, SourceText};
 use super::typed::{self, Text};
 use super::{lab_name, sim_name, testbed};
 use crate::request::{
-    Buffer, Depth, Fabric, Forwarding, Latency, Storage, StudyRequest as _, Switching,
+    Buffer, Depth, Fabric, Forwarding, Latency, Storage, StudyRequest as _, Switching, Tcp,
 };
 use campaign::CampaignFile;
 
@@ -50,6 +50,7 @@ enum StudyFile {
     Switching(Box<Switching>),
     Depth(Box<Depth>),
     Storage(Box<Storage>),
+    Tcp(Box<Tcp>),
 }
 
 /// Reads and resolves a plan file, and the testbed file that it names.
@@ -135,6 +136,7 @@ fn study_of(file: &StudyFile, testbed: &Testbed, base: &Path) -> Result<StudySpe
         StudyFile::Buffer(request) => request.resolve(testbed),
         StudyFile::Switching(request) => request.resolve(testbed),
         StudyFile::Depth(request) => request.resolve(testbed),
+        StudyFile::Tcp(request) => request.resolve(testbed),
         StudyFile::Storage(request) => {
             let mut request = request.clone();
             request.found_from(base);

@@ -3,13 +3,13 @@
 //! Owns its options and the reading of loads. What they leave open is the profile's or the
 //! testbed's.
 
-use measure::{FrameSize, Nanos, Rate};
+use measure::{FrameSize, Rate};
 use method::{Background, BufferPorts, BufferSpec, Profile, StudySpec};
 use serde::Deserialize;
 use trial::PortRef;
 
 use super::given::{Given, Value, set, set_all, values};
-use super::values::{Blocks, Duration, Streams, counts, numbers, seconds, unit};
+use super::values::{Blocks, CongestionControl, Duration, Omit, Streams, counts, numbers};
 use super::{StudyRequest, strict};
 use crate::config::fit::{self, Misfit};
 use crate::config::resolved::{Source, Testbed};
@@ -181,40 +181,6 @@ impl Value for Beside {
     fn typed(text: &str) -> Result<Option<Background>, Misfit> {
         let hinted = |(message, _): Misfit| (message, "write 2Gbit, 20% or none".to_owned());
         if text == "none" { Ok(None) } else { Self::read(text).map_err(hinted) }
-    }
-}
-
-/// As the kernel calls it: `cubic`.
-#[derive(Debug, Clone)]
-pub struct CongestionControl;
-
-impl Value for CongestionControl {
-    type Is = String;
-
-    fn read(text: &str) -> Result<String, Misfit> {
-        if text.is_empty() {
-            return Err(("a congestion control has a name".into(), "such as cubic".into()));
-        }
-        Ok(text.to_owned())
-    }
-}
-
-/// Unlike a duration it may be nothing.
-#[derive(Debug, Clone)]
-pub struct Omit;
-
-impl Value for Omit {
-    type Is = Nanos;
-
-    fn read(text: &str) -> Result<Nanos, Misfit> {
-        match unit(text, "\"5s\" or \"0s\"")? {
-            Nanos::ZERO => Ok(Nanos::ZERO),
-            _ => Duration::read(text),
-        }
-    }
-
-    fn typed(text: &str) -> Result<Nanos, Misfit> {
-        Self::read(&seconds(text))
     }
 }
 

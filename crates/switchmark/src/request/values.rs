@@ -141,6 +141,40 @@ impl Value for Duration {
     }
 }
 
+/// Unlike a duration it may be nothing.
+#[derive(Debug, Clone)]
+pub struct Omit;
+
+impl Value for Omit {
+    type Is = Nanos;
+
+    fn read(text: &str) -> Result<Nanos, Misfit> {
+        match unit(text, "\"5s\" or \"0s\"")? {
+            Nanos::ZERO => Ok(Nanos::ZERO),
+            _ => Duration::read(text),
+        }
+    }
+
+    fn typed(text: &str) -> Result<Nanos, Misfit> {
+        Self::read(&seconds(text))
+    }
+}
+
+/// As the kernel calls it: `cubic`.
+#[derive(Debug, Clone)]
+pub struct CongestionControl;
+
+impl Value for CongestionControl {
+    type Is = String;
+
+    fn read(text: &str) -> Result<String, Misfit> {
+        if text.is_empty() {
+            return Err(("a congestion control has a name".into(), "such as cubic".into()));
+        }
+        Ok(text.to_owned())
+    }
+}
+
 impl Value for Rate {
     type Is = Self;
 

@@ -14,7 +14,7 @@ use measure::Nanos;
 use method::TRIAL_OVERHEAD;
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-use crate::speak::{plain, speak};
+use crate::speak::{plain, speak, tell};
 use record::text::numbers;
 
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -66,6 +66,15 @@ impl Wait {
                     speak(&format!("{done}: {now_at}"));
                 }
             }
+            Shown::Nothing => {}
+        }
+    }
+
+    /// Prints whole lines, which stay.
+    pub fn print(&self, lines: &str) {
+        match &self.shown {
+            Shown::Bar(bar) => bar.suspend(|| tell(lines)),
+            Shown::Lines { .. } => tell(lines),
             Shown::Nothing => {}
         }
     }
@@ -148,13 +157,22 @@ pub struct Watched<'a> {
     spent: Nanos,
     pace: Pace,
     trials: u64,
+    /// The warm-up of trials whose TCP is printed second by second.
+    seconds: Option<Nanos>,
 }
 
 impl<'a> Watched<'a> {
     /// Watches `inner`, whose trials should take `estimate` in all, in the testbed's own time.
     pub fn new(inner: &'a mut dyn Testbed, estimate: Nanos, quiet: bool) -> Self {
         let (wait, pace) = (Wait::new(quiet), Pace::default());
-        Self { inner, wait, estimate, spent: Nanos::ZERO, pace, trials: 0 }
+        let (spent, trials, seconds) = (Nanos::ZERO, 0, None);
+        Self { inner, wait, estimate, spent, pace, trials, seconds }
+    }
+
+    /// From now on prints each trial's TCP second by second when the trial is over, after a warm-up
+    /// of so long; none, nothing of the kind.
+    pub const fn print_seconds(&mut self, omit: Option<Nanos>) {
+        self.seconds = omit;
     }
 
     fn announce(&mut self, trial: &Trial) {
@@ -186,6 +204,11 @@ impl Testbed for Watched<'_> {
         self.pace.learn(trial.phases.total(), trial.attempt, took);
         self.trials += 1;
         self.spent += trial.phases.total();
+        if let Some(omit) = self.seconds
+            && let Some(lines) = record::seconds::lines(trial, &record, omit)
+        {
+            self.wait.print(&lines);
+        }
         Ok(record)
     }
 }

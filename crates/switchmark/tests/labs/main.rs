@@ -15,6 +15,7 @@ mod controller;
 mod demo;
 mod endings;
 mod fabric;
+mod goodput;
 mod harness;
 mod interrupted;
 mod launchers;

@@ -136,6 +136,30 @@ fn a_third_hosts_frames_are_told_from_the_trials() {
     }
 }
 
+/// As the hosts have them, offloads put several segments into what a sender counts as one frame,
+/// and a device's limiter takes them apart.
+#[test]
+fn segments_that_were_cut_up_on_the_way_are_the_trials_own() {
+    let (kind, seen) = bulk();
+    let large = (800, 600 * (1_448 + 66) + 200 * (2 * 1_448 + 66));
+    let small = (1_000, 1_000 * (1_448 + 66));
+    let table = [
+        (Offloads::AsFound, small, false),
+        (Offloads::Off, small, true),
+        (Offloads::AsFound, and(small, of(100, 1_018)), true),
+        (Offloads::AsFound, large, false),
+    ];
+    for (offloads, received, expected) in table {
+        let trial = Trial { offloads, ..trial(vec![flow(1, WAY, kind.clone())], Gate::Uneven) };
+        let acks = of(400, 70);
+        let ports = [port("a/eth1", [acks, large], &[]), port("b/eth1", [received, acks], &[])];
+        let found = other_traffic(&trial, std::slice::from_ref(&seen), &ports, &[]);
+        let places: Vec<&str> = found.iter().map(|others| others.place.as_str()).collect();
+        let expected = if expected { vec!["b/eth1"] } else { Vec::new() };
+        assert_eq!(places, expected, "{offloads:?} {received:?}");
+    }
+}
+
 /// A device that forwards 2,000 frames/s still brings what 500 stations said at 4,000 while they
 /// are spoken to; more than they said is other people's.
 #[test]

@@ -10,7 +10,7 @@ use super::{Background, BufferSpec};
 use crate::study::series::Series;
 use crate::study::{Tried, burst};
 use page::{Caveat, Conditions, Key};
-use trial::record::{BulkRecord, DatagramsRecord, FlowRecord};
+use trial::record::{DatagramsRecord, FlowRecord};
 use trial::validity::taken_by_others;
 use trial::{Bulk, Flow, FlowKind, Role, Schedule};
 
@@ -139,7 +139,7 @@ impl CellData {
         }
         let flows = tried.valid().map(|record| &record.flows);
         let busy = tried.record.hosts.iter().any(|host| taken_by_others(host).is_some());
-        let Some(bulk) = flows.and_then(|flows| flows.iter().find_map(bulk_of)) else {
+        let Some(bulk) = flows.and_then(|flows| flows.iter().find_map(FlowRecord::bulk)) else {
             self.troubles.push(Caveat::NoValidTrial);
             return;
         };
@@ -162,13 +162,6 @@ impl CellData {
     /// The smallest round trip of any block.
     pub(super) fn min_rtt(&self) -> Option<Nanos> {
         self.samples.iter().filter_map(|s| s.series.min_rtt()).min()
-    }
-}
-
-fn bulk_of(flow: &FlowRecord) -> Option<&BulkRecord> {
-    match flow {
-        FlowRecord::Bulk(bulk) => Some(bulk),
-        _ => None,
     }
 }
 

@@ -3,7 +3,7 @@
 //! Owns the choice where the request leaves it open. Never sees a rate or a record.
 
 use super::BufferSpec;
-use crate::study::SpecProblem;
+use crate::study::{SpecProblem, problem};
 use trial::topology::{CableEnd, Pair, PortRef, Topology};
 
 /// All ports of one way.
@@ -23,7 +23,7 @@ pub(super) fn measured_pair(
 ) -> Result<Option<Pair>, SpecProblem> {
     let asked = &spec.ports;
     for port in [&asked.from, &asked.to, &asked.background_from, &asked.background_to] {
-        known(port.as_ref(), topology)?;
+        port.as_ref().map_or(Ok(()), |port| problem::known_port(port, topology))?;
     }
     let row = row(topology);
     if asked.from.is_none() && asked.to.is_none() && (row.is_none() || !spec.subjects.is_empty()) {
@@ -84,16 +84,6 @@ impl Ends {
 fn too_few(topology: &Topology, needed: usize) -> SpecProblem {
     let found = attached(topology).len();
     SpecProblem::TooFewHosts { testbed: topology.name.clone(), needed, found }
-}
-
-fn known(port: Option<&PortRef>, topology: &Topology) -> Result<(), SpecProblem> {
-    match port {
-        Some(port) if topology.port(port).is_none() => {
-            let known = attached(topology).into_iter().map(|(port, _)| port.to_string()).collect();
-            Err(SpecProblem::NoPort { port: port.to_string(), known })
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Which device a port is at. A network of several devices that is one subject names its ports

@@ -12,6 +12,7 @@ use super::super::counts::{Seen, seen};
 use super::super::throughput::Floods;
 use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest};
+pub(super) use crate::study::rows::{Direction, set_direction};
 use crate::study::{Ask, Row, Session, Tried, Way, burst};
 use crate::verdict::Evidence;
 use page::{Caveat, Figure, Key, Metric, Unit};
@@ -327,34 +328,5 @@ pub(super) fn directions<'a>(flows: &[&'a DatagramsRecord]) -> Vec<(Option<Direc
             (Some(Direction::Total), vec![*forward, *reverse]),
         ],
         one => vec![(None, one.to_vec())],
-    }
-}
-
-/// Which of two opposite flows a figure is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Direction {
-    /// From `from` to `to`.
-    Forward,
-    /// Back.
-    Reverse,
-    /// Both together.
-    Total,
-}
-
-impl Direction {
-    /// As the condition `direction`.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Forward => "forward",
-            Self::Reverse => "reverse",
-            Self::Total => "total",
-        }
-    }
-}
-
-/// Names the direction in a row.
-pub(super) fn set_direction(row: &mut Row, direction: Option<Direction>) {
-    if let Some(direction) = direction {
-        row.set(Key::Direction, direction.as_str());
     }
 }

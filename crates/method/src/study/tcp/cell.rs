@@ -1,0 +1,212 @@
+//! One case of the tcp study: which way TCP goes; its trial, and what is kept of each record.
+//!
+//! Owns what a connection's readings say of what held it up. Never sees another trial.
+
+use measure::Nanos;
+use measure::quantile::median;
+use measure::reading::Segment;
+
+use super::{TcpDirection, TcpSpec};
+use crate::study::series::{Series, Total};
+use crate::study::session::Tried;
+use page::Caveat;
+use trial::record::{BulkRecord, StreamRecord, TrialRecord};
+use trial::topology::Pair;
+use trial::validity::taken_by_others;
+use trial::{Bulk, Flow, FlowKind};
+
+/// More of the busy time than this spent waiting for a window or a buffer: that was the limit.
+const STALLED: f64 = 0.5;
+
+/// Processors that are busy for more than this of the time have nothing left to give.
+const BUSY: f64 = 0.95;
+
+/// A round trip this many times the smallest has a queue in it.
+const QUEUED: f64 = 2.0;
+
+/// `goodput forward, tcp 1 stream cubic`
+pub(super) fn label(spec: &TcpSpec, direction: TcpDirection) -> String {
+    format!("{} {}, {}", TcpSpec::LABEL, direction.as_str(), load(spec))
+}
+
+/// `tcp 1 stream cubic`, as a load is called.
+pub(super) fn load(spec: &TcpSpec) -> String {
+    let streams = if spec.streams == 1 { "stream" } else { "streams" };
+    format!("tcp {} {streams} {}", spec.streams, spec.congestion_control)
+}
+
+/// One flow, or one each way.
+pub(super) fn flows(spec: &TcpSpec, direction: TcpDirection, pair: &Pair) -> Vec<Flow> {
+    let kind = FlowKind::Bulk(Bulk {
+        streams: spec.streams,
+        congestion_control: spec.congestion_control.clone(),
+        interval: spec.interval,
+    });
+    let pairs = match direction {
+        TcpDirection::Forward => vec![pair.clone()],
+        TcpDirection::Reverse => vec![pair.back()],
+        TcpDirection::Bidirectional => vec![pair.clone(), pair.back()],
+    };
+    Flow::each_measured(&pairs, &kind)
+}
+
+/// What held a connection up that was not the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum HostLimit {
+    /// The receiver's window.
+    ReceiveWindow,
+    /// The sender's socket buffer.
+    SendBuffer,
+    /// A host's processors.
+    Processors,
+}
+
+impl HostLimit {
+    pub(super) const ALL: [Self; 3] = [Self::ReceiveWindow, Self::SendBuffer, Self::Processors];
+
+    /// As figures write it.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::ReceiveWindow => "receive window",
+            Self::SendBuffer => "send buffer",
+            Self::Processors => "processors",
+        }
+    }
+}
+
+/// What one block's trial of a case showed.
+#[derive(Debug, Clone)]
+pub(super) struct Sample {
+    pub(super) block: u32,
+    /// In the trial's order.
+    pub(super) flows: Vec<Seen>,
+    /// Each host's busy share of all its processors.
+    pub(super) hosts: Vec<(String, f64)>,
+    /// Other programs had a host's processors meanwhile.
+    pub(super) busy: bool,
+}
+
+impl Sample {
+    /// Whether a host's processors had nothing left, by the trial's own work.
+    pub(super) fn out_of_processors(&self) -> bool {
+        !self.busy && self.hosts.iter().any(|(_, share)| *share > BUSY)
+    }
+}
+
+/// One flow's TCP, after the warm-up.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    /// Payload bits a second at the receiver.
+    pub(super) goodput: f64,
+    /// Payload octets at the receiver.
+    pub(super) octets: f64,
+    pub(super) segment: Option<Segment>,
+    /// None where nobody read the sender's sockets.
+    pub(super) sender: Option<Sender>,
+}
+
+/// What the sender's sockets said, all streams together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sender {
+    pub(super) retransmits: u64,
+    /// The largest, in octets.
+    pub(super) cwnd: f64,
+    /// The median over the readings of the smoothed round trip; nanoseconds.
+    pub(super) srtt: Option<f64>,
+    /// The smallest round trip; nanoseconds.
+    pub(super) min_rtt: Option<f64>,
+    /// Share of the busy time spent waiting for the receiver's window.
+    pub(super) window: f64,
+    /// And for the sender's own buffer.
+    pub(super) buffer: f64,
+    readings: u64,
+}
+
+impl Sender {
+    /// What held it up. A window that is full because a queue on the way is long is not the hosts'
+    /// limit.
+    pub(super) fn limit(&self) -> Option<HostLimit> {
+        let queued = self.srtt.zip(self.min_rtt).is_some_and(|(srtt, min)| srtt > QUEUED * min);
+        if self.window > STALLED && !queued {
+            Some(HostLimit::ReceiveWindow)
+        } else if self.buffer > STALLED && !queued {
+            Some(HostLimit::SendBuffer)
+        } else {
+            None
+        }
+    }
+
+    fn of(bulk: &BulkRecord, spec: &TcpSpec) -> Option<Self> {
+        let series = Series::of(bulk, (spec.omit, spec.duration), spec.interval);
+        let (first, last) = series.span()?;
+        let since =
+            |pick: fn(&Total) -> Nanos| pick(last).saturating_sub(pick(first)).as_secs_f64();
+        let busy = since(|total| total.busy).max(f64::MIN_POSITIVE);
+        let counted = || series.counted().map(|total| total.srtt.0 as f64).filter(|rtt| *rtt > 0.0);
+        Some(Self {
+            retransmits: last.retransmits.saturating_sub(first.retransmits),
+            cwnd: series.cwnd_max().map_or(0.0, |octets| octets.0 as f64),
+            srtt: median(&counted().collect::<Vec<f64>>()),
+            min_rtt: series.min_rtt().map(|rtt| rtt.0 as f64),
+            window: (since(|total| total.rwnd_limited) / busy).min(1.0),
+            buffer: (since(|total| total.sndbuf_limited) / busy).min(1.0),
+            readings: counted().count() as u64,
+        })
+    }
+}
+
+impl Seen {
+    fn of(bulk: &BulkRecord, spec: &TcpSpec) -> Self {
+        let skipped = spec.omit.0.div_ceil(spec.interval.0.max(1));
+        let after = |stream: &StreamRecord| -> u64 {
+            stream.received.iter().skip(skipped as usize).map(|octets| octets.0).sum()
+        };
+        let octets = bulk.streams.iter().map(after).sum::<u64>() as f64;
+        let seconds = bulk.elapsed.saturating_sub(spec.interval * skipped).as_secs_f64();
+        let goodput = if seconds > 0.0 { octets * 8.0 / seconds } else { 0.0 };
+        Self { goodput, octets, segment: bulk.segment, sender: Sender::of(bulk, spec) }
+    }
+}
+
+/// All blocks of a case on one way.
+#[derive(Debug, Clone, Default)]
+pub(super) struct CellData {
+    pub(super) samples: Vec<Sample>,
+    /// Trials repeated, or given up.
+    pub(super) troubles: Vec<Caveat>,
+}
+
+impl CellData {
+    /// Keeps what matters of a block's trial.
+    pub(super) fn take(&mut self, tried: &Tried, spec: &TcpSpec) {
+        if tried.repeated() {
+            self.troubles.push(Caveat::RepeatedTrials);
+        }
+        let seen = |record: &TrialRecord| {
+            let flows = record.flows.iter().map(|flow| Some(Seen::of(flow.bulk()?, spec)));
+            flows.collect::<Option<Vec<Seen>>>()
+        };
+        let Some(flows) = tried.valid().and_then(seen) else {
+            self.troubles.push(Caveat::NoValidTrial);
+            return;
+        };
+        let hosts = &tried.record.hosts;
+        let busy = hosts.iter().any(|host| taken_by_others(host).is_some());
+        if busy {
+            self.troubles.push(Caveat::BusyHosts);
+        }
+        let hosts = hosts.iter().map(|host| (host.host.clone(), host.usage.busy)).collect();
+        self.samples.push(Sample { block: tried.trial.block, flows, hosts, busy });
+    }
+
+    /// The readings of the round trip behind all samples.
+    pub(super) fn readings(&self) -> u64 {
+        let senders = self.samples.iter().flat_map(|s| &s.flows).filter_map(|seen| seen.sender);
+        senders.map(|sender| sender.readings).sum()
+    }
+
+    /// The size of the segments, where any sender's host told.
+    pub(super) fn segment(&self) -> Option<Segment> {
+        self.samples.iter().flat_map(|s| &s.flows).find_map(|seen| seen.segment)
+    }
+}

@@ -1,0 +1,302 @@
+//! From blocks to the tcp study's figures: goodput, what was sent again, round trips, and what held
+//! the hosts up.
+//!
+//! Owns which flows of a trial a figure is about, and when nothing drove the path. Pure.
+
+use std::collections::BTreeMap;
+
+use super::super::rows::{Direction, Row, set_direction};
+use super::super::ways::{Way, Ways};
+use super::ceiling::{Ceiling, Of, ceiling};
+use super::cell::{self, CellData, HostLimit, Sample, Seen, Sender};
+use super::{TcpDirection, TcpSpec};
+use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates};
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use trial::Topology;
+
+type Data = BTreeMap<(usize, Way), CellData>;
+
+/// The flows of a case's trials that figures are about together.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    test: TcpDirection,
+    /// None where there is one flow.
+    direction: Option<Direction>,
+}
+
+impl Part {
+    fn all_of(test: TcpDirection) -> Vec<Self> {
+        let each = [Direction::Forward, Direction::Reverse, Direction::Total];
+        match test {
+            TcpDirection::Bidirectional => {
+                each.map(|direction| Self { test, direction: Some(direction) }).to_vec()
+            }
+            TcpDirection::Forward | TcpDirection::Reverse => vec![Self { test, direction: None }],
+        }
+    }
+
+    fn flows(self, sample: &Sample) -> &[Seen] {
+        let of = match self.direction {
+            None | Some(Direction::Forward) => 0..1,
+            Some(Direction::Reverse) => 1..2,
+            Some(Direction::Total) => 0..sample.flows.len(),
+        };
+        sample.flows.get(of).unwrap_or_default()
+    }
+
+    /// Whether payload goes from the pair's second port to its first.
+    const fn is_back(self) -> bool {
+        matches!((self.test, self.direction), (TcpDirection::Reverse, _))
+            || matches!(self.direction, Some(Direction::Reverse))
+    }
+
+    fn is_total(self) -> bool {
+        self.direction == Some(Direction::Total)
+    }
+
+    /// Payload bits a second.
+    fn goodput(self, sample: &Sample) -> f64 {
+        self.flows(sample).iter().map(|seen| seen.goodput).sum()
+    }
+
+    /// None where a sender's host told nothing.
+    fn retransmits(self, sample: &Sample) -> Option<u64> {
+        self.flows(sample).iter().map(|seen| Some(seen.sender?.retransmits)).sum()
+    }
+
+    fn per_gigabyte(self, sample: &Sample) -> Option<f64> {
+        let octets: f64 = self.flows(sample).iter().map(|seen| seen.octets).sum();
+        Some(self.retransmits(sample)? as f64 / (octets / 1e9)).filter(|each| each.is_finite())
+    }
+
+    /// What held its connections up.
+    fn limit(self, sample: &Sample) -> Option<HostLimit> {
+        let sockets = self.flows(sample).iter().filter_map(|seen| seen.sender?.limit()).next();
+        sockets.or_else(|| sample.out_of_processors().then_some(HostLimit::Processors))
+    }
+}
+
+/// Every figure of the study, direction by direction and way by way.
+pub(super) fn all(spec: &TcpSpec, data: &Data, ways: &Ways, topology: &Topology) -> Vec<Figure> {
+    let empty = CellData::default();
+    let mut figures = Vec::new();
+    for (at, &test) in spec.directions.iter().enumerate() {
+        let side = |way| data.get(&(at, way)).unwrap_or(&empty);
+        for way in ways.all() {
+            let cable = ways.bypass_of(way).map_or(&empty, side);
+            for part in Part::all_of(test) {
+                let case = Case { spec, part, own: side(way), cable, ways, way };
+                figures.extend(case.figures(topology));
+            }
+        }
+    }
+    figures
+}
+
+/// One part of one direction on one way, and the direct cable beside it.
+struct Case<'a> {
+    spec: &'a TcpSpec,
+    part: Part,
+    own: &'a CellData,
+    cable: &'a CellData,
+    ways: &'a Ways,
+    way: Way,
+}
+
+impl Case<'_> {
+    fn figures(&self, topology: &Topology) -> Vec<Figure> {
+        let ceiling = self.ceiling(topology);
+        let mut row = self.row(ceiling);
+        row.verdict = self.verdict(ceiling);
+        let mut figures = vec![self.goodput(row.clone(), ceiling)];
+        figures.extend(self.retransmits(&row));
+        if !self.part.is_total() {
+            figures.extend(self.round_trips(&row));
+            figures.extend(self.sockets(&row));
+        }
+        if matches!(self.part.direction, None | Some(Direction::Total)) {
+            figures.extend(self.processors(&row));
+        }
+        figures
+    }
+
+    /// Both ways together could carry twice what one can.
+    fn ceiling(&self, topology: &Topology) -> Option<Ceiling> {
+        let segment = self.own.segment()?;
+        let pair = self.ways.pair(self.way);
+        let forward = || ceiling(topology, pair, segment);
+        let back = || ceiling(topology, &pair.back(), segment);
+        if self.part.is_total() {
+            let (one, other) = (forward()?, back()?);
+            return Some(Ceiling { payload: one.payload + other.payload, ..one });
+        }
+        if self.part.is_back() { back() } else { forward() }
+    }
+
+    fn row(&self, ceiling: Option<Ceiling>) -> Row {
+        let mut row = Row::of(self.ways, self.way, self.spec.profile);
+        if self.part.test == TcpDirection::Reverse {
+            let back = self.ways.pair(self.way).back();
+            row.set(Key::From, back.from.to_string());
+            row.set(Key::To, back.to.to_string());
+        }
+        set_direction(&mut row, self.part.direction);
+        row.set(Key::Test, self.part.test.as_str());
+        row.set(Key::Protocol, "tcp");
+        row.set(Key::Streams, u64::from(self.spec.streams));
+        row.set(Key::CongestionControl, self.spec.congestion_control.clone());
+        if let Some(segment) = self.own.segment() {
+            row.set(Key::Segment, u64::from(segment.mss));
+        }
+        if let Some(ceiling) = ceiling {
+            row.set(Key::Mtu, u64::from(ceiling.mtu));
+        }
+        row.caveats.extend(&self.own.troubles);
+        row.n = self.own.samples.len() as u64;
+        row
+    }
+
+    fn verdict(&self, ceiling: Option<Ceiling>) -> Verdict {
+        let goodput = |sample: &Sample| self.part.goodput(sample);
+        let beside = |own: &Sample| {
+            self.cable.samples.iter().find(|other| other.block == own.block).map(goodput)
+        };
+        let both: Vec<(f64, Option<f64>)> =
+            self.own.samples.iter().map(|own| (goodput(own), beside(own))).collect();
+        let link = ceiling.filter(|ceiling| ceiling.of == Of::Link).map(|it| it.payload);
+        let plain = RateEvidence::of(Rates::Paired(&both), self.driven());
+        self.ways.judge(self.way, &Evidence::Rate(RateEvidence { link, ..plain }))
+    }
+
+    /// TCP sends more until something gives. What is sent again was lost on the path; where the
+    /// hosts themselves held it up, nothing drove the path at all.
+    fn driven(&self) -> Driven {
+        let lossy = |sample: &&Sample| {
+            !sample.busy && self.part.retransmits(sample).is_some_and(|again| again > 0)
+        };
+        if self.most(self.own.samples.iter().filter(lossy).count()) {
+            Driven::Lost
+        } else if self.host_limit().is_some() {
+            Driven::No
+        } else {
+            Driven::HeldBack
+        }
+    }
+
+    /// What held the hosts up in most of the blocks.
+    fn host_limit(&self) -> Option<HostLimit> {
+        let of = |sample: &Sample| self.part.limit(sample);
+        HostLimit::ALL.into_iter().find(|limit| {
+            self.most(self.own.samples.iter().filter(|s| of(s) == Some(*limit)).count())
+        })
+    }
+
+    const fn most(&self, count: usize) -> bool {
+        2 * count > self.own.samples.len()
+    }
+
+    fn goodput(&self, mut row: Row, ceiling: Option<Ceiling>) -> Figure {
+        row.set(Key::RateConvention, "payload");
+        match ceiling {
+            Some(ceiling) => {
+                row.set(Key::WireLimit, ceiling.payload);
+                row.set(Key::CeilingOf, ceiling.of.as_str());
+            }
+            None if self.own.samples.is_empty() => {}
+            None => {
+                row.caveats.insert(Caveat::LinkRateUnknown);
+            }
+        }
+        let own = matches!(row.verdict, Verdict::TesterLimited | Verdict::Undetermined);
+        if let Some(limit) = self.host_limit().filter(|_| own) {
+            row.set(Key::HostLimit, limit.as_str());
+            row.caveats.insert(Caveat::HostLimited);
+        }
+        let values = self.each(|sample| Some(self.part.goodput(sample)));
+        row.over_blocks(Metric::Goodput, Unit::BitsPerSecond, &values)
+    }
+
+    fn retransmits(&self, row: &Row) -> Vec<Figure> {
+        let count = self.each(|s| self.part.retransmits(s).map(|again| again as f64));
+        let each = self.each(|s| self.part.per_gigabyte(s));
+        self.known(vec![
+            row.over_blocks(Metric::Retransmits, Unit::Count, &count),
+            row.over_blocks(Metric::RetransmitsPerGigabyte, Unit::Count, &each),
+        ])
+    }
+
+    /// Under this load, and the smallest that the connections saw.
+    fn round_trips(&self, row: &Row) -> Vec<Figure> {
+        let mut row = row.clone();
+        row.n = self.own.readings();
+        row.set(Key::Load, cell::load(self.spec));
+        if self.ways.stamps_by_software() {
+            row.caveats.insert(Caveat::SoftwareTimestamps);
+        }
+        let figure = |(q, statistic, pick): (f64, &str, fn(&Sender) -> Option<f64>)| {
+            let of = |sample: &Sample| self.sender(sample).and_then(|sender| pick(&sender));
+            let beside = |own: &Sample| {
+                let other = self.cable.samples.iter().find(|other| other.block == own.block)?;
+                Some((of(own)?, of(other)?))
+            };
+            let both: Vec<(f64, f64)> = self.own.samples.iter().filter_map(beside).collect();
+            let mut row = row.clone();
+            row.verdict = self.ways.judge(self.way, &Evidence::Delay(Delays::paired(&both)));
+            row.set(Key::Statistic, statistic);
+            let mut figure = row.over_blocks(Metric::Rtt, Unit::Nanoseconds, &self.each(of));
+            figure.quantile = Some(q);
+            figure
+        };
+        let kinds: [(f64, &str, fn(&Sender) -> Option<f64>); 2] =
+            [(0.5, "smoothed", |sender| sender.srtt), (0.0, "smallest", |sender| sender.min_rtt)];
+        self.known(kinds.map(figure).to_vec())
+    }
+
+    /// The window, and what the sockets waited for.
+    fn sockets(&self, row: &Row) -> Vec<Figure> {
+        let verdict = self.ways.judge(self.way, &Evidence::Nothing);
+        let row = Row { verdict, ..row.clone() };
+        let figure = |(metric, unit, pick): (Metric, Unit, fn(&Sender) -> f64)| {
+            let values = self.each(|sample| self.sender(sample).map(|sender| pick(&sender)));
+            row.over_blocks(metric, unit, &values)
+        };
+        let kinds: [(Metric, Unit, fn(&Sender) -> f64); 3] = [
+            (Metric::CwndMax, Unit::Bytes, |sender| sender.cwnd),
+            (Metric::ReceiveWindowLimited, Unit::Ratio, |sender| sender.window),
+            (Metric::SendBufferLimited, Unit::Ratio, |sender| sender.buffer),
+        ];
+        self.known(kinds.map(figure).to_vec())
+    }
+
+    /// How busy each host was.
+    fn processors(&self, row: &Row) -> Vec<Figure> {
+        let verdict = self.ways.judge(self.way, &Evidence::Nothing);
+        let mut by_host: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for (host, share) in self.own.samples.iter().flat_map(|sample| &sample.hosts) {
+            by_host.entry(host).or_default().push(*share);
+        }
+        let figure = |(host, shares): (&str, Vec<f64>)| {
+            let mut row = Row { verdict, ..row.clone() };
+            row.set(Key::Of, host);
+            row.over_blocks(Metric::HostBusy, Unit::Ratio, &shares)
+        };
+        by_host.into_iter().map(figure).collect()
+    }
+
+    /// The one flow's sender.
+    fn sender(&self, sample: &Sample) -> Option<Sender> {
+        self.part.flows(sample).first()?.sender
+    }
+
+    /// Nothing where trials were valid and the sender's host told nothing in any.
+    fn known(&self, figures: Vec<Figure>) -> Vec<Figure> {
+        let told = |sample: &Sample| self.part.flows(sample).iter().any(|s| s.sender.is_some());
+        let silent = !self.own.samples.is_empty() && !self.own.samples.iter().any(told);
+        if silent { Vec::new() } else { figures }
+    }
+
+    /// One value a block, of those that have one.
+    fn each(&self, value: impl Fn(&Sample) -> Option<f64>) -> Vec<f64> {
+        self.own.samples.iter().filter_map(value).collect()
+    }
+}
