@@ -3,6 +3,7 @@
 //! Owns figures, verdicts, caveats, the studies and the searches. Never does I/O, never reads a
 //! clock, and knows no testbed: a study sees only `Testbed::run(&Trial) -> TrialRecord`.
 
+pub mod acceptance;
 pub mod comparison;
 pub mod conformance;
 pub mod explain;

@@ -43,6 +43,14 @@ pub struct Bed {
     pub switch: bool,
 }
 
+impl Bed {
+    /// How long a virtual trial with frames of that size is; `None` where time is real.
+    pub(crate) fn virtual_time(self, size: FrameSize) -> Option<Nanos> {
+        let line = self.link.filter(|_| self.simulated).map(|link| link.line_rate(size).0);
+        line.map(|line| Nanos::from_secs_f64(FRAMES / line))
+    }
+}
+
 /// When the device begins to send on what comes in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forwarding {
@@ -133,10 +141,7 @@ pub struct DataSheet {
 
 /// The studies that a data sheet follows from, as far as there are hosts for them.
 pub fn studies(bed: Bed) -> Vec<StudySpec> {
-    let virtual_time = |size: FrameSize| {
-        let line = bed.link.filter(|_| bed.simulated).map(|link| link.line_rate(size).0);
-        line.map(|line| Nanos::from_secs_f64(FRAMES / line))
-    };
+    let virtual_time = |size| bed.virtual_time(size);
     let sizes = [64, 256, 512, 1024, 1518].map(|octets| FrameSize::new(octets).expect("legal"));
     let latency = LatencySpec {
         protocols: vec![Protocol::Udp],
@@ -184,7 +189,7 @@ pub fn studies(bed: Bed) -> Vec<StudySpec> {
 
 /// One round between neighbours, which every study of a fabric has, and the floods that tell
 /// groups.
-fn groups(hosts: usize, round: Option<Nanos>) -> FabricSpec {
+pub(crate) fn groups(hosts: usize, round: Option<Nanos>) -> FabricSpec {
     let duration = round.unwrap_or(Nanos::from_millis(300));
     FabricSpec {
         arrangements: vec![Arrangement::Neighbours],

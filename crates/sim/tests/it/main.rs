@@ -2,6 +2,7 @@
 //! each other.
 
 mod aa;
+mod acceptance;
 mod addresses;
 mod buffer_depth;
 mod buffer_faults;

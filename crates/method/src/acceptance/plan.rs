@@ -1,0 +1,318 @@
+//! The fewest studies that claims need, and those that fit a budget.
+//!
+//! Owns which claims share a study. What a study's trials are is the study's own.
+
+use measure::{FrameMix, FrameSize, Nanos};
+
+use super::claim::{About, Reading, SheetClaim};
+use super::decision::{Decided, Decision, Why};
+use super::measurable::{Part, measurable};
+use crate::search::GoalName;
+use crate::study::fabric::Arrangement;
+use crate::study::xray::{self, Bed};
+use crate::study::{DepthSpec, FabricSpec, ForwardingSpec, LatencySpec, SwitchingSpec};
+use crate::{ForwardingTest, Nodes, StudySpec, SwitchTest};
+use page::{Key, Metric};
+use trial::{Carrier, Protocol, Topology};
+
+/// Repetitions of the first round: the fewest that reach an interval of 95 %.
+const BLOCKS: u32 = 6;
+/// Repetitions of the second round, at most.
+const MOST_BLOCKS: f64 = 200.0;
+/// By how much narrower the second round's bracket of a search is.
+const NARROWER: f64 = 8.0;
+/// No bracket is narrower than this, of its upper end.
+const NARROWEST: f64 = 0.000_2;
+/// About as long as a burst's trial is.
+const DEPTH_TRIAL: Nanos = Nanos::from_millis(100);
+/// A device that knows twice as many is shown to be full by these.
+const STATIONS: u64 = 1_024;
+const MOST_STATIONS: u64 = 1 << 20;
+
+/// What is measured, and what is not.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Planned {
+    /// In the order of the claims that need them.
+    pub studies: Vec<StudySpec>,
+    /// Those that the studies are for.
+    pub claims: Vec<SheetClaim>,
+    /// Those that nothing is measured for, and why.
+    pub left_out: Vec<Decided>,
+}
+
+/// Every study that these claims need, with as few as can be. Claims that need more hosts than
+/// there are find none.
+pub fn studies(claims: &[SheetClaim], bed: Bed) -> Vec<StudySpec> {
+    let mut all = Vec::new();
+    for study in claims.iter().filter_map(|claim| study_of(claim, bed).ok()) {
+        add(&mut all, study);
+    }
+    all
+}
+
+/// As many of these claims as fit a budget, in their order; without one, all for which there are
+/// hosts.
+pub fn within(
+    claims: &[SheetClaim],
+    (bed, topology): (Bed, &Topology),
+    budget: Option<Nanos>,
+) -> Planned {
+    let mut planned = Planned::default();
+    let time = |studies: &[StudySpec]| {
+        studies.iter().map(|one| one.estimate(topology)).fold(Nanos::ZERO, |a, b| a + b)
+    };
+    for claim in claims {
+        let out = |why, needs| Decided::without(claim.clone(), why, needs);
+        let study = match study_of(claim, bed) {
+            Ok(study) => study,
+            Err(why) => {
+                planned.left_out.push(out(why, None));
+                continue;
+            }
+        };
+        let mut more = planned.studies.clone();
+        let alone = study.estimate(topology);
+        add(&mut more, study);
+        if budget.is_some_and(|budget| time(&more) > budget) {
+            planned.left_out.push(out(Why::NoTime, Some(alone)));
+        } else {
+            planned.studies = more;
+            planned.claims.push(claim.clone());
+        }
+    }
+    planned
+}
+
+/// The second round's study of a claim that the first left open, where measuring longer would
+/// tell.
+pub fn again(decided: &Decided, bed: Bed) -> Option<StudySpec> {
+    if decided.decision != Decision::Inconclusive {
+        return None;
+    }
+    let times = match decided.why {
+        Why::Within { times } => times?,
+        Why::FewRepetitions => 2.0,
+        _ => return None,
+    };
+    let mut study = study_of(&decided.claim, bed).ok()?;
+    let blocks = |blocks: u32| (f64::from(blocks) * times).ceil().clamp(1.0, MOST_BLOCKS) as u32;
+    let narrower = |precision: f64| (precision / NARROWER).max(NARROWEST);
+    match &mut study {
+        StudySpec::Latency(spec) => spec.blocks = blocks(spec.blocks),
+        StudySpec::Depth(spec) => spec.blocks = blocks(spec.blocks),
+        StudySpec::Fabric(spec) if !spec.infer => spec.blocks = blocks(spec.blocks),
+        StudySpec::Fabric(spec) => spec.duration = spec.duration * times.ceil() as u64,
+        StudySpec::Forwarding(spec) => {
+            spec.precision = narrower(spec.precision);
+            for repeats in [&mut spec.blocks, &mut spec.latency_repeats, &mut spec.burst_repeats] {
+                *repeats = blocks(*repeats);
+            }
+        }
+        StudySpec::Switching(spec) => spec.precision = narrower(spec.precision),
+        _ => return None,
+    }
+    Some(study)
+}
+
+/// About how many trials that is.
+pub fn trials(studies: &[StudySpec], topology: &Topology) -> u64 {
+    let of = |study: &StudySpec| {
+        let (profile, load) = match study {
+            StudySpec::Latency(spec) => (spec.profile, spec.duration),
+            StudySpec::Forwarding(spec) => (spec.profile, spec.duration),
+            StudySpec::Switching(spec) => (spec.profile, spec.duration),
+            StudySpec::Fabric(spec) => (spec.profile, spec.duration),
+            StudySpec::Depth(spec) => (spec.profile, DEPTH_TRIAL),
+            _ => return 0,
+        };
+        let (all, one) = (study.estimate(topology), profile.trial(load));
+        (all.as_secs_f64() / one.as_secs_f64()).round() as u64
+    };
+    studies.iter().map(of).sum()
+}
+
+/// Joins a study to one that is there already, or adds it.
+pub fn add(all: &mut Vec<StudySpec>, study: StudySpec) {
+    if !all.iter_mut().any(|known| joined(known, &study)) {
+        all.push(study);
+    }
+}
+
+/// Whether `known` finds what `more` would too, after it was extended.
+fn joined(known: &mut StudySpec, more: &StudySpec) -> bool {
+    match (known, more) {
+        (StudySpec::Forwarding(known), StudySpec::Forwarding(more))
+            if known.frames == more.frames && known.precision == more.precision =>
+        {
+            unite(&mut known.tests, &more.tests);
+            unite(&mut known.goals, &more.goals);
+            true
+        }
+        (StudySpec::Latency(known), StudySpec::Latency(more)) if known.blocks == more.blocks => {
+            unite(&mut known.sizes, &more.sizes);
+            unite(&mut known.protocols, &more.protocols);
+            true
+        }
+        (StudySpec::Switching(known), StudySpec::Switching(more))
+            if known.frames == more.frames && known.precision == more.precision =>
+        {
+            unite(&mut known.tests, &more.tests);
+            known.stations = known.stations.max(more.stations);
+            true
+        }
+        (StudySpec::Depth(known), StudySpec::Depth(more)) if known.blocks == more.blocks => {
+            unite(&mut known.sizes, &more.sizes);
+            known.congested = known.congested.max(more.congested);
+            true
+        }
+        (StudySpec::Fabric(known), StudySpec::Fabric(more)) if known.infer == more.infer => {
+            *known == *more
+        }
+        _ => false,
+    }
+}
+
+fn unite<T: Clone + PartialEq>(known: &mut Vec<T>, more: &[T]) {
+    for one in more {
+        if !known.contains(one) {
+            known.push(one.clone());
+        }
+    }
+}
+
+/// The study that a claim needs; where there is none, why.
+pub fn study_of(claim: &SheetClaim, bed: Bed) -> Result<StudySpec, Why> {
+    let about = &claim.about;
+    let part = measurable(about.metric).ok_or(Why::NotMeasured)?.part;
+    let needed = hosts(part, about);
+    if bed.hosts < needed {
+        return Err(Why::FewHosts { needed });
+    }
+    Ok(match part {
+        Part::Forwarding(test) => StudySpec::Forwarding(forwarding(about, test, bed)),
+        Part::Throughput => match pattern(about) {
+            Some(test) => StudySpec::Switching(switching(claim, test, bed)),
+            None => StudySpec::Forwarding(forwarding(about, ForwardingTest::Throughput, bed)),
+        },
+        Part::Switching(test) => StudySpec::Switching(switching(claim, test, bed)),
+        Part::Latency => StudySpec::Latency(latency(about, bed)),
+        Part::Depth => StudySpec::Depth(depth(about)),
+        Part::Nonblocking => StudySpec::Fabric(nonblocking(bed)),
+        Part::Groups => StudySpec::Fabric(xray::groups(
+            bed.hosts,
+            bed.virtual_time(FrameSize::STANDARD_MAX).map(|all| all / 10),
+        )),
+    })
+}
+
+/// The fewest hosts that can show it.
+fn hosts(part: Part, about: &About) -> usize {
+    match part {
+        Part::Forwarding(_) | Part::Latency => 2,
+        Part::Throughput => {
+            if pattern(about).is_some() {
+                3
+            } else {
+                2
+            }
+        }
+        Part::Depth | Part::Switching(_) => 3,
+        Part::Nonblocking | Part::Groups => 4,
+    }
+}
+
+/// The pattern of all ports, where the claim names one.
+fn pattern(about: &About) -> Option<SwitchTest> {
+    let test: SwitchTest = about.text(&Key::Test)?.parse().ok()?;
+    test.pattern().map(|_| test)
+}
+
+fn size(about: &About) -> FrameSize {
+    let octets = about.integer(&Key::FrameSize).and_then(|octets| u32::try_from(octets).ok());
+    octets.and_then(|octets| FrameSize::new(octets).ok()).unwrap_or(FrameSize::MIN)
+}
+
+fn forwarding(about: &About, test: ForwardingTest, bed: Bed) -> ForwardingSpec {
+    let (quick, size) = (ForwardingSpec::quick(), size(about));
+    let goal = about.text(&Key::Goal);
+    let goal = goal.and_then(|goal| GoalName::ALL.into_iter().find(|one| one.as_str() == goal));
+    ForwardingSpec {
+        frames: vec![FrameMix::of(size)],
+        tests: vec![test],
+        goals: vec![goal.unwrap_or(GoalName::Rfc2544)],
+        duration: bed.virtual_time(size).unwrap_or(quick.duration),
+        final_duration: bed.virtual_time(size).unwrap_or(quick.final_duration),
+        blocks: BLOCKS,
+        link_rate: bed.link,
+        ..quick
+    }
+}
+
+fn switching(claim: &SheetClaim, test: SwitchTest, bed: Bed) -> SwitchingSpec {
+    let quick = SwitchingSpec::quick();
+    let size = size(&claim.about);
+    let duration = bed.virtual_time(size).unwrap_or(quick.duration);
+    let claimed = if claim.about.metric == Metric::AddressCapacity {
+        (claim.keeps.value().max(1.0) * 2.0) as u64
+    } else {
+        u64::from(quick.stations)
+    };
+    SwitchingSpec {
+        tests: vec![test],
+        frames: vec![size],
+        // What is said of all ports is said of those that have hosts, every one of them.
+        ports: bed.hosts as u32,
+        stations: claimed.clamp(STATIONS, MOST_STATIONS) as u32,
+        link_rate: bed.link,
+        duration,
+        final_duration: bed.virtual_time(size).unwrap_or(quick.final_duration),
+        ..quick
+    }
+}
+
+fn latency(about: &About, bed: Bed) -> LatencySpec {
+    let quick = LatencySpec::quick();
+    let named = about.text(&Key::Protocol);
+    let protocol = quick.protocols.iter().copied().find(|one| Some(one.as_str()) == named);
+    LatencySpec {
+        protocols: vec![protocol.unwrap_or(Protocol::Udp)],
+        sizes: vec![size(about)],
+        duration: if bed.simulated { Nanos::from_millis(5) } else { quick.duration },
+        blocks: BLOCKS,
+        ..quick
+    }
+}
+
+fn depth(about: &About) -> DepthSpec {
+    let quick = DepthSpec::quick();
+    let shared = about.reading == Reading::WholeBuffer
+        || matches!(about.metric, Metric::BufferShared | Metric::Alpha | Metric::BufferReserve);
+    DepthSpec {
+        // How much a frame takes is asked where what outputs share follows from it.
+        sizes: if shared || about.metric == Metric::Cell {
+            quick.sizes.clone()
+        } else {
+            Vec::new()
+        },
+        congested: if shared { quick.congested } else { 1 },
+        blocks: BLOCKS,
+        ..quick
+    }
+}
+
+/// Every offset once, and one pair alone, which is what each is held against.
+fn nonblocking(bed: Bed) -> FabricSpec {
+    let quick = FabricSpec::quick();
+    let time = bed.virtual_time(FrameSize::STANDARD_MAX).map(|all| all / 10);
+    let duration = time.unwrap_or(quick.duration);
+    FabricSpec {
+        arrangements: vec![Arrangement::Neighbours, Arrangement::Sweep],
+        nodes: Nodes::These(vec![2, (bed.hosts - bed.hosts % 2) as u32]),
+        messages: Vec::new(),
+        carrier: Carrier::Datagrams { credits: 64 },
+        interval: duration.min(quick.interval),
+        duration,
+        blocks: BLOCKS,
+        ..quick
+    }
+}

@@ -1,0 +1,233 @@
+//! The rule on figures made up for it: which decide a claim, which leave it open, and the fewest
+//! studies.
+
+use std::collections::BTreeMap;
+
+use measure::{Nanos, Rate};
+
+use super::*;
+use crate::StudySpec;
+use crate::study::xray::Bed;
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+
+fn claim(about: About, keeps: Keeps) -> SheetClaim {
+    SheetClaim { text: "a claim".to_owned(), about, keeps, margin: 0.0, source: None }
+}
+
+/// A throughput from `low` to `high`, by a search, beside a line rate of 1000.
+fn throughput(low: f64, high: Option<f64>, verdict: Verdict) -> Figure {
+    Figure {
+        metric: Metric::Throughput,
+        quantile: None,
+        unit: Unit::FramesPerSecond,
+        value: Some(low),
+        low: Some(low),
+        high,
+        confidence: None,
+        n: 12,
+        blocks: 1,
+        conditions: BTreeMap::from([
+            (Key::FrameSize, 64_u64.into()),
+            (Key::Path, "device".into()),
+            (Key::Interval, "search bracket".into()),
+            (Key::LineRate, 1000.0.into()),
+        ]),
+        verdict,
+        caveats: vec![Caveat::QuickProfile],
+    }
+}
+
+/// A buffer with an interval of 97 %.
+fn buffer(low: f64, value: f64, high: f64) -> Figure {
+    let mut figure = Figure {
+        metric: Metric::Buffer,
+        unit: Unit::Bytes,
+        value: Some(value),
+        confidence: Some(0.97),
+        ..throughput(low, Some(high), Verdict::DeviceLimited)
+    };
+    figure.conditions.remove(&Key::Interval);
+    figure.set(Key::Estimator, "one-shot");
+    figure
+}
+
+fn check(claim: &SheetClaim, figures: &[Figure], expected: Decision) -> Why {
+    let decided = decide(claim, figures);
+    assert_eq!(decided.decision, expected, "{claim:?}\n{figures:?}\n{:?}", decided.why);
+    decided.why
+}
+
+#[test]
+fn only_a_whole_interval_decides() {
+    use Decision::{Fail, Inconclusive, Pass};
+    use Verdict::{DeviceLimited as Device, LinkLimited as Link, TesterLimited as Tester};
+    let least = |value| claim(About::new(Metric::Throughput), Keeps::AtLeast(value));
+    let of = |low, high, verdict| [throughput(low, high, verdict)];
+    check(&least(800.0), &of(800.0, Some(804.0), Device), Pass);
+    check(&least(801.0), &of(800.0, Some(804.0), Device), Inconclusive);
+    check(&least(805.0), &of(800.0, Some(804.0), Device), Fail);
+    // The bracket's upper end failed: what has to be that much is broken.
+    check(&least(804.0), &of(800.0, Some(804.0), Device), Fail);
+    // A bound that suffices passes, and one that does not says nothing.
+    check(&least(700.0), &of(800.0, None, Tester), Pass);
+    assert_eq!(check(&least(900.0), &of(800.0, None, Tester), Inconclusive), Why::Bound);
+    // Line rate is line rate.
+    check(&least(1000.0), &of(999.5, None, Link), Pass);
+    let open = check(&least(700.0), &of(800.0, Some(804.0), Verdict::Undetermined), Inconclusive);
+    assert_eq!(open, Why::Undetermined);
+    assert_eq!(check(&least(700.0), &[], Inconclusive), Why::NotMeasured);
+}
+
+#[test]
+fn line_rate_is_a_share_of_this_link() {
+    use Decision::{Fail, Inconclusive, Pass};
+    let line = |share| {
+        claim(About::new(Metric::Throughput).read(Reading::ShareOfLine), Keeps::AtLeast(share))
+    };
+    let of = |low, verdict| [throughput(low, Some(low * 1.004), verdict)];
+    check(&line(1.0), &of(999.5, Verdict::LinkLimited), Pass);
+    check(&line(1.0), &of(950.0, Verdict::DeviceLimited), Fail);
+    check(&line(0.9), &of(950.0, Verdict::DeviceLimited), Pass);
+    // Within a thousandth of it nobody can tell.
+    check(&line(1.0), &of(998.0, Verdict::DeviceLimited), Inconclusive);
+    let mut unknown = of(999.5, Verdict::TesterLimited);
+    unknown[0].conditions.remove(&Key::LineRate);
+    assert_eq!(check(&line(1.0), &unknown, Inconclusive), Why::NoLineRate);
+    // Of a pattern the line is that of all ports.
+    let mut all = of(2000.0, Verdict::DeviceLimited);
+    all[0].set(Key::PatternRate, 4000.0);
+    check(&line(1.0), &all, Fail);
+}
+
+#[test]
+fn doubts_leave_it_open_and_say_what_would_tell() {
+    use Decision::{Fail, Inconclusive, Pass};
+    let least = |value| claim(About::new(Metric::Buffer), Keeps::AtLeast(value));
+    check(&least(90.0), &[buffer(95.0, 100.0, 105.0)], Pass);
+    check(&least(110.0), &[buffer(95.0, 100.0, 105.0)], Fail);
+    let Why::Within { times: Some(times) } =
+        check(&least(102.0), &[buffer(95.0, 100.0, 105.0)], Inconclusive)
+    else {
+        panic!("measuring longer would tell")
+    };
+    assert!((8.0..9.0).contains(&times), "(5 / 2)^2 and some headroom: {times}");
+    assert_eq!(
+        check(&least(100.0), &[buffer(95.0, 100.0, 105.0)], Inconclusive),
+        Why::Within { times: None }
+    );
+    let mut few = buffer(95.0, 100.0, 105.0);
+    few.confidence = Some(0.94);
+    assert_eq!(check(&least(90.0), &[few], Inconclusive), Why::FewRepetitions);
+    let mut strangers = buffer(95.0, 100.0, 105.0);
+    strangers.caveats.push(Caveat::OtherTraffic);
+    assert_eq!(check(&least(90.0), &[strangers], Inconclusive), Why::Doubted(Caveat::OtherTraffic));
+    // What does not matter does not count.
+    let near = SheetClaim { margin: 0.05, ..least(100.0) };
+    check(&near, &[buffer(95.0, 97.0, 99.0)], Pass);
+}
+
+#[test]
+fn a_part_of_a_buffer_bounds_the_whole_from_below_alone() {
+    use Decision::{Inconclusive, Pass};
+    let whole =
+        |value| claim(About::new(Metric::Buffer).read(Reading::WholeBuffer), Keeps::AtLeast(value));
+    let one = buffer(95.0, 100.0, 105.0);
+    let mut all = buffer(195.0, 200.0, 205.0);
+    all.set(Key::Estimator, "sharing");
+    check(&whole(90.0), std::slice::from_ref(&one), Pass);
+    check(&whole(190.0), &[one.clone(), all.clone()], Pass);
+    assert_eq!(check(&whole(300.0), &[one, all], Inconclusive), Why::Bound);
+}
+
+#[test]
+fn each_of_several_has_to_keep_it() {
+    use Decision::{Fail, Inconclusive, Pass};
+    let uplink = |value| Figure {
+        metric: Metric::UplinkRate,
+        unit: Unit::BitsPerSecond,
+        ..buffer(value - 5.0, value, value + 5.0)
+    };
+    let least = |value| claim(About::new(Metric::UplinkRate), Keeps::AtLeast(value));
+    check(&least(80.0), &[uplink(100.0), uplink(90.0)], Pass);
+    check(&least(95.0), &[uplink(100.0), uplink(50.0)], Fail);
+    // The more there are the wider each is taken: 5.7 where there are two, and not 5.
+    check(&least(95.5), &[uplink(100.0), uplink(90.0)], Inconclusive);
+    check(&least(95.5), &[uplink(100.0), uplink(89.0)], Fail);
+}
+
+#[test]
+fn a_yes_or_no_is_decided_by_whoever_may_say_it() {
+    use Decision::{Fail, Inconclusive, Pass};
+    let flag = |value: Option<f64>, verdict| Figure {
+        metric: Metric::Nonblocking,
+        unit: Unit::Flag,
+        value,
+        low: None,
+        high: None,
+        ..throughput(0.0, None, verdict)
+    };
+    let is = |value| claim(About::new(Metric::Nonblocking), Keeps::Is(value));
+    check(&is(1.0), &[flag(Some(1.0), Verdict::TesterLimited)], Pass);
+    check(&is(1.0), &[flag(Some(0.0), Verdict::DeviceLimited)], Fail);
+    check(&is(1.0), &[flag(Some(0.0), Verdict::TesterLimited)], Inconclusive);
+    assert_eq!(check(&is(1.0), &[flag(None, Verdict::Undetermined)], Inconclusive), Why::NoValue);
+}
+
+#[test]
+fn one_that_fails_fails_all_and_one_that_is_open_leaves_all_open() {
+    use Decision::{Fail, Inconclusive, Pass};
+    let of = |all: &[Decision]| {
+        let about = About::new(Metric::Nonblocking);
+        let one = |decision: &Decision| Decided {
+            decision: *decision,
+            ..Decided::without(claim(about.clone(), Keeps::Is(1.0)), Why::NotMeasured, None)
+        };
+        Acceptance { decided: all.iter().map(one).collect() }.overall()
+    };
+    assert_eq!(of(&[Pass, Pass]), Pass);
+    assert_eq!(of(&[Pass, Inconclusive]), Inconclusive);
+    assert_eq!(of(&[Pass, Fail, Inconclusive]), Fail);
+    assert_eq!(of(&[]), Inconclusive);
+}
+
+const BED: Bed = Bed { simulated: false, link: Some(Rate(1_000_000_000)), hosts: 4, switch: true };
+
+#[test]
+fn claims_of_one_study_share_it() {
+    let throughput = |size: u64| About::new(Metric::Throughput).at(Key::FrameSize, size);
+    let claims = [
+        claim(throughput(64), Keeps::AtLeast(1.0)),
+        claim(throughput(1518), Keeps::AtLeast(1.0)),
+        claim(About::new(Metric::BackToBack).at(Key::FrameSize, 64_u64), Keeps::AtLeast(9.0)),
+        claim(throughput(64).read(Reading::ShareOfLine), Keeps::AtLeast(1.0)),
+        claim(throughput(64).at(Key::Test, "mesh"), Keeps::AtLeast(1.0)),
+        claim(About::new(Metric::AddressCapacity), Keeps::AtLeast(8192.0)),
+        claim(About::new(Metric::Nonblocking), Keeps::Is(1.0)),
+    ];
+    let all = studies(&claims, BED);
+    let names: Vec<&str> = all.iter().map(StudySpec::name).collect();
+    assert_eq!(names, ["forwarding", "forwarding", "switching", "fabric"]);
+    let StudySpec::Switching(spec) = &all[2] else { panic!("{all:?}") };
+    assert_eq!((spec.tests.len(), spec.stations, spec.ports), (2, 65_536, 4));
+    // Two hosts are no fabric, and nothing refuses the others for it.
+    let few = studies(&claims, Bed { hosts: 2, ..BED });
+    assert_eq!(few.len(), 2);
+}
+
+#[test]
+fn the_second_round_is_longer_where_that_tells_and_none_where_not() {
+    let about = About::new(Metric::RttAdded).at(Key::FrameSize, 64_u64);
+    let about = About { quantile: Some(0.5), ..about };
+    let mut decided =
+        Decided::without(claim(about, Keeps::AtMost(9.0)), Why::Within { times: Some(4.0) }, None);
+    let Some(StudySpec::Latency(spec)) = again(&decided, BED) else { panic!("no second round") };
+    assert_eq!(spec.blocks, 24);
+    for why in [Why::Within { times: None }, Why::Undetermined, Why::NoTime] {
+        decided.why = why;
+        assert_eq!(again(&decided, BED), None, "{why:?}");
+    }
+    decided.decision = Decision::Pass;
+    decided.why = Why::FewRepetitions;
+    assert_eq!(again(&decided, BED), None);
+    assert_eq!(decided.needs, None::<Nanos>);
+}
