@@ -30,6 +30,7 @@ pub use plan::{before_start, decidable};
 pub use question::Blocking;
 pub use worth::{Operation, Worth};
 
+use attribution::Measured;
 use cells::{Case, Values};
 
 /// Below this a difference does not matter, unless the caller says otherwise.
@@ -236,8 +237,13 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
     } else {
         [Vec::new(), Vec::new()]
     };
+    let another_time = [subject, reference].iter().any(|side| {
+        let apart = page::Caveat::BypassAtAnotherTime;
+        side.figures.iter().any(|figure| figure.caveats.contains(&apart))
+    });
     let control = control_of(subject.figures);
-    let attribution = attribution::attribute((&rows, primary), interleaved, control, direct);
+    let measured = Measured { interleaved, control, direct, another_time };
+    let attribution = attribution::attribute((&rows, primary), measured);
     let (subject, reference) = (subject.name.to_owned(), reference.name.to_owned());
     Compared {
         subject,

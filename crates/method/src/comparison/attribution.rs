@@ -44,19 +44,28 @@ impl Attribution {
 const ANOTHER_TIME: &str =
     "measured at another time: what the hosts changed by in between is in the difference";
 
-/// `control` is in how many figures the A/A control came out different, and of how many.
-///
+/// How both sides were measured.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measured {
+    pub(super) interleaved: bool,
+    /// In how many figures the A/A control came out different, and of how many.
+    pub(super) control: (usize, usize),
+    pub(super) direct: Option<Direct>,
+    /// A side's direct cable was measured at another time than its device.
+    pub(super) another_time: bool,
+}
+
 /// What the cable did has to be certain for the figure that the question is about: of `primary`,
 /// the place of its row. Others that are only not shown to be the same forbid nothing.
 pub(super) fn attribute(
     (rows, primary): (&[Row], Option<usize>),
-    interleaved: bool,
-    control: (usize, usize),
-    direct: Option<Direct>,
+    Measured { interleaved, control, direct, another_time }: Measured,
 ) -> Attribution {
     let mut reasons = Vec::new();
     if direct.is_some() {
         reasons.push(ANOTHER_TIME.to_owned());
+    } else if another_time {
+        reasons.push(format!("the direct cable was {ANOTHER_TIME}"));
     } else if rows
         .iter()
         .all(|row| row.bypass.is_empty() || !(interleaved || row.control.is_some()))

@@ -218,6 +218,20 @@ fn a_run_over_the_direct_cable_is_known_as_one() {
     assert_eq!(two_runs(&cable, &cable).direct, None);
 }
 
+/// One cable of another run beside both sides would be the same beside both, whatever changed.
+#[test]
+fn a_cable_of_another_time_attributes_nothing() {
+    let mut run = blocks(8, &[("sw", 10_000.0)], Some(8_000.0));
+    for figure in run.iter_mut().flatten() {
+        figure.caveats.push(page::Caveat::BypassAtAnotherTime);
+    }
+    let said = two_runs(&run, &run).attribution.sentence();
+    assert!(
+        said.starts_with("not attributable: the direct cable was measured at another"),
+        "{said}"
+    );
+}
+
 /// The disk's part of an operation shrinks with the operation: shown, and nobody's win.
 #[test]
 fn parts_are_told_and_not_scored() {

@@ -32,6 +32,15 @@ pub fn asked(measuring: &Measuring, store: &Path) -> Result<Option<AnotherTime>,
     Ok(Some(AnotherTime::recorded_in(ids)))
 }
 
+/// A sweep's points are testbeds of their own.
+pub fn refuse(measuring: &Measuring) -> Result<(), ConfigError> {
+    if measuring.sittings.is_none() && measuring.bypass.is_empty() {
+        return Ok(());
+    }
+    let hint = "leave --bypass and --sittings out: a model has direct cables";
+    Err(ConfigError::bare("a sweep takes no direct cable of another time", hint))
+}
+
 /// The runs that stand for the cable, each of which has to fit.
 pub fn runs(
     store: &Store,
@@ -63,6 +72,11 @@ fn allowed(
     if pairs.iter().any(|pair| topology.bypass_of(pair).is_some()) {
         let hint = "leave the flag out: the cable beside the device is the better bypass";
         return refused(format!("{flag}: `{}` has a direct cable already", topology.name), hint);
+    }
+    if times.is_by_hand() && topology.is_lab() {
+        let hint =
+            "nobody can move a lab's cables: measure lab:cable, and name that run by --bypass";
+        return refused(format!("{flag}: `{}` is a lab", topology.name), hint);
     }
     let router = topology.devices.iter().any(|device| device.kind == DeviceKind::Router);
     if times.is_by_hand() && router {

@@ -295,6 +295,14 @@ fn foretell(meta: &RunMeta, quiet: bool) {
     if let Some(said) = before_start(&meta.studies).filter(|_| !quiet) {
         tell(&format!("comparison: {said}\n"));
     }
+    let moved = meta.topology.another_time.as_ref().filter(|times| times.is_by_hand());
+    if let Some(times) = moved.filter(|_| !quiet && !meta.topology.is_simulated()) {
+        let (cable, device) = (times.cable_rounds, times.device_rounds);
+        tell(&format!(
+            "sittings: the direct cable in {cable}, the device in {device}: cables are moved by hand {} times\n",
+            cable + device - 1
+        ));
+    }
     for study in &meta.studies {
         let StudySpec::Campaign(spec) = study else { continue };
         if quiet {

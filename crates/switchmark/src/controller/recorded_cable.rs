@@ -33,10 +33,21 @@ impl<T: Testbed> RecordedCable<T> {
     }
 
     fn recorded(&self, trial: &Trial) -> TrialRecord {
+        // Each of several runs answers for a part of the repetitions, its own first ones. A search
+        // has none, and is that of the first run.
         let round = self.times.round(Path::Bypass, trial.block);
-        let run = &self.runs[round as usize];
-        // Each of several runs answers for a part of the repetitions, its own first ones.
-        let block = trial.block / self.times.cable_rounds;
+        let own = &self.runs[round as usize];
+        let found = own.answer(trial, trial.block / self.times.cable_rounds);
+        found.or_else(|| self.runs[0].answer(trial, trial.block)).cloned().unwrap_or_else(|| {
+            let reason = format!("run {} has no such trial over the direct cable", own.id);
+            TrialRecord::failed(0, reason)
+        })
+    }
+}
+
+impl CableRun {
+    /// What came of the same trial in that block, a valid try before others.
+    fn answer(&self, trial: &Trial, block: u32) -> Option<&TrialRecord> {
         let alike = |(recorded, _): &&(Trial, TrialRecord)| {
             recorded.block == block
                 && recorded.label == trial.label
@@ -45,16 +56,8 @@ impl<T: Testbed> RecordedCable<T> {
                 && recorded.offloads == trial.offloads
                 && recorded.gate == trial.gate
         };
-        let mut found: Vec<&TrialRecord> =
-            run.records.iter().filter(alike).map(|(_, record)| record).collect();
-        found.sort_by_key(|record| record.outcome.is_valid());
-        found.last().map_or_else(
-            || {
-                let reason = format!("run {} has no such trial over the direct cable", run.id);
-                TrialRecord::failed(0, reason)
-            },
-            |record| (*record).clone(),
-        )
+        let found = self.records.iter().filter(alike).map(|(_, record)| record);
+        found.max_by_key(|record| record.outcome.is_valid())
     }
 }
 

@@ -231,7 +231,7 @@ fn a_campaign_ends_alike_whether_it_was_killed_or_not() {
     let text = String::from_utf8_lossy(&shown.stdout);
     assert!(text.contains("A/A control: far 64 under two names"), "{text}");
     let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(unwrapped.contains("attributable: a direct cable"), "{text}");
+    assert!(unwrapped.contains("Attributable: a direct cable"), "{text}");
     assert!(!text.contains("NaN"), "{text}");
     assert!(text.contains("hosts near compared with hosts far"), "{text}");
     // A path is as long as it is.

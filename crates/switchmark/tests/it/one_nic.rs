@@ -42,6 +42,7 @@ fn a_cable_of_another_time_gives_the_same_kind_of_figures() {
     assert!(rows(&cable, "rtt_added").is_empty(), "nothing is between the hosts");
     let alone = latency(&store, &device, &[]);
     assert!(rows(&alone, "rtt_added").is_empty());
+    let mut added_by = Vec::new();
     for (flags, drift) in [
         (&["--bypass", &id(&cable)][..], 0),
         (&["--bypass", &id(&cable), "--bypass", &id(&cable)], 2),
@@ -52,10 +53,11 @@ fn a_cable_of_another_time_gives_the_same_kind_of_figures() {
         assert_eq!(added.len(), 2, "{flags:?}");
         let of = |name: &str| added[0][name].as_f64().expect("a number");
         assert!((of("low")..=of("high")).contains(&truth), "{flags:?}: {}", added[0]);
-        assert_eq!(added[0]["verdict"], "device-limited", "{flags:?}");
+        assert_eq!(added[0]["verdict"], "device", "{flags:?}");
         let caveats = added[0]["caveats"].as_array().expect("caveats");
         assert!(caveats.contains(&"bypass-at-another-time".into()), "{caveats:?}");
         assert!(!caveats.contains(&"no-bypass".into()), "{caveats:?}");
+        added_by.push(id(&told));
         assert_eq!(rows(&told, "bypass_drift").len(), drift, "{flags:?}");
         let again = run(&store, &["report", &id(&told), "--json", "--quiet"]);
         assert_eq!(
@@ -64,6 +66,9 @@ fn a_cable_of_another_time_gives_the_same_kind_of_figures() {
             "the run stands for itself: {flags:?}"
         );
     }
+    let both = json(&run(&store, &["compare", &added_by[0], &added_by[1], "--json", "--quiet"]));
+    let reason = both["reasons"][0].as_str().expect("a reason");
+    assert!(reason.starts_with("the direct cable was measured at another time"), "{reason}");
     // A run over the cable beside one through the device is no run without a bypass.
     let args = ["compare", &id(&cable), &id(&alone)];
     let text = String::from_utf8_lossy(&run(&store, &args).stdout).into_owned();
@@ -83,10 +88,8 @@ fn floods_and_searches_take_the_cable_of_another_run() {
     let scratch = Scratch::new("one-nic-rate");
     let store = scratch.path("journal.db");
     let forwarding = |testbed: &str, more: &[&str]| {
-        let args =
-            ["forwarding", "--testbed", testbed, "--test", "flood,throughput", "--size", "64"];
-        let short = ["-t", "0.02", "--seed", "3", "--json", "--quiet"];
-        let ran = run(&store, &[&args[..], &short, more].concat());
+        let args = ["forwarding", "--testbed", testbed, "--size", "64", "-t", "0.02"];
+        let ran = run(&store, &[&args[..], &["--seed", "3", "--json", "--quiet"], more].concat());
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
         json(&ran)
     };
@@ -96,11 +99,17 @@ fn floods_and_searches_take_the_cable_of_another_run() {
         let own = rows.iter().filter(|row| row["where"]["path"] == "device");
         own.map(|row| (row["metric"].to_string(), row["verdict"].to_string())).collect()
     };
-    let beside = forwarding(model, &[]);
-    let cable = forwarding(&format!("{model},cabling=direct"), &[]);
-    let told = forwarding(&format!("{model},cabling=device"), &["--bypass", &id(&cable)]);
-    assert!(verdicts(&beside).iter().any(|(_, verdict)| verdict.contains("device-limited")));
-    assert_eq!(verdicts(&told), verdicts(&beside), "as beside its own cable");
+    for search in [&[][..], &["--search", "rfc2544"]] {
+        let beside = forwarding(model, search);
+        let cable = id(&forwarding(&format!("{model},cabling=direct"), search));
+        let bypass = [search, &["--bypass", &cable]].concat();
+        let told = forwarding(&format!("{model},cabling=device"), &bypass);
+        let found = verdicts(&told);
+        assert!(found.iter().any(|(_, verdict)| verdict == "\"device\""), "{search:?}: {found:?}");
+        assert_eq!(found, verdicts(&beside), "as beside its own cable: {search:?}");
+        let trials = &told["trials"];
+        assert!(trials.is_null() || trials["failed"] == 0, "each trial was found: {trials}");
+    }
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod harness;
 mod interrupted;
 mod launchers;
 mod limits;
+mod one_nic;
 mod other_traffic;
 #[path = "../program/mod.rs"]
 mod program;

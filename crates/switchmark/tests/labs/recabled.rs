@@ -83,6 +83,7 @@ impl Bench {
                 continue;
             }
             asked += 1;
+            self.join(&line);
             let mut cables = Vec::new();
             while let Ok(line) = words.recv_timeout(QUIET) {
                 let _ = writeln!(said, "{line}");
@@ -100,6 +101,16 @@ impl Bench {
         }
         child.wait().expect("it ends");
         (asked, said + &figures.join().expect("no panic"))
+    }
+
+    /// `step 1: join h1/eth1 and h2/eth1 directly…`: both at one bridge, which is as near to a cable
+    /// as two interfaces in one namespace come; at the device the second is beyond the uplink.
+    fn join(&self, step: &str) {
+        if step.contains(": join ") {
+            self.plug("h2/eth1 to port 1");
+        } else if step.contains(": cable ") {
+            self.plug("h2/eth1 to port 5");
+        }
     }
 
     /// `  h2/eth1 from 1 to port 6`: the port's own interface moves to the bridge of that port.

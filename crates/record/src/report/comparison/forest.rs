@@ -29,7 +29,7 @@ pub(super) fn picture(compared: &Compared, rows: &[&Row]) -> Picture {
         [own.interval.low, own.interval.high, own.value, 1.0 + own.margin, 1.0 / (1.0 + own.margin)]
     });
     let x = Axis::over("", Scale::Linear, ends.map(percent).chain([0.0]), |value| {
-        words::trimmed(value, 3)
+        words::trimmed(value, 3).replace('-', "−")
     });
     let bottom = TOP + ROW * rows.len() as f64;
     let title = format!("{} against {}: all ratios", compared.subject, compared.reference);

@@ -201,13 +201,12 @@ fn added(compared: &Compared, row: &Row) -> Option<String> {
         Direct::Subject => cable(&row.subject),
     };
     Some(format!(
-        "{device} adds {} to the direct cable's {} of {} ({} {}…{})",
+        "{device} adds {} to the direct cable's {} of {} ({} {})",
         words::value(row.unit, more),
         about(row),
         words::value(row.unit, before),
         confidence(own.difference.interval.confidence),
-        words::value(row.unit, low),
-        words::value(row.unit, high),
+        super::joined(&words::value(row.unit, low), &words::value(row.unit, high)),
     ))
 }
 

@@ -15,7 +15,7 @@ use trial::TestbedError;
 use crate::cli::options::{Data, Measuring};
 use crate::cli::session::{self, Request, Start};
 use crate::cli::side_by_side::{processors, side_by_side};
-use crate::cli::{Failure, Outcome, lone, output, report};
+use crate::cli::{Failure, Outcome, another_time, lone, output, report};
 use crate::config::ConfigError;
 use crate::config::resolved::Source;
 use crate::controller::Stop;
@@ -81,6 +81,7 @@ pub(in crate::cli) fn run(
     if let Some(path) = &measuring.report {
         output::check_report(path)?;
     }
+    another_time::refuse(measuring)?;
     let store = output::store_path(&measuring.data)?;
     // Opened once before the threads do, so that one of them alone need not make it.
     drop(Store::open(&store)?);

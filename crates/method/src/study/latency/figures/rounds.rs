@@ -80,6 +80,8 @@ pub(super) fn figures(
     if let Some(drift) = found.drift {
         row.verdict = Evidence::Bound.verdict(setting);
         row.caveats.remove(&Caveat::NotResolved);
+        row.set(Key::Device, page::CABLE);
+        row.set(Key::Path, "bypass");
         let own =
             Apart { interval: drift.interval, blocks: (found.blocks.1, found.blocks.1), ..found };
         figures.push(figure(&row, Metric::BypassDrift, (q, drift.value), own));

@@ -80,6 +80,9 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<Figure>> {
             let cells = beside.filter_map(|way| all.get(&Cell { way, ..cable }));
             let driven = cells.filter_map(|known| known.searched.highest_driven(&goals));
             let driven = driven.max_by(f64::total_cmp);
+            // A search that is recorded in another run went as far as it went.
+            let recorded = rig.session.ways.another_time().is_some();
+            let driven = driven.filter(|_| !recorded);
             let enough = driven.map_or(f64::INFINITY, |value| value * BYPASS_HEADROOM);
             let known = search_cell(rig, &terms, cable, enough)?;
             all.insert(cable, known);
