@@ -5,7 +5,7 @@
 //! for any program, and never judges what limited a stream.
 
 mod info;
-mod sink;
+pub(crate) mod sink;
 mod source;
 
 pub use sink::Sink;

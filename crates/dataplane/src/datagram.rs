@@ -17,7 +17,7 @@ mod layout;
 mod learning;
 mod load;
 mod output;
-mod pacer;
+pub(crate) mod pacer;
 mod packet;
 mod ports;
 mod receiver;

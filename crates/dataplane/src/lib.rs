@@ -20,6 +20,7 @@ pub mod datagram;
 pub mod echo;
 pub mod exchange;
 mod hello;
+pub mod iperf3;
 mod mapping;
 mod newcomers;
 mod packet_ring;
@@ -139,6 +140,9 @@ pub enum FlowError {
     /// What was asked for can't be sent this way.
     #[error("{0}")]
     Unsuitable(String),
+    /// An iperf3 server did not do its part.
+    #[error(transparent)]
+    Server(#[from] iperf3::ServerFault),
 }
 
 impl FlowError {

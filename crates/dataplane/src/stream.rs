@@ -31,21 +31,33 @@ pub(crate) fn open(
     remote: SocketAddr,
     congestion_control: &str,
 ) -> Result<(TcpStream, String), FlowError> {
-    let failed = |deed| move |e: Errno| FlowError::kernel(deed, remote, e.into());
+    let fd = make(remote)?;
+    let congestion_control = control_congestion(&fd, congestion_control)?;
+    Ok((finish(fd, local, remote)?, congestion_control))
+}
+
+/// The same for a stream that nothing much is sent by.
+pub(crate) fn open_as_found(local: IpAddr, remote: SocketAddr) -> Result<TcpStream, FlowError> {
+    finish(make(remote)?, local, remote)
+}
+
+fn make(remote: SocketAddr) -> Result<OwnedFd, FlowError> {
     let family = if remote.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let fd =
-        socket(family, SockType::Stream, flags, None).map_err(failed("make a tcp socket to"))?;
-    let congestion_control = control_congestion(&fd, congestion_control)?;
+    socket(family, SockType::Stream, flags, None)
+        .map_err(|e| FlowError::kernel("make a tcp socket to", remote, e.into()))
+}
+
+fn finish(fd: OwnedFd, local: IpAddr, remote: SocketAddr) -> Result<TcpStream, FlowError> {
     let local = SockaddrStorage::from(SocketAddr::new(local, 0));
     bind(fd.as_raw_fd(), &local)
         .map_err(|e| FlowError::kernel("bind tcp socket to", local, e.into()))?;
     match connect(fd.as_raw_fd(), &SockaddrStorage::from(remote)) {
         Ok(()) | Err(Errno::EINPROGRESS | Errno::EINTR) => {}
-        Err(e) => return Err(failed("connect tcp socket to")(e)),
+        Err(e) => return Err(FlowError::kernel("connect tcp socket to", remote, e.into())),
     }
     finish_connecting(&fd, remote)?;
-    Ok((TcpStream::from(fd), congestion_control))
+    Ok(TcpStream::from(fd))
 }
 
 /// Waits at most until `until`, and at most a tick, for `events` on a socket; errors and hang-ups

@@ -66,6 +66,7 @@ caveats! {
     Imported "imported" "Another tool measured it: nothing of the tester was checked.";
     HalfRoundTrip "half-round-trip" "The tool prints half of the round trip and calls it latency: it was doubled.";
     GapLoss "gap-loss" "The tool tells losses by gaps in sequence numbers: the tail is not seen, and a duplicate hides a loss.";
+    Iperf3FarEnd "iperf3-far-end" "One end is an iperf3 server and no agent: it counts in its own program, by its own clock, and not what was under way at the end; what its host was doing is not known.";
     Inconsistent "inconsistent" "Operations a second and their mean latency contradict each other by more than 2 % (Little's law).";
     FloodsNotSeen "floods-not-seen" "Frames to unknown stations were not seen flooded at the monitoring port: a full table would look like one with room. Make that port promiscuous.";
     LearningConfounded "learning-confounded" "How many stations were known depends on how fast they spoke: the table's size and its learning rate can't be told apart.";

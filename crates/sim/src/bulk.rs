@@ -91,6 +91,7 @@ impl Bulk {
             received: ByteCount(received),
             elapsed: (self.window.stop - self.window.start).to_nanos(),
             streams: self.streams,
+            far_end: None,
         }
     }
 }

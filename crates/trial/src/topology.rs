@@ -18,6 +18,10 @@ pub use another_time::AnotherTime;
 /// How a host is reached that is only a model ([`Host::reach`]).
 pub const SIMULATED: &str = "sim";
 
+/// How a host is reached that runs no agent of ours but an iperf3 server ([`Host::reach`]): before
+/// its name and the server's port.
+pub const IPERF3: &str = "iperf3://";
+
 /// Everything a study may know of where its trials run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Topology {
@@ -42,6 +46,14 @@ pub struct Host {
     pub reach: String,
     /// Its test ports.
     pub ports: Vec<HostPort>,
+}
+
+impl Host {
+    /// Where its iperf3 server listens, if that is all that runs there; none of a host with an
+    /// agent.
+    pub fn iperf3_port(&self) -> Option<u16> {
+        self.reach.strip_prefix(IPERF3)?.rsplit_once(':')?.1.parse().ok()
+    }
 }
 
 /// One end of a test cable, on a host.
@@ -197,6 +209,18 @@ impl Topology {
     /// The named host.
     pub fn host(&self, name: &str) -> Option<&Host> {
         self.hosts.iter().find(|h| h.name == name)
+    }
+
+    /// Hosts that an agent runs on.
+    pub fn agents(&self) -> impl Iterator<Item = &Host> {
+        self.hosts.iter().filter(|host| host.iperf3_port().is_none())
+    }
+
+    /// Whether one end of a pair is an iperf3 server.
+    pub fn has_server(&self, pair: &Pair) -> bool {
+        let is_server =
+            |port: &PortRef| self.host(&port.host).is_some_and(|h| h.iperf3_port().is_some());
+        is_server(&pair.from) || is_server(&pair.to)
     }
 
     /// The slowest link's rate, where all of them are known: what stands beside a figure must hold

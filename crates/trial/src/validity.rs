@@ -201,10 +201,7 @@ fn missed(record: &FlowRecord) -> u64 {
     match record {
         FlowRecord::Echo(echo) => echo.answers.lost(echo.sent),
         FlowRecord::Datagrams(datagrams) => datagrams.received.lost(datagrams.sent),
-        FlowRecord::Bulk(bulk) => {
-            let last = bulk.streams.iter().filter_map(|stream| stream.points.last());
-            last.map(|point| point.retransmits).sum()
-        }
+        FlowRecord::Bulk(bulk) => bulk.retransmits(),
         FlowRecord::Exchange(exchange) => exchange.forward.lost + exchange.backward.lost,
         FlowRecord::Storage(storage) => storage.reads.errors + storage.writes.errors,
     }

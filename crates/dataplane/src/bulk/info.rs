@@ -9,7 +9,14 @@ use std::os::fd::{AsFd, AsRawFd};
 use measure::reading::StreamPoint;
 use measure::{ByteCount, Nanos, Rate};
 
-use crate::hello;
+/// What a stream's socket was given.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sent {
+    /// Octets before the load.
+    pub(super) greeting: u64,
+    /// Octets of it.
+    pub(super) payload: u64,
+}
 
 /// `struct tcp_info` of `linux/tcp.h` up to `tcpi_sndbuf_limited` (Linux 4.10). Times in
 /// microseconds but where said; the bit fields are kept whole.
@@ -87,21 +94,21 @@ impl TcpInfo {
         if answer == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Acknowledged payload, of `written` octets in all. The kernel also counts the hello, and one
-    /// octet each for SYN and FIN.
-    pub(super) fn acked(&self, written: u64) -> ByteCount {
+    /// Acknowledged payload of what was `sent`. The kernel also counts the greeting, and one octet
+    /// each for SYN and FIN.
+    pub(super) fn acked(&self, sent: Sent) -> ByteCount {
         const SYN: u64 = 1;
-        ByteCount(self.bytes_acked.saturating_sub(SYN + hello::OCTETS as u64).min(written))
+        ByteCount(self.bytes_acked.saturating_sub(SYN + sent.greeting).min(sent.payload))
     }
 
     /// As a point of the series, `at` after the load's start. A round-trip time that is not known
     /// yet is zero.
-    pub(super) fn point(&self, at: Nanos, written: u64) -> StreamPoint {
+    pub(super) fn point(&self, at: Nanos, sent: Sent) -> StreamPoint {
         let micros = |value: u64| Nanos(value.saturating_mul(1_000));
         let min_rtt = if self.min_rtt == u32::MAX { 0 } else { self.min_rtt };
         StreamPoint {
             at,
-            acked: self.acked(written),
+            acked: self.acked(sent),
             retransmits: self.total_retrans.into(),
             cwnd: ByteCount(u64::from(self.snd_cwnd) * u64::from(self.snd_mss)),
             srtt: micros(self.rtt.into()),
@@ -130,9 +137,10 @@ mod tests {
             busy_time: 7,
             ..TcpInfo::default()
         };
-        let point = info.point(Nanos(5), 2_000);
+        let sent = |payload| Sent { greeting: 12, payload };
+        let point = info.point(Nanos(5), sent(2_000));
         assert_eq!(point.acked, ByteCount(1_000));
-        assert_eq!(info.acked(999), ByteCount(999), "neither FIN nor more than was written");
+        assert_eq!(info.acked(sent(999)), ByteCount(999), "neither FIN nor more than was written");
         assert_eq!(point.cwnd, ByteCount(14_480));
         assert_eq!((point.srtt, point.min_rtt), (Nanos(250_000), Nanos::ZERO));
         assert_eq!(point.delivery_rate, Rate(1_000));

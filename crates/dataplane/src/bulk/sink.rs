@@ -124,6 +124,25 @@ impl Counted {
     }
 }
 
+/// Reads connections that are open already, until all have ended, the window closes or a halt is
+/// asked for.
+pub(crate) fn read_all(
+    streams: &[TcpStream],
+    window: Window,
+    interval: Nanos,
+    halt: &Halt,
+) -> SinkReport {
+    let mut counted: Vec<Counted> = Vec::new();
+    counted.resize_with(streams.len(), Counted::default);
+    thread::scope(|scope| {
+        for (tcp, place) in streams.iter().zip(&mut counted) {
+            scope.spawn(move || place.read(tcp, window, interval, halt));
+        }
+    });
+    let elapsed = clock::monotonic().min(window.stop).saturating_sub(window.start);
+    report(counted, Rejected::default(), elapsed, interval)
+}
+
 /// Puts the streams together; a halted load has only the intervals that began.
 fn report(
     counted: Vec<Counted>,

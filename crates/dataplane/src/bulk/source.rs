@@ -15,8 +15,8 @@ use nix::poll::PollFlags;
 use trial::Bulk;
 
 use super::SourceReport;
-use super::info::TcpInfo;
-use crate::hello::Hello;
+use super::info::{Sent, TcpInfo};
+use crate::hello::{self, Hello};
 use crate::socket::{self, is_pause};
 use crate::stream::{abort, open, wait_for};
 use crate::{End, FlowError, Halt, Window, clock};
@@ -36,6 +36,8 @@ pub struct Source {
 #[derive(Debug)]
 struct Stream {
     tcp: TcpStream,
+    /// Octets that said which stream it is.
+    greeting: u64,
     written: AtomicU64,
 }
 
@@ -80,9 +82,22 @@ impl Source {
             // The first octets of a new connection always fit its buffer.
             tcp.write_all(&Hello { identity: end.identity, stream }.emit())
                 .map_err(|e| FlowError::kernel("send hello to", end.remote, e))?;
-            streams.push(Stream { tcp, written: AtomicU64::new(0) });
+            streams.push(tcp);
         }
-        Ok(Self { remote: end.remote, interval: end.flow.interval, congestion_control, streams })
+        let (remote, interval) = (end.remote, end.flow.interval);
+        Ok(Self::over(streams, hello::OCTETS as u64, (remote, interval), congestion_control))
+    }
+
+    /// Over connections that have sent a greeting of so many octets each.
+    pub(crate) fn over(
+        streams: Vec<TcpStream>,
+        greeting: u64,
+        (remote, interval): (SocketAddr, Nanos),
+        congestion_control: String,
+    ) -> Self {
+        let stream = |tcp| Stream { tcp, greeting, written: AtomicU64::new(0) };
+        let streams = streams.into_iter().map(stream).collect();
+        Self { remote, interval, congestion_control, streams }
     }
 
     /// Sends from the window's start to its stop, and closes every stream by the window's close.
@@ -117,7 +132,7 @@ impl Source {
             segment,
             streams,
             acked,
-            written: self.streams.iter().map(|s| ByteCount(s.total())).collect(),
+            written: self.streams.iter().map(|s| ByteCount(s.sent().payload)).collect(),
         })
     }
 
@@ -135,7 +150,7 @@ impl Source {
             for (stream, points) in self.streams.iter().zip(&mut series) {
                 let now = clock::monotonic().saturating_sub(start);
                 let info = TcpInfo::read(&stream.tcp)?;
-                points.push(info.point(now, stream.total()));
+                points.push(info.point(now, stream.sent()));
             }
             // A path's MTU may be found out on the way.
             if segment.is_none() || at == stop {
@@ -147,8 +162,8 @@ impl Source {
 }
 
 impl Stream {
-    fn total(&self) -> u64 {
-        self.written.load(Ordering::Relaxed)
+    fn sent(&self) -> Sent {
+        Sent { greeting: self.greeting, payload: self.written.load(Ordering::Relaxed) }
     }
 
     /// Writes the load, lets it drain, closes; the payload that was acknowledged by then.
@@ -157,7 +172,7 @@ impl Stream {
         // A peer that is gone already needs no goodbye.
         let _ = self.tcp.shutdown(Shutdown::Write);
         let drained = written.is_ok() && self.drain(load);
-        let acked = TcpInfo::read(&self.tcp)?.acked(self.total());
+        let acked = TcpInfo::read(&self.tcp)?.acked(self.sent());
         if !drained {
             abort(&self.tcp);
         }
@@ -175,6 +190,8 @@ impl Stream {
                 Err(e) if is_pause(&e) => {
                     wait_for(&self.tcp, PollFlags::POLLOUT, load.window.stop)?;
                 }
+                // The load is over, and the far end closed first.
+                Err(_) if load.is_over() => return Ok(()),
                 Err(e) => return Err(e),
             }
         }

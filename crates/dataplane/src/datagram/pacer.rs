@@ -19,7 +19,7 @@ const LATE: Nanos = Nanos::from_micros(500);
 
 /// The due times of one load, and how many turns were taken.
 #[derive(Debug, Clone)]
-pub(super) struct Schedule {
+pub(crate) struct Schedule {
     first: Part,
     /// From its start on the second part's gap holds, and the first part's turns are over.
     second: Option<Part>,
@@ -60,7 +60,7 @@ impl Part {
 impl Schedule {
     /// For frames every `gap` nanoseconds over the window's load, at most `limit` of them. A
     /// `burst_limit` of zero counts as one.
-    pub(super) fn new(window: &Window, gap: f64, limit: u64, burst_limit: u32) -> Self {
+    pub(crate) fn new(window: &Window, gap: f64, limit: u64, burst_limit: u32) -> Self {
         let load = window.stop.saturating_sub(window.start);
         let first = Part::new(window.start, load, gap);
         Self::of(first, None, limit, burst_limit)
@@ -68,7 +68,7 @@ impl Schedule {
 
     /// For frames every `from` nanoseconds until `after` from the window's start, and every `to`
     /// nanoseconds from then on.
-    pub(super) fn falling(
+    pub(crate) fn falling(
         window: &Window,
         (from, to): (f64, f64),
         after: Nanos,
@@ -95,7 +95,7 @@ impl Schedule {
     }
 
     /// How many frames are due by `now` over the whole load, taken or not.
-    pub(super) fn come(&self, now: Nanos) -> u64 {
+    pub(crate) fn come(&self, now: Nanos) -> u64 {
         self.slot(now).min(self.total)
     }
 
@@ -118,12 +118,12 @@ impl Schedule {
     }
 
     /// How many frames may go out at `now`; at most the burst limit.
-    pub(super) fn due(&self, now: Nanos) -> u64 {
+    pub(crate) fn due(&self, now: Nanos) -> u64 {
         self.come(now).saturating_sub(self.taken).min(self.burst_limit)
     }
 
     /// Takes `frames` turns in one go begun at `now`, whether the kernel took the frames or not.
-    pub(super) fn take(&mut self, frames: u64, now: Nanos) {
+    pub(crate) fn take(&mut self, frames: u64, now: Nanos) {
         let (due, _) = self.due_at(self.taken);
         if now.saturating_sub(due) > LATE {
             self.late += frames;
@@ -133,32 +133,32 @@ impl Schedule {
     }
 
     /// Gives up every turn that has come by `now`: the way out was closed.
-    pub(super) fn skip(&mut self, now: Nanos) {
+    pub(crate) fn skip(&mut self, now: Nanos) {
         self.taken = self.taken.max(self.come(now));
     }
 
     /// When to look again after a go at `now`.
-    pub(super) fn next_look(&self, now: Nanos) -> Nanos {
+    pub(crate) fn next_look(&self, now: Nanos) -> Nanos {
         self.due_at(self.slot(now)).1
     }
 
     /// Whether turns that had come by `now` were left behind by the burst limit.
-    pub(super) fn is_behind(&self, now: Nanos) -> bool {
+    pub(crate) fn is_behind(&self, now: Nanos) -> bool {
         self.come(now) > self.taken
     }
 
     /// Whether every turn was taken.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.taken >= self.total
     }
 
     /// Frames of goes that began over 500 µs after their first frame's time.
-    pub(super) fn late(&self) -> u64 {
+    pub(crate) fn late(&self) -> u64 {
         self.late
     }
 
     /// The most frames of one go.
-    pub(super) fn longest_burst(&self) -> u64 {
+    pub(crate) fn longest_burst(&self) -> u64 {
         self.longest_burst
     }
 }

@@ -3,9 +3,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "these tests face the kernel")]
 
+mod any_results;
 mod bulk;
 mod counters;
 mod datagram;
 mod echo;
 mod echo_away;
 mod exchange;
+mod iperf3;

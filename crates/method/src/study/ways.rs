@@ -21,6 +21,8 @@ pub(super) struct Way(usize);
 pub(super) struct Ways {
     routes: Vec<Route>,
     another_time: Option<AnotherTime>,
+    /// For each route, whether an iperf3 server is at one end.
+    served: Vec<bool>,
     shared_machine: bool,
     simulated: bool,
 }
@@ -104,9 +106,10 @@ impl Ways {
                 routes.push(Route { path: Path::Bypass, pair, subject: None, bypass: None });
             }
         }
-        let shared_machine = topology.is_lab();
+        let served = routes.iter().map(|route| topology.has_server(&route.pair)).collect();
+        let (shared_machine, simulated) = (topology.is_lab(), topology.is_simulated());
         let another_time = topology.another_time.clone();
-        Self { routes, another_time, shared_machine, simulated: topology.is_simulated() }
+        Self { routes, served, another_time, shared_machine, simulated }
     }
 
     /// When the ports are joined directly, where the cable can't stand beside the device.
@@ -240,6 +243,9 @@ impl Ways {
         }
         if self.simulated {
             caveats.push(Caveat::Simulated);
+        }
+        if self.served[way.0] {
+            caveats.push(Caveat::Iperf3FarEnd);
         }
         caveats
     }

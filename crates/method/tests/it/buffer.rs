@@ -103,6 +103,7 @@ impl Traffic {
             received: ByteCount(acked * parts),
             elapsed: trial.phases.load,
             streams: vec![stream; usize::from(streams)],
+            far_end: None,
         }
     }
 

@@ -169,6 +169,7 @@ fn streamed(octets: u64, load: Nanos, received: Vec<ByteCount>) -> FlowRecord {
         received: ByteCount(octets),
         elapsed: load,
         streams: vec![StreamRecord { points: Vec::new(), received }],
+        far_end: None,
     })
 }
 

@@ -263,6 +263,7 @@ fn an_emulator_that_fell_behind() {
         received: ByteCount(1),
         elapsed: Nanos::from_secs(1),
         streams: Vec::new(),
+        far_end: None,
     });
     let kind = Bulk { streams: 1, congestion_control: "cubic".to_owned(), interval: Nanos(1) };
     let trial = trial(FlowKind::Bulk(kind), Gate::Flood);
@@ -366,6 +367,7 @@ fn a_report_that_does_not_fit_is_a_failure() {
         received: ByteCount(1),
         elapsed: Nanos::from_secs(1),
         streams: Vec::new(),
+        far_end: None,
     });
     assert!(matches!(judge(&trial, &[bulk], &[], &[]), Outcome::Failed { .. }));
 }

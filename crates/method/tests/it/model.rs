@@ -213,6 +213,7 @@ impl Model {
                 received: ByteCount((way.capacity * load.as_secs_f64() * 1448.0) as u64),
                 elapsed: load,
                 streams: vec![StreamRecord { points: Vec::new(), received: Vec::new() }],
+                far_end: None,
             }),
             FlowKind::Exchange(_) => unreachable!("this model has no exchange"),
             FlowKind::Storage(_) => unreachable!("this model has no storage"),

@@ -311,6 +311,7 @@ pub fn bulk_record(ordinal: u64, streams: u16, chance: &mut Chance) -> TrialReco
         received: ByteCount(total),
         elapsed: Nanos::from_secs(3),
         streams,
+        far_end: None,
     };
     record(ordinal, vec![FlowRecord::Bulk(bulk)], Vec::new(), chance)
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use dataplane::datagram::{Pace, Traffic};
+use dataplane::iperf3;
 use measure::Nanos;
 use netlink::Netlink;
 use trial::topology::AddressBlock;
@@ -66,11 +67,19 @@ impl Bounds {
                 let ranges = [traffic.spread.sources, traffic.spread.destinations];
                 self.check_ranges(order.identity.flow, &ranges)?;
             }
+            if let Work::Iperf3(_) = &order.flow
+                && !self.terms.servers.contains(&order.remote)
+            {
+                let (flow, remote) = (order.identity.flow, order.remote);
+                let words = format!("{remote} is no iperf3 server of the testbed");
+                return Err(Failed::new(format!("take part in flow {flow}: {words}")).unavailable());
+            }
             let asked = match &order.flow {
                 Work::Echo(requests) => echo_rate(requests),
                 // Acknowledgements; a source of such a flow is refused where there is a limit.
                 _ if answers.is_none() => continue,
                 Work::Datagrams(traffic) => datagrams_bits(traffic),
+                Work::Iperf3(test) => test.ways.iter().map(|way| way_bits(&way.load)).sum(),
                 Work::Bulk(_) | Work::Exchange(_) | Work::Storage(_) => None,
             };
             self.add(order.identity.flow, asked, load.entry(interface).or_default())?;
@@ -141,6 +150,19 @@ impl Bounds {
 fn stranger(flow: u16, address: IpAddr) -> Failed {
     let words = format!("take part in flow {flow}: {address} is no address of the testbed");
     Failed::new(words).unavailable()
+}
+
+/// Whoever sends it: what iperf3 is asked for is held to the same limit.
+fn way_bits(load: &iperf3::Load) -> Option<f64> {
+    /// Ethernet's header and FCS, IPv4's and UDP's.
+    const HEADERS: f64 = 18.0 + 20.0 + 8.0;
+    match load {
+        iperf3::Load::Streams(_) => None,
+        iperf3::Load::Datagrams(load) => {
+            let octets = f64::from(load.payload) + HEADERS + WIRE_OCTETS;
+            Some(octets * 8.0 * 1e9 / load.gap_ns.max(1e-3))
+        }
+    }
 }
 
 fn datagrams_bits(traffic: &Traffic) -> Option<f64> {

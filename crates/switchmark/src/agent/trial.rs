@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::thread::{self, JoinHandle};
 
 use dataplane::counters::{self, CountersError, HostSnapshot, InterfaceCounters, ProcessTree};
-use dataplane::{FlowError, Halt, Window, bulk, clock, datagram, echo, exchange};
+use dataplane::{FlowError, Halt, Window, bulk, clock, datagram, echo, exchange, iperf3};
 use measure::Nanos;
 
 use super::cancel::Cancel;
@@ -73,7 +73,7 @@ impl Trial {
     /// Opens the sending sides; each learns its path.
     pub fn send(&mut self, orders: &[Order], reins: &Cancel) -> Result<(), Failed> {
         for order in orders {
-            self.sides.push((order.identity.flow, Side::send(order, reins)?));
+            self.sides.push((order.identity.flow, Side::send(order, reins, &self.halt)?));
         }
         Ok(())
     }
@@ -233,10 +233,10 @@ impl Side {
     }
 
     /// Opens a sending side and lets it learn its path.
-    fn send(order: &Order, cancel: &Cancel) -> Result<Self, Failed> {
+    fn send(order: &Order, cancel: &Cancel, halt: &Halt) -> Result<Self, Failed> {
         let name = order.flow.sender();
         check_addresses(name, order)?;
-        let run = open_sender(order, cancel).map_err(|cause| unopened(name, order, cause))?;
+        let run = open_sender(order, cancel, halt).map_err(|cause| unopened(name, order, cause))?;
         Ok(Self { name, run })
     }
 
@@ -279,10 +279,13 @@ fn open_receiver(order: &Order) -> Result<(u16, Run), FlowError> {
             let side = storage::StorageServer::open(&order.with(job.clone()))?;
             (side.port(), Box::new(|w, h| side.run(w, h).map(SideReport::StorageServer)))
         }
+        Work::Iperf3(_) => {
+            return Err(FlowError::Unsuitable("an agent is no iperf3 server".to_owned()));
+        }
     })
 }
 
-fn open_sender(order: &Order, cancel: &Cancel) -> Result<Run, FlowError> {
+fn open_sender(order: &Order, cancel: &Cancel, halt: &Halt) -> Result<Run, FlowError> {
     Ok(match &order.flow {
         Work::Echo(requests) => {
             let side = echo::EchoClient::connect(&order.with(requests.clone()))?;
@@ -304,6 +307,10 @@ fn open_sender(order: &Order, cancel: &Cancel) -> Result<Run, FlowError> {
         Work::Storage(job) => {
             let side = storage::Client::prepare(&order.with(job.clone()), cancel)?;
             Box::new(|w, h| side.run(w, h).map(|report| SideReport::Client(Box::new(report))))
+        }
+        Work::Iperf3(test) => {
+            let side = iperf3::Iperf3Client::connect(&order.with(test.clone()), halt)?;
+            Box::new(|w, h| side.run(w, h).map(SideReport::Iperf3))
         }
     })
 }

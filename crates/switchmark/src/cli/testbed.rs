@@ -13,7 +13,8 @@ use trial::topology::PortRef;
 use self::cables::Leads;
 use super::{Failure, Outcome, lone, session};
 use crate::config::hosts_name;
-use crate::config::source::SourceText;
+use crate::config::resolved::Reach;
+use crate::config::source::{Fault, SourceText};
 use crate::config::{ConfigError, testbed};
 use crate::controller::{Known, Surroundings};
 use crate::protocol::NicFacts;
@@ -94,6 +95,11 @@ fn known(args: &New) -> Result<Vec<Known>, ConfigError> {
         let source = SourceText::argument("HOST", reach.as_str());
         let spanned = Spanned::new(0..reach.len(), reach.clone());
         let reach = testbed::reach_of(&spanned).map_err(|fault| source.locate(fault))?;
+        if let Reach::Iperf3 { .. } = reach {
+            let why = "an iperf3 server tells nothing of its host's ports";
+            let hint = "leave it out, and add its [[host]] to the file that is printed";
+            return Err(source.locate(Fault::new(spanned.span(), why, hint)));
+        }
         all.push(Known { name, reach, becomes: args.becomes.clone() });
     }
     Ok(all)

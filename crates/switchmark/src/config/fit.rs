@@ -7,9 +7,9 @@ use lab::{LabDevice, LabSpec};
 use measure::{FrameRate, FrameSize, Rate};
 use method::{Load, StudySpec};
 use trial::topology::CableEnd;
-use trial::{Backend, Headers, IpVersion, Reception, Schedule};
+use trial::{Backend, Headers, IpVersion, Protocol, Reception, Schedule};
 
-use super::resolved::{Source, Testbed};
+use super::resolved::{Reach, Source, Testbed};
 
 /// Why a value can't be had on a testbed: message and hint.
 pub type Misfit = (String, String);
@@ -168,8 +168,31 @@ pub fn backend_fits(
     ))
 }
 
+/// Whether a study can do with an iperf3 server at one end, where the testbed has one. Pings are
+/// answered by its host's kernel.
+fn servers_fit(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
+    let Source::Hosts(hosts) = &testbed.source else { return Ok(()) };
+    let server = hosts.reaches.iter().find(|(_, reach)| matches!(reach, Reach::Iperf3 { .. }));
+    let Some((host, _)) = server else { return Ok(()) };
+    let fits = match study {
+        StudySpec::Latency(spec) => spec.protocols.iter().all(|it| *it == Protocol::Icmp),
+        StudySpec::Campaign(_) | StudySpec::Imported(_) => true,
+        _ => false,
+    };
+    if fits {
+        return Ok(());
+    }
+    Err((
+        format!("`{}` needs an agent at every host, and `{host}` runs an iperf3 server only", study.name()),
+        "`tcp` works with an iperf3 server, both ways, and `latency --protocol icmp` with its host; else give \
+         the host an agent: reach = \"ssh://…\""
+            .to_owned(),
+    ))
+}
+
 /// Every size and rate of a request, against the testbed; for requests that came without places.
 pub fn fits(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
+    servers_fit(study, testbed)?;
     match study {
         StudySpec::Forwarding(spec) => {
             backend_fits(spec.backend, spec.receiver, testbed)?;

@@ -8,7 +8,7 @@ use lab::LabSpec;
 use measure::{Nanos, Rate};
 use sim::VirtualTestbed;
 use trial::Testbed as _;
-use trial::topology::{Device, Host, PortRef, Topology};
+use trial::topology::{Device, Host, IPERF3, PortRef, Topology};
 
 use super::hooks::Hooks;
 use super::written::Written;
@@ -94,13 +94,20 @@ pub enum Reach {
     Srun(String),
     /// A node that Open MPI reaches, by `mpirun`.
     Mpirun(String),
+    /// Not at all: somebody else's iperf3 server is its end of a flow.
+    Iperf3 {
+        /// The host's own name, or its test address.
+        server: String,
+        /// Where it listens.
+        port: u16,
+    },
 }
 
 impl Reach {
     /// A command that shows whether the host can be reached at all, where another program does it.
     pub fn try_by_hand(&self) -> Option<String> {
         match self {
-            Self::Local | Self::Netns(_) | Self::Pid(_) => None,
+            Self::Local | Self::Netns(_) | Self::Pid(_) | Self::Iperf3 { .. } => None,
             Self::Ssh(destination) => Some(format!("ssh ssh://{destination} true")),
             Self::Srun(node) => Some(format!("srun --nodelist {node} true")),
             Self::Mpirun(node) => Some(format!("mpirun -n 1 --host {node} true")),
@@ -123,6 +130,7 @@ impl std::fmt::Display for Reach {
             Self::Ssh(destination) => write!(f, "ssh://{destination}"),
             Self::Srun(node) => write!(f, "srun:{node}"),
             Self::Mpirun(node) => write!(f, "mpirun:{node}"),
+            Self::Iperf3 { server, port } => write!(f, "{IPERF3}{server}:{port}"),
         }
     }
 }

@@ -7,6 +7,7 @@ mod addresses;
 mod devices;
 mod labs;
 mod limits;
+mod servers;
 mod sims;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -188,6 +189,7 @@ fn hosts_of(file: &TestbedFile, source: &SourceText) -> Result<HostsConfig, Faul
     let of = |host| host_of(host, file, &own);
     let hosts = file.host.iter().map(of).collect::<Result<Vec<_>, _>>()?;
     addresses::are_unique(&file.host, &hosts)?;
+    servers::fit(&file.host, &hosts)?;
     cables_fit(file, &hosts)?;
     let devices = devices::devices(&file.device);
     let hooks = devices::hooks(&file.device)?;
@@ -327,7 +329,7 @@ fn host_of(
 }
 
 const REACHES: &str = "a host is reached by `local`, `netns:NAME`, `pid:N`, `ssh://[USER@]HOST[:PORT]`, `srun:NODE` or \
-     `mpirun:NODE`";
+     `mpirun:NODE`; one that runs an iperf3 server only by `iperf3://NAME[:PORT]`";
 
 /// How a host is reached, as a file or an argument says it.
 pub fn reach_of(text: &Text) -> Result<Reach, Fault> {
@@ -346,6 +348,10 @@ pub fn reach_of(text: &Text) -> Result<Reach, Fault> {
         ("ssh", address) => match address.strip_prefix("//").filter(|it| is_destination(it)) {
             Some(destination) => Ok(Reach::Ssh(destination.to_owned())),
             None => Err(fault(format!("`{}` names no host for ssh", text.get_ref()))),
+        },
+        ("iperf3", server) => match servers::parse(server) {
+            Some((server, port)) => Ok(Reach::Iperf3 { server, port }),
+            None => Err(fault(format!("`{}` names no iperf3 server", text.get_ref()))),
         },
         _ => Err(fault(format!("unknown way to reach a host, `{}`", text.get_ref()))),
     }

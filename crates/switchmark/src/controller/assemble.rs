@@ -24,6 +24,8 @@ pub struct Sides {
     pub receiving: BTreeMap<u16, SideReport>,
     /// What spoke first.
     pub sending: BTreeMap<u16, SideReport>,
+    /// Of flows that one agent tells all of, because an iperf3 server is the other end.
+    pub whole: BTreeMap<u16, FlowRecord>,
 }
 
 impl Sides {
@@ -40,6 +42,10 @@ impl Sides {
             | SideReport::Source(_)
             | SideReport::ExchangeInitiator(_)
             | SideReport::Client(_) => &mut self.sending,
+            SideReport::Iperf3(ways) => {
+                self.whole.extend(ways.into_iter().map(|way| (way.flow, way.record)));
+                return;
+            }
         };
         side.insert(flow, report);
     }
@@ -52,6 +58,9 @@ pub fn assemble(flows: &[Flow], mut sides: Sides) -> Result<Vec<FlowRecord>, Fai
 
 fn record(flow: &Flow, sides: &mut Sides) -> Result<FlowRecord, Failed> {
     use SideReport as Side;
+    if let Some(whole) = sides.whole.remove(&flow.id) {
+        return Ok(whole);
+    }
     let sending = sides.sending.remove(&flow.id);
     let receiving = sides.receiving.remove(&flow.id);
     // It said nothing, or what another kind of flow would say.
@@ -133,6 +142,7 @@ fn bulk(source: SourceReport, sink: SinkReport) -> BulkRecord {
         received: sink.received,
         elapsed: sink.elapsed,
         streams: streams.collect(),
+        far_end: None,
     }
 }
 

@@ -162,11 +162,12 @@ impl<'a> Conduct<'a> {
         allowed_processors().into_iter().filter(|cpu| !taken.contains(cpu)).collect()
     }
 
-    /// The ends of all flows.
+    /// The ends of all flows that agents have.
     fn ports_in_use(&self) -> PortsInUse {
         let mut in_use = PortsInUse::new();
         for end in self.lanes.trial().flows.iter().flat_map(|f| [&f.from, &f.to]) {
-            if let Some(port) = self.topology.port(end) {
+            let agent = self.topology.agents().any(|host| host.name == end.host);
+            if let Some(port) = self.topology.port(end).filter(|_| agent) {
                 let host = in_use.entry(end.host.clone()).or_default();
                 host.insert(end.port.clone(), port.interfaces.clone());
             }

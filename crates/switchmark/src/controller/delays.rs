@@ -37,7 +37,7 @@ impl Delays {
     /// For every port of every host; nothing is done yet.
     pub fn of(topology: &Topology, delay: Nanos) -> Self {
         let mut limits: BTreeMap<String, BTreeMap<String, u32>> = BTreeMap::new();
-        for host in topology.hosts.iter().filter(|_| delay > Nanos::ZERO) {
+        for host in topology.agents().filter(|_| delay > Nanos::ZERO) {
             let of_host = limits.entry(host.name.clone()).or_default();
             for port in &host.ports {
                 let each = port.interfaces.iter().map(|name| (name.clone(), limit(port, delay)));

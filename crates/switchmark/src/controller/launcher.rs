@@ -74,6 +74,9 @@ impl Launcher<'_> {
                 }
                 Reach::Srun(node) => cluster("srun", &SRUN, node, program),
                 Reach::Mpirun(node) => cluster("mpirun", &["-n", "1", "--host"], node, program),
+                Reach::Iperf3 { .. } => {
+                    Err(Failed::because(at(reach), Failed::new("it runs an iperf3 server only")))
+                }
             },
         }
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::resume_unwind;
 use std::path::Path;
 use std::thread;
@@ -98,7 +98,7 @@ impl Launching {
         pool: &mut AgentPool,
     ) -> Result<(), Failed> {
         let is_away = |name: &&String| self.reaches.get(*name).is_some_and(Reach::is_away);
-        let names = topology.hosts.iter().map(|host| &host.name);
+        let names = topology.agents().map(|host| &host.name);
         let (away, here): (Vec<_>, Vec<_>) = names.partition(is_away);
         let (heart, stop) = (pool.heart().clone(), pool.stop().clone());
         for group in away.chunks(MOST_AT_ONCE) {
@@ -121,7 +121,7 @@ impl Launching {
 
     /// Tells every agent its terms.
     pub fn agree(&mut self, topology: &Topology, pool: &mut AgentPool) -> Result<(), Failed> {
-        topology.hosts.iter().try_for_each(|host| self.agree_with(&host.name, topology, pool))
+        topology.agents().try_for_each(|host| self.agree_with(&host.name, topology, pool))
     }
 
     /// Another agent on a host whose first one lost touch, within [`RETURNING`]; the last attempt's
@@ -223,7 +223,12 @@ fn terms(topology: &Topology, host: &str, limits: &Limits, lasting: bool) -> Ter
         let both = [Some(port.address), port.address6.map(IpAddr::V6)];
         both.into_iter().flatten().map(|address| (address, port.interfaces.clone()))
     });
+    let servers = topology.hosts.iter().filter_map(|host| Some((host, host.iperf3_port()?)));
+    let servers = servers.flat_map(|(host, port)| {
+        host.ports.iter().map(move |own| SocketAddr::new(own.address, port))
+    });
     Terms {
+        servers: servers.collect(),
         addresses,
         interfaces: own().flat_map(|port| port.interfaces.clone()).collect(),
         own: leaves.filter(|(address, _)| !address.is_unspecified()).collect(),

@@ -4,6 +4,7 @@
 //! run on. Never knows how an agent is reached.
 
 mod datagrams;
+mod servers;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -66,6 +67,9 @@ impl Scene<'_> {
                 return Err(refused(flow, "another flow of the trial has this number"));
             }
             seen.push(flow.id);
+            if self.server_of(flow)?.is_some() {
+                continue;
+            }
             let order = self.order(flow, (&flow.to, &flow.from), 0)?;
             if !answered_by_kernel(flow) {
                 orders.entry(flow.to.host.clone()).or_default().push(order);
@@ -76,8 +80,11 @@ impl Scene<'_> {
 
     /// Who speaks to which of the opened `ports` (by flow number).
     pub fn senders(&self, ports: &BTreeMap<u16, u16>) -> Result<ByHost<Order>, Failed> {
-        let mut orders = ByHost::new();
+        let mut orders = self.tests()?;
         for flow in &self.lanes.trial().flows {
+            if self.server_of(flow)?.is_some() {
+                continue;
+            }
             let port = match ports.get(&flow.id) {
                 _ if answered_by_kernel(flow) => 0,
                 Some(port) => *port,

@@ -49,7 +49,7 @@ impl LiveTestbed {
             let interfaces = host.ports.iter().flat_map(|port| port.interfaces.clone());
             (host.name.clone(), Ask::Examine { interfaces: interfaces.collect(), watched })
         };
-        let asks: Vec<(String, Ask)> = self.topology.hosts.iter().map(ask).collect();
+        let asks: Vec<(String, Ask)> = self.topology.agents().map(ask).collect();
         let answers =
             self.pool.ask_all(asks, LOOKING).map_err(|cause| useless("every host", cause))?;
         let mut all = BTreeMap::new();
@@ -81,8 +81,7 @@ impl LiveTestbed {
     ) -> Result<Vec<Proof>, Failed> {
         let ports: Vec<Port> = self
             .topology
-            .hosts
-            .iter()
+            .agents()
             .flat_map(|host| host.ports.iter().map(|port| (host.name.clone(), port)))
             .filter_map(|(host, port)| {
                 let (name, interface) = (port.name.clone(), port.interfaces.first()?.clone());
@@ -166,7 +165,7 @@ impl LiveTestbed {
 
     /// Which frames each port heard.
     fn heard(&mut self, ports: &[Port]) -> Result<Vec<(PortRef, BTreeSet<u16>)>, Failed> {
-        let hosts = self.topology.hosts.iter().map(|host| (host.name.clone(), Ask::Heard));
+        let hosts = self.topology.agents().map(|host| (host.name.clone(), Ask::Heard));
         let asks: Vec<_> = hosts.collect();
         let answers =
             self.pool.ask_all(asks, LOOKING).map_err(|cause| useless("every host", cause))?;

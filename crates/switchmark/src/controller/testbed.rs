@@ -140,7 +140,7 @@ impl LiveTestbed {
 
     fn gather_facts(&mut self) -> Result<(), Failed> {
         self.facts.shared_machine = self.lab.is_some();
-        for host in &self.topology.hosts {
+        for host in self.topology.agents() {
             let failed = |cause: TrialError| useless(&host.name, cause);
             let interfaces = host.ports.iter().flat_map(|p| p.interfaces.clone()).collect();
             let answer =
@@ -163,7 +163,7 @@ impl LiveTestbed {
     /// where one of them is held already.
     pub fn hold(&mut self, holder: &str) -> Result<(), Failed> {
         self.holder = Some(holder.to_owned());
-        let hosts: Vec<String> = self.topology.hosts.iter().map(|host| host.name.clone()).collect();
+        let hosts: Vec<String> = self.topology.agents().map(|host| host.name.clone()).collect();
         hosts.iter().try_for_each(|host| self.hold_on(host))
     }
 

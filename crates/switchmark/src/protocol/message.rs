@@ -17,7 +17,7 @@ use trial::record::Usage;
 
 /// The number of the protocol spoken here. Another number is refused: controller and agent are one
 /// binary, so a difference means that one of them is old.
-pub const PROTOCOL: u32 = 13;
+pub const PROTOCOL: u32 = 14;
 
 /// Everything that goes through the pipes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ impl Hello {
         Self {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            features: ["echo", "datagrams", "bulk", "exchange", "storage"]
+            features: ["echo", "datagrams", "bulk", "exchange", "storage", "iperf3"]
                 .map(str::to_owned)
                 .to_vec(),
         }

@@ -4,11 +4,11 @@
 //! this only gives one name to each, and says what requests take of a wire. Never runs one: the
 //! agent does.
 
-use dataplane::End;
 use dataplane::bulk::{SinkReport, SourceReport};
 use dataplane::datagram::{ReceiverReport, SenderReport, Traffic};
 use dataplane::echo::{EchoServerReport, Pace, Requests};
 use dataplane::exchange::EndReport;
+use dataplane::{End, iperf3};
 use measure::FrameSize;
 use serde::{Deserialize, Serialize};
 use trial::record::{EchoRecord, ServerRecord, StorageRecord};
@@ -31,6 +31,8 @@ pub enum Work {
     Exchange(Exchange),
     /// Reads and writes. The server's port is 0 where the storage exists.
     Storage(Storage),
+    /// TCP streams to or from somebody else's iperf3 server, or both; only the end that begins.
+    Iperf3(iperf3::Test),
 }
 
 impl Work {
@@ -42,6 +44,7 @@ impl Work {
             Self::Bulk(_) => "sink",
             Self::Exchange(_) => "exchange responder",
             Self::Storage(_) => "storage server",
+            Self::Iperf3(_) => "iperf3 server",
         }
     }
 
@@ -53,6 +56,7 @@ impl Work {
             Self::Bulk(_) => "source",
             Self::Exchange(_) => "exchange initiator",
             Self::Storage(_) => "storage client",
+            Self::Iperf3(_) => "iperf3 client",
         }
     }
 }
@@ -81,6 +85,8 @@ pub enum SideReport {
     StorageServer(ServerRecord),
     /// Of the reading and writing side.
     Client(Box<StorageRecord>),
+    /// Of a test of an iperf3 server, one record for each of its flows.
+    Iperf3(Vec<iperf3::WayRecord>),
 }
 
 /// Of a frame with its FCS, on the wire: preamble, delimiter and gap (IEEE 802.3).

@@ -4,7 +4,7 @@
 //! kernel.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use measure::{Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,9 @@ pub struct Terms {
     /// that is not there, by any.
     #[serde(default)]
     pub own: BTreeMap<IpAddr, Vec<String>>,
+    /// Which iperf3 servers may be asked for a test: those of the testbed.
+    #[serde(default)]
+    pub servers: Vec<SocketAddr>,
     /// How long after its order a trial may end.
     pub longest: Nanos,
     /// The most that one interface may be asked to send; none is no limit.
@@ -58,6 +61,7 @@ mod tests {
             ],
             interfaces: Vec::new(),
             own: BTreeMap::new(),
+            servers: Vec::new(),
             longest: Nanos(1),
             rate: None,
             lasting: false,

@@ -129,8 +129,10 @@ fn ask() -> impl Strategy<Value = Ask> {
                 let addresses = vec![AddressBlock { first, count }];
                 let rate = limited.then(|| "1Gbit".parse().unwrap());
                 let own = BTreeMap::from([(first, interfaces.clone())]);
-                let lasting = true;
-                Ask::Terms { terms: Terms { addresses, interfaces, own, longest, rate, lasting } }
+                let (lasting, servers) = (true, vec![SocketAddr::new(first, count)]);
+                Ask::Terms {
+                    terms: Terms { addresses, interfaces, own, servers, longest, rate, lasting },
+                }
             }
         ),
         names().prop_map(|interfaces| Ask::Offloads { interfaces, change: OffloadChange::Off }),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::harness::switchmark;
 use dataplane::datagram::{self, Spread, Traffic};
 use dataplane::echo::{Pace, Requests};
-use dataplane::{Identity, Window, clock};
+use dataplane::{Identity, Window, clock, iperf3};
 use measure::{ByteCount, FrameSize, Nanos};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -175,6 +175,7 @@ fn terms() -> Terms {
         addresses: vec![own],
         interfaces,
         own: BTreeMap::new(),
+        servers: Vec::new(),
         longest,
         rate: None,
         lasting: false,
@@ -429,6 +430,14 @@ fn strangers_and_other_interfaces_are_no_part_of_a_flow() {
     let sources = Some(AddressBlock { first: HOME, count: 2 });
     let spoofed = Traffic { spread: Spread { sources, ..Spread::NONE }, ..traffic(1e6) };
     check(&|_| {}, load(HOME, spoofed), "127.0.0.1 is no address");
+    // Only the server that the testbed names, at its own port.
+    let known = SocketAddr::new(HOME, 5201);
+    let named = move |terms: &mut Terms| terms.servers = vec![known];
+    let test = Work::Iperf3(iperf3::Test { ways: Vec::new() });
+    let ask = |port| Order { remote: SocketAddr::new(HOME, port), ..load(HOME, traffic(1e6)) };
+    let other = Order { flow: test.clone(), ..ask(22) };
+    check(&named, other, "22 is no iperf3 server of the testbed");
+    check(&named, Order { flow: test, ..ask(5201) }, "a test has at least one flow");
 }
 
 #[test]

@@ -64,6 +64,7 @@ impl Agent {
             interfaces: vec!["eth1".into()],
             longest: Nanos::from_secs(10),
             own: BTreeMap::new(),
+            servers: Vec::new(),
             rate: None,
             lasting: true,
         };

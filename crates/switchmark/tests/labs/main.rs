@@ -18,6 +18,7 @@ mod fabric;
 mod goodput;
 mod harness;
 mod interrupted;
+mod iperf3;
 mod launchers;
 mod limits;
 mod one_nic;

@@ -77,6 +77,7 @@ fn bulk() -> (FlowKind, FlowRecord) {
         received: ByteCount(1_448_000),
         elapsed: Nanos::from_millis(200),
         streams: Vec::new(),
+        far_end: None,
     };
     (FlowKind::Bulk(asked), FlowRecord::Bulk(seen))
 }

@@ -1,5 +1,5 @@
 //! What passes between two hosts over a cable or through a device: pings small and of full size,
-//! and UDP.
+//! and UDP, or, to an iperf3 server, TCP.
 //!
 //! Owns these three small trials. Never a figure: only whether anything came back.
 
@@ -37,9 +37,11 @@ pub struct Passage {
     pub full: bool,
     /// These frames' octets, with their FCS.
     pub full_size: u32,
-    /// UDP in frames of 128 octets.
-    pub udp: bool,
-    /// Why the agent would not begin one of them.
+    /// UDP in frames of 128 octets; where an iperf3 server is there, TCP streams to it.
+    pub served: bool,
+    /// Where that server listens.
+    pub server: Option<u16>,
+    /// Why the agent would not begin one of them, or what failed at the server.
     pub refused: Option<String>,
 }
 
@@ -53,7 +55,8 @@ pub fn pairs(topology: &Topology) -> Vec<Pair> {
         let next = ports.iter().cycle().skip(1);
         let around = ports.iter().zip(next).take(if ports.len() < 3 { 1 } else { ports.len() });
         let two = around.filter(|(from, to)| from.host != to.host);
-        all.extend(two.map(|(from, to)| Pair { from: from.clone(), to: to.clone() }));
+        let pairs = two.map(|(from, to)| Pair { from: from.clone(), to: to.clone() });
+        all.extend(pairs.filter_map(|pair| from_an_agent(topology, pair)));
     }
     for host in &topology.hosts {
         for port in &host.ports {
@@ -62,11 +65,25 @@ pub fn pairs(topology: &Topology) -> Vec<Pair> {
             if let CableEnd::Host(to) = &port.cable
                 && from.to_string() < to.to_string()
             {
-                all.push(Pair { from, to: to.clone() });
+                all.extend(from_an_agent(topology, Pair { from, to: to.clone() }));
             }
         }
     }
     all
+}
+
+/// The pair, or the same the other way, so that an agent begins; none of two iperf3 servers.
+fn from_an_agent(topology: &Topology, pair: Pair) -> Option<Pair> {
+    match [&pair.from, &pair.to].map(|end| server(topology, end)) {
+        [None, _] => Some(pair),
+        [_, None] => Some(pair.back()),
+        _ => None,
+    }
+}
+
+/// Where the iperf3 server of a port's host listens, if that is all that runs there.
+fn server(topology: &Topology, port: &PortRef) -> Option<u16> {
+    topology.host(&port.host)?.iperf3_port()
 }
 
 /// Tries all three on every pair: all at once, and then those that had no answer for longer, so
@@ -76,7 +93,9 @@ pub fn try_passages(
     pairs: &[Pair],
     mtu: &dyn Fn(&PortRef) -> u32,
 ) -> Result<Vec<Passage>, TestbedError> {
-    let asked: Vec<Try> = pairs.iter().flat_map(|pair| tries(pair, mtu(&pair.from))).collect();
+    let topology = testbed.topology();
+    let of = |pair| tries(pair, mtu(&pair.from), server(topology, &pair.to).is_some());
+    let asked: Vec<Try> = pairs.iter().flat_map(of).collect();
     let mut told = answers(testbed, &asked.iter().collect::<Vec<_>>(), LOAD)?;
     let left: Vec<usize> = (0..asked.len()).filter(|at| told[*at] == Reply::Silence).collect();
     if !left.is_empty() {
@@ -93,8 +112,9 @@ pub fn try_passages(
             Reply::Refused(why) => Some(why.clone()),
             _ => None,
         });
-        let [small, full, udp] = [0, 1, 2].map(|at| told[at] == Reply::Came);
-        Some(Passage { from, to, to_address, small, full, full_size, udp, refused })
+        let [small, full, served] = [0, 1, 2].map(|at| told[at] == Reply::Came);
+        let server = server(testbed.topology(), &pair.to);
+        Some(Passage { from, to, to_address, small, full, full_size, served, server, refused })
     };
     Ok(pairs.iter().zip(told.chunks(3)).filter_map(passage).collect())
 }
@@ -117,11 +137,7 @@ pub fn carried(testbed: &mut dyn Testbed, pairs: &[Pair]) -> Result<Vec<Carried>
     for pair in pairs {
         let (from, to) = (pair.from.clone(), pair.to.clone());
         for way in [pair.clone(), Pair { from: to, to: from }] {
-            let bulk = FlowKind::Bulk(Bulk {
-                streams: 1,
-                congestion_control: "cubic".to_owned(),
-                interval: BULK_INTERVAL,
-            });
+            let bulk = bulk();
             let label = format!("TCP {} > {}", way.from, way.to);
             let flows = vec![Flow::measured(&way, bulk)];
             let trial = Trial {
@@ -144,11 +160,17 @@ pub fn carried(testbed: &mut dyn Testbed, pairs: &[Pair]) -> Result<Vec<Carried>
     Ok(all)
 }
 
+/// One TCP connection.
+fn bulk() -> FlowKind {
+    let congestion_control = "cubic".to_owned();
+    FlowKind::Bulk(Bulk { streams: 1, congestion_control, interval: BULK_INTERVAL })
+}
+
 /// One kind of frames between two ports.
 struct Try<'a> {
     pair: &'a Pair,
-    protocol: Protocol,
-    octets: u32,
+    /// None of a size that no frame has.
+    kind: Option<FlowKind>,
 }
 
 /// What came of it.
@@ -165,26 +187,31 @@ enum NotBegun {
     /// The agent refused it.
     Refused(String),
     /// It failed: where it was of one path alone, nothing passes there.
-    Failed,
+    Failed(String),
 }
 
-impl From<NotBegun> for Reply {
-    fn from(why: NotBegun) -> Self {
-        match why {
-            NotBegun::Refused(why) => Self::Refused(why),
-            NotBegun::Failed => Self::Silence,
+impl Reply {
+    /// To one try alone. A server that does not take a test says why.
+    fn without(why: NotBegun, asked: &Try<'_>) -> Self {
+        match (why, &asked.kind) {
+            (NotBegun::Refused(why), _) | (NotBegun::Failed(why), Some(FlowKind::Bulk(_))) => {
+                Self::Refused(why)
+            }
+            (NotBegun::Failed(_), _) => Self::Silence,
         }
     }
 }
 
 /// In the order of [`Passage`]'s fields.
-fn tries(pair: &Pair, mtu: u32) -> [Try<'_>; 3] {
-    let full = (Protocol::Icmp, mtu + FRAMING);
-    [(Protocol::Icmp, SMALL), full, (Protocol::Udp, SMALL)].map(|(protocol, octets)| Try {
-        pair,
-        protocol,
-        octets,
-    })
+fn tries(pair: &Pair, mtu: u32, server: bool) -> [Try<'_>; 3] {
+    let (schedule, messages) = (Schedule::Greedy, None);
+    let echo = |protocol, octets| {
+        let frame_size = FrameSize::new(octets).ok()?;
+        Some(FlowKind::Echo(Echo { protocol, frame_size, schedule, messages }))
+    };
+    let served = if server { Some(bulk()) } else { echo(Protocol::Udp, SMALL) };
+    let full = echo(Protocol::Icmp, mtu + FRAMING);
+    [echo(Protocol::Icmp, SMALL), full, served].map(|kind| Try { pair, kind })
 }
 
 /// One reply each. One that can't even be begun takes none of the others with it.
@@ -195,11 +222,11 @@ fn answers(
 ) -> Result<Vec<Reply>, TestbedError> {
     match answers_at_once(testbed, tries, load)? {
         Ok(all) => Ok(all),
-        Err(why) if tries.len() < 2 => Ok(vec![why.into(); tries.len()]),
+        Err(_) if tries.is_empty() => Ok(Vec::new()),
         Err(_) => {
             let alone = |one: &&Try<'_>| {
                 let told = answers_at_once(testbed, &[*one], load)?;
-                Ok(told.map_or_else(Reply::from, |mut told| told.remove(0)))
+                Ok(told.map_or_else(|why| Reply::without(why, one), |mut told| told.remove(0)))
             };
             tries.iter().map(alone).collect()
         }
@@ -212,12 +239,8 @@ fn answers_at_once(
     tries: &[&Try<'_>],
     load: Nanos,
 ) -> Result<Result<Vec<Reply>, NotBegun>, TestbedError> {
-    let (schedule, messages) = (Schedule::Greedy, None);
     let flow = |(number, one): (u16, &&Try<'_>)| {
-        let frame_size = FrameSize::new(one.octets).ok()?;
-        let protocol = one.protocol;
-        let echo = FlowKind::Echo(Echo { protocol, frame_size, schedule, messages });
-        Some(Flow { id: number, ..Flow::measured(one.pair, echo) })
+        Some(Flow { id: number, ..Flow::measured(one.pair, one.kind.clone()?) })
     };
     let flows: Vec<Flow> = (1..).zip(tries).filter_map(flow).collect();
     let label = match tries {
@@ -235,14 +258,15 @@ fn answers_at_once(
         }
         Err(error) => return Err(error),
     };
-    if let Outcome::Failed { .. } = record.outcome {
-        return Ok(Err(NotBegun::Failed));
+    if let Outcome::Failed { reason } = record.outcome {
+        return Ok(Err(NotBegun::Failed(reason)));
     }
     let reply = |number: u16| {
         let of = trial.flows.iter().position(|flow| flow.id == number);
         let flow = of.and_then(|at| record.flows.get(at));
         match flow {
             Some(FlowRecord::Echo(echo)) if echo.answers.unique > 0 => Reply::Came,
+            Some(FlowRecord::Bulk(bulk)) if bulk.received.0 > 0 => Reply::Came,
             _ => Reply::Silence,
         }
     };

@@ -109,7 +109,7 @@ impl Scene<'_> {
         }
     }
 
-    fn limit(&self, flow: &Flow, datagrams: &Datagrams) -> Result<u64, Failed> {
+    pub(super) fn limit(&self, flow: &Flow, datagrams: &Datagrams) -> Result<u64, Failed> {
         let load = self.lanes.trial().phases.load;
         let frames = match datagrams.schedule {
             Schedule::Greedy => self.numbers.for_flood(load),

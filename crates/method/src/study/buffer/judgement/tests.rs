@@ -89,6 +89,7 @@ fn series(rows: &[Row], omit: u64, stalled: Nanos) -> Series {
         received: ByteCount(received.iter().map(|octets| octets.0).sum()),
         elapsed: SECOND * rows.len() as u64,
         streams: vec![StreamRecord { points, received }],
+        far_end: None,
     };
     let omit = SECOND * omit;
     Series::of(&record, (omit, record.elapsed.saturating_sub(omit)), SECOND)
@@ -205,6 +206,7 @@ fn an_empty_record_is_judged_without_panic() {
         received: ByteCount(0),
         elapsed: Nanos::ZERO,
         streams: Vec::new(),
+        far_end: None,
     };
     let series = Series::of(&nothing, (SECOND, SECOND * 5), Nanos::from_millis(100));
     let judged = judge(&series, FAIR_SHARE, StabilityLimits::default());

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dataplane::iperf3;
 use trial::Topology;
 use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef};
 
@@ -92,7 +93,10 @@ pub(super) fn cable(
         return all;
     }
     let expected: Vec<PortRef> = match &port.cable {
-        CableEnd::Host(far) => vec![far.clone()],
+        CableEnd::Host(far) => {
+            let hears = topology.agents().any(|host| host.name == far.host);
+            if hears { vec![far.clone()] } else { Vec::new() }
+        }
         CableEnd::Device { device, .. } => {
             let is_switch =
                 topology.devices.iter().any(|d| d.name == *device && d.kind == DeviceKind::Switch);
@@ -218,7 +222,9 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
         }
     };
     let (to, far) = (passage.to_address, passage.to.to_string());
-    if let (Some(why), false) = (&passage.refused, passage.small || passage.udp) {
+    if let (Some(why), false, None) =
+        (&passage.refused, passage.small || passage.served, passage.server)
+    {
         let command =
             format!("ip route get {to} on {}, and a subnet for each cable", passage.from.host);
         return vec![
@@ -228,7 +234,7 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
         ];
     }
     let path = passes("path", passage.small, "pings", &format!("ping -c 3 {to}"));
-    all.push(if passage.small || passage.udp {
+    all.push(if passage.small || passage.served {
         path
     } else {
         path.prevents_all(&far, Part::Address)
@@ -242,11 +248,35 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
             &what,
             &format!("ping -M do -s {payload} -c 3 {to}"),
         ));
-        let fix = format!("nft list ruleset on {}, and let UDP through", passage.to.host);
-        let firewall = passes("firewall", passage.udp, "UDP datagrams to a free port", &fix);
-        all.push(if passage.udp { firewall } else { firewall.prevents_all(&far, Part::Address) });
+    }
+    match passage.server {
+        Some(port) => all.push(server(&place, passage, port)),
+        None if passage.small => {
+            let fix = format!("nft list ruleset on {}, and let UDP through", passage.to.host);
+            let firewall = passes("firewall", passage.served, "UDP datagrams to a free port", &fix);
+            all.push(if passage.served {
+                firewall
+            } else {
+                firewall.prevents_all(&far, Part::Address)
+            });
+        }
+        None => {}
     }
     all
+}
+
+/// Whether an iperf3 server is there, and free.
+fn server(place: &str, passage: &Passage, port: u16) -> Finding {
+    const CHECK: &str = "iperf3 server";
+    if passage.served {
+        return Finding::new(place, CHECK, State::Good, "takes a test");
+    }
+    let host = &passage.to.host;
+    let why = passage.refused.as_deref().unwrap_or("nothing of its test arrived");
+    let option = if port == iperf3::PORT { String::new() } else { format!(" -p {port}") };
+    Finding::new(place, CHECK, State::Bad, why)
+        .fixed_by(format!("iperf3 -s{option} on {host}, port {port} open"), Vec::new())
+        .prevents_all(host, Part::Reach)
 }
 
 /// A port that sends, or receives, so many times less than the others do is slow by itself: two
@@ -298,5 +328,5 @@ fn leading_to(topology: &Topology, wanted: &str) -> Vec<PortRef> {
         let named = |port: &HostPort| PortRef { host: host.name.clone(), port: port.name.clone() };
         ports.map(named).collect::<Vec<_>>()
     };
-    topology.hosts.iter().flat_map(of_host).collect()
+    topology.agents().flat_map(of_host).collect()
 }

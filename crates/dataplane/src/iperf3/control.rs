@@ -1,0 +1,262 @@
+//! The control connection to an iperf3 server.
+//!
+//! Owns the waiting: nothing is read without a deadline, a bound and a look at the halt. A test
+//! that is not finished is called off when it is dropped, so that the server is free again.
+
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+
+use measure::Nanos;
+use nix::poll::PollFlags;
+use serde::Serialize;
+
+use super::ANSWERING;
+use super::fault::ServerFault;
+use super::message::{COOKIE, LARGEST_JSON, State};
+use crate::socket::is_pause;
+use crate::stream::{open_as_found, wait_for};
+use crate::{FlowError, Halt, clock};
+
+/// What was attempted where nothing more can be said.
+const TALK: &str = "talk to";
+
+/// A test's control connection.
+#[derive(Debug)]
+pub(super) struct Control {
+    tcp: TcpStream,
+    server: SocketAddr,
+    finished: bool,
+}
+
+impl Control {
+    /// Connects, says who we are, and is let in.
+    pub(super) fn greet(
+        local: IpAddr,
+        server: SocketAddr,
+        cookie: &[u8; COOKIE],
+        halt: &Halt,
+    ) -> Result<Self, ServerFault> {
+        let tcp = open_as_found(local, server).map_err(|error| match error {
+            FlowError::Kernel { cause, .. } => ServerFault::Absent { server, cause },
+            other => ServerFault::strange(server, other.to_string()),
+        })?;
+        // Single octets wait for nothing.
+        let _ = tcp.set_nodelay(true);
+        let mut this = Self { tcp, server, finished: true };
+        const DEED: &str = "begin a test on";
+        let until = clock::monotonic() + ANSWERING;
+        this.write(cookie, DEED, until, halt)?;
+        match this.state(DEED, until, halt)? {
+            State::ParamExchange => {
+                this.finished = false;
+                Ok(this)
+            }
+            State::AccessDenied => Err(ServerFault::Busy { server }),
+            other => Err(this.unexpected(other, DEED, until, halt)),
+        }
+    }
+
+    /// Waits for one state and no other.
+    pub(super) fn expect(
+        &mut self,
+        state: State,
+        deed: &'static str,
+        until: Nanos,
+        halt: &Halt,
+    ) -> Result<(), ServerFault> {
+        match self.state(deed, until, halt)? {
+            found if found == state => Ok(()),
+            other => Err(self.unexpected(other, deed, until, halt)),
+        }
+    }
+
+    /// Sees to it that the server says nothing until an instant: it has nothing to say.
+    pub(super) fn watch(&mut self, until: Nanos, halt: &Halt) -> Result<(), ServerFault> {
+        const DEED: &str = "run a test on";
+        while clock::monotonic() < until {
+            if halt.asked() {
+                return Err(ServerFault::Halted { server: self.server });
+            }
+            let came = wait_for(&self.tcp, PollFlags::POLLIN, until);
+            if came.map_err(|cause| self.broken(DEED, cause))? {
+                let soon = clock::monotonic() + ANSWERING;
+                let said = self.state(DEED, soon, halt)?;
+                return Err(self.unexpected(said, DEED, soon, halt));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the server the test's next state.
+    pub(super) fn say(&mut self, state: State) -> Result<(), ServerFault> {
+        let until = clock::monotonic() + ANSWERING;
+        self.write(&[state.octet()], TALK, until, &Halt::new())
+    }
+
+    /// Says goodbye.
+    pub(super) fn finish(&mut self) {
+        // The results are there: a server that is gone meanwhile needs none.
+        let _ = self.say(State::IperfDone);
+        self.finished = true;
+    }
+
+    /// Sends an object.
+    pub(super) fn send_json(
+        &mut self,
+        object: &impl Serialize,
+        until: Nanos,
+        halt: &Halt,
+    ) -> Result<(), ServerFault> {
+        let text = serde_json::to_vec(object)
+            .map_err(|error| ServerFault::strange(self.server, error.to_string()))?;
+        let length = (text.len() as u32).to_be_bytes();
+        self.write(&[&length[..], &text].concat(), TALK, until, halt)
+    }
+
+    /// An object's text. A length is only a claim: memory grows with what comes.
+    pub(super) fn read_json(&mut self, until: Nanos, halt: &Halt) -> Result<Vec<u8>, ServerFault> {
+        const DEED: &str = "take the results of";
+        let mut length = [0; 4];
+        self.read(&mut length, DEED, until, halt)?;
+        let length = u32::from_be_bytes(length) as usize;
+        if length > LARGEST_JSON {
+            let why = format!("results of {length} octets, of {LARGEST_JSON} allowed");
+            return Err(ServerFault::strange(self.server, why));
+        }
+        let mut text = Vec::new();
+        let mut part = [0; 4096];
+        while text.len() < length {
+            let room = part.len().min(length - text.len());
+            self.read(&mut part[..room], DEED, until, halt)?;
+            text.extend_from_slice(&part[..room]);
+        }
+        Ok(text)
+    }
+
+    fn state(
+        &mut self,
+        deed: &'static str,
+        until: Nanos,
+        halt: &Halt,
+    ) -> Result<State, ServerFault> {
+        let mut octet = [0];
+        self.read(&mut octet, deed, until, halt)?;
+        State::from_octet(octet[0]).ok_or_else(|| {
+            let why = format!("{} is no state of a test", octet[0] as i8);
+            ServerFault::strange(self.server, why)
+        })
+    }
+
+    /// Why a server says something else: it gave up, or is none.
+    fn unexpected(
+        &mut self,
+        found: State,
+        deed: &'static str,
+        until: Nanos,
+        halt: &Halt,
+    ) -> ServerFault {
+        let server = self.server;
+        let refused = |words: String| ServerFault::Refused { deed, server, words };
+        match found {
+            State::AccessDenied => refused("denies access".to_owned()),
+            State::ServerTerminate => refused("was ended by its user".to_owned()),
+            State::ServerError => {
+                let mut numbers = [0; 8];
+                match self.read(&mut numbers, deed, until, halt) {
+                    Ok(()) => {
+                        let [a, b, c, d, e, f, g, h] = numbers;
+                        let own = i32::from_be_bytes([a, b, c, d]);
+                        let cause = i32::from_be_bytes([e, f, g, h]);
+                        let cause = io::Error::from_raw_os_error(cause);
+                        refused(format!("gave up with its error {own}: {cause}"))
+                    }
+                    Err(_) => refused("gave up without a word".to_owned()),
+                }
+            }
+            other => ServerFault::strange(server, format!("it said {other:?} out of turn")),
+        }
+    }
+
+    fn read(
+        &mut self,
+        into: &mut [u8],
+        deed: &'static str,
+        until: Nanos,
+        halt: &Halt,
+    ) -> Result<(), ServerFault> {
+        let mut have = 0;
+        while have < into.len() {
+            match self.tcp.read(&mut into[have..]) {
+                Ok(0) => return Err(ServerFault::Ended { deed, server: self.server }),
+                Ok(more) => have += more,
+                Err(e) if is_pause(&e) => self.wait(PollFlags::POLLIN, deed, until, halt)?,
+                Err(e) if is_end(&e) => {
+                    return Err(ServerFault::Ended { deed, server: self.server });
+                }
+                Err(cause) => return Err(self.broken(deed, cause)),
+            }
+        }
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        mut octets: &[u8],
+        deed: &'static str,
+        until: Nanos,
+        halt: &Halt,
+    ) -> Result<(), ServerFault> {
+        while !octets.is_empty() {
+            match self.tcp.write(octets) {
+                Ok(taken) => octets = &octets[taken..],
+                Err(e) if is_pause(&e) => self.wait(PollFlags::POLLOUT, deed, until, halt)?,
+                Err(e) if is_end(&e) => {
+                    return Err(ServerFault::Ended { deed, server: self.server });
+                }
+                Err(cause) => return Err(self.broken(deed, cause)),
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(
+        &self,
+        events: PollFlags,
+        deed: &'static str,
+        until: Nanos,
+        halt: &Halt,
+    ) -> Result<(), ServerFault> {
+        let server = self.server;
+        loop {
+            if halt.asked() {
+                return Err(ServerFault::Halted { server });
+            }
+            if clock::monotonic() >= until {
+                return Err(ServerFault::Silent { deed, server, waited: ANSWERING });
+            }
+            let ready = wait_for(&self.tcp, events, until);
+            if ready.map_err(|cause| self.broken(deed, cause))? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn broken(&self, deed: &'static str, cause: io::Error) -> ServerFault {
+        ServerFault::Broken { deed, server: self.server, cause }
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        if !self.finished {
+            // A server that is gone needs no word.
+            let _ = self.tcp.write(&[State::ClientTerminate.octet()]);
+        }
+    }
+}
+
+/// The far end is gone.
+fn is_end(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
+    matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset)
+}

@@ -1,0 +1,391 @@
+//! UDP datagrams to an iperf3 server, paced here, or from one, paced there.
+//!
+//! Owns the handshake of the stream, the header that each datagram begins with, and the counts of
+//! this end. A number is used only once the kernel took its datagram. Never tells what arrived at
+//! the server: its results do.
+
+use std::io;
+use std::net::UdpSocket;
+
+use measure::reading::Rejected;
+use measure::sequence::{SequenceCounts, SequenceTracker};
+use measure::{ByteCount, Histogram, Nanos};
+use nix::poll::PollFlags;
+use serde::{Deserialize, Serialize};
+use trial::record::{DatagramsRecord, FlowRecord};
+
+use super::message::{Counted, Own, Parameters};
+use super::{ANSWERING, Agreement, ServerFault, Test};
+use crate::datagram::pacer::Schedule;
+use crate::socket::{TICK, enlarge_receive_buffer, is_away, is_pause, is_too_long};
+use crate::stream::wait_for;
+use crate::{End, FlowError, Halt, Window, clock};
+
+/// As in records, in place of a backend of ours.
+const BACKEND: &str = "iperf3";
+/// What opens a stream, and what answers it; octets that mean nothing else.
+const HELLO: [u8; 4] = 0x3637_3839_u32.to_le_bytes();
+/// Seconds, microseconds and a number of 32 bits…
+const HEADER: usize = 12;
+/// …or one of 64 bits.
+const WIDE_HEADER: usize = 16;
+/// The largest payload of UDP over IPv4.
+const LARGEST: u32 = 65_507;
+/// Room for what comes while the reader is away.
+const RECEIVE_OCTETS: usize = 4 << 20;
+/// A server that paces may send more than it was asked for.
+const SURPLUS: f64 = 1.25;
+
+/// Datagrams of one size, at one rate.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Datagrams {
+    /// Octets of UDP payload.
+    pub payload: u32,
+    /// Nanoseconds from one to the next.
+    pub gap_ns: f64,
+    /// The most that a late sender sends back to back; at least 1.
+    pub burst_limit: u32,
+    /// How many the load may come to.
+    pub limit: u64,
+}
+
+impl Datagrams {
+    /// What can't be sent so.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !(WIDE_HEADER as u32..=LARGEST).contains(&self.payload) {
+            let payload = self.payload;
+            return Err(format!(
+                "{payload} octets of payload: {WIDE_HEADER} to {LARGEST} are possible"
+            ));
+        }
+        if self.gap_ns.is_finite() && self.gap_ns > 0.0 {
+            return Ok(());
+        }
+        Err(format!("send a datagram every {} ns", self.gap_ns))
+    }
+
+    /// Whether numbers take 64 bits.
+    pub(super) const fn is_wide(&self) -> bool {
+        self.limit > i32::MAX as u64
+    }
+
+    /// Of payload.
+    pub(super) fn bits_per_second(&self) -> u64 {
+        (f64::from(self.payload) * 8e9 / self.gap_ns).round().max(1.0) as u64
+    }
+
+    const fn header(&self) -> usize {
+        if self.is_wide() { WIDE_HEADER } else { HEADER }
+    }
+
+    /// Writes a datagram's header; numbers count from 1.
+    fn stamp(&self, into: &mut [u8], number: u64, at: Nanos) {
+        let seconds = (at.0 / 1_000_000_000) as u32;
+        let micros = (at.0 % 1_000_000_000 / 1_000) as u32;
+        into[..4].copy_from_slice(&seconds.to_be_bytes());
+        into[4..8].copy_from_slice(&micros.to_be_bytes());
+        if self.is_wide() {
+            into[8..WIDE_HEADER].copy_from_slice(&number.to_be_bytes());
+        } else {
+            into[8..HEADER].copy_from_slice(&(number as u32).to_be_bytes());
+        }
+    }
+
+    /// The number of a datagram that came, from 1; none of one that is too short.
+    fn number(&self, octets: &[u8]) -> Option<u64> {
+        let number = octets.get(8..self.header())?;
+        number
+            .iter()
+            .try_fold(0_u64, |all, octet| all.checked_mul(256)?.checked_add((*octet).into()))
+    }
+}
+
+/// What this end sent.
+#[derive(Debug, Default)]
+struct Sent {
+    offered: u64,
+    sent: u64,
+    first: Option<Nanos>,
+    last: Nanos,
+    departures: Histogram,
+    longest_burst: u64,
+    late: u64,
+}
+
+/// What this end received.
+struct Got {
+    counts: SequenceCounts,
+    rejected: Rejected,
+    first: Option<Nanos>,
+    last: Nanos,
+    arrivals: Histogram,
+}
+
+/// A test that a server agreed to.
+#[derive(Debug)]
+pub(super) struct DatagramTest {
+    agreement: Agreement,
+    load: Datagrams,
+    reverse: bool,
+}
+
+impl DatagramTest {
+    pub(super) fn connect(
+        end: &End<Test>,
+        (load, reverse): (Datagrams, bool),
+        halt: &Halt,
+    ) -> Result<Self, FlowError> {
+        let agreement = Agreement::with(end, &Parameters::udp(&load, reverse), halt)?;
+        Ok(Self { agreement, load, reverse })
+    }
+
+    /// The one stream opens at the load's start, because the server's clock runs from then on.
+    pub(super) fn run(mut self, window: Window, halt: &Halt) -> Result<FlowRecord, FlowError> {
+        let server = self.agreement.end.remote;
+        self.agreement.wait_for(window, halt)?;
+        let socket = self.open(halt)?;
+        let began = self.agreement.start(window, halt)?;
+        let load = self.load;
+        let own = Halt::new();
+        let (sent, got, ended) = std::thread::scope(|scope| {
+            let (own, socket, reverse) = (&own, &socket, self.reverse);
+            let sending = (!reverse).then(|| scope.spawn(move || load.send(socket, window, own)));
+            let reading = reverse.then(|| scope.spawn(move || load.receive(socket, window, own)));
+            // Residual frames are to be counted before the server closes.
+            let until = if reverse { window.stop } else { window.closed };
+            let ended = self.agreement.end_at(until, window, halt);
+            if ended.is_err() {
+                own.ask();
+            }
+            (sending.map(super::joined), reading.map(super::joined), ended)
+        });
+        ended?;
+        let (sent, got) = (sent.transpose()?, got.transpose()?);
+        let elapsed = window.stop.saturating_sub(began);
+        let mut counts = Own::new(elapsed);
+        let payload = u64::from(load.payload);
+        if let Some(sent) = &sent {
+            let octets = ByteCount(sent.sent * payload);
+            counts.datagrams(octets, Counted { packets: sent.sent, errors: 0 });
+        }
+        if let Some(got) = &got {
+            let packets = got.counts.highest.map_or(0, |highest| highest + 1);
+            let errors = packets.saturating_sub(got.counts.unique);
+            let octets = ByteCount(got.counts.unique * payload);
+            counts.datagrams(octets, Counted { packets, errors });
+        }
+        let theirs = self.agreement.exchange(&counts, halt)?;
+        let (far, told) = theirs.datagrams(server)?;
+        let record = match (sent, got) {
+            (Some(sent), _) => forward(sent, told),
+            (_, Some(got)) => backward(got, told, far.elapsed),
+            _ => None,
+        };
+        let record = record.ok_or_else(|| {
+            ServerFault::strange(server, "it received more datagrams than were sent")
+        })?;
+        Ok(FlowRecord::Datagrams(record))
+    }
+
+    /// The server answers the first datagram, and from then on knows this socket.
+    fn open(&self, halt: &Halt) -> Result<UdpSocket, FlowError> {
+        let Agreement { end, .. } = &self.agreement;
+        let server = end.remote;
+        let failed = |deed| move |e| FlowError::kernel(deed, server, e);
+        let socket = UdpSocket::bind((end.local, 0))
+            .map_err(|e| FlowError::kernel("bind udp socket to", end.local, e))?;
+        socket.connect(server).map_err(failed("connect udp socket to"))?;
+        socket.set_nonblocking(true).map_err(failed("set options of udp socket to"))?;
+        enlarge_receive_buffer(&socket, RECEIVE_OCTETS);
+        socket.send(&HELLO).map_err(failed("greet the iperf3 server at"))?;
+        const DEED: &str = "open a udp stream to";
+        let until = clock::monotonic() + ANSWERING;
+        loop {
+            match socket.recv(&mut [0; 64]) {
+                Ok(_) => return Ok(socket),
+                Err(e) if is_pause(&e) => {}
+                Err(e) => return Err(failed("open a udp stream to")(e)),
+            }
+            if halt.asked() {
+                return Err(ServerFault::Halted { server }.into());
+            }
+            if clock::monotonic() >= until {
+                return Err(ServerFault::Silent { deed: DEED, server, waited: ANSWERING }.into());
+            }
+            wait_for(&socket, PollFlags::POLLIN, until).map_err(failed(DEED))?;
+        }
+    }
+}
+
+impl Datagrams {
+    fn send(&self, socket: &UdpSocket, window: Window, halt: &Halt) -> Result<Sent, FlowError> {
+        let mut schedule = Schedule::new(&window, self.gap_ns, self.limit, self.burst_limit);
+        let mut sent = Sent::default();
+        let mut octets = vec![0; self.payload as usize];
+        loop {
+            let now = clock::monotonic();
+            let ended = halt.asked() || now >= window.stop;
+            let due = if ended { 0 } else { schedule.due(now) };
+            for _ in 0..due {
+                self.stamp(&mut octets, sent.sent + 1, clock::realtime());
+                sent.count(socket.send(&octets))?;
+            }
+            if due > 0 {
+                schedule.take(due, now);
+            }
+            if ended || schedule.is_over() {
+                sent.offered = schedule.come(now.min(window.stop));
+                sent.longest_burst = schedule.longest_burst();
+                sent.late = schedule.late();
+                return Ok(sent);
+            }
+            // A halt is seen within a tick, however long the gap is.
+            clock::wait_until(schedule.next_look(now).min(now + TICK));
+        }
+    }
+
+    fn receive(&self, socket: &UdpSocket, window: Window, halt: &Halt) -> Result<Got, FlowError> {
+        let failed = |e| FlowError::kernel("receive frames by", "udp socket", e);
+        let load = window.stop.saturating_sub(window.start).0 as f64;
+        let limit = (load / self.gap_ns * SURPLUS) as u64 + 10_000;
+        let mut tracker = SequenceTracker::new(limit);
+        let mut got = Got {
+            counts: SequenceCounts::default(),
+            rejected: Rejected::default(),
+            first: None,
+            last: Nanos::ZERO,
+            arrivals: Histogram::new(),
+        };
+        let mut octets = vec![0; LARGEST as usize];
+        while clock::monotonic() < window.closed && !halt.asked() {
+            match socket.recv(&mut octets) {
+                Ok(length) => {
+                    let number = self.number(&octets[..length]).and_then(|it| it.checked_sub(1));
+                    let whole = length == self.payload as usize;
+                    match number.filter(|_| whole) {
+                        Some(number) => {
+                            tracker.arrive(number);
+                            got.stamp(clock::monotonic());
+                        }
+                        None => got.rejected.malformed += 1,
+                    }
+                }
+                Err(e) if is_pause(&e) => {
+                    wait_for(socket, PollFlags::POLLIN, window.closed).map_err(failed)?;
+                }
+                // The server closed its socket: what came stands.
+                Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => break,
+                Err(e) => return Err(failed(e)),
+            }
+        }
+        got.counts = tracker.counts();
+        Ok(got)
+    }
+}
+
+impl Sent {
+    /// Counts a datagram that the kernel took; one that it dropped is offered and not sent.
+    fn count(&mut self, taken: io::Result<usize>) -> Result<(), FlowError> {
+        let now = clock::monotonic();
+        match taken {
+            Ok(_) => {}
+            Err(e) if is_pause(&e) || is_away(&e) => return Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => return Ok(()),
+            Err(e) if is_too_long(&e) => {
+                let words = "send datagrams: they exceed what the path takes";
+                return Err(FlowError::Unsuitable(words.to_owned()));
+            }
+            Err(e) => return Err(FlowError::kernel("send datagrams by", "udp socket", e)),
+        }
+        if self.first.is_some() {
+            self.departures.record(now.saturating_sub(self.last));
+        } else {
+            self.first = Some(now);
+        }
+        self.sent += 1;
+        self.last = now;
+        Ok(())
+    }
+}
+
+impl Got {
+    fn stamp(&mut self, now: Nanos) {
+        if self.first.is_some() {
+            self.arrivals.record(now.saturating_sub(self.last));
+        } else {
+            self.first = Some(now);
+        }
+        self.last = now;
+    }
+}
+
+/// What an iperf3 server can tell of datagrams is less than an agent can.
+fn reason(side: &str) -> String {
+    format!("an iperf3 server {side}")
+}
+
+/// None where more came than was sent.
+fn forward(sent: Sent, told: Counted) -> Option<DatagramsRecord> {
+    let unique = told.packets.checked_sub(told.errors)?;
+    let highest = told.packets.checked_sub(1);
+    (told.packets <= sent.sent).then(|| DatagramsRecord {
+        backend: BACKEND.to_owned(),
+        backend_reason: reason("receives"),
+        offered: sent.offered,
+        sent: sent.sent,
+        receiver: BACKEND.to_owned(),
+        receiver_reason: reason("receives, and tells losses by gaps in the numbers"),
+        received: SequenceCounts { unique, highest, ..SequenceCounts::default() },
+        rejected: Rejected::default(),
+        sending: sent.last.saturating_sub(sent.first.unwrap_or(sent.last)),
+        // It does not tell when the first and the last came.
+        receiving: Nanos::ZERO,
+        departures: sent.departures,
+        arrivals: Histogram::new(),
+        delays: None,
+        longest_burst: sent.longest_burst,
+        late: sent.late,
+        socket_drops: 0,
+    })
+}
+
+fn backward(got: Got, told: Counted, elapsed: Nanos) -> Option<DatagramsRecord> {
+    (got.counts.unique <= told.packets).then(|| DatagramsRecord {
+        backend: BACKEND.to_owned(),
+        backend_reason: reason("sends"),
+        offered: told.packets,
+        sent: told.packets,
+        receiver: "udp".to_owned(),
+        receiver_reason: reason("sends"),
+        received: got.counts,
+        rejected: got.rejected,
+        sending: elapsed,
+        receiving: got.last.saturating_sub(got.first.unwrap_or(got.last)),
+        departures: Histogram::new(),
+        arrivals: got.arrivals,
+        delays: None,
+        longest_burst: 0,
+        late: 0,
+        socket_drops: 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_number_survives_its_header(number: u64, wide: bool, at: u64) {
+            let limit = if wide { u64::MAX } else { 9 };
+            let load = Datagrams { payload: 64, gap_ns: 1.0, burst_limit: 1, limit };
+            let mut octets = [0; 64];
+            load.stamp(&mut octets, number, Nanos(at));
+            let kept = if wide { number } else { u64::from(number as u32) };
+            prop_assert_eq!(load.number(&octets), Some(kept));
+            prop_assert_eq!(load.number(&octets[..load.header() - 1]), None);
+        }
+    }
+}

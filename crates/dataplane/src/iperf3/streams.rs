@@ -1,0 +1,230 @@
+//! TCP streams to an iperf3 server, from one, or both.
+//!
+//! Owns the streams' connections and what of their counts goes into a record. The load itself is a
+//! bulk flow's own. Never believes that more arrived than was sent.
+
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+
+use measure::{ByteCount, Nanos};
+use trial::Bulk;
+use trial::record::{BulkRecord, FarEndRecord, FlowRecord, StreamRecord};
+
+use super::message::{COOKIE, Own, Parameters, Results};
+use super::{Agreement, ServerFault, Test, WayRecord, joined};
+use crate::bulk::{SinkReport, Source, SourceReport, sink};
+use crate::{End, FlowError, Halt, Window};
+
+/// The most streams one way that a server takes.
+const MOST: u16 = 128;
+
+/// What can't be had of a server.
+pub(super) fn check(bulk: &Bulk) -> Result<(), String> {
+    let Bulk { streams, interval, .. } = bulk;
+    if (1..=MOST).contains(streams) && *interval > Nanos::ZERO {
+        return Ok(());
+    }
+    Err(format!("{streams} streams read every {interval}: 1 to {MOST}, and not all the time"))
+}
+
+/// A test that a server agreed to.
+#[derive(Debug)]
+pub(super) struct StreamTest {
+    agreement: Agreement,
+    interval: Nanos,
+    /// What this host sends.
+    sending: Streams,
+    /// What the server sends.
+    reading: Streams,
+}
+
+/// Those of one way.
+#[derive(Debug, Default)]
+struct Streams {
+    flow: u16,
+    wanted: usize,
+    congestion_control: String,
+    open: Vec<TcpStream>,
+}
+
+impl Streams {
+    fn of(way: Option<(u16, &Bulk)>) -> Self {
+        let Some((flow, bulk)) = way else { return Self::default() };
+        let (wanted, congestion_control) = (bulk.streams.into(), bulk.congestion_control.clone());
+        Self { flow, wanted, congestion_control, open: Vec::new() }
+    }
+}
+
+/// What this end counted, and from when to when.
+struct Counts {
+    sent: Option<SourceReport>,
+    got: Option<SinkReport>,
+    elapsed: Nanos,
+}
+
+impl StreamTest {
+    pub(super) fn connect(end: &End<Test>, halt: &Halt) -> Result<Self, FlowError> {
+        let ways = [false, true].map(|reverse| end.flow.streams(reverse));
+        let interval = ways.iter().flatten().map(|(_, bulk)| bulk.interval).max();
+        let agreement = Agreement::with(end, &Parameters::tcp(ways), halt)?;
+        let [sending, reading] = ways.map(Streams::of);
+        let interval = interval.unwrap_or(Nanos::ZERO);
+        let mut this = Self { agreement, interval, sending, reading };
+        let all = this.sending.wanted + this.reading.wanted;
+        (1..all).try_for_each(|_| this.open_one())?;
+        Ok(this)
+    }
+
+    /// The server takes the streams it is to receive first.
+    fn open_one(&mut self) -> Result<(), FlowError> {
+        let (local, remote) = (self.agreement.end.local, self.agreement.end.remote);
+        let sends = self.sending.open.len() < self.sending.wanted;
+        let streams = if sends { &mut self.sending } else { &mut self.reading };
+        let mut tcp = if sends {
+            let (tcp, confirmed) = crate::stream::open(local, remote, &streams.congestion_control)?;
+            streams.congestion_control = confirmed;
+            tcp
+        } else {
+            crate::stream::open_as_found(local, remote)?
+        };
+        // The first octets of a new connection always fit its buffer.
+        tcp.write_all(&self.agreement.cookie)
+            .map_err(|e| FlowError::kernel("greet the iperf3 server at", remote, e))?;
+        streams.open.push(tcp);
+        Ok(())
+    }
+
+    pub(super) fn run(mut self, window: Window, halt: &Halt) -> Result<Vec<WayRecord>, FlowError> {
+        self.agreement.wait_for(window, halt)?;
+        self.open_one()?;
+        let began = self.agreement.start(window, halt)?;
+        let (sent, got) = self.load(window, halt)?;
+        let counts = Counts { sent, got, elapsed: window.stop.saturating_sub(began) };
+        let server = self.agreement.end.remote;
+        let own = counts.told(self.reading.wanted);
+        let theirs = self.agreement.exchange(&own, halt)?;
+        counts.records(server, (&self.sending, &self.reading), &theirs)
+    }
+
+    /// The streams, until the server has closed its own and offers its results.
+    fn load(
+        &mut self,
+        window: Window,
+        halt: &Halt,
+    ) -> Result<(Option<SourceReport>, Option<SinkReport>), FlowError> {
+        let (own, interval) = (Halt::new(), self.interval);
+        let source = (self.sending.wanted > 0).then(|| {
+            Source::over(
+                std::mem::take(&mut self.sending.open),
+                COOKIE as u64,
+                (self.agreement.end.remote, interval),
+                self.sending.congestion_control.clone(),
+            )
+        });
+        let (agreement, reading) = (&mut self.agreement, &self.reading.open);
+        thread::scope(|scope| {
+            let own = &own;
+            let sending = source.map(|source| scope.spawn(move || source.run(window, own)));
+            let read = move || sink::read_all(reading, window, interval, own);
+            let reading = (!reading.is_empty()).then(|| scope.spawn(read));
+            // What goes wrong with the server shows here first, and best.
+            let ended = agreement.end_at(window.stop, window, halt);
+            if ended.is_err() {
+                own.ask();
+            }
+            let (sent, got) = (sending.map(joined).transpose(), reading.map(joined));
+            ended?;
+            Ok((sent?, got))
+        })
+    }
+}
+
+impl Counts {
+    /// As the server hears it.
+    fn told(&self, reading: usize) -> Own {
+        let mut own = Own::new(self.elapsed);
+        if let Some(sent) = &self.sent {
+            for (octets, points) in sent.written.iter().zip(&sent.streams) {
+                own.sent(*octets, points.last().map_or(0, |point| point.retransmits));
+            }
+        }
+        let mut intervals = self.got.iter().flat_map(|got| &got.intervals);
+        for _ in 0..reading {
+            let octets = intervals.next().into_iter().flatten().map(|octets| octets.0).sum();
+            own.received(ByteCount(octets));
+        }
+        own
+    }
+
+    fn records(
+        self,
+        server: SocketAddr,
+        (sending, reading): (&Streams, &Streams),
+        theirs: &Results,
+    ) -> Result<Vec<WayRecord>, FlowError> {
+        let all = sending.wanted + reading.wanted;
+        let mut records = Vec::new();
+        let mut put = |flow, record| {
+            records.push(WayRecord { flow, record: FlowRecord::Bulk(record) });
+        };
+        if let Some(sent) = self.sent {
+            let far = theirs.far_end(server, 0..sending.wanted, false)?;
+            put(sending.flow, forward(server, sent, far)?);
+        }
+        if let Some(got) = self.got {
+            let far = theirs.far_end(server, sending.wanted..all, true)?;
+            let told = theirs.congestion_control().unwrap_or_default().to_owned();
+            put(reading.flow, backward(server, got, self.elapsed, (told, far))?);
+        }
+        Ok(records)
+    }
+}
+
+/// What the server received, by its clock. It can't have received more than was sent.
+fn forward(
+    server: SocketAddr,
+    sent: SourceReport,
+    far: FarEndRecord,
+) -> Result<BulkRecord, ServerFault> {
+    for (received, written) in far.streams.iter().zip(&sent.written) {
+        if received > written {
+            let why = format!("it received {received} of {written} that were sent");
+            return Err(ServerFault::strange(server, why));
+        }
+    }
+    let streams = sent.streams.into_iter();
+    Ok(BulkRecord {
+        congestion_control: sent.congestion_control,
+        segment: sent.segment,
+        received: ByteCount(far.streams.iter().map(|octets| octets.0).sum()),
+        elapsed: far.elapsed,
+        streams: streams.map(|points| StreamRecord { points, received: Vec::new() }).collect(),
+        far_end: Some(far),
+    })
+}
+
+/// What this host received, by its own clock, from the test's start.
+fn backward(
+    server: SocketAddr,
+    got: SinkReport,
+    elapsed: Nanos,
+    (told, far): (String, FarEndRecord),
+) -> Result<BulkRecord, ServerFault> {
+    for (received, sent) in got.intervals.iter().zip(&far.streams) {
+        let received: u64 = received.iter().map(|octets| octets.0).sum();
+        if received > sent.0 {
+            let why = format!("it sent {sent}, of which {} came", ByteCount(received));
+            return Err(ServerFault::strange(server, why));
+        }
+    }
+    let streams = got.intervals.into_iter();
+    Ok(BulkRecord {
+        congestion_control: told,
+        segment: None,
+        received: got.received,
+        elapsed,
+        streams: streams.map(|received| StreamRecord { points: Vec::new(), received }).collect(),
+        far_end: Some(far),
+    })
+}

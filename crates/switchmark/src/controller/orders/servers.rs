@@ -1,0 +1,125 @@
+//! Flows whose other end is an iperf3 server, as orders for the agent at the near end alone.
+//!
+//! Pure. Owns what such a host can be asked for, and that one test has a flow each way at most.
+//! Never knows iperf3's protocol.
+
+use std::net::{IpAddr, SocketAddr};
+
+use dataplane::Identity;
+use dataplane::iperf3::{self, Load, Test, Way};
+use trial::topology::{Host, PortRef};
+use trial::{Backend, Datagrams, Flow, FlowKind, Headers, Reception, Schedule};
+
+use super::{ByHost, Scene, answered_by_kernel, gap_ns, refused};
+use crate::config::fit;
+use crate::failed::Failed;
+use crate::protocol::{Order, Work};
+
+/// Who is at the far end, as seen from the near one.
+pub(super) struct FarServer<'a> {
+    /// The agent's port.
+    near: &'a PortRef,
+    /// The server's own.
+    far: &'a PortRef,
+    /// Where it listens.
+    port: u16,
+    /// Whether it sends.
+    reverse: bool,
+}
+
+impl Scene<'_> {
+    /// The flow's iperf3 server; none where agents are at both ends, or a kernel answers.
+    pub(super) fn server_of<'f>(&self, flow: &'f Flow) -> Result<Option<FarServer<'f>>, Failed> {
+        let port = |end: &PortRef| self.topology.host(&end.host).and_then(Host::iperf3_port);
+        let (near, far, port, reverse) = match (port(&flow.from), port(&flow.to)) {
+            (None, None) => return Ok(None),
+            (None, Some(_)) if answered_by_kernel(flow) => return Ok(None),
+            (Some(_), Some(_)) => {
+                let why = "iperf3 servers are at both its ends, and one has to be an agent";
+                return Err(refused(flow, why).unavailable());
+            }
+            (None, Some(port)) => (&flow.from, &flow.to, port, false),
+            (Some(port), None) => (&flow.to, &flow.from, port, true),
+        };
+        if matches!(flow.kind, FlowKind::Bulk(_)) {
+            return Ok(Some(FarServer { near, far, port, reverse }));
+        }
+        let why =
+            format!("host `{}` runs an iperf3 server only, which takes TCP streams", far.host);
+        Err(refused(flow, why).unavailable())
+    }
+
+    /// Datagrams as iperf3 sends them.
+    fn paced(&self, flow: &Flow, asked: &Datagrams) -> Result<iperf3::Datagrams, Failed> {
+        let (Schedule::Paced(rate), Some(size), true) =
+            (asked.schedule, asked.frames.single(), is_plain(asked))
+        else {
+            let why = "iperf3 sends frames of one size, at one rate, by a UDP socket and with plain headers";
+            return Err(refused(flow, why).unavailable());
+        };
+        Ok(iperf3::Datagrams {
+            payload: size.octets().saturating_sub(fit::above_payload(asked.headers)),
+            gap_ns: gap_ns(flow, rate)?,
+            burst_limit: asked.burst_limit,
+            limit: self.limit(flow, asked)?,
+        })
+    }
+
+    /// One order for each test, to the agents at the near ends.
+    pub(super) fn tests(&self) -> Result<ByHost<Order>, Failed> {
+        let mut orders: ByHost<Order> = ByHost::new();
+        for flow in &self.lanes.trial().flows {
+            let Some(server) = self.server_of(flow)? else { continue };
+            let load = match &flow.kind {
+                FlowKind::Datagrams(datagrams) => Load::Datagrams(self.paced(flow, datagrams)?),
+                FlowKind::Bulk(bulk) => Load::Streams(bulk.clone()),
+                _ => continue,
+            };
+            let local = self.address(flow, server.near)?;
+            let remote = SocketAddr::new(self.address(flow, server.far)?, server.port);
+            let way = Way { flow: flow.id, reverse: server.reverse, load };
+            // A server runs one test at a time, whoever asks.
+            let busy = orders.values_mut().flatten().find(|order| order.remote == remote);
+            match busy {
+                None => {
+                    let identity = Identity { token: self.token, flow: flow.id };
+                    let test = Work::Iperf3(Test { ways: vec![way] });
+                    let order = Order { local, remote, identity, flow: test };
+                    orders.entry(server.near.host.clone()).or_default().push(order);
+                }
+                Some(order) => join(order, way, local).map_err(|why| {
+                    let server = format!("the iperf3 server of host `{}`", server.far.host);
+                    refused(flow, format!("{server} {why}")).unavailable()
+                })?,
+            }
+        }
+        Ok(orders)
+    }
+}
+
+/// Whether iperf3 sends it: one rate, headers of which nothing varies, and no choice of how.
+fn is_plain(datagrams: &Datagrams) -> bool {
+    let Datagrams { backend, receiver, headers, destination, .. } = datagrams;
+    matches!(backend, Backend::Auto | Backend::Udp)
+        && matches!(receiver, Reception::Auto | Reception::Udp)
+        && *headers == Headers::default()
+        && destination.is_receiver()
+}
+
+/// Adds the other way to a test.
+fn join(order: &mut Order, way: Way, local: IpAddr) -> Result<(), &'static str> {
+    const ONE: &str = "runs one test at a time, of one flow each way at most";
+    let (true, Work::Iperf3(test)) = (order.local == local, &mut order.flow) else {
+        return Err(ONE);
+    };
+    match test.ways.as_slice() {
+        [first] if first.reverse != way.reverse && first.load == way.load => {
+            test.ways.push(way);
+            Ok(())
+        }
+        [first] if first.reverse != way.reverse => {
+            Err("runs flows alike each way, and these are not")
+        }
+        _ => Err(ONE),
+    }
+}
