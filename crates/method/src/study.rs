@@ -12,6 +12,7 @@ mod doubts;
 pub mod fabric;
 pub mod imported;
 pub mod latency;
+mod line_share;
 pub mod pattern;
 mod problem;
 pub mod rate;
@@ -131,12 +132,15 @@ impl StudySpec {
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
         if matches!(self, Self::Campaign(_)) {
             // Its cells' studies come through here themselves.
-            return self.ask(testbed, seed);
+            let mut figures = self.ask(testbed, seed)?;
+            line_share::mark(&mut figures);
+            return Ok(figures);
         }
         let mut doubts = Doubts::default();
         let mut seen = Observed::new(testbed, |trial, record| doubts.hear(trial, record));
         let mut figures = self.ask(&mut seen, seed)?;
         doubts.mark(&mut figures);
+        line_share::mark(&mut figures);
         for figure in &mut figures {
             figure.set(Key::Study, self.name());
         }

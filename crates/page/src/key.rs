@@ -89,6 +89,7 @@ keys! {
     LoadReference "load_reference" "The rate that is 100 %.";
     OfferedRate "offered_frames_per_s" "The load really offered.";
     LineRate "line_rate_frames_per_s" "Line rate at that frame size.";
+    OfLineRate "of_line_rate" "The rate as a share of what the links carry.";
     Backend "backend" "What sent the frames.";
     Receiver "receiver" "What counted them; of a congestion test, which receiver is meant.";
     Arrangement "arrangement" "Of an exchange: which ports exchanged.";

@@ -18,7 +18,7 @@ mod words;
 
 pub use accounting::{LeftOut, TrialAccount};
 pub use journal::{Journal, JournalCounts, ReplayError, hint_for};
-pub use report::{ReportError, ReportInput};
+pub use report::{Preface, ReportError, ReportInput};
 pub use rows::figures_json;
 pub use run::{RunMeta, RunStatus, RunSummary, SweepPoint, SweptValue};
 pub use store::{Store, StoreError};

@@ -31,14 +31,17 @@ mod tcp;
 mod trials;
 mod variance;
 
-use page::{Figure, Page, Section};
+use std::collections::BTreeSet;
+
+use method::StudySpec;
+use page::{Answer, Figure, Page, Section};
 use trial::{Trial, TrialRecord};
 
 use crate::accounting::TrialAccount;
 use crate::run::RunMeta;
 use crate::{text, words};
 
-pub use html::ReportError;
+pub use html::{Preface, ReportError};
 pub use switching::{is_of_pattern, wording as switch_wording};
 
 /// What the report is made from.
@@ -54,12 +57,47 @@ pub struct ReportInput<'a> {
 
 /// One self-contained HTML file for all `runs`. `generated_unix_ns` is the caller's wall clock.
 pub fn render(runs: &[ReportInput<'_>], generated_unix_ns: u64) -> Result<String, ReportError> {
-    let pages = runs.iter().enumerate().map(|(i, run)| page_of(i, run)).collect();
-    let title = match runs {
-        [one] => format!("switchmark: {} on {}", one.meta.verb, one.meta.topology.name),
-        _ => "switchmark".to_owned(),
+    let verbs: BTreeSet<&str> = runs.iter().map(|run| run.meta.verb.as_str()).collect();
+    let title = match (runs, verbs.first()) {
+        ([one], _) => format!("switchmark: {}", heading(one.meta)),
+        (_, Some(verb)) if verbs.len() == 1 => format!("switchmark {verb}: {} runs", runs.len()),
+        _ => format!("switchmark: {} runs", runs.len()),
     };
-    html::render(title, pages, generated_unix_ns)
+    render_behind(Preface { title, blocks: Vec::new() }, runs, generated_unix_ns)
+}
+
+/// The same behind what is known of all of them.
+pub fn render_behind(
+    preface: Preface,
+    runs: &[ReportInput<'_>],
+    generated_unix_ns: u64,
+) -> Result<String, ReportError> {
+    let mut pages: Vec<Page> = (0..).zip(runs).map(|(at, run)| page_of(at, run)).collect();
+    if runs.len() > 1 {
+        for ((page, run), number) in pages.iter_mut().zip(runs).zip(1..) {
+            page.heading = format!("{number}. {}", among_others(run.meta));
+        }
+    }
+    html::render_all(preface, pages, generated_unix_ns)
+}
+
+/// `latency on lab:bridge`
+fn heading(meta: &RunMeta) -> String {
+    match meta.verb.as_str() {
+        // The testbed is called by what was imported.
+        "import" => words::capital(&meta.topology.name),
+        verb => format!("{verb} on {}", meta.topology.name),
+    }
+}
+
+/// By its studies: runs of one demo share their verb.
+fn among_others(meta: &RunMeta) -> String {
+    let mut studies: Vec<&str> = meta.studies.iter().map(StudySpec::name).collect();
+    studies.dedup();
+    if studies.is_empty() || meta.verb == "import" {
+        return heading(meta);
+    }
+    format!("{} on {}", studies.join(", "), meta.topology.name)
 }
 
 /// The same as text, at most 100 columns wide: the answers, the studies' tables, the caveats as
@@ -81,6 +119,10 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
     let meta = run.meta;
     let mut sections = Vec::new();
     let mut answers = answers::answers(run.figures);
+    answers.extend(imported::answer(run.figures));
+    if run.figures.is_empty() {
+        answers.push(Answer::new(NO_FIGURE));
+    }
     if let Some(told) = campaign::told(&anchor, run) {
         answers.extend(told.answers);
         sections.extend(told.sections);
@@ -94,7 +136,7 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
     sections.push(conditions::section(&anchor, run));
     sections.extend(conditions::every_figure(&anchor, run.figures));
     Page {
-        heading: format!("{} on {}", meta.verb, meta.topology.name),
+        heading: heading(meta),
         line: format!(
             "Run {}, {}, switchmark {}",
             meta.id,
@@ -108,6 +150,9 @@ fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
         id: anchor,
     }
 }
+
+const NO_FIGURE: &str =
+    "There is no figure to state: no study finished with a valid trial. The trials below say why.";
 
 /// Why trials were left out, where so many were that a reader should know at once.
 fn left_out(records: &[(Trial, TrialRecord)]) -> Option<String> {

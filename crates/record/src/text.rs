@@ -44,6 +44,13 @@ fn lead(answer: &Answer, replied: bool) -> String {
     if replied { format!("{reply:<13}{limit:<13}") } else { format!("{limit:<13}") }
 }
 
+/// A table of its own, under its title.
+pub fn table(table: &Table) -> String {
+    let mut out = String::new();
+    put_table(&mut out, table, &mut Footnotes::of(&[]));
+    out
+}
+
 /// One table under its title.
 pub(crate) fn put_table(out: &mut String, table: &Table, notes: &mut Footnotes) {
     if let Some((title, text)) = table::draw(table, notes) {

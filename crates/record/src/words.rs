@@ -47,11 +47,41 @@ pub(crate) fn percent(share: f64) -> String {
     value(Unit::Ratio, share)
 }
 
+/// A share of line rate as percent, to a tenth, and never 100.0 % of what is less.
+pub(crate) fn share_of_line(share: f64) -> String {
+    if share < 0.1 {
+        return percent(share);
+    }
+    let tenths = share * 1000.0;
+    let whole = if share < method::verdict::LINE_RATE { tenths.floor() } else { tenths.round() };
+    join(&number(whole / 10.0, 1), "%")
+}
+
+/// The magnitude that fits the middle of a column's values; `None` where they are too far apart
+/// for one.
+pub(crate) fn one_scale(unit: Unit, values: impl Iterator<Item = f64>) -> Option<Scaled> {
+    const FARTHEST: f64 = 1e5;
+    let mut all: Vec<f64> = values.map(f64::abs).filter(|v| *v > 0.0 && v.is_finite()).collect();
+    all.sort_by(f64::total_cmp);
+    let (least, most) = (all.first()?, all.last()?);
+    (most / least < FARTHEST).then(|| scale_for(unit, all[all.len() / 2]))
+}
+
+/// A value in a magnitude that its column's head names.
+pub(crate) fn value_in(unit: Unit, value: f64, (divisor, _): Scaled) -> String {
+    let scaled = value / divisor;
+    number(scaled, decimals_for(unit, scaled).min(4))
+}
+
 /// `95 % CI 3.80…4.40 µs`, in the unit that the value itself is shown in.
 pub(crate) fn interval(quantity: &Quantity) -> Option<String> {
+    interval_in(quantity, scale_for(quantity.unit, quantity.value.or(quantity.high)?))
+}
+
+/// The same in a magnitude that is given.
+pub(crate) fn interval_in(quantity: &Quantity, (divisor, suffix): Scaled) -> Option<String> {
     let (unit, low, high) = (quantity.unit, quantity.low?, quantity.high?);
     let of = quantity.value.unwrap_or(high);
-    let (divisor, suffix) = scale_for(unit, of);
     let (low, high) = (low / divisor, high / divisor);
     let width = high - low;
     let for_width = if width > 0.0 { 1 - width.log10().floor() as i32 } else { 0 };

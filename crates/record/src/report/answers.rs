@@ -13,10 +13,10 @@ use super::subject::Who;
 use super::{among, reading};
 use crate::words;
 
-pub(super) use forwarding::bound;
+pub(super) use forwarding::{bound, line_rate};
 
-/// All answers for a run's figures: what a device adds first, then the rates, then RFC 2544's
-/// others.
+/// All answers for a run's figures, in the order of a reader's questions: is it non-blocking, does
+/// it do line rate, has it enough buffer, what does it add; then RFC 2544's others and storage.
 pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
     // Another tool's figures are no study's: nothing says which of them answer what.
     let figures = &reading::of_studies(figures)[..];
@@ -24,17 +24,17 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
     let storage = super::storage::answers(figures);
     let tcp = super::tcp::answers(figures);
     let figures = &super::alone(figures)[..];
-    let mut all = latency(figures);
+    let mut all = fabric::nonblocking(figures);
+    all.extend(fabric::groups(figures));
     all.extend(forwarding::throughput(figures));
     all.extend(forwarding::flood(figures));
-    all.extend(forwarding::others(figures));
-    all.extend(fabric::nonblocking(figures));
-    all.extend(fabric::groups(figures));
-    all.extend(super::buffer::answers(figures));
     all.extend(tcp);
     all.extend(switching);
-    all.extend(storage);
+    all.extend(super::buffer::answers(figures));
     all.extend(super::buffer::depth::answers(figures));
+    all.extend(latency(figures));
+    all.extend(forwarding::others(figures));
+    all.extend(storage);
     all
 }
 
@@ -62,12 +62,13 @@ fn latency(figures: &[Figure]) -> Vec<Answer> {
 fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Answer {
     let protocol = reading::text(figure, Key::Protocol).unwrap_or_default().to_uppercase();
     let size = Frames::of_figure(figure)
-        .map_or(String::new(), |frames| format!("{}-octet ", frames.label()));
-    let load = match reading::load(figure).as_str() {
-        "idle" => "at rest".to_owned(),
-        load => format!("under load ({load})"),
+        .map_or(String::new(), |frames| format!(" of {}-octet frames", frames.label()));
+    let (idle, load) = match reading::load(figure).as_str() {
+        "idle" => ("idle ", String::new()),
+        load => ("", format!(" under load ({load})")),
     };
-    let trip = format!("a {size}{protocol} round trip {load}, {}", reading::hosts(figure));
+    let hosts = reading::hosts(figure);
+    let trip = format!("the {idle}{protocol} RTT{size}{load}, {hosts}");
     let subject = match Who::of_figure(figure) {
         Who::Unnamed => "the path".to_owned(),
         who => who.in_words(),
@@ -78,7 +79,7 @@ fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Answe
         format!("The median of {trip}, is {}.", words::with_interval(figure))
     } else if figure.caveats.contains(&Caveat::NotResolved) {
         format!(
-            "What {subject} adds to {trip}, is too little to resolve: {}.",
+            "What {subject} adds to {trip}, is not significant: {}.",
             words::with_interval(figure)
         )
     } else {
@@ -86,7 +87,7 @@ fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Answe
         let direct = through.and_then(|f| among::bypass_of(f, all));
         let sides = match (through.and_then(|f| f.value), direct.and_then(|f| f.value)) {
             (Some(a), Some(b)) => format!(
-                ": the median is {} through it, {} over the direct cable",
+                ": the median RTT is {} through it, {} over the direct cable",
                 words::time(a),
                 words::time(b)
             ),
@@ -94,7 +95,8 @@ fn latency_answer(figure: &Figure, medians: &[&Figure], all: &[Figure]) -> Answe
         };
         format!("{subject} adds {} to {trip}{sides}.", words::with_interval(figure))
     };
-    stated(text, figure)
+    let question = if figure.metric == Metric::Rtt { "RTT?" } else { "Added latency?" };
+    stated(text, figure).asked(question)
 }
 
 fn same_trip(a: &Figure, b: &Figure) -> bool {

@@ -118,7 +118,7 @@ fn stability(cases: &[Case<'_>]) -> Table {
         let stable = case.get(Metric::Stable);
         let answer = match stable.and_then(|f| f.value) {
             Some(value) => words::value(Unit::Flag, value),
-            None => "can't be told".to_owned(),
+            None => "not shown".to_owned(),
         };
         let reasons = stable.and_then(|f| reading::text(f, Key::Reasons)).unwrap_or_default();
         let all = case.0.clone();
@@ -163,8 +163,8 @@ fn limits(cases: &[Case<'_>]) -> String {
     {
         let _ = write!(
             text,
-            ": at most {} segments sent again per GB, a goodput that varies from second to second by \
-             at most {}, and at least {} of the fair share",
+            ": at most {} retransmits per GB, a coefficient of variation of the goodput, second by second, \
+             of at most {}, and at least {} of the fair share",
             words::trimmed(again, 2),
             words::percent(variation),
             words::percent(share)
@@ -202,8 +202,8 @@ fn windows(cases: &[Case<'_>]) -> Table {
     let head = [
         "TCP beside",
         "device",
-        "largest window",
-        "windows cut",
+        "largest cwnd",
+        "cwnd reductions",
         "BDP",
         "buffer",
         "by delay",
@@ -217,7 +217,13 @@ fn windows(cases: &[Case<'_>]) -> Table {
                    in the time that the longest round trip exceeds the shortest. Buffer delay, \
                    efficiency and transfer time ratio are RFC 6349's.";
     Table::new("What the windows say of path and buffer", head)
-        .sparing(&["load lost", "efficiency", "transfer time ratio", "windows cut", "buffer delay"])
+        .sparing(&[
+            "load lost",
+            "efficiency",
+            "transfer time ratio",
+            "cwnd reductions",
+            "buffer delay",
+        ])
         .with_note(note)
         .with_rows(rows(cases, row))
 }
@@ -252,8 +258,8 @@ fn answer(case: &Case<'_>) -> Option<Answer> {
     let who = Who::of_figure(stable).in_words();
     let bdp = case.get(Metric::Bdp);
     let rtt = bdp.and_then(|f| f.number(Key::Rtt)).map(words::time);
-    let path = rtt.map_or_else(String::new, |rtt| format!(" at a round trip of {rtt}"));
-    let tcp = format!("{} {}{path}", case.tcp(), case.beside());
+    let path = rtt.map_or_else(String::new, |rtt| format!(" at an RTT of {rtt}"));
+    let tcp = format!("{} beside {}{path}", case.tcp(), case.beside());
     let share = match (case.get(Metric::Goodput), fair_share(case)) {
         (Some(goodput), Some(fair)) if goodput.value.is_some() => {
             format!("{} of a fair share of {}", told(goodput), words::bit_rate(fair))
@@ -271,13 +277,13 @@ fn answer(case: &Case<'_>) -> Option<Answer> {
             let product = product.map_or_else(String::new, |product| {
                 format!(", a bandwidth-delay product of {product}")
             });
-            format!("{who} has buffer enough for {tcp}{product}: TCP is stable, {share}.")
+            format!("{who} has enough buffer for {tcp}{product}: TCP is stable, {share}.")
         }
         Some(_) => format!(
-            "{who} has not buffer enough for {tcp}: TCP is not stable ({reasons}), {share}."
+            "{who} does not have enough buffer for {tcp}: TCP is not stable ({reasons}), {share}."
         ),
         None => {
-            format!("Whether {who} has buffer enough for {tcp} can't be told ({reasons}): {share}.")
+            format!("Whether {who} has enough buffer for {tcp} is not shown ({reasons}): {share}.")
         }
     };
     let verdict = if stable.value.is_none() { Verdict::Undetermined } else { stable.verdict };

@@ -162,7 +162,8 @@ fn map(
     let high = HIGH.mul_add(down.levels.len() as f64, TOP + 4.0);
     let title = format!("{metric} ({case}) by {} and {}", across.name, down.name);
     let svg = format!(
-        r#"<svg class="map" viewBox="0 0 {wide:.0} {high:.0}" style="max-width:{wide:.0}px" role="img" aria-label="{}">{fields}</svg>"#,
+        r#"<svg class="map" viewBox="0 0 {wide:.0} {high:.0}" style="min-width:{0:.0}px;max-width:{wide:.0}px" role="img" aria-label="{1}">{fields}</svg>"#,
+        wide * 0.88,
         escape(&title),
     );
     Some(Picture {

@@ -15,7 +15,10 @@ use crate::run::RunMeta;
 use crate::words;
 
 /// More ports than these are behind a line that opens them.
-const MOST_PORTS: usize = 32;
+const MOST_PORTS: usize = 8;
+
+/// So many different texts of one term are listed.
+const MOST_TEXTS: usize = 4;
 
 /// The section.
 pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Section {
@@ -23,7 +26,8 @@ pub(super) fn section(prefix: &str, run: &ReportInput<'_>) -> Section {
     blocks.push(Block::Subheading("How each trial ran".to_owned()));
     blocks.push(Block::Glossary(ran(run.records)));
     blocks.push(Block::Subheading("Hosts".to_owned()));
-    blocks.extend(facts_table(&run.meta.facts).map(Block::Table));
+    let said = |table| Block::Folded { summary: "What each host said of itself".to_owned(), table };
+    blocks.extend(facts_table(&run.meta.facts).map(said));
     let ports = ports_table(&run.meta.topology);
     blocks.push(if ports.rows.len() > MOST_PORTS {
         Block::Folded { summary: format!("All {} test ports", ports.rows.len()), table: ports }
@@ -113,16 +117,21 @@ fn ran(records: &[(Trial, TrialRecord)]) -> Vec<(String, String)> {
             }
         }
     }
-    let mut lines: Vec<(String, String)> = said
-        .into_iter()
-        .map(|(term, texts)| (term.to_owned(), texts.into_iter().collect::<Vec<_>>().join("; ")))
-        .collect();
+    let mut lines: Vec<(String, String)> =
+        said.into_iter().map(|(term, texts)| (term.to_owned(), listed(texts))).collect();
     if spread > 0 {
         let text =
             format!("{} between the first and the last flow, at most", words::time(spread as f64));
         lines.push(("start".to_owned(), text));
     }
     lines
+}
+
+fn listed(texts: BTreeSet<String>) -> String {
+    let more = texts.len().saturating_sub(MOST_TEXTS);
+    let first: Vec<String> = texts.into_iter().take(MOST_TEXTS).collect();
+    let more = if more > 0 { format!("; and {more} others") } else { String::new() };
+    first.join("; ") + &more
 }
 
 fn reasoned(name: &str, reason: &str) -> String {

@@ -1,30 +1,55 @@
 //! A page as one HTML file: sections, tables and answers as the template takes them.
 //!
-//! Owns how a cell is written where there is room: a value in its own unit, its interval beneath.
+//! Owns how a cell is written where there is room: a value in its column's unit, its interval
+//! beneath; and the summary of several pages.
 //! Draws any page and knows no study; the template escapes every text but finished SVG.
 
 use std::collections::BTreeSet;
 
 use askama::Template;
 use page::{
-    Answer, Block, Caveat, Cell, Limit, Page, Picture, Quantity, Reply, Samples, Section, Style,
-    Table, Verdict,
+    Answer, Block, Caveat, Cell, Column, Image, Limit, Page, Picture, Quantity, Reply, Samples,
+    Section, Style, Table, Unit, Verdict,
 };
 
-use crate::words;
+use crate::words::{self, Scaled};
 
 /// The template could not be filled.
 #[derive(Debug, thiserror::Error)]
 #[error("render the report")]
 pub struct ReportError(#[from] askama::Error);
 
+/// What stands before several pages: what they are together, and what is known of all of them.
+#[derive(Debug, Clone, Default)]
+pub struct Preface {
+    /// The document's title.
+    pub title: String,
+    /// Below the summary: ground truths, for instance.
+    pub blocks: Vec<Block>,
+}
+
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Document {
     title: String,
     generated: String,
+    /// Empty of a single page.
+    summary: Vec<Summary>,
+    preface: Vec<BlockView>,
     pages: Vec<PageView>,
 }
+
+/// One page's first answers, for the summary of several.
+struct Summary {
+    id: String,
+    heading: String,
+    answers: Vec<AnswerView>,
+    /// How many more there are.
+    more: usize,
+}
+
+/// So many answers of a page stand in the summary of several.
+const MOST_SUMMED_UP: usize = 3;
 
 /// A page for the template.
 struct PageView {
@@ -33,7 +58,8 @@ struct PageView {
     line: String,
     notes: Vec<String>,
     answers: Vec<AnswerView>,
-    picture: Picture,
+    /// None where there is no testbed to be seen.
+    picture: Option<Picture>,
     sections: Vec<SectionView>,
 }
 
@@ -43,19 +69,47 @@ pub(super) fn render(
     pages: Vec<Page>,
     generated_unix_ns: u64,
 ) -> Result<String, ReportError> {
-    let pages = pages.into_iter().map(page).collect();
-    let generated = words::moment(generated_unix_ns);
-    Ok(Document { title, generated, pages }.render()?)
+    render_all(Preface { title, blocks: Vec::new() }, pages, generated_unix_ns)
+}
+
+/// The same behind a preface, and behind a summary where there are several pages.
+pub(super) fn render_all(
+    preface: Preface,
+    pages: Vec<Page>,
+    generated_unix_ns: u64,
+) -> Result<String, ReportError> {
+    let summary = if pages.len() > 1 { pages.iter().map(summed_up).collect() } else { Vec::new() };
+    let document = Document {
+        title: preface.title,
+        generated: words::moment(generated_unix_ns),
+        summary,
+        preface: preface.blocks.into_iter().map(block).collect(),
+        pages: pages.into_iter().map(page).collect(),
+    };
+    Ok(document.render()?)
+}
+
+/// Those that are answered in a word come first.
+fn summed_up(page: &Page) -> Summary {
+    let mut answers: Vec<&Answer> = page.answers.iter().collect();
+    answers.sort_by_key(|answer| answer.reply.is_none());
+    Summary {
+        id: page.id.clone(),
+        heading: page.heading.clone(),
+        more: answers.len().saturating_sub(MOST_SUMMED_UP),
+        answers: answers.into_iter().take(MOST_SUMMED_UP).cloned().map(answer).collect(),
+    }
 }
 
 fn page(page: Page) -> PageView {
+    let is_empty = matches!(&page.picture.image, Image::Drawing(svg) if svg.is_empty());
     PageView {
         id: page.id,
         heading: page.heading,
         line: page.line,
         notes: page.notes,
         answers: page.answers.into_iter().map(answer).collect(),
-        picture: page.picture,
+        picture: (!is_empty).then_some(page.picture),
         sections: page.sections.into_iter().map(section).collect(),
     }
 }
@@ -81,7 +135,7 @@ enum BlockView {
 /// A table for the template.
 struct TableView {
     caption: String,
-    head: Vec<String>,
+    head: Vec<CellView>,
     rows: Vec<Vec<CellView>>,
 }
 
@@ -166,29 +220,62 @@ fn table(table: &Table) -> TableView {
     let limits: Vec<bool> = (0..table.columns.len())
         .map(|at| table.rows.iter().any(|row| matches!(row[at], Cell::Limit(_))))
         .collect();
+    let scales: Vec<Option<Scaled>> = (0..table.columns.len()).map(|at| scale(table, at)).collect();
     let mut head = Vec::new();
-    for (column, is_limit) in table.columns.iter().zip(&limits) {
-        head.push(column.name.clone());
-        if *is_limit {
-            head.push("caveats".to_owned());
+    for (at, column) in table.columns.iter().enumerate() {
+        head.push(head_of(column, table, at, scales[at]));
+        if limits[at] {
+            head.push(CellView { text: "caveats".to_owned(), ..CellView::default() });
         }
     }
     let rows = table.rows.iter().map(|row| {
         let confidence = row_confidence(row);
         let mut cells = Vec::new();
-        for (cell, is_limit) in row.iter().zip(&limits) {
+        for (at, cell) in row.iter().enumerate() {
             if let Cell::Limit(limit) = cell {
                 cells.extend([verdict(limit), caveats(limit, &shared)]);
                 continue;
             }
-            cells.push(drawn(cell, table, confidence.as_deref()));
-            if *is_limit {
+            cells.push(drawn(cell, table, confidence.as_deref(), scales[at]));
+            if limits[at] {
                 cells.push(CellView::default());
             }
         }
         cells
     });
     TableView { caption, rows: rows.collect(), head }
+}
+
+/// The one magnitude of a column's times, octets or bit rates, which its head names.
+fn scale(table: &Table, at: usize) -> Option<Scaled> {
+    let quantities: Vec<&Quantity> = table
+        .rows
+        .iter()
+        .filter_map(|row| match &row[at] {
+            Cell::Value { quantity, .. } => Some(quantity),
+            _ => None,
+        })
+        .collect();
+    let unit = quantities.first()?.unit;
+    let scaled = matches!(unit, Unit::Nanoseconds | Unit::Bytes | Unit::BitsPerSecond);
+    if !scaled || quantities.iter().any(|other| other.unit != unit) {
+        return None;
+    }
+    words::one_scale(unit, quantities.iter().filter_map(|q| q.value.or(q.high).or(q.low)))
+}
+
+fn head_of(column: &Column, table: &Table, at: usize, scale: Option<Scaled>) -> CellView {
+    let is_number = |row: &Vec<Cell>| match &row[at] {
+        Cell::Text { style, .. } => *style == Style::Number,
+        Cell::Blank | Cell::Limit(_) => false,
+        Cell::Missing | Cell::Value { .. } | Cell::Samples(_) => true,
+    };
+    let text = match scale {
+        Some((_, unit)) if !column.name.contains(unit) => format!("{}, {unit}", column.name),
+        _ => column.name.clone(),
+    };
+    let class = if table.rows.iter().any(is_number) { "number" } else { "" };
+    CellView { text, class, ..CellView::default() }
 }
 
 /// A title that a sentence follows ends like one.
@@ -235,7 +322,7 @@ fn row_confidence(row: &[Cell]) -> Option<String> {
     all.all(|other| other == first).then_some(first)
 }
 
-fn drawn(cell: &Cell, table: &Table, confidence: Option<&str>) -> CellView {
+fn drawn(cell: &Cell, table: &Table, confidence: Option<&str>, scale: Option<Scaled>) -> CellView {
     let number = |text: String, note: String| CellView { text, note, class: "number" };
     match cell {
         Cell::Blank => CellView::default(),
@@ -245,7 +332,10 @@ fn drawn(cell: &Cell, table: &Table, confidence: Option<&str>) -> CellView {
         }
         Cell::Value { quantity, note } => {
             let stated = table.stated == Some(quantity.unit);
-            let (text, interval) = value(quantity, stated, confidence);
+            let (text, interval) = match scale {
+                Some(scale) => value_in(quantity, scale, confidence),
+                None => value(quantity, stated, confidence),
+            };
             let parts = [note.clone(), interval];
             let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             number(text, parts.join("; "))
@@ -255,18 +345,31 @@ fn drawn(cell: &Cell, table: &Table, confidence: Option<&str>) -> CellView {
     }
 }
 
+/// A value, or the bound that is known; `write` writes a number.
+fn value_or_bound(quantity: &Quantity, write: impl Fn(f64) -> String) -> String {
+    match (quantity.value, quantity.low, quantity.high) {
+        (Some(value), ..) if quantity.at_least => format!("≥ {}", write(value)),
+        (Some(value), ..) => write(value),
+        (None, None, Some(high)) => format!("below {}", write(high)),
+        (None, Some(low), None) => format!("above {}", write(low)),
+        (None, ..) => "–".to_owned(),
+    }
+}
+
+/// A value and its interval in the magnitude of their column.
+fn value_in(quantity: &Quantity, scale: Scaled, confidence: Option<&str>) -> (String, String) {
+    let text = value_or_bound(quantity, |value| words::value_in(quantity.unit, value, scale));
+    let interval = words::interval_in(quantity, scale).unwrap_or_default();
+    let bare = confidence.and_then(|known| interval.strip_prefix(known)).unwrap_or(&interval);
+    let suffix = format!("\u{a0}{}", scale.1);
+    let interval = bare.trim_start().strip_suffix(&suffix).unwrap_or(bare.trim_start()).to_owned();
+    (text, interval)
+}
+
 /// A value and its interval; the unit only where nothing states it, and the confidence only where
 /// the row's samples do not.
 fn value(quantity: &Quantity, stated: bool, confidence: Option<&str>) -> (String, String) {
-    let mut text = match (quantity.value, quantity.low, quantity.high) {
-        (Some(value), ..) if quantity.at_least => {
-            format!("≥ {}", words::value(quantity.unit, value))
-        }
-        (Some(value), ..) => words::value(quantity.unit, value),
-        (None, None, Some(high)) => format!("below {}", words::value(quantity.unit, high)),
-        (None, Some(low), None) => format!("above {}", words::value(quantity.unit, low)),
-        (None, ..) => "–".to_owned(),
-    };
+    let mut text = value_or_bound(quantity, |value| words::value(quantity.unit, value));
     let suffix = text.rfind('\u{a0}').map_or_else(String::new, |at| text[at..].to_owned());
     let mut interval = words::interval(quantity).unwrap_or_default();
     if let Some(bare) = confidence.and_then(|known| interval.strip_prefix(known)) {

@@ -2,7 +2,9 @@
 //!
 //! Never draws: a tool's few points are no distribution.
 
-use page::{Block, Cell, Figure, Key, Section, Table};
+use std::collections::BTreeSet;
+
+use page::{Answer, Block, Cell, Figure, Key, Section, Table};
 
 use super::reading;
 use crate::words;
@@ -21,6 +23,23 @@ pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
     let table = Table::new("What other tools measured".to_owned(), head).with_rows(rows);
     let blocks = vec![Block::Table(table)];
     Some(Section { id: format!("{prefix}-imported"), heading: "Imported".to_owned(), blocks })
+}
+
+/// What was taken over; none where nothing was.
+pub(super) fn answer(figures: &[Figure]) -> Option<Answer> {
+    let own = || figures.iter().filter(|figure| figure.is_of("imported"));
+    let named = |key: Key| -> String {
+        let names: BTreeSet<String> = own().filter_map(|f| reading::text(f, &key)).collect();
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let (count, tools) = (own().count(), named(Key::Tool));
+    let by = if tools.is_empty() { "of another run".to_owned() } else { format!("by {tools}") };
+    let stand = if count == 1 { "figure" } else { "figures" };
+    let text = format!(
+        "{} {stand} {by}, each with what its source leaves open. `compare` holds them against another run's.",
+        words::count(count as u64)
+    );
+    (count > 0).then(|| Answer::new(text))
 }
 
 fn row(figure: &Figure) -> Vec<Cell> {

@@ -45,7 +45,7 @@ pub(super) fn section(
             .map(|((.., size, who), histogram)| (*size, who, histogram))
             .collect();
         let name = protocol.as_str().to_uppercase();
-        blocks.push(Block::Subheading(format!("{name} round trips, {load}")));
+        blocks.push(Block::Subheading(format!("{name} RTT, {load}")));
         blocks.push(Block::Pictures(pictures(&name, &load, &cases)));
     }
     blocks.extend(added_table(figures).map(Block::Table));
@@ -87,23 +87,27 @@ fn load_of(trial: &Trial) -> String {
         .map(|f| match &f.kind {
             FlowKind::Datagrams(d) => match d.schedule {
                 Schedule::Paced(rate) => format!(
-                    "beside {} of {} octets",
+                    "under load of {} of {} octets",
                     words::value(Unit::FramesPerSecond, rate.0),
                     d.frames
                 ),
                 Schedule::Greedy | Schedule::Burst(_) | Schedule::Falling { .. } => {
-                    format!("beside a flood of {} octets", d.frames)
+                    format!("under a flood of {} octets", d.frames)
                 }
             },
             FlowKind::Bulk(b) => {
-                format!("beside {} ({})", words::streams(b.streams.into()), b.congestion_control)
+                format!(
+                    "under load of {} ({})",
+                    words::streams(b.streams.into()),
+                    b.congestion_control
+                )
             }
-            FlowKind::Echo(_) => "beside other round trips".to_owned(),
+            FlowKind::Echo(_) => "beside other RTT probes".to_owned(),
             FlowKind::Exchange(e) => format!("beside an exchange of messages of {}", e.message),
             FlowKind::Storage(s) => format!("beside reads and writes of {}", s.bs),
         })
         .collect();
-    if loads.is_empty() { "at rest".to_owned() } else { loads.join(", ") }
+    if loads.is_empty() { "idle".to_owned() } else { loads.join(", ") }
 }
 
 /// Both distributions of all cases, or, where there are several devices, of each size by itself.

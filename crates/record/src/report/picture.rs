@@ -9,10 +9,8 @@ use trial::topology::{CableEnd, Device, DeviceKind, HostPort};
 
 use crate::svg::{escape, shorten};
 
-const PORT_WIDTH: f64 = 136.0;
 const PORT_HEIGHT: f64 = 50.0;
 const HOST_HEAD: f64 = 30.0;
-const GAP: f64 = 44.0;
 const MARGIN: f64 = 16.0;
 const ARC: f64 = 46.0;
 const DROP: f64 = 62.0;
@@ -20,8 +18,33 @@ const DEVICE_HEIGHT: f64 = 50.0;
 /// More hosts than these are told of below the picture, and so are more devices.
 const MOST_HOSTS: usize = 8;
 const MOST_DEVICES: usize = 6;
-/// What fits into a port's width at 12 px.
-const MOST_CHARS: usize = 19;
+/// With more ports than these each has room for its name alone, so that all are legible at once.
+const MOST_ROOMY: usize = 6;
+/// A picture is never drawn smaller than this: beyond that it is scrolled.
+const LEAST: f64 = 0.88;
+
+/// How wide ports are, how far hosts are apart, and what fits into a port's width.
+#[derive(Clone, Copy)]
+struct Room {
+    port: f64,
+    gap: f64,
+    chars: usize,
+}
+
+impl Room {
+    fn of(topology: &Topology) -> Self {
+        let ports: usize = topology.hosts.iter().take(MOST_HOSTS).map(|h| h.ports.len()).sum();
+        if ports > MOST_ROOMY {
+            Self { port: 70.0, gap: 14.0, chars: 9 }
+        } else {
+            Self { port: 136.0, gap: 44.0, chars: 19 }
+        }
+    }
+
+    const fn is_roomy(self) -> bool {
+        self.chars > 9
+    }
+}
 
 /// A port that was given its place.
 struct Placed<'a> {
@@ -32,6 +55,10 @@ struct Placed<'a> {
 
 /// Hosts, devices and cables.
 pub(super) fn picture(topology: &Topology) -> Picture {
+    if topology.hosts.is_empty() {
+        return Picture { image: Image::Drawing(String::new()), caption: String::new() };
+    }
+    let room = Room::of(topology);
     let mut out = String::new();
     let mut placed: Vec<Placed<'_>> = Vec::new();
     let has_arcs =
@@ -39,7 +66,7 @@ pub(super) fn picture(topology: &Topology) -> Picture {
     let top = if has_arcs { MARGIN + ARC } else { MARGIN };
     let mut x = MARGIN;
     for host in topology.hosts.iter().take(MOST_HOSTS) {
-        let width = PORT_WIDTH * host.ports.len().max(1) as f64;
+        let width = room.port * host.ports.len().max(1) as f64;
         put(
             &mut out,
             format_args!(
@@ -48,17 +75,17 @@ pub(super) fn picture(topology: &Topology) -> Picture {
                 HOST_HEAD + PORT_HEIGHT,
                 x + width / 2.0,
                 top + 20.0,
-                escape(&shorten(&host.name, MOST_CHARS * host.ports.len().max(1)))
+                escape(&shorten(&host.name, room.chars * host.ports.len().max(1)))
             ),
         );
         for (i, port) in host.ports.iter().enumerate() {
-            let left = x + i as f64 * PORT_WIDTH;
-            draw_port(&mut out, port, left, top + HOST_HEAD);
-            placed.push(Placed { host: &host.name, port, x: left + PORT_WIDTH / 2.0 });
+            let left = x + i as f64 * room.port;
+            draw_port(&mut out, port, (left, top + HOST_HEAD), room);
+            placed.push(Placed { host: &host.name, port, x: left + room.port / 2.0 });
         }
-        x += width + GAP;
+        x += width + room.gap;
     }
-    let width = (x - GAP + MARGIN).max(420.0);
+    let width = (x - room.gap + MARGIN).max(420.0);
     let under = top + HOST_HEAD + PORT_HEIGHT;
     draw_devices(&mut out, topology, &placed, width, under);
     draw_arcs(&mut out, &placed, top);
@@ -67,7 +94,7 @@ pub(super) fn picture(topology: &Topology) -> Picture {
     let title = format!("Testbed {}", topology.name);
     let svg = format!(
         r#"<svg class="testbed" viewBox="0 0 {width} {height}" style="min-width:{}px;max-width:{width}px" role="img" aria-label="{}">{out}</svg>"#,
-        (width * 0.6).round(),
+        (width * LEAST).round(),
         escape(&title)
     );
     let direct = if has_arcs { " Dashed: direct cables, the bypass." } else { "" };
@@ -94,8 +121,13 @@ fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("writing to a string succeeds");
 }
 
-fn draw_port(out: &mut String, port: &HostPort, left: f64, top: f64) {
+fn draw_port(out: &mut String, port: &HostPort, (left, top): (f64, f64), room: Room) {
     let rate = port.rate.map_or(String::new(), |r| format!(", {r}"));
+    let lines = if room.is_roomy() {
+        [format!("{}{rate}", port.name), port.address.to_string()]
+    } else {
+        [port.name.clone(), port.rate.map_or(String::new(), |rate| rate.to_string())]
+    };
     put(
         out,
         format_args!(
@@ -106,14 +138,14 @@ fn draw_port(out: &mut String, port: &HostPort, left: f64, top: f64) {
                 port.address,
                 port.interfaces.join(", ")
             )),
-            left + 5.0,
-            PORT_WIDTH - 10.0,
+            left + 4.0,
+            room.port - 8.0,
             PORT_HEIGHT - 6.0,
-            left + PORT_WIDTH / 2.0,
+            left + room.port / 2.0,
             top + 18.0,
-            escape(&shorten(&format!("{}{rate}", port.name), MOST_CHARS)),
+            escape(&shorten(&lines[0], room.chars)),
             top + 35.0,
-            escape(&shorten(&port.address.to_string(), MOST_CHARS))
+            escape(&shorten(&lines[1], room.chars))
         ),
     );
 }
@@ -128,6 +160,9 @@ fn draw_devices(
 ) {
     let count = topology.devices.len().clamp(1, MOST_DEVICES) as f64;
     let room = (width - 2.0 * MARGIN) / count;
+    // Names of the device's ports, as long as the cables leave room for.
+    let apart = placed.windows(2).map(|two| two[1].x - two[0].x).fold(room, f64::min);
+    let chars = ((apart - 8.0) / 6.6).clamp(3.0, 12.0) as usize;
     for (i, device) in topology.devices.iter().take(MOST_DEVICES).enumerate() {
         let left = MARGIN + i as f64 * room + 8.0;
         let right = left + room - 16.0;
@@ -146,7 +181,7 @@ fn draw_devices(
                         escape(&title),
                         at + 6.0,
                         top - 8.0,
-                        escape(&shorten(port, 12))
+                        escape(&shorten(port, chars))
                     ),
                 );
             }

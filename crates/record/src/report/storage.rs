@@ -79,14 +79,14 @@ pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
 }
 
 const LEAD: &str = "fio did the reads and writes, or the model's client in a simulation; beside them, and \
-    alone before, TCP messages of an operation's own sizes went the same way. By Little's law operations a \
-    second are the operations under way over their mean latency, so the two check each other. The network's \
+    alone before, TCP messages of an operation's own sizes went the same way. By Little's law IOPS are \
+    the queue depth over the mean latency, so the two check each other. The network's \
     time is that of the messages, less what they waited for an operation where it waits for the others alone; what neither they nor the client, the server nor its disk account for is the rest.";
 
 const WHAT_IF: &str = "What if the network were otherwise: all of an operation's time but its round trips \
-    as measured, and round trips of the length below. Dashed: every write waits for a copy on another \
-    node, one round trip more. More operations under way than were measured are an upper bound, since a \
-    storage slows down at some depth.";
+    as measured, and round trips of the length below. Dashed: replicated writes, each of which waits \
+    for a copy on another node, one round trip more. A larger queue depth than was measured is an upper bound, since \
+    a storage slows down at some depth.";
 
 /// A line each for reads, writes and both.
 fn done(own: &[&Figure]) -> Table {
@@ -275,7 +275,7 @@ fn what_if_table(own: &[&Figure]) -> Option<Table> {
     let mut columns: Vec<Column> =
         ["path", "size", "jobs x QD", "replicated writes"].map(Column::from).into();
     columns.extend(trips.iter().map(|ns| Column::from(words::time(*ns as f64))));
-    Table::new("What if: IOPS by the network's round trip", columns)
+    Table::new("What if: IOPS by the network's RTT", columns)
         .with_note("≤: only if the storage keeps up.")
         .with_rows(rows.iter().map(cells))
         .unless_empty()
@@ -283,7 +283,7 @@ fn what_if_table(own: &[&Figure]) -> Option<Table> {
 
 fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {
     let title = format!(
-        "{}, {} octets, {} jobs: operations a second by round trip",
+        "{}, {} octets, {} jobs: IOPS by RTT",
         Who::of_figure(first).name(),
         reading::text(first, Key::BlockSize).unwrap_or_default(),
         reading::text(first, Key::Jobs).unwrap_or_default()
@@ -315,8 +315,8 @@ fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {
         } else {
             ""
         };
-        let copy = if *copied { ", copied" } else { "" };
-        let name = format!("{bound}{depth} under way each{copy}");
+        let copy = if *copied { ", replicated" } else { "" };
+        let name = format!("{bound}QD {depth}{copy}");
         let hover = |(x, y): &(f64, f64)| Point {
             x: *x,
             y: *y,
@@ -337,12 +337,8 @@ fn what_if_of(first: &Figure, figures: &[&Figure]) -> Picture {
     }
     let all = || series.iter().flat_map(|s| s.line.iter());
     let plot = Plot {
-        x: Axis::over("round trip, µs", Scale::Linear, all().map(|p| p.0), |v| {
-            words::trimmed(v, 1)
-        }),
-        y: Axis::over("operations a second", Scale::Log, all().map(|p| p.1), |v| {
-            words::count(v.max(0.0) as u64)
-        }),
+        x: Axis::over("RTT, µs", Scale::Linear, all().map(|p| p.0), |v| words::trimmed(v, 1)),
+        y: Axis::over("IOPS", Scale::Log, all().map(|p| p.1), |v| words::count(v.max(0.0) as u64)),
         title: title.clone(),
         series,
     };
@@ -401,21 +397,27 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<Answer> {
     let rate = of_all("")?.value?;
     let gain = |name: &str| Some(words::percent((of_all(name)?.value? / rate - 1.0).max(0.0)));
     let who = Who::of_figure(share).in_words();
-    let bound = if value < STORAGE_BOUND { " The storage is what it waits for." } else { "" };
+    let bound = if value < STORAGE_BOUND { " The storage is the bottleneck." } else { "" };
+    let depth = reading::text(share, Key::IoDepth).unwrap_or_default();
+    let jobs = match reading::text(share, Key::Jobs).unwrap_or_default().as_str() {
+        "1" => "1 job".to_owned(),
+        more => format!("{more} jobs"),
+    };
     let mut text = format!(
-        "the network is {} of each {size} {operation} through {who}, {} operations under way.{bound}",
+        "the network takes {} of the time of each {size} {operation} through {who} ({jobs}, QD {depth}).{bound}",
         words::percent(value),
-        under_way(share),
     );
     if let Some(most) = gain("at most, with a network without latency") {
         let device = match gain("at most, with a device without latency") {
             Some(device) => format!("{who} without latency would give at most {device} more"),
-            None => "without a direct cable beside it nothing of that can be put down to a device"
-                .into(),
+            None => {
+                "without a direct cable beside it nothing of that can be attributed to a device"
+                    .into()
+            }
         };
         let _ = write!(
             text,
-            " A network without latency would give at most {most} more operations a second; {device}."
+            " A network without latency would give at most {most} more IOPS; {device}."
         );
     }
     let bare = reading::text(share, Key::Device).as_deref() == Some("cable");
@@ -425,7 +427,8 @@ fn of_share(share: &Figure, own: &[&Figure]) -> Option<Answer> {
         (_, true) => of_all("")?.verdict,
         _ => Verdict::Undetermined,
     };
-    Some(Answer::new(words::capitalised(text)).limited_by(verdict))
+    let answer = Answer::new(words::capitalised(text)).limited_by(verdict);
+    Some(answer.asked("Where is the time spent?"))
 }
 
 /// Predicted against observed, of the same operations as the share.
@@ -444,11 +447,11 @@ fn of_change(share: &Figure, own: &[&Figure]) -> Option<Answer> {
         _ => "too few repetitions to tell whether the two agree",
     };
     let text = format!(
-        "with {} instead of the cable one takes {} longer, {} of it by the round trips; {held} (rest {}).",
-        Who::of_figure(share).in_words(),
+        "each takes {} longer through {} than over the direct cable, and {} longer by the RTTs; {held} (rest {}).",
         words::value(Unit::Nanoseconds, seen_value),
+        Who::of_figure(share).in_words(),
         words::value(Unit::Nanoseconds, predicted_value),
         words::with_interval(rest),
     );
-    Some(stated(text, seen))
+    Some(stated(words::capitalised(text), seen).asked("Added by the device?"))
 }

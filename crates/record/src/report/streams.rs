@@ -34,19 +34,28 @@ pub(super) fn section(
     // The buffer study's own streams are shown with its figures.
     let elsewhere = figures.iter().any(|f| f.is_of("buffer"));
     let mut blocks: Vec<Block> = figures_table(figures).map(Block::Table).into_iter().collect();
+    let mut cases: Vec<Case<'_>> = Vec::new();
     for (trial, record) in records.iter().filter(|(_, r)| r.outcome.is_valid()) {
         for (flow, done) in trial.flows.iter().zip(&record.flows) {
             if let (FlowKind::Bulk(bulk), FlowRecord::Bulk(done)) = (&flow.kind, done)
                 && !(elsewhere && flow.role == Role::Measured)
-                && seen.len() < MOST_TRIALS
+                && cases.len() < MOST_TRIALS
                 && seen.insert((trial.label.clone(), Who::of_trial(trial)))
             {
-                let path = Who::of_trial(trial).name();
-                let role = if flow.role == Role::Load { "as load, " } else { "" };
-                blocks.push(Block::Subheading(format!("{} ({role}{path})", trial.label)));
-                blocks.push(Block::Paragraph(summary(done)));
-                blocks.push(Block::Pictures(pictures(bulk, done)));
+                cases.push(Case { trial, role: flow.role, bulk, done });
             }
+        }
+    }
+    if !cases.is_empty() {
+        blocks.push(Block::Pictures(overlay(&cases)));
+    }
+    for case in &cases {
+        let role = if case.role == Role::Load { "as load, " } else { "" };
+        let who = Who::of_trial(case.trial).name();
+        blocks.push(Block::Subheading(format!("{} ({role}{who})", case.trial.label)));
+        blocks.push(Block::Paragraph(summary(case.done)));
+        if case.done.streams.len() > 1 {
+            blocks.push(Block::Pictures(pictures(case.bulk, case.done)));
         }
     }
     (!blocks.is_empty()).then(|| Section {
@@ -91,7 +100,7 @@ pub(super) fn summary(done: &BulkRecord) -> String {
     };
     let busy = last(|p| p.busy.0).max(1) as f64;
     format!(
-        "{} with {}: {} of payload in {}, goodput {}, {} segments sent again. Of the busy time \
+        "{} with {}: {} of payload in {}, goodput {}, {} retransmits. Of the busy time \
          {} was spent waiting for the receiver's window and {} for the sender's own buffer.",
         words::streams(done.streams.len()),
         done.congestion_control,
@@ -122,86 +131,195 @@ pub(super) fn second_by_second(bulk: &Bulk, done: &BulkRecord) -> Table {
         "interval, s",
         "received",
         "goodput",
-        "sent again",
-        "window",
-        "smoothed round trip",
+        "retransmits",
+        "cwnd",
+        "smoothed RTT",
         "delivery rate",
     ];
-    let caption = "Payload received, segments sent again, and at each interval's end the windows \
-                   and delivery rates summed and the smoothed round trip averaged over the streams."
+    let caption = "Payload received, retransmits, and at each interval's end the windows \
+                   and delivery rates summed and the smoothed RTT averaged over the streams."
         .to_owned();
     Table::new(caption, head).with_rows(seconds(bulk, done, MOST_ROWS).into_iter().map(row))
 }
 
-pub(super) fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {
-    let per_second = 1.0 / bulk.interval.as_secs_f64().max(1e-9);
-    let interval = bulk.interval.as_secs_f64();
-    let goodput = |s: &StreamRecord| -> Vec<(f64, f64)> {
-        let ends = s.received.iter().enumerate();
-        ends.map(|(i, b)| ((i + 1) as f64 * interval, b.0 as f64 * 8.0 * per_second)).collect()
-    };
-    let reading = |pick: fn(&StreamPoint) -> f64| {
-        move |s: &StreamRecord| -> Vec<(f64, f64)> {
-            s.points.iter().map(|p| (p.at.as_secs_f64(), pick(p))).collect()
-        }
-    };
-    let retransmits = |s: &StreamRecord| -> Vec<(f64, f64)> {
-        let mut before = 0;
-        let each = |p: &StreamPoint| {
-            let new = p.retransmits.saturating_sub(before);
-            before = p.retransmits;
-            (p.at.as_secs_f64(), new as f64)
-        };
-        s.points.iter().map(each).collect()
-    };
-    let cwnd = reading(|p| p.cwnd.0 as f64);
-    let srtt = reading(|p| p.srtt.0 as f64);
-    vec![
-        picture("Goodput at the receiver", Unit::BitsPerSecond, done, goodput),
-        picture("Congestion window", Unit::Bytes, done, cwnd),
-        picture("Smoothed round-trip time", Unit::Nanoseconds, done, srtt),
-        picture("Segments sent again in each interval", Unit::Count, done, retransmits),
-    ]
+/// One trial's TCP, to be drawn among others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Case<'a> {
+    pub(super) trial: &'a Trial,
+    pub(super) role: Role,
+    pub(super) bulk: &'a Bulk,
+    pub(super) done: &'a BulkRecord,
 }
 
-fn picture(
+impl Case<'_> {
+    fn name(&self) -> String {
+        format!("{}, {}", self.trial.label, Who::of_trial(self.trial).name())
+    }
+}
+
+/// What is drawn of TCP over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Curve {
+    Goodput,
+    Cwnd,
+    Srtt,
+    Retransmits,
+}
+
+impl Curve {
+    const ALL: [Self; 4] = [Self::Goodput, Self::Cwnd, Self::Srtt, Self::Retransmits];
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Goodput => "Goodput at the receiver",
+            Self::Cwnd => "Congestion window",
+            Self::Srtt => "Smoothed RTT",
+            Self::Retransmits => "Retransmits in each interval",
+        }
+    }
+
+    const fn unit(self) -> Unit {
+        match self {
+            Self::Goodput => Unit::BitsPerSecond,
+            Self::Cwnd => Unit::Bytes,
+            Self::Srtt => Unit::Nanoseconds,
+            Self::Retransmits => Unit::Count,
+        }
+    }
+
+    /// How a goodput can be above what the link carries.
+    const fn note(self) -> &'static str {
+        match self {
+            Self::Goodput => {
+                " What waited behind a lost segment is handed over at once when that arrives, so an interval \
+                 may hold more than the link carries in it."
+            }
+            Self::Cwnd | Self::Srtt | Self::Retransmits => "",
+        }
+    }
+
+    /// One stream's, at each interval's end.
+    fn of(self, interval: f64, stream: &StreamRecord) -> Vec<(f64, f64)> {
+        let points = stream.points.iter();
+        let reading = |pick: fn(&StreamPoint) -> f64| {
+            points.clone().map(|p| (p.at.as_secs_f64(), pick(p))).collect()
+        };
+        match self {
+            Self::Goodput => (1..)
+                .zip(&stream.received)
+                .map(|(i, octets)| (f64::from(i) * interval, octets.0 as f64 * 8.0 / interval))
+                .collect(),
+            Self::Cwnd => reading(|p| p.cwnd.0 as f64),
+            Self::Srtt => reading(|p| p.srtt.0 as f64),
+            Self::Retransmits => {
+                let mut before = 0;
+                let each = |p: &StreamPoint| {
+                    let new = p.retransmits.saturating_sub(before);
+                    before = p.retransmits;
+                    (p.at.as_secs_f64(), new as f64)
+                };
+                points.map(each).collect()
+            }
+        }
+    }
+
+    /// All streams together: summed, round trips averaged.
+    fn together(self, interval: f64, done: &BulkRecord) -> Vec<(f64, f64)> {
+        let each: Vec<Vec<(f64, f64)>> =
+            done.streams.iter().map(|stream| self.of(interval, stream)).collect();
+        let Some(longest) = each.iter().max_by_key(|line| line.len()) else { return Vec::new() };
+        let at = |(i, (x, _)): (usize, &(f64, f64))| {
+            let here: Vec<f64> = each.iter().filter_map(|line| Some(line.get(i)?.1)).collect();
+            let sum: f64 = here.iter().sum();
+            (*x, if self == Self::Srtt { sum / here.len() as f64 } else { sum })
+        };
+        longest.iter().enumerate().map(at).collect()
+    }
+}
+
+/// Seconds of an interval; never none.
+fn interval(bulk: &Bulk) -> f64 {
+    bulk.interval.as_secs_f64().max(1e-9)
+}
+
+/// All cases in one plot of each quantity, a line a case.
+pub(super) fn overlay(cases: &[Case<'_>]) -> Vec<Picture> {
+    let of = |curve: Curve| {
+        let line = |case: &Case<'_>| curve.together(interval(case.bulk), case.done);
+        overlaid(curve.title(), curve.unit(), curve.note(), cases, line)
+    };
+    Curve::ALL.map(of).into()
+}
+
+/// One plot with a line a case: one colour a label, dashed over the direct cable.
+pub(super) fn overlaid(
     title: &str,
     unit: Unit,
-    done: &BulkRecord,
-    mut values: impl FnMut(&StreamRecord) -> Vec<(f64, f64)>,
+    note: &str,
+    cases: &[Case<'_>],
+    line: impl Fn(&Case<'_>) -> Vec<(f64, f64)>,
 ) -> Picture {
-    let series: Vec<Series> = done
-        .streams
-        .iter()
-        .enumerate()
-        .map(|(i, stream)| {
-            let line = values(stream);
-            let points = line.iter().map(|(x, y)| Point {
-                x: *x,
-                y: *y,
-                whisker: None,
-                text: format!("at {} s: {}", words::trimmed(*x, 3), words::value(unit, *y)),
-            });
-            let points = points.collect();
-            Series {
-                name: format!("stream {}", i + 1),
-                colour: Some(i),
-                dashed: i >= PALETTE,
-                line,
-                points,
-            }
-        })
-        .collect();
-    let all = || series.iter().flat_map(|s| s.line.iter());
-    let seconds = |v| words::trimmed(v, 3);
-    // It ends where the load ends, not at the next round number.
-    let ends = all().map(|p| p.0).chain([done.elapsed.as_secs_f64()]);
-    let x = Axis::exact("seconds since the load began", ends, seconds);
-    let label = match unit {
-        Unit::Count => "segments",
-        _ => "each stream",
+    let mut labels: Vec<&str> = Vec::new();
+    let mut series = Vec::new();
+    for case in cases {
+        let label = case.trial.label.as_str();
+        let colour = labels.iter().position(|known| *known == label).unwrap_or(labels.len());
+        if colour == labels.len() {
+            labels.push(label);
+        }
+        let dashed = Who::of_trial(case.trial).is_cable() || colour >= PALETTE;
+        series.push(one_series(case.name(), colour, dashed, unit, line(case)));
+    }
+    let longest = cases.iter().map(|case| case.done.elapsed.as_secs_f64()).fold(0.0, f64::max);
+    let each = if cases.iter().any(|case| case.done.streams.len() > 1) {
+        ", all streams of a case together"
+    } else {
+        ""
     };
-    let y = Axis::over(label, Scale::Linear, all().map(|p| p.1), |v| words::tick(unit, v));
+    plotted(title, unit, &format!("{title}{each}.{note}"), longest, series)
+}
+
+/// Each stream of one trial by itself.
+pub(super) fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {
+    let of = |curve: Curve| {
+        let series = (0..).zip(&done.streams).map(|(at, stream)| {
+            let line = curve.of(interval(bulk), stream);
+            one_series(format!("stream {}", at + 1), at, at >= PALETTE, curve.unit(), line)
+        });
+        let title = format!("{}, each stream", curve.title());
+        let longest = done.elapsed.as_secs_f64();
+        plotted(&title, curve.unit(), &format!("{title}."), longest, series.collect())
+    };
+    Curve::ALL.map(of).into()
+}
+
+fn one_series(
+    name: String,
+    colour: usize,
+    dashed: bool,
+    unit: Unit,
+    line: Vec<(f64, f64)>,
+) -> Series {
+    let point = |(x, y): &(f64, f64)| Point {
+        x: *x,
+        y: *y,
+        whisker: None,
+        text: format!("at {} s: {}", words::trimmed(*x, 3), words::value(unit, *y)),
+    };
+    let points = line.iter().map(point).collect();
+    Series { name, colour: Some(colour), dashed, line, points }
+}
+
+fn plotted(title: &str, unit: Unit, caption: &str, longest: f64, series: Vec<Series>) -> Picture {
+    let all = || series.iter().flat_map(|s| s.line.iter());
+    // It ends where the load ends, not at the next round number.
+    let ends = all().map(|p| p.0).chain([longest]);
+    let x = Axis::exact("seconds since the load began", ends, |v| words::trimmed(v, 3));
+    let label = if unit == Unit::Count { "segments" } else { title };
+    let mut y = Axis::over(label, Scale::Linear, all().map(|p| p.1), |v| words::tick(unit, v));
+    if unit == Unit::Count {
+        y.ticks.retain(|(value, _)| value.fract() == 0.0);
+    }
     let plot = Plot { title: title.to_owned(), x, y, series };
-    Picture { image: Image::Plot(plot), caption: format!("{title}, for each stream.") }
+    Picture { image: Image::Plot(plot), caption: caption.to_owned() }
 }

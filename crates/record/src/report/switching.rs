@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 
 use method::{StudySpec, SwitchTest};
-use page::{Answer, Block, Cell, Figure, Key, Metric, Section, Style, Table, Unit, Verdict};
+use page::{Answer, Block, Cell, Figure, Key, Metric, Reply, Section, Style, Table, Unit, Verdict};
 use trial::{Trial, TrialRecord};
 
-use super::answers::stated;
+use super::answers::{line_rate, stated};
 use super::subject::Who;
 use super::{ReportInput, reading};
 use crate::words;
@@ -48,8 +48,8 @@ pub(super) fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
 }
 
 const LEAD: &str = "Rates are of all sending ports together. Throughput is the highest load of which \
-    not one frame was lost; FRMOL is what came through at the most that the tester could offer, MFR \
-    the most that came through at any load. Frames that came to a port they were not for are flooded: \
+    not one frame was lost; the forwarding rate at the maximum offered load (FRMOL) is what came through at \
+    the most that the tester could offer, the maximum forwarding rate (MFR) the most that came through at any load. Frames that came to a port they were not for are flooded: \
     they count as lost, never as received.";
 
 /// Whether it is of a test whose throughput is searched for a pattern.
@@ -86,14 +86,14 @@ fn pattern_table(rows: &[Vec<&Figure>]) -> Table {
         let text = |name| reading::text(first, name).unwrap_or_default();
         let cell = |metric, rate| find(row, metric, rate).map_or_else(Cell::default, Cell::value);
         let throughput = find(row, Metric::Throughput, None);
-        let media = throughput.and_then(|f| Some(f.value? / f.number(Key::PatternRate)?));
+        let of_line = throughput.and_then(|f| f.number(Key::OfLineRate));
         vec![
             Cell::path(text(Key::Test)).with_note(text(Key::Clause)),
             Cell::path(Who::of_figure(first).name())
                 .with_note(format!("{} ports", text(Key::Ports))),
             Cell::number(text(Key::FrameSize)),
             cell(Metric::Throughput, None),
-            Cell::number(media.map_or_else(|| "–".to_owned(), words::percent)),
+            Cell::number_or_missing(of_line.map(words::share_of_line)),
             cell(Metric::Received, Some("frmol")),
             cell(Metric::LossRatio, Some("frmol")),
             cell(Metric::Received, Some("mfr")),
@@ -107,9 +107,9 @@ fn pattern_table(rows: &[Vec<&Figure>]) -> Table {
         "frame",
         "throughput",
         "of line rate",
-        "FRMOL",
-        "lost at it",
-        "MFR",
+        "at max load",
+        "lost there",
+        "max rate",
         "flooded",
         "limited by",
     ];
@@ -118,7 +118,8 @@ fn pattern_table(rows: &[Vec<&Figure>]) -> Table {
         head,
     )
     .with_note(
-        "FRMOL: the forwarding rate at the maximum offered load. MFR: the maximum forwarding rate.",
+        "At max load: the forwarding rate at the maximum offered load (FRMOL). Max rate: the maximum \
+         forwarding rate at any load (MFR).",
     )
     .stating(Unit::FramesPerSecond)
     .with_rows(rows.iter().map(row))
@@ -155,7 +156,7 @@ pub fn wording(figure: &Figure) -> String {
         Metric::Flooded => "flooded".to_owned(),
         Metric::HeadOfLineBlocking => "head-of-line blocking".to_owned(),
         Metric::Backpressure => "back pressure".to_owned(),
-        Metric::AddressCapacity => "addresses known at once".to_owned(),
+        Metric::AddressCapacity => "MAC table entries".to_owned(),
         Metric::AddressLearningRate => "addresses learned".to_owned(),
         Metric::OneWayDelay => {
             let quantile = figure.quantile.map_or_else(String::new, words::quantile);
@@ -163,7 +164,7 @@ pub fn wording(figure: &Figure) -> String {
         }
         Metric::Pdv => "delay, max less min".to_owned(),
         Metric::Goodput => "TCP goodput".to_owned(),
-        Metric::Retransmits => "TCP segments sent again".to_owned(),
+        Metric::Retransmits => "TCP retransmits".to_owned(),
         Metric::Microburst => "frames of the longest burst".to_owned(),
         other => other.as_str().to_owned(),
     };
@@ -209,30 +210,32 @@ fn of_mesh(figure: &Figure) -> Option<Answer> {
     let (value, who) = (figure.value?, Who::of_figure(figure).in_words());
     let ports = reading::text(figure, Key::Ports)?;
     let size = reading::text(figure, Key::FrameSize)?;
-    let share = figure.number(Key::PatternRate).map_or_else(String::new, |media| {
-        format!(", {} of the media", words::percent(value / media))
+    let share = figure.number(Key::OfLineRate).map_or_else(String::new, |share| {
+        format!(" = {} of line rate", words::share_of_line(share))
     });
+    let least = if figure.verdict == Verdict::TesterLimited { "at least " } else { "" };
     let text = format!(
-        "{who} passes {} of {size} octets without loss with {ports} ports sending to each other{share}.",
+        "{who} forwards {least}{} of {size} octets without loss{share}, with {ports} ports sending to each other.",
         words::value(figure.unit, value)
     );
-    Some(stated(text, figure))
+    Some(line_rate(stated(text, figure), figure, "Throughput?"))
 }
 
 fn of_congestion(blocked: &Figure, back: &Figure) -> Answer {
     let who = Who::of_figure(blocked).in_words();
     let text = match (blocked.value, back.value) {
         (Some(1.0), _) => format!(
-            "{who} blocks the head of the line: an uncongested port loses frames, or gets fewer, beside a congested one."
+            "{who} has head-of-line blocking: an uncongested port loses frames, or receives fewer, beside a congested one."
         ),
         (_, Some(1.0)) => {
-            format!("{who} makes senders into a congested port wait: it loses nothing.")
+            format!("{who} uses back pressure (PAUSE) at a congested port: no frame is lost.")
         }
         _ => format!(
-            "{who} drops what a congested port can't take, and an uncongested one beside it loses nothing."
+            "{who} drops what a congested port can't take; an uncongested port beside it loses nothing."
         ),
     };
-    stated(text, blocked)
+    let free = blocked.value.map(|blocks| blocks < 0.5);
+    stated(text, blocked).to("Free of head-of-line blocking?", Reply::from(free))
 }
 
 fn of_addresses(figure: &Figure) -> Option<Answer> {
@@ -240,9 +243,9 @@ fn of_addresses(figure: &Figure) -> Option<Answer> {
     let value = words::value(Unit::Count, figure.value?);
     let text = match figure.verdict {
         Verdict::DeviceLimited => {
-            format!("{who} knows {value} addresses at once, and floods one more.")
+            format!("{who} has a MAC table of {value} entries.")
         }
-        _ => format!("{who} knows at least {value} addresses at once: no more were tried."),
+        _ => format!("{who} has a MAC table of at least {value} entries; no more were tried."),
     };
-    Some(stated(text, figure))
+    Some(stated(text, figure).asked("MAC table?"))
 }

@@ -17,6 +17,12 @@ const LEGEND_ROW: f64 = 20.0;
 const LEGEND_SAMPLE: f64 = 34.0;
 const LEGEND_GAP: f64 = 16.0;
 
+/// More points than these are a line: marks would merge into a band, and each costs as much as ten
+/// of its points.
+const MOST_MARKS: usize = 60;
+/// So many columns of a line are told apart; of each its least and its largest value.
+const COLUMNS: usize = 240;
+
 /// As one `<svg>` element with a `viewBox`, without a fixed size.
 pub(super) fn draw(plot: &Plot) -> String {
     let rows = legend_rows(plot);
@@ -92,11 +98,13 @@ fn draw_series(plot: &Plot, out: &mut String, series: &Series) {
     let class = class_of(series);
     if series.line.len() > 1 {
         put(out, format_args!(r#"<polyline class="{class}" points=""#));
-        for (x, y) in &series.line {
-            let (x, y) = at(plot, *x, *y);
+        for (x, y) in thinned(plot, &series.line) {
             put(out, format_args!("{x:.1},{y:.1} "));
         }
         out.push_str(r#""/>"#);
+    }
+    if !is_marked(series) {
+        return;
     }
     for point in &series.points {
         let (x, y) = at(plot, point.x, point.y);
@@ -125,6 +133,31 @@ fn draw_series(plot: &Plot, out: &mut String, series: &Series) {
     }
 }
 
+/// Points without a line are seen by their marks alone.
+const fn is_marked(series: &Series) -> bool {
+    !series.points.is_empty() && (series.line.is_empty() || series.points.len() <= MOST_MARKS)
+}
+
+/// A line's places; of a long one, in each column the least and the largest value, in their order.
+fn thinned(plot: &Plot, line: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let places: Vec<(f64, f64)> = line.iter().map(|(x, y)| at(plot, *x, *y)).collect();
+    if places.len() <= 2 * COLUMNS {
+        return places;
+    }
+    let wide = (WIDTH - LEFT - RIGHT) / COLUMNS as f64;
+    let column = |x: f64| ((x - LEFT) / wide) as i64;
+    let mut kept = Vec::new();
+    for own in places.chunk_by(|a, b| column(a.0) == column(b.0)) {
+        let by_height = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+        let (top, bottom) = (own.iter().min_by(by_height), own.iter().max_by(by_height));
+        let mut ends: Vec<(f64, f64)> = [top, bottom].into_iter().flatten().copied().collect();
+        ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+        ends.dedup();
+        kept.extend(ends);
+    }
+    kept
+}
+
 /// Which series stand in which row of the legend, each with its x.
 fn legend_rows(plot: &Plot) -> Vec<Vec<(f64, &Series)>> {
     let mut rows: Vec<Vec<(f64, &Series)>> = Vec::new();
@@ -151,7 +184,7 @@ fn draw_legend(out: &mut String, rows: &[Vec<(f64, &Series)>]) {
             if series.line.len() > 1 {
                 put(out, format_args!(r#"<path class="{class}" d="M{x:.1} {y:.1}h28"/>"#));
             }
-            if !series.points.is_empty() {
+            if is_marked(series) {
                 put(out, format_args!(r#"<g class="pt {class}">"#));
                 draw_marker(out, series.colour, x + 14.0, y);
                 out.push_str("</g>");
@@ -194,4 +227,37 @@ fn draw_marker(out: &mut String, colour: Option<usize>, x: f64, y: f64) {
         out,
         format_args!(r#"<path class="mark" transform="translate({x:.1} {y:.1})" d="{path}"/>"#),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use page::{Axis, Point, Scale};
+
+    use super::*;
+
+    #[test]
+    fn many_points_are_a_line_that_keeps_its_peaks() {
+        let check = |count: usize, marks: usize| {
+            let y = |at: usize| if at == count / 2 { 9.0 } else { (at % 2) as f64 };
+            let line: Vec<(f64, f64)> = (0..count).map(|at| (at as f64, y(at))).collect();
+            let point =
+                |(x, y): &(f64, f64)| Point { x: *x, y: *y, whisker: None, text: "p".into() };
+            let points: Vec<Point> = line.iter().map(point).collect();
+            let axis = |of: fn(&Point) -> f64| {
+                Axis::over("", Scale::Linear, points.iter().map(of), |v| v.to_string())
+            };
+            let (x, y) = (axis(|p| p.x), axis(|p| p.y));
+            let name = "one".to_owned();
+            let series = vec![Series { name, colour: Some(0), dashed: false, line, points }];
+            let plot = Plot { title: String::new(), x, y, series };
+            let svg = draw(&plot);
+            assert_eq!(svg.matches(r#"class="hit""#).count(), marks, "{count} points");
+            let top = format!(",{:.1} ", at(&plot, 0.0, 9.0).1);
+            assert!(svg.contains(&top), "{count}: the peak stays");
+            assert!(svg.len() < 16_000, "{count}: {} octets", svg.len());
+        };
+        check(20, 20);
+        check(61, 0);
+        check(50_000, 0);
+    }
 }

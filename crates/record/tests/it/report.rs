@@ -63,8 +63,8 @@ fn a_whole_run_is_shown() {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("synthetic-report.html");
     std::fs::write(&path, &html).expect("the target directory can be written");
     // Three protocols with two plots each, two of forwarding, one of gaps for each of three sizes,
-    // two trials with four of streams.
-    assert_eq!(count(&html, r#"<svg class="plot""#), 3 * 2 + 2 + 3 + 2 * 4);
+    // four of all streams over time, and of each stream in two trials.
+    assert_eq!(count(&html, r#"<svg class="plot""#), 3 * 2 + 2 + 3 + 4 + 2 * 4);
     assert_eq!(count(&html, r#"<svg class="testbed""#), 1);
     assert_eq!(
         count(&html, r#"class="verdict "#),
@@ -72,7 +72,7 @@ fn a_whole_run_is_shown() {
         "three protocols and three sizes are answered"
     );
     for text in [
-        "The bridge adds 4.10\u{a0}µs (95 % CI 3.98…4.18\u{a0}µs) to a 64-octet UDP round trip at rest",
+        "The bridge adds 4.10\u{a0}µs (95 % CI 3.98…4.18\u{a0}µs) to the idle UDP RTT of 64-octet frames",
         "h1 → h2 forwards 148,800\u{a0}frames/s (search bracket 148,800…149,395\u{a0}frames/s) of 64 octets",
         "the direct cable carried at least 580,320\u{a0}frames/s",
         "IP length 46",
@@ -107,7 +107,7 @@ fn a_suite_on_several_devices_is_shown() {
          router forwards 360,000\u{a0}frames/s; the direct cable carried at least \
          1,000,000\u{a0}frames/s: both are the devices&#39; own limits",
         "The bridge forwards at least 980,000\u{a0}frames/s",
-        "the tester&#39;s limit, not the bridge&#39;s",
+        "the test hosts were the limit, not the bridge",
         "frames of the mix imix, without loss",
         "64 octets (IPv6, VLAN 7, 16 source ports)",
         "Figures that are only bounds",
@@ -302,7 +302,7 @@ fn missing_values_are_dashes() {
     }
     let html = render(&synthetic::meta("none"), &figures, &[]);
     assert!(html.contains("no rate of 64 octets was found"));
-    assert!(html.contains("No figure for a 64-octet UDP round trip"));
+    assert!(html.contains("No figure for the idle UDP RTT of 64-octet frames"));
     assert!(!html.contains("NaN"));
 }
 
@@ -312,7 +312,7 @@ fn figures_without_conditions_or_direct_cable_do_no_harm() {
     figures.retain(|f| f.conditions.get(&Key::Path) != Some(&"bypass".into()));
     figures.retain(|f| f.metric != Metric::RttAdded);
     let html = render(&synthetic::meta("alone"), &figures, &synthetic::records(1));
-    assert!(html.contains("The median of a 64-octet UDP round trip"));
+    assert!(html.contains("The median of the idle UDP RTT of 64-octet frames"));
     for figure in &mut figures {
         figure.conditions.clear();
         figure.value = figure.value.map(|_| f64::INFINITY);

@@ -2,20 +2,20 @@
 //! report, and what the program claims of devices whose truth is known; in under two minutes.
 //!
 //! Owns what is shown and how long each part lasts. The second lab's ports are limited by the
-//! kernel to a known rate, and the simulated switch's groups stand in its profile, so that what is
-//! found can be held against the truth.
+//! kernel to a known rate, and what the simulated devices are stands in their profiles, so that what
+//! is found can be held against the truth.
 
 mod buffers;
 mod groups;
+mod truths;
 
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, Profile, StudySpec};
-use page::{Figure, Key, Metric, Unit, Verdict};
-use record::{Store, TrialAccount};
+use page::{Block, Figure};
+use record::{Preface, Store, TrialAccount};
 use trial::{Protocol, Schedule};
 
 use super::options::Data;
@@ -24,7 +24,7 @@ use super::session::{self, Start};
 use super::{Failure, Outcome, lone, prove};
 use crate::config::testbed;
 use crate::speak;
-use record::text::numbers;
+use truths::{OFF_PERCENT, truths};
 
 /// `demo`
 #[derive(Debug, clap::Args)]
@@ -94,13 +94,20 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         print_json(&runs, &all)?;
     }
     let path = directory.join(REPORT);
-    let (told, off) = runs.get(1).map_or((String::new(), 0), |run| truth(&run.figures));
-    let truth = told + &groups::told(&all);
+    let known = truths(&runs);
     let tested = prove::self_test(seed, SELF_TEST, &stop, args.data.quiet);
-    output::say(&args.data, &format!("{truth}\n{}\n", tested.sentence))?;
-    output::write_report(&args.data, &runs, Some(&absolute(&path)))?;
-    if off > 0 {
-        return Err(OwnFiguresOff { off }.into());
+    let beside = record::text::table(&known.table);
+    output::say(&args.data, &format!("{beside}{}\n", tested.sentence))?;
+    let preface = Preface {
+        title: format!(
+            "switchmark demo: {} runs, and devices of which the truth is known",
+            runs.len()
+        ),
+        blocks: vec![Block::Table(known.table), Block::Paragraph(tested.sentence.clone())],
+    };
+    output::write_report_behind(&args.data, preface, &runs, Some(&absolute(&path)))?;
+    if known.off > 0 {
+        return Err(OwnFiguresOff { off: known.off }.into());
     }
     if tested.bad {
         return Err(OwnClaimsWrong.into());
@@ -121,9 +128,6 @@ struct OwnFiguresOff {
 #[derive(Debug, thiserror::Error)]
 #[error("over 1 % of this program's claims about simulated devices are wrong, as listed above")]
 struct OwnClaimsWrong;
-
-/// How far the demo's throughputs may be off what the kernel was told.
-const OFF_PERCENT: f64 = 1.0;
 
 fn print_json(runs: &[Finished], all: &[Figure]) -> io::Result<()> {
     if let Some(first) = runs.first() {
@@ -190,46 +194,4 @@ fn forwarding(tests: Vec<ForwardingTest>) -> ForwardingSpec {
         tries: TRIES,
         ..ForwardingSpec::quick()
     }
-}
-
-/// What the kernel was told, beside what was found, and how many of these were wrong. Its token
-/// bucket counts a frame without FCS, preamble and gap.
-fn truth(figures: &[Figure]) -> (String, usize) {
-    let mut off = 0;
-    let mut out = format!(
-        "The second lab's ports were limited to {LIMIT} by the kernel, which counts frames without FCS:\n"
-    );
-    for figure in figures {
-        let found = figure.metric == Metric::Throughput && figure.unit == Unit::FramesPerSecond;
-        let Some(size) = figure.integer(Key::FrameSize) else { continue };
-        if !found || figure.text(Key::Path) != Some("device") {
-            continue;
-        }
-        let told = LIMIT.bits_per_second() / (8.0 * (size as f64 - 4.0));
-        off += usize::from(is_off(figure, told));
-        let value = figure.value.map_or_else(
-            || "no value".to_owned(),
-            |rate| {
-                let found = numbers::grouped(rate);
-                // What the tester could do at most, on a machine that had other work.
-                match figure.verdict {
-                    Verdict::TesterLimited => format!("at least {found}"),
-                    _ => format!("{found} ({:+.2} %)", (rate / told - 1.0) * 100.0),
-                }
-            },
-        );
-        let told = numbers::grouped(told);
-        let _ =
-            writeln!(out, "  {size:>4} octets: truth {told:>7} frames/s, throughput found {value}");
-    }
-    (out, off)
-}
-
-/// Whether a figure says of a known rate what is not so: a value or a bound beyond it by more than
-/// [`OFF_PERCENT`]. No value is none that is wrong.
-fn is_off(figure: &Figure, told: f64) -> bool {
-    let more = figure.low.is_some_and(|low| low > told * (1.0 + OFF_PERCENT / 100.0));
-    let less = figure.high.is_some_and(|high| high < told * (1.0 - OFF_PERCENT / 100.0));
-    let bound = figure.verdict == Verdict::TesterLimited;
-    more || (less && !bound)
 }

@@ -12,7 +12,7 @@ use method::{
     ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, explain_size, line_rate_in_words,
 };
 use page::{Caveat, Figure};
-use record::{ReportError, ReportInput, RunMeta, TrialAccount};
+use record::{Preface, ReportError, ReportInput, RunMeta, TrialAccount};
 use trial::Headers;
 use trial::{Topology, Trial, TrialRecord};
 
@@ -35,6 +35,11 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// As pages and texts are made from it.
+    pub fn input(&self) -> ReportInput<'_> {
+        ReportInput { meta: &self.meta, figures: &self.figures, records: &self.records }
+    }
+
     /// As scripts read it.
     pub fn json(&self) -> serde_json::Value {
         record::figures_json(&self.meta, &self.figures, &TrialAccount::of(&self.records))
@@ -99,8 +104,7 @@ pub fn text(run: &Finished) -> String {
         }
     }
     out.push('\n');
-    let input = ReportInput { meta: &run.meta, figures: &run.figures, records: &run.records };
-    out.push_str(&record::report::text(&input));
+    out.push_str(&record::report::text(&run.input()));
     for study in &meta.studies {
         out.push_str(&deviations(study, run));
     }
@@ -190,11 +194,19 @@ fn frames(spec: &ForwardingSpec, mix: &FrameMix) -> String {
 
 /// Writes one HTML file for all `runs`, where one is asked for.
 pub fn write_report(data: &Data, runs: &[Finished], path: Option<&Path>) -> Result<(), Failure> {
-    let inputs: Vec<ReportInput<'_>> = runs
-        .iter()
-        .map(|r| ReportInput { meta: &r.meta, figures: &r.figures, records: &r.records })
-        .collect();
+    let inputs: Vec<ReportInput<'_>> = runs.iter().map(Finished::input).collect();
     write_page(data, path, |now| record::report::render(&inputs, now))
+}
+
+/// The same behind what is known of all of them.
+pub fn write_report_behind(
+    data: &Data,
+    preface: Preface,
+    runs: &[Finished],
+    path: Option<&Path>,
+) -> Result<(), Failure> {
+    let inputs: Vec<ReportInput<'_>> = runs.iter().map(Finished::input).collect();
+    write_page(data, path, |now| record::report::render_behind(preface, &inputs, now))
 }
 
 /// Writes the page that `make` makes of the time, where one is asked for, and says where it is.

@@ -37,10 +37,22 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         show(&swept, &args.data, args.out.as_deref())?;
         return Ok(output::outcome(&swept.figures()));
     }
-    let finished = replay(&store, &args.run)?;
+    let mut finished = replay(&store, &args.run)?;
+    let said = said_of(&store, &finished.meta.id)?;
+    finished.meta.notes.splice(0..0, said);
     let outcome = output::show(&finished, &args.data)?;
     output::write_report(&args.data, &[finished], args.out.as_deref())?;
     Ok(outcome)
+}
+
+/// What people call a run, and what they wrote about it.
+fn said_of(store: &Store, run: &str) -> Result<Vec<String>, Failure> {
+    let Some(summary) = store.runs()?.into_iter().find(|summary| summary.id == run) else {
+        return Ok(Vec::new());
+    };
+    let label = summary.label.map(|label| format!("Label: {label}"));
+    let note = summary.note.map(|note| format!("Note: {note}"));
+    Ok(label.into_iter().chain(note).collect())
 }
 
 /// Prints a sweep, and writes its page where one is asked for.

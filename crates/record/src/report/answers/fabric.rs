@@ -12,7 +12,7 @@ pub(super) fn nonblocking(figures: &[Figure]) -> Vec<Answer> {
     let of = reading::of(figures, Metric::Nonblocking);
     let one = |figure: &Figure| {
         let reply = Reply::from(figure.value.map(|value| value > 0.5));
-        stated(told(figure), figure).to("Non-blocking?", reply)
+        stated(sentence(figure), figure).to("Non-blocking?", reply)
     };
     of.map(one).collect()
 }
@@ -21,7 +21,9 @@ pub(super) fn nonblocking(figures: &[Figure]) -> Vec<Answer> {
 /// found, and what would have been.
 pub(super) fn groups(figures: &[Figure]) -> Vec<Answer> {
     let of = reading::of(figures, Metric::PortGroups);
-    of.map(|figure| stated(structure(figure, figures), figure)).collect()
+    let one =
+        |figure| stated(structure(figure, figures), figure).asked("Oversubscribed port groups?");
+    of.map(one).collect()
 }
 
 fn structure(figure: &Figure, figures: &[Figure]) -> String {
@@ -30,41 +32,39 @@ fn structure(figure: &Figure, figures: &[Figure]) -> String {
     let trials = figure.number(Key::Trials).unwrap_or(0.0);
     if let Some(kept_up) = percent(Key::KeptUp) {
         return format!(
-            "Whether ports of {subject} share an uplink that is short is not shown: nothing was lost, but what \
-             came had {kept_up} of the rate at which it was sent, and a queue took the rest."
+            "Whether ports of {subject} share an oversubscribed uplink is not shown: no frame was lost, but \
+             frames were received at {kept_up} of the rate at which they were sent; the rest waited in a queue."
         );
     }
     let missing = reading::text(figure, Key::PortsMissing)
-        .map_or_else(String::new, |ports| format!(" Nothing can be told of {ports}."));
-    let told = match (reading::text(figure, Key::Groups), percent(Key::ExcessSeen)) {
+        .map_or_else(String::new, |ports| format!(" Of {ports} nothing is known."));
+    let found = match (reading::text(figure, Key::Groups), percent(Key::ExcessSeen)) {
         (Some(names), _) => {
             let confidence = percent(Key::GroupsConfidence).unwrap_or_default();
-            let lost = percent(Key::WorstShare).map_or_else(String::new, |share| {
-                format!(
-                    " A job whose every message leaves its group gets {share} of its ports' rate."
-                )
+            let between = percent(Key::WorstShare).map_or_else(String::new, |share| {
+                format!(" With all traffic between groups a port gets {share} of its rate.")
             });
             format!(
-                "The ports of {subject} share uplinks of {} in groups: {names} (confidence {confidence}, \
-                 {trials} floods).{lost}",
+                "The ports of {subject} share oversubscribed uplinks of {} in groups: {names} (confidence \
+                 {confidence}, {trials} floods).{between}",
                 rates(figure, figures)
             )
         }
         (None, Some(excess)) => format!(
-            "No ports of {subject} were found to share an uplink that is short, in {trials} floods; a \
-             group oversubscribed by more than {excess} would have been seen with a probability of {}.",
+            "No oversubscribed uplink of {subject} was found in {trials} floods. This test detects a group \
+             oversubscribed by more than {excess} with a probability of {}.",
             percent(Key::ChanceSeen).unwrap_or_default()
         ),
         (None, None) if reading::text(figure, Key::Hosts).is_some() => unfilled(figure, &subject),
         (None, None) => match percent(Key::WorstShare) {
             Some(share) => format!(
-                "{subject} holds flows up, to {share} in the worst of {trials} floods, but which ports \
-                 share what was not told."
+                "{subject} throttles flows, to {share} in the worst of {trials} floods, but which ports \
+                 share an uplink can't be separated."
             ),
             None => format!("Which ports of {subject} share an uplink is not shown."),
         },
     };
-    told + &cabled(figure) + &missing
+    found + &cabled(figure) + &missing
 }
 
 /// Fewer hosts than ports, which filled no uplink.
@@ -72,26 +72,24 @@ fn unfilled(figure: &Figure, subject: &str) -> String {
     let hosts = reading::text(figure, Key::Hosts).unwrap_or_default();
     if let Some(share) = figure.number(Key::WorstShare) {
         format!(
-            "{subject} holds flows up, to {} in the worst flood, but which ports share what was not told.",
+            "{subject} throttles flows, to {} in the worst flood, but which ports share an uplink can't be \
+             separated.",
             words::percent(share)
         )
     } else {
-        let seen = figure.number(Key::UplinkSeenPorts).map_or_else(
-            || "what would have been seen is not known".to_owned(),
+        let detects = figure.number(Key::UplinkSeenPorts).map_or_else(
+            || "What this test would have detected is not known".to_owned(),
             |uplink| {
                 let percent = |name| figure.number(name).map(words::percent);
                 format!(
-                    "one of less than {uplink:.1} ports' rate, which is half of all ports \
-                     oversubscribed by more than {}, would have been seen with a probability of {}, \
-                     a wider one not for sure",
+                    "This test detects an uplink of less than {uplink:.1} ports' rate (half of all ports \
+                     oversubscribed by more than {}) with a probability of {}, a wider one not for sure",
                     percent(Key::ExcessOfHalvesSeen).unwrap_or_default(),
                     percent(Key::ChanceSeen).unwrap_or_default()
                 )
             },
         );
-        format!(
-            "No ports of {subject} were found to share an uplink that is short for {hosts} hosts; {seen}."
-        )
+        format!("No oversubscribed uplink of {subject} was found with {hosts} hosts. {detects}.")
     }
 }
 
@@ -100,7 +98,9 @@ fn cabled(figure: &Figure) -> String {
     let of = |name| reading::text(figure, name);
     match (of(Key::CablesMoved), of(Key::Hosts), of(Key::Cablings)) {
         (Some(moved), Some(hosts), Some(steps)) => {
-            format!(" {hosts} hosts sat in {steps} cablings, for which {moved} cables were moved.")
+            format!(
+                " {hosts} hosts took {steps} cabling rounds, in which {moved} cables were moved."
+            )
         }
         _ => String::new(),
     }
@@ -134,29 +134,23 @@ fn said(uplink: &Figure, at_least: bool) -> String {
     if at_least { format!("at least {rate}") } else { rate }
 }
 
-fn told(figure: &Figure) -> String {
+fn sentence(figure: &Figure) -> String {
     let subject = Who::of_figure(figure).in_words();
     let Some(share) = share(figure) else {
         return format!(
-            "Whether {subject} is non-blocking is not shown: no number of nodes stood beside a \
-             smaller one."
+            "Whether {subject} is non-blocking is not shown: that needs at least two node counts."
         );
     };
     let worst = reading::text(figure, Key::WorstArrangement).unwrap_or_default();
     let nodes = reading::text(figure, Key::Nodes).unwrap_or_default();
+    let all = if reading::text(figure, Key::Ports).as_ref() == Some(&nodes) { "all " } else { "" };
+    let pairing = format!(
+        "with {all}{nodes} ports active, the worst pairing ({worst}) gets {share} of what one pair alone gets"
+    );
     match figure.value {
-        Some(0.0) => format!(
-            "{subject} blocks: with {nodes} nodes talking in the arrangement {worst}, a pair gets \
-             {share} of what one pair alone gets."
-        ),
-        Some(_) => format!(
-            "{subject} blocked in none of the arrangements tried: in the worst, {worst} of {nodes} \
-             nodes, a pair gets {share} of what one pair alone gets."
-        ),
-        None => format!(
-            "Whether {subject} is non-blocking is not shown: in the worst arrangement, {worst} of \
-             {nodes} nodes, a pair gets {share} of what one pair alone gets."
-        ),
+        Some(0.0) => format!("{subject} is blocking: {pairing}."),
+        Some(_) => format!("{subject} is non-blocking in every arrangement tried: {pairing}."),
+        None => format!("Whether {subject} is non-blocking is not shown: {pairing}."),
     }
 }
 

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use page::{Answer, Caveat, Figure, Key, Metric, Unit, Verdict};
+use method::verdict::LINE_RATE;
+use page::{Answer, Caveat, Figure, Key, Metric, Reply, Unit, Verdict};
 
 use super::super::frames::Frames;
 use super::super::subject::Who;
@@ -77,45 +78,39 @@ fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Answer {
     if figure.value.is_none() {
         let whos = listed(group.iter().map(|f| Who::of_figure(f).in_words()).collect());
         let whos = if several { format!(" for {whos}") } else { String::new() };
-        if figure.caveats.contains(&Caveat::LossNotByLoad) {
-            let text = format!(
+        let text = if figure.caveats.contains(&Caveat::LossNotByLoad) {
+            format!(
                 "{hosts}{whos}: frames{size} are lost at any rate, and no more at a higher one, so no rate \
                  is the limit {goal}."
-            );
-            return stated(text, figure);
-        }
-        if let Some(high) = figure.high {
+            )
+        } else if let Some(high) = figure.high {
             let high = words::value(figure.unit, high);
-            let text = format!(
+            format!(
                 "{hosts}{whos}: fewer than {high}{size} pass {goal}; no load that was tried did."
-            );
-            return stated(text, figure);
-        }
-        return stated(format!("{hosts}: no rate{size} was found {goal}{whos}."), figure);
+            )
+        } else {
+            format!("{hosts}: no rate{size} was found {goal}{whos}.")
+        };
+        return stated(text, figure).asked(THROUGHPUT);
     }
     if let [one] = group {
         let who = Who::of_figure(one).in_words();
         let (who, way) = if several { (who, format!(", {hosts}")) } else { (hosts, String::new()) };
         let (least, why) = match bound(one, all) {
             Some(why) => ("at least ", format!(": {why}")),
-            None if one.verdict == Verdict::LinkLimited => ("", ": line rate".to_owned()),
-            None if one.caveats.contains(&Caveat::SearchCeiling) => ("at least ", String::new()),
+            None if is_bound(one) => ("at least ", String::new()),
             None => ("", String::new()),
         };
-        let (rate, beside) = (words::with_interval(one), beside(one, all));
-        return stated(
-            format!("{who} forwards {least}{rate}{size} {goal}{way}{why}{beside}."),
-            one,
-        );
+        let (rate, line, beside) = (words::with_interval(one), of_line(one), beside(one, all));
+        let text = format!("{who} forwards {least}{rate}{size} {goal}{line}{way}{why}{beside}.");
+        return line_rate(stated(text, one), one, THROUGHPUT);
     }
     let mut group = group.to_vec();
     group.sort_by(|a, b| b.value.partial_cmp(&a.value).unwrap_or(std::cmp::Ordering::Equal));
     let each = |f: &&Figure| {
-        let bounded = f.verdict == Verdict::TesterLimited
-            || f.verdict != Verdict::LinkLimited && f.caveats.contains(&Caveat::SearchCeiling);
-        let least = if bounded { "at least " } else { "" };
+        let least = if is_bound(f) { "at least " } else { "" };
         let rate = f.value.map_or_else(String::new, |v| words::value(f.unit, v));
-        format!("{} forwards {least}{rate}", Who::of_figure(f).in_words())
+        format!("{} forwards {least}{rate}{}", Who::of_figure(f).in_words(), of_line(f))
     };
     let rates: Vec<String> = group.iter().map(each).collect();
     let number = if group.len() == 2 { "both" } else { "all" };
@@ -127,7 +122,37 @@ fn forwards(group: &[&Figure], all: &[Figure], several: bool) -> Answer {
     };
     let beside = beside(group[0], all);
     let text = format!("{hosts}, frames{size}, {goal}: {}{beside}{verdict}.", listed(rates));
-    stated(text, figure)
+    line_rate(stated(text, figure), figure, THROUGHPUT)
+}
+
+/// What is asked of a rate where nobody knows what the link carries.
+const THROUGHPUT: &str = "Throughput?";
+
+/// ` = 97.3 % of line rate`; nothing where the link's rate is not known.
+fn of_line(figure: &Figure) -> String {
+    let share = figure.number(Key::OfLineRate).map(words::share_of_line);
+    share.map_or_else(String::new, |share| format!(" = {share} of line rate"))
+}
+
+/// Whether the device may do more than the figure says. Line rate is nobody's bound.
+fn is_bound(figure: &Figure) -> bool {
+    figure.verdict == Verdict::TesterLimited
+        || figure.verdict != Verdict::LinkLimited && figure.caveats.contains(&Caveat::SearchCeiling)
+}
+
+/// Whether a rate is line rate: yes where the link was the limit, no where the device was and even
+/// the interval's upper end is less. Without a link's rate the `other` question stands.
+pub(in super::super) fn line_rate(answer: Answer, figure: &Figure, other: &str) -> Answer {
+    let (Some(share), Some(value)) = (figure.number(Key::OfLineRate), figure.value) else {
+        return answer.asked(other);
+    };
+    let most = share * figure.high.unwrap_or(value).max(value) / value.max(f64::MIN_POSITIVE);
+    let known = match figure.verdict {
+        Verdict::LinkLimited => Some(true),
+        Verdict::DeviceLimited if most < LINE_RATE => Some(false),
+        _ => None,
+    };
+    answer.to("Line rate?", Reply::from(known))
 }
 
 /// `a`, `a and b`, `a, b and c`
@@ -154,14 +179,14 @@ pub(super) fn flood(figures: &[Figure]) -> Vec<Answer> {
         let who = Who::of_figure(f).in_words();
         let through = if several { format!(" through {who}") } else { String::new() };
         let way = format!("{}{through}", reading::hosts(f));
-        let (rate, beside) = (words::with_interval(f), beside(f, figures));
+        let (rate, line, beside) = (words::with_interval(f), of_line(f), beside(f, figures));
         let text = match bound(f, figures) {
             Some(why) => {
-                format!("At least {rate}{size} arrive under a flood, {way}: {why}{beside}.")
+                format!("At least {rate}{size} arrive under a flood{line}, {way}: {why}{beside}.")
             }
-            None => format!("Under a flood {rate}{size} arrive, {way}{beside}."),
+            None => format!("Under a flood {rate}{size} arrive{line}, {way}{beside}."),
         };
-        Some(stated(text, f))
+        Some(line_rate(stated(text, f), f, "Forwarding rate?"))
     })
     .collect()
 }
@@ -187,19 +212,19 @@ pub(in super::super) fn bound(figure: &Figure, all: &[Figure]) -> Option<String>
         Who::Named(_) => Who::of_figure(figure).in_words(),
         _ => device,
     };
-    let whose = if who.ends_with('s') { format!("{who}'") } else { format!("{who}'s") };
     // Where the same tester did more over the cable, its limit alone does not explain the figure.
     let more = among::bypass_of(figure, all)
         .and_then(|direct| Some(direct.value? * method::verdict::TESTER_SHARE > figure.value?));
     Some(if more == Some(true) {
-        "the tester got no more out on this way".to_owned()
+        "the traffic generator was the bottleneck on this path".to_owned()
     } else {
-        format!("the tester's limit, not {whose}")
+        format!("the test hosts were the limit, not {who}")
     })
 }
 
 /// One part of a sentence for each device, and how the sentence about all of them begins and ends.
 struct Test {
+    question: &'static str,
     metric: Metric,
     begins: fn(&Figure) -> String,
     told: fn(&Figure, &[Figure]) -> String,
@@ -208,10 +233,25 @@ struct Test {
 /// RFC 2544's other tests at the smallest frames: one sentence for each test and verdict.
 pub(super) fn others(figures: &[Figure]) -> Vec<Answer> {
     let tests = [
-        Test { metric: Metric::OneWayDelay, begins: at_load, told: delay },
-        Test { metric: Metric::BackToBack, begins: bursts, told: burst },
-        Test { metric: Metric::RecoveryTime, begins: after_overload, told: lasting },
-        Test { metric: Metric::ResetTime, begins: when_reset, told: lasting },
+        Test {
+            question: "Latency of a load?",
+            metric: Metric::OneWayDelay,
+            begins: at_load,
+            told: delay,
+        },
+        Test {
+            question: "Longest burst?",
+            metric: Metric::BackToBack,
+            begins: bursts,
+            told: burst,
+        },
+        Test {
+            question: "Recovery?",
+            metric: Metric::RecoveryTime,
+            begins: after_overload,
+            told: lasting,
+        },
+        Test { question: "Reset?", metric: Metric::ResetTime, begins: when_reset, told: lasting },
     ];
     tests.iter().flat_map(|test| of_test(test, figures)).collect()
 }
@@ -234,7 +274,8 @@ fn of_test(test: &Test, figures: &[Figure]) -> Vec<Answer> {
     }
     let sentence = |((begins, verdict), group): ((String, Verdict), Vec<&Figure>)| {
         let parts: Vec<String> = group.iter().map(|f| (test.told)(f, figures)).collect();
-        Answer::new(format!("{begins}: {}.", parts.join("; "))).limited_by(verdict)
+        let text = format!("{begins}: {}.", parts.join("; "));
+        Answer::new(text).limited_by(verdict).asked(test.question)
     };
     groups.into_iter().map(sentence).collect()
 }
@@ -254,7 +295,7 @@ fn at_load(figure: &Figure) -> String {
         None | Some("100") => "at each device's throughput".to_owned(),
         Some(percent) => format!("at {percent} % of each device's throughput"),
     };
-    format!("One way for {}, {load}", frames(figure))
+    format!("One-way delay of {}, {load}", frames(figure))
 }
 
 fn delay(figure: &Figure, all: &[Figure]) -> String {

@@ -37,7 +37,7 @@ pub(in crate::report) fn section(prefix: &str, figures: &[Figure]) -> Option<Sec
     );
     blocks.push(Block::Table(made_of(&own)));
     blocks.extend(enough(&own).map(Block::Table));
-    let heading = "How many bytes wait".to_owned();
+    let heading = "Buffer size".to_owned();
     Some(Section { id: format!("{prefix}-depth"), heading, blocks })
 }
 
@@ -179,7 +179,7 @@ fn enough(figures: &[&Figure]) -> Option<Table> {
             let told = match figure.value {
                 Some(1.0) => "enough",
                 Some(_) => "not enough",
-                None => "can't be told",
+                None => "not shown",
             };
             let needed = words::value(Unit::Bytes, number(figure, Key::NeededBytes));
             Cell::text(told).with_note(needed)
@@ -225,18 +225,18 @@ pub(in crate::report) fn answers(figures: &[Figure]) -> Vec<Answer> {
     });
     let sentence = match (total, by(Metric::Alpha, "")) {
         (Some(total), Some(alpha)) => format!(
-            "{who} shares {} among its outputs, each up to {} times what is free{beyond}{}.",
+            "{who} shares {} among its egress ports, dynamic threshold alpha {}{beyond}{}.",
             words::with_interval(total),
             words::trimmed(alpha.value.unwrap_or(0.0), 2),
             doubts(total)
         ),
         _ if shared.value == Some(1.0) => {
-            format!("{who} shares a buffer among its outputs; how large it is can't be told.")
+            format!("{who} shares a buffer among its egress ports; its size is not shown.")
         }
-        _ => format!("{who} gives each output a buffer of its own."),
+        _ => format!("{who} has a buffer of its own for each egress port."),
     };
     let verdict = total.map_or(shared.verdict, |total| total.verdict);
-    told.push(Answer::new(sentence).limited_by(verdict));
+    told.push(Answer::new(sentence).limited_by(verdict).asked("Shared buffer?"));
     told
 }
 
@@ -253,16 +253,18 @@ fn doubts(total: &Figure) -> &'static str {
 
 fn output(figure: &Figure, own: &[&Figure]) -> Answer {
     let who = Who::of_figure(figure).in_words();
-    let mut fed = format!("{}, fed {}", text(figure, Key::To), text(figure, Key::Feeding));
+    let feeding = text(figure, Key::Feeding).replace(" to ", ":");
+    let mut fed = format!("{feeding} oversubscription");
     if let Some(waits) = reading::text(figure, Key::Waits) {
         let size = text(figure, Key::FrameSize);
-        fed = format!("{fed} with frames of {size} octets that wait {waits}");
+        fed = format!("{fed}, frames of {size} octets that wait {waits}");
     }
+    let egress = format!("egress port {} ({fed})", text(figure, Key::To));
     let Some(value) = figure.value else {
         let why: Vec<&str> = figure.caveats.iter().map(|caveat| caveat.as_str()).collect();
         let why = why.join(", ");
-        let text = format!("How much {who} holds before {fed}, can't be told: {why}.");
-        return stated(text, figure);
+        let text = format!("How much {who} buffers at {egress} is not shown: {why}.");
+        return stated(text, figure).asked("Buffer size?");
     };
     let bound = !text(figure, Key::Bound).is_empty();
     let holds = if bound {
@@ -282,11 +284,11 @@ fn output(figure: &Figure, own: &[&Figure]) -> Answer {
         let most = f.low.or(f.value)?;
         let beyond = if bound { " at least" } else { ", not beyond" };
         Some(format!(
-            ": enough for one flow of {} on a round trip of up to {}{beyond}",
+            ": enough for one flow of {} at an RTT of up to {}{beyond}",
             words::bit_rate(rate),
             words::time(most)
         ))
     });
-    let text = format!("{who} holds {holds} before {fed}{}.", path.unwrap_or_default());
-    stated(text, figure)
+    let text = format!("{who} buffers {holds} at {egress}{}.", path.unwrap_or_default());
+    stated(text, figure).asked("Buffer size?")
 }

@@ -46,7 +46,8 @@ fn picture(figure: &Figure, figures: &[Figure]) -> Option<Picture> {
     let height = LINE.mul_add(uplinks.len() as f64, top + MARGIN);
     let title = format!("The ports of {} in the groups that share an uplink", who.in_words());
     let svg = format!(
-        r#"<svg class="map" viewBox="0 0 {width} {height}" style="max-width:{width}px" role="img" aria-label="{}">{out}</svg>"#,
+        r#"<svg class="map" viewBox="0 0 {width} {height}" style="min-width:{0:.0}px;max-width:{width}px" role="img" aria-label="{1}">{out}</svg>"#,
+        width * 0.88,
         escape(&title),
     );
     let trials = figure.number(Key::Trials).unwrap_or(0.0);

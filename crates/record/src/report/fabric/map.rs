@@ -11,8 +11,12 @@ use super::super::subject::Who;
 use super::{is, megabytes, text};
 use crate::svg::escape;
 
-const SIDE: f64 = 13.0;
+const SIDE: f64 = 14.0;
 const MARGIN: f64 = 84.0;
+/// Below the fields: what their shades mean.
+const SCALE: f64 = 52.0;
+/// A picture is never drawn smaller than this: beyond that it is scrolled.
+const LEAST: f64 = 0.88;
 /// More ports than these would be a blur.
 const MOST_PORTS: usize = 128;
 
@@ -59,20 +63,57 @@ fn picture(who: &Who, pairs: &[&Figure]) -> Option<Picture> {
             MARGIN - 5.0,
             escape(port)
         );
+        let x = MARGIN + (at as f64 + 0.8) * SIDE;
+        let _ = write!(
+            cells,
+            r#"<text class="tick" transform="translate({x:.1} {}) rotate(-90)">{}</text>"#,
+            MARGIN - 5.0,
+            escape(port)
+        );
     }
-    let side = SIDE.mul_add(ports.len() as f64, MARGIN + 8.0);
+    let below = SIDE.mul_add(ports.len() as f64, MARGIN);
+    put_scale(&mut cells, below, best);
+    let side = (below + 8.0).max(330.0);
     let title = format!("What each pair of ports of {} got", who.in_words());
     let svg = format!(
-        r#"<svg class="map" viewBox="0 {0} {side} {1}" style="max-width:{side}px" role="img" aria-label="{2}">{cells}</svg>"#,
-        MARGIN - 8.0,
-        side - MARGIN + 8.0,
+        r#"<svg class="map" viewBox="0 0 {side} {0}" style="min-width:{1:.0}px;max-width:{side}px" role="img" aria-label="{2}">{cells}</svg>"#,
+        below + SCALE,
+        side * LEAST,
         escape(&title),
     );
     let caption = format!(
-        "{title}: pale is {} MB/s each way, dark is nothing; the value is on each field.",
+        "{title}, each way; the best of them got {} MB/s. The value is on each field.",
         megabytes(best)
     );
     Some(Picture { image: Image::Drawing(svg), caption })
+}
+
+/// What the shades mean: from all that the best pair got to nothing.
+fn put_scale(out: &mut String, below: f64, best: f64) {
+    const WIDE: f64 = 56.0;
+    for (at, quarters) in (0..=4).rev().enumerate() {
+        let (x, share) = (WIDE.mul_add(at as f64, 8.0), f64::from(quarters) / 4.0);
+        let _ = write!(
+            out,
+            r#"<path class="s1" style="fill:var(--c);stroke:var(--line);stroke-width:1" fill-opacity="{:.2}" d="M{x} {}h{WIDE}v{SIDE}h-{WIDE}z"/><text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>"#,
+            opacity(share),
+            below + 14.0,
+            x + WIDE / 2.0,
+            below + 44.0,
+            megabytes(best * share)
+        );
+    }
+    let _ = write!(
+        out,
+        r#"<text class="tick" x="{}" y="{}">MB/s</text>"#,
+        WIDE * 5.0 + 14.0,
+        below + 26.0
+    );
+}
+
+/// The less a pair got of the best, the darker.
+fn opacity(share: f64) -> f64 {
+    0.88f64.mul_add(1.0 - share, 0.12)
 }
 
 /// Whether the second of a pair sent nothing.
@@ -85,15 +126,15 @@ fn value(figure: &Figure) -> f64 {
 }
 
 fn draw(out: &mut String, row: usize, column: usize, figure: &Figure, best: f64) {
-    let missing = 1.0 - (figure.value.unwrap_or(0.0) / best).clamp(0.0, 1.0);
+    let share = (figure.value.unwrap_or(0.0) / best).clamp(0.0, 1.0);
     let told = figure.value.map_or_else(
         || "nothing".to_owned(),
         |got| format!("{} MB/s, {}", megabytes(got), text(figure, Key::Arrangement)),
     );
     let _ = write!(
         out,
-        r#"<rect class="s1" style="fill:var(--c)" fill-opacity="{:.2}" stroke="var(--grid)" x="{:.1}" y="{:.1}" width="{SIDE}" height="{SIDE}"><title>{}</title></rect>"#,
-        0.08 + 0.92 * missing,
+        r#"<rect class="s1" style="fill:var(--c)" fill-opacity="{:.2}" stroke="var(--line)" x="{:.1}" y="{:.1}" width="{SIDE}" height="{SIDE}"><title>{}</title></rect>"#,
+        opacity(share),
         SIDE.mul_add(column as f64, MARGIN),
         SIDE.mul_add(row as f64, MARGIN),
         escape(&format!("{} and {}: {told}", text(figure, Key::From), text(figure, Key::To)))

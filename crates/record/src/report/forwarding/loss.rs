@@ -97,9 +97,10 @@ fn series(name: String, colour: Option<usize>, who: &Who, curve: &Curve) -> Seri
 
 fn picture(title: &str, told: &str, series: Vec<Series>) -> Picture {
     let points = || series.iter().flat_map(|s| &s.points);
-    let x = Axis::over("frames/s asked for", Scale::Linear, points().map(|p| p.x), |v| {
-        words::tick(Unit::FramesPerSecond, v)
-    });
+    let x =
+        Axis::over("offered load, frames/s, log scale", Scale::Log, points().map(|p| p.x), |v| {
+            words::tick(Unit::FramesPerSecond, v)
+        });
     let y =
         Axis::over("frames lost", Scale::Linear, points().map(|p| p.y).chain([0.0, 0.01]), |v| {
             words::tick(Unit::Ratio, v)
@@ -114,7 +115,7 @@ fn picture(title: &str, told: &str, series: Vec<Series>) -> Picture {
 fn point(rate: u64, (sent, lost, trials): (u64, u64, u32)) -> Point {
     let share = if sent == 0 { 0.0 } else { lost as f64 / sent as f64 };
     let text = format!(
-        "{} frames/s asked for, {} of {} frames lost ({}), {trials} trials",
+        "{} frames/s offered, {} of {} frames lost ({}), {trials} trials",
         words::count(rate),
         words::count(lost),
         words::count(sent),

@@ -21,9 +21,11 @@ pub(super) fn table(rates: &[&Figure], all: &[Figure], link: Option<Rate>) -> Ta
     let beside =
         |f: &Figure| rates.iter().any(|r| !r.is_bypass() && same(among::bypass_of(r, all), f));
     let rows = rates.iter().filter(|f| !(f.is_bypass() && beside(f))).map(|f| {
-        let of_line = || Some(words::percent(f.value? / ways(f) / line_rate(f, link)?.0));
+        // A page's own link rate serves figures that were found without.
+        let by_page = || Some(f.value? / ways(f) / line_rate(f, link)?.0);
+        let of_line = f.number(Key::OfLineRate).or_else(by_page);
         // The link rate is the device's: a direct cable need not have it.
-        let of_line = if f.is_bypass() { None } else { of_line() };
+        let of_line = of_line.filter(|_| !f.is_bypass()).map(words::share_of_line);
         let bypass = if f.is_bypass() { None } else { among::bypass_of(f, all) };
         vec![
             frames::cell(f),
@@ -145,6 +147,7 @@ pub(super) fn conventions(rates: &[&Figure], all: &[Figure]) -> Table {
 /// The study's own figure, which knows the headers; else by the size.
 fn in_bits(figure: &Figure, all: &[Figure], convention: RateConvention) -> Option<f64> {
     let mut like = figure.conditions.clone();
+    like.remove(&Key::OfLineRate);
     like.insert(Key::RateConvention, convention.as_str().into());
     let told = all.iter().find(|f| {
         f.metric == figure.metric && f.unit == Unit::BitsPerSecond && f.conditions == like

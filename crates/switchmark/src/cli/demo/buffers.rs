@@ -10,6 +10,11 @@ use crate::config::resolved::{Source, Testbed, VirtualConfig};
 use crate::request::given::Given;
 use crate::request::{Buffer, Depth, StudyRequest as _};
 
+/// What one of them buffers.
+pub fn size(device: &str) -> Option<ByteCount> {
+    DEVICES.iter().find(|(name, _)| *name == device).and_then(|(_, size)| size.parse().ok())
+}
+
 /// A gigabit over 50 ms holds 6.25 MB: one buffer is as large, the other a sixth.
 const DEVICES: [(&str, &str); 2] = [("deep", "6.4MB"), ("shallow", "1MB")];
 

@@ -1,0 +1,71 @@
+//! What share of line rate a rate is, where the link's rate is known.
+//!
+//! Owns which figures have a line to be held beside. Never judges a rate by it: that is the
+//! verdict's.
+
+use page::{Figure, Key, Metric, Unit};
+
+/// Adds `of_line_rate` to every throughput and to every flood's received rate that a device
+/// forwarded.
+pub(super) fn mark(figures: &mut [Figure]) {
+    for figure in figures {
+        figure.conditions.remove(&Key::OfLineRate);
+        if let (Some(value), Some(line)) = (figure.value, line(figure)) {
+            figure.set(Key::OfLineRate, value / line);
+        }
+    }
+}
+
+/// Frames a second that the links carry of what the figure is of. A direct cable need not have the
+/// device's rate.
+fn line(figure: &Figure) -> Option<f64> {
+    let is_rate = matches!(figure.metric, Metric::Throughput | Metric::Received)
+        && figure.unit == Unit::FramesPerSecond;
+    if !is_rate || figure.is_bypass() {
+        return None;
+    }
+    let pattern = figure.number(Key::PatternRate);
+    // A switching test without a pattern's rate is of some ports, and no one line is beside it.
+    let one = figure.number(Key::LineRate).filter(|_| figure.text(Key::Suite).is_none());
+    let ways = if figure.text(Key::Direction) == Some("total") { 2.0 } else { 1.0 };
+    pattern.or(one.map(|line| line * ways)).filter(|line| *line > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use page::{Conditions, Verdict};
+
+    use super::*;
+
+    #[test]
+    fn a_rate_is_a_share_of_all_its_lines() {
+        let check = |conditions: &[(Key, &str)], numbers: &[(Key, f64)], expect: Option<f64>| {
+            let mut figure = Figure {
+                metric: Metric::Throughput,
+                quantile: None,
+                unit: Unit::FramesPerSecond,
+                value: Some(1_000.0),
+                low: None,
+                high: None,
+                confidence: None,
+                n: 1,
+                blocks: 1,
+                conditions: Conditions::new(),
+                verdict: Verdict::Undetermined,
+                caveats: Vec::new(),
+            };
+            conditions.iter().for_each(|(key, text)| figure.set(key.clone(), *text));
+            numbers.iter().for_each(|(key, number)| figure.set(key.clone(), *number));
+            mark(std::slice::from_mut(&mut figure));
+            assert_eq!(figure.number(Key::OfLineRate), expect, "{figure:?}");
+        };
+        let line = &[(Key::LineRate, 2_000.0)];
+        check(&[], &[], None);
+        check(&[], line, Some(0.5));
+        check(&[(Key::Direction, "total")], line, Some(0.25));
+        check(&[(Key::Path, "bypass")], line, None);
+        check(&[(Key::Suite, "rfc2889")], line, None);
+        let pattern = &[(Key::LineRate, 2_000.0), (Key::PatternRate, 8_000.0)];
+        check(&[(Key::Suite, "rfc2889")], pattern, Some(0.125));
+    }
+}
