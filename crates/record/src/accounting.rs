@@ -53,7 +53,9 @@ impl TrialAccount {
                 Outcome::Valid => account.valid += 1,
                 Outcome::Invalid { reasons } => {
                     account.invalid += 1;
-                    reasons.iter().for_each(|one| note("invalid", kind_of(one), &trial.label));
+                    for one in reasons {
+                        note("invalid", kind_of(one), &trial.label);
+                    }
                 }
                 Outcome::Failed { reason } => {
                     account.failed += 1;

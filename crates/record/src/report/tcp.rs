@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use method::TcpSpec;
 use page::{
@@ -128,24 +129,26 @@ pub(super) fn section(
     if cases.is_empty() {
         return None;
     }
-    let mut blocks = vec![Block::Table(table(&cases))];
+    let mut blocks = vec![Block::Table(goodput_table(&cases)), Block::Table(hosts_table(&cases))];
     blocks.extend(over_time(records));
     let heading = "TCP goodput".to_owned();
     Some(Section { id: format!("{prefix}-tcp"), heading, blocks })
 }
 
-fn table(cases: &[Case<'_>]) -> Table {
+/// `both at once, h1 → h2`, and its streams.
+fn which(case: &Case<'_>) -> Cell {
+    let both = if case.is_of(Key::Test, BOTH) { "both at once, " } else { "" };
+    Cell::text(format!("{both}{}", case.way())).with_note(tcp(case.goodput()))
+}
+
+fn goodput_table(cases: &[Case<'_>]) -> Table {
     let row = |case: &Case<'_>| {
-        let both = if case.is_of(Key::Test, BOTH) { "both at once, " } else { "" };
         let limit = case.goodput().number(Key::WireLimit).map(rate);
         let share = case.share().map_or(Cell::Missing, |share| {
             Cell::number(percent(share)).with_note(limit.unwrap_or_default())
         });
-        let busiest = case.busiest().map_or_else(Cell::default, |figure| {
-            Cell::value(figure).with_note(reading::text(figure, Key::Of).unwrap_or_default())
-        });
         vec![
-            Cell::text(format!("{both}{}", case.way())).with_note(tcp(case.goodput())),
+            which(case),
             Cell::text(case.who().name()),
             Cell::value(case.goodput()),
             share,
@@ -153,10 +156,6 @@ fn table(cases: &[Case<'_>]) -> Table {
             case.cell(Metric::RetransmitsPerGigabyte),
             case.rtt(0.5).map_or_else(Cell::default, Cell::value),
             case.rtt(0.0).map_or_else(Cell::default, Cell::value),
-            case.cell(Metric::CwndMax),
-            case.cell(Metric::ReceiveWindowLimited),
-            case.cell(Metric::SendBufferLimited),
-            busiest,
             Cell::samples(&[case.goodput()]),
             Cell::limit_of(case.goodput(), &case.0),
         ]
@@ -170,24 +169,44 @@ fn table(cases: &[Case<'_>]) -> Table {
         "per GB",
         "RTT",
         "smallest",
-        "cwnd",
-        "window",
-        "buffer",
-        "processors",
         "n",
         "limited by",
     ];
+    let note = "Of link: the share of what the link carries as TCP payload in full segments, \
+                one way and without anything else. RTT: the smoothed round trip of the connections \
+                under this load, and the smallest that they saw.";
     Table::new("TCP payload at the receiver", head)
-        .sparing(&["n", "buffer", "window", "cwnd", "per GB", "processors", "smallest"])
-        .with_note(NOTE)
+        .sparing(&["n", "per GB", "smallest"])
+        .with_note(note)
         .with_rows(cases.iter().map(row))
 }
 
-const NOTE: &str = "Of link: the share of what the link carries as TCP payload in full segments, \
-    one way and without anything else. RTT: the smoothed round trip of the connections under this \
-    load, and the smallest that they saw. Window and buffer: the share of the time in which the \
-    sender waited for the receiver's window, and for its own socket buffer. Processors: the busiest \
-    host's, all of them together.";
+/// What the hosts themselves did.
+fn hosts_table(cases: &[Case<'_>]) -> Table {
+    let row = |case: &Case<'_>| {
+        let busiest = case.busiest().map_or_else(Cell::default, |figure| {
+            Cell::value(figure).with_note(reading::text(figure, Key::Of).unwrap_or_default())
+        });
+        let limit = case.goodput().text(Key::HostLimit).unwrap_or_default();
+        vec![
+            which(case),
+            Cell::text(case.who().name()),
+            case.cell(Metric::CwndMax),
+            case.cell(Metric::ReceiveWindowLimited),
+            case.cell(Metric::SendBufferLimited),
+            busiest,
+            Cell::text(limit),
+        ]
+    };
+    let head = ["TCP", "device", "cwnd", "window", "buffer", "processors", "the hosts' limit"];
+    let note = "Window and buffer: the share of the time in which the sender waited for the \
+                receiver's window, and for its own socket buffer. Processors: the busiest host's, \
+                all of them together.";
+    Table::new("What held the hosts up", head)
+        .sparing(&["buffer", "cwnd"])
+        .with_note(note)
+        .with_rows(cases.iter().map(row))
+}
 
 /// `2 streams of cubic`
 fn tcp(figure: &Figure) -> String {
@@ -222,10 +241,8 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
     let own: Vec<&Case<'_>> = cases.iter().filter(|case| !case.goodput().is_bypass()).collect();
     let several = own.iter().map(|case| case.who()).collect::<BTreeSet<Who>>().len() > 1;
     let one = |case: &&Case<'_>| {
-        let through = match several {
-            true => format!(" through {}", case.who().in_words()),
-            false => String::new(),
-        };
+        let who = several.then(|| format!(" through {}", case.who().in_words()));
+        let through = who.unwrap_or_default();
         let text = if !case.is_of(Key::Test, BOTH) {
             one_way(case, &cases, &through)
         } else if case.is_of(Key::Direction, "total") {
@@ -252,13 +269,13 @@ fn one_way(case: &Case<'_>, all: &[Case<'_>], through: &str) -> String {
         other.goodput().is_bypass() && other.way() == case.way() && !other.is_of(Key::Test, BOTH)
     });
     if let Some(value) = cable.and_then(|cable| cable.goodput().value) {
-        text.push_str(&format!("; {} over the direct cable", words::bit_rate(value)));
+        let _ = write!(text, "; {} over the direct cable", words::bit_rate(value));
     }
     text.push('.');
     text.push_str(&retransmits(case));
     if let (Some(rtt), Some(min)) = (value(case.rtt(0.5)), value(case.rtt(0.0))) {
         let (rtt, min) = (words::time(rtt), words::time(min));
-        text.push_str(&format!(" RTT {rtt} under this load, {min} at its smallest."));
+        let _ = write!(text, " RTT {rtt} under this load, {min} at its smallest.");
     }
     text.push_str(&host_limit(case));
     text
@@ -371,7 +388,7 @@ fn over_time(records: &[(Trial, TrialRecord)]) -> Vec<Block> {
     if shown.is_empty() {
         return Vec::new();
     }
-    let pictures = shown.iter().map(|(_, flows)| picture(flows)).collect();
+    let pictures = shown.iter().map(|(_, flows)| picture(&comparable(flows))).collect();
     let mut blocks = vec![Block::Pictures(pictures)];
     for (trial, flow, bulk, done) in shown.iter().flat_map(|(_, flows)| flows) {
         let (way, who) = (way(flow), Who::of_trial(trial).name());
@@ -385,6 +402,21 @@ fn over_time(records: &[(Trial, TrialRecord)]) -> Vec<Block> {
 
 fn way(flow: &Flow) -> String {
     format!("{} → {}", flow.from.host, flow.to.host)
+}
+
+/// A cable that is this many times faster leaves nothing to be seen of the device, and is left out.
+const TOO_FAST: f64 = 10.0;
+
+/// What can be drawn together.
+fn comparable<'a>(flows: &[Shown<'a>]) -> Vec<Shown<'a>> {
+    let is_cable = |trial: &Trial| Who::of_trial(trial).is_cable();
+    let mean = |done: &BulkRecord| done.received.0 as f64 / done.elapsed.as_secs_f64().max(1e-9);
+    let through = flows.iter().filter(|(trial, ..)| !is_cable(trial));
+    let fastest = through.map(|(.., done)| mean(done)).fold(0.0, f64::max);
+    let fits = |(trial, .., done): &&Shown<'a>| {
+        !is_cable(trial) || fastest <= 0.0 || mean(done) <= TOO_FAST * fastest
+    };
+    flows.iter().filter(fits).copied().collect()
 }
 
 /// All streams of a flow together; a colour for each flow, the direct cable dashed.

@@ -71,7 +71,7 @@ impl Part {
 
     /// What held its connections up.
     fn limit(self, sample: &Sample) -> Option<HostLimit> {
-        let sockets = self.flows(sample).iter().filter_map(|seen| seen.sender?.limit()).next();
+        let sockets = self.flows(sample).iter().find_map(|seen| seen.sender?.limit());
         sockets.or_else(|| sample.out_of_processors().then_some(HostLimit::Processors))
     }
 }
@@ -233,39 +233,44 @@ impl Case<'_> {
         if self.ways.stamps_by_software() {
             row.caveats.insert(Caveat::SoftwareTimestamps);
         }
-        let figure = |(q, statistic, pick): (f64, &str, fn(&Sender) -> Option<f64>)| {
-            let of = |sample: &Sample| self.sender(sample).and_then(|sender| pick(&sender));
-            let beside = |own: &Sample| {
-                let other = self.cable.samples.iter().find(|other| other.block == own.block)?;
-                Some((of(own)?, of(other)?))
-            };
-            let both: Vec<(f64, f64)> = self.own.samples.iter().filter_map(beside).collect();
-            let mut row = row.clone();
-            row.verdict = self.ways.judge(self.way, &Evidence::Delay(Delays::paired(&both)));
-            row.set(Key::Statistic, statistic);
-            let mut figure = row.over_blocks(Metric::Rtt, Unit::Nanoseconds, &self.each(of));
-            figure.quantile = Some(q);
-            figure
+        self.known(vec![
+            self.round_trip(row.clone(), (0.5, "smoothed"), |sender| sender.srtt),
+            self.round_trip(row, (0.0, "smallest"), |sender| sender.min_rtt),
+        ])
+    }
+
+    fn round_trip(
+        &self,
+        mut row: Row,
+        (quantile, statistic): (f64, &str),
+        pick: fn(&Sender) -> Option<f64>,
+    ) -> Figure {
+        let of = |sample: &Sample| self.sender(sample).and_then(|sender| pick(&sender));
+        let beside = |own: &Sample| {
+            let other = self.cable.samples.iter().find(|other| other.block == own.block)?;
+            Some((of(own)?, of(other)?))
         };
-        let kinds: [(f64, &str, fn(&Sender) -> Option<f64>); 2] =
-            [(0.5, "smoothed", |sender| sender.srtt), (0.0, "smallest", |sender| sender.min_rtt)];
-        self.known(kinds.map(figure).to_vec())
+        let both: Vec<(f64, f64)> = self.own.samples.iter().filter_map(beside).collect();
+        row.verdict = self.ways.judge(self.way, &Evidence::Delay(Delays::paired(&both)));
+        row.set(Key::Statistic, statistic);
+        let mut figure = row.over_blocks(Metric::Rtt, Unit::Nanoseconds, &self.each(of));
+        figure.quantile = Some(quantile);
+        figure
     }
 
     /// The window, and what the sockets waited for.
     fn sockets(&self, row: &Row) -> Vec<Figure> {
         let verdict = self.ways.judge(self.way, &Evidence::Nothing);
         let row = Row { verdict, ..row.clone() };
-        let figure = |(metric, unit, pick): (Metric, Unit, fn(&Sender) -> f64)| {
-            let values = self.each(|sample| self.sender(sample).map(|sender| pick(&sender)));
-            row.over_blocks(metric, unit, &values)
+        let each = |pick: fn(&Sender) -> f64| {
+            self.each(|sample| self.sender(sample).map(|sender| pick(&sender)))
         };
-        let kinds: [(Metric, Unit, fn(&Sender) -> f64); 3] = [
-            (Metric::CwndMax, Unit::Bytes, |sender| sender.cwnd),
-            (Metric::ReceiveWindowLimited, Unit::Ratio, |sender| sender.window),
-            (Metric::SendBufferLimited, Unit::Ratio, |sender| sender.buffer),
-        ];
-        self.known(kinds.map(figure).to_vec())
+        let share = |metric, pick| row.over_blocks(metric, Unit::Ratio, &each(pick));
+        self.known(vec![
+            row.over_blocks(Metric::CwndMax, Unit::Bytes, &each(|sender| sender.cwnd)),
+            share(Metric::ReceiveWindowLimited, |sender| sender.window),
+            share(Metric::SendBufferLimited, |sender| sender.buffer),
+        ])
     }
 
     /// How busy each host was.
