@@ -6,6 +6,7 @@ mod fabric;
 mod fabric_structure;
 mod forwarding;
 mod futile;
+mod goodput;
 mod held;
 mod judging;
 mod latency;

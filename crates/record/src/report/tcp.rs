@@ -84,9 +84,15 @@ impl<'a> Case<'a> {
         Some(self.goodput().value? / self.goodput().number(Key::WireLimit)?)
     }
 
-    /// The host that was busiest, and how busy it was.
-    fn busiest(&self) -> Option<&'a Figure> {
-        let hosts = self.0.iter().copied().filter(|f| f.metric == Metric::HostBusy);
+    /// The host that was busiest in these trials, and how busy it was. With both ways at once that
+    /// stands with both together.
+    fn busiest(&self, all: &[Self]) -> Option<&'a Figure> {
+        let alike = |other: &&Self| {
+            let test = |case: &Self| case.goodput().text(Key::Test).map(str::to_owned);
+            other.who() == self.who() && test(other) == test(self)
+        };
+        let hosts = all.iter().filter(alike).flat_map(|case| case.0.iter().copied());
+        let hosts = hosts.filter(|f| f.metric == Metric::HostBusy);
         hosts.max_by(|a, b| a.value.unwrap_or(0.0).total_cmp(&b.value.unwrap_or(0.0)))
     }
 
@@ -129,7 +135,11 @@ pub(super) fn section(
     if cases.is_empty() {
         return None;
     }
-    let mut blocks = vec![Block::Table(goodput_table(&cases)), Block::Table(hosts_table(&cases))];
+    let mut blocks = vec![Block::Table(goodput_table(&cases))];
+    blocks.push(Block::Folded {
+        summary: "What the hosts waited for, and how busy they were".to_owned(),
+        table: hosts_table(&cases),
+    });
     blocks.extend(over_time(records));
     let heading = "TCP goodput".to_owned();
     Some(Section { id: format!("{prefix}-tcp"), heading, blocks })
@@ -184,7 +194,7 @@ fn goodput_table(cases: &[Case<'_>]) -> Table {
 /// What the hosts themselves did.
 fn hosts_table(cases: &[Case<'_>]) -> Table {
     let row = |case: &Case<'_>| {
-        let busiest = case.busiest().map_or_else(Cell::default, |figure| {
+        let busiest = case.busiest(cases).map_or_else(Cell::default, |figure| {
             Cell::value(figure).with_note(reading::text(figure, Key::Of).unwrap_or_default())
         });
         let limit = case.goodput().text(Key::HostLimit).unwrap_or_default();
@@ -205,7 +215,7 @@ fn hosts_table(cases: &[Case<'_>]) -> Table {
     Table::new("What held the hosts up", head)
         .sparing(&["buffer", "cwnd"])
         .with_note(note)
-        .with_rows(cases.iter().map(row))
+        .with_rows(cases.iter().filter(|case| case.get(Metric::CwndMax).is_some()).map(row))
 }
 
 /// `2 streams of cubic`
@@ -232,9 +242,6 @@ fn rate(bits: f64) -> String {
     format!("{}\u{a0}{unit}", words::trimmed(bits / divisor, decimals))
 }
 
-/// What is asked of each way, and of both at once.
-const ASKED: &str = "TCP goodput?";
-
 /// One for each way alone, and one for both ways at once.
 pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
     let cases = cases(figures);
@@ -246,13 +253,13 @@ pub(super) fn answers(figures: &[Figure]) -> Vec<Answer> {
         let text = if !case.is_of(Key::Test, BOTH) {
             one_way(case, &cases, &through)
         } else if case.is_of(Key::Direction, "total") {
-            both_ways(case, &own, &through)
+            both_ways(case, &cases, &through)
         } else {
             return None;
         };
         let known = case.goodput().value.is_some();
         let verdict = if known { case.goodput().verdict } else { Verdict::Undetermined };
-        Some(Answer::new(text).asked(ASKED).limited_by(verdict))
+        Some(Answer::new(text).limited_by(verdict))
     };
     own.iter().filter_map(one).collect()
 }
@@ -277,22 +284,22 @@ fn one_way(case: &Case<'_>, all: &[Case<'_>], through: &str) -> String {
         let (rtt, min) = (words::time(rtt), words::time(min));
         let _ = write!(text, " RTT {rtt} under this load, {min} at its smallest.");
     }
-    text.push_str(&host_limit(case));
+    text.push_str(&host_limit(case, all));
     text
 }
 
-fn both_ways(case: &Case<'_>, own: &[&Case<'_>], through: &str) -> String {
+fn both_ways(case: &Case<'_>, all: &[Case<'_>], through: &str) -> String {
     let goodput = case.goodput();
     let hosts = reading::hosts(goodput).replace(" → ", " ↔ ");
     if goodput.value.is_none() {
         return format!("No figure for TCP payload {hosts}{through}: no trial was valid.");
     }
-    let parts = own.iter().filter(|other| {
+    let parts = all.iter().filter(|other| {
         other.is_of(Key::Test, BOTH)
             && other.who() == case.who()
             && !other.is_of(Key::Direction, "total")
     });
-    let part = |part: &&Case<'_>| {
+    let part = |part: &Case<'_>| {
         Some(format!("{} {}", words::bit_rate(part.goodput().value?), part.way()))
     };
     let parts: Vec<String> = parts.filter_map(part).collect();
@@ -302,7 +309,7 @@ fn both_ways(case: &Case<'_>, own: &[&Case<'_>], through: &str) -> String {
         parts.join(", "),
         of_ceiling(case, " both ways"),
         retransmits(case),
-        host_limit(case)
+        host_limit(case, all)
     )
 }
 
@@ -337,7 +344,7 @@ fn retransmits(case: &Case<'_>) -> String {
     }
 }
 
-fn host_limit(case: &Case<'_>) -> String {
+fn host_limit(case: &Case<'_>, all: &[Case<'_>]) -> String {
     let share = |metric| {
         value(case.get(metric)).map_or_else(String::new, |share| {
             format!(", for which the sender waited in {} of the time", words::percent(share))
@@ -351,7 +358,7 @@ fn host_limit(case: &Case<'_>) -> String {
             format!(" The limit was the sender's own buffer{}.", share(Metric::SendBufferLimited))
         }
         Some(_) => {
-            let busy = case.busiest().and_then(|f| Some((reading::text(f, Key::Of)?, f.value?)));
+            let busy = case.busiest(all).and_then(|f| Some((reading::text(f, Key::Of)?, f.value?)));
             let busy = busy.map_or_else(String::new, |(host, share)| {
                 format!(": {host} was {} busy", words::percent(share))
             });

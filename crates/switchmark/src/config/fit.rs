@@ -176,7 +176,7 @@ fn servers_fit(study: &StudySpec, testbed: &Testbed) -> Result<(), Misfit> {
     let Some((host, _)) = server else { return Ok(()) };
     let fits = match study {
         StudySpec::Latency(spec) => spec.protocols.iter().all(|it| *it == Protocol::Icmp),
-        StudySpec::Campaign(_) | StudySpec::Imported(_) => true,
+        StudySpec::Tcp(_) | StudySpec::Campaign(_) | StudySpec::Imported(_) => true,
         _ => false,
     };
     if fits {

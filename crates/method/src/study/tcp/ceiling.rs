@@ -44,6 +44,15 @@ impl Of {
     }
 }
 
+/// What a pair's path is held to, and by what, where that is known.
+pub(super) fn rate(topology: &Topology, pair: &Pair) -> Option<(Rate, Of)> {
+    let slower = |rate: fn(&Topology, &PortRef) -> Option<Rate>| {
+        Some(rate(topology, &pair.from)?.min(rate(topology, &pair.to)?))
+    };
+    let link = slower(Topology::rate).map(|link| (link, Of::Link));
+    link.or_else(|| Some((slower(Topology::limit)?, Of::PortLimit)))
+}
+
 /// Of a pair's path, in full segments from its first port to its second.
 pub(super) fn ceiling(topology: &Topology, pair: &Pair, segment: Segment) -> Option<Ceiling> {
     const IPV4: u32 = 20;
@@ -53,13 +62,7 @@ pub(super) fn ceiling(topology: &Topology, pair: &Pair, segment: Segment) -> Opt
         IpAddr::V6(_) => IPV6,
     };
     let mtu = segment.ip_packet(ip_header);
-    let slower = |rate: fn(&Topology, &PortRef) -> Option<Rate>| {
-        Some(rate(topology, &pair.from)?.min(rate(topology, &pair.to)?))
-    };
-    let (rate, of) = match slower(Topology::rate) {
-        Some(link) => (link, Of::Link),
-        None => (slower(Topology::limit)?, Of::PortLimit),
-    };
+    let (rate, of) = rate(topology, pair)?;
     // A lab's cable is held to its rate by the limiters that its devices' ports have, too.
     let by_kernel = of == Of::PortLimit || (topology.is_lab() && topology.devices.is_empty());
     let octets = mtu + MAC + if by_kernel { 0 } else { ON_THE_WIRE };

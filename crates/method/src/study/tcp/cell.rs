@@ -100,6 +100,8 @@ pub(super) struct Seen {
     pub(super) goodput: f64,
     /// Payload octets at the receiver.
     pub(super) octets: f64,
+    /// None where the sender's host told nothing.
+    pub(super) retransmits: Option<u64>,
     pub(super) segment: Option<Segment>,
     /// None where nobody read the sender's sockets.
     pub(super) sender: Option<Sender>,
@@ -155,16 +157,29 @@ impl Sender {
     }
 }
 
+/// Payload octets after the warm-up, and in what time. A receiver that tells nothing but its sum
+/// has the warm-up in it.
+fn received(bulk: &BulkRecord, spec: &TcpSpec) -> (u64, Nanos) {
+    if bulk.streams.iter().all(|stream| stream.received.is_empty()) {
+        return (bulk.received.0, bulk.elapsed);
+    }
+    let skipped = spec.omit.0.div_ceil(spec.interval.0.max(1));
+    let after = |stream: &StreamRecord| -> u64 {
+        stream.received.iter().skip(skipped as usize).map(|octets| octets.0).sum()
+    };
+    let octets = bulk.streams.iter().map(after).sum();
+    (octets, bulk.elapsed.saturating_sub(spec.interval * skipped))
+}
+
 impl Seen {
     fn of(bulk: &BulkRecord, spec: &TcpSpec) -> Self {
-        let skipped = spec.omit.0.div_ceil(spec.interval.0.max(1));
-        let after = |stream: &StreamRecord| -> u64 {
-            stream.received.iter().skip(skipped as usize).map(|octets| octets.0).sum()
-        };
-        let octets = bulk.streams.iter().map(after).sum::<u64>() as f64;
-        let seconds = bulk.elapsed.saturating_sub(spec.interval * skipped).as_secs_f64();
+        let (octets, elapsed) = received(bulk, spec);
+        let (octets, seconds) = (octets as f64, elapsed.as_secs_f64());
         let goodput = if seconds > 0.0 { octets * 8.0 / seconds } else { 0.0 };
-        Self { goodput, octets, segment: bulk.segment, sender: Sender::of(bulk, spec) }
+        let sender = Sender::of(bulk, spec);
+        let far = bulk.far_end.as_ref().and_then(|far| far.retransmits);
+        let retransmits = sender.map(|sender| sender.retransmits).or(far);
+        Self { goodput, octets, retransmits, segment: bulk.segment, sender }
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::super::rows::{Direction, Row, set_direction};
 use super::super::ways::{Way, Ways};
-use super::ceiling::{Ceiling, Of, ceiling};
+use super::ceiling::{Ceiling, Of, ceiling, rate};
 use super::cell::{self, CellData, HostLimit, Sample, Seen, Sender};
 use super::{TcpDirection, TcpSpec};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates};
@@ -61,7 +61,7 @@ impl Part {
 
     /// None where a sender's host told nothing.
     fn retransmits(self, sample: &Sample) -> Option<u64> {
-        self.flows(sample).iter().map(|seen| Some(seen.sender?.retransmits)).sum()
+        self.flows(sample).iter().map(|seen| seen.retransmits).sum()
     }
 
     fn per_gigabyte(self, sample: &Sample) -> Option<f64> {
@@ -108,7 +108,7 @@ impl Case<'_> {
         let ceiling = self.ceiling(topology);
         let mut row = self.row(ceiling);
         row.verdict = self.verdict(ceiling);
-        let mut figures = vec![self.goodput(row.clone(), ceiling)];
+        let mut figures = vec![self.goodput(row.clone(), ceiling, topology)];
         figures.extend(self.retransmits(&row));
         if !self.part.is_total() {
             figures.extend(self.round_trips(&row));
@@ -195,17 +195,14 @@ impl Case<'_> {
         2 * count > self.own.samples.len()
     }
 
-    fn goodput(&self, mut row: Row, ceiling: Option<Ceiling>) -> Figure {
+    fn goodput(&self, mut row: Row, ceiling: Option<Ceiling>, topology: &Topology) -> Figure {
         row.set(Key::RateConvention, "payload");
-        match ceiling {
-            Some(ceiling) => {
-                row.set(Key::WireLimit, ceiling.payload);
-                row.set(Key::CeilingOf, ceiling.of.as_str());
-            }
-            None if self.own.samples.is_empty() => {}
-            None => {
-                row.caveats.insert(Caveat::LinkRateUnknown);
-            }
+        if let Some(ceiling) = ceiling {
+            row.set(Key::WireLimit, ceiling.payload);
+            row.set(Key::CeilingOf, ceiling.of.as_str());
+        }
+        if rate(topology, self.ways.pair(self.way)).is_none() {
+            row.caveats.insert(Caveat::LinkRateUnknown);
         }
         let own = matches!(row.verdict, Verdict::TesterLimited | Verdict::Undetermined);
         if let Some(limit) = self.host_limit().filter(|_| own) {
@@ -219,10 +216,13 @@ impl Case<'_> {
     fn retransmits(&self, row: &Row) -> Vec<Figure> {
         let count = self.each(|s| self.part.retransmits(s).map(|again| again as f64));
         let each = self.each(|s| self.part.per_gigabyte(s));
-        self.known(vec![
+        if count.is_empty() && !self.own.samples.is_empty() {
+            return Vec::new();
+        }
+        vec![
             row.over_blocks(Metric::Retransmits, Unit::Count, &count),
             row.over_blocks(Metric::RetransmitsPerGigabyte, Unit::Count, &each),
-        ])
+        ]
     }
 
     /// Under this load, and the smallest that the connections saw.
