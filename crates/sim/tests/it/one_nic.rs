@@ -112,6 +112,8 @@ fn a_bridge_is_found_beside_a_cable_of_another_time() {
     };
     let quiet = Noise { rounds: 0.005, trials: 0.01 };
     let loud = Noise { rounds: 0.01, trials: 0.01 };
+    println!("{RUNS} runs a row, seeds 1…{RUNS}, {ADDED:.0} ns added");
+    println!("the cable          rounds  trials   missed  the device   width  of cables");
     for (name, times, noise) in [
         // One other time tells nothing of others: as much as the margin of a comparison is allowed
         // for.
@@ -133,8 +135,7 @@ fn a_bridge_is_found_beside_a_cable_of_another_time() {
             wrong += u64::from(alike.verdict == Verdict::DeviceLimited);
         }
         println!(
-            "{name:<17} rounds {:.1} %, trials {:.1} %, seeds 1…{RUNS}: {ADDED:.0} ns outside its interval in {missed}, the \
-             device's own in {found}, width {width:.0} ns; a cable beside itself the device's in {wrong}",
+            "{name:<17} {:>5.1} % {:>5.1} % {missed:>8} {found:>11} {width:>7.0} {wrong:>9}",
             noise.rounds * 100.0,
             noise.trials * 100.0,
         );

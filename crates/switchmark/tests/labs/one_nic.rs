@@ -60,8 +60,8 @@ fn a_person_joins_the_ports_and_leads_them_to_the_device() {
     let more = ["-t", "0.1", "--blocks", "6", "--seed", "1", "--sittings", "2"];
     let (asked, said) = bench.person(&[&args[..], &more].concat(), None);
     assert_eq!(asked, 5, "{said}");
-    let told = said.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{said}"));
-    let told: Value = serde_json::from_str(told).expect("JSON");
+    let from = said.find('{').unwrap_or_else(|| panic!("{said}"));
+    let told: Value = serde_json::from_str(&said[from..]).expect("JSON behind what was said");
     assert!(is_at_another_time(added(&told)), "{told:#}");
     let rows = told["figures"].as_array().expect("figures");
     assert!(rows.iter().any(|row| row["metric"] == "bypass_drift"), "{told:#}");
