@@ -109,7 +109,7 @@ impl Ways {
         let served = routes.iter().map(|route| topology.has_server(&route.pair)).collect();
         let (shared_machine, simulated) = (topology.is_lab(), topology.is_simulated());
         let another_time = topology.another_time.clone();
-        Self { routes, served, another_time, shared_machine, simulated }
+        Self { routes, another_time, served, shared_machine, simulated }
     }
 
     /// When the ports are joined directly, where the cable can't stand beside the device.

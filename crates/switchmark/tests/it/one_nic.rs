@@ -1,5 +1,5 @@
-//! One port a host, as its user runs it over runs of the simulator: a direct cable of another run, or
-//! of another sitting.
+//! One port a host, as its user runs it over runs of the simulator: a direct cable of another run,
+//! or of another sitting.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -103,8 +103,9 @@ impl Bench {
         (asked, said + &figures.join().expect("no panic"))
     }
 
-    /// `step 1: join h1/eth1 and h2/eth1 directly…`: both at one bridge, which is as near to a cable
-    /// as two interfaces in one namespace come; at the device the second is beyond the uplink.
+    /// `step 1: join h1/eth1 and h2/eth1 directly…`: both at one bridge, which is as near to a
+    /// cable as two interfaces in one namespace come; at the device the second is beyond the
+    /// uplink.
     fn join(&self, step: &str) {
         if step.contains(": join ") {
             self.plug("h2/eth1 to port 1");

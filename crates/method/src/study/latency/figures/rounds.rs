@@ -1,5 +1,5 @@
-//! What a device adds to a direct cable that was measured at another time, in rounds of its own, and
-//! by how much the cable alone changed.
+//! What a device adds to a direct cable that was measured at another time, in rounds of its own,
+//! and by how much the cable alone changed.
 //!
 //! Owns the turn from blocks to rounds. The arithmetic is `measure::apart`'s.
 
