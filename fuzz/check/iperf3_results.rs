@@ -1,5 +1,5 @@
-//! What must hold of any octets that an iperf3 server calls its results: they are refused in words of ours
-//! or read, and what was read are counts that can be true.
+//! What must hold of any octets that an iperf3 server calls its results: they are refused in words
+//! of ours or read, and what was read are counts that can be true.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

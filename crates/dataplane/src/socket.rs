@@ -47,11 +47,24 @@ pub(crate) fn enlarge_receive_buffer(socket: impl AsFd, octets: usize) {
     }
 }
 
-/// Reads what a TCP connection negotiated.
-#[expect(unsafe_code, reason = "TCP_INFO is a structure that nix has no option for")]
+/// What a TCP connection sends in one segment.
 pub(crate) fn segment(socket: impl AsFd) -> io::Result<Segment> {
+    tcp_info(socket).map(|info| segment_of(&info, info.tcpi_snd_mss))
+}
+
+/// What it has received in one segment, as its kernel saw it.
+pub(crate) fn received_segment(socket: impl AsFd) -> io::Result<Segment> {
+    tcp_info(socket).map(|info| segment_of(&info, info.tcpi_rcv_mss))
+}
+
+const fn segment_of(info: &libc::tcp_info, mss: u32) -> Segment {
     /// `TCPI_OPT_TIMESTAMPS` of the kernel's `linux/tcp.h`.
     const TIMESTAMPS: u8 = 1;
+    Segment { timestamps: info.tcpi_options & TIMESTAMPS != 0, mss }
+}
+
+#[expect(unsafe_code, reason = "TCP_INFO is a structure that nix has no option for")]
+fn tcp_info(socket: impl AsFd) -> io::Result<libc::tcp_info> {
     // SAFETY: tcp_info is plain integers; all zeros is a value of it.
     let mut info: libc::tcp_info = unsafe { mem::zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
@@ -68,7 +81,7 @@ pub(crate) fn segment(socket: impl AsFd) -> io::Result<Segment> {
     if answer != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(Segment { timestamps: info.tcpi_options & TIMESTAMPS != 0, mss: info.tcpi_snd_mss })
+    Ok(info)
 }
 
 /// Nothing to receive, or no room to send, within the bound; or a signal came between.

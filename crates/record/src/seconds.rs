@@ -3,6 +3,7 @@
 //! Owns the sums of a flow's streams over each second, for the page and for the terminal. Never
 //! averages over trials.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use measure::reading::StreamPoint;
@@ -43,15 +44,15 @@ impl Second {
 /// In their order; each is longer than a second where there would be more than `most`.
 pub fn seconds(bulk: &Bulk, done: &BulkRecord, most: u64) -> Vec<Second> {
     let per_second = (1_000_000_000 / bulk.interval.0.max(1)).max(1);
-    let intervals = done.streams.iter().map(|s| s.received.len()).max().unwrap_or(0) as u64;
+    let arrived: Vec<Cow<'_, [ByteCount]>> = done.streams.iter().map(|s| s.arrived()).collect();
+    let intervals = arrived.iter().map(|of| of.len()).max().unwrap_or(0) as u64;
     let in_row = per_second * intervals.div_ceil(per_second * most.max(1)).max(1);
     let mut again_before = 0;
     let row = |at: u64| {
         let (from, to) = ((at * in_row) as usize, ((at + 1) * in_row) as usize);
-        let octets = done
-            .streams
+        let octets = arrived
             .iter()
-            .flat_map(|s| s.received.get(from..to.min(s.received.len())).unwrap_or_default())
+            .flat_map(|of| of.get(from..to.min(of.len())).unwrap_or_default())
             .map(|octets| octets.0)
             .sum();
         let last = |pick: fn(&StreamPoint) -> u64| -> u64 {

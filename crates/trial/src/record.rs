@@ -2,15 +2,17 @@
 //! trials. Live and virtual testbeds return the same shape.
 //! Never judges: the gates and the studies do.
 
+mod bulk;
 mod storage;
 
 use std::collections::BTreeMap;
 
-use measure::reading::{Rejected, Segment, Stamps, StreamPoint};
+use measure::reading::{Rejected, Stamps};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
+pub use self::bulk::{BulkRecord, FarEndRecord, StreamRecord};
 pub use self::storage::{OperationsRecord, ServerRecord, ServiceTimes, StorageRecord};
 use crate::FlowKind;
 
@@ -341,56 +343,6 @@ pub enum Clocks {
         /// The largest error of each delay.
         uncertainty: Nanos,
     },
-}
-
-/// TCP streams.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BulkRecord {
-    /// The algorithm that the kernel confirmed; empty where the sender does not tell.
-    pub congestion_control: String,
-    /// A full segment, where the sender's host told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub segment: Option<Segment>,
-    /// Payload received over the load phase.
-    pub received: ByteCount,
-    /// Over this long, by the receiver's clock.
-    pub elapsed: Nanos,
-    /// One series for each stream.
-    pub streams: Vec<StreamRecord>,
-    /// What the far end counted, where it is an iperf3 server and no agent of ours. Where it
-    /// received, `received` and `elapsed` are its own: the observation point is its program.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub far_end: Option<FarEndRecord>,
-}
-
-impl BulkRecord {
-    /// Segments that the sender's kernel sent again, as far as it told.
-    pub fn retransmits(&self) -> u64 {
-        let last = self.streams.iter().filter_map(|stream| stream.points.last());
-        let seen: u64 = last.map(|point| point.retransmits).sum();
-        seen + self.far_end.as_ref().and_then(|far| far.retransmits).unwrap_or(0)
-    }
-}
-
-/// An iperf3 server's own word on a flow whose far end it was.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FarEndRecord {
-    /// For each stream, the payload that it read, or, where it sent, that its kernel took.
-    pub streams: Vec<ByteCount>,
-    /// From the start of its test to the end, by its own clock.
-    pub elapsed: Nanos,
-    /// Segments sent again; none where it received, or its kernel does not tell.
-    pub retransmits: Option<u64>,
-}
-
-/// One TCP connection over time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StreamRecord {
-    /// Read at the sender at the end of each interval; empty where an iperf3 server sent.
-    pub points: Vec<StreamPoint>,
-    /// Payload that the receiver took in each interval of its own clock; empty where an iperf3
-    /// server received, which tells its sum only.
-    pub received: Vec<ByteCount>,
 }
 
 /// Messages both ways.

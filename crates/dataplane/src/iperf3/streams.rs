@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
 
+use measure::reading::Segment;
 use measure::{ByteCount, Nanos};
 use trial::Bulk;
 use trial::record::{BulkRecord, FarEndRecord, FlowRecord, StreamRecord};
@@ -14,7 +15,7 @@ use trial::record::{BulkRecord, FarEndRecord, FlowRecord, StreamRecord};
 use super::message::{COOKIE, Own, Parameters, Results};
 use super::{Agreement, ServerFault, Test, WayRecord, joined};
 use crate::bulk::{SinkReport, Source, SourceReport, sink};
-use crate::{End, FlowError, Halt, Window};
+use crate::{End, FlowError, Halt, Window, socket};
 
 /// The most streams one way that a server takes.
 const MOST: u16 = 128;
@@ -60,6 +61,8 @@ impl Streams {
 struct Counts {
     sent: Option<SourceReport>,
     got: Option<SinkReport>,
+    /// What the server sent in one segment.
+    segment: Option<Segment>,
     elapsed: Nanos,
 }
 
@@ -100,7 +103,10 @@ impl StreamTest {
         self.open_one()?;
         let began = self.agreement.start(window, halt)?;
         let (sent, got) = self.load(window, halt)?;
-        let counts = Counts { sent, got, elapsed: window.stop.saturating_sub(began) };
+        let first = self.reading.open.first();
+        let segment = first.and_then(|tcp| socket::received_segment(tcp).ok());
+        let elapsed = window.stop.saturating_sub(began);
+        let counts = Counts { sent, got, segment, elapsed };
         let server = self.agreement.end.remote;
         let own = counts.told(self.reading.wanted);
         let theirs = self.agreement.exchange(&own, halt)?;
@@ -175,7 +181,8 @@ impl Counts {
         if let Some(got) = self.got {
             let far = theirs.far_end(server, sending.wanted..all, true)?;
             let told = theirs.congestion_control().unwrap_or_default().to_owned();
-            put(reading.flow, backward(server, got, self.elapsed, (told, far))?);
+            let record = backward(server, got, self.elapsed, (told, far))?;
+            put(reading.flow, BulkRecord { segment: self.segment, ..record });
         }
         Ok(records)
     }

@@ -1,5 +1,5 @@
-//! The fuzz check of a server's results on stable: the committed corpus, and truncations and flipped
-//! bits of it. Never reads anything else.
+//! The fuzz check of a server's results on stable: the committed corpus, and truncations and
+//! flipped bits of it. Never reads anything else.
 
 #[path = "../../../../fuzz/check/iperf3_results.rs"]
 mod check;

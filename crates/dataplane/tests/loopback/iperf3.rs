@@ -126,10 +126,7 @@ fn the_servers_own_output_has_the_same_octets() {
                 let seen: u64 = bulk.streams.iter().flat_map(|s| &s.received).map(|b| b.0).sum();
                 assert_eq!(seen, bulk.received.0);
                 assert!(bulk.received.0 <= theirs.iter().sum());
-                assert_eq!(
-                    far.retransmits.is_some(),
-                    told["end"]["sum_sent"]["retransmits"].is_u64()
-                );
+                assert!(far.retransmits.is_some(), "Linux tells: {far:?}");
             } else {
                 assert_eq!(bulk.received.0, theirs.iter().sum::<u64>());
                 assert!(bulk.streams.iter().all(|s| s.points.len() == 3 && s.received.is_empty()));
@@ -274,7 +271,6 @@ fn what_is_no_server_is_told_in_words_and_in_time() {
     check(&[14], false, &format!("{talk}: it said DisplayResults out of turn"));
     let gave_up = "it gave up with its error 7: Cannot allocate memory (os error 12)";
     check(&[254, 0, 0, 0, 7, 0, 0, 0, 12], false, &format!("{begin}: {gave_up}"));
-    check(&[255], false, &format!("{begin}: the server is busy running a test"));
     check(&[9], true, &format!("{agree}: it closed the connection"));
     let start = "start a test on the iperf3 server at HERE";
     check(&[9, 10], false, &format!("{start}: no answer within 3s"));

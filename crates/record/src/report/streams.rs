@@ -2,6 +2,7 @@
 //! over time, of the first valid trials that had streams. Never averages over trials.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use measure::Nanos;
 use measure::reading::StreamPoint;
@@ -99,18 +100,26 @@ pub(super) fn summary(done: &BulkRecord) -> String {
         done.streams.iter().filter_map(|s| s.points.last()).map(pick).sum()
     };
     let busy = last(|p| p.busy.0).max(1) as f64;
-    format!(
-        "{} with {}: {} of payload in {}, goodput {}, {} retransmits. Of the busy time \
-         {} was spent waiting for the receiver's window and {} for the sender's own buffer.",
+    let mut words = format!(
+        "{} with {}: {} of payload in {}, goodput {}, {} retransmits.",
         words::streams(done.streams.len()),
         done.congestion_control,
         words::value(Unit::Bytes, done.received.0 as f64),
         words::time(done.elapsed.0 as f64),
         words::bit_rate(goodput),
-        words::count(last(|p| p.retransmits)),
-        words::percent(last(|p| p.rwnd_limited.0) as f64 / busy),
-        words::percent(last(|p| p.sndbuf_limited.0) as f64 / busy),
-    )
+        words::count(done.retransmits()),
+    );
+    // An iperf3 server that sends tells nothing of that.
+    if done.streams.iter().any(|stream| !stream.points.is_empty()) {
+        let _ = write!(
+            words,
+            " Of the busy time {} was spent waiting for the receiver's window and {} for the \
+             sender's own buffer.",
+            words::percent(last(|p| p.rwnd_limited.0) as f64 / busy),
+            words::percent(last(|p| p.sndbuf_limited.0) as f64 / busy),
+        );
+    }
+    words
 }
 
 /// All streams together.

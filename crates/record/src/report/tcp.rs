@@ -11,7 +11,7 @@ use page::{
     Answer, Axis, Block, Cell, Figure, Image, Key, Metric, PALETTE, Picture, Plot, Point, Scale,
     Section, Series, Table, Unit, Verdict,
 };
-use trial::record::BulkRecord;
+use trial::record::{BulkRecord, StreamRecord};
 use trial::{Bulk, Flow, FlowKind, Trial, TrialRecord};
 
 use super::subject::Who;
@@ -471,10 +471,10 @@ fn picture(flows: &[Shown<'_>]) -> Picture {
 /// At the end of each interval.
 fn goodput(bulk: &Bulk, done: &BulkRecord) -> Vec<(f64, f64)> {
     let interval = bulk.interval.as_secs_f64();
-    let count = done.streams.iter().map(|s| s.received.len()).max().unwrap_or(0);
-    let octets = |at: usize| -> u64 {
-        done.streams.iter().filter_map(|s| s.received.get(at)).map(|octets| octets.0).sum()
-    };
+    let arrived: Vec<_> = done.streams.iter().map(StreamRecord::arrived).collect();
+    let count = arrived.iter().map(|of| of.len()).max().unwrap_or(0);
+    let octets =
+        |at: usize| -> u64 { arrived.iter().filter_map(|of| of.get(at)).map(|it| it.0).sum() };
     let of = |at: usize| ((at + 1) as f64 * interval, octets(at) as f64 * 8.0 / interval);
     (0..count).map(of).collect()
 }

@@ -335,6 +335,56 @@ mod tests {
     }
 
     #[test]
+    fn a_server_gets_one_order_whichever_way_its_streams_go() {
+        let mut topology = topology();
+        topology.hosts[1].reach = "iperf3://h2:5202".into();
+        let bulk = |streams, id, back: bool| {
+            let congestion_control = "cubic".to_owned();
+            let interval = Nanos::from_millis(100);
+            let kind = FlowKind::Bulk(trial::Bulk { streams, congestion_control, interval });
+            let mut flow = Flow { kind, id, ..trial(&[1.0]).flows.remove(0) };
+            if back {
+                std::mem::swap(&mut flow.from, &mut flow.to);
+            }
+            flow
+        };
+        let ordered = |flows: Vec<Flow>| {
+            let trial = Trial { flows, ..trial(&[1.0]) };
+            let lanes = SenderSplit::of(&trial);
+            let scene = scene(&topology, &lanes);
+            assert!(scene.receivers()?.is_empty(), "nobody opens a port");
+            scene.senders(&BTreeMap::new())
+        };
+        let orders = ordered(vec![bulk(2, 7, true), bulk(2, 8, false)]).unwrap();
+        let [order] = orders["h1"].as_slice() else { panic!("{orders:?}") };
+        assert_eq!((orders.len(), order.local.to_string()), (1, "198.18.0.1".to_owned()));
+        assert_eq!(order.remote.to_string(), "198.18.0.2:5202");
+        let Work::Iperf3(test) = &order.flow else { panic!("{order:?}") };
+        let ways: Vec<_> = test.ways.iter().map(|way| (way.flow, way.reverse)).collect();
+        assert_eq!(ways, [(7, true), (8, false)]);
+        for flows in [
+            vec![bulk(2, 7, true), bulk(3, 8, false)],
+            vec![bulk(2, 7, true), bulk(2, 8, true)],
+            vec![bulk(2, 7, false), bulk(2, 8, true), bulk(2, 9, true)],
+        ] {
+            assert!(ordered(flows).unwrap_err().is_unavailable());
+        }
+        // Datagrams at a rate, and nothing that takes an agent.
+        let datagrams = ordered(trial(&[1000.0]).flows).unwrap();
+        let Work::Iperf3(test) = &datagrams["h1"][0].flow else { panic!("{datagrams:?}") };
+        let dataplane::iperf3::Load::Datagrams(load) = &test.ways[0].load else {
+            panic!("{test:?}")
+        };
+        assert_eq!((load.payload, load.gap_ns), (64 - 46, 1e6));
+        let mut exchange = trial(&[1.0]);
+        let (message, interval) = (ByteCount(65_536), Nanos::from_millis(100));
+        let carrier = trial::Carrier::Tcp;
+        exchange.flows[0].kind = FlowKind::Exchange(Exchange { message, carrier, interval });
+        let refused = ordered(exchange.flows).unwrap_err();
+        assert!(refused.to_string().contains("host `h2` runs an iperf3 server only"), "{refused}");
+    }
+
+    #[test]
     fn what_can_not_be_ordered_is_refused() {
         let topology = topology();
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {

@@ -1,5 +1,5 @@
-//! A host that runs no agent of ours but `iperf3 -s`: TCP streams to and from it, counted as its own
-//! output counts them, and what it can't do refused before the first trial.
+//! A host that runs no agent of ours but `iperf3 -s`: TCP streams to and from it, counted as its
+//! own output counts them, and what it can't do refused before the first trial.
 //!
 //! Needs root, iproute2 and iperf3: the hosts are namespaces, and the server is the real one.
 
@@ -12,7 +12,7 @@ use switchmark::controller::{LiveTestbed, Stop};
 use trial::record::{BulkRecord, FlowRecord};
 use trial::{Flow, FlowKind, Gate, Offloads, Outcome, Protocol, Testbed as _, TestbedError, Trial};
 
-use crate::harness::spaces::{Spaces, cable, space};
+use crate::harness::spaces::{self, Spaces, cable, space};
 use crate::harness::{self, Scratch, alone, bulk, find, json, switchmark};
 use measure::Nanos;
 
@@ -46,7 +46,7 @@ fn tests(log: &Path) -> Vec<Value> {
     documents.map_while(Result::ok).collect()
 }
 
-fn spaces() -> Spaces {
+fn cabled() -> Spaces {
     let spaces = Spaces::new(&["near", "far"]);
     cable(("near", "eth1", "198.18.9.1/24"), ("far", "eth1", "198.18.9.2/24"));
     spaces
@@ -104,7 +104,7 @@ fn a_server_is_the_far_end_of_streams_both_ways() {
     let Some(_alone) = alone("a_server_is_the_far_end_of_streams_both_ways", &needed) else {
         return;
     };
-    let (_spaces, scratch) = (spaces(), Scratch::new("iperf3"));
+    let (_spaces, scratch) = (cabled(), Scratch::new("iperf3"));
     let log = scratch.path("server.json");
     let server = Server::start(&log);
     let mut testbed = open(&file(&scratch));
@@ -192,7 +192,7 @@ fn what_a_server_can_not_do_is_refused_before_the_first_trial() {
     let needed = ["ip", "iperf3"];
     let name = "what_a_server_can_not_do_is_refused_before_the_first_trial";
     let Some(_alone) = alone(name, &needed) else { return };
-    let (_spaces, scratch) = (spaces(), Scratch::new("iperf3-refused"));
+    let (_spaces, scratch) = (cabled(), Scratch::new("iperf3-refused"));
     let file = file(&scratch);
     let refused = |study: &[&str], says: &[&str]| {
         let output = run(study, &file, &scratch);
@@ -207,7 +207,7 @@ fn what_a_server_can_not_do_is_refused_before_the_first_trial() {
     refused(&["forwarding"], &only);
     let pings = ["latency", "--protocol", "icmp", "--size", "128"];
     let absent =
-        ["testbed.toml:9", "Connection refused", "iperf3 -s -p 5202 on nas, port 5202 open"];
+        ["testbed.toml:10", "Connection refused", "iperf3 -s -p 5202 on nas, port 5202 open"];
     refused(&pings, &absent);
     let server = Server::start(&scratch.path("server.json"));
     let output = run(&pings, &file, &scratch);
@@ -222,4 +222,55 @@ fn what_a_server_can_not_do_is_refused_before_the_first_trial() {
     };
     assert!(figures.iter().filter(|f| f["metric"] == "rtt").all(doubted), "{document:#}");
     drop(server);
+}
+
+/// Payload bits a second at iperf3's own receiver, asked by its own client.
+fn iperf3(reverse: bool) -> f64 {
+    let mut command = Command::new(find("ip").expect("looked for before"));
+    command.args(["netns", "exec", &space("near"), "iperf3", "-c", "198.18.9.2", "-p", PORT]);
+    command.args(["-t", "1", "-C", "cubic", "-J"]).args(reverse.then_some("-R"));
+    let output = command.output().expect("it starts");
+    let told = json(&output);
+    let bits = told["end"]["sum_received"]["bits_per_second"].as_f64();
+    bits.unwrap_or_else(|| panic!("{told:#}"))
+}
+
+/// Both ends' ports are limited by tbf, so that what is held against each other is how both count.
+#[test]
+fn tcp_tells_what_iperf3_tells_of_itself() {
+    let needed = ["ip", "tc", "iperf3"];
+    let Some(_alone) = alone("tcp_tells_what_iperf3_tells_of_itself", &needed) else { return };
+    let (_spaces, scratch) = (cabled(), Scratch::new("iperf3-tcp"));
+    for name in ["near", "far"] {
+        let place = ["-n", &space(name), "qdisc", "add", "dev", "eth1", "root", "tbf"];
+        let limit = ["rate", "50mbit", "burst", "16kb", "limit", "250kb"];
+        spaces::call("tc", &[&place[..], &limit].concat());
+    }
+    let file = file(&scratch);
+    let _server = Server::start(&scratch.path("server.json"));
+    for reverse in [false, true] {
+        let mut command = Command::new(switchmark());
+        let flags = ["tcp", "-R", "-t", "1", "-O", "0", "--blocks", "3", "--json", "--quiet"];
+        let mut ends = ["nas/eth1", "h1/eth1"];
+        if reverse {
+            ends.reverse();
+        }
+        command.args(flags).args(["--from", ends[0], "--to", ends[1]]);
+        command.arg("--testbed").arg(&file);
+        let output = command.arg("--store").arg(scratch.path("j.db")).output().expect("it starts");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{told}");
+        let document = json(&output);
+        let figures = document["figures"].as_array().expect("figures");
+        let goodput = figures.iter().find(|f| f["metric"] == "goodput");
+        let goodput = goodput.unwrap_or_else(|| panic!("{document:#}"));
+        let ours = goodput["value"].as_f64().expect("a goodput");
+        let mut theirs: Vec<f64> = (0..3).map(|_| iperf3(reverse)).collect();
+        theirs.sort_by(f64::total_cmp);
+        let ratio = ours / theirs[1];
+        println!("reverse {reverse}: {ours:.0}, iperf3 {theirs:.0?}, {ratio:.4}");
+        assert!((ratio - 1.0).abs() <= 0.01, "{ratio:.4}: {ours} beside {theirs:?}");
+        let caveats = goodput["caveats"].as_array().expect("caveats");
+        assert!(caveats.iter().any(|caveat| caveat == "iperf3-far-end"), "{goodput}");
+    }
 }

@@ -105,6 +105,8 @@ pub(super) struct Seen {
     pub(super) segment: Option<Segment>,
     /// None where nobody read the sender's sockets.
     pub(super) sender: Option<Sender>,
+    /// None where the sender's host did not tell.
+    pub(super) retransmits: Option<u64>,
 }
 
 /// What the sender's sockets said, all streams together.
@@ -157,30 +159,49 @@ impl Sender {
     }
 }
 
-/// Payload octets after the warm-up, and in what time. A receiver that tells nothing but its sum
-/// has the warm-up in it.
-fn received(bulk: &BulkRecord, spec: &TcpSpec) -> (u64, Nanos) {
-    if bulk.streams.iter().all(|stream| stream.received.is_empty()) {
-        return (bulk.received.0, bulk.elapsed);
-    }
+/// What counts of a flow's payload.
+struct Arrived {
+    octets: u64,
+    elapsed: Nanos,
+    /// The warm-up is in it.
+    whole: bool,
+}
+
+/// After the warm-up; of a far end of which neither side read anything but its sum, all of it.
+fn arrived(bulk: &BulkRecord, spec: &TcpSpec) -> Arrived {
     let skipped = spec.omit.0.div_ceil(spec.interval.0.max(1));
-    let after = |stream: &StreamRecord| -> u64 {
-        stream.received.iter().skip(skipped as usize).map(|octets| octets.0).sum()
-    };
-    let octets = bulk.streams.iter().map(after).sum();
-    (octets, bulk.elapsed.saturating_sub(spec.interval * skipped))
+    let series: Vec<_> = bulk.streams.iter().map(StreamRecord::arrived).collect();
+    if skipped == 0 || series.iter().all(|intervals| intervals.is_empty()) {
+        return Arrived { octets: bulk.received.0, elapsed: bulk.elapsed, whole: true };
+    }
+    let warm = usize::try_from(skipped).unwrap_or(usize::MAX);
+    let after = series.iter().flat_map(|intervals| intervals.iter().skip(warm));
+    let elapsed = by_the_sender(bulk, skipped)
+        .unwrap_or_else(|| bulk.elapsed.saturating_sub(spec.interval * skipped));
+    Arrived { octets: after.map(|octets| octets.0).sum(), elapsed, whole: false }
 }
 
 impl Seen {
     fn of(bulk: &BulkRecord, spec: &TcpSpec) -> Self {
-        let (octets, elapsed) = received(bulk, spec);
-        let (octets, seconds) = (octets as f64, elapsed.as_secs_f64());
+        let arrived = arrived(bulk, spec);
+        let (octets, seconds) = (arrived.octets as f64, arrived.elapsed.as_secs_f64());
         let goodput = if seconds > 0.0 { octets * 8.0 / seconds } else { 0.0 };
         let sender = Sender::of(bulk, spec);
-        let far = bulk.far_end.as_ref().and_then(|far| far.retransmits);
-        let retransmits = sender.map(|sender| sender.retransmits).or(far);
+        // An iperf3 server that sends tells of its whole test.
+        let far_end = bulk.far_end.as_ref().filter(|_| arrived.whole);
+        let told = far_end.and_then(|far| far.retransmits);
+        let retransmits = sender.map(|sender| sender.retransmits).or(told);
         Self { goodput, octets, retransmits, segment: bulk.segment, sender }
     }
+}
+
+/// From the warm-up's end to the last reading, where an iperf3 server received, which tells no
+/// series: what it acknowledged is read at the sender, and so is the time.
+fn by_the_sender(bulk: &BulkRecord, skipped: u64) -> Option<Nanos> {
+    bulk.far_end.as_ref()?;
+    let points = &bulk.streams.first().filter(|stream| stream.received.is_empty())?.points;
+    let begin = points.get(usize::try_from(skipped).ok()?.checked_sub(1)?)?;
+    Some(points.last()?.at.saturating_sub(begin.at))
 }
 
 /// All blocks of a case on one way.

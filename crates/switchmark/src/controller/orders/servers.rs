@@ -41,11 +41,11 @@ impl Scene<'_> {
             (None, Some(port)) => (&flow.from, &flow.to, port, false),
             (Some(port), None) => (&flow.to, &flow.from, port, true),
         };
-        if matches!(flow.kind, FlowKind::Bulk(_)) {
+        if matches!(flow.kind, FlowKind::Bulk(_) | FlowKind::Datagrams(_)) {
             return Ok(Some(FarServer { near, far, port, reverse }));
         }
-        let why =
-            format!("host `{}` runs an iperf3 server only, which takes TCP streams", far.host);
+        let only = "runs an iperf3 server only, which takes TCP streams and UDP at a rate";
+        let why = format!("host `{}` {only}", far.host);
         Err(refused(flow, why).unavailable())
     }
 

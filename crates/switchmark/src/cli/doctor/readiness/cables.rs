@@ -93,10 +93,7 @@ pub(super) fn cable(
         return all;
     }
     let expected: Vec<PortRef> = match &port.cable {
-        CableEnd::Host(far) => {
-            let hears = topology.agents().any(|host| host.name == far.host);
-            if hears { vec![far.clone()] } else { Vec::new() }
-        }
+        CableEnd::Host(far) => hearing(topology, far),
         CableEnd::Device { device, .. } => {
             let is_switch =
                 topology.devices.iter().any(|d| d.name == *device && d.kind == DeviceKind::Switch);
@@ -320,7 +317,13 @@ fn megabits(rate: f64) -> String {
     format!("{} Mbit/s", numbers::short(rate / 1e6))
 }
 
-/// Every port of every host that is cabled to the device.
+/// A port at which an agent hears frames; none where an iperf3 server is.
+fn hearing(topology: &Topology, far: &PortRef) -> Vec<PortRef> {
+    let heard = topology.agents().any(|host| host.name == far.host);
+    if heard { vec![far.clone()] } else { Vec::new() }
+}
+
+/// Every port of every host that is cabled to the device and heard at by an agent.
 fn leading_to(topology: &Topology, wanted: &str) -> Vec<PortRef> {
     let leads = |port: &HostPort| matches!(&port.cable, CableEnd::Device { device, .. } if device == wanted);
     let of_host = |host: &Host| {
