@@ -15,7 +15,7 @@ mod intake;
 mod interface;
 mod layout;
 mod learning;
-mod load;
+pub(crate) mod load;
 mod output;
 pub(crate) mod pacer;
 mod packet;

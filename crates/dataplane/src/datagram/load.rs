@@ -26,8 +26,9 @@ const CLOSED_PAUSE: Duration = Duration::from_millis(1);
 /// How long a paced load may catch up after its stop, and what share of the residual time that may
 /// take: another program's time slice, but never so long that receivers close before the last
 /// frame.
-const GRACE: Nanos = Nanos::from_millis(10);
-const GRACE_SHARE: u64 = 4;
+pub(crate) const GRACE: Nanos = Nanos::from_millis(10);
+/// See [`GRACE`].
+pub(crate) const GRACE_SHARE: u64 = 4;
 
 /// A greedy batch should take about this long, so that a slow link is not overrun at the stop.
 const BATCH_LONG: Nanos = Nanos::from_micros(500);

@@ -16,7 +16,7 @@ use crate::harness::spaces::{self, Spaces, cable, space};
 use crate::harness::{self, Scratch, alone, bulk, find, json, switchmark};
 use measure::Nanos;
 
-const LOAD: Nanos = Nanos::from_millis(500);
+const LOAD: Nanos = Nanos::from_millis(300);
 const PORT: &str = "5202";
 
 /// A server in the far namespace, ended by its id.
@@ -250,7 +250,7 @@ fn tcp_tells_what_iperf3_tells_of_itself() {
     let _server = Server::start(&scratch.path("server.json"));
     for reverse in [false, true] {
         let mut command = Command::new(switchmark());
-        let flags = ["tcp", "-R", "-t", "1", "-O", "0", "--blocks", "3", "--json", "--quiet"];
+        let flags = ["tcp", "-R", "-t", "1", "-O", "0", "--blocks", "2", "--json", "--quiet"];
         let mut ends = ["nas/eth1", "h1/eth1"];
         if reverse {
             ends.reverse();
@@ -265,11 +265,10 @@ fn tcp_tells_what_iperf3_tells_of_itself() {
         let goodput = figures.iter().find(|f| f["metric"] == "goodput");
         let goodput = goodput.unwrap_or_else(|| panic!("{document:#}"));
         let ours = goodput["value"].as_f64().expect("a goodput");
-        let mut theirs: Vec<f64> = (0..3).map(|_| iperf3(reverse)).collect();
-        theirs.sort_by(f64::total_cmp);
-        let ratio = ours / theirs[1];
-        println!("reverse {reverse}: {ours:.0}, iperf3 {theirs:.0?}, {ratio:.4}");
-        assert!((ratio - 1.0).abs() <= 0.01, "{ratio:.4}: {ours} beside {theirs:?}");
+        let theirs = iperf3(reverse);
+        let ratio = ours / theirs;
+        println!("reverse {reverse}: {ours:.0}, iperf3 {theirs:.0}, {ratio:.4}");
+        assert!((ratio - 1.0).abs() <= 0.01, "{ratio:.4}: {ours} beside {theirs}");
         let caveats = goodput["caveats"].as_array().expect("caveats");
         assert!(caveats.iter().any(|caveat| caveat == "iperf3-far-end"), "{goodput}");
     }
