@@ -4,6 +4,7 @@
 //! values under the pointer sooner. What stands in it was measured: this module selects and words,
 //! and computes nothing but merged histograms, sums and rates in other conventions.
 
+pub mod acceptance;
 mod among;
 mod answers;
 mod buffer;
@@ -34,6 +35,7 @@ mod variance;
 use std::collections::BTreeSet;
 
 use method::StudySpec;
+use method::acceptance::Acceptance;
 use page::{Answer, Figure, Page, Section};
 use trial::{Trial, TrialRecord};
 
@@ -103,7 +105,8 @@ fn among_others(meta: &RunMeta) -> String {
 /// The same as text, at most 100 columns wide: the answers, the studies' tables, the caveats as
 /// footnotes. Empty where there is no figure.
 pub fn text(run: &ReportInput<'_>) -> String {
-    let mut answers = answers::answers(run.figures);
+    let mut answers = claims(run).map(|held| acceptance::answers(&held)).unwrap_or_default();
+    answers.extend(answers::answers(run.figures));
     let sections = if let Some(told) = campaign::told("", run) {
         answers.extend(told.answers);
         told.sections
@@ -114,11 +117,23 @@ pub fn text(run: &ReportInput<'_>) -> String {
     text::told(&answers, &sections, run.figures)
 }
 
+/// What is claimed of the device, held against the figures, where anything is.
+fn claims(run: &ReportInput<'_>) -> Option<Acceptance> {
+    let claims = &run.meta.claims;
+    (!claims.is_empty()).then(|| Acceptance::of(claims, run.figures))
+}
+
 fn page_of(index: usize, run: &ReportInput<'_>) -> Page {
     let anchor = format!("run{}", index + 1);
     let meta = run.meta;
     let mut sections = Vec::new();
-    let mut answers = answers::answers(run.figures);
+    let mut answers = Vec::new();
+    // Where accept shows its claims before its runs, they are not shown twice.
+    if let Some(held) = claims(run).filter(|_| meta.verb != acceptance::VERB) {
+        answers.extend(acceptance::answers(&held));
+        sections.push(acceptance::section(&anchor, &held));
+    }
+    answers.extend(answers::answers(run.figures));
     answers.extend(imported::answer(run.figures));
     if run.figures.is_empty() {
         answers.push(Answer::new(NO_FIGURE));

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use method::acceptance::SheetClaim;
 use method::study::StudySpec;
 use page::Condition;
 use serde::{Deserialize, Serialize};
@@ -40,6 +41,9 @@ pub struct RunMeta {
     /// Its place in a sweep, where it is one of several runs that differ in one or two parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepPoint>,
+    /// What is claimed of the device, where that was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<SheetClaim>,
 }
 
 /// One point of a sweep. Each point is a run of its own, whose id begins with the sweep's.

@@ -3,6 +3,7 @@
 //! Owns the argument types, one file a verb, and what goes to stdout and what to stderr. Never
 //! computes a figure and never touches a packet.
 
+mod accept;
 mod agent;
 mod another_time;
 mod buffer;
@@ -13,6 +14,7 @@ mod doctor;
 mod export;
 mod failure;
 mod import;
+mod junit;
 mod lab;
 mod lone;
 mod manual;
@@ -74,6 +76,8 @@ enum Verb {
     Storage(Box<study::Args<Storage>>),
     /// A device's data sheet, measured, as a report and as a profile: its twin
     Xray(xray::Args),
+    /// Does a device keep its data sheet? Claims, measured: pass, fail or inconclusive
+    Accept(Box<accept::Args>),
     /// A testbed file made by looking: which ports hosts have, and where their cables lead
     #[command(subcommand)]
     Testbed(testbed::Verb),
@@ -124,7 +128,7 @@ pub enum Outcome {
     SomeInvalid,
     /// A claim is not so: exit code 3.
     Wrong,
-    /// A comparison with a baseline found something worse: exit code 4.
+    /// A comparison with a baseline found something worse, or a claim is broken: exit code 4.
     Worse,
     /// A program ran in a lab and ended with this code.
     Ended(u8),
@@ -180,6 +184,7 @@ where
         Verb::Buffer(args) => buffer::run(&args),
         Verb::Storage(args) => study::run(&args),
         Verb::Xray(args) => xray::run(&args),
+        Verb::Accept(args) => accept::run(&args),
         Verb::Testbed(verb) => testbed::run(&verb),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Prove(args) => prove::run(&args),

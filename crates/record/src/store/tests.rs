@@ -42,6 +42,7 @@ fn a_full_disk_keeps_what_was_recorded() {
         facts: BTreeMap::new(),
         notes: Vec::new(),
         sweep: None,
+        claims: Vec::new(),
     };
     let store = Store::open(Path::new(":memory:")).expect("a new store");
     store.create_run(&run).expect("a new run");

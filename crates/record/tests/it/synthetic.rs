@@ -109,6 +109,7 @@ pub fn meta(id: &str) -> RunMeta {
         facts: facts.into(),
         notes: vec!["Every number here is synthetic: nothing was measured.".to_owned()],
         sweep: None,
+        claims: Vec::new(),
     }
 }
 

@@ -27,6 +27,7 @@ fn render(figures: &[Figure]) -> String {
         facts: BTreeMap::new(),
         notes: Vec::new(),
         sweep: None,
+        claims: Vec::new(),
     };
     record::report::text(&ReportInput { meta: &meta, figures, records: &[] })
 }

@@ -75,7 +75,7 @@ impl Args {
         }
         let testbed = testbed::from_argument("--testbed", &name)?;
         let studies = self.studies(&testbed)?;
-        Ok(Request { verb: VERB, testbed, studies, seed: None })
+        Ok(Request { verb: VERB, testbed, studies, seed: None, claims: Vec::new() })
     }
 
     fn studies(&self, testbed: &Testbed) -> Result<Vec<StudySpec>, ConfigError> {

@@ -17,9 +17,6 @@ use serde_json::json;
 
 use super::options::Data;
 use super::{Failure, Outcome, output};
-use crate::config::ConfigError;
-use crate::config::source::plain;
-use crate::files;
 use crate::speak;
 use sides::{Sides, operation, share};
 
@@ -86,10 +83,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         record::report::comparison::render(&compared, metas, now)
     })?;
     if let Some(path) = &args.junit {
-        files::write(path, junit::of(&compared).as_bytes()).map_err(|cause| {
-            let message = format!("write {}: {}", path.display(), plain(&cause));
-            ConfigError::bare(message, "name a writable place")
-        })?;
+        super::junit::write(path, &junit::of(&compared))?;
     }
     Ok(outcome(&compared, args.baseline.is_some()))
 }

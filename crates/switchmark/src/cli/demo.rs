@@ -83,6 +83,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
             sweep: None,
             label: None,
             another_time: None,
+            claims: Vec::new(),
         };
         let finished = session::carry_out(&store, &place, start, &stop, &args.data, &|_| ())?;
         output::say(&args.data, &output::text(&finished))?;

@@ -142,5 +142,6 @@ fn meta(device: &str, study: StudySpec, notes: Vec<String>) -> RunMeta {
         facts: BTreeMap::new(),
         notes,
         sweep: None,
+        claims: Vec::new(),
     }
 }

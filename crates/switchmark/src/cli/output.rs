@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use measure::{FrameMix, FrameSize};
+use method::acceptance::{Acceptance, Decision};
 use method::conformance::conformance;
 use method::{
     ForwardingSpec, ForwardingTest, StudySpec, SwitchTest, explain_size, line_rate_in_words,
@@ -67,7 +68,19 @@ pub fn show(run: &Finished, data: &Data) -> Result<Outcome, Failure> {
         speak::print_json(&run.json())?;
     }
     say(data, &text(run))?;
-    Ok(outcome(&run.figures))
+    Ok(match &run.meta.claims[..] {
+        [] => outcome(&run.figures),
+        claims => accepted(&Acceptance::of(claims, &run.figures)),
+    })
+}
+
+/// Worse where a claim is broken, some invalid where one is open and none is broken.
+pub fn accepted(acceptance: &Acceptance) -> Outcome {
+    match acceptance.overall() {
+        Decision::Pass => Outcome::Done,
+        Decision::Fail => Outcome::Worse,
+        Decision::Inconclusive => Outcome::SomeInvalid,
+    }
 }
 
 /// For people: stdout, unless that is taken by the data; then stderr, unless it shall be quiet.

@@ -24,6 +24,12 @@ pub fn run(args: Args) -> Result<Outcome, Failure> {
     session::run(&args.measuring, || {
         let path = args.plan.ok_or_else(|| ConfigError::bare("no plan", "name a plan file"))?;
         let plan = plan::read(&path)?;
-        Ok(Request { verb: "run", testbed: plan.testbed, studies: plan.studies, seed: plan.seed })
+        Ok(Request {
+            verb: "run",
+            testbed: plan.testbed,
+            studies: plan.studies,
+            seed: plan.seed,
+            claims: plan.claims,
+        })
     })
 }

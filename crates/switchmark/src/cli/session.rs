@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use lab::Privilege;
 use measure::Nanos;
 use method::StudySpec;
+use method::acceptance::SheetClaim;
 use method::comparison::before_start;
 use page::Figure;
 use record::{Journal, RunMeta, RunStatus, Store, SweepPoint};
@@ -39,6 +40,8 @@ pub struct Request {
     pub studies: Vec<StudySpec>,
     /// The plan's own seed; a flag goes before it.
     pub seed: Option<u64>,
+    /// What the figures are held against, where anything is claimed.
+    pub claims: Vec<SheetClaim>,
 }
 
 /// What takes longer is only begun when that is said.
@@ -86,9 +89,10 @@ pub fn one(
         let stop = prepare(&[&request.testbed])?;
         let seed = measuring.seed.or(request.seed).unwrap_or_else(lone::seed);
         let another_time = another_time::asked(measuring, &path)?;
-        let Request { verb, studies, .. } = request;
+        let Request { verb, studies, claims, .. } = request;
         let (long, label) = (measuring.yes, measuring.label.clone());
-        let start = Start::New { verb, studies, seed, long, sweep: None, label, another_time };
+        let sweep = None;
+        let start = Start::New { verb, studies, seed, long, sweep, label, another_time, claims };
         (request.testbed, start, stop)
     };
     let finished = carry_out(&Store::open(&path)?, &place, start, &stop, data, &|_| ())?;
@@ -157,6 +161,8 @@ pub enum Start {
         label: Option<String>,
         /// When the measured ports are joined directly, where not beside the device.
         another_time: Option<AnotherTime>,
+        /// What the figures are held against.
+        claims: Vec<SheetClaim>,
     },
     /// As it was asked for then.
     Again(Box<RunMeta>),
@@ -196,11 +202,12 @@ pub fn carry_out(
             store.set_status(&meta.id, &RunStatus::Running)?;
             *meta
         }
-        Start::New { verb, studies, seed, long, sweep, label, another_time } => {
+        Start::New { verb, studies, seed, long, sweep, label, another_time, claims } => {
             is_short_enough(&studies, opened.topology(), long)?;
             let topology = Topology { another_time, ..opened.topology().clone() };
             let mut meta = describe(verb, studies, seed, (&opened, topology), sweep)?;
             meta.notes.extend(doubts);
+            meta.claims = claims;
             opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
             foretell(&meta, data.quiet);
             store.create_run(&meta)?;
@@ -240,6 +247,7 @@ fn describe(
         facts: by_host(opened.facts()),
         notes: opened.notes(),
         sweep,
+        claims: Vec::new(),
     })
 }
 

@@ -64,5 +64,11 @@ fn request(profile: &str, values: &[SweptValue], plan: &Path) -> Result<Request,
     let source = SourceText::argument("PROFILE", &name);
     let testbed = sim_name::parse(&name, Path::new("")).map_err(|fault| source.locate(fault))?;
     let plan = plan::read_for(plan, testbed)?;
-    Ok(Request { verb: "sim", testbed: plan.testbed, studies: plan.studies, seed: plan.seed })
+    Ok(Request {
+        verb: "sim",
+        testbed: plan.testbed,
+        studies: plan.studies,
+        seed: plan.seed,
+        claims: plan.claims,
+    })
 }

@@ -35,6 +35,12 @@ pub fn run<R: clap::Args + StudyRequest>(args: &Args<R>) -> Result<Outcome, Fail
             None => testbed::from_argument("--testbed", args.testbed.as_deref().unwrap_or(""))?,
         };
         let study = args.request.resolve(&testbed).map_err(ConfigError::of_flags)?;
-        Ok(Request { verb: study.name(), testbed, studies: vec![study], seed: None })
+        Ok(Request {
+            verb: study.name(),
+            testbed,
+            studies: vec![study],
+            seed: None,
+            claims: Vec::new(),
+        })
     })
 }

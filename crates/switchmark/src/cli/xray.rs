@@ -6,18 +6,15 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use lab::{LabDevice, VmRole};
-use method::study::xray::{self, Bed, DataSheet, Difference};
+use method::study::xray::{self, DataSheet, Difference};
 use record::Store;
-use trial::Topology;
-use trial::topology::DeviceKind;
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
 use super::session::{self, DATA_SHEET, Request, Start};
 use super::{Failure, Outcome};
-use crate::config::resolved::{Source, Testbed};
-use crate::config::{ConfigError, fit, testbed};
+use crate::config::resolved::Testbed;
+use crate::config::{ConfigError, bed, testbed};
 use crate::controller::Stop;
 use crate::files;
 use record::text::Grid;
@@ -81,8 +78,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 }
 
 fn request(testbed: Testbed) -> Request {
-    let studies = xray::studies(bed(&testbed));
-    Request { verb: DATA_SHEET, testbed, studies, seed: None }
+    let studies = xray::studies(bed::of(&testbed));
+    Request { verb: DATA_SHEET, testbed, studies, seed: None, claims: Vec::new() }
 }
 
 /// The same studies in the simulator's testbed of the file just written, with as many hosts as were
@@ -106,33 +103,9 @@ fn of_twin(
         sweep: None,
         label: None,
         another_time: None,
+        claims: Vec::new(),
     };
     session::carry_out(&store, &testbed, start, stop, data, &|_| ())
-}
-
-/// What is known of the testbed before anything is built or sent.
-fn bed(place: &Testbed) -> Bed {
-    let attached = |topology: Topology| {
-        let device = topology.devices.first();
-        let switch = device.is_some_and(|device| device.kind == DeviceKind::Switch);
-        (topology.ports_of(device.map(|device| device.name.as_str())).len(), switch)
-    };
-    let (hosts, switch) = match &place.source {
-        Source::Virtual(config) => attached(config.topology(&place.name)),
-        Source::Hosts(config) => attached(config.topology(&place.name)),
-        Source::Lab(lab) => (lab.hosts as usize, lab.devices.first().is_some_and(is_switch)),
-    };
-    let simulated = matches!(place.source, Source::Virtual(_));
-    Bed { simulated, link: fit::link_rate(place), hosts, switch }
-}
-
-fn is_switch(device: &LabDevice) -> bool {
-    match device {
-        LabDevice::Bridge | LabDevice::Bridges(_) => true,
-        LabDevice::Vm(machine) => machine.role == VmRole::Bridge,
-        LabDevice::Emulated(model) => !model.profile.is_router(),
-        LabDevice::Cable | LabDevice::Router | LabDevice::Routers => false,
-    }
 }
 
 fn side_by_side(differences: &[Difference]) -> String {

@@ -1,32 +1,51 @@
-//! Models that are part of the program: the profiles in the repository's folder, by name.
+//! Files that are part of the program: the repository's profiles and claims, by name.
 //!
-//! Owns which there are. Never knows what a profile says: `device` does.
+//! Owns which there are. Never knows what a profile says: `device` does; nor what claims say.
 
 use super::source::SourceText;
 use super::suggest;
 
-/// A profile that is there without a file.
+/// A profile, or claims, that are there without a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Model {
     /// As in `sim:NAME`: its file's name, and what it calls itself.
     pub name: &'static str,
-    /// The profile.
+    /// The file.
     pub text: &'static str,
 }
 
 macro_rules! models {
-    ($($name:literal)+) => {
-        /// All of them, by name.
-        pub const ALL: &[Model] = &[$(Model {
+    ($(#[$doc:meta])* $all:ident $folder:literal $($name:literal)+) => {
+        $(#[$doc])*
+        pub const $all: &[Model] = &[$(Model {
             name: $name,
-            text: include_str!(concat!("../../../../profiles/", $name, ".toml")),
+            text: include_str!(concat!("../../../../", $folder, "/", $name, ".toml")),
         },)+];
     };
 }
 
 models! {
+    /// All profiles, by name.
+    ALL "profiles"
     "blocking-16" "c2758-router" "esnet-36mb" "esnet-64mb" "leaf-spine" "s400-48t" "s400-48t-small"
     "software-bridge" "teg-s16g" "tengig-36mb" "tengig-64mb" "trident2" "x450a-48t"
+}
+
+models! {
+    /// All claims, by name.
+    SHEETS "claims"
+    "blocking-16" "c2758-router" "s400-48t" "software-bridge" "teg-s16g" "tengig-36mb"
+    "tengig-64mb" "trident2" "x450a-48t"
+}
+
+/// The claims of that name.
+pub fn sheet(name: &str) -> Option<&'static Model> {
+    SHEETS.iter().find(|sheet| sheet.name == name)
+}
+
+/// What to write instead of a name that is none of theirs.
+pub fn sheet_hint(name: &str) -> String {
+    suggest::hint(name, &SHEETS.iter().map(|sheet| sheet.name).collect::<Vec<_>>())
 }
 
 /// The model of that name.
@@ -40,7 +59,7 @@ pub fn hint(name: &str) -> String {
 }
 
 impl Model {
-    /// The profile as a text with a name: an error in it would be ours.
+    /// The file as a text with a name: an error in it would be ours.
     pub fn source(&self) -> SourceText {
         SourceText::file(format!("{}.toml", self.name), self.text.to_owned())
     }

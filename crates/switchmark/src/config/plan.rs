@@ -7,9 +7,11 @@ mod campaign;
 use std::path::Path;
 
 use method::StudySpec;
+use method::acceptance::{self, SheetClaim};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::claims::{self, AcceptTable};
 use super::resolved::Testbed;
 use super::source::{ConfigError, Fault, SourceText};
 use super::typed::{self, Text};
@@ -28,6 +30,8 @@ pub struct Plan {
     pub seed: Option<u64>,
     /// What, in this order.
     pub studies: Vec<StudySpec>,
+    /// What the figures are held against.
+    pub claims: Vec<SheetClaim>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -37,6 +41,8 @@ struct PlanFile {
     seed: Option<u64>,
     #[serde(default)]
     study: Vec<Spanned<StudyFile>>,
+    #[serde(default)]
+    accept: Vec<Spanned<AcceptTable>>,
     campaign: Option<Spanned<CampaignFile>>,
 }
 
@@ -80,12 +86,12 @@ fn resolve_on(
     testbed: Testbed,
     base: &Path,
 ) -> Result<Plan, ConfigError> {
-    if file.study.is_empty() {
+    if file.study.is_empty() && (file.accept.is_empty() || file.campaign.is_some()) {
         let end = source.text.len();
         return Err(source.locate(Fault::new(
             end..end,
             "the plan has no study",
-            "add a [[study]] table with [study.latency] or [study.forwarding] below it",
+            "add a [[study]] table with [study.latency] or [study.forwarding] below it, or [[accept]]",
         )));
     }
     let studies: Result<Vec<StudySpec>, Fault> =
@@ -95,7 +101,11 @@ fn resolve_on(
         let all = CampaignFile::resolve(campaign, studies, &testbed);
         studies = vec![all.map_err(|f| source.locate(f))?];
     }
-    Ok(Plan { studies, testbed, seed: file.seed })
+    let claims = claims::all(&file.accept).map_err(|f| source.locate(f))?;
+    if file.study.is_empty() {
+        studies = acceptance::studies(&claims, super::bed::of(&testbed));
+    }
+    Ok(Plan { studies, testbed, seed: file.seed, claims })
 }
 
 fn testbed_of(text: &Text, source: &SourceText, base: &Path) -> Result<Testbed, ConfigError> {

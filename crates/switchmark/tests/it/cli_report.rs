@@ -91,6 +91,7 @@ fn broken_off(path: &FilePath, lives: usize) {
         facts: std::collections::BTreeMap::new(),
         notes: vec!["Synthetic: nothing was measured.".to_owned()],
         sweep: None,
+        claims: Vec::new(),
     };
     let store = Store::open(path).expect("a store");
     store.create_run(&meta).expect("a run");

@@ -3,6 +3,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "these tests wait for a process")]
 
+mod accept;
 mod any_bytes;
 mod bad_inputs;
 mod buffer_plan;

@@ -71,6 +71,7 @@ pub fn ask(
         seed: case.seed,
         long: true,
         sweep: None,
+        claims: Vec::new(),
         label: None,
         another_time: None,
     };

@@ -165,8 +165,16 @@ impl Work<'_> {
         };
         let run = sweep.run_id();
         let (studies, seed, sweep) = (studies.clone(), self.seed, Some(sweep));
-        let start =
-            Start::New { verb, studies, seed, long: true, sweep, label: None, another_time: None };
+        let start = Start::New {
+            verb,
+            studies,
+            seed,
+            long: true,
+            sweep,
+            label: None,
+            another_time: None,
+            claims: Vec::new(),
+        };
         let hear = |took| drop(tell.send(Told::Trial(took)));
         let ran = session::carry_out(&store, testbed, start, &self.stop, &self.data, &hear);
         if ran.is_err() && store.load(&run).is_err() {

@@ -1,0 +1,229 @@
+//! `switchmark accept --testbed T --claims C`: does a device keep its data sheet?
+//!
+//! Owns its flags and the two rounds: all claims, then, in what is left of the budget, those that
+//! measuring longer would tell. What is planned and decided is `method::acceptance`'s.
+
+mod show;
+
+use std::path::PathBuf;
+
+use measure::Nanos;
+use method::StudySpec;
+use method::acceptance::{self, Acceptance, Decided, Decision, Planned, SheetClaim};
+use method::study::xray::Bed;
+use record::Store;
+use record::report::acceptance::VERB;
+use record::text::numbers;
+use trial::{Testbed as _, Topology};
+
+use super::options::{self, Measuring};
+use super::output::{self, Finished};
+use super::session::{self, Request, Start};
+use super::{Failure, Outcome, another_time, lone};
+use crate::config::claims::{self, Sheet};
+use crate::config::resolved::{Source, Testbed};
+use crate::config::{ConfigError, bed, hosts_name, testbed};
+use crate::controller::{Opened, Stop};
+use crate::speak::tell;
+
+/// `accept`
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// lab:bridge,hosts=4, sim:trident2,hosts=8 with options, or a testbed file
+    #[arg(long, value_name = "T", required_unless_present_any = ["resume", "hosts"], conflicts_with = "resume")]
+    testbed: Option<String>,
+    /// Hosts and their ports without any file: root@a:eth1,root@b:eth1
+    #[arg(long, value_name = "H", conflicts_with_all = ["resume", "testbed"])]
+    hosts: Option<String>,
+    /// A claims file, or the name of one that is part of the program: trident2
+    #[arg(long, value_name = "C", required_unless_present = "resume", conflicts_with = "resume")]
+    claims: Option<String>,
+    /// How long all trials may take, both rounds together; claims that don't fit stay open
+    /// [default: all claims once, and the open ones again for as long at most]
+    #[arg(long, value_name = "TIME", value_parser = options::duration)]
+    budget: Option<Nanos>,
+    /// Write the claims as test cases, in the JUnit format
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    #[command(flatten)]
+    measuring: Measuring,
+}
+
+/// Measures and decides.
+pub fn run(args: &Args) -> Result<Outcome, Failure> {
+    let measuring = &args.measuring;
+    for path in measuring.report.iter().chain(&args.junit) {
+        output::check_report(path)?;
+    }
+    let (all, device) = if measuring.resume.is_some() { again(args)? } else { anew(args)? };
+    show::all(args, &all, &device)?;
+    Ok(output::accepted(&all.acceptance))
+}
+
+/// What was decided, and the runs that it was decided by.
+struct Accepted {
+    acceptance: Acceptance,
+    runs: Vec<Finished>,
+}
+
+/// An interrupted first round, taken up again.
+fn again(args: &Args) -> Result<(Accepted, String), Failure> {
+    let nothing = || Err(ConfigError::bare("no claims", "name a claims file").into());
+    let (finished, _) = session::one(&args.measuring, |verb| verb == VERB, nothing)?;
+    let acceptance = Acceptance::of(&finished.meta.claims, &finished.figures);
+    let device = finished.meta.topology.devices.first();
+    let device = device.map_or_else(|| "the device".to_owned(), |device| device.name.clone());
+    Ok((Accepted { acceptance, runs: vec![finished] }, device))
+}
+
+fn anew(args: &Args) -> Result<(Accepted, String), Failure> {
+    let sheet = claims::read(args.claims.as_deref().unwrap_or_default())?;
+    let place = match &args.hosts {
+        Some(hosts) => {
+            let name = format!("{}{hosts}", hosts_name::PREFIX);
+            testbed::from_argument("--hosts", &name)?
+        }
+        None => testbed::from_argument("--testbed", args.testbed.as_deref().unwrap_or(""))?,
+    };
+    let stop = session::prepare(&[&place])?;
+    let seed = args.measuring.seed.unwrap_or_else(lone::seed);
+    let ground = Ground { topology: topology(&place, &stop, seed)?, bed: bed::of(&place), place };
+    let accepted = rounds(args, &sheet, &ground, (seed, &stop))?;
+    Ok((accepted, sheet.device))
+}
+
+/// Where claims are measured.
+struct Ground {
+    place: Testbed,
+    bed: Bed,
+    topology: Topology,
+}
+
+/// What is between which ports, before any trial. A lab's is known once it was built.
+fn topology(place: &Testbed, stop: &Stop, seed: u64) -> Result<Topology, Failure> {
+    let name = &place.name;
+    Ok(match &place.source {
+        Source::Virtual(config) => config.topology(name),
+        Source::Hosts(config) => config.topology(name),
+        Source::Lab(_) => {
+            let opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
+            opened.topology().clone()
+        }
+    })
+}
+
+fn rounds(
+    args: &Args,
+    sheet: &Sheet,
+    ground: &Ground,
+    (seed, stop): (u64, &Stop),
+) -> Result<Accepted, Failure> {
+    let planned = acceptance::within(&sheet.claims, (ground.bed, &ground.topology), args.budget);
+    foretell(args, &planned, ground);
+    let mut runs = Vec::new();
+    let mut figures = Vec::new();
+    if !planned.studies.is_empty() {
+        let first = round(args, ground, (planned.studies.clone(), &sheet.claims), (seed, stop))?;
+        figures.clone_from(&first.figures);
+        runs.push(first);
+    }
+    let mut decided: Vec<Decided> =
+        sheet.claims.iter().map(|claim| one(claim, &planned, &figures)).collect();
+    let open: Vec<(usize, StudySpec)> = second(args, &mut decided, ground, &planned);
+    if !open.is_empty() {
+        let claims: Vec<SheetClaim> =
+            open.iter().map(|(at, _)| decided[*at].claim.clone()).collect();
+        let mut studies = Vec::new();
+        open.iter().for_each(|(_, study)| acceptance::add(&mut studies, study.clone()));
+        // Other trials than the first round's: its chance is its own.
+        let seed = seed.wrapping_add(1);
+        let more = round(args, ground, (studies, &claims), (seed, stop))?;
+        for (at, _) in &open {
+            decided[*at] = acceptance::decide(&decided[*at].claim, &more.figures);
+        }
+        runs.push(more);
+        say_what_would_tell(&mut decided, ground);
+    }
+    Ok(Accepted { acceptance: Acceptance { decided }, runs })
+}
+
+fn one(claim: &SheetClaim, planned: &Planned, figures: &[page::Figure]) -> Decided {
+    let out = planned.left_out.iter().find(|one| one.claim == *claim);
+    out.cloned().unwrap_or_else(|| acceptance::decide(claim, figures))
+}
+
+/// How much longer each open claim would need.
+fn say_what_would_tell(decided: &mut [Decided], ground: &Ground) {
+    for one in decided {
+        if let Some(study) = acceptance::again(one, ground.bed) {
+            one.needs = Some(study.estimate(&ground.topology));
+        }
+    }
+}
+
+/// The claims that are measured again, each with its study: as many as fit what is left.
+fn second(
+    args: &Args,
+    decided: &mut [Decided],
+    ground: &Ground,
+    planned: &Planned,
+) -> Vec<(usize, StudySpec)> {
+    say_what_would_tell(decided, ground);
+    // Where nothing is said, as long again as the first round.
+    let first = session::estimate(&planned.studies, &ground.topology);
+    let mut left = args.budget.map_or(first, |budget| budget.saturating_sub(first));
+    let mut open = Vec::new();
+    for (at, one) in decided.iter().enumerate() {
+        let Some(study) = acceptance::again(one, ground.bed) else { continue };
+        let needs = study.estimate(&ground.topology);
+        if needs <= left {
+            left = left.saturating_sub(needs);
+            open.push((at, study));
+        }
+    }
+    open
+}
+
+fn round(
+    args: &Args,
+    ground: &Ground,
+    (studies, claims): (Vec<StudySpec>, &[SheetClaim]),
+    (seed, stop): (u64, &Stop),
+) -> Result<Finished, Failure> {
+    let measuring = &args.measuring;
+    let (place, claims) = (ground.place.clone(), claims.to_vec());
+    let request = Request { verb: VERB, testbed: place, studies, seed: None, claims };
+    session::check(&request)?;
+    let path = output::store_path(&measuring.data)?;
+    let another_time = another_time::asked(measuring, &path)?;
+    let store = Store::open(&path)?;
+    let Request { verb, studies, claims, .. } = request;
+    let (long, label) = (measuring.yes, measuring.label.clone());
+    let sweep = None;
+    let start = Start::New { verb, studies, seed, long, sweep, label, another_time, claims };
+    session::carry_out(&store, &ground.place, start, stop, &measuring.data, &|_| ())
+}
+
+/// What will be measured and for how long, before it is.
+fn foretell(args: &Args, planned: &Planned, ground: &Ground) {
+    if args.measuring.data.quiet {
+        return;
+    }
+    let time = session::estimate(&planned.studies, &ground.topology);
+    let trials = acceptance::trials(&planned.studies, &ground.topology);
+    let studies: Vec<&str> = planned.studies.iter().map(StudySpec::name).collect();
+    tell(&format!(
+        "accept: {} of {} claims by {} studies ({}): about {trials} trials, {}{}\n",
+        planned.claims.len(),
+        planned.claims.len() + planned.left_out.len(),
+        studies.len(),
+        studies.join(", "),
+        numbers::span(time),
+        if ground.topology.is_simulated() { " of virtual time" } else { "" },
+    ));
+    let slow = planned.left_out.iter().filter(|one| one.decision == Decision::Inconclusive);
+    for one in slow {
+        let text = &one.claim.text;
+        tell(&format!("accept: left out: {text}: {}\n", record::report::acceptance::reason(one)));
+    }
+}

@@ -1,0 +1,61 @@
+//! What `accept` leaves: claims on the terminal, in JSON, in JUnit and as a page.
+//!
+//! Never decides, and words nothing that the report words.
+
+use method::acceptance::{Decided, Decision};
+use record::report::acceptance::{self, VERB, measured, reason};
+use record::{ReportInput, rows};
+use serde_json::json;
+
+use super::{Accepted, Args};
+use crate::cli::junit::{self, Case, Ended};
+use crate::cli::{Failure, output};
+use crate::speak;
+
+/// All of it, where it was asked for.
+pub fn all(args: &Args, all: &Accepted, device: &str) -> Result<(), Failure> {
+    let data = &args.measuring.data;
+    let Accepted { acceptance, runs } = all;
+    if data.json {
+        speak::print_json(&in_json(all, device))?;
+    }
+    let ids: Vec<&str> = runs.iter().map(|run| run.meta.id.as_str()).collect();
+    let testbed = runs.first().map_or("", |run| &run.meta.topology.name);
+    let head = format!("{device} on {testbed}  run {}\n\n", ids.join(", "));
+    output::say(data, &(head + &acceptance::text(acceptance)))?;
+    let inputs: Vec<ReportInput<'_>> = runs
+        .iter()
+        .map(|r| ReportInput { meta: &r.meta, figures: &r.figures, records: &r.records })
+        .collect();
+    output::write_page(data, args.measuring.report.as_deref(), |now| {
+        acceptance::render(acceptance, device, &inputs, now)
+    })?;
+    if let Some(path) = &args.junit {
+        let cases: Vec<Case> = acceptance.decided.iter().map(case).collect();
+        junit::write(path, &junit::of(&format!("{device}: data sheet"), "accept", &cases))?;
+    }
+    Ok(())
+}
+
+fn case(one: &Decided) -> Case {
+    let ended = match one.decision {
+        Decision::Pass => Ended::Passed,
+        Decision::Fail => Ended::Failed("the claim is broken".to_owned()),
+        Decision::Inconclusive => Ended::Skipped(format!("inconclusive: {}", reason(one))),
+    };
+    let said = format!("{}: measured {}; {}", one.decision.as_str(), measured(one), reason(one));
+    Case { name: one.claim.text.clone(), said, ended }
+}
+
+fn in_json(all: &Accepted, device: &str) -> serde_json::Value {
+    let runs: Vec<&str> = all.runs.iter().map(|run| run.meta.id.as_str()).collect();
+    let figures: Vec<_> = all.runs.iter().flat_map(|run| &run.figures).collect();
+    json!({
+        "schema": rows::SCHEMA,
+        "verb": VERB,
+        "device": device,
+        "runs": runs,
+        "acceptance": rows::acceptance_json(&all.acceptance),
+        "figures": figures,
+    })
+}

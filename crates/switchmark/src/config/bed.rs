@@ -1,0 +1,37 @@
+//! What is known of a testbed before anything is built or sent: what a data sheet's studies, and
+//! those of claims, follow from.
+//!
+//! Owns nothing else. Never opens a testbed.
+
+use lab::{LabDevice, VmRole};
+use method::study::xray::Bed;
+use trial::Topology;
+use trial::topology::DeviceKind;
+
+use super::fit;
+use super::resolved::{Source, Testbed};
+
+/// What is known of the testbed before anything is built or sent.
+pub fn of(place: &Testbed) -> Bed {
+    let attached = |topology: Topology| {
+        let device = topology.devices.first();
+        let switch = device.is_some_and(|device| device.kind == DeviceKind::Switch);
+        (topology.ports_of(device.map(|device| device.name.as_str())).len(), switch)
+    };
+    let (hosts, switch) = match &place.source {
+        Source::Virtual(config) => attached(config.topology(&place.name)),
+        Source::Hosts(config) => attached(config.topology(&place.name)),
+        Source::Lab(lab) => (lab.hosts as usize, lab.devices.first().is_some_and(is_switch)),
+    };
+    let simulated = matches!(place.source, Source::Virtual(_));
+    Bed { simulated, link: fit::link_rate(place), hosts, switch }
+}
+
+fn is_switch(device: &LabDevice) -> bool {
+    match device {
+        LabDevice::Bridge | LabDevice::Bridges(_) => true,
+        LabDevice::Vm(machine) => machine.role == VmRole::Bridge,
+        LabDevice::Emulated(model) => !model.profile.is_router(),
+        LabDevice::Cable | LabDevice::Router | LabDevice::Routers => false,
+    }
+}

@@ -1,0 +1,270 @@
+//! Claims in words, as data sheets have them: `line rate at 64 octets`, `8192 MAC addresses`.
+//!
+//! Owns the forms that are known, and what each comes to. A text that is none of them is a fault
+//! under the first word that fits none.
+
+use std::ops::Range;
+
+use measure::{ByteCount, FrameSize, Nanos, Rate};
+use method::acceptance::{About, Keeps, Reading, SheetClaim};
+use page::{Key, Metric};
+
+use crate::config::fit::Misfit;
+use crate::config::frame_rate;
+use crate::config::source::{Fault, Word};
+use crate::config::suggest;
+use crate::config::typed::Text;
+use crate::request::given::Value as _;
+
+/// A form: its words, with a place for each value; and what it comes to.
+struct Form {
+    words: &'static str,
+    makes: fn(&[f64]) -> (About, Keeps),
+}
+
+/// All of them. A form with `on all ports` is one more.
+const FORMS: &[Form] = &[
+    Form { words: "line rate at SIZE octets", makes: |v| (line(v[0], false), Keeps::AtLeast(1.0)) },
+    Form {
+        words: "line rate at SIZE octets on all ports",
+        makes: |v| (line(v[0], true), Keeps::AtLeast(1.0)),
+    },
+    Form {
+        words: "throughput at least SHARE of line rate at SIZE octets",
+        makes: |v| (line(v[1], false), Keeps::AtLeast(v[0])),
+    },
+    Form {
+        words: "throughput at least SHARE of line rate at SIZE octets on all ports",
+        makes: |v| (line(v[1], true), Keeps::AtLeast(v[0])),
+    },
+    Form {
+        words: "throughput at least FRAMES at SIZE octets",
+        makes: |v| (throughput(v[1], false), Keeps::AtLeast(v[0])),
+    },
+    Form {
+        words: "throughput at least FRAMES at SIZE octets on all ports",
+        makes: |v| (throughput(v[1], true), Keeps::AtLeast(v[0])),
+    },
+    Form { words: "non-blocking", makes: |_| (About::new(Metric::Nonblocking), Keeps::Is(1.0)) },
+    Form {
+        words: "buffer at least BYTES",
+        makes: |v| (About::new(Metric::Buffer).read(Reading::WholeBuffer), Keeps::AtLeast(v[0])),
+    },
+    Form {
+        words: "buffer at least BYTES at one port",
+        makes: |v| (one_port(), Keeps::AtLeast(v[0])),
+    },
+    Form {
+        words: "buffer at most BYTES at one port",
+        makes: |v| (one_port(), Keeps::AtMost(v[0])),
+    },
+    Form {
+        words: "COUNT MAC addresses",
+        makes: |v| (About::new(Metric::AddressCapacity), Keeps::AtLeast(v[0])),
+    },
+    Form {
+        words: "learns at least COUNT MAC addresses a second",
+        makes: |v| (About::new(Metric::AddressLearningRate), Keeps::AtLeast(v[0])),
+    },
+    Form {
+        words: "latency at most TIME at SIZE octets",
+        makes: |v| (delay(v[1]), Keeps::AtMost(v[0])),
+    },
+    Form {
+        words: "uplinks at least RATE",
+        makes: |v| (About::new(Metric::UplinkRate), Keeps::AtLeast(v[0])),
+    },
+    Form {
+        words: "no head-of-line blocking",
+        makes: |_| (About::new(Metric::HeadOfLineBlocking), Keeps::Is(0.0)),
+    },
+];
+
+fn throughput(size: f64, all_ports: bool) -> About {
+    let about = About::new(Metric::Throughput).at(Key::FrameSize, size as u64);
+    if all_ports {
+        about.at(Key::Study, "switching").at(Key::Test, "mesh")
+    } else {
+        about.at(Key::Study, "forwarding").at(Key::Goal, "rfc2544")
+    }
+}
+
+fn line(size: f64, all_ports: bool) -> About {
+    throughput(size, all_ports).read(Reading::ShareOfLine)
+}
+
+fn one_port() -> About {
+    About::new(Metric::Buffer).at(Key::Estimator, "one-shot")
+}
+
+/// What the device adds to a direct cable, one way, at rest: the median of UDP.
+fn delay(size: f64) -> About {
+    let about = About::new(Metric::RttAdded).at(Key::FrameSize, size as u64);
+    let about = about.at(Key::Protocol, "udp").at(Key::Load, "idle").read(Reading::OneWay);
+    About { quantile: Some(0.5), ..about }
+}
+
+/// What stands in the place of a value, and how it is read.
+type Read = fn(&str) -> Result<f64, Misfit>;
+const VALUES: [(&str, Read); 7] = [
+    ("SIZE", |text| FrameSize::read(text).map(|size| f64::from(size.octets()))),
+    ("COUNT", count),
+    ("BYTES", |text| quantity(text, str::parse::<ByteCount>, "9MB").map(|bytes| bytes.0 as f64)),
+    ("TIME", |text| quantity(text, str::parse::<Nanos>, "5us").map(|time| time.0 as f64)),
+    ("RATE", |text| quantity(text, rate, "10Gbit/s").map(Rate::bits_per_second)),
+    ("FRAMES", |text| quantity(text, frame_rate::parse, "1.2Mpps").map(|rate| rate.0)),
+    ("SHARE", share),
+];
+
+/// With or without `/s`, which data sheets write.
+pub(super) fn rate(text: &str) -> Result<Rate, measure::UnitError> {
+    text.strip_suffix("/s").unwrap_or(text).parse()
+}
+
+fn count(text: &str) -> Result<f64, Misfit> {
+    let plain = text.replace(',', "");
+    let number = plain.parse::<u32>().ok().filter(|number| *number > 0);
+    let wrong = || (format!("`{text}` is no count"), "write it as 8192".to_owned());
+    number.map(f64::from).ok_or_else(wrong)
+}
+
+fn share(text: &str) -> Result<f64, Misfit> {
+    let number = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let wrong = || (format!("`{text}` is no share"), "write it as 95%".to_owned());
+    number.filter(|n| *n > 0.0 && *n <= 100.0).map(|percent| percent / 100.0).ok_or_else(wrong)
+}
+
+fn quantity<T>(
+    text: &str,
+    read: impl Fn(&str) -> Result<T, measure::UnitError>,
+    like: &str,
+) -> Result<T, Misfit> {
+    read(text).map_err(|error| (error.to_string(), format!("write it as {like}")))
+}
+
+/// Reads a claim; a fault stands under the words that it is about.
+pub(super) fn read(text: &Text) -> Result<SheetClaim, Fault> {
+    let said = text.get_ref();
+    let (about, keeps) = parse(said).map_err(|mut fault| {
+        let quoted = text.span();
+        // A text with escapes is not as long as it is written.
+        fault.span = if quoted.len() == said.len() + 2 {
+            quoted.start + 1 + fault.span.start..quoted.start + 1 + fault.span.end
+        } else {
+            quoted
+        };
+        fault
+    })?;
+    let text = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    Ok(SheetClaim { text, about, keeps, margin: 0.0, source: None })
+}
+
+/// How far a form went along a text.
+struct Tried {
+    form: &'static Form,
+    /// So many words of the text fitted.
+    fitted: usize,
+    /// What the form wants next, and what was wrong with a value there.
+    wants: Option<&'static str>,
+    wrong: Option<(Range<usize>, Misfit)>,
+    values: Vec<f64>,
+}
+
+fn parse(text: &str) -> Result<(About, Keeps), Fault> {
+    let words = words_of(text);
+    let tried: Vec<Tried> = FORMS.iter().map(|form| form.along(text, &words)).collect();
+    if let Some(whole) = tried.iter().find(|one| one.wants.is_none() && one.fitted == words.len()) {
+        return Ok((whole.form.makes)(&whole.values));
+    }
+    let furthest = tried.iter().map(|one| one.fitted).max().unwrap_or(0);
+    let best: Vec<&Tried> = tried.iter().filter(|one| one.fitted == furthest).collect();
+    // A value that was written beside words that were known is what is wrong.
+    if let Some((span, (message, hint))) =
+        best.iter().filter(|_| furthest > 0).find_map(|one| one.wrong.clone())
+    {
+        return Err(Fault::new(span, message, hint));
+    }
+    let known: Vec<&str> = best.iter().filter_map(|one| one.wants).collect();
+    let Some(word) = words.get(furthest) else {
+        let message = "the claim ends here too early".to_owned();
+        return Err(Fault::new(text.len()..text.len(), message, forms(&best)));
+    };
+    let hint = suggest::nearest(&word.text.to_lowercase(), &known);
+    let hint = hint.map_or_else(|| forms(&best), |near| format!("did you mean `{near}`?"));
+    Err(Fault::new(word.span.clone(), format!("no claim has `{}` here", word.text), hint))
+}
+
+/// The forms that might be meant.
+fn forms(of: &[&Tried]) -> String {
+    let all: Vec<&str> = of.iter().map(|one| one.form.words).collect();
+    format!("known are {}", suggest::list(&all))
+}
+
+fn words_of(text: &str) -> Vec<Word<'_>> {
+    let mut words = Vec::new();
+    let mut at = 0;
+    for part in text.split(char::is_whitespace) {
+        if !part.is_empty() {
+            words.push(Word { text: part, span: at..at + part.len() });
+        }
+        at += part.len() + 1;
+    }
+    words
+}
+
+impl Form {
+    fn along(&'static self, text: &str, words: &[Word<'_>]) -> Tried {
+        let mut tried =
+            Tried { form: self, fitted: 0, wants: None, wrong: None, values: Vec::new() };
+        for want in self.words.split(' ') {
+            let fits = match (words.get(tried.fitted), value_of(want)) {
+                (None, _) => 0,
+                (Some(word), None) => usize::from(alike(word.text, want)),
+                (Some(_), Some(read)) => tried.value(text, words, read),
+            };
+            if fits == 0 {
+                tried.wants = Some(want);
+                return tried;
+            }
+            tried.fitted += fits;
+        }
+        tried
+    }
+}
+
+impl Tried {
+    /// How many words the value takes, `9 MB` two; none where it is no such value.
+    fn value(&mut self, text: &str, words: &[Word<'_>], read: Read) -> usize {
+        let first = &words[self.fitted];
+        let mut ends = vec![(1, first.span.end)];
+        let number = first.text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+        if let Some(unit) = words.get(self.fitted + 1).filter(|_| number) {
+            ends.insert(0, (2, unit.span.end));
+        }
+        for (count, end) in ends {
+            let span = first.span.start..end;
+            match read(&text[span.clone()].split_whitespace().collect::<String>()) {
+                Ok(value) => {
+                    self.values.push(value);
+                    self.wrong = None;
+                    return count;
+                }
+                Err(misfit) => self.wrong = Some((span, misfit)),
+            }
+        }
+        0
+    }
+}
+
+fn value_of(want: &str) -> Option<Read> {
+    VALUES.iter().find(|(name, _)| *name == want).map(|(_, read)| *read)
+}
+
+/// Capitals don't matter, nor do the usual other names of octets.
+fn alike(word: &str, want: &str) -> bool {
+    let word = word.to_lowercase();
+    let want = want.to_lowercase();
+    word == want
+        || (want == "octets" && matches!(word.as_str(), "octet" | "byte" | "bytes"))
+        || (want == "non-blocking" && word == "nonblocking")
+}

@@ -1,0 +1,141 @@
+//! `accept` as its user runs it, on models whose profiles are the truth.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use crate::program::{Scratch, full, json, switchmark};
+
+fn run(args: &[&str]) -> Output {
+    Command::new(switchmark()).args(args).output().expect("switchmark starts")
+}
+
+/// `accept` with a journal of its own.
+fn accept(scratch: &Scratch, args: &[&str]) -> Output {
+    let journal = scratch.path("journal.db");
+    let own = ["accept", "--store", journal.to_str().expect("a path"), "--seed", "1"];
+    run(&[&own[..], args].concat())
+}
+
+/// Each claim's decision, in its order.
+fn decisions(said: &serde_json::Value) -> Vec<String> {
+    let claims = said["acceptance"]["claims"].as_array().expect("a list of claims");
+    claims.iter().map(|claim| claim["decision"].as_str().expect("a word").to_owned()).collect()
+}
+
+fn written(scratch: &Scratch, name: &str, text: &str) -> String {
+    let path = scratch.path(name);
+    std::fs::write(&path, text).expect("a scratch file");
+    path.to_str().expect("a path").to_owned()
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+const SHEET: &str = r#"
+device = "a switch"
+
+[[accept]]
+claim = "line rate at 64 octets"
+
+[[accept]]
+claim = "latency at most 700ns at 64 octets"
+source = "nobody"
+
+[[accept]]
+claim = "latency at most 900ns at 64 octets"
+
+[[accept]]
+claim = "16384 MAC addresses"
+"#;
+
+/// What is true passes, what is not fails, and what needs more hosts stays open; each in the
+/// terminal, JSON, JUnit, the page and the exit code.
+#[test]
+fn claims_are_kept_broken_or_open_and_everything_says_so() {
+    let scratch = Scratch::new("accept");
+    let sheet = written(&scratch, "sheet.toml", SHEET);
+    let (junit, page) = (scratch.path("accept.xml"), scratch.path("accept.html"));
+    let ended = accept(
+        &scratch,
+        &[
+            "--testbed",
+            "sim:trident2,hosts=2",
+            "--claims",
+            &sheet,
+            "--json",
+            "--junit",
+            junit.to_str().expect("a path"),
+            "--report",
+            page.to_str().expect("a path"),
+        ],
+    );
+    let said = json(&ended);
+    assert_eq!(decisions(&said), ["pass", "fail", "pass", "inconclusive"], "{said:#}");
+    assert_eq!(ended.status.code(), Some(4));
+    assert_eq!(said["acceptance"]["decision"], "fail");
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert!(told.contains("Fail: of 4 claims 1 is broken, 2 kept, 1 not shown."), "{told}");
+    assert!(told.contains("3 of 4 claims by 2 studies (forwarding, latency)"), "{told}");
+    let cases = read(&junit);
+    assert!(cases.contains("tests=\"4\" failures=\"1\" skipped=\"1\""), "{cases}");
+    let html = read(&page);
+    let (answer, figures) = (html.find("Fail: of"), html.find("Run "));
+    assert!(answer.is_some() && answer < figures, "claims come before the run's figures");
+    assert!(html.contains("nobody"), "its source is on the page");
+}
+
+#[test]
+fn a_claim_beyond_the_budget_is_left_open_with_the_time_it_needs() {
+    let scratch = Scratch::new("accept-budget");
+    let sheet = written(&scratch, "sheet.toml", SHEET);
+    let args = ["--testbed", "sim:trident2,hosts=4", "--claims", &sheet, "--json", "-q"];
+    let ended = accept(&scratch, &[&args[..], &["--budget", "10ms"]].concat());
+    let said = json(&ended);
+    assert_eq!(decisions(&said), ["inconclusive"; 4], "{said:#}");
+    assert_eq!(ended.status.code(), Some(3));
+    let first = &said["acceptance"]["claims"][0];
+    assert!(first["needs_ns"].as_u64().expect("a time") > 10_000_000, "{first:#}");
+    assert!(first["reason"].as_str().expect("words").contains("would tell"), "{first:#}");
+}
+
+/// A plan's claims are decided by its own figures, again when it is rendered again.
+#[test]
+fn a_plan_has_claims_too() {
+    let scratch = Scratch::new("accept-plan");
+    let plan = format!("testbed = \"sim:trident2,hosts=2\"\n{SHEET}").replace("device", "# device");
+    let plan = written(&scratch, "plan.toml", &plan);
+    let journal = scratch.path("journal.db");
+    let journal = ["--store", journal.to_str().expect("a path"), "--json", "-q"];
+    let ended = run(&[&["run", &plan, "--seed", "1"], &journal[..]].concat());
+    let said = json(&ended);
+    assert_eq!(decisions(&said), ["pass", "fail", "pass", "inconclusive"], "{said:#}");
+    assert_eq!(ended.status.code(), Some(4));
+    let again = run(&[&["report", "latest"], &journal[..]].concat());
+    assert_eq!(decisions(&json(&again)), decisions(&said));
+    assert_eq!(again.status.code(), Some(4));
+}
+
+/// The claims that come with the program, each held against its own profile: none fails, and what
+/// stays open does so for a reason that is known.
+#[test]
+fn no_shipped_claim_fails_on_its_own_model() {
+    let scratch = Scratch::new("accept-shipped");
+    let quick = [
+        ("blocking-16", "16", "pass"),
+        ("c2758-router", "2", "pass"),
+        ("software-bridge", "2", "pass"),
+        ("teg-s16g", "4", "pass pass inconclusive"),
+        ("tengig-36mb", "3", "pass pass"),
+        ("trident2", "8", "pass pass pass"),
+        ("x450a-48t", "8", "pass pass"),
+    ];
+    let slow = [("s400-48t", "48", "pass pass"), ("tengig-64mb", "3", "pass pass")];
+    let all = quick.iter().chain(slow.iter().filter(|_| full()));
+    for (name, hosts, expected) in all {
+        let testbed = format!("sim:{name},hosts={hosts}");
+        let ended = accept(&scratch, &["--testbed", &testbed, "--claims", name, "--json", "-q"]);
+        let said = json(&ended);
+        assert_eq!(decisions(&said).join(" "), *expected, "{name}: {:#}", said["acceptance"]);
+    }
+}
