@@ -70,7 +70,9 @@ fn claim(about: About, keeps: Keeps) -> SheetClaim {
 }
 
 fn plain(name: &str, ports: u32, more: &str) -> String {
-    format!("name = \"{name}\"\nports = {ports}\nrate = \"{LINK}bit\"\n{more}\n")
+    let buffer =
+        if more.contains("buffer =") { "" } else { "buffer = { per_port = \"256KiB\" }\n" };
+    format!("name = \"{name}\"\nports = {ports}\nrate = \"{LINK}bit\"\n{buffer}{more}\n")
 }
 
 impl Case {
